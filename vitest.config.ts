@@ -1,0 +1,26 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+export default defineConfig({
+  resolve: {
+    // The tests import the package by its name, as its users do; the packed package itself is tested by package.test.ts.
+    alias: [
+      { find: /^tix-webhooks$/, replacement: here('src/index.ts') },
+      { find: /^tix-webhooks\/(fetch|node)$/, replacement: here('src/$1.ts') },
+      { find: /^tix-webhooks\/(.+)$/, replacement: here('adapters/$1.ts') },
+    ],
+  },
+  test: {
+    include: ['test/**/*.test.ts'],
+    testTimeout: 20_000,
+    typecheck: {
+      enabled: true,
+      checker: here('node_modules/typescript/bin/tsc'),
+      include: ['test/**/*.test-d.ts'],
+      tsconfig: here('tsconfig.json'),
+    },
+    reporters: ['default', ['json', { outputFile: 'test-results.json' }]],
+  },
+})
