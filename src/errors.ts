@@ -1,0 +1,183 @@
+/** The mark by which an error of one copy of this package (ESM) is known to the other (CJS). */
+const BRAND = Symbol.for('tix-webhooks.error')
+
+/**
+ * Base of every fault that a delivery can have. Misuse by the programmer is a `TypeError` instead.
+ * Match on `code`, which is stable; `message` says what to do; `cause` is what was caught.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await verifyWebhook(rawBody, header, { secret })
+ * } catch (error) {
+ *   if (error instanceof WebhookError) console.error(error.code, error.message)
+ * }
+ * ```
+ */
+export class WebhookError<Code extends string = string> extends Error {
+  readonly code: Code
+
+  constructor(code: Code, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+
+  static {
+    Object.defineProperty(WebhookError.prototype, BRAND, { value: true })
+    nameClass(WebhookError, 'WebhookError')
+  }
+}
+
+/** Whether `value` is an error of this package, whichever of its ESM and CJS copies made it. */
+export function isWebhookError(value: unknown): value is WebhookError {
+  return typeof value === 'object' && value !== null && BRAND in value
+}
+
+export type VerificationCode =
+  | 'header_missing'
+  | 'header_malformed'
+  | 'signature_mismatch'
+  | 'timestamp_too_old'
+  | 'timestamp_in_future'
+
+/** The delivery is not proven to be a fresh one of the service's: header, signature or timestamp (spec section 5). */
+export class WebhookVerificationError extends WebhookError<VerificationCode> {
+  static {
+    nameClass(WebhookVerificationError, 'WebhookVerificationError')
+  }
+}
+
+/** One fault of a payload. `path` leads to it from the envelope: `['data', 'order', 'total_cents']`. */
+export interface PayloadIssue {
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+}
+
+export type PayloadCode = 'not_json' | 'not_an_envelope' | 'data_mismatch'
+
+/**
+ * The payload is authentic and not what it should be (spec section 6).
+ * `message` names the paths and never quotes the payload; `issues` has what a schema said, which may quote it.
+ */
+export class PayloadError extends WebhookError<PayloadCode> {
+  readonly issues: readonly PayloadIssue[]
+
+  constructor(
+    code: PayloadCode,
+    message: string,
+    options?: ErrorOptions & { issues?: readonly PayloadIssue[] },
+  ) {
+    super(code, message, options)
+    this.issues = options?.issues ?? []
+  }
+
+  static {
+    nameClass(PayloadError, 'PayloadError')
+  }
+}
+
+export type BodyCode = 'too_large' | 'body_incomplete'
+
+/** The body did not arrive whole and within `maxBodyBytes`. */
+export class BodyError extends WebhookError<BodyCode> {
+  static {
+    nameClass(BodyError, 'BodyError')
+  }
+}
+
+/** The receiver cannot judge the delivery because of how it is set up; the message says what to change. */
+export class ConfigurationError extends WebhookError<'misconfigured'> {
+  constructor(message: string, options?: ErrorOptions) {
+    super('misconfigured', message, options)
+  }
+
+  static {
+    nameClass(ConfigurationError, 'ConfigurationError')
+  }
+}
+
+export type StoreCode = 'store_unavailable' | 'store_full' | 'lease_lost' | 'not_recorded' | 'not_released'
+
+/** The idempotency store is down, slow, full, or no longer holds our lease. */
+export class StoreError extends WebhookError<StoreCode> {
+  static {
+    nameClass(StoreError, 'StoreError')
+  }
+}
+
+export type RunCode = 'handler_failed' | 'timed_out' | 'given_up'
+
+/** A handler threw what is no error, or took too long. A handler's own errors are passed on as they are. */
+export class RunError extends WebhookError<RunCode> {
+  static {
+    nameClass(RunError, 'RunError')
+  }
+}
+
+/** Each fault that ends a delivery or is reported beside one: an exhaustive `switch (error.code)` narrows it. */
+export type AnyWebhookError =
+  | WebhookVerificationError
+  | PayloadError
+  | BodyError
+  | ConfigurationError
+  | StoreError
+  | RunError
+
+/** The longest `Retry-After` that a handler can ask for: one day, a third of the sender's 72 hours (spec section 8). */
+const MAX_RETRY_AFTER_SECONDS = 86_400
+
+/**
+ * Throw it from a handler when the work cannot be done yet: the sender is answered 503 with `Retry-After`, and the
+ * event is released so that the next delivery runs.
+ *
+ * @param options.afterSeconds whole seconds, 1 to 86,400
+ * @param options.reason for your records; never sent
+ * @throws TypeError when `afterSeconds` is not a whole number from 1 to 86,400
+ * @example
+ * ```ts
+ * if (busy) throw new RetryLater({ afterSeconds: 60, reason: 'the ledger is closed for the night' })
+ * ```
+ */
+export class RetryLater extends WebhookError<'retry_later'> {
+  readonly afterSeconds: number
+
+  constructor(options: { afterSeconds: number; reason?: string }) {
+    const { afterSeconds, reason } = options
+    if (!Number.isInteger(afterSeconds) || afterSeconds < 1 || afterSeconds > MAX_RETRY_AFTER_SECONDS) {
+      throw new TypeError(
+        `RetryLater: afterSeconds must be a whole number of seconds from 1 to ${MAX_RETRY_AFTER_SECONDS}; round what you computed.`,
+      )
+    }
+    super('retry_later', reason ?? `Come again in ${afterSeconds} s.`)
+    this.afterSeconds = afterSeconds
+  }
+
+  static {
+    nameClass(RetryLater, 'RetryLater')
+  }
+}
+
+/**
+ * Throw it from a handler when the event must never be handled: the sender is answered 200, and the event is recorded
+ * as completed.
+ *
+ * @param reason for your records; never sent
+ * @example
+ * ```ts
+ * if (event.data.order.total_cents === 0) throw new Discard('free tickets are not booked')
+ * ```
+ */
+export class Discard extends WebhookError<'discarded'> {
+  constructor(reason = 'The handler discarded the event.') {
+    super('discarded', reason)
+  }
+
+  static {
+    nameClass(Discard, 'Discard')
+  }
+}
+
+/** Set by hand, because a minifier changes the names of classes; on the prototype, so that it is not printed as a field. */
+function nameClass(errorClass: { prototype: Error }, name: string): void {
+  Object.defineProperty(errorClass.prototype, 'name', { value: name, configurable: true, writable: true })
+}

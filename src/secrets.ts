@@ -1,0 +1,65 @@
+import { type SecretKey, secretKey } from './hmac.js'
+
+/** The signing secret of one endpoint: its text as the service shows it, or its bytes. */
+export type Secret = string | Uint8Array
+
+/** One secret, or several while a rotation is under way. `undefined` is refused at run time, so that `process.env.X` compiles. */
+export type Secrets = Secret | readonly Secret[] | undefined
+
+/**
+ * Checks secrets and makes the keys of them. The HMAC key of a string is its UTF-8 bytes, literally: a prefix such as
+ * `whsec_` is part of it.
+ *
+ * @param source who gave them, for the message: `secret`, or `the secret function`
+ * @throws TypeError when there is none, or one is empty or has white space at its edge
+ */
+export function secretKeys(secrets: Secrets, source: string): readonly SecretKey[] {
+  const list: readonly unknown[] = Array.isArray(secrets) ? secrets : [secrets]
+  if (list.length === 0) {
+    throw new TypeError(`${source}: the list of secrets is empty; pass at least one signing secret.`)
+  }
+  return list.map((secret, index) => toKey(secret, list.length === 1 ? source : `${source}[${index}]`))
+}
+
+function toKey(secret: unknown, name: string): SecretKey {
+  if (secret === undefined || secret === null) {
+    throw new TypeError(
+      `${name} is ${secret}: pass the signing secret of the endpoint, as in its webhook settings. Is the environment variable set, and read before this line?`,
+    )
+  }
+  if (typeof secret !== 'string' && !(secret instanceof Uint8Array)) {
+    throw new TypeError(`${name} must be a string or a Uint8Array, not ${describeType(secret)}.`)
+  }
+  if (secret.length === 0) {
+    throw new TypeError(
+      `${name} is empty: pass the signing secret of the endpoint, as in its webhook settings.`,
+    )
+  }
+  if (hasWhiteEdge(secret)) {
+    throw new TypeError(
+      `${name} begins or ends with white space (a new line from a file or a shell?): trim it before passing it.`,
+    )
+  }
+  // A copy: what the caller does to its array later must not change what is verified.
+  return secretKey(typeof secret === 'string' ? new TextEncoder().encode(secret) : secret.slice())
+}
+
+function hasWhiteEdge(secret: Secret): boolean {
+  if (typeof secret === 'string') return secret !== secret.trim()
+  // A text file's bytes, such as `readFileSync` gives, are judged like text; a random key is no text and may end in anything.
+  const isText = secret.every((byte) => isWhite(byte) || (byte > 0x20 && byte < 0x7f))
+  return isText && (isWhite(secret.at(0)) || isWhite(secret.at(-1)))
+}
+
+function isWhite(byte: number | undefined): boolean {
+  return byte === 0x20 || (byte !== undefined && byte >= 0x09 && byte <= 0x0d)
+}
+
+/** What a wrong value is, in words that do not show it. */
+export function describeType(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'an array'
+  const type = typeof value
+  if (type === 'undefined') return 'undefined'
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`
+}

@@ -1,0 +1,63 @@
+import { WebhookVerificationError } from './errors.js'
+import type { SignatureScheme } from './signature-scheme.js'
+
+/** A header's value as the frameworks give it; several of one name are joined with commas (RFC 9110, section 5.3). */
+export type HeaderValue = string | readonly string[] | null | undefined
+
+/** A header that is taken apart, and not yet believed. */
+export interface SignatureHeader {
+  /** The digits as they were sent: the signature covers them, not the number. */
+  readonly t: string
+  readonly signatures: readonly string[]
+}
+
+const MAX_HEADER_LENGTH = 4096
+/** Enough for any rotation, and few enough to try them all. */
+export const MAX_SIGNATURES = 16
+
+/**
+ * Takes the header apart, strictly: what is read here decides what is verified.
+ *
+ * @throws WebhookVerificationError `header_missing` or `header_malformed`
+ */
+export function parseSignatureHeader(header: HeaderValue, scheme: SignatureScheme): SignatureHeader {
+  const value =
+    Array.isArray(header) && header.every((part) => typeof part === 'string') ? header.join(',') : header
+  if (value === undefined || value === null || value === '') {
+    throw new WebhookVerificationError(
+      'header_missing',
+      `The request has no ${scheme.header} header: it does not come from the service, or a proxy in between removes the header.`,
+    )
+  }
+  if (typeof value !== 'string') throw malformed(scheme, 'it is no string')
+  if (value.length > MAX_HEADER_LENGTH)
+    throw malformed(scheme, `it is longer than ${MAX_HEADER_LENGTH} characters`)
+
+  let t: string | undefined
+  const signatures: string[] = []
+  for (const item of value.split(',')) {
+    const blanksRemoved = item.replace(/^[ \t]+|[ \t]+$/g, '')
+    const equals = blanksRemoved.indexOf('=')
+    if (equals < 1) throw malformed(scheme, 'an item of it is not name=value')
+    const name = blanksRemoved.slice(0, equals)
+    const content = blanksRemoved.slice(equals + 1)
+    if (name === 't') {
+      if (t !== undefined) throw malformed(scheme, 'it has more than one t')
+      if (!/^[0-9]+$/.test(content)) throw malformed(scheme, 't is not made of decimal digits alone')
+      t = content
+    } else if (name === 'v1') {
+      signatures.push(content)
+    }
+  }
+  if (t === undefined) throw malformed(scheme, 'it has no t')
+  if (signatures.length === 0) throw malformed(scheme, 'it has no v1')
+  if (signatures.length > MAX_SIGNATURES) throw malformed(scheme, `it has more than ${MAX_SIGNATURES} v1`)
+  return { t, signatures }
+}
+
+function malformed(scheme: SignatureScheme, why: string): WebhookVerificationError {
+  return new WebhookVerificationError(
+    'header_malformed',
+    `The ${scheme.header} header is not of the form t=<digits>,v1=<signature>: ${why}.`,
+  )
+}

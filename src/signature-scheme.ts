@@ -1,0 +1,77 @@
+import type { HmacAlgorithm } from './hmac.js'
+
+/**
+ * How the service signs. Its document leaves the algorithm and the signed string open (spec section 5); the defaults are
+ * what the field does for this form of header.
+ */
+export interface SignatureOptions {
+  /** The header's name. Default `x-service-signature`. */
+  header?: string
+  /** The hash under the HMAC. Default `SHA-256`. */
+  algorithm?: HmacAlgorithm
+  /** How the signature is written in `v1`. Default `hex`, read without regard to case. */
+  encoding?: 'hex' | 'base64'
+  /** What is signed. `dot` (the default): `t + "." + body`; `concat`: `t + body`; or the bytes that a function makes of both. */
+  signedContent?: 'dot' | 'concat' | ((t: string, body: Uint8Array) => Uint8Array)
+  /** What `t` counts since the epoch. Default `s`. */
+  timestampUnit?: 's' | 'ms'
+}
+
+/** The options with their defaults filled in. */
+export type SignatureScheme = Required<SignatureOptions>
+
+export const DEFAULT_TOLERANCE_SECONDS = 300
+
+/**
+ * Fills in the defaults.
+ *
+ * @throws TypeError when an option makes no sense
+ */
+export function signatureScheme(options: SignatureOptions = {}): SignatureScheme {
+  const scheme: SignatureScheme = {
+    header: options.header ?? 'x-service-signature',
+    algorithm: options.algorithm ?? 'SHA-256',
+    encoding: options.encoding ?? 'hex',
+    signedContent: options.signedContent ?? 'dot',
+    timestampUnit: options.timestampUnit ?? 's',
+  }
+  // The token characters of RFC 9110, section 5.6.2: another name could not be a header's.
+  if (typeof scheme.header !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(scheme.header)) {
+    throw new TypeError('signature.header must be the name of a header, such as "x-service-signature".')
+  }
+  oneOf('algorithm', scheme.algorithm, ['SHA-256', 'SHA-512'])
+  oneOf('encoding', scheme.encoding, ['hex', 'base64'])
+  oneOf('timestampUnit', scheme.timestampUnit, ['s', 'ms'])
+  if (typeof scheme.signedContent !== 'function') {
+    oneOf('signedContent', scheme.signedContent, ['dot', 'concat'])
+  }
+  return { ...scheme, header: scheme.header.toLowerCase() }
+}
+
+/**
+ * @throws TypeError when it would accept nothing, or everything
+ */
+export function checkTolerance(toleranceSeconds: number): number {
+  if (!Number.isFinite(toleranceSeconds) || toleranceSeconds <= 0) {
+    throw new TypeError(
+      `toleranceSeconds must be a finite number above 0, not ${toleranceSeconds}: the timestamp is always checked. Pass 259200 (72 h) if the sender does not re-sign its retries.`,
+    )
+  }
+  return toleranceSeconds
+}
+
+/** Milliseconds in whole units of `t`. */
+export function toUnit(ms: number, scheme: SignatureScheme): number {
+  return Math.floor(scheme.timestampUnit === 's' ? ms / 1000 : ms)
+}
+
+/** A value of `t` in milliseconds. */
+export function toMs(timestamp: number, scheme: SignatureScheme): number {
+  return scheme.timestampUnit === 's' ? timestamp * 1000 : timestamp
+}
+
+function oneOf(option: string, value: string, allowed: readonly string[]): void {
+  if (!allowed.includes(value)) {
+    throw new TypeError(`signature.${option} must be ${allowed.map((name) => `"${name}"`).join(' or ')}.`)
+  }
+}

@@ -1,0 +1,239 @@
+import { ConfigurationError, WebhookVerificationError } from './errors.js'
+import { hmacEngine, type SecretKey } from './hmac.js'
+import { describeType, type Secrets, secretKeys } from './secrets.js'
+import {
+  type HeaderValue,
+  MAX_SIGNATURES,
+  parseSignatureHeader,
+  type SignatureHeader,
+} from './signature-header.js'
+import {
+  checkTolerance,
+  DEFAULT_TOLERANCE_SECONDS,
+  type SignatureOptions,
+  type SignatureScheme,
+  signatureScheme,
+  toMs,
+  toUnit,
+} from './signature-scheme.js'
+
+/** What a valid signature proves. */
+export interface Verified {
+  /** When the service signed, from `t`. */
+  readonly signedAt: Date
+  /** Which of the secrets matched: when it is always the new one, the old one can go. */
+  readonly secretIndex: number
+}
+
+export interface VerifyOptions {
+  /** The endpoint's secret, or several while it is rotated. */
+  secret: Secrets
+  /** How far `t` may be from now, in seconds, in both directions. Default 300; above 0. */
+  toleranceSeconds?: number
+  /** How the service signs. The defaults are the field's. */
+  signature?: SignatureOptions
+  /** Milliseconds since the epoch. Default `Date.now`. */
+  now?: () => number
+}
+
+export interface SignOptions {
+  /** The endpoint's secret. A list gives one `v1` each, as a service does while a secret is rotated. */
+  secret: Secrets
+  /** The value of `t`, in the unit of `signature.timestampUnit`. Default: now. */
+  timestamp?: number
+  /** How the service signs. The defaults are the field's. */
+  signature?: SignatureOptions
+}
+
+const DIGEST_BYTES = { 'SHA-256': 32, 'SHA-512': 64 } as const
+
+/**
+ * Verifies the signature and the timestamp of a delivery (spec section 5) over its exact bytes, and parses nothing.
+ *
+ * @param rawBody the bytes as they were sent; a string is taken as its UTF-8 bytes
+ * @param header the value of the signature header
+ * @returns when it was signed, and which secret matched
+ * @throws WebhookVerificationError when the delivery is not authentic, or not fresh: see its `code`
+ * @throws TypeError when an option makes no sense
+ * @example
+ * ```ts
+ * const { signedAt } = await verifySignature(rawBody, request.headers.get('x-service-signature'), { secret })
+ * ```
+ */
+export async function verifySignature(
+  rawBody: Uint8Array | string,
+  header: HeaderValue,
+  options: VerifyOptions,
+): Promise<Verified> {
+  const scheme = signatureScheme(options.signature)
+  const keys = secretKeys(options.secret, 'secret')
+  const toleranceSeconds = checkTolerance(options.toleranceSeconds ?? DEFAULT_TOLERANCE_SECONDS)
+  const parsed = parseSignatureHeader(header, scheme)
+  const verified = await matchSignature(parsed, bytesOf(rawBody), keys, scheme)
+  const ageSeconds = signatureAgeSeconds(parsed.t, scheme, (options.now ?? Date.now)())
+  checkTimestamp(parsed.t, scheme, toleranceSeconds, ageSeconds)
+  return verified
+}
+
+/**
+ * Signs a payload as the service does (spec section 5).
+ *
+ * @param rawBody the bytes to sign; a string is taken as its UTF-8 bytes
+ * @returns the value of the signature header, `t=…,v1=…`
+ * @throws TypeError when a secret, the timestamp or an option makes no sense
+ * @example
+ * ```ts
+ * const header = await signPayload(JSON.stringify(event), { secret: 'whsec_test' })
+ * ```
+ */
+export async function signPayload(rawBody: Uint8Array | string, options: SignOptions): Promise<string> {
+  const scheme = signatureScheme(options.signature)
+  const keys = secretKeys(options.secret, 'secret')
+  if (keys.length > MAX_SIGNATURES) {
+    throw new TypeError(`secret: a header holds at most ${MAX_SIGNATURES} signatures, not ${keys.length}.`)
+  }
+  const timestamp = options.timestamp ?? toUnit(Date.now(), scheme)
+  if (!Number.isSafeInteger(timestamp) || timestamp < 0) {
+    throw new TypeError(
+      `timestamp must be a whole number of ${scheme.timestampUnit} since the epoch, not ${timestamp}.`,
+    )
+  }
+  const t = String(timestamp)
+  const body = bytesOf(rawBody)
+  const signatures = await Promise.all(
+    keys.map(async (key) => `v1=${encode(await digest(t, body, key, scheme), scheme)}`),
+  )
+  return [`t=${t}`, ...signatures].join(',')
+}
+
+/**
+ * Compares each signature with what each secret gives, in constant time. All of both are tried, also after a match, so
+ * that the time tells nothing about which one it was.
+ *
+ * @param hint what may explain a mismatch, as far as the caller knows
+ * @throws WebhookVerificationError `signature_mismatch`
+ */
+export async function matchSignature(
+  { t, signatures }: SignatureHeader,
+  rawBody: Uint8Array,
+  keys: readonly SecretKey[],
+  scheme: SignatureScheme,
+  hint?: string,
+): Promise<Verified> {
+  const { equal } = hmacEngine()
+  const candidates = signatures
+    .map((signature) => decode(signature, scheme))
+    .filter((bytes) => bytes !== undefined)
+  let secretIndex = -1
+  for (const [index, key] of keys.entries()) {
+    const expected = await digest(t, rawBody, key, scheme)
+    for (const candidate of candidates) {
+      if (equal(candidate, expected) && secretIndex === -1) secretIndex = index
+    }
+  }
+  if (secretIndex === -1) {
+    throw new WebhookVerificationError(
+      'signature_mismatch',
+      `No signature in ${scheme.header} matches the body: is the secret that of this very endpoint, and does nothing in between change the body's bytes?${
+        hint === undefined ? '' : ` ${hint}`
+      }`,
+    )
+  }
+  return { signedAt: new Date(toMs(Number(t), scheme)), secretIndex }
+}
+
+/**
+ * Judges the age of a delivery whose signature holds: only then can the message call it authentic.
+ *
+ * @throws WebhookVerificationError `timestamp_too_old` or `timestamp_in_future`
+ */
+export function checkTimestamp(
+  t: string,
+  scheme: SignatureScheme,
+  toleranceSeconds: number,
+  ageSeconds: number,
+): void {
+  if (ageSeconds > toleranceSeconds) {
+    throw new WebhookVerificationError(
+      'timestamp_too_old',
+      `The delivery is authentic, but ${Math.round(ageSeconds)} s old, and ${toleranceSeconds} s are allowed: does your sender re-sign its retries? If not, set toleranceSeconds to 259200 (72 h). Is this machine's clock right?`,
+    )
+  }
+  // Written so that a t which is no usable number is refused too.
+  if (!(ageSeconds >= -toleranceSeconds)) {
+    const unit =
+      scheme.timestampUnit === 's' && t.length >= 13
+        ? ' Its t looks like milliseconds: set signature.timestampUnit to "ms".'
+        : ''
+    throw new WebhookVerificationError(
+      'timestamp_in_future',
+      `The delivery is authentic, but was signed ${Math.round(-ageSeconds)} s in the future, and ${toleranceSeconds} s are allowed: is this machine's clock right?${unit}`,
+    )
+  }
+}
+
+/** Now less `t`, both in whole units of `t`: a clock that has moved on within the second makes nothing older. */
+export function signatureAgeSeconds(t: string, scheme: SignatureScheme, nowMs: number): number {
+  const age = toUnit(nowMs, scheme) - Number(t)
+  return scheme.timestampUnit === 's' ? age : age / 1000
+}
+
+async function digest(
+  t: string,
+  body: Uint8Array,
+  key: SecretKey,
+  scheme: SignatureScheme,
+): Promise<Uint8Array> {
+  const { algorithm, signedContent } = scheme
+  if (typeof signedContent === 'function') {
+    return hmacEngine().hmac(algorithm, key, '', contentBy(signedContent, t, body))
+  }
+  return hmacEngine().hmac(algorithm, key, signedContent === 'dot' ? `${t}.` : t, body)
+}
+
+function contentBy(
+  signedContent: (t: string, body: Uint8Array) => unknown,
+  t: string,
+  body: Uint8Array,
+): Uint8Array {
+  let content: unknown
+  try {
+    content = signedContent(t, body)
+  } catch (cause) {
+    throw new ConfigurationError(
+      'Your signature.signedContent function threw: it must return the signed bytes.',
+      { cause },
+    )
+  }
+  if (content instanceof Uint8Array) return content
+  throw new ConfigurationError(
+    `Your signature.signedContent function returned ${describeType(content)}: it must return the signed bytes as a Uint8Array.`,
+  )
+}
+
+function encode(bytes: Uint8Array, { encoding }: SignatureScheme): string {
+  if (encoding === 'base64') return btoa(String.fromCharCode(...bytes))
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/** The bytes of a signature, or `undefined` where its length or alphabet is wrong: such a one can never match. */
+function decode(signature: string, { algorithm, encoding }: SignatureScheme): Uint8Array | undefined {
+  const length = DIGEST_BYTES[algorithm]
+  if (encoding === 'hex') {
+    if (signature.length !== length * 2 || !/^[0-9a-fA-F]+$/.test(signature)) return undefined
+    return Uint8Array.from({ length }, (_, i) => Number.parseInt(signature.slice(i * 2, i * 2 + 2), 16))
+  }
+  if (signature.length !== Math.ceil(length / 3) * 4 || !/^[A-Za-z0-9+/]+={0,2}$/.test(signature))
+    return undefined
+  const bytes = Uint8Array.from(atob(signature), (char) => char.charCodeAt(0))
+  return bytes.length === length ? bytes : undefined
+}
+
+/** @throws TypeError when it is neither a string nor bytes */
+export function bytesOf(rawBody: Uint8Array | string): Uint8Array {
+  if (typeof rawBody === 'string') return new TextEncoder().encode(rawBody)
+  if (rawBody instanceof Uint8Array) return rawBody
+  throw new TypeError(
+    `rawBody must be the bytes as they were sent, or their string, not ${describeType(rawBody)}: a parsed body cannot be verified.`,
+  )
+}
