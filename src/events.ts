@@ -1,0 +1,126 @@
+export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject
+export type JsonObject = { [key: string]: JsonValue }
+
+/**
+ * What every event has around its data (spec section 6). An `id` is not documented; it and any other field that comes is kept.
+ */
+export interface Envelope<Type extends string, Data> {
+  readonly type: Type
+  /** ISO 8601, UTC. */
+  readonly created_at: string
+  readonly data: Data
+  readonly id?: unknown
+  readonly [field: string]: unknown
+}
+
+/** The data of `order.created` (spec sections 2.3 and 6). Fields that are not listed pass through untouched. */
+export interface OrderCreatedData {
+  order: {
+    /** Begins with `ord_`. */
+    id: string
+    /** In minor units of the currency. */
+    total_cents: number
+    buyer_email: string
+  }
+  tickets: OrderTicket[]
+}
+
+export interface OrderTicket {
+  /** Begins with `tik_`. */
+  id: string
+  /** The name of the tier. */
+  tier: string
+}
+
+/**
+ * The event that tickets are sold for (spec section 2.1). The payloads of the `event.*` kinds are not documented, so
+ * nothing is typed with it: it is here for the schema that you give.
+ */
+export interface TicketedEvent {
+  /** Begins with `evt_`. */
+  id: string
+  title: string
+  slug: string
+  url: string
+  status: 'draft' | 'on_sale' | 'sold_out' | 'past' | 'cancelled'
+  /** Begins with `ven_`. */
+  venue_id: string
+  /** ISO 8601 with the offset of the time zone. */
+  doors_at: string
+  /** ISO 8601 with the offset of the time zone. */
+  ends_at: string
+  /** Markdown, sanitized by the service. */
+  description_md: string
+  image_url: string
+  capacity: number
+  sold: number
+  /** In minor units of the currency. */
+  gross_cents: number
+  refund_policy: 'anytime' | 'refundable_24h' | 'refundable_7d' | 'final' | 'exchange_only'
+  transferable: boolean
+  /** ISO 8601, UTC. */
+  created_at: string
+  /** ISO 8601, UTC. */
+  updated_at: string
+}
+
+/** The kinds that the service documents, with their data (spec section 6). */
+export interface EventDataByKind {
+  'order.created': OrderCreatedData
+  'event.published': JsonObject
+  'event.cancelled': JsonObject
+  'event.rescheduled': JsonObject
+}
+
+export type EventKind = keyof EventDataByKind
+
+/** The event of one kind: `EventOf<'order.created'>`. */
+export type EventOf<Kind extends EventKind> = {
+  [K in Kind]: Envelope<K, EventDataByKind[K]>
+}[Kind]
+
+export type OrderCreatedEvent = EventOf<'order.created'>
+export type EventPublishedEvent = EventOf<'event.published'>
+export type EventCancelledEvent = EventOf<'event.cancelled'>
+export type EventRescheduledEvent = EventOf<'event.rescheduled'>
+
+/** The three kinds that tell of a ticketed event. */
+export type EventLifecycleEvent = EventPublishedEvent | EventCancelledEvent | EventRescheduledEvent
+
+/** Any documented event; `switch (event.type)` narrows it. */
+export type WebhookEvent = OrderCreatedEvent | EventLifecycleEvent
+
+/** An authentic event of a kind that is not documented. */
+export type UnknownEvent = Envelope<string, JsonObject>
+
+/** Whatever the service may send; the guards narrow it. */
+export type AnyEvent = WebhookEvent | UnknownEvent
+
+export const EVENT_KINDS: readonly EventKind[] = [
+  'order.created',
+  'event.published',
+  'event.cancelled',
+  'event.rescheduled',
+]
+
+/**
+ * Whether the event is of a documented kind.
+ *
+ * @example
+ * ```ts
+ * onUnhandled: (event) => { if (!isKnownEvent(event)) console.info('new kind', event.type) }
+ * ```
+ */
+export function isKnownEvent(event: { readonly type: string }): event is WebhookEvent {
+  return (EVENT_KINDS as readonly string[]).includes(event.type)
+}
+
+/** Whether the event is an `order.created`. */
+export function isOrderCreated(event: { readonly type: string }): event is OrderCreatedEvent {
+  return event.type === 'order.created'
+}
+
+/** Whether the event is one of the three documented `event.*` kinds. */
+export function isEventLifecycle(event: { readonly type: string }): event is EventLifecycleEvent {
+  return isKnownEvent(event) && event.type !== 'order.created'
+}

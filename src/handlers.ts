@@ -1,0 +1,120 @@
+import {
+  type AnyEvent,
+  type Envelope,
+  EVENT_KINDS,
+  type EventKind,
+  type EventOf,
+  type UnknownEvent,
+} from './events.js'
+import type { OutputOf, SchemaMap } from './schema.js'
+import { describeType } from './secrets.js'
+
+/** What a handler is told beside the event. */
+export interface HandlerContext<Request = unknown> {
+  /** The framework's own request. */
+  readonly request: Request
+  /** What the event is deduplicated by, as it is stored; `null` where it is not. */
+  readonly key: string | null
+  /** 1 on the first run of the event, counted by the store; absent when it runs without a record. */
+  readonly attempt?: number
+  /** False when the event runs without protection: `key` gave `null`, or the store is down and `storeFailure` is `process`. */
+  readonly deduplicated: boolean
+  /** When the service signed this delivery. */
+  readonly signedAt: Date
+  /** Which of the secrets matched. */
+  readonly secretIndex: number
+  /** The bytes as they were sent. */
+  readonly rawBody: Uint8Array
+  /** Aborts when the lease is lost or `maxRunSeconds` is over, and for nothing else: finishing after the deadline is a success. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * What runs for an event. When it returns, or its promise resolves, the event is handled; a `RetryLater` or a `Discard`
+ * that it throws is obeyed, and anything else thrown makes the sender come again.
+ */
+export type Handler<Event, Request> = (event: Event, ctx: HandlerContext<Request>) => unknown
+
+/** The kinds that have a type: the documented ones and those of `schemas`. */
+export type KindOf<Schemas extends SchemaMap> = EventKind | (keyof Schemas & string)
+
+/** The groups that a kind is in: `a.b.c` is in `a.*` and in `a.b.*`. */
+export type GroupOf<Kind extends string> = Kind extends `${infer Head}.${infer Rest}`
+  ? `${Head}.*` | (Rest extends `${string}.${string}` ? `${Head}.${GroupOf<Rest>}` : never)
+  : never
+
+/** The event of one kind; a schema types its data. */
+export type EventOfKind<Kind extends string, Schemas extends SchemaMap> = Kind extends keyof Schemas
+  ? Envelope<Kind, OutputOf<Schemas[Kind]>>
+  : Kind extends EventKind
+    ? EventOf<Kind>
+    : never
+
+/** The event that a key of `on` gets: one kind, or the union of a group. */
+export type EventForKey<Key extends string, Schemas extends SchemaMap> = Key extends `${infer Prefix}.*`
+  ? EventOfKind<Extract<KindOf<Schemas>, `${Prefix}.${string}`>, Schemas>
+  : EventOfKind<Key, Schemas>
+
+/** Any event, with the data of `schemas` typed. */
+export type HandledEvent<Schemas extends SchemaMap> = EventOfKind<KindOf<Schemas>, Schemas> | UnknownEvent
+
+/** Handlers by kind and by group; the most specific one runs, exactly one. */
+export type Handlers<Schemas extends SchemaMap, Request> = {
+  [Key in KindOf<Schemas> | GroupOf<KindOf<Schemas>>]?: Handler<EventForKey<Key, Schemas>, Request>
+}
+
+type AnyHandler<Request> = Handler<AnyEvent, Request>
+
+/**
+ * Finds the handler of a kind.
+ *
+ * @returns the look-up: exact kind, else the longest group of a listed kind, else `onUnhandled`, else nothing
+ * @throws TypeError when `on` has a key that no listed kind could reach, or a handler that is no function
+ */
+export function handlerLookup<Request>(
+  on: object,
+  onUnhandled: AnyHandler<Request> | undefined,
+  schemas: SchemaMap,
+): (kind: string) => AnyHandler<Request> | undefined {
+  if (typeof on !== 'object' || on === null) {
+    throw new TypeError(
+      `on must be an object of handlers by kind, such as { 'order.created': async (event) => {} }, not ${describeType(on)}.`,
+    )
+  }
+  if (onUnhandled !== undefined) checkHandler('onUnhandled', onUnhandled)
+  // Own properties only: a payload whose type is "constructor" must find nothing.
+  const given = new Map<string, unknown>(Object.entries(on))
+  const kinds = new Set<string>([...EVENT_KINDS, ...Object.keys(schemas)])
+  const groups = new Set([...kinds].flatMap(groupsOf))
+  for (const [key, handler] of given) {
+    if (!kinds.has(key) && !groups.has(key)) throw unknownKey(key, [...kinds, ...groups])
+    checkHandler(`on["${key}"]`, handler)
+  }
+
+  const byKind = new Map<string, AnyHandler<Request>>()
+  for (const kind of kinds) {
+    const key = [kind, ...groupsOf(kind)].find((candidate) => given.has(candidate))
+    if (key !== undefined) byKind.set(kind, given.get(key) as AnyHandler<Request>)
+  }
+  return (kind) => byKind.get(kind) ?? onUnhandled
+}
+
+/** The groups of a kind, the narrowest first. */
+function groupsOf(kind: string): string[] {
+  const parts = kind.split('.').slice(0, -1)
+  return parts.map((_, index) => `${parts.slice(0, parts.length - index).join('.')}.*`)
+}
+
+function checkHandler(name: string, handler: unknown): void {
+  if (typeof handler !== 'function') {
+    throw new TypeError(`${name} must be a function (event, ctx) => …, not ${describeType(handler)}.`)
+  }
+}
+
+function unknownKey(key: string, known: readonly string[]): TypeError {
+  const advice =
+    key === '*'
+      ? "There is no '*': use onUnhandled for the kinds that have no handler."
+      : `Known are ${known.join(', ')}. For a kind that the service added, give it a schema: schemas: { '${key}': unchecked<Data>() }; for all others there is onUnhandled.`
+  return new TypeError(`on["${key}"] is no kind that the service sends, and no group of them. ${advice}`)
+}

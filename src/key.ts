@@ -1,0 +1,79 @@
+import { ConfigurationError } from './errors.js'
+import type { UnknownEvent } from './events.js'
+import { hmacEngine } from './hmac.js'
+import { describeType } from './secrets.js'
+
+/**
+ * What an event is deduplicated by, when you know better than the default. It sees the event before its data is checked.
+ *
+ * @returns a non-empty string, alike for all deliveries of one event; or `null` to run without deduplication
+ */
+export type KeyFunction<Request> = (
+  event: UnknownEvent,
+  delivery: { readonly rawBody: Uint8Array; readonly request: Request },
+) => string | null
+
+const MAX_KEY_LENGTH = 255
+const PRINTABLE_ASCII = /^[ -~]+$/
+
+/**
+ * The default rule, for a service that gives its deliveries no id. An order is created once, so its id is the key.
+ * Anything else is known by a digest of what makes it that event; `created_at` is in it on purpose: rescheduled from A to
+ * B to A to B are four events, not two. An envelope `id` can so separate deliveries and never merge them.
+ * Never from `t` or the signature, which a retry renews.
+ */
+export async function defaultKeyPart(event: UnknownEvent): Promise<string> {
+  if (event.type === 'order.created') {
+    const { order } = event.data
+    if (typeof order === 'object' && order !== null && !Array.isArray(order)) {
+      if (typeof order.id === 'string' && order.id !== '') return order.id
+    }
+  }
+  const { id, type, created_at, data } = event
+  return sha256Hex(canonicalJson({ ...(id === undefined ? {} : { id }), type, created_at, data }))
+}
+
+/** @throws ConfigurationError when the user's function throws, or gives what is no key */
+export function keyPartOf<Request>(
+  keyFunction: KeyFunction<Request>,
+  event: UnknownEvent,
+  delivery: { rawBody: Uint8Array; request: Request },
+): string | null {
+  let part: unknown
+  try {
+    part = keyFunction(event, delivery)
+  } catch (cause) {
+    throw new ConfigurationError(
+      `Your key function threw for ${event.type}: return a string for every event that it can be given, or null.`,
+      { cause },
+    )
+  }
+  if (part === null || (typeof part === 'string' && part !== '')) return part
+  throw new ConfigurationError(
+    `Your key function returned ${part === '' ? 'an empty string' : describeType(part)} for ${event.type}: it must return a non-empty string, or null to run without deduplication.`,
+  )
+}
+
+/**
+ * The key as the store sees it: `<namespace>/<type>/<part>`, or the SHA-256 of the three where that would be too long, not
+ * printable, or, with a slash in the type, not certain to be the only one of its spelling.
+ */
+export async function storedKey(namespace: string, type: string, part: string): Promise<string> {
+  const key = `${namespace}/${type}/${part}`
+  if (key.length <= MAX_KEY_LENGTH && PRINTABLE_ASCII.test(key) && !type.includes('/')) return key
+  // JSON, because it escapes lone surrogates: two different strings must not become the same bytes.
+  return sha256Hex(JSON.stringify([namespace, type, part]))
+}
+
+/** JSON with sorted keys and no spaces, so that one value has one text (after RFC 8785). */
+export function canonicalJson(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`).join(',')}}`
+}
+
+async function sha256Hex(text: string): Promise<string> {
+  const digest = await hmacEngine().sha256(new TextEncoder().encode(text))
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')
+}

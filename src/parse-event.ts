@@ -1,0 +1,55 @@
+import type { HandledEvent } from './handlers.js'
+import { checkData, checkSchemas, parseEnvelope } from './payload.js'
+import type { SchemaMap } from './schema.js'
+import { bytesOf, type VerifyOptions, verifySignature } from './signature.js'
+import type { HeaderValue } from './signature-header.js'
+
+export interface ParseOptions<Schemas extends SchemaMap> {
+  /** A Standard Schema by kind: it checks and types the data of that kind. */
+  schemas?: Schemas
+}
+
+/**
+ * Reads an event from a body that is already trusted: JSON, envelope, and the data of its kind (spec section 6).
+ *
+ * @param rawBody the bytes, or their string
+ * @returns the event; one of a kind that is not documented is no error
+ * @throws PayloadError when it is not JSON, no envelope, or its data does not fit: see `code` and `issues`
+ * @throws TypeError when an option makes no sense
+ * @example
+ * ```ts
+ * const event = await parseEvent(rawBody)
+ * if (isOrderCreated(event)) console.log(event.data.order.id)
+ * ```
+ */
+export async function parseEvent<Schemas extends SchemaMap = Record<never, never>>(
+  rawBody: Uint8Array | string,
+  options: ParseOptions<Schemas> = {},
+): Promise<HandledEvent<Schemas>> {
+  const schemas = options.schemas ?? {}
+  checkSchemas(schemas)
+  const event = await checkData(parseEnvelope(bytesOf(rawBody)), schemas)
+  return event as HandledEvent<Schemas>
+}
+
+/**
+ * Verifies a delivery and reads its event, in this order. It neither deduplicates nor answers: `createReceiver` does.
+ *
+ * @param rawBody the bytes as they were sent, or their string
+ * @param header the value of the signature header
+ * @throws WebhookVerificationError when the delivery is not authentic, or not fresh
+ * @throws PayloadError when the authentic body is no event
+ * @throws TypeError when an option makes no sense
+ * @example
+ * ```ts
+ * const event = await verifyWebhook(rawBody, headers['x-service-signature'], { secret })
+ * ```
+ */
+export async function verifyWebhook<Schemas extends SchemaMap = Record<never, never>>(
+  rawBody: Uint8Array | string,
+  header: HeaderValue,
+  options: VerifyOptions & ParseOptions<Schemas>,
+): Promise<HandledEvent<Schemas>> {
+  await verifySignature(rawBody, header, options)
+  return parseEvent(rawBody, options)
+}
