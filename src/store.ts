@@ -1,0 +1,45 @@
+/** What identifies one holder of one key. */
+export interface Lease {
+  /** At most 255 characters of printable ASCII: the receiver hashes what is longer. */
+  readonly key: string
+  /** An opaque string of at most 64 characters of printable ASCII, made by the receiver, new for each delivery. */
+  readonly token: string
+}
+
+/** What a delivery asks for before its handler may run. */
+export interface ClaimRequest extends Lease {
+  /** How long the holder may run without renewing, in milliseconds. */
+  readonly leaseMs: number
+  /** How long the record is kept from now if nothing else happens to it, in milliseconds; never under `leaseMs`. */
+  readonly retainMs: number
+}
+
+export type ClaimResult =
+  /** Run the handler. `attempt` is 1 on the first run and rises at each grant: a fencing number. */
+  | { readonly status: 'claimed'; readonly attempt: number }
+  /** It has been handled: do nothing. */
+  | { readonly status: 'completed' }
+  /** Somebody else handles it now; their lease lasts `retryAfterMs` longer. */
+  | { readonly status: 'in-flight'; readonly retryAfterMs: number }
+
+/**
+ * Where it is remembered which events were handled. Implement it for any backend that can compare and set.
+ *
+ * Each method is ONE atomic operation and one round trip, and is safe to send again after a lost reply.
+ * A method that cannot reach its backend rejects; it never guesses. `renew`, `complete` and `release` compare the token,
+ * not the clock. A record past its retention is absent to all four.
+ */
+export interface IdempotencyStore {
+  /**
+   * Absent, expired, released by another token, or its lease run out: take it.
+   * Running with this token: repeat the grant (same attempt, new lease).
+   * Released with this token: change nothing, and say `in-flight` with `retryAfterMs: 1`.
+   */
+  claim(request: ClaimRequest): Promise<ClaimResult>
+  /** Running with this token: a new lease of `leaseMs` from now. Otherwise `false`, and nothing changes. */
+  renew(lease: Lease, leaseMs: number): Promise<boolean>
+  /** Running or completed with this token: completed, and kept for `retainMs` from now. Otherwise `false`. */
+  complete(lease: Lease, retainMs: number): Promise<boolean>
+  /** Running or released with this token: released, so that the next claim takes it. Otherwise `false`. */
+  release(lease: Lease): Promise<boolean>
+}
