@@ -1,0 +1,81 @@
+import type { Request, Response } from 'express'
+import {
+  answerTo,
+  type BodyReader,
+  ConfigurationError,
+  createReceiver,
+  type SchemaMap,
+  type WebhookOptions,
+} from '../src/index.js'
+import { sendAnswer, streamBody } from '../src/node.js'
+
+/** A request handler of Express 4 or 5. */
+export interface ExpressWebhooks {
+  (request: Request, response: Response): Promise<void>
+  /** Refuses new deliveries with 503 and resolves when the running handlers have settled. */
+  drain(): Promise<void>
+}
+
+/**
+ * Receives the service's webhooks in an Express app. Mount it before `express.json()`, which would use up the bytes.
+ *
+ * @throws TypeError that names the option and the fix
+ * @example
+ * ```ts
+ * app.post('/hooks', tixWebhooks({
+ *   secret: process.env.TIX_SIGNING_SECRET,
+ *   on: { 'order.created': async (event) => issueTickets(event.data.order.id) },
+ * }))
+ * ```
+ */
+export function tixWebhooks<Schemas extends SchemaMap = Record<never, never>>(
+  options: WebhookOptions<Request, Schemas>,
+): ExpressWebhooks {
+  const receiver = createReceiver(options)
+  const entered = new WeakSet<Request>()
+
+  return Object.assign(
+    async (request: Request, response: Response): Promise<void> => {
+      const isFirst = !entered.has(request)
+      entered.add(request)
+      const outcome = await receiver.receive({
+        header: request.headers[receiver.headerName],
+        request,
+        contentEncoding: request.headers['content-encoding'],
+        ...(isFirst ? bodyOf(request) : { body: enteredTwice }),
+      })
+      // The first entry answers: what it does may still be going on.
+      if (isFirst) sendAnswer(response, answerTo(outcome))
+    },
+    { drain: receiver.drain },
+  )
+}
+
+async function enteredTwice(): Promise<never> {
+  throw new ConfigurationError(
+    'tixWebhooks was entered twice for one request: a middleware before it calls next() twice. The first entry handles and answers the delivery.',
+  )
+}
+
+/** The bytes that a parser before us has kept, else the stream. Cloud Functions and Firebase keep them as `rawBody`. */
+function bodyOf(request: Request & { rawBody?: unknown }): { body: Uint8Array | BodyReader; hint?: string } {
+  for (const kept of [request.rawBody, request.body]) {
+    if (kept instanceof Uint8Array) return { body: kept }
+    if (typeof kept === 'string') {
+      const hint =
+        'The body was taken as text before us (express.text()?), which drops a byte order mark: use express.raw({ type: "*/*" }).'
+      return { body: new TextEncoder().encode(kept), hint }
+    }
+  }
+  const parser = request.is('json')
+    ? 'express.json()'
+    : request.is('urlencoded')
+      ? 'express.urlencoded()'
+      : 'a body parser'
+  return {
+    body: streamBody(
+      request,
+      `It was ${parser}, mounted before tixWebhooks: mount the webhook route before app.use(${parser}), or have the parser keep the bytes: express.json({ verify: (req, res, buffer) => { req.rawBody = buffer } }).`,
+    ),
+  }
+}

@@ -1,0 +1,83 @@
+import type { Readable } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
+import {
+  answerTo,
+  type BodyReader,
+  ConfigurationError,
+  createReceiver,
+  type SchemaMap,
+  type WebhookOptions,
+} from '../src/index.js'
+import { streamBody } from '../src/node.js'
+
+/** What we need of a reply: structural, so that a reply of any logger, type provider or HTTP/2 server is one. */
+interface Reply {
+  code(status: number): Reply
+  headers(headers: Record<string, string>): Reply
+  send(body: string): unknown
+}
+
+/** What we need of a request. */
+interface RequestLike {
+  readonly headers: Record<string, string | string[] | undefined>
+  readonly log: { error(message: string): void }
+}
+
+/**
+ * Route options of Fastify 4 or 5, for `app.post(path, tixWebhooks({…}))`. The answer is sent in `preParsing`: after a plugin
+ * that inflates the body, before any parser. So other routes keep their parsers, and `preHandler` hooks do not run.
+ */
+export interface FastifyWebhooks {
+  preParsing(request: RequestLike, reply: Reply, payload: Readable): Promise<unknown>
+  handler(request: RequestLike, reply: Reply): Promise<unknown>
+  /** Refuses new deliveries with 503 and resolves when the running handlers have settled. */
+  drain(): Promise<void>
+}
+
+/**
+ * Receives the service's webhooks in a Fastify app. Errors go to the request's logger unless there is an `onError`.
+ *
+ * @throws TypeError that names the option and the fix
+ * @example
+ * ```ts
+ * app.post('/hooks', tixWebhooks({
+ *   secret: process.env.TIX_SIGNING_SECRET,
+ *   on: { 'order.created': async (event) => issueTickets(event.data.order.id) },
+ * }))
+ * ```
+ */
+export function tixWebhooks<Schemas extends SchemaMap = Record<never, never>>(
+  options: WebhookOptions<FastifyRequest, Schemas>,
+): FastifyWebhooks {
+  const receiver = createReceiver(options)
+
+  async function answer(request: RequestLike, reply: Reply, body: BodyReader): Promise<unknown> {
+    const outcome = await receiver.receive({
+      header: request.headers[receiver.headerName],
+      body,
+      // The same object: the structural type only forgets what Fastify's own generics would say of it.
+      request: request as FastifyRequest,
+      contentEncoding: String(request.headers['content-encoding'] ?? ''),
+      log: (line) => request.log.error(line),
+    })
+    const { status, headers, body: text } = answerTo(outcome)
+    return reply
+      .code(status)
+      .headers({ ...headers })
+      .send(text)
+  }
+
+  return {
+    preParsing: (request, reply, payload) =>
+      answer(request, reply, streamBody(payload, 'A hook or plugin before it did.')),
+    handler: (request, reply) => answer(request, reply, bytesGone),
+    drain: receiver.drain,
+  }
+}
+
+/** Only reached when the route's `preParsing` was taken away; then Fastify has parsed the body, and its bytes are gone. */
+async function bytesGone(): Promise<never> {
+  throw new ConfigurationError(
+    'The preParsing hook of tixWebhooks did not run: pass its route options whole, as in app.post("/hooks", tixWebhooks({…})).',
+  )
+}

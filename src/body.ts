@@ -1,0 +1,76 @@
+import type { Deadline } from './deadline.js'
+import { BodyError, ConfigurationError, isWebhookError } from './errors.js'
+import { describeType } from './secrets.js'
+
+/**
+ * Reads a request's exact bytes and stops at `maxBytes`. It rejects with a `BodyError` of code `too_large` over the
+ * limit, and with a `ConfigurationError` (code `misconfigured`) where somebody else has consumed the body; any other
+ * rejection says that the client did not send it all.
+ */
+export interface BodyReader {
+  (maxBytes: number): Promise<Uint8Array>
+  /** Called when the deadline has passed while it reads, so that it can let go of what it holds. */
+  cancel?(): void
+}
+
+/**
+ * The bytes of a delivery, at most `maxBytes` of them, before the deadline.
+ *
+ * @throws BodyError `too_large`, or `body_incomplete` when the client went away or was too slow
+ * @throws ConfigurationError when the bytes are gone, or are no bytes
+ */
+export async function readBody(
+  body: Uint8Array | BodyReader,
+  maxBytes: number,
+  deadline: Deadline,
+): Promise<Uint8Array> {
+  const bytes = typeof body === 'function' ? await callReader(body, maxBytes, deadline) : body
+  if (!(bytes instanceof Uint8Array)) {
+    throw new ConfigurationError(
+      `The body must be the exact bytes as a Uint8Array, not ${describeType(bytes)}: hand in what was received, before any parser.`,
+    )
+  }
+  if (bytes.length > maxBytes) throw tooLarge(maxBytes)
+  return bytes
+}
+
+async function callReader(reader: BodyReader, maxBytes: number, deadline: Deadline): Promise<Uint8Array> {
+  const reading = Promise.resolve(maxBytes).then(reader)
+  try {
+    return await deadline.race(reading, () => {
+      reader.cancel?.()
+      throw new BodyError(
+        'body_incomplete',
+        'The client was too slow: its body had not arrived whole at the deadline (timeoutSeconds).',
+      )
+    })
+  } catch (error) {
+    throw asBodyFault(error, maxBytes)
+  }
+}
+
+/** Readers may be anybody's: what counts is their `code`. */
+function asBodyFault(error: unknown, maxBytes: number): unknown {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+  if (code === 'too_large') return isWebhookError(error) ? error : tooLarge(maxBytes, error)
+  if (code === 'misconfigured') {
+    return isWebhookError(error) ? error : new ConfigurationError(messageOf(error), { cause: error })
+  }
+  if (code === 'body_incomplete' && isWebhookError(error)) return error
+  return new BodyError('body_incomplete', 'The client went away before it had sent the whole body.', {
+    cause: error,
+  })
+}
+
+/** What a reader rejects with over the limit. */
+export function tooLarge(maxBytes: number, cause?: unknown): BodyError {
+  return new BodyError(
+    'too_large',
+    `The body is larger than ${maxBytes} bytes: raise maxBodyBytes if the service really sends such events.`,
+    cause === undefined ? {} : { cause },
+  )
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'The body cannot be read: it was consumed before.'
+}

@@ -1,0 +1,116 @@
+import { type BodyReader, tooLarge } from './body.js'
+import { ConfigurationError } from './errors.js'
+import type { WebhookOptions } from './options.js'
+import { answerTo, type Outcome } from './outcome.js'
+import { createReceiver } from './receiver.js'
+import type { SchemaMap } from './schema.js'
+
+/** What of the platform's context keeps a timed-out handler alive: a Worker's `ctx`, Next's `{ waitUntil }`. */
+export interface FetchContext {
+  waitUntil?(work: Promise<unknown>): void
+}
+
+/** A web-standard handler. */
+export interface FetchWebhooks {
+  (request: Request, context?: FetchContext): Promise<Response>
+  /** Refuses new deliveries with 503 and resolves when the running handlers have settled. */
+  drain(): Promise<void>
+}
+
+/**
+ * Receives the service's webhooks wherever a `Request` comes in and a `Response` goes out: Next, SvelteKit, Bun, Deno,
+ * Workers. All but POST is answered 405.
+ *
+ * @throws TypeError that names the option and the fix
+ * @example
+ * ```ts
+ * import { tixWebhooks } from 'tix-webhooks/fetch'
+ *
+ * export const POST = tixWebhooks({
+ *   secret: process.env.TIX_SIGNING_SECRET,
+ *   on: { 'order.created': async (event) => issueTickets(event.data.order.id) },
+ * })
+ * ```
+ */
+export function tixWebhooks<Schemas extends SchemaMap = Record<never, never>>(
+  options: WebhookOptions<Request, Schemas>,
+): FetchWebhooks {
+  const receiver = createReceiver(options)
+
+  async function handle(request: Request, context?: FetchContext): Promise<Response> {
+    const outcome = await receiver.receive({
+      header: request.headers.get(receiver.headerName),
+      body: requestBody(request),
+      request,
+      method: request.method,
+      contentEncoding: request.headers.get('content-encoding'),
+      waitUntil: (work) => context?.waitUntil?.(work),
+    })
+    return toResponse(outcome)
+  }
+
+  return Object.assign(handle, { drain: receiver.drain })
+}
+
+/** The `Response` to an outcome. */
+export function toResponse(outcome: Outcome): Response {
+  const { status, headers, body } = answerTo(outcome)
+  return new Response(body, { status, headers })
+}
+
+/**
+ * A bounded reader of a request's body, for adapters of web-standard frameworks.
+ *
+ * @param advice how to mend it where the body was read before: what the refusal says
+ * @returns a reader that refuses as `misconfigured` where the body was read before
+ * @example
+ * ```ts
+ * const outcome = await receiver.receive({ header, body: requestBody(request), request })
+ * ```
+ */
+export function requestBody(
+  request: Request,
+  advice = 'Hand in the request before anything reads it, or a request.clone() of it.',
+): BodyReader {
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
+
+  async function read(maxBytes: number): Promise<Uint8Array> {
+    if (request.bodyUsed) {
+      throw new ConfigurationError(
+        `The request body was already read, so that its exact bytes are gone and the signature cannot be checked. ${advice}`,
+      )
+    }
+    if (request.body === null) return new Uint8Array()
+    if (Number(request.headers.get('content-length')) > maxBytes) throw tooLarge(maxBytes)
+    reader = request.body.getReader()
+    const chunks: Uint8Array[] = []
+    let length = 0
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return joined(chunks, length)
+      length += value.length
+      if (length > maxBytes) {
+        void cancel()
+        throw tooLarge(maxBytes)
+      }
+      chunks.push(value)
+    }
+  }
+
+  async function cancel(): Promise<void> {
+    await reader?.cancel().catch(() => {})
+  }
+
+  return Object.assign(read, { cancel: () => void cancel() })
+}
+
+function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  if (chunks.length === 1) return chunks[0] as Uint8Array
+  const whole = new Uint8Array(length)
+  let offset = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, offset)
+    offset += chunk.length
+  }
+  return whole
+}

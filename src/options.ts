@@ -1,0 +1,85 @@
+import type { HandledEvent, Handler, Handlers } from './handlers.js'
+import type { KeyFunction } from './key.js'
+import type { OutcomeCode, OutcomeName } from './outcome.js'
+import type { SchemaMap } from './schema.js'
+import type { Secrets } from './secrets.js'
+import type { SignatureOptions } from './signature-scheme.js'
+import type { IdempotencyStore } from './store.js'
+
+/** Keeps `on` from being where the schemas are inferred from. TypeScript's own `NoInfer` came with 5.4; this works from 5.0. */
+type NotInferred<T> = [T][T extends unknown ? 0 : never]
+
+/** The options of `createReceiver` and of every `tixWebhooks`. `Request` is the framework's own request. */
+export interface WebhookOptions<Request = unknown, Schemas extends SchemaMap = Record<never, never>> {
+  /**
+   * The endpoint's signing secret; several while it is rotated; or a function of the request, asked at each delivery, for
+   * secrets that live elsewhere. A string is used as its UTF-8 bytes, literally.
+   */
+  secret: Secrets | ((request: Request) => Secrets | Promise<Secrets>)
+  /** Handlers by kind (`order.created`) and by group (`event.*`); the most specific one runs, exactly one. */
+  on: Handlers<NotInferred<Schemas>, Request>
+  /** The handler of every authentic event that `on` does not name. Without it such events are answered 200 and forgotten. */
+  onUnhandled?: Handler<HandledEvent<NotInferred<Schemas>>, Request>
+  /** A Standard Schema by kind (zod, valibot, arktype, `unchecked<T>()`): it checks and types that kind's data, and adds kinds. */
+  schemas?: Schemas
+  /** Where it is remembered what was handled. Default: a `memoryStore()` of its own, which forgets at each restart. */
+  store?: IdempotencyStore
+  /** What sets this endpoint's events apart in a shared store: 1 to 64 of `A-Z a-z 0-9 . _ -`. Required with `store`. */
+  namespace?: string
+  /** What an event is deduplicated by. Default: the order's id for `order.created`, else a digest of the event. */
+  key?: KeyFunction<Request>
+  /** How far the signature's timestamp may be from now, in seconds, in both directions. Default 300; above 0. */
+  toleranceSeconds?: number
+  /** When the sender is answered at the latest, in seconds from the request's entry, whatever still goes on. Default 10. */
+  timeoutSeconds?: number
+  /** When a handler that has not settled is given up, in seconds. Default 300. */
+  maxRunSeconds?: number
+  /** How long a crashed process blocks an event, in seconds; renewed every third of it while the handler runs. Default 60. */
+  leaseSeconds?: number
+  /** How long a completion is remembered, in seconds. Default 604,800 (7 days); at least 262,800 (73 h) and at least the tolerance. */
+  retentionSeconds?: number
+  /** The largest body that is read, in bytes. Default 1,048,576. */
+  maxBodyBytes?: number
+  /** What to do when the store cannot be reached: `reject` (the default) answers 503; `process` runs without protection. */
+  storeFailure?: 'reject' | 'process'
+  /** How the service signs. The defaults are the field's. */
+  signature?: SignatureOptions
+  /** Gets exactly one record for each delivery, whatever its end. Not awaited; what it throws is swallowed. */
+  onDelivery?: (record: DeliveryRecord) => unknown
+  /**
+   * Gets what went wrong, for your logs; nothing is decided by it. Not awaited; what it throws is swallowed. Default: one
+   * line with the message alone, on the framework's logger where it has one, else on `console.error`.
+   */
+  onError?: (error: unknown, ctx: ErrorContext<Request>) => unknown
+  /** Milliseconds since the epoch: every reading of the wall clock, and the default store. Default `Date.now`. */
+  now?: () => number
+}
+
+/** What became of one delivery. */
+export interface DeliveryRecord {
+  readonly outcome: OutcomeName
+  readonly status: number
+  /** Present with every outcome whose status is not 200. */
+  readonly code?: OutcomeCode
+  /** Present once the envelope was read. */
+  readonly kind?: string
+  /** Present once the event had a key. */
+  readonly key?: string
+  /** Present once the store had granted the run. */
+  readonly attempt?: number
+  /** How long before now the service signed, in seconds; present once the signature held. */
+  readonly signatureAgeSeconds?: number
+  /** From the request's entry to its answer, in milliseconds, monotonic. */
+  readonly durationMs: number
+  /** What was thrown, if anything was. */
+  readonly error?: unknown
+}
+
+/** Where an error belongs. */
+export interface ErrorContext<Request = unknown> {
+  readonly request: Request
+  /** Present once the envelope was read. */
+  readonly kind?: string
+  /** Present once the event had a key. */
+  readonly key?: string
+}

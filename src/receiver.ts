@@ -1,0 +1,202 @@
+import { readBody } from './body.js'
+import { type Deadline, monotonicMs, startDeadline } from './deadline.js'
+import { type Delivery, type Facts, mismatchHint } from './delivery.js'
+import { RunError } from './errors.js'
+import type { UnknownEvent } from './events.js'
+import { createGate } from './gate.js'
+import { contextOf, type Grant, type Job } from './job.js'
+import { defaultKeyPart, keyPartOf, storedKey } from './key.js'
+import { claim, type HeldLease, holdLease } from './lease.js'
+import type { WebhookOptions } from './options.js'
+import {
+  DRAINING,
+  DUPLICATE,
+  inFlight,
+  METHOD_NOT_ALLOWED,
+  type Outcome,
+  outcomeOfFault,
+  UNHANDLED,
+} from './outcome.js'
+import { checkData, parseEnvelope } from './payload.js'
+import { createReporter, notify } from './report.js'
+import { type LazyAbort, lazyAbort, startRun } from './run.js'
+import type { SchemaMap } from './schema.js'
+import { resolveSettings } from './settings.js'
+import { checkTimestamp, matchSignature, signatureAgeSeconds } from './signature.js'
+import { parseSignatureHeader } from './signature-header.js'
+import type { ClaimResult, Lease } from './store.js'
+import { tokenSource } from './token.js'
+
+/** What answers deliveries; every adapter is a translation to and from it. */
+export interface Receiver<Request = unknown> {
+  /** Takes one delivery to its outcome. Never rejects. */
+  receive(delivery: Delivery<Request>): Promise<Outcome>
+  /** Refuses new deliveries with 503 before anything of them is read, and resolves when the running handlers have settled or are given up. */
+  drain(): Promise<void>
+  /** The lower-case name of the signature header. */
+  readonly headerName: string
+}
+
+/**
+ * Makes a receiver: the core of all adapters, with no framework in it.
+ *
+ * @throws TypeError that names the option and the fix
+ * @example
+ * ```ts
+ * const receiver = createReceiver({ secret, on: { 'order.created': async (event) => issue(event.data.tickets) } })
+ * const outcome = await receiver.receive({ header: headers[receiver.headerName], body: rawBody, request })
+ * const { status, headers, body } = answerTo(outcome)
+ * ```
+ */
+export function createReceiver<Request = unknown, Schemas extends SchemaMap = Record<never, never>>(
+  options: WebhookOptions<Request, Schemas>,
+): Receiver<Request> {
+  const settings = resolveSettings(options)
+  const { scheme, schemas, store } = settings
+  const reporter = createReporter(settings)
+  const gate = createGate()
+  const nextToken = tokenSource()
+
+  function receive(delivery: Delivery<Request>): Promise<Outcome> {
+    const receiving = receiveToTheEnd(delivery)
+    // What is refused because of a drain is not waited for: a stream of deliveries must not keep the drain from ending.
+    if (!gate.closed) gate.track(receiving)
+    return receiving
+  }
+
+  async function receiveToTheEnd(delivery: Delivery<Request>): Promise<Outcome> {
+    const startedAtMs = monotonicMs()
+    const facts: Facts = {}
+    const outcome = gate.closed ? DRAINING : await deliverInTime(delivery, facts)
+    reporter.end(outcome, delivery, facts, startedAtMs)
+    return outcome
+  }
+
+  async function deliverInTime(delivery: Delivery<Request>, facts: Facts): Promise<Outcome> {
+    const deadline = startDeadline(settings.timeoutMs)
+    try {
+      return await deliver(delivery, facts, deadline)
+    } catch (fault) {
+      return outcomeOfFault(fault)
+    } finally {
+      deadline.clear()
+    }
+  }
+
+  /** What is done to a delivery, in this order; nothing may be reordered. Each step may throw the fault that ends it. */
+  async function deliver(delivery: Delivery<Request>, facts: Facts, deadline: Deadline): Promise<Outcome> {
+    if (delivery.method !== undefined && delivery.method !== 'POST') return METHOD_NOT_ALLOWED
+
+    const header = parseSignatureHeader(delivery.header, scheme)
+    const rawBody = await readBody(delivery.body, settings.maxBodyBytes, deadline)
+
+    const keys = await deadline.race(settings.secretKeysFor(delivery.request), late)
+    const verified = await matchSignature(header, rawBody, keys, scheme, mismatchHint(delivery))
+    facts.signatureAgeSeconds = signatureAgeSeconds(header.t, scheme, settings.now())
+    checkTimestamp(header.t, scheme, settings.toleranceSeconds, facts.signatureAgeSeconds)
+
+    const envelope = parseEnvelope(rawBody)
+    facts.kind = envelope.type
+    const handler = settings.handlerFor(envelope.type)
+    if (handler === undefined) return UNHANDLED
+
+    const key = await keyOf(envelope, rawBody, delivery.request, deadline)
+    const event = await deadline.race(checkData(envelope, schemas), late)
+
+    const job: Job<Request> = { delivery, facts, deadline, rawBody, verified, key, event, handler }
+    return key === null ? run(job) : runOnce(job, key)
+  }
+
+  /** A key function of the user's sees data that is not checked yet: where both fail, the data is to blame. */
+  async function keyOf(
+    envelope: UnknownEvent,
+    rawBody: Uint8Array,
+    request: Request,
+    deadline: Deadline,
+  ): Promise<string | null> {
+    let part: string | null
+    try {
+      part =
+        settings.key === undefined
+          ? await defaultKeyPart(envelope)
+          : keyPartOf(settings.key, envelope, { rawBody, request })
+    } catch (fault) {
+      await deadline.race(checkData(envelope, schemas), late)
+      throw fault
+    }
+    return part === null ? null : storedKey(settings.namespace, envelope.type, part)
+  }
+
+  /** Runs the handler if the store grants it: the event may have been handled, or be under way elsewhere. */
+  async function runOnce(job: Job<Request>, key: string): Promise<Outcome> {
+    const { delivery, facts, deadline } = job
+    facts.key = key
+    if (deadline.passed) late()
+    const lease: Lease = { key, token: nextToken() }
+    const claimedAtMs = monotonicMs()
+    let result: ClaimResult
+    try {
+      const request = { ...lease, leaseMs: settings.leaseMs, retainMs: settings.retainMs }
+      result = await claim(store, request, deadline, gate.track)
+    } catch (fault) {
+      if (settings.storeFailure === 'reject') throw fault
+      reporter.fault(fault, delivery, facts)
+      return run(job)
+    }
+    if (result.status === 'completed') return DUPLICATE
+    if (result.status === 'in-flight') return inFlight(result.retryAfterMs)
+    facts.attempt = result.attempt
+    return run(job, { lease, claimedAtMs, attempt: result.attempt })
+  }
+
+  /** Runs the handler, under its lease where there is one, and answers at the deadline though the handler goes on. */
+  async function run(job: Job<Request>, grant?: Grant): Promise<Outcome> {
+    const { delivery, facts, deadline, event } = job
+    const abort = lazyAbort()
+    const lease = grant === undefined ? undefined : hold(grant, abort, delivery, facts)
+    // By the clock: where the event loop was blocked, the timer has not had its turn yet.
+    if (deadline.passed) {
+      if (lease !== undefined) gate.track(lease.settle('release'))
+      late()
+    }
+
+    const callHandler = (): unknown => job.handler(event, contextOf(job, grant, abort))
+    const started = startRun({ kind: event.type, callHandler, lease, maxRunMs: settings.maxRunMs, abort })
+    gate.track(started.finished)
+    const outcome = await deadline.race(started.finished, () => {
+      notify(delivery.waitUntil, started.finished)
+      return started.known ?? outcomeOfFault(tooSlow(event.type))
+    })
+    if (outcome !== started.known) reporter.later(started, outcome, delivery, facts)
+    return outcome
+  }
+
+  function hold(grant: Grant, abort: LazyAbort, delivery: Delivery<Request>, facts: Facts): HeldLease {
+    const { leaseMs, retainMs } = settings
+    return holdLease({
+      store,
+      leaseMs,
+      retainMs,
+      lease: grant.lease,
+      claimedAtMs: grant.claimedAtMs,
+      onLost: abort.abort,
+      report: (error) => reporter.fault(error, delivery, facts),
+    })
+  }
+
+  function late(): never {
+    throw new RunError(
+      'timed_out',
+      `${settings.timeoutMs / 1000} s (timeoutSeconds) were over before a handler was started: the secret function, a schema or the store is slow, or the event loop was blocked.`,
+    )
+  }
+
+  function tooSlow(kind: string): RunError {
+    return new RunError(
+      'timed_out',
+      `The handler of ${kind} had not returned after ${settings.timeoutMs / 1000} s (timeoutSeconds): the sender is told to come again, and the handler goes on. Hand long work to a queue, or raise timeoutSeconds if the sender waits longer.`,
+    )
+  }
+
+  return { receive, drain: () => gate.close(), headerName: scheme.header }
+}
