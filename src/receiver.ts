@@ -59,8 +59,7 @@ export function createReceiver<Request = unknown, Schemas extends SchemaMap = Re
 
   function receive(delivery: Delivery<Request>): Promise<Outcome> {
     const receiving = receiveToTheEnd(delivery)
-    // What is refused because of a drain is not waited for: a stream of deliveries must not keep the drain from ending.
-    if (!gate.closed) gate.track(receiving)
+    gate.track(receiving)
     return receiving
   }
 
@@ -131,7 +130,6 @@ export function createReceiver<Request = unknown, Schemas extends SchemaMap = Re
   async function runOnce(job: Job<Request>, key: string): Promise<Outcome> {
     const { delivery, facts, deadline } = job
     facts.key = key
-    if (deadline.passed) late()
     const lease: Lease = { key, token: nextToken() }
     const claimedAtMs = monotonicMs()
     let result: ClaimResult

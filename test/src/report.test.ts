@@ -1,0 +1,190 @@
+import fc from 'fast-check'
+import { createReceiver, type WebhookOptions } from 'tix-webhooks'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { lifecycleEvent, orderCreated, SECRET, sign } from '../support/deliveries.js'
+import { receiving } from '../support/receiving.js'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+describe('onDelivery', () => {
+  test('gets one record for each delivery, with what was known of it', async () => {
+    const now = () => 1_747_490_531_000
+    const { receiver, records } = receiving({ now, on: { 'order.created': () => {} } })
+    const timestamp = 1_747_490_500
+    const order = orderCreated({ id: 'ord_5' })
+    const deliveries = [
+      { header: null, body: new Uint8Array() },
+      await sign(order, { timestamp, secret: 'whsec_other' }),
+      await sign('{}', { timestamp }),
+      await sign(lifecycleEvent('venue.opened'), { timestamp }),
+      await sign(order, { timestamp }),
+      await sign(order, { timestamp }),
+    ]
+    for (const delivery of deliveries) await receiver.receive({ ...delivery, request: null })
+
+    const key = 'default/order.created/ord_5'
+    const durationMs = expect.any(Number)
+    const error = expect.any(Error)
+    expect(records).toEqual([
+      { outcome: 'malformed', status: 400, code: 'header_missing', durationMs, error },
+      { outcome: 'unauthenticated', status: 401, code: 'signature_mismatch', durationMs, error },
+      {
+        outcome: 'unprocessable',
+        status: 500,
+        code: 'not_an_envelope',
+        signatureAgeSeconds: 31,
+        durationMs,
+        error,
+      },
+      { outcome: 'unhandled', status: 200, kind: 'venue.opened', signatureAgeSeconds: 31, durationMs },
+      {
+        outcome: 'handled',
+        status: 200,
+        kind: 'order.created',
+        key,
+        attempt: 1,
+        signatureAgeSeconds: 31,
+        durationMs,
+      },
+      { outcome: 'duplicate', status: 200, kind: 'order.created', key, signatureAgeSeconds: 31, durationMs },
+    ])
+  })
+
+  test('is told the age of a delivery that is authentic but too old', async () => {
+    const { receiver, records } = receiving({ now: () => 2_000_000 })
+    await receiver.receive({ ...(await sign(orderCreated(), { timestamp: 1000 })), request: null })
+    expect(records).toMatchObject([{ code: 'timestamp_too_old', signatureAgeSeconds: 1000 }])
+  })
+})
+
+test.each([
+  [
+    'throws',
+    () => {
+      throw new Error('the listener')
+    },
+  ],
+  ['rejects', () => Promise.reject(new Error('the listener'))],
+  ['never settles', () => new Promise(() => {})],
+])('a listener that %s changes nothing', async (_, listener) => {
+  const { send } = receiving({
+    onDelivery: listener,
+    onError: listener,
+    on: {
+      'order.created': () => {
+        throw new Error('boom')
+      },
+      'event.published': () => {},
+    },
+  })
+  expect(await send(orderCreated())).toMatchObject({ outcome: 'failed' })
+  expect(await send(lifecycleEvent('event.published'))).toEqual({ outcome: 'handled' })
+})
+
+describe('the default report', () => {
+  async function linesOf(
+    payload: object | string,
+    options: Partial<WebhookOptions>,
+    log?: (line: string) => void,
+  ) {
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const receiver = createReceiver({ secret: SECRET, on: {}, ...options })
+    await receiver.receive({ ...(await sign(payload)), request: null, log })
+    return printed.mock.calls
+  }
+
+  const failing = (message: string): Partial<WebhookOptions> => ({
+    on: {
+      'order.created': () => {
+        throw new Error(message, { cause: 'the cause' })
+      },
+    },
+  })
+
+  test('is one line on console.error: the kind, the key and the message alone', async () => {
+    expect(await linesOf(orderCreated({ id: 'ord_3' }), failing('the printer is on fire'))).toEqual([
+      ['tix-webhooks: [order.created default/order.created/ord_3] the printer is on fire'],
+    ])
+  })
+
+  test("goes to the framework's logger where the adapter has one", async () => {
+    const lines: string[] = []
+    const log = (line: string) => lines.push(line)
+    expect(await linesOf(orderCreated(), failing('boom'), log)).toEqual([])
+    expect(lines).toEqual([expect.stringContaining('boom')])
+  })
+
+  test('does not quote a body that is no JSON, though the JSON error does', async () => {
+    const [line] = await linesOf('{"card":"4242424242424242"', {})
+    expect(line?.[0]).toMatch(/no JSON/)
+    expect(line?.[0]).not.toContain('4242')
+  })
+
+  test('stays one line of bounded length, whatever the message is', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 3000 }), async (message) => {
+        const [line] = await linesOf(orderCreated(), failing(message))
+        vi.restoreAllMocks()
+        expect(line).toHaveLength(1)
+        expect(line?.[0]).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}]/u)
+        expect(String(line?.[0]).length).toBeLessThan(1100)
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  test('says nothing of what is no fault', async () => {
+    expect(await linesOf(lifecycleEvent('venue.opened'), {})).toEqual([])
+  })
+})
+
+test('G6: no secret is in any outcome, record or report, whatever is sent', async () => {
+  const secret = 'whsec_THE_SECRET'
+  const payloads = fc.oneof(
+    fc.string(),
+    fc.json(),
+    fc
+      .constantFrom(orderCreated(), lifecycleEvent('event.published', []))
+      .map((event) => JSON.stringify(event)),
+  )
+  await fc.assert(
+    fc.asyncProperty(payloads, fc.boolean(), fc.string(), async (payload, authentic, header) => {
+      const told: unknown[] = []
+      const receiver = createReceiver({
+        secret,
+        on: {
+          'order.created': () => {
+            throw new Error('boom')
+          },
+        },
+        onDelivery: (record) => told.push(record),
+        onError: (error, ctx) => told.push(error, ctx),
+      })
+      const signed = await sign(payload, { secret })
+      told.push(
+        await receiver.receive({
+          body: signed.body,
+          header: authentic ? signed.header : header,
+          request: null,
+        }),
+      )
+      for (const thing of told) expect(everythingIn(thing)).not.toContain('THE_SECRET')
+    }),
+    { numRuns: 200 },
+  )
+})
+
+/** All text of a value: messages, stacks, causes and fields. */
+function everythingIn(value: unknown): string {
+  if (value instanceof Error)
+    return [
+      value.message,
+      value.stack,
+      everythingIn(value.cause),
+      ...Object.values(value).map(everythingIn),
+    ].join(' ')
+  if (typeof value === 'object' && value !== null) return Object.values(value).map(everythingIn).join(' ')
+  return String(value)
+}

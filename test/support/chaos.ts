@@ -1,0 +1,77 @@
+import fc from 'fast-check'
+import { Discard, type IdempotencyStore, RetryLater } from 'tix-webhooks'
+import { pass } from './virtual-time.js'
+
+/** What becomes of one store call, on the way there and on the way back. */
+export interface CallFate {
+  readonly kind: 'ok' | 'refused' | 'lost-reply' | 'hangs-before' | 'hangs-after'
+  /** Seconds until it reaches the store, and until its reply comes. Past 2 s it arrives after the receiver gave it up. */
+  readonly there: number
+  readonly back: number
+}
+
+/** What a handler does, and how many seconds it takes. */
+export interface HandlerFate {
+  readonly kind: 'returns' | 'throws' | 'retry-later' | 'discards' | 'never' | 'throws at once'
+  readonly takes: number
+}
+
+const seconds = fc.constantFrom(0, 0, 0, 0.1, 1, 2.5, 30)
+
+export const callFates: fc.Arbitrary<CallFate> = fc.record({
+  kind: fc.oneof(
+    { weight: 6, arbitrary: fc.constant('ok' as const) },
+    {
+      weight: 4,
+      arbitrary: fc.constantFrom<CallFate['kind'][]>('refused', 'lost-reply', 'hangs-before', 'hangs-after'),
+    },
+  ),
+  there: seconds,
+  back: seconds,
+})
+
+export const handlerFates: fc.Arbitrary<HandlerFate> = fc.record({
+  kind: fc.constantFrom<HandlerFate['kind'][]>(
+    'returns',
+    'returns',
+    'throws',
+    'retry-later',
+    'discards',
+    'never',
+    'throws at once',
+  ),
+  takes: fc.constantFrom(0, 0, 1, 9, 15, 70, 400),
+})
+
+/** A store behind a bad network: each call meets the next fate; when they are used up, all goes well. */
+export function storeBehind(fates: readonly CallFate[], base: IdempotencyStore): IdempotencyStore {
+  let calls = 0
+  async function meet<T>(call: () => Promise<T>): Promise<T> {
+    const fate = fates[calls++] ?? { kind: 'ok', there: 0, back: 0 }
+    await pass(fate.there)
+    if (fate.kind === 'refused') throw new Error('connection refused')
+    if (fate.kind === 'hangs-before') return new Promise(() => {})
+    const result = await call()
+    await pass(fate.back)
+    if (fate.kind === 'lost-reply') throw new Error('connection reset')
+    if (fate.kind === 'hangs-after') return new Promise(() => {})
+    return result
+  }
+  return {
+    claim: (request) => meet(() => base.claim(request)),
+    renew: (lease, leaseMs) => meet(() => base.renew(lease, leaseMs)),
+    complete: (lease, retainMs) => meet(() => base.complete(lease, retainMs)),
+    release: (lease) => meet(() => base.release(lease)),
+  }
+}
+
+/** Plays one run of a handler. */
+export function play({ kind, takes }: HandlerFate): Promise<void> {
+  if (kind === 'throws at once') throw new Error('at once')
+  return pass(takes).then(() => {
+    if (kind === 'throws') throw new Error('the handler failed')
+    if (kind === 'retry-later') throw new RetryLater({ afterSeconds: 7 })
+    if (kind === 'discards') throw new Discard()
+    return kind === 'never' ? new Promise<void>(() => {}) : undefined
+  })
+}

@@ -1,0 +1,68 @@
+import {
+  createReceiver,
+  type Delivery,
+  type DeliveryRecord,
+  type ErrorContext,
+  type IdempotencyStore,
+  memoryStore,
+  type Outcome,
+  type Receiver,
+  type WebhookOptions,
+} from 'tix-webhooks'
+import { SECRET, sign } from './deliveries.js'
+
+export interface Receiving {
+  readonly receiver: Receiver
+  readonly records: DeliveryRecord[]
+  readonly reports: { error: Error & { code?: string }; ctx: ErrorContext }[]
+  /** Signs a payload and takes it to its outcome. */
+  send(payload: object | string, delivery?: Partial<Delivery>): Promise<Outcome>
+}
+
+/** A receiver with no framework, and all that it tells. */
+export function receiving(options: Partial<WebhookOptions> = {}): Receiving {
+  const records: DeliveryRecord[] = []
+  const reports: Receiving['reports'] = []
+  const receiver = createReceiver({
+    secret: SECRET,
+    on: {},
+    onDelivery: (record) => records.push(record),
+    onError: (error, ctx) => reports.push({ error: error as Error, ctx }),
+    ...options,
+  })
+  return {
+    receiver,
+    records,
+    reports,
+    async send(payload, delivery = {}) {
+      return receiver.receive({ ...(await sign(payload)), request: null, ...delivery })
+    },
+  }
+}
+
+/** A store whose methods can be replaced one by one, over a real one. */
+export function storeWith(methods: Partial<IdempotencyStore>, base: IdempotencyStore = memoryStore()) {
+  const store: IdempotencyStore = {
+    claim: (request) => base.claim(request),
+    renew: (lease, leaseMs) => base.renew(lease, leaseMs),
+    complete: (lease, retainMs) => base.complete(lease, retainMs),
+    release: (lease) => base.release(lease),
+    ...methods,
+  }
+  return { store, namespace: 'test', base }
+}
+
+/** A promise and what settles it. */
+export function deferred<T = void>() {
+  let resolve: (value: T) => void = () => {}
+  let reject: (reason: unknown) => void = () => {}
+  const promise = new Promise<T>((onValue, onReason) => {
+    resolve = onValue
+    reject = onReason
+  })
+  return { promise, resolve, reject }
+}
+
+export function never<T = never>(): Promise<T> {
+  return new Promise(() => {})
+}
