@@ -1,0 +1,31 @@
+// Fastify 4 or 5. Start it with the endpoint's secret:
+//   TIX_SIGNING_SECRET=whsec_… npx tsx examples/fastify.ts
+import fastify from 'fastify'
+import { tixWebhooks } from 'tix-webhooks/fastify'
+
+const hooks = tixWebhooks({
+  secret: process.env.TIX_SIGNING_SECRET,
+  on: {
+    'order.created': async (event, ctx) => {
+      console.info(
+        `order ${event.data.order.id}: ${event.data.tickets.length} tickets (attempt ${ctx.attempt})`,
+      )
+    },
+    'event.*': async (event) => {
+      console.info(`${event.type} at ${event.created_at}`)
+    },
+  },
+})
+
+export const app = fastify()
+app.post('/hooks', hooks)
+
+// Other routes keep Fastify's own parsers, wherever they are declared.
+app.post('/echo', async (request) => request.body)
+
+await app.listen({ port: Number(process.env.PORT ?? 3000) })
+
+process.once('SIGTERM', async () => {
+  await hooks.drain()
+  await app.close()
+})

@@ -1,0 +1,30 @@
+// Hono 4, here on Node. Start it with the endpoint's secret:
+//   TIX_SIGNING_SECRET=whsec_… npx tsx examples/hono.ts
+import { serve } from '@hono/node-server'
+import { Hono } from 'hono'
+import { tixWebhooks } from 'tix-webhooks/hono'
+
+const hooks = tixWebhooks({
+  secret: process.env.TIX_SIGNING_SECRET,
+  on: {
+    'order.created': async (event, ctx) => {
+      console.info(
+        `order ${event.data.order.id}: ${event.data.tickets.length} tickets (attempt ${ctx.attempt})`,
+      )
+    },
+    'event.*': async (event) => {
+      console.info(`${event.type} at ${event.created_at}`)
+    },
+  },
+})
+
+const app = new Hono()
+app.post('/hooks', hooks)
+app.post('/echo', async (c) => c.json(await c.req.json()))
+
+export const server = serve({ fetch: app.fetch, port: Number(process.env.PORT ?? 3000) })
+
+process.once('SIGTERM', async () => {
+  await hooks.drain()
+  server.close()
+})

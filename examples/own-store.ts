@@ -1,0 +1,93 @@
+// A store of your own. Anything that can compare and set can remember which events were handled: four methods, each one
+// atomic step. This one keeps its records in a Map, so that the rules can be read; a backend does the same in one statement.
+import { createServer } from 'node:http'
+import type { ClaimRequest, ClaimResult, IdempotencyStore, Lease } from 'tix-webhooks'
+import { tixWebhooks } from 'tix-webhooks/node'
+
+interface StoredRecord {
+  state: 'running' | 'completed' | 'released'
+  token: string
+  attempt: number
+  leaseUntil: number
+  expiresAt: number
+}
+
+export class MapStore implements IdempotencyStore {
+  readonly #records = new Map<string, StoredRecord>()
+  readonly #now: () => number
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now
+  }
+
+  async claim({ key, token, leaseMs, retainMs }: ClaimRequest): Promise<ClaimResult> {
+    const now = this.#now()
+    const found = this.#find(key)
+    const isOurs = found?.token === token
+    if (found?.state === 'completed') return { status: 'completed' }
+    // A claim that was sent twice and arrives after its own release: nobody runs, so nothing may be taken.
+    if (found?.state === 'released' && isOurs) return { status: 'in-flight', retryAfterMs: 1 }
+    if (found?.state === 'running' && !isOurs && found.leaseUntil > now) {
+      return { status: 'in-flight', retryAfterMs: found.leaseUntil - now }
+    }
+    const attempt = isOurs ? found.attempt : (found?.attempt ?? 0) + 1
+    this.#records.set(key, {
+      state: 'running',
+      token,
+      attempt,
+      leaseUntil: now + leaseMs,
+      expiresAt: now + retainMs,
+    })
+    return { status: 'claimed', attempt }
+  }
+
+  async renew({ key, token }: Lease, leaseMs: number): Promise<boolean> {
+    return this.#change(key, token, ['running'], (record) => {
+      record.leaseUntil = this.#now() + leaseMs
+    })
+  }
+
+  async complete({ key, token }: Lease, retainMs: number): Promise<boolean> {
+    return this.#change(key, token, ['running', 'completed'], (record) => {
+      record.state = 'completed'
+      record.expiresAt = this.#now() + retainMs
+    })
+  }
+
+  async release({ key, token }: Lease): Promise<boolean> {
+    return this.#change(key, token, ['running', 'released'], (record) => {
+      record.state = 'released'
+    })
+  }
+
+  /** Compares the token, not the clock: a holder whose lease is over, and whom nobody replaced, may still complete. */
+  #change(
+    key: string,
+    token: string,
+    states: StoredRecord['state'][],
+    change: (record: StoredRecord) => void,
+  ): boolean {
+    const found = this.#find(key)
+    if (found === undefined || found.token !== token || !states.includes(found.state)) return false
+    change(found)
+    return true
+  }
+
+  #find(key: string): StoredRecord | undefined {
+    const found = this.#records.get(key)
+    return found !== undefined && found.expiresAt > this.#now() ? found : undefined
+  }
+}
+
+const hooks = tixWebhooks({
+  secret: process.env.TIX_SIGNING_SECRET,
+  store: new MapStore(),
+  namespace: 'orders',
+  on: {
+    'order.created': async (event, ctx) => {
+      console.info(`order ${event.data.order.id}, remembered as ${ctx.key}`)
+    },
+  },
+})
+
+export const server = createServer(hooks).listen(Number(process.env.PORT ?? 3000))

@@ -1,0 +1,167 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { lifecycleEvent, orderCreated, SECRET, sign } from './support/deliveries.js'
+
+/** What the examples print: one line for each event that they handle. */
+let printed: string[] = []
+
+beforeEach(() => {
+  vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
+  vi.stubEnv('PORT', '0')
+  printed = []
+  vi.spyOn(console, 'info').mockImplementation((line: string) => {
+    printed.push(line)
+  })
+  vi.spyOn(console, 'error').mockImplementation((line: string) => {
+    printed.push(line)
+  })
+})
+afterEach(() => {
+  vi.unstubAllEnvs()
+  vi.restoreAllMocks()
+})
+
+interface Listening {
+  readonly listening: boolean
+  address(): unknown
+  close(): unknown
+}
+
+async function portOf(server: Listening): Promise<number> {
+  if (!server.listening) await once(server as unknown as NodeJS.EventEmitter, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+async function post(url: string, payload: object, path = '/hooks'): Promise<[number, unknown]> {
+  const { header, body } = await sign(payload)
+  const response = await fetch(new URL(path, url), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-service-signature': header },
+    body: body.slice(),
+  })
+  return [response.status, await response.json()]
+}
+
+const SERVERS: [string, () => Promise<Listening>][] = [
+  ['express', async () => (await import('../examples/express.js')).server],
+  ['fastify', async () => (await import('../examples/fastify.js')).app.server],
+  ['hono', async () => (await import('../examples/hono.js')).server],
+]
+
+describe.each(SERVERS)('examples/%s.ts', (_, start) => {
+  test('handles an order once, and any event, and parses JSON on its other route', async () => {
+    const server = await start()
+    const url = `http://127.0.0.1:${await portOf(server)}`
+    try {
+      const order = orderCreated({ id: 'ord_1' })
+      expect(await post(url, order)).toEqual([200, { outcome: 'handled' }])
+      expect(await post(url, order)).toEqual([200, { outcome: 'duplicate' }])
+      expect(await post(url, lifecycleEvent('event.published'))).toEqual([200, { outcome: 'handled' }])
+      expect(await post(url, { parsed: true }, '/echo')).toEqual([200, { parsed: true }])
+      expect(printed).toEqual([
+        'order ord_1: 1 tickets (attempt 1)',
+        'event.published at 2026-05-17T14:02:11Z',
+      ])
+    } finally {
+      server.close()
+    }
+  })
+})
+
+test('examples/schemas.ts types and checks kinds by schemas, and names the path of a fault', async () => {
+  const { server } = await import('../examples/schemas.js')
+  const url = `http://127.0.0.1:${await portOf(server)}`
+  const event = { id: 'evt_1' }
+  const send = (type: string, data: object) => post(url, lifecycleEvent(type, data))
+  try {
+    expect(await send('event.rescheduled', { event, doors_at: '2026-06-01T20:00:00+02:00' })).toEqual([
+      200,
+      { outcome: 'handled' },
+    ])
+    expect(await send('event.rescheduled', { event, doors_at: 'soon' })).toEqual([
+      500,
+      { outcome: 'unprocessable' },
+    ])
+    expect(await send('order.created', { order: { id: 'ord_1', total_cents: -1 }, tickets: [] })).toEqual([
+      500,
+      { outcome: 'unprocessable' },
+    ])
+    expect(await send('order.refunded', { order_id: 'ord_1', amount_cents: 100 })).toEqual([
+      200,
+      { outcome: 'handled' },
+    ])
+    expect(await send('venue.opened', {})).toEqual([200, { outcome: 'handled' }])
+    expect(printed).toEqual([
+      'evt_1 now opens 2026-06-01T18:00:00.000Z',
+      expect.stringMatching(/does not fit its schema, at data\.doors_at\.$/),
+      expect.stringMatching(/does not fit its schema, at data\.order\.total_cents\.$/),
+      'refund of 100 for ord_1',
+      'no handler for venue.opened',
+    ])
+  } finally {
+    server.close()
+  }
+})
+
+test('examples/own-store.ts remembers what was handled in a store of its own', async () => {
+  const { server } = await import('../examples/own-store.js')
+  const url = `http://127.0.0.1:${await portOf(server)}`
+  try {
+    const order = orderCreated({ id: 'ord_1' })
+    expect(await post(url, order)).toEqual([200, { outcome: 'handled' }])
+    expect(await post(url, order)).toEqual([200, { outcome: 'duplicate' }])
+    expect(printed).toEqual(['order ord_1, remembered as orders/order.created/ord_1'])
+  } finally {
+    server.close()
+  }
+})
+
+async function request(payload: object, path = '/hooks'): Promise<Request> {
+  const { header, body } = await sign(payload)
+  return new Request(`https://shop.example${path}`, {
+    method: 'POST',
+    headers: { 'x-service-signature': header },
+    body: body.slice(),
+  })
+}
+
+test('examples/fetch.ts answers a Request with a Response', async () => {
+  const { POST } = await import('../examples/fetch.js')
+  const response = await POST(await request(orderCreated({ id: 'ord_2' })))
+  expect([response.status, await response.json()]).toEqual([200, { outcome: 'handled' }])
+  expect(printed).toEqual(['order ord_2: 1 tickets (attempt 1)'])
+})
+
+test('examples/worker.ts takes the secret from its env and leaves other paths alone', async () => {
+  const { default: worker } = await import('../examples/worker.js')
+  const env = { TIX_SIGNING_SECRET: SECRET }
+  const ctx = { waitUntil: () => {} }
+  const response = await worker.fetch(await request(orderCreated({ id: 'ord_3' })), env, ctx)
+  expect([response.status, await response.json()]).toEqual([200, { outcome: 'handled' }])
+  expect((await worker.fetch(await request({}, '/elsewhere'), env, ctx)).status).toBe(404)
+})
+
+test('the demo tells the whole story on each framework and ends by itself', async () => {
+  const root = fileURLToPath(new URL('..', import.meta.url))
+  const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'demo'], { cwd: root })
+  const rows = [
+    /order\.created +200 handled +– +order ord_\w+, attempt 1/,
+    /event\.rescheduled +200 handled +– +event\.rescheduled, attempt 1/,
+    /the same order again +200 duplicate +– +–/,
+    /two of one event at once +200 handled \| 503 in-flight, come again in \d+ s +in_flight +event\.published, attempt 1/,
+    /a tampered byte +401 unauthenticated +signature_mismatch +–/,
+    /a stale timestamp +401 unauthenticated +timestamp_too_old +–/,
+    /a wrong secret +401 unauthenticated +signature_mismatch +–/,
+    /an unknown kind +200 unhandled +– +–/,
+    /a handler that fails +500 failed +handler_failed +event\.cancelled, attempt 1/,
+    /… retried, fails again +500 failed +handler_failed +event\.cancelled, attempt 2/,
+    /… retried, succeeds +200 handled +– +event\.cancelled, attempt 3/,
+  ]
+  const stories = stdout.split(/\n(?=Express|Fastify|Hono)/).filter((story) => story.includes('listening'))
+  expect(stories.map((story) => story.trim().split(',')[0])).toEqual(['Express', 'Fastify', 'Hono'])
+  for (const story of stories) for (const row of rows) expect(story).toMatch(row)
+})
