@@ -65,7 +65,8 @@ function bodyOf(c: Context): { body: BodyReader; hint?: string } {
   )
   const read = async (maxBytes: number): Promise<Uint8Array> => {
     const bytes = await reader(maxBytes)
-    cache.arrayBuffer = Promise.resolve(bytes.slice().buffer as ArrayBuffer)
+    // A copy: a Buffer's own memory holds more than its bytes, and others may write to theirs.
+    cache.arrayBuffer = Promise.resolve(Uint8Array.from(bytes).buffer)
     return bytes
   }
   return { body: Object.assign(read, { cancel: () => reader.cancel?.() }) }

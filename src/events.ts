@@ -108,7 +108,7 @@ export const EVENT_KINDS: readonly EventKind[] = [
  *
  * @example
  * ```ts
- * onUnhandled: (event) => { if (!isKnownEvent(event)) console.info('new kind', event.type) }
+ * if (!isKnownEvent(event)) console.info('a kind that is not documented', event.type)
  * ```
  */
 export function isKnownEvent(event: { readonly type: string }): event is WebhookEvent {

@@ -67,6 +67,8 @@ export async function storedKey(namespace: string, type: string, part: string): 
 
 /** JSON with sorted keys and no spaces, so that one value has one text (after RFC 8785). */
 export function canonicalJson(value: unknown): string {
+  // JSON has no word for 1e400, which is read as Infinity; null would merge it with another event.
+  if (typeof value === 'number') return String(value)
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))

@@ -50,6 +50,7 @@ export async function verifyWebhook<Schemas extends SchemaMap = Record<never, ne
   header: HeaderValue,
   options: VerifyOptions & ParseOptions<Schemas>,
 ): Promise<HandledEvent<Schemas>> {
+  checkSchemas(options.schemas ?? {})
   await verifySignature(rawBody, header, options)
   return parseEvent(rawBody, options)
 }

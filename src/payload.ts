@@ -51,17 +51,19 @@ export async function checkData(event: UnknownEvent, schemas: SchemaMap): Promis
     if (event.type === 'order.created') checkOrderCreated(event)
     return event
   }
-  let result: Awaited<ReturnType<(typeof schema)['~standard']['validate']>>
+  let issues: readonly PayloadIssue[] | undefined
+  let data: unknown
   try {
-    result = await schema['~standard'].validate(event.data)
+    const result = await schema['~standard'].validate(event.data)
+    if (result.issues === undefined) data = result.value
+    else issues = toPayloadIssues(result.issues, 'data')
   } catch (cause) {
     throw new ConfigurationError(
       `Your schema for ${event.type} threw instead of returning issues: mend it, and the sender's next retry goes through.`,
       { cause },
     )
   }
-  if (result.issues !== undefined) {
-    const issues = toPayloadIssues(result.issues, 'data')
+  if (issues !== undefined) {
     // Only where, not what: the messages of a schema can quote the payload.
     const places = list(issues, ({ path }) => pathText(path))
     throw new PayloadError(
@@ -70,7 +72,7 @@ export async function checkData(event: UnknownEvent, schemas: SchemaMap): Promis
       { issues },
     )
   }
-  return { ...event, data: result.value } as AnyEvent
+  return { ...event, data } as AnyEvent
 }
 
 /** @throws TypeError when one of them is no Standard Schema */
@@ -145,9 +147,10 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 function mismatch(path: readonly PropertyKey[], expected: string, value: unknown): PayloadIssue {
+  const isOtherNumber = expected === 'an integer' && typeof value === 'number'
   return {
     path,
-    message: `expected ${expected}, got ${typeof value === 'number' ? 'another number' : describeType(value)}`,
+    message: `expected ${expected}, got ${isOtherNumber ? 'another number' : describeType(value)}`,
   }
 }
 

@@ -18,7 +18,9 @@ export function secretKeys(secrets: Secrets, source: string): readonly SecretKey
   if (list.length === 0) {
     throw new TypeError(`${source}: the list of secrets is empty; pass at least one signing secret.`)
   }
-  return list.map((secret, index) => toKey(secret, list.length === 1 ? source : `${source}[${index}]`))
+  return Array.from(list, (secret, index) =>
+    toKey(secret, list.length === 1 ? source : `${source}[${index}]`),
+  )
 }
 
 function toKey(secret: unknown, name: string): SecretKey {
@@ -41,7 +43,7 @@ function toKey(secret: unknown, name: string): SecretKey {
     )
   }
   // A copy: what the caller does to its array later must not change what is verified.
-  return secretKey(typeof secret === 'string' ? new TextEncoder().encode(secret) : secret.slice())
+  return secretKey(typeof secret === 'string' ? new TextEncoder().encode(secret) : Uint8Array.from(secret))
 }
 
 function hasWhiteEdge(secret: Secret): boolean {

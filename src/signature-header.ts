@@ -21,8 +21,7 @@ export const MAX_SIGNATURES = 16
  * @throws WebhookVerificationError `header_missing` or `header_malformed`
  */
 export function parseSignatureHeader(header: HeaderValue, scheme: SignatureScheme): SignatureHeader {
-  const value =
-    Array.isArray(header) && header.every((part) => typeof part === 'string') ? header.join(',') : header
+  const value = isStringList(header) ? joined(header) : header
   if (value === undefined || value === null || value === '') {
     throw new WebhookVerificationError(
       'header_missing',
@@ -53,6 +52,20 @@ export function parseSignatureHeader(header: HeaderValue, scheme: SignatureSchem
   if (signatures.length === 0) throw malformed(scheme, 'it has no v1')
   if (signatures.length > MAX_SIGNATURES) throw malformed(scheme, `it has more than ${MAX_SIGNATURES} v1`)
   return { t, signatures }
+}
+
+function isStringList(header: unknown): header is readonly string[] {
+  return Array.isArray(header) && header.every((part) => typeof part === 'string')
+}
+
+/** Joins no more than decides that it is too long: the whole can be longer than a string may be. */
+function joined(parts: readonly string[]): string {
+  let value = ''
+  for (const [index, part] of parts.entries()) {
+    value += index === 0 ? part : `,${part}`
+    if (value.length > MAX_HEADER_LENGTH) break
+  }
+  return value
 }
 
 function malformed(scheme: SignatureScheme, why: string): WebhookVerificationError {

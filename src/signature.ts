@@ -154,9 +154,13 @@ export function checkTimestamp(
   ageSeconds: number,
 ): void {
   if (ageSeconds > toleranceSeconds) {
+    const unit =
+      scheme.timestampUnit === 'ms' && t.length <= 10
+        ? ' Its t looks like seconds: set signature.timestampUnit to "s".'
+        : ''
     throw new WebhookVerificationError(
       'timestamp_too_old',
-      `The delivery is authentic, but ${Math.round(ageSeconds)} s old, and ${toleranceSeconds} s are allowed: does your sender re-sign its retries? If not, set toleranceSeconds to 259200 (72 h). Is this machine's clock right?`,
+      `The delivery is authentic, but ${Math.ceil(ageSeconds)} s old, and ${toleranceSeconds} s are allowed: does your sender re-sign its retries? If not, set toleranceSeconds to 259200 (72 h). Is this machine's clock right?${unit}`,
     )
   }
   // Written so that a t which is no usable number is refused too.
@@ -167,7 +171,7 @@ export function checkTimestamp(
         : ''
     throw new WebhookVerificationError(
       'timestamp_in_future',
-      `The delivery is authentic, but was signed ${Math.round(-ageSeconds)} s in the future, and ${toleranceSeconds} s are allowed: is this machine's clock right?${unit}`,
+      `The delivery is authentic, but was signed ${Math.ceil(-ageSeconds)} s in the future, and ${toleranceSeconds} s are allowed: is this machine's clock right?${unit}`,
     )
   }
 }

@@ -1,0 +1,162 @@
+import { inspect } from 'node:util'
+import {
+  BodyError,
+  ConfigurationError,
+  Discard,
+  isWebhookError,
+  PayloadError,
+  RetryLater,
+  RunError,
+  StoreError,
+  WebhookError,
+  WebhookVerificationError,
+} from 'tix-webhooks'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
+
+const cause = new Error('what was caught')
+
+type Api = typeof import('tix-webhooks')
+
+/** One of each class, by a copy of the package. */
+function oneOfEach(api: Api): [string, string, string, WebhookError][] {
+  return [
+    ['WebhookError', 'any', 'm', new api.WebhookError('any', 'm', { cause })],
+    [
+      'WebhookVerificationError',
+      'header_missing',
+      'm',
+      new api.WebhookVerificationError('header_missing', 'm', { cause }),
+    ],
+    ['PayloadError', 'not_json', 'm', new api.PayloadError('not_json', 'm', { cause })],
+    ['BodyError', 'too_large', 'm', new api.BodyError('too_large', 'm', { cause })],
+    ['ConfigurationError', 'misconfigured', 'm', new api.ConfigurationError('m', { cause })],
+    ['StoreError', 'store_full', 'm', new api.StoreError('store_full', 'm', { cause })],
+    ['RunError', 'timed_out', 'm', new api.RunError('timed_out', 'm', { cause })],
+    ['RetryLater', 'retry_later', 'busy', new api.RetryLater({ afterSeconds: 60, reason: 'busy' })],
+    ['Discard', 'discarded', 'no', new api.Discard('no')],
+  ]
+}
+
+const api: Api = await import('tix-webhooks')
+
+describe.each(oneOfEach(api))('%s', (name, code, message, error) => {
+  test('has its name, its code and its message', () => {
+    expect(error).toBeInstanceOf(Error)
+    expect(error).toBeInstanceOf(WebhookError)
+    expect(error.name).toBe(name)
+    expect(error.code).toBe(code)
+    expect(error.message).toBe(message)
+    expect(String(error)).toBe(`${name}: ${message}`)
+    expect(error.stack).toContain('errors.test.ts')
+  })
+
+  test('prints its name once, and its code', () => {
+    const printed = inspect(error)
+    expect(printed.split('\n')[0]).toContain(`${name}: ${message}`)
+    expect(printed).toContain(`code: '${code}'`)
+    expect(printed).not.toContain('name:')
+    expect(printed).not.toContain('Symbol(')
+  })
+
+  test('is known as an error of this package', () => {
+    expect(isWebhookError(error)).toBe(true)
+  })
+})
+
+test('a cause is kept, and there is none where none was given', () => {
+  for (const [, , , error] of oneOfEach(api).slice(0, 7)) expect(error.cause).toBe(cause)
+  expect('cause' in new ConfigurationError('m')).toBe(false)
+  expect('cause' in new PayloadError('not_json', 'm')).toBe(false)
+})
+
+test('each class is told from its sisters', () => {
+  const classes = [
+    WebhookVerificationError,
+    PayloadError,
+    BodyError,
+    ConfigurationError,
+    StoreError,
+    RunError,
+    RetryLater,
+    Discard,
+  ]
+  for (const [name, , , error] of oneOfEach(api).slice(1)) {
+    expect(
+      classes.filter((errorClass) => error instanceof errorClass).map((found) => found.prototype.name),
+    ).toEqual([name])
+  }
+})
+
+describe('an error of another copy of the package', () => {
+  let other: Api
+
+  beforeAll(async () => {
+    vi.resetModules()
+    other = await import('tix-webhooks')
+  })
+
+  test('is no instance of ours, and known all the same', () => {
+    for (const [, , , error] of oneOfEach(other)) {
+      expect(error).not.toBeInstanceOf(WebhookError)
+      expect(isWebhookError(error)).toBe(true)
+    }
+    for (const [, , , error] of oneOfEach(api)) expect(other.isWebhookError(error)).toBe(true)
+  })
+})
+
+test.each<[string, unknown]>([
+  ['undefined', undefined],
+  ['null', null],
+  ['a string', 'misconfigured'],
+  ['a number', 7],
+  ['an Error', new Error('m')],
+  ['an Error with a code', Object.assign(new Error('m'), { code: 'misconfigured' })],
+  ['an Error with a name', Object.assign(new Error('m'), { name: 'WebhookError' })],
+  ['the class itself', WebhookError],
+])('%s is no error of this package', (_, value) => {
+  expect(isWebhookError(value)).toBe(false)
+})
+
+describe('PayloadError', () => {
+  test('has its issues, or none', () => {
+    const issues = [{ path: ['data', 'order', 0], message: 'expected an object' }]
+    expect(new PayloadError('data_mismatch', 'm', { issues }).issues).toEqual(issues)
+    expect(new PayloadError('not_json', 'm').issues).toEqual([])
+  })
+})
+
+describe('RetryLater', () => {
+  test.each([1, 2, 60, 86_399, 86_400])('takes %d s', (afterSeconds) => {
+    expect(new RetryLater({ afterSeconds })).toMatchObject({
+      afterSeconds,
+      code: 'retry_later',
+      message: `Come again in ${afterSeconds} s.`,
+    })
+  })
+
+  test.each([0, -1, 0.5, 1.5, 86_400.5, 86_401, Number.NaN, Number.POSITIVE_INFINITY, '60', null, undefined])(
+    'refuses %s, as no Retry-After can say it',
+    (value) => {
+      const make = () => new RetryLater({ afterSeconds: value as number })
+      expect(make).toThrow(TypeError)
+      expect(make).toThrow(
+        /RetryLater: afterSeconds must be a whole number of seconds from 1 to 86400; round/,
+      )
+    },
+  )
+})
+
+test('Discard needs no reason', () => {
+  expect(new Discard()).toMatchObject({ code: 'discarded', message: 'The handler discarded the event.' })
+})
+
+test('a switch over the codes narrows to what each class carries', () => {
+  const error: import('tix-webhooks').AnyWebhookError = new PayloadError('data_mismatch', 'm')
+  switch (error.code) {
+    case 'data_mismatch':
+      expect(error.issues).toEqual([])
+      break
+    default:
+      expect.unreachable()
+  }
+})

@@ -1,0 +1,93 @@
+import fc from 'fast-check'
+import { type HeaderValue, type Verified, verifySignature, WebhookVerificationError } from 'tix-webhooks'
+import { describe, expect, test } from 'vitest'
+import { SECRET } from '../support/deliveries.js'
+
+const AT = 1_747_490_531
+const HEX = '0'.repeat(64)
+
+function verify(header: unknown, encoding: 'hex' | 'base64' = 'hex'): Promise<Verified> {
+  return verifySignature('{}', header as HeaderValue, {
+    secret: SECRET,
+    signature: { encoding },
+    now: () => AT * 1000,
+  })
+}
+
+describe('no header takes noticeably long', () => {
+  test.each<[string, () => unknown, string]>([
+    ['5 MB of one letter', () => 'a'.repeat(5_000_000), 'header_malformed'],
+    ['5 MB of digits', () => `t=${'9'.repeat(5_000_000)},v1=${HEX}`, 'header_malformed'],
+    ['5 MB of commas', () => ','.repeat(5_000_000), 'header_malformed'],
+    ['5 MB of blanks', () => ' '.repeat(5_000_000), 'header_malformed'],
+    ['75,000 v1', () => `t=${AT}${`,v1=${HEX}`.repeat(75_000)}`, 'header_malformed'],
+    ['4096 blanks inside an item', () => `t=${AT},v1=x${' '.repeat(4000)}y`, 'signature_mismatch'],
+    ['4096 commas', () => ','.repeat(4096), 'header_malformed'],
+    ['an array of a million', () => new Array(1_000_000).fill('t=1'), 'header_malformed'],
+    ['an array of a million empty strings', () => new Array(1_000_000).fill(''), 'header_malformed'],
+    ['an array nested a thousand times', () => nested(1000), 'header_malformed'],
+  ])('%s', async (_, headerOf, code) => {
+    const header = headerOf()
+    const start = performance.now()
+    await expect(verify(header)).rejects.toMatchObject({ name: 'WebhookVerificationError', code })
+    expect(performance.now() - start).toBeLessThan(1000)
+  })
+
+  test('an array whose members are too long to be joined is malformed like any long header', async () => {
+    const header = new Array(200).fill('a'.repeat(5_000_000))
+    await expect(verify(header)).rejects.toMatchObject({
+      name: 'WebhookVerificationError',
+      code: 'header_malformed',
+      message: expect.stringMatching(/longer than 4096/),
+    })
+  })
+})
+
+function nested(levels: number): unknown {
+  return levels === 0 ? 't=1' : [nested(levels - 1)]
+}
+
+describe('whatever a stranger sends, the answer is a verification error, never a match', () => {
+  const digits = fc.oneof(fc.nat().map(String), fc.string({ unit: 'binary' }), fc.constant(String(AT)))
+  const signature = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.string({ unit: fc.constantFrom(...'0123456789abcdefABCDEF'), minLength: 64, maxLength: 64 }),
+    fc.base64String({ minLength: 44, maxLength: 44 }),
+  )
+  const item = fc.oneof(
+    digits.map((t) => `t=${t}`),
+    signature.map((value) => `v1=${value}`),
+    fc.string({ unit: 'binary' }),
+  )
+  const nearly = fc.array(item, { maxLength: 20 }).map((items) => items.join(','))
+  const wellFormed = fc
+    .tuple(fc.nat(), fc.array(signature, { minLength: 1, maxLength: 18 }))
+    .map(([t, values]) => [`t=${t}`, ...values.map((value) => `v1=${value}`)].join(','))
+  const anything = fc.anything({ withNullPrototype: true, withObjectString: true, withSparseArray: true })
+
+  test.each(['hex', 'base64'] as const)('with %s expected', async (encoding) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(
+          fc.string({ unit: 'binary' }),
+          nearly,
+          wellFormed,
+          fc.array(nearly),
+          anything,
+          fc.array(anything),
+        ),
+        async (header) => {
+          const thrown = await verify(header, encoding).then(
+            () => 'a match',
+            (error: unknown) => error,
+          )
+          expect(thrown).toBeInstanceOf(WebhookVerificationError)
+          expect(thrown).toMatchObject({
+            code: expect.stringMatching(/^(header_missing|header_malformed|signature_mismatch)$/),
+          })
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+})

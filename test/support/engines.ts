@@ -1,0 +1,28 @@
+import { vi } from 'vitest'
+
+export type EngineName = 'node' | 'web'
+
+/** A copy of the package of its own, with the engine that it chose where `process` is, or is not, able to give `node:crypto`. */
+export interface PackageCopy {
+  readonly api: typeof import('tix-webhooks')
+  readonly hmac: typeof import('../../src/hmac.js')
+}
+
+/** The engine is chosen at the first call and kept by the module: each choice takes a fresh copy of the modules. */
+export async function packageWithEngine(name: EngineName): Promise<PackageCopy> {
+  vi.resetModules()
+  const api = await import('tix-webhooks')
+  const hmac = await import('../../src/hmac.js')
+  withProcess(name === 'node' ? process : {}, () => hmac.hmacEngine())
+  return { api, hmac }
+}
+
+/** Runs something that is synchronous while the global `process` is another. */
+export function withProcess<Result>(other: object | undefined, run: () => Result): Result {
+  vi.stubGlobal('process', other)
+  try {
+    return run()
+  } finally {
+    vi.unstubAllGlobals()
+  }
+}

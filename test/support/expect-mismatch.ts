@@ -1,0 +1,16 @@
+import { type VerifyOptions, verifySignature, WebhookVerificationError } from 'tix-webhooks'
+import { expect } from 'vitest'
+
+/** That a delivery is refused because no signature matches, and for nothing else. */
+export async function expectMismatch(
+  body: Uint8Array | string,
+  header: string,
+  options: VerifyOptions,
+): Promise<void> {
+  const verified = verifySignature(body, header, options)
+  await expect(verified).rejects.toBeInstanceOf(WebhookVerificationError)
+  await expect(verified).rejects.toMatchObject({
+    code: 'signature_mismatch',
+    message: expect.stringMatching(/is the secret that of this very endpoint/),
+  })
+}
