@@ -2,7 +2,6 @@ import type { Request, Response } from 'express'
 import {
   answerTo,
   type BodyReader,
-  ConfigurationError,
   createReceiver,
   type SchemaMap,
   type WebhookOptions,
@@ -32,28 +31,19 @@ export function tixWebhooks<Schemas extends SchemaMap = Record<never, never>>(
   options: WebhookOptions<Request, Schemas>,
 ): ExpressWebhooks {
   const receiver = createReceiver(options)
-  const entered = new WeakSet<Request>()
 
   return Object.assign(
     async (request: Request, response: Response): Promise<void> => {
-      const isFirst = !entered.has(request)
-      entered.add(request)
       const outcome = await receiver.receive({
         header: request.headers[receiver.headerName],
         request,
         contentEncoding: request.headers['content-encoding'],
-        ...(isFirst ? bodyOf(request) : { body: enteredTwice }),
+        isAnswered: () => response.headersSent,
+        ...bodyOf(request),
       })
-      // The first entry answers: what it does may still be going on.
-      if (isFirst) sendAnswer(response, answerTo(outcome))
+      sendAnswer(response, answerTo(outcome))
     },
     { drain: receiver.drain },
-  )
-}
-
-async function enteredTwice(): Promise<never> {
-  throw new ConfigurationError(
-    'tixWebhooks was entered twice for one request: a middleware before it calls next() twice. The first entry handles and answers the delivery.',
   )
 }
 
@@ -67,15 +57,12 @@ function bodyOf(request: Request & { rawBody?: unknown }): { body: Uint8Array | 
       return { body: new TextEncoder().encode(kept), hint }
     }
   }
-  const parser = request.is('json')
-    ? 'express.json()'
-    : request.is('urlencoded')
-      ? 'express.urlencoded()'
-      : 'a body parser'
-  return {
-    body: streamBody(
-      request,
-      `It was ${parser}, mounted before tixWebhooks: mount the webhook route before app.use(${parser}), or have the parser keep the bytes: express.json({ verify: (req, res, buffer) => { req.rawBody = buffer } }).`,
-    ),
-  }
+  return { body: streamBody(request, adviceFor(request)) }
+}
+
+function adviceFor(request: Request): string {
+  const kinds = ['json', 'urlencoded'] as const
+  const kind = kinds.find((type) => request.is(type))
+  const parser = kind === undefined ? 'a body parser' : `express.${kind}()`
+  return `It was ${parser}, mounted before tixWebhooks: mount the webhook route before ${kind === undefined ? 'it' : `app.use(${parser})`}, or have the parser keep the bytes: express.json({ verify: (req, res, buffer) => { req.rawBody = buffer } }).`
 }

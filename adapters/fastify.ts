@@ -20,6 +20,7 @@ interface Reply {
 /** What we need of a request. */
 interface RequestLike {
   readonly headers: Record<string, string | string[] | undefined>
+  readonly raw: Readable
   readonly log: { error(message: string): void }
 }
 
@@ -28,7 +29,7 @@ interface RequestLike {
  * that inflates the body, before any parser. So other routes keep their parsers, and `preHandler` hooks do not run.
  */
 export interface FastifyWebhooks {
-  preParsing(request: RequestLike, reply: Reply, payload: Readable): Promise<unknown>
+  preParsing(request: RequestLike, reply: Reply, payload: Readable, done: (error: Error) => void): void
   handler(request: RequestLike, reply: Reply): Promise<unknown>
   /** Refuses new deliveries with 503 and resolves when the running handlers have settled. */
   drain(): Promise<void>
@@ -51,7 +52,12 @@ export function tixWebhooks<Schemas extends SchemaMap = Record<never, never>>(
 ): FastifyWebhooks {
   const receiver = createReceiver(options)
 
-  async function answer(request: RequestLike, reply: Reply, body: BodyReader): Promise<unknown> {
+  async function answer(
+    request: RequestLike,
+    reply: Reply,
+    body: BodyReader,
+    payload?: Readable,
+  ): Promise<void> {
     const outcome = await receiver.receive({
       header: request.headers[receiver.headerName],
       body,
@@ -60,17 +66,25 @@ export function tixWebhooks<Schemas extends SchemaMap = Record<never, never>>(
       contentEncoding: String(request.headers['content-encoding'] ?? ''),
       log: (line) => request.log.error(line),
     })
+    // A layer that inflates is left standing; what the client still sends is thrown away, so that it sees the answer.
+    if (payload !== undefined && payload !== request.raw) request.raw.unpipe().resume()
     const { status, headers, body: text } = answerTo(outcome)
-    return reply
+    reply
       .code(status)
       .headers({ ...headers })
       .send(text)
   }
 
   return {
-    preParsing: (request, reply, payload) =>
-      answer(request, reply, streamBody(payload, 'A hook or plugin before it did.')),
-    handler: (request, reply) => answer(request, reply, bytesGone),
+    // `done` is not called after an answer, and no promise is returned: either would make Fastify go on to its parser and to
+    // the handler where an onSend hook still runs or the client has gone, and so answer a second time.
+    preParsing(request, reply, payload, done) {
+      answer(request, reply, streamBody(payload, 'A hook or plugin before it did.'), payload).catch(done)
+    },
+    async handler(request, reply) {
+      await answer(request, reply, bytesGone)
+      return reply
+    },
     drain: receiver.drain,
   }
 }

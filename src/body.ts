@@ -1,6 +1,6 @@
 import type { Deadline } from './deadline.js'
+import { describeType } from './describe-type.js'
 import { BodyError, ConfigurationError, isWebhookError } from './errors.js'
-import { describeType } from './secrets.js'
 
 /**
  * Reads a request's exact bytes and stops at `maxBytes`. It rejects with a `BodyError` of code `too_large` over the

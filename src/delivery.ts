@@ -15,6 +15,8 @@ export interface Delivery<Request = unknown> {
   readonly contentEncoding?: string | null | undefined
   /** What else may explain a signature that does not match, as far as the adapter knows. */
   readonly hint?: string | undefined
+  /** Whether somebody else has answered the request meanwhile: ours then cannot be sent, and that is reported. */
+  readonly isAnswered?: (() => boolean) | undefined
   /** Where the runtime stops with the answer: keeps it alive for a handler that goes on. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
   /** Where a line of the default report goes. Default `console.error`. */

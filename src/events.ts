@@ -103,24 +103,37 @@ export const EVENT_KINDS: readonly EventKind[] = [
   'event.rescheduled',
 ]
 
+/** What a guard makes of an event: the member of its own union, so that data which a schema typed stays so. */
+export type Narrowed<Event, Kind extends EventKind> = [Extract<Event, { readonly type: Kind }>] extends [
+  never,
+]
+  ? Event & EventOf<Kind>
+  : Extract<Event, { readonly type: Kind }>
+
 /**
  * Whether the event is of a documented kind.
  *
  * @example
  * ```ts
- * if (!isKnownEvent(event)) console.info('a kind that is not documented', event.type)
+ * console.info(isKnownEvent(event) ? 'documented' : 'new', event.type)
  * ```
  */
-export function isKnownEvent(event: { readonly type: string }): event is WebhookEvent {
+export function isKnownEvent<Event extends { readonly type: string }>(
+  event: Event,
+): event is Narrowed<Event, EventKind> {
   return (EVENT_KINDS as readonly string[]).includes(event.type)
 }
 
 /** Whether the event is an `order.created`. */
-export function isOrderCreated(event: { readonly type: string }): event is OrderCreatedEvent {
+export function isOrderCreated<Event extends { readonly type: string }>(
+  event: Event,
+): event is Narrowed<Event, 'order.created'> {
   return event.type === 'order.created'
 }
 
 /** Whether the event is one of the three documented `event.*` kinds. */
-export function isEventLifecycle(event: { readonly type: string }): event is EventLifecycleEvent {
+export function isEventLifecycle<Event extends { readonly type: string }>(
+  event: Event,
+): event is Narrowed<Event, Exclude<EventKind, 'order.created'>> {
   return isKnownEvent(event) && event.type !== 'order.created'
 }

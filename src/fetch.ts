@@ -75,7 +75,7 @@ export function requestBody(
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
 
   async function read(maxBytes: number): Promise<Uint8Array> {
-    if (request.bodyUsed) {
+    if (request.bodyUsed || request.body?.locked) {
       throw new ConfigurationError(
         `The request body was already read, so that its exact bytes are gone and the signature cannot be checked. ${advice}`,
       )

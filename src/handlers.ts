@@ -1,3 +1,4 @@
+import { describeType } from './describe-type.js'
 import {
   type AnyEvent,
   type Envelope,
@@ -7,7 +8,6 @@ import {
   type UnknownEvent,
 } from './events.js'
 import type { OutputOf, SchemaMap } from './schema.js'
-import { describeType } from './secrets.js'
 
 /** What a handler is told beside the event. */
 export interface HandlerContext<Request = unknown> {

@@ -34,6 +34,7 @@ export {
   isOrderCreated,
   type JsonObject,
   type JsonValue,
+  type Narrowed,
   type OrderCreatedData,
   type OrderCreatedEvent,
   type OrderTicket,

@@ -1,7 +1,7 @@
+import { describeType } from './describe-type.js'
 import { ConfigurationError } from './errors.js'
 import type { UnknownEvent } from './events.js'
 import { hmacEngine } from './hmac.js'
-import { describeType } from './secrets.js'
 
 /**
  * What an event is deduplicated by, when you know better than the default. It sees the event before its data is checked.

@@ -1,6 +1,6 @@
 import { type Deadline, monotonicMs, pause, startBackgroundTimer, startDeadline } from './deadline.js'
+import { describeType } from './describe-type.js'
 import { isWebhookError, StoreError } from './errors.js'
-import { describeType } from './secrets.js'
 import type { ClaimRequest, ClaimResult, IdempotencyStore, Lease } from './store.js'
 
 /** No store call is waited for longer: a store that hangs must not take the delivery with it. */
@@ -83,6 +83,7 @@ export function holdLease({
   report,
 }: LeaseTerms): HeldLease {
   let held = true
+  let isLost = false
   let validUntilMs = claimedAtMs + leaseMs
   let renewal: Promise<void> | undefined
   let timer = startBackgroundTimer(startRenewal, leaseMs / 3)
@@ -110,6 +111,8 @@ export function holdLease({
   }
 
   function lost(why: string): void {
+    if (isLost) return
+    isLost = true
     const error = new StoreError(
       'lease_lost',
       `The lease of ${lease.key} was lost while its handler was running: ${why}. The event may run twice; is the event loop blocked for long, or leaseSeconds too short?`,

@@ -1,5 +1,6 @@
 import { monotonicMs } from './deadline.js'
 import { StoreError } from './errors.js'
+import { notify } from './notify.js'
 import type { ClaimRequest, ClaimResult, IdempotencyStore } from './store.js'
 
 export interface MemoryStoreOptions {
@@ -122,26 +123,38 @@ export function memoryStore(options: MemoryStoreOptions = {}): IdempotencyStore 
           `The memory store holds ${maxKeys} records (maxKeys) and may drop none of them: raise maxKeys, or use a store that is not bounded by memory.`,
         )
       }
-      if (oldest.records.size > 0) tell({ count: oldest.records.size, ageMs: time - oldest.lastSettledAt })
+      if (oldest.records.size > 0)
+        notify(onEvict, { count: oldest.records.size, ageMs: time - oldest.lastSettledAt })
     }
   }
 
-  function tell(eviction: Eviction): void {
-    try {
-      onEvict(eviction)
-    } catch {
-      // It only listens: the claim that made room goes on.
+  /**
+   * Makes one of the two neighbours that hold the least. With this many, those two hold no more than one
+   * full generation, so that what an eviction takes stays bounded.
+   */
+  function mergeSmallest(): void {
+    let at = 0
+    for (let i = 1; i < generations.length - 1; i++) {
+      if (sizeOfPair(i) < sizeOfPair(at)) at = i
     }
+    const [older, younger] = generations.slice(at, at + 2) as [Generation, Generation]
+    for (const [key, record] of younger.records) older.records.set(key, record)
+    older.lastSettledAt = younger.lastSettledAt
+    older.lastExpiry = Math.max(older.lastExpiry, younger.lastExpiry)
+    generations.splice(at + 1, 1)
+  }
+
+  function sizeOfPair(i: number): number {
+    return (generations[i] as Generation).records.size + (generations[i + 1] as Generation).records.size
   }
 
   function settle(key: string, record: Settled, time: number, retainMs: number): void {
     let current = generations.at(-1)
-    const isDue =
-      current === undefined ||
-      current.records.size >= maxKeys / GENERATIONS ||
-      time - current.startedAt >= retainMs / GENERATIONS
-    if (current === undefined || (isDue && generations.length < MAX_GENERATIONS)) {
+    const isFull = current !== undefined && current.records.size >= maxKeys / GENERATIONS
+    const isOld = current !== undefined && time - current.startedAt >= retainMs / GENERATIONS
+    if (current === undefined || isFull || (isOld && generations.length < MAX_GENERATIONS)) {
       forgetRunning(time)
+      if (generations.length >= MAX_GENERATIONS) mergeSmallest()
       current = { startedAt: time, records: new Map(), lastSettledAt: time, lastExpiry: 0 }
       generations.push(current)
     }

@@ -38,6 +38,7 @@ export function tixWebhooks<Schemas extends SchemaMap = Record<never, never>>(
       request,
       method: request.method,
       contentEncoding: request.headers['content-encoding'],
+      isAnswered: () => response.headersSent,
     })
     sendAnswer(response, answerTo(outcome))
   }
@@ -73,7 +74,8 @@ export function streamBody(
       let length = 0
 
       function onData(chunk: Buffer | string): void {
-        const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+        const bytes =
+          typeof chunk === 'string' ? Buffer.from(chunk, stream.readableEncoding ?? 'utf8') : chunk
         length += bytes.length
         if (length > maxBytes) refuse(tooLarge(maxBytes))
         else chunks.push(bytes)
@@ -91,8 +93,10 @@ export function streamBody(
       }
       function refuse(error: Error): void {
         letGo()
-        // What still comes is thrown away: a client that is cut off while it sends would never see the answer.
-        stream.resume()
+        // What a client still sends is thrown away: one that is cut off while it sends would never see the answer. Any
+        // other stream just stops: one that inflates would go on to the end of a bomb.
+        if ('headers' in stream) stream.resume()
+        else stream.pause()
         reject(error)
       }
       letGo = () => {
@@ -110,7 +114,7 @@ export function streamBody(
       stream.on('error', onGone)
       if (stream.destroyed) onGone(stream.errored)
       else if (declaredLength(stream) > maxBytes) refuse(tooLarge(maxBytes))
-      else stream.on('data', onData).on('end', onEnd).on('close', onGone)
+      else stream.on('data', onData).on('end', onEnd).on('close', onGone).resume()
     })
 
   return Object.assign(read, { cancel: () => letGo() })

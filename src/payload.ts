@@ -1,7 +1,7 @@
+import { describeType } from './describe-type.js'
 import { ConfigurationError, PayloadError, type PayloadIssue } from './errors.js'
 import type { AnyEvent, UnknownEvent } from './events.js'
 import { isStandardSchema, type SchemaMap, toPayloadIssues } from './schema.js'
-import { describeType } from './secrets.js'
 
 /** Deeper than any real payload, and shallow enough for every recursive walk after ours: schemas, clones, JSON.stringify. */
 const MAX_DEPTH = 256
@@ -77,6 +77,9 @@ export async function checkData(event: UnknownEvent, schemas: SchemaMap): Promis
 
 /** @throws TypeError when one of them is no Standard Schema */
 export function checkSchemas(schemas: SchemaMap): void {
+  if (typeof schemas !== 'object' || schemas === null) {
+    throw new TypeError(`schemas must be an object of schemas by kind, not ${describeType(schemas)}.`)
+  }
   for (const [kind, schema] of Object.entries(schemas)) {
     if (!isStandardSchema(schema)) {
       throw new TypeError(

@@ -7,6 +7,7 @@ import { createGate } from './gate.js'
 import { contextOf, type Grant, type Job } from './job.js'
 import { defaultKeyPart, keyPartOf, storedKey } from './key.js'
 import { claim, type HeldLease, holdLease } from './lease.js'
+import { notify } from './notify.js'
 import type { WebhookOptions } from './options.js'
 import {
   DRAINING,
@@ -18,7 +19,7 @@ import {
   UNHANDLED,
 } from './outcome.js'
 import { checkData, parseEnvelope } from './payload.js'
-import { createReporter, notify } from './report.js'
+import { createReporter } from './report.js'
 import { type LazyAbort, lazyAbort, startRun } from './run.js'
 import type { SchemaMap } from './schema.js'
 import { resolveSettings } from './settings.js'
@@ -44,7 +45,8 @@ export interface Receiver<Request = unknown> {
  * @example
  * ```ts
  * const receiver = createReceiver({ secret, on: { 'order.created': async (event) => issue(event.data.tickets) } })
- * const outcome = await receiver.receive({ header: headers[receiver.headerName], body: rawBody, request })
+ * const header = request.headers.get(receiver.headerName)
+ * const outcome = await receiver.receive({ header, body: rawBody, request })
  * const { status, headers, body } = answerTo(outcome)
  * ```
  */

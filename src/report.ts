@@ -1,5 +1,7 @@
 import { monotonicMs } from './deadline.js'
 import type { Delivery, Facts } from './delivery.js'
+import { ConfigurationError } from './errors.js'
+import { notify } from './notify.js'
 import type { ErrorContext } from './options.js'
 import { isFault, type Outcome, statusOf } from './outcome.js'
 import type { Run } from './run.js'
@@ -31,6 +33,7 @@ export function createReporter<Request>({
     end(outcome, delivery, facts, startedAtMs) {
       const { outcome: name, code, error } = outcome
       if (isFault(outcome)) fault(error, delivery, facts)
+      if (delivery.isAnswered?.()) fault(answeredByOthers(name), delivery, facts)
       notify(onDelivery, {
         outcome: name,
         status: statusOf(outcome),
@@ -53,17 +56,10 @@ export function createReporter<Request>({
   }
 }
 
-/** Calls what only listens: it is not awaited, and nothing that it does reaches the delivery. */
-export function notify<T extends readonly unknown[]>(
-  listener: ((...args: T) => unknown) | undefined,
-  ...args: T
-): void {
-  try {
-    const result = listener?.(...args)
-    if (result instanceof Promise) result.catch(() => {})
-  } catch {
-    // The listener's own trouble.
-  }
+function answeredByOthers(outcome: string): ConfigurationError {
+  return new ConfigurationError(
+    `The delivery ended as ${outcome}, but the request had been answered by somebody else, and that is what the sender got: does a middleware call next() twice, or your handler answer the request itself?`,
+  )
 }
 
 /** A line is for a person to read: the values in a message may come from a stranger, and be long. */

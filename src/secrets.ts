@@ -1,3 +1,4 @@
+import { describeType } from './describe-type.js'
 import { type SecretKey, secretKey } from './hmac.js'
 
 /** The signing secret of one endpoint: its text as the service shows it, or its bytes. */
@@ -55,13 +56,4 @@ function hasWhiteEdge(secret: Secret): boolean {
 
 function isWhite(byte: number | undefined): boolean {
   return byte === 0x20 || (byte !== undefined && byte >= 0x09 && byte <= 0x0d)
-}
-
-/** What a wrong value is, in words that do not show it. */
-export function describeType(value: unknown): string {
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'an array'
-  const type = typeof value
-  if (type === 'undefined') return 'undefined'
-  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`
 }

@@ -1,4 +1,5 @@
 import { MAX_TIMER_SECONDS } from './deadline.js'
+import { describeType } from './describe-type.js'
 import { ConfigurationError } from './errors.js'
 import type { AnyEvent } from './events.js'
 import { type Handler, handlerLookup } from './handlers.js'
@@ -8,7 +9,7 @@ import { memoryStore } from './memory-store.js'
 import type { DeliveryRecord, ErrorContext, WebhookOptions } from './options.js'
 import { checkSchemas } from './payload.js'
 import type { SchemaMap } from './schema.js'
-import { describeType, type Secrets, secretKeys } from './secrets.js'
+import { type Secrets, secretKeys } from './secrets.js'
 import {
   checkTolerance,
   DEFAULT_TOLERANCE_SECONDS,
@@ -85,6 +86,9 @@ export function resolveSettings<Request, Schemas extends SchemaMap>(
   const schemas: SchemaMap = options.schemas ?? {}
   checkSchemas(schemas)
   const toleranceSeconds = checkTolerance(options.toleranceSeconds ?? DEFAULT_TOLERANCE_SECONDS)
+  const timeoutSeconds = seconds('timeoutSeconds', options.timeoutSeconds ?? 10)
+  const maxRunSeconds = seconds('maxRunSeconds', options.maxRunSeconds ?? 300)
+  const leaseSeconds = seconds('leaseSeconds', options.leaseSeconds ?? 60)
   const now = optionalFunction('now', options.now) ?? Date.now
 
   return {
@@ -100,11 +104,11 @@ export function resolveSettings<Request, Schemas extends SchemaMap>(
     store: storeOf(options),
     key: optionalFunction('key', options.key),
     toleranceSeconds,
-    timeoutMs: seconds('timeoutSeconds', options.timeoutSeconds ?? 10) * 1000,
-    maxRunMs: seconds('maxRunSeconds', options.maxRunSeconds ?? 300) * 1000,
-    leaseMs: seconds('leaseSeconds', options.leaseSeconds ?? 60) * 1000,
+    timeoutMs: timeoutSeconds * 1000,
+    maxRunMs: maxRunSeconds * 1000,
+    leaseMs: leaseSeconds * 1000,
     retainMs:
-      retentionSeconds(options.retentionSeconds ?? DEFAULT_RETENTION_SECONDS, toleranceSeconds) * 1000,
+      retentionSeconds(options.retentionSeconds, toleranceSeconds, leaseSeconds, maxRunSeconds) * 1000,
     maxBodyBytes: positiveInteger('maxBodyBytes', options.maxBodyBytes ?? 1024 * 1024),
     storeFailure: storeFailure(options.storeFailure ?? 'reject'),
     onDelivery: optionalFunction('onDelivery', options.onDelivery),
@@ -180,11 +184,12 @@ function isProduction(): boolean {
   return process?.env?.NODE_ENV === 'production'
 }
 
-function retentionSeconds(value: number, toleranceSeconds: number): number {
-  const floor = Math.max(MIN_RETENTION_SECONDS, toleranceSeconds)
+/** @param bounds what a record must outlive: a delivery within the tolerance, a lease, a run */
+function retentionSeconds(value = DEFAULT_RETENTION_SECONDS, ...bounds: number[]): number {
+  const floor = Math.max(MIN_RETENTION_SECONDS, ...bounds)
   if (!Number.isFinite(value) || value < floor) {
     throw new TypeError(
-      `retentionSeconds must be a finite number of at least ${floor}, not ${value}: the sender retries for 72 h, and a delivery within the tolerance must not outlive its record.`,
+      `retentionSeconds must be a finite number of at least ${floor}, not ${value}: the sender retries for 72 h, and a record must outlive toleranceSeconds, leaseSeconds and maxRunSeconds.`,
     )
   }
   return value

@@ -1,3 +1,4 @@
+import { describeType } from './describe-type.js'
 import type { HmacAlgorithm } from './hmac.js'
 
 /**
@@ -28,12 +29,22 @@ export const DEFAULT_TOLERANCE_SECONDS = 300
  * @throws TypeError when an option makes no sense
  */
 export function signatureScheme(options: SignatureOptions = {}): SignatureScheme {
+  if (typeof options !== 'object' || options === null) {
+    throw new TypeError(`signature must be an object of options, not ${describeType(options)}.`)
+  }
   const scheme: SignatureScheme = {
     header: options.header ?? 'x-service-signature',
     algorithm: options.algorithm ?? 'SHA-256',
     encoding: options.encoding ?? 'hex',
     signedContent: options.signedContent ?? 'dot',
     timestampUnit: options.timestampUnit ?? 's',
+  }
+  for (const name of Object.keys(options)) {
+    if (!Object.hasOwn(scheme, name)) {
+      throw new TypeError(
+        `There is no option signature.${name}. There are ${Object.keys(scheme).join(', ')}.`,
+      )
+    }
   }
   // The token characters of RFC 9110, section 5.6.2: another name could not be a header's.
   if (typeof scheme.header !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(scheme.header)) {

@@ -1,6 +1,7 @@
+import { describeType } from './describe-type.js'
 import { ConfigurationError, WebhookVerificationError } from './errors.js'
 import { hmacEngine, type SecretKey } from './hmac.js'
-import { describeType, type Secrets, secretKeys } from './secrets.js'
+import { type Secrets, secretKeys } from './secrets.js'
 import {
   type HeaderValue,
   MAX_SIGNATURES,

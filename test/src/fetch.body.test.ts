@@ -1,0 +1,233 @@
+import fc from 'fast-check'
+import type { WebhookOptions } from 'tix-webhooks'
+import { tixWebhooks } from 'tix-webhooks/fetch'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { orderCreated, sign } from '../support/deliveries.js'
+import { answerOf, requestOf, streamedRequest } from '../support/fetching.js'
+import type { HttpAnswer } from '../support/http.js'
+import { deferred } from '../support/receiving.js'
+import { type Watched, watched } from '../support/watched.js'
+
+const HANDLED = { status: 200, text: '{"outcome":"handled"}' }
+
+/** The handler, and all that it tells. */
+function mounted(overrides: Partial<WebhookOptions> = {}): Watched & {
+  send(request: Request): Promise<HttpAnswer>
+} {
+  const seen = watched(overrides)
+  const handle = tixWebhooks(seen.options)
+  return { ...seen, send: async (request) => answerOf(await handle(request)) }
+}
+
+/** A body of these chunks, which then ends, breaks, or hangs; and what becomes of it. */
+function source(chunks: readonly Uint8Array[], then: 'end' | 'break' | 'hang' = 'end') {
+  const cancelled = vi.fn()
+  const hanging = deferred()
+  let sent = 0
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        const next = chunks[sent]
+        sent += 1
+        if (next !== undefined) return controller.enqueue(next)
+        if (then === 'end') return controller.close()
+        if (then === 'break') return controller.error(new Error('connection reset'))
+        hanging.resolve()
+        return new Promise(() => {})
+      },
+      cancel: cancelled,
+    },
+    { highWaterMark: 0 },
+  )
+  return {
+    stream,
+    cancelled,
+    /** Resolves when it is asked for what it never sends. */
+    hanging: hanging.promise,
+    get sent() {
+      return sent
+    },
+  }
+}
+
+afterEach(() => void vi.useRealTimers())
+
+describe('a streamed body', () => {
+  test('is put together again, however it was cut', async () => {
+    const cuts = fc.array(fc.nat({ max: 300 }), { maxLength: 12 })
+    await fc.assert(
+      fc.asyncProperty(cuts, fc.string({ unit: 'binary', maxLength: 60 }), async (places, note) => {
+        const { send, runs } = mounted()
+        const { header, body } = await sign({ ...orderCreated(), note })
+        const edges = [
+          0,
+          ...places.map((place) => Math.min(place, body.length)).sort((a, b) => a - b),
+          body.length,
+        ]
+        const chunks = edges.slice(1).map((end, index) => body.slice(edges[index], end))
+        expect(await send(streamedRequest(header, source(chunks).stream))).toMatchObject(HANDLED)
+        expect(runs.map(({ rawBody }) => Buffer.from(rawBody))).toEqual([Buffer.from(body)])
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  test('over the limit is refused at once and its source cancelled, though it never ends', async () => {
+    const { send, records } = mounted({ maxBodyBytes: 100 })
+    const { header } = await sign(orderCreated())
+    const body = source([new Uint8Array(60), new Uint8Array(60), new Uint8Array(60)], 'hang')
+    expect(await send(streamedRequest(header, body.stream))).toMatchObject({
+      status: 413,
+      text: '{"outcome":"too-large"}',
+    })
+    expect(body.cancelled).toHaveBeenCalledTimes(1)
+    expect(body.sent).toBe(2)
+    expect(records).toMatchObject([{ code: 'too_large' }])
+  })
+
+  test.each([
+    ['handled', 0, HANDLED],
+    ['refused', 1, { status: 413 }],
+  ] as const)('at the limit is %s with %i bytes more', async (_name, more, expected) => {
+    const { header, body } = await sign(orderCreated())
+    const { send } = mounted({ maxBodyBytes: body.length - more })
+    expect(await send(streamedRequest(header, source([body]).stream))).toMatchObject(expected)
+  })
+
+  test('that is slow is incomplete at the deadline, and its source is cancelled', async () => {
+    vi.useFakeTimers()
+    const { send, records, reports } = mounted({ timeoutSeconds: 10 })
+    const { header, body } = await sign(orderCreated())
+    const slow = source([body.slice(0, 20)], 'hang')
+    const answering = send(streamedRequest(header, slow.stream))
+    await slow.hanging
+    await vi.advanceTimersByTimeAsync(9_999)
+    expect(slow.cancelled).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(1)
+    expect(await answering).toMatchObject({
+      status: 400,
+      headers: { connection: 'close' },
+      text: '{"outcome":"incomplete"}',
+    })
+    expect(slow.cancelled).toHaveBeenCalledTimes(1)
+    expect(records).toMatchObject([{ code: 'body_incomplete' }])
+    expect(reports).toEqual([expect.stringMatching(/too slow.+timeoutSeconds/)])
+  })
+
+  test('whose source fails to cancel is answered all the same', async () => {
+    const { send } = mounted({ maxBodyBytes: 10 })
+    const { header } = await sign(orderCreated())
+    const stream = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.enqueue(new Uint8Array(11)),
+      cancel: () => Promise.reject(new Error('will not be cancelled')),
+    })
+    expect(await send(streamedRequest(header, stream))).toMatchObject({ status: 413 })
+  })
+
+  test('that breaks off is incomplete, and nothing of it runs', async () => {
+    const { send, records, reports, runs } = mounted()
+    const { header, body } = await sign(orderCreated())
+    const broken = source([body.slice(0, 20)], 'break')
+    expect(await send(streamedRequest(header, broken.stream))).toMatchObject({
+      status: 400,
+      text: '{"outcome":"incomplete"}',
+    })
+    expect(records).toMatchObject([{ outcome: 'incomplete', code: 'body_incomplete' }])
+    expect(reports).toEqual([expect.stringContaining('client went away')])
+    expect(runs).toEqual([])
+  })
+
+  test('is not read where the header is malformed', async () => {
+    const { send } = mounted()
+    const body = source([new Uint8Array(10)], 'hang')
+    expect(await send(streamedRequest('nonsense', body.stream))).toMatchObject({ status: 400 })
+    expect(body.sent).toBe(0)
+  })
+})
+
+describe('a declared length', () => {
+  test('over the limit is refused before anything is read', async () => {
+    const { send } = mounted({ maxBodyBytes: 100 })
+    const { header, body } = await sign(orderCreated())
+    const lying = source([body.slice(0, 50)])
+    const request = streamedRequest(header, lying.stream, { 'content-length': '101' })
+    expect(await send(request)).toMatchObject({ status: 413, text: '{"outcome":"too-large"}' })
+    expect(lying.sent).toBe(0)
+  })
+
+  test('that is smaller than what comes does not get more in', async () => {
+    const { send } = mounted({ maxBodyBytes: 100 })
+    const { header, body } = await sign(orderCreated())
+    const request = streamedRequest(header, source([body]).stream, { 'content-length': '5' })
+    expect(await send(request)).toMatchObject({ status: 413, text: '{"outcome":"too-large"}' })
+  })
+
+  test.each(['5', '0', '-1', 'many', '1e3', ''])(
+    'of "%s" decides nothing within the limit',
+    async (length) => {
+      const { send } = mounted()
+      const { header, body } = await sign(orderCreated())
+      const request = streamedRequest(header, source([body]).stream, { 'content-length': length })
+      expect(await send(request)).toMatchObject(HANDLED)
+    },
+  )
+})
+
+describe('a body that others had', () => {
+  test('and read is misconfigured: a signature cannot be checked without the bytes', async () => {
+    const { send, records, reports, runs } = mounted()
+    const request = requestOf(await sign(orderCreated()))
+    await request.json()
+    expect(await send(request)).toMatchObject({ status: 500, text: '{"outcome":"misconfigured"}' })
+    expect(records).toMatchObject([{ code: 'misconfigured' }])
+    expect(reports).toEqual([
+      expect.stringMatching(/already read.+before anything reads it.+request\.clone\(\)/),
+    ])
+    expect(runs).toEqual([])
+  })
+
+  test('and still hold a reader of is misconfigured: it is not the client that is to blame', async () => {
+    const { send, reports } = mounted()
+    const request = requestOf(await sign(orderCreated()))
+    request.body?.getReader()
+    expect(await send(request)).toMatchObject({ status: 500, text: '{"outcome":"misconfigured"}' })
+    expect(reports).toEqual([expect.stringContaining('before anything reads it')])
+  })
+
+  test('and read a part of is misconfigured', async () => {
+    const { send } = mounted()
+    const request = requestOf(await sign(orderCreated()))
+    const reader = request.body?.getReader()
+    await reader?.read()
+    reader?.releaseLock()
+    expect(await send(request)).toMatchObject({ status: 500, text: '{"outcome":"misconfigured"}' })
+  })
+
+  test('and read from a clone is still ours', async () => {
+    const { send } = mounted()
+    const request = requestOf(await sign(orderCreated()))
+    await request.clone().json()
+    expect(await send(request)).toMatchObject(HANDLED)
+  })
+
+  test('and handed back unread is still ours', async () => {
+    const { send } = mounted()
+    const request = requestOf(await sign(orderCreated()))
+    request.body?.getReader().releaseLock()
+    expect(await send(request)).toMatchObject(HANDLED)
+  })
+})
+
+describe('no body', () => {
+  test.each(['no JSON', 'a mismatch'])('is %s, by what was signed', async (end) => {
+    const { send, records } = mounted()
+    const { header } = await sign(end === 'no JSON' ? '' : orderCreated())
+    const request = new Request('http://localhost/hooks', {
+      method: 'POST',
+      headers: { 'x-service-signature': header },
+    })
+    expect(request.body).toBe(null)
+    expect(await send(request)).toMatchObject({ status: end === 'no JSON' ? 500 : 401 })
+    expect(records).toMatchObject([{ code: end === 'no JSON' ? 'not_json' : 'signature_mismatch' }])
+  })
+})

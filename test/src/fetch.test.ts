@@ -1,0 +1,189 @@
+import { requestBody, tixWebhooks } from 'tix-webhooks/fetch'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { orderCreated, SECRET, sign } from '../support/deliveries.js'
+import { answerOf, PlatformContext, requestOf } from '../support/fetching.js'
+import { deferred } from '../support/receiving.js'
+import { watched } from '../support/watched.js'
+
+const on = { 'order.created': () => {} }
+const HANDLED = { status: 200, text: '{"outcome":"handled"}' }
+
+afterEach(() => void vi.useRealTimers())
+
+describe('the answer', () => {
+  test('a signed delivery is handled and a forged one refused, as JSON', async () => {
+    const handle = tixWebhooks({ secret: SECRET, on, onError: () => {} })
+    const handled = await answerOf(await handle(requestOf(await sign(orderCreated()))))
+    expect(handled).toMatchObject({ ...HANDLED, headers: { 'content-type': 'application/json' } })
+    const forged = requestOf(await sign(orderCreated(), { secret: 'another' }))
+    expect(await answerOf(await handle(forged))).toMatchObject({
+      status: 401,
+      text: '{"outcome":"unauthenticated"}',
+    })
+  })
+
+  test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
+    '%s is 405 with Allow, before anything is read',
+    async (method) => {
+      const { options, records, runs } = watched()
+      const { header, body } = await sign(orderCreated())
+      const request = new Request('http://localhost/hooks', {
+        method,
+        headers: { 'x-service-signature': header },
+        ...(method === 'GET' || method === 'HEAD' ? {} : { body: body.slice() }),
+      })
+      const response = await tixWebhooks({ ...options, secret: SECRET })(request)
+      expect(await answerOf(response)).toMatchObject({
+        status: 405,
+        headers: { allow: 'POST' },
+        text: '{"outcome":"method-not-allowed"}',
+      })
+      expect(request.bodyUsed).toBe(false)
+      expect(records).toMatchObject([{ outcome: 'method-not-allowed', code: 'method_not_allowed' }])
+      expect(runs).toEqual([])
+    },
+  )
+
+  test('ctx.request is the Request, and the secret function gets it too', async () => {
+    const seen: unknown[] = []
+    const request = requestOf(await sign(orderCreated()))
+    const handle = tixWebhooks({
+      secret: (given) => {
+        seen.push(given)
+        return SECRET
+      },
+      on: { 'order.created': (_event, ctx) => seen.push(ctx.request) },
+    })
+    expect((await handle(request)).status).toBe(200)
+    expect(seen).toEqual([request, request])
+    expect(seen[0]).toBe(request)
+  })
+
+  test('two endpoints of one process do not know of each other', async () => {
+    const delivery = await sign(orderCreated())
+    for (const handle of [tixWebhooks({ secret: SECRET, on }), tixWebhooks({ secret: SECRET, on })]) {
+      expect(await answerOf(await handle(requestOf(delivery)))).toMatchObject(HANDLED)
+      expect((await answerOf(await handle(requestOf(delivery)))).text).toBe('{"outcome":"duplicate"}')
+    }
+  })
+})
+
+describe('waitUntil', () => {
+  function slow(timeoutSeconds = 10) {
+    const started = deferred()
+    const finish = deferred()
+    const wait = (): Promise<void> => {
+      started.resolve()
+      return finish.promise
+    }
+    const { options } = watched({ on: { 'order.created': wait }, timeoutSeconds })
+    return { handle: tixWebhooks({ ...options, secret: SECRET }), started, finish }
+  }
+
+  test('is called as a method of its context, once, when the handler outlives the answer', async () => {
+    vi.useFakeTimers()
+    const { handle, started, finish } = slow()
+    const context = new PlatformContext()
+    const delivery = await sign(orderCreated())
+    const answering = handle(requestOf(delivery), context)
+    await started.promise
+    await vi.advanceTimersByTimeAsync(9_999)
+    expect(context.kept).toHaveLength(0)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(await answerOf(await answering)).toMatchObject({
+      status: 503,
+      headers: { 'retry-after': '5' },
+      text: '{"outcome":"timed-out"}',
+    })
+    expect(context.kept).toHaveLength(1)
+    finish.resolve()
+    await Promise.all(context.kept)
+    expect(await answerOf(await handle(requestOf(delivery), context))).toMatchObject({
+      text: '{"outcome":"duplicate"}',
+    })
+    expect(context.kept).toHaveLength(1)
+  })
+
+  test('what it is given does not reject when the handler fails later', async () => {
+    vi.useFakeTimers()
+    const { handle, started, finish } = slow()
+    const context = new PlatformContext()
+    const answering = handle(requestOf(await sign(orderCreated())), context)
+    await started.promise
+    await vi.advanceTimersByTimeAsync(10_000)
+    await answering
+    finish.reject(new Error('too late'))
+    await expect(Promise.all(context.kept)).resolves.toHaveLength(1)
+  })
+
+  test('is not called for a handler that is in time', async () => {
+    const context = new PlatformContext()
+    const response = await tixWebhooks({ secret: SECRET, on })(requestOf(await sign(orderCreated())), context)
+    expect(await answerOf(response)).toMatchObject(HANDLED)
+    expect(context.kept).toEqual([])
+  })
+
+  const throwing = {
+    waitUntil: () => {
+      throw new Error('the context is gone')
+    },
+  }
+  test.each([
+    ['no context', undefined],
+    ['a context without it', {}],
+    ['one that throws', throwing],
+  ])('%s does not change the answer', async (_name, context) => {
+    vi.useFakeTimers()
+    const { handle, started, finish } = slow()
+    const answering = handle(requestOf(await sign(orderCreated())), context)
+    await started.promise
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(await answerOf(await answering)).toMatchObject({ status: 503, text: '{"outcome":"timed-out"}' })
+    finish.resolve()
+  })
+})
+
+test('drain refuses new deliveries unread, and waits for a run that has outlived its answer', async () => {
+  vi.useFakeTimers()
+  const started = deferred()
+  const finish = deferred()
+  const wait = (): Promise<void> => {
+    started.resolve()
+    return finish.promise
+  }
+  const { options, records } = watched({ on: { 'order.created': wait } })
+  const handle = tixWebhooks({ ...options, secret: SECRET })
+  const answering = handle(requestOf(await sign(orderCreated())))
+  await started.promise
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect((await answering).status).toBe(503)
+
+  let drained = false
+  const draining = handle.drain().then(() => {
+    drained = true
+  })
+  const late = requestOf(await sign(orderCreated()))
+  expect(await answerOf(await handle(late))).toMatchObject({
+    status: 503,
+    headers: { 'retry-after': '5' },
+    text: '{"outcome":"unavailable"}',
+  })
+  expect(late.bodyUsed).toBe(false)
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(drained).toBe(false)
+  finish.resolve()
+  await draining
+  expect(records.map(({ code }) => code)).toEqual(['timed_out', 'draining'])
+})
+
+test('requestBody is a bounded reader for adapters of others', async () => {
+  const request = (): Request => new Request('http://localhost', { method: 'POST', body: 'twelve bytes' })
+  expect(await requestBody(request())(12)).toEqual(new TextEncoder().encode('twelve bytes'))
+  await expect(requestBody(request())(11)).rejects.toMatchObject({ code: 'too_large' })
+  const used = request()
+  await used.text()
+  await expect(requestBody(used, 'Ask the cook.')(12)).rejects.toMatchObject({
+    code: 'misconfigured',
+    message: expect.stringMatching(/already read.+Ask the cook\.$/),
+  })
+})

@@ -1,0 +1,68 @@
+import fc from 'fast-check'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { monotonicMs } from '../../src/deadline.js'
+import { holdLease } from '../../src/lease.js'
+import { scriptedStore } from '../support/scripted-store.js'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const reply = fc.record({
+  afterMs: fc.integer({ min: 0, max: 1_999 }),
+  answer: fc.constantFrom('true', 'true', 'false', 'reject'),
+})
+
+test('there is one store call at a time for a lease, whatever the store takes and says', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(reply, { minLength: 1, maxLength: 40, size: 'max' }),
+      fc.integer({ min: 3, max: 9_000 }),
+      fc.integer({ min: 0, max: 30_000 }),
+      fc.constantFrom('complete', 'release'),
+      async (replies, leaseMs, settleAtMs, end) => {
+        let underWay = 0
+        let most = 0
+        let next = 0
+        const answer = async (): Promise<boolean> => {
+          underWay += 1
+          most = Math.max(most, underWay)
+          const { afterMs, answer } = replies[next++ % replies.length] as (typeof replies)[number]
+          await new Promise((resolve) => setTimeout(resolve, afterMs))
+          underWay -= 1
+          if (answer === 'reject') throw new Error('connect ECONNREFUSED')
+          return answer === 'true'
+        }
+        const { store, called } = scriptedStore({ renew: answer, complete: answer, release: answer })
+        const held = holdLease({
+          store,
+          lease: { key: 'k', token: 't' },
+          claimedAtMs: monotonicMs(),
+          leaseMs,
+          retainMs: 604_800_000,
+          onLost: () => {},
+          report: () => {},
+        })
+
+        await vi.advanceTimersByTimeAsync(settleAtMs)
+        let isSettled = false
+        void held.settle(end).then(() => {
+          isSettled = true
+        })
+        await vi.advanceTimersByTimeAsync(15_000)
+
+        expect(isSettled).toBe(true)
+        expect(most).toBe(1)
+        expect(underWay).toBe(0)
+        // Once settling has begun, nothing is renewed: the calls are renewals, and then the ends.
+        expect(called().join(' ')).toMatch(new RegExp(`^(renew )*(${end} ?){1,3}$`))
+        expect(vi.getTimerCount()).toBe(0)
+      },
+    ),
+    { numRuns: 200 },
+  )
+})

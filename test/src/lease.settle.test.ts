@@ -1,0 +1,137 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { hold, LEASE, LEASE_MS, RETAIN_MS, THIRD_MS, toTheEnd, unreachable } from '../support/held-lease.js'
+import { never } from '../support/scripted-store.js'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('settling', () => {
+  test.each([
+    ['complete', ['complete', LEASE, RETAIN_MS]],
+    ['release', ['release', LEASE]],
+  ] as const)('%s is one call with the exact lease, and ends the renewing', async (end, call) => {
+    const { held, calls, reports } = hold()
+    await toTheEnd(held.settle(end))
+    await vi.advanceTimersByTimeAsync(LEASE_MS * 2)
+    expect(calls).toEqual([call])
+    expect(reports).toEqual([])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('waits for a renewal that is under way', async () => {
+    let reply = (_: boolean): void => {}
+    const { held, called } = hold({
+      renew: () =>
+        new Promise<boolean>((resolve) => {
+          reply = resolve
+        }),
+    })
+    await vi.advanceTimersByTimeAsync(THIRD_MS)
+    const settling = held.settle('complete')
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(called()).toEqual(['renew'])
+
+    reply(true)
+    await toTheEnd(settling)
+    expect(called()).toEqual(['renew', 'complete'])
+  })
+
+  test('waits no longer than 2 s for a renewal that hangs', async () => {
+    const { held, called } = hold({ renew: never })
+    await vi.advanceTimersByTimeAsync(THIRD_MS)
+    void held.settle('release')
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(called()).toEqual(['renew', 'release'])
+  })
+
+  test.each(['complete', 'release'] as const)(
+    '%s is tried three times with pauses, and a late success is no fault',
+    async (end) => {
+      let tries = 0
+      const { held, calls, reports } = hold({
+        [end]: async () => {
+          tries += 1
+          if (tries < 3) throw new Error('connect ECONNREFUSED')
+          return true
+        },
+      })
+      const settling = held.settle(end)
+      await vi.advanceTimersByTimeAsync(199)
+      expect(calls).toHaveLength(1)
+      await vi.advanceTimersByTimeAsync(1)
+      expect(calls).toHaveLength(2)
+      await vi.advanceTimersByTimeAsync(799)
+      expect(calls).toHaveLength(2)
+      await vi.advanceTimersByTimeAsync(1)
+      expect(calls).toHaveLength(3)
+      await toTheEnd(settling)
+      expect(reports).toEqual([])
+    },
+  )
+
+  test.each([
+    ['rejects', unreachable],
+    ['hangs', never],
+    [
+      'throws at once',
+      () => {
+        throw new Error('not connected')
+      },
+    ],
+    ['gives what is no boolean', async () => 1],
+    ['gives nothing', () => undefined],
+  ])('against a store that %s ends after three tries, reported and never thrown', async (_, reply) => {
+    const completing = hold({ complete: reply })
+    await toTheEnd(completing.held.settle('complete'))
+    expect(completing.called()).toEqual(['complete', 'complete', 'complete'])
+    expect(completing.reports).toEqual([
+      expect.objectContaining({
+        code: 'not_recorded',
+        message: expect.stringMatching(/ord_1 was handled.*may run it again/),
+        cause: expect.objectContaining({ code: 'store_unavailable' }),
+      }),
+    ])
+
+    const releasing = hold({ release: reply })
+    await toTheEnd(releasing.held.settle('release'))
+    expect(releasing.called()).toEqual(['release', 'release', 'release'])
+    expect(releasing.reports).toEqual([
+      expect.objectContaining({
+        code: 'not_released',
+        message: expect.stringMatching(/ord_1 failed.*when its lease has run out/),
+        cause: expect.objectContaining({ code: 'store_unavailable' }),
+      }),
+    ])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('a completion that the store refuses is reported as a possible second run, and not tried again', async () => {
+    const { held, called, reports } = hold({ complete: async () => false })
+    await toTheEnd(held.settle('complete'))
+    expect(called()).toEqual(['complete'])
+    expect(reports).toEqual([
+      expect.objectContaining({
+        code: 'not_recorded',
+        message: expect.stringMatching(/passed to another delivery.*may have run twice/),
+      }),
+    ])
+  })
+
+  test('a release that the store refuses is no fault: somebody else has the event already', async () => {
+    const { held, called, reports } = hold({ release: async () => false })
+    await toTheEnd(held.settle('release'))
+    expect(called()).toEqual(['release'])
+    expect(reports).toEqual([])
+  })
+
+  test('keeps the cause that the store gave', async () => {
+    const { held, reports } = hold({ complete: unreachable })
+    await toTheEnd(held.settle('complete'))
+    expect(reports[0]?.cause).toMatchObject({ cause: new Error('connect ECONNREFUSED') })
+  })
+})

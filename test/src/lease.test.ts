@@ -1,0 +1,160 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { hold, LEASE, LEASE_MS, THIRD_MS, toTheEnd, unreachable } from '../support/held-lease.js'
+import { never } from '../support/scripted-store.js'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('a lease that is held', () => {
+  test('is renewed every third of its time, with its own key and token', async () => {
+    const { calls, losses, reports } = hold()
+    await vi.advanceTimersByTimeAsync(THIRD_MS - 1)
+    expect(calls).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(calls).toEqual([['renew', LEASE, LEASE_MS]])
+    await vi.advanceTimersByTimeAsync(THIRD_MS * 4)
+    expect(calls).toHaveLength(5)
+    expect([...losses, ...reports]).toEqual([])
+  })
+
+  test('is not renewed again while a renewal is under way', async () => {
+    const { called, held } = hold({ renew: () => new Promise((resolve) => setTimeout(resolve, 1_999, true)) })
+    await vi.advanceTimersByTimeAsync(THIRD_MS + 1_999 + THIRD_MS - 1)
+    expect(called()).toEqual(['renew'])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(called()).toEqual(['renew', 'renew'])
+    held.letGo()
+  })
+
+  test('is let go without a call: nothing is renewed any more, and no timer is left', async () => {
+    const { held, calls } = hold()
+    held.letGo()
+    expect(vi.getTimerCount()).toBe(0)
+    await vi.advanceTimersByTimeAsync(LEASE_MS * 3)
+    expect(calls).toEqual([])
+  })
+
+  test('is not renewed again when it is let go while a renewal is under way', async () => {
+    const { held, called } = hold({ renew: () => new Promise((resolve) => setTimeout(resolve, 100, true)) })
+    await vi.advanceTimersByTimeAsync(THIRD_MS)
+    held.letGo()
+    await vi.advanceTimersByTimeAsync(LEASE_MS * 3)
+    expect(called()).toEqual(['renew'])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('can still be completed when it was let go before', async () => {
+    const { held, called, reports } = hold()
+    held.letGo()
+    await toTheEnd(held.settle('complete'))
+    expect(called()).toEqual(['complete'])
+    expect(reports).toEqual([])
+  })
+
+  test('does not keep the process alive by its timer', () => {
+    vi.useRealTimers()
+    const timer = setTimeout(() => {}, 1)
+    clearTimeout(timer)
+    const unref = vi.spyOn(Object.getPrototypeOf(timer), 'unref')
+    const { held } = hold()
+    expect(unref).toHaveBeenCalledTimes(1)
+    held.letGo()
+    unref.mockRestore()
+  })
+})
+
+describe('a lease that is lost', () => {
+  test('to another delivery is told at once, and not renewed any more', async () => {
+    const { losses, reports, called } = hold({ renew: async () => false })
+    await vi.advanceTimersByTimeAsync(LEASE_MS * 5)
+    expect(called()).toEqual(['renew'])
+    expect(losses).toEqual([expect.objectContaining({ code: 'lease_lost' })])
+    expect(losses[0]?.message).toMatch(/ord_1 .*another delivery has taken the event over/)
+    expect(reports).toEqual(losses)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test.each([
+    ['rejects', unreachable],
+    [
+      'throws at once',
+      () => {
+        throw new Error('not connected')
+      },
+    ],
+    ['gives what is no boolean', async () => 'OK'],
+    ['gives nothing', () => undefined],
+  ])('no renewal that %s loses a lease before it has run out', async (_, renew) => {
+    const { losses, reports, called, held } = hold({ renew })
+    await vi.advanceTimersByTimeAsync(LEASE_MS - 1)
+    expect(called()).toEqual(['renew', 'renew'])
+    expect(losses).toEqual([])
+    expect(reports).toHaveLength(2)
+    expect(reports[0]).toMatchObject({
+      code: 'store_unavailable',
+      message: expect.stringMatching(/store's renew/),
+    })
+
+    await vi.advanceTimersByTimeAsync(1)
+    expect(losses[0]).toMatchObject({
+      code: 'lease_lost',
+      message: expect.stringMatching(/it ran out while/),
+    })
+    held.letGo()
+  })
+
+  test('counts a renewed lease from when the renewal was sent, not from its reply', async () => {
+    // Sent at 1 s, answered at 2.5 s; the next, sent a third later, fails at 4.5 s: past 1 s + 3 s, not past 2.5 s + 3 s.
+    const replies = [
+      () => new Promise((resolve) => setTimeout(resolve, 1_500, true)),
+      () => new Promise((_, reject) => setTimeout(reject, 1_000, new Error('reset'))),
+    ]
+    const { losses, held } = hold({ renew: () => (replies.shift() ?? unreachable)() }, { leaseMs: 3_000 })
+    await vi.advanceTimersByTimeAsync(4_499)
+    expect(losses).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(losses).toHaveLength(1)
+    held.letGo()
+  })
+
+  test('counts the first lease from when the claim was sent', async () => {
+    const { losses, held } = hold({ renew: unreachable }, { leaseMs: 3_000, claimedMsAgo: 1_500 })
+    await vi.advanceTimersByTimeAsync(1_999)
+    expect(losses).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(losses).toHaveLength(1)
+    held.letGo()
+  })
+
+  test('a renewal that hangs is given up after 2 s, reported, and tried again a third later', async () => {
+    const { codes, called, held } = hold({ renew: never })
+    await vi.advanceTimersByTimeAsync(THIRD_MS + 1_999)
+    expect(codes()).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(codes()).toEqual(['store_unavailable'])
+    await vi.advanceTimersByTimeAsync(THIRD_MS)
+    expect(called()).toEqual(['renew', 'renew'])
+    held.letGo()
+  })
+
+  test('the clock of the machine has no say in it', async () => {
+    const { losses, held } = hold({ renew: unreachable })
+    vi.setSystemTime(Date.now() + 86_400_000)
+    await vi.advanceTimersByTimeAsync(THIRD_MS * 2)
+    expect(losses).toEqual([])
+    held.letGo()
+  })
+
+  test('is told once, however long the store stays away', async () => {
+    const { losses, codes, held } = hold({ renew: unreachable })
+    await vi.advanceTimersByTimeAsync(LEASE_MS * 5)
+    held.letGo()
+    expect(losses).toHaveLength(1)
+    expect(codes().filter((code) => code === 'lease_lost')).toHaveLength(1)
+  })
+})

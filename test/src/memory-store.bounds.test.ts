@@ -1,0 +1,262 @@
+import fc from 'fast-check'
+import { type Eviction, memoryStore, StoreError } from 'tix-webhooks'
+import { describe, expect, test } from 'vitest'
+
+const LEASE = 30_000
+const RETAIN = 1_000_000
+
+/** A small store with a clock that is moved by hand, and what it says of its evictions. */
+function setUp(maxKeys: number, options: { onFull?: 'evict' | 'reject' } = {}) {
+  let now = 0
+  const evictions: Eviction[] = []
+  const store = memoryStore({
+    maxKeys,
+    now: () => now,
+    onEvict: (eviction) => evictions.push(eviction),
+    ...options,
+  })
+  const claim = (key: string, token = key) => store.claim({ key, token, leaseMs: LEASE, retainMs: RETAIN })
+  return {
+    store,
+    evictions,
+    claim,
+    complete: (key: string, token = key) => store.complete({ key, token }, RETAIN),
+    release: (key: string, token = key) => store.release({ key, token }),
+    async handle(...keys: string[]) {
+      for (const key of keys) {
+        await claim(key)
+        await store.complete({ key, token: key }, RETAIN)
+      }
+    },
+    advance(ms: number) {
+      now += ms
+    },
+    evicted: () => evictions.reduce((sum, { count }) => sum + count, 0),
+  }
+}
+
+function keys(count: number, prefix = 'k'): string[] {
+  return Array.from({ length: count }, (_, index) => `${prefix}${index}`)
+}
+
+/** How many of the keys are remembered as handled: to ask again by the own token is no claim and takes no room. */
+async function countCompleted({ complete }: ReturnType<typeof setUp>, of: string[]): Promise<number> {
+  let count = 0
+  for (const key of of) if (await complete(key)) count += 1
+  return count
+}
+
+const storeFull = expect.objectContaining({
+  code: 'store_full',
+  message: expect.stringContaining('raise maxKeys'),
+})
+
+describe('a store that is full', () => {
+  test('drops the oldest settled records, and tells how many and how old they were', async () => {
+    const set = setUp(16)
+    for (const key of keys(16)) {
+      await set.handle(key)
+      set.advance(1_000)
+    }
+    expect(set.evictions).toEqual([])
+
+    await set.claim('one more')
+
+    // 16 records are 8 generations of 2; the younger of the two that went was settled 15 s ago.
+    expect(set.evictions).toEqual([{ count: 2, ageMs: 15_000 }])
+    expect(await countCompleted(set, ['k0', 'k1'])).toBe(0)
+    expect(await countCompleted(set, keys(16))).toBe(14)
+  })
+
+  test('drops released records in their turn', async () => {
+    const set = setUp(8)
+    await set.claim('failed')
+    await set.release('failed')
+    await set.handle(...keys(7))
+
+    await set.claim('one more')
+
+    expect(set.evictions).toEqual([{ count: 1, ageMs: 0 }])
+    expect(await set.claim('failed', 'another token')).toEqual({ status: 'claimed', attempt: 1 })
+  })
+
+  test('forgets what is past its retention first, without a word', async () => {
+    const set = setUp(16)
+    await set.handle(...keys(16))
+    set.advance(RETAIN)
+
+    await set.handle(...keys(16, 'later'))
+
+    expect(set.evictions).toEqual([])
+    expect(await countCompleted(set, keys(16, 'later'))).toBe(16)
+  })
+
+  test('forgets runs that were abandoned and are past their retention first', async () => {
+    const set = setUp(16)
+    for (const key of keys(16)) await set.claim(key)
+    set.advance(RETAIN)
+
+    expect(await set.claim('one more')).toEqual({ status: 'claimed', attempt: 1 })
+    expect(set.evictions).toEqual([])
+  })
+
+  test('makes no room for a key that it already holds', async () => {
+    const set = setUp(4)
+    await set.handle('a', 'b')
+    await set.claim('failed')
+    await set.release('failed')
+    await set.claim('running')
+
+    expect(await set.claim('a', 'another token')).toEqual({ status: 'completed' })
+    expect(await set.claim('failed', 'another token')).toEqual({ status: 'claimed', attempt: 2 })
+    expect(await set.claim('running')).toEqual({ status: 'claimed', attempt: 1 })
+    expect(set.evictions).toEqual([])
+  })
+
+  test('never drops a running record: all running, it rejects', async () => {
+    const set = setUp(4)
+    for (const key of keys(4)) await set.claim(key)
+
+    await expect(set.claim('one more')).rejects.toBeInstanceOf(StoreError)
+    await expect(set.claim('one more')).rejects.toEqual(storeFull)
+
+    for (const key of keys(4)) expect(await set.complete(key)).toBe(true)
+    expect(await set.claim('one more')).toEqual({ status: 'claimed', attempt: 1 })
+  })
+
+  test('does not drop a running record either when its lease has run out', async () => {
+    const set = setUp(2)
+    await set.claim('slow')
+    set.advance(LEASE * 2)
+    await set.handle(...keys(10))
+    expect(await set.complete('slow')).toBe(true)
+  })
+
+  test("with onFull 'reject' refuses new keys until records age out, and drops none", async () => {
+    const set = setUp(8, { onFull: 'reject' })
+    await set.handle(...keys(8))
+
+    await expect(set.claim('one more')).rejects.toEqual(storeFull)
+    expect(await set.claim('k0', 'another token')).toEqual({ status: 'completed' })
+    expect(set.evictions).toEqual([])
+
+    set.advance(RETAIN)
+    expect(await set.claim('one more')).toEqual({ status: 'claimed', attempt: 1 })
+  })
+
+  test.each([1, 2, 7, 8, 9])('holds up to maxKeys %i and works on', async (maxKeys) => {
+    const set = setUp(maxKeys)
+    await set.handle(...keys(40))
+    const held = await countCompleted(set, keys(40))
+    expect(held).toBeGreaterThan(0)
+    expect(held).toBe(40 - set.evicted())
+    expect(held).toBeLessThanOrEqual(maxKeys)
+  })
+})
+
+describe('what one eviction takes', () => {
+  test('is an eighth of what a burst has left', async () => {
+    const set = setUp(800)
+    await set.handle(...keys(800))
+    await set.claim('one more')
+    expect(set.evictions.map(({ count }) => count)).toEqual([100])
+  })
+
+  test('is no more after a quiet time of many small generations', async () => {
+    const set = setUp(800)
+    for (const key of keys(40, 'quiet')) {
+      await set.handle(key)
+      set.advance(RETAIN / 8)
+    }
+
+    await set.handle(...keys(2_000))
+
+    expect(Math.max(...set.evictions.map(({ count }) => count))).toBeLessThanOrEqual(200)
+  })
+
+  test('is no more after an outage in which everything was released and tried again many times', async () => {
+    const set = setUp(800)
+    for (let round = 0; round < 20; round++) {
+      for (const key of keys(101)) {
+        await set.claim(key, `${round}`)
+        await set.release(key, `${round}`)
+      }
+    }
+
+    await set.handle(...keys(2_000, 'later'))
+
+    expect(Math.max(...set.evictions.map(({ count }) => count))).toBeLessThanOrEqual(200)
+  })
+
+  test('is no more when retentions differ from call to call', async () => {
+    const set = setUp(800)
+    for (const key of keys(40, 'long')) {
+      set.advance(1)
+      await set.claim('short', key)
+      await set.store.complete({ key: 'short', token: key }, 8)
+      await set.handle(key)
+      set.advance(8)
+    }
+
+    await set.handle(...keys(2_000))
+
+    expect(Math.max(...set.evictions.map(({ count }) => count))).toBeLessThanOrEqual(200)
+  })
+})
+
+/** Each claim has a token of its own, as each delivery has; no time passes, so that nothing ages out. */
+const traffic = fc.array(
+  fc.record({
+    do: fc.constantFrom('claim', 'claim', 'complete', 'release'),
+    key: fc.integer({ min: 0, max: 30 }).map(String),
+  }),
+  { maxLength: 200, size: 'max' },
+)
+
+test.each(['evict', 'reject'] as const)(
+  "onFull '%s': never more than maxKeys, never a running record lost, every eviction told",
+  async (onFull) => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 20 }), traffic, async (maxKeys, steps) => {
+        const set = setUp(maxKeys, { onFull })
+        const running = new Map<string, string>()
+        const settled = new Map<string, { token: string; call: 'complete' | 'release' }>()
+        let granted = 0
+        for (const [index, { do: call, key }] of steps.entries()) {
+          const held = running.get(key)
+          if (call === 'claim') {
+            const token = `t${index}`
+            const size = granted - set.evicted()
+            const result = await set.claim(key, token).catch((error: unknown) => error)
+            if (result instanceof StoreError) {
+              expect(result.code).toBe('store_full')
+              expect(size).toBe(maxKeys)
+              if (onFull === 'evict') expect(running.size).toBe(maxKeys)
+            } else if ((result as { status: string }).status === 'claimed') {
+              expect(running.has(key)).toBe(false)
+              running.set(key, token)
+              if ((result as { attempt: number }).attempt === 1) granted += 1
+            }
+          } else if (held !== undefined) {
+            expect(await set[call as 'complete' | 'release'](key, held)).toBe(true)
+            running.delete(key)
+            settled.set(key, { token: held, call: call as 'complete' | 'release' })
+          }
+          expect(granted - set.evicted()).toBeLessThanOrEqual(maxKeys)
+        }
+        expect(set.evictions.filter(({ count }) => count === 0)).toEqual([])
+        // What it says of its evictions is true: exactly the rest is there.
+        let left = 0
+        for (const [key, token] of running) {
+          settled.delete(key)
+          expect(await set.complete(key, token)).toBe(true)
+          left += 1
+        }
+        for (const [key, { token, call }] of settled) if (await set[call](key, token)) left += 1
+        expect(left).toBe(granted - set.evicted())
+        if (onFull === 'reject') expect(set.evictions).toEqual([])
+      }),
+      { numRuns: 300 },
+    )
+  },
+)

@@ -1,0 +1,197 @@
+import { once } from 'node:events'
+import { PassThrough, Readable } from 'node:stream'
+import fc from 'fast-check'
+import { streamBody } from 'tix-webhooks/node'
+import { describe, expect, test } from 'vitest'
+
+const LIMIT = 1000
+
+/** A stream that waits for what the test does to it. */
+function openStream(headers?: Record<string, string>): PassThrough {
+  return Object.assign(new PassThrough(), headers === undefined ? {} : { headers })
+}
+
+async function readPart(stream: PassThrough): Promise<void> {
+  stream.write('part, ')
+  await once(stream, 'data')
+  stream.pause()
+}
+
+describe('streamBody', () => {
+  test('gives the bytes of any stream, however they are cut', async () => {
+    const cut = fc.array(fc.uint8Array({ minLength: 1, maxLength: 50 }), { maxLength: 20 })
+    await fc.assert(
+      fc.asyncProperty(cut, async (chunks) => {
+        const bytes = await streamBody(Readable.from(chunks, { objectMode: false }))(LIMIT)
+        expect(Buffer.from(bytes)).toEqual(Buffer.concat(chunks))
+      }),
+    )
+  })
+
+  test('takes up to maxBytes and not one more, however they are cut', async () => {
+    const cut = fc.array(fc.uint8Array({ minLength: 1, maxLength: 50 }), { minLength: 1, maxLength: 20 })
+    await fc.assert(
+      fc.asyncProperty(cut, fc.integer({ min: -2, max: 2 }), async (chunks, more) => {
+        const whole = Buffer.concat(chunks)
+        const reading = streamBody(Readable.from(chunks, { objectMode: false }))(whole.length + more)
+        if (more < 0) await expect(reading).rejects.toMatchObject({ code: 'too_large' })
+        else expect(await reading).toHaveLength(whole.length)
+      }),
+    )
+  })
+
+  test('takes strings as their UTF-8 bytes, and counts the bytes', async () => {
+    expect(Buffer.from(await streamBody(Readable.from(['Zoë, ', '東京']))(12)).toString()).toBe('Zoë, 東京')
+    await expect(streamBody(Readable.from(['Zoë, ', '東京']))(11)).rejects.toMatchObject({
+      code: 'too_large',
+    })
+  })
+
+  test.each(['latin1', 'hex', 'base64', 'utf16le'] as const)(
+    'gives the bytes of a stream that was set to %s',
+    async (encoding) => {
+      const sent = Uint8Array.from({ length: 256 }, (_, i) => i)
+      const stream = Readable.from([sent.subarray(0, 100), sent.subarray(100)], { objectMode: false })
+      stream.setEncoding(encoding)
+      expect(Buffer.from(await streamBody(stream)(LIMIT)).toString('hex')).toBe(
+        Buffer.from(sent).toString('hex'),
+      )
+    },
+  )
+
+  test('gives no bytes of an empty stream', async () => {
+    expect(await streamBody(Readable.from([]))(LIMIT)).toHaveLength(0)
+  })
+
+  test('reads a stream that was paused before', { timeout: 2_000 }, async () => {
+    const stream = openStream()
+    stream.pause()
+    const reading = streamBody(stream)(LIMIT)
+    stream.end('late')
+    await once(stream, 'end')
+    expect(Buffer.from(await reading).toString()).toBe('late')
+  })
+
+  test.each([
+    ['a length over the limit is believed', '1001', 'too_large'],
+    ['a length within the limit is not relied on', '10', undefined],
+    ['a length that is no number is ignored', 'many', undefined],
+  ])('%s', async (_, length, code) => {
+    const stream = openStream({ 'content-length': length })
+    const reading = streamBody(stream)(LIMIT)
+    if (code !== undefined) {
+      await expect(reading).rejects.toMatchObject({ code })
+      return
+    }
+    stream.write(new Uint8Array(LIMIT))
+    stream.end('!')
+    await expect(reading).rejects.toMatchObject({
+      code: 'too_large',
+      message: expect.stringContaining('1000 bytes'),
+    })
+  })
+
+  test.each([
+    ['was counted', {}],
+    ['was declared', { 'content-length': '1001' }],
+  ])(
+    'throws away what comes after a refusal of what %s, so that the stream can end',
+    { timeout: 2_000 },
+    async (_, headers) => {
+      const stream = openStream(headers)
+      const reading = streamBody(stream)(LIMIT)
+      stream.write(new Uint8Array(LIMIT + 1))
+      await expect(reading).rejects.toMatchObject({ code: 'too_large' })
+      stream.end(new Uint8Array(1_000_000))
+      await once(stream, 'end')
+    },
+  )
+
+  test('an error in the middle is an incomplete body, and its cause', async () => {
+    const stream = openStream()
+    const reading = streamBody(stream)(LIMIT)
+    const cause = new Error('ECONNRESET')
+    stream.write('half')
+    stream.destroy(cause)
+    await expect(reading).rejects.toMatchObject({ code: 'body_incomplete', cause })
+  })
+
+  test('a stream that closes before its end is an incomplete body', async () => {
+    const stream = openStream()
+    const reading = streamBody(stream)(LIMIT)
+    stream.write('half')
+    stream.destroy()
+    await expect(reading).rejects.toMatchObject({
+      code: 'body_incomplete',
+      message: expect.stringContaining('client went away'),
+    })
+  })
+
+  test.each([
+    ['without an error', undefined],
+    ['with an error', new Error('ECONNRESET')],
+  ])('a stream that was destroyed before, %s, is an incomplete body', async (_, cause) => {
+    const stream = openStream()
+    stream.on('error', () => {})
+    stream.destroy(cause)
+    await new Promise((resolve) => stream.on('close', resolve))
+    await expect(streamBody(stream)(LIMIT)).rejects.toMatchObject({ code: 'body_incomplete' })
+  })
+
+  test.each<[string, (stream: PassThrough) => Promise<unknown>]>([
+    ['was read to its end', (stream) => stream.end('all').toArray()],
+    ['was read in part', (stream) => readPart(stream)],
+    ['was thrown away', (stream) => once(stream.end('all').resume(), 'end')],
+    ['was empty and has ended', (stream) => once(stream.end().resume(), 'end')],
+  ])('a stream that %s is misconfigured, and the message says what to do', async (_, use) => {
+    const stream = openStream()
+    await use(stream)
+    await expect(streamBody(stream)(LIMIT)).rejects.toMatchObject({
+      code: 'misconfigured',
+      message: expect.stringMatching(
+        /already read.*Mount the webhook route before anything that reads the body\.$/,
+      ),
+    })
+    await expect(streamBody(stream, 'Turn it off.')(LIMIT)).rejects.toThrow(
+      /cannot be checked\. Turn it off\.$/,
+    )
+  })
+
+  test('an error that comes after the body, or after a refusal, takes nothing down', async () => {
+    const read = openStream()
+    const reading = streamBody(read)(LIMIT)
+    read.end('all')
+    await reading
+    read.emit('error', new Error('late'))
+
+    const refused = openStream()
+    const refusal = streamBody(refused)(LIMIT)
+    refused.write(new Uint8Array(LIMIT + 1))
+    await expect(refusal).rejects.toMatchObject({ code: 'too_large' })
+    refused.emit('error', new Error('late'))
+  })
+
+  test.each<[string, (stream: PassThrough, cancel: () => void) => void]>([
+    ['it was read', (stream) => stream.end('all')],
+    ['it was refused', (stream) => stream.write(new Uint8Array(LIMIT + 1))],
+    ['it has failed', (stream) => stream.destroy(new Error('ECONNRESET'))],
+    ['it was cancelled', (_, cancel) => cancel()],
+  ])('lets go of the stream when %s', async (_, end) => {
+    const stream = openStream()
+    const before = ['data', 'end', 'close'].map((name) => stream.listenerCount(name))
+    const read = streamBody(stream)
+    const settled = Promise.race([read(LIMIT).catch(() => {}), once(stream, 'cancelled')])
+    end(stream, () => {
+      read.cancel?.()
+      stream.emit('cancelled')
+    })
+    await settled
+    expect(['data', 'end', 'close'].map((name) => stream.listenerCount(name))).toEqual(before)
+  })
+
+  test('can be cancelled before it was started', () => {
+    const stream = openStream()
+    streamBody(stream).cancel?.()
+    expect(stream.listenerCount('data')).toBe(0)
+  })
+})

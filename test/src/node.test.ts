@@ -1,0 +1,113 @@
+import { createServer } from 'node:http'
+import { answerTo, createReceiver } from 'tix-webhooks'
+import { sendAnswer, streamBody, tixWebhooks } from 'tix-webhooks/node'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { orderCreated, sign } from '../support/deliveries.js'
+import { listen, post } from '../support/http.js'
+import { harnessOf, type MountedApp, rawBytesCases } from '../support/raw-bytes-cases.js'
+import { assertAnswer, deliver } from '../support/raw-bytes-harness.js'
+import { deferred } from '../support/receiving.js'
+
+const harness = harnessOf((options) => listen(createServer(tixWebhooks(options))))
+
+async function mounted(): Promise<MountedApp> {
+  const app = await harness.mount()
+  onTestFinished(app.close)
+  return app
+}
+
+describe('exact bytes over node:http', () => {
+  for (const { name, run } of rawBytesCases) test(name, () => run(harness))
+})
+
+describe('exact bytes over an adapter that a stranger makes of the public parts', () => {
+  const stranger = harnessOf((options) => {
+    const receiver = createReceiver(options)
+    return listen(async (request, response) => {
+      const outcome = await receiver.receive({
+        header: request.headers[receiver.headerName],
+        body: streamBody(request),
+        request,
+        contentEncoding: request.headers['content-encoding'],
+      })
+      sendAnswer(response, answerTo(outcome))
+    })
+  })
+  for (const { name, run } of rawBytesCases) test(name, () => run(stranger))
+})
+
+describe('the method', () => {
+  test.each(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY'])(
+    '%s is answered 405 with Allow, though it is signed',
+    async (method) => {
+      const app = await mounted()
+      const answer = await deliver(app.port, await sign(orderCreated()), { method })
+      assertAnswer(answer, 405, 'method-not-allowed')
+      expect(answer.headers.allow).toBe('POST')
+      expect(app.records).toMatchObject([{ outcome: 'method-not-allowed', code: 'method_not_allowed' }])
+      expect([app.runs, app.reports]).toEqual([[], []])
+    },
+  )
+
+  test('HEAD is answered 405 with Allow, and no body', async () => {
+    const { port } = await mounted()
+    const answer = await post(port, { method: 'HEAD' })
+    expect(answer).toMatchObject({ status: 405, headers: { allow: 'POST' }, text: '' })
+  })
+
+  test('every path is ours to take: which one it is, the user looks at', async () => {
+    const { port } = await mounted()
+    assertAnswer(
+      await deliver(port, await sign(orderCreated()), { path: '/any/path?at=all' }),
+      200,
+      'handled',
+    )
+  })
+})
+
+describe('sendAnswer', () => {
+  const answer = answerTo({ outcome: 'failed', code: 'handler_failed' })
+
+  test('sends status, headers, length and body', async () => {
+    const { port, close } = await listen((_request, response) => sendAnswer(response, answer))
+    onTestFinished(close)
+    const received = await post(port)
+    assertAnswer(received, 500, 'failed')
+    expect(received.headers['content-length']).toBe(String(answer.body.length))
+  })
+
+  test('does nothing where somebody else has answered', async () => {
+    const sent = deferred<unknown>()
+    const { port, close } = await listen((_request, response) => {
+      response.end('mine')
+      sent.resolve((async () => sendAnswer(response, answer))())
+    })
+    onTestFinished(close)
+    expect(await post(port)).toMatchObject({ status: 200, text: 'mine' })
+    await expect(sent.promise).resolves.toBeUndefined()
+  })
+
+  test('does nothing where somebody else has begun to answer', async () => {
+    const { port, close } = await listen((_request, response) => {
+      response.writeHead(202).write('begun, ')
+      sendAnswer(response, answer)
+      response.end('ended')
+    })
+    onTestFinished(close)
+    expect(await post(port)).toMatchObject({ status: 202, text: 'begun, ended' })
+  })
+
+  test('does nothing where the client is gone', async () => {
+    const state = deferred<boolean>()
+    const { port, close } = await listen((_request, response) => {
+      response.on('close', () => {
+        sendAnswer(response, answer)
+        state.resolve(response.headersSent)
+      })
+      response.destroy()
+    })
+    onTestFinished(close)
+    await expect(post(port)).rejects.toThrow()
+    expect(await state.promise).toBe(false)
+  })
+})

@@ -1,0 +1,272 @@
+import { Discard, type Outcome, RetryLater } from 'tix-webhooks'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { monotonicMs } from '../../src/deadline.js'
+import { type HeldLease, holdLease } from '../../src/lease.js'
+import { lazyAbort, startRun } from '../../src/run.js'
+import { scriptedStore } from '../support/scripted-store.js'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+  vi.useRealTimers()
+})
+
+describe('an abort signal that nobody has asked for', () => {
+  function countControllers() {
+    const made = vi.fn()
+    class Counted extends AbortController {
+      constructor() {
+        super()
+        made()
+      }
+    }
+    vi.stubGlobal('AbortController', Counted)
+    return made
+  }
+
+  test('costs no AbortController, aborted or not', () => {
+    const made = countControllers()
+    const abort = lazyAbort()
+    abort.abort(new Error('lost'))
+    expect(made).not.toHaveBeenCalled()
+  })
+
+  test('is made once, at the first look', () => {
+    const made = countControllers()
+    const abort = lazyAbort()
+    expect(abort.signal).toBe(abort.signal)
+    expect(made).toHaveBeenCalledOnce()
+    expect(abort.signal.aborted).toBe(false)
+  })
+
+  test('is found aborted, with the first reason, when it is looked at later', () => {
+    const abort = lazyAbort()
+    const first = new Error('lost')
+    abort.abort(first)
+    abort.abort(new Error('given up'))
+    expect(abort.signal.aborted).toBe(true)
+    expect(abort.signal.reason).toBe(first)
+  })
+
+  test('tells its listeners once, with the first reason', () => {
+    const abort = lazyAbort()
+    const heard = vi.fn()
+    abort.signal.addEventListener('abort', heard)
+    const first = new Error('lost')
+    abort.abort(first)
+    abort.abort(new Error('given up'))
+    expect(heard).toHaveBeenCalledOnce()
+    expect(abort.signal.reason).toBe(first)
+  })
+})
+
+const MAX_RUN_MS = 90_000
+
+/** A handler that a test settles, under a lease on a store that grants everything. */
+function start(options: { callHandler?: () => unknown; withLease?: boolean } = {}) {
+  const { store, called } = scriptedStore()
+  let resolve = (_?: unknown): void => {}
+  let reject = (_: unknown): void => {}
+  const work = new Promise((onResolve, onReject) => {
+    resolve = onResolve
+    reject = onReject
+  })
+  const lease: HeldLease | undefined =
+    options.withLease === false
+      ? undefined
+      : holdLease({
+          store,
+          lease: { key: 'k', token: 't' },
+          claimedAtMs: monotonicMs(),
+          leaseMs: 60_000,
+          retainMs: 604_800_000,
+          onLost: () => {},
+          report: () => {},
+        })
+  const abort = lazyAbort()
+  const run = startRun({
+    kind: 'order.created',
+    callHandler: options.callHandler ?? (() => work),
+    lease,
+    maxRunMs: MAX_RUN_MS,
+    abort,
+  })
+  const seen: { finished?: Outcome; settled?: Outcome } = {}
+  void run.finished.then((outcome) => {
+    seen.finished = outcome
+  })
+  void run.settled.then((outcome) => {
+    seen.settled = outcome
+  })
+  return { run, abort, called, seen, resolve: (v?: unknown) => resolve(v), reject: (e: unknown) => reject(e) }
+}
+
+const ENDS: readonly [how: string, callHandler: () => unknown, outcome: object, end: string][] = [
+  ['returns', () => 'a value that nobody looks at', { outcome: 'handled' }, 'complete'],
+  ['resolves', async () => {}, { outcome: 'handled' }, 'complete'],
+  [
+    'throws Discard',
+    () => {
+      throw new Discard('free')
+    },
+    { outcome: 'discarded' },
+    'complete',
+  ],
+  [
+    'rejects with RetryLater',
+    async () => {
+      throw new RetryLater({ afterSeconds: 60 })
+    },
+    { outcome: 'retry-later', code: 'retry_later', retryAfterSeconds: 60 },
+    'release',
+  ],
+  [
+    'throws',
+    () => {
+      throw new TypeError('data.order is undefined')
+    },
+    { outcome: 'failed', code: 'handler_failed', error: new TypeError('data.order is undefined') },
+    'release',
+  ],
+  ['rejects', () => Promise.reject(new Error('mail')), { outcome: 'failed' }, 'release'],
+  [
+    'throws what is no error',
+    () => {
+      throw 'mail'
+    },
+    {
+      outcome: 'failed',
+      error: { code: 'handler_failed', message: expect.stringMatching(/order\.created.*string/) },
+    },
+    'release',
+  ],
+  ['rejects with nothing', () => Promise.reject(undefined), { outcome: 'failed' }, 'release'],
+]
+
+describe('a run', () => {
+  test('calls the handler at once, and knows nothing until it has settled', async () => {
+    const callHandler = vi.fn(() => new Promise(() => {}))
+    const { run, seen } = start({ callHandler })
+    expect(callHandler).toHaveBeenCalledOnce()
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(run.known).toBeUndefined()
+    expect(seen).toEqual({})
+  })
+
+  test.each(ENDS)(
+    'whose handler %s ends so, and settles its record',
+    async (_, callHandler, outcome, end) => {
+      const { run, called, seen } = start({ callHandler })
+      await vi.advanceTimersByTimeAsync(0)
+      expect(run.known).toMatchObject(outcome)
+      expect(seen.finished).toBe(run.known)
+      expect(seen.settled).toBe(run.known)
+      expect(called()).toEqual([end])
+      expect(vi.getTimerCount()).toBe(0)
+    },
+  )
+
+  test('without a lease needs no store', async () => {
+    const { seen, called } = start({ callHandler: async () => {}, withLease: false })
+    await vi.advanceTimersByTimeAsync(0)
+    expect(seen.finished).toEqual({ outcome: 'handled' })
+    expect(called()).toEqual([])
+  })
+
+  test('knows its outcome while its record is still under way', async () => {
+    let settleLease = (): void => {}
+    const lease: HeldLease = {
+      letGo() {},
+      settle: () =>
+        new Promise((resolve) => {
+          settleLease = resolve
+        }),
+    }
+    const run = startRun({
+      kind: 'order.created',
+      callHandler: async () => {},
+      lease,
+      maxRunMs: MAX_RUN_MS,
+      abort: lazyAbort(),
+    })
+    const finished = vi.fn()
+    void run.finished.then(finished)
+    await vi.advanceTimersByTimeAsync(MAX_RUN_MS * 2)
+    expect(run.known).toEqual({ outcome: 'handled' })
+    expect(finished).not.toHaveBeenCalled()
+
+    settleLease()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(finished).toHaveBeenCalledWith({ outcome: 'handled' })
+  })
+})
+
+describe('a run that is not over at maxRunMs', () => {
+  test('is given up: the signal aborts, and the outcome is timed-out and says why', async () => {
+    const { abort, seen, run } = start()
+    const { signal } = abort
+    await vi.advanceTimersByTimeAsync(MAX_RUN_MS - 1)
+    expect(signal.aborted).toBe(false)
+    expect(seen).toEqual({})
+
+    await vi.advanceTimersByTimeAsync(1)
+    expect(signal.aborted).toBe(true)
+    expect(signal.reason).toMatchObject({ code: 'given_up', message: expect.stringMatching(/maxRunSeconds/) })
+    expect(seen.finished).toEqual({
+      outcome: 'timed-out',
+      code: 'timed_out',
+      retryAfterSeconds: 5,
+      error: signal.reason,
+    })
+    expect(seen.settled).toBeUndefined()
+    expect(run.known).toBeUndefined()
+  })
+
+  test('is renewed no more, and nothing is settled for it', async () => {
+    const { called } = start()
+    await vi.advanceTimersByTimeAsync(MAX_RUN_MS)
+    const renewals = called()
+    expect(renewals).toEqual(['renew', 'renew', 'renew', 'renew'])
+    await vi.advanceTimersByTimeAsync(MAX_RUN_MS * 5)
+    expect(called()).toEqual(renewals)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test.each([
+    ['complete', 'handled'],
+    ['release', 'failed'],
+  ] as const)('still sends its %s when the handler settles later', async (end, outcome) => {
+    const { called, seen, resolve, reject, run } = start()
+    await vi.advanceTimersByTimeAsync(MAX_RUN_MS * 3)
+    const before = called().length
+    if (end === 'complete') resolve()
+    else reject(new Error('aborted'))
+    await vi.advanceTimersByTimeAsync(0)
+
+    expect(called().slice(before)).toEqual([end])
+    expect(run.known).toMatchObject({ outcome })
+    expect(seen.settled).toMatchObject({ outcome })
+    expect(seen.finished).toMatchObject({ outcome: 'timed-out' })
+  })
+
+  test('costs no AbortController where the handler never looked', async () => {
+    const made = vi.fn()
+    vi.stubGlobal('AbortController', made)
+    const { seen } = start()
+    await vi.advanceTimersByTimeAsync(MAX_RUN_MS)
+    expect(seen.finished).toMatchObject({ outcome: 'timed-out' })
+    expect(made).not.toHaveBeenCalled()
+  })
+})
+
+test('a run that settles in time aborts nothing', async () => {
+  const { abort, resolve } = start()
+  const { signal } = abort
+  await vi.advanceTimersByTimeAsync(MAX_RUN_MS - 1)
+  resolve()
+  await vi.advanceTimersByTimeAsync(MAX_RUN_MS * 2)
+  expect(signal.aborted).toBe(false)
+})

@@ -1,0 +1,50 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import ts from 'typescript'
+import { ROOT } from './source.js'
+
+/** What snippets take from the reader's own app. */
+const READERS_OWN = `
+import type { OrderCreatedData, OrderCreatedEvent } from 'tix-webhooks'
+declare global {
+  function issueTickets(order: string, tickets?: unknown): Promise<void>
+  function refreshListing(kind: string, data: unknown): Promise<void>
+  function handleOrder(event: OrderCreatedEvent): Promise<void>
+  function isNight(): boolean
+  function book(order: object, options: { signal: AbortSignal }): Promise<void>
+  function move(event: string, doorsAt: Date): Promise<void>
+  function refund(order: string, cents: number): Promise<void>
+  const orderData: OrderCreatedData
+}
+`
+
+/** The fenced blocks of one language in a Markdown file. */
+export function snippetsOf(file: string, language: string): string[] {
+  const text = readFileSync(join(ROOT, file), 'utf8')
+  return [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)].flatMap(([, name, code]) =>
+    name === language && code !== undefined ? [code] : [],
+  )
+}
+
+/** What the compiler, as strict as for our own code, has to say of snippets, by their names. */
+export function problemsOf(snippets: Readonly<Record<string, string>>): string[] {
+  // Inside the tree, so that imports are found; hidden, so that nothing else takes it for a part of it.
+  const folder = mkdtempSync(join(ROOT, 'test', '.snippets-'))
+  try {
+    const files = Object.entries({ 'readers-own': READERS_OWN, ...snippets }).map(([name, code]) => {
+      const file = join(folder, `${name}.ts`)
+      writeFileSync(file, code)
+      return file
+    })
+    const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile)
+    const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT)
+    // A reader may see a parameter before the code that needs it.
+    const lenient = { ...options, noUnusedLocals: false, noUnusedParameters: false }
+    return ts.getPreEmitDiagnostics(ts.createProgram(files, lenient)).map(({ file, messageText }) => {
+      const where = file?.fileName.split('/').at(-1)
+      return `${where}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`
+    })
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}

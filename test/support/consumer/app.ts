@@ -1,0 +1,131 @@
+// An app as a user writes it, compiled against the packed package by test/package.test.ts.
+import { createServer } from 'node:http'
+import express from 'express'
+import Fastify from 'fastify'
+import { type Context, Hono } from 'hono'
+import {
+  answerTo,
+  createReceiver,
+  type IdempotencyStore,
+  memoryStore,
+  type OrderTicket,
+  parseEvent,
+  RetryLater,
+  signPayload,
+  unchecked,
+  verifyWebhook,
+  WebhookError,
+  type WebhookEvent,
+} from 'tix-webhooks'
+import { tixWebhooks as forExpress } from 'tix-webhooks/express'
+import { tixWebhooks as forFastify } from 'tix-webhooks/fastify'
+import { tixWebhooks as forFetch } from 'tix-webhooks/fetch'
+import { tixWebhooks as forHono } from 'tix-webhooks/hono'
+import { tixWebhooks as forNode, streamBody } from 'tix-webhooks/node'
+
+interface AppEnv {
+  Bindings: { TIX_SIGNING_SECRET: string }
+}
+
+declare function issueTickets(orderId: string, tickets: OrderTicket[]): Promise<void>
+declare function refreshListing(kind: `event.${string}`, data: object): Promise<void>
+
+const app = express()
+app.post(
+  '/hooks',
+  forExpress({
+    secret: process.env.TIX_SIGNING_SECRET,
+    on: {
+      'order.created': async (event, ctx) => {
+        await issueTickets(event.data.order.id, event.data.tickets)
+        ctx.request.get('x-request-id')
+      },
+      'event.*': async (event) => {
+        await refreshListing(event.type, event.data)
+      },
+    },
+  }),
+)
+express.Router().post('/:tenant/hooks', forExpress({ secret: 's', on: {} }))
+
+const fastify = Fastify({ logger: true })
+fastify.post(
+  '/hooks',
+  forFastify({
+    secret: process.env.TIX_SIGNING_SECRET,
+    on: {
+      'order.created': async (event, ctx) => {
+        await issueTickets(event.data.order.id, event.data.tickets)
+        ctx.request.log.info(ctx.request.id)
+      },
+      'event.*': async (event) => {
+        await refreshListing(event.type, event.data)
+      },
+    },
+  }),
+)
+Fastify({ http2: true }).post('/hooks', forFastify({ secret: 's', on: {} }))
+
+new Hono<AppEnv>().post(
+  '/hooks',
+  forHono({
+    secret: (c: Context<AppEnv>) => c.env.TIX_SIGNING_SECRET,
+    schemas: { 'order.refunded': unchecked<{ cents: number }>() },
+    on: {
+      'order.created': async (event) => {
+        await issueTickets(event.data.order.id, event.data.tickets)
+      },
+      'order.refunded': (event, ctx) => {
+        ctx.request.env.TIX_SIGNING_SECRET.at(event.data.cents)
+      },
+      'event.*': async (event) => {
+        await refreshListing(event.type, event.data)
+      },
+    },
+  }),
+)
+
+export const POST: (request: Request) => Promise<Response> = forFetch({
+  secret: process.env.TIX_SIGNING_SECRET,
+  on: { 'order.created': (event, ctx) => ctx.request.headers.get(event.data.order.id) },
+})
+
+createServer(forNode({ secret: ['new', 'old'], on: {}, onUnhandled: (event) => event.type.length }))
+
+forExpress({
+  secret: 's',
+  schemas: { 'order.refunded': unchecked<{ cents: number }>() },
+  // @ts-expect-error a typo, also where the compiler has no NoInfer of its own
+  on: { 'order.refundd': () => {} },
+})
+
+/** An adapter of a stranger's. */
+const store: IdempotencyStore = memoryStore()
+const receiver = createReceiver<{ url: string }>({
+  secret: 's',
+  store,
+  namespace: 'orders',
+  on: {
+    'order.created': (_event, ctx) => {
+      if (ctx.attempt === 1) throw new RetryLater({ afterSeconds: 60, reason: ctx.request.url })
+    },
+  },
+})
+createServer(async (request, response) => {
+  const header = request.headers[receiver.headerName]
+  const outcome = await receiver.receive({ header, body: streamBody(request), request: { url: '/' } })
+  const { status, headers, body } = answerTo(outcome)
+  response.writeHead(status, { ...headers }).end(body)
+})
+
+export async function readOne(body: string): Promise<WebhookEvent['type'] | undefined> {
+  try {
+    const header = await signPayload(body, { secret: 's' })
+    await verifyWebhook(body, header, { secret: 's', schemas: { 'order.refunded': unchecked<1>() } })
+    const event = await parseEvent(body)
+    return event.type === 'order.created' ? event.type : undefined
+  } catch (error) {
+    if (error instanceof WebhookError) console.error(error.code, error.message)
+    return undefined
+  }
+}

@@ -1,0 +1,41 @@
+import type { StoreError } from 'tix-webhooks'
+import { expect, vi } from 'vitest'
+import { monotonicMs } from '../../src/deadline.js'
+import { holdLease } from '../../src/lease.js'
+import { type Script, scriptedStore } from './scripted-store.js'
+
+export const LEASE = { key: 'orders/order.created/ord_1', token: 't.1' }
+export const LEASE_MS = 60_000
+export const THIRD_MS = LEASE_MS / 3
+export const RETAIN_MS = 604_800_000
+
+/** A lease that was just claimed, and all that is heard of it. */
+export function hold(script: Script = {}, { leaseMs = LEASE_MS, claimedMsAgo = 0 } = {}) {
+  const scripted = scriptedStore(script)
+  const reports: StoreError[] = []
+  const losses: StoreError[] = []
+  const held = holdLease({
+    store: scripted.store,
+    lease: LEASE,
+    claimedAtMs: monotonicMs() - claimedMsAgo,
+    leaseMs,
+    retainMs: RETAIN_MS,
+    onLost: (reason) => losses.push(reason),
+    report: (error) => reports.push(error),
+  })
+  return { ...scripted, held, reports, losses, codes: () => reports.map(({ code }) => code) }
+}
+
+/** Lets a settling go to its end, however long its pauses and limits are together. */
+export async function toTheEnd(settling: Promise<void>): Promise<void> {
+  let isSettled = false
+  void settling.then(() => {
+    isSettled = true
+  })
+  await vi.advanceTimersByTimeAsync(15_000)
+  expect(isSettled, 'settling ends').toBe(true)
+}
+
+export const unreachable = async () => {
+  throw new Error('connect ECONNREFUSED')
+}

@@ -1,0 +1,72 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, statSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import packageJson from '../../package.json' with { type: 'json' }
+import { modulesIn, ROOT } from './source.js'
+
+const exec = promisify(execFile)
+
+/** Packs the package as it would be published. */
+export function pack(): { tarball: string; temporary: string } {
+  if (isStale()) execFileSync(process.execPath, [bin('tsup'), '--silent'], { cwd: ROOT })
+  const temporary = mkdtempSync(join(tmpdir(), 'tix-webhooks-'))
+  const flags = ['--ignore-scripts', '--silent', '--pack-destination', temporary]
+  execFileSync('npm', ['pack', ...flags], { cwd: ROOT })
+  return { tarball: join(temporary, `${packageJson.name}-${packageJson.version}.tgz`), temporary }
+}
+
+/** Whether there is no build, or one of older sources: it would pass or fail for what is no longer there. */
+function isStale(): boolean {
+  const built = `${ROOT}dist/index.d.cts`
+  if (!existsSync(built)) return true
+  const sources = ['src', 'adapters'].flatMap((folder) =>
+    modulesIn(folder).map((name) => `${ROOT}${folder}/${name}.ts`),
+  )
+  return [`${ROOT}tsup.config.ts`, ...sources].some(
+    (source) => statSync(source).mtimeMs > statSync(built).mtimeMs,
+  )
+}
+
+/**
+ * Makes a project with the packed package in it. Nothing comes from a registry: what it needs beside is linked.
+ *
+ * @param linked our own development dependencies, by the name that the project knows them by
+ * @returns its folder
+ */
+export function install(tarball: string, name: string, linked: Readonly<Record<string, string>>): string {
+  const project = join(dirname(tarball), name)
+  const installed = join(project, 'node_modules', packageJson.name)
+  mkdirSync(installed, { recursive: true })
+  execFileSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1'])
+  cpSync(`${ROOT}test/support/consumer`, project, { recursive: true })
+  for (const [as, dependency] of Object.entries(linked)) {
+    const link = join(project, 'node_modules', as)
+    mkdirSync(dirname(link), { recursive: true })
+    symlinkSync(`${ROOT}node_modules/${dependency}`, link)
+  }
+  return project
+}
+
+/** Where a development dependency has its command. */
+export function bin(name: string): string {
+  return `${ROOT}node_modules/.bin/${name}`
+}
+
+/** Runs a script or a command line in Node; what it prints on failure is in the error's message. */
+export async function node(args: readonly string[], cwd: string): Promise<string> {
+  try {
+    return (await exec(process.execPath, args, { cwd })).stdout
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout?: string; stderr?: string }
+    throw new Error(`node ${args.join(' ')}\n${stdout}\n${stderr}`, { cause: error })
+  }
+}
+
+/** The paths of all files under a folder. */
+export function filesUnder(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    statSync(join(folder, file)).isFile(),
+  )
+}

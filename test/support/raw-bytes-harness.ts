@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import type { OutcomeName, WebhookOptions } from 'tix-webhooks'
+import { orderCreated, SECRET, type SignedDelivery } from './deliveries.js'
+import { type HttpAnswer, type PostOptions, post } from './http.js'
+import { type Watched, watched } from './watched.js'
+
+/** An app that listens, with the receiver at `POST /hooks`. */
+export interface MountedApp extends Watched {
+  readonly port: number
+  close(): Promise<void>
+}
+
+/** What a framework gives to be put through the cases. */
+export interface RawBytesHarness {
+  /** Mounts `tixWebhooks(watched(overrides).options)` at `/hooks`, with nothing else in the app. */
+  mount(overrides?: Partial<WebhookOptions>): Promise<MountedApp>
+}
+
+/** A statement about an adapter. `run` rejects where it does not hold. */
+export interface RawBytesCase {
+  readonly name: string
+  run(harness: RawBytesHarness): Promise<void>
+}
+
+/** Makes a harness of what starts an app with these options. */
+export function harnessOf(
+  start: (options: WebhookOptions) => Promise<Pick<MountedApp, 'port' | 'close'>>,
+): RawBytesHarness {
+  return {
+    async mount(overrides) {
+      const seen = watched(overrides)
+      const { port, close } = await start(seen.options)
+      return { ...seen, port, close }
+    },
+  }
+}
+
+/** A case that is played on an app of its own. */
+export function onApp(
+  name: string,
+  overrides: Partial<WebhookOptions>,
+  play: (app: MountedApp) => Promise<void>,
+): RawBytesCase {
+  return {
+    name,
+    async run(harness) {
+      const app = await harness.mount(overrides)
+      try {
+        await play(app)
+      } finally {
+        await app.close()
+      }
+    },
+  }
+}
+
+/** Sends a delivery as the service does. */
+export function deliver(
+  port: number,
+  { header, body }: SignedDelivery,
+  options: PostOptions = {},
+): Promise<HttpAnswer> {
+  return post(port, { body, ...options, headers: { ...jsonHeaders(header), ...options.headers } })
+}
+
+/** The headers that the service sends. */
+export function jsonHeaders(header: string): { 'content-type': string; 'x-service-signature': string } {
+  return { 'content-type': 'application/json', 'x-service-signature': header }
+}
+
+/** The status and the outcome, and nothing beside the outcome: no secret, no message, no stack. */
+export function assertAnswer(answer: HttpAnswer, status: number, outcome: OutcomeName): void {
+  assert.deepEqual([answer.status, answer.text], [status, JSON.stringify({ outcome })])
+  assert.match(answer.headers['content-type'] ?? '', /^application\/json\b/)
+  assert.ok(!JSON.stringify(answer.headers).includes(SECRET), 'a header of the answer holds the secret')
+}
+
+/** There is one record, which ended so; and one run of a handler if it was handled, else none. */
+export function assertEnd({ records, runs }: MountedApp, outcome: OutcomeName, code?: string): void {
+  assert.deepEqual(
+    records.map((record) => [record.outcome, record.code]),
+    [[outcome, code]],
+  )
+  assert.equal(runs.length, outcome === 'handled' ? 1 : 0)
+}
+
+/** Nothing that happened before keeps the server from its work. */
+export async function assertServes({ port, runs }: MountedApp, delivery: SignedDelivery): Promise<void> {
+  const before = runs.length
+  assertAnswer(await deliver(port, delivery), 200, 'handled')
+  assert.equal(runs.length, before + 1)
+}
+
+/** An order whose JSON has exactly so many bytes. */
+export function orderOf(bytes: number): object {
+  const order = { ...orderCreated(), padding: '' }
+  return { ...order, padding: 'x'.repeat(bytes - JSON.stringify(order).length) }
+}

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { sign } from './deliveries.js'
+import { chunk, dial, LAST_CHUNK, pieces, requestHead } from './http.js'
+import {
+  assertAnswer,
+  assertEnd,
+  assertServes,
+  deliver,
+  jsonHeaders,
+  onApp,
+  orderOf,
+  type RawBytesCase,
+} from './raw-bytes-harness.js'
+
+// The collector is made reachable, so that what is measured is what is held and not what waits to be collected.
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
+
+/** The memory of buffers beyond `before`; measured again while it is over the limit, as it is freed in the background. */
+async function heldBeyond(before: number, limit: number): Promise<number> {
+  let held = Number.POSITIVE_INFINITY
+  for (let attempt = 0; attempt < 20 && held > limit; attempt++) {
+    await new Promise(setImmediate)
+    collectGarbage()
+    held = process.memoryUsage().arrayBuffers - before
+  }
+  return held
+}
+
+const MAX = 1000
+const options = { maxBodyBytes: MAX }
+
+/** How many bytes may come, and how they come. */
+export const sizeCases: readonly RawBytesCase[] = [
+  ...[MAX - 1, MAX].flatMap((size) => [
+    onApp(`a body of ${size} bytes is handled where ${MAX} are allowed`, options, async (app) => {
+      assertAnswer(await deliver(app.port, await sign(orderOf(size))), 200, 'handled')
+      assertEnd(app, 'handled')
+    }),
+    onApp(`a chunked body of ${size} bytes is handled where ${MAX} are allowed`, options, async (app) => {
+      const delivery = await sign(orderOf(size))
+      const answer = await deliver(app.port, delivery, { body: pieces(delivery.body, 100) })
+      assertAnswer(answer, 200, 'handled')
+      assertEnd(app, 'handled')
+    }),
+  ]),
+
+  onApp('a body of one byte too many is refused, though its signature is valid', options, async (app) => {
+    assertAnswer(await deliver(app.port, await sign(orderOf(MAX + 1))), 413, 'too-large')
+    assertEnd(app, 'too-large', 'too_large')
+    assert.match(app.reports.join(), /larger than 1000 bytes.*maxBodyBytes/)
+    await assertServes(app, await sign(orderOf(MAX)))
+  }),
+
+  onApp('a chunked body of one byte too many is refused', options, async (app) => {
+    const delivery = await sign(orderOf(MAX + 1))
+    for (const size of [MAX + 1, 100, 1]) {
+      const answer = await deliver(app.port, delivery, { body: pieces(delivery.body, size) })
+      assertAnswer(answer, 413, 'too-large')
+    }
+    assert.equal(app.runs.length, 0)
+    await assertServes(app, await sign(orderOf(MAX)))
+  }),
+
+  onApp('a declared length over the limit is refused before any of it is sent', {}, async (app) => {
+    const { header } = await sign('')
+    const client = await dial(app.port)
+    await client.write(requestHead({ ...jsonHeaders(header), 'content-length': 5_000_000 }))
+    assertAnswer(await client.answer(), 413, 'too-large')
+    client.destroy()
+    assertEnd(app, 'too-large', 'too_large')
+    await assertServes(app, await sign(orderOf(MAX)))
+  }),
+
+  onApp(
+    'a client that sends all of 5 MB, declared or chunked, still sees that it is refused',
+    {},
+    async (app) => {
+      const delivery = await sign(orderOf(5_000_000))
+      assertAnswer(await deliver(app.port, delivery), 413, 'too-large')
+      const chunked = await deliver(app.port, delivery, { body: pieces(delivery.body, 65_536) })
+      assertAnswer(chunked, 413, 'too-large')
+      assert.equal(app.runs.length, 0)
+      await assertServes(app, await sign(orderOf(MAX)))
+    },
+  ),
+
+  onApp('an endless stream is refused as soon as it is over the limit', options, async (app) => {
+    const { header } = await sign('')
+    const client = await dial(app.port)
+    await client.write(requestHead({ ...jsonHeaders(header), 'transfer-encoding': 'chunked' }))
+    await client.write(chunk(new Uint8Array(MAX + 1)))
+    // The stream never ends, so that only an answer in the middle of it can come.
+    assertAnswer(await client.answer(), 413, 'too-large')
+    assertEnd(app, 'too-large', 'too_large')
+    client.destroy()
+    await assertServes(app, await sign(orderOf(MAX)))
+  }),
+
+  onApp(
+    'what comes after a refusal is thrown away, and the server serves others meanwhile',
+    options,
+    async (app) => {
+      const { header } = await sign('')
+      const client = await dial(app.port)
+      await client.write(requestHead({ ...jsonHeaders(header), 'transfer-encoding': 'chunked' }))
+      await client.write(chunk(new Uint8Array(MAX + 1)))
+      assertAnswer(await client.answer(), 413, 'too-large')
+      const heldBefore = process.memoryUsage().arrayBuffers
+      const megabyte = chunk(new Uint8Array(1_048_576))
+      // A server that stopped reading would let `write` wait for ever; one that cut the client off ends it at once.
+      for (let sent = 0; sent < 32; sent++) await Promise.race([client.write(megabyte), client.closed])
+      const held = await heldBeyond(heldBefore, 16_000_000)
+      assert.ok(held <= 16_000_000, `${held} more bytes are held after 32 MB were sent`)
+      await assertServes(app, await sign(orderOf(MAX)))
+      client.destroy()
+    },
+  ),
+
+  onApp('a body in one piece is handled over its exact bytes', {}, async (app) => {
+    const delivery = await sign(orderOf(70_000))
+    assertAnswer(await deliver(app.port, delivery), 200, 'handled')
+    assert.deepEqual(Buffer.from(app.runs[0]?.rawBody ?? []), Buffer.from(delivery.body))
+  }),
+
+  onApp(
+    'a body in pieces of one byte is handled over its exact bytes, characters cut in two included',
+    {},
+    async (app) => {
+      const delivery = await sign({ ...orderOf(400), note: 'Zoë – 東京 – 🎟' })
+      const answer = await deliver(app.port, delivery, { body: pieces(delivery.body, 1) })
+      assertAnswer(answer, 200, 'handled')
+      assert.deepEqual(Buffer.from(app.runs[0]?.rawBody ?? []), Buffer.from(delivery.body))
+      assert.deepEqual(app.runs[0]?.event, JSON.parse(new TextDecoder().decode(delivery.body)))
+    },
+  ),
+
+  onApp('one connection carries a refused delivery and then a good one', options, async (app) => {
+    const refused = await sign(orderOf(MAX), { secret: 'not the secret' })
+    const good = await sign(orderOf(MAX))
+    const client = await dial(app.port)
+    for (const [delivery, status, outcome] of [
+      [refused, 401, 'unauthenticated'],
+      [good, 200, 'handled'],
+      [good, 200, 'duplicate'],
+    ] as const) {
+      await client.write(requestHead({ ...jsonHeaders(delivery.header), 'transfer-encoding': 'chunked' }))
+      for (const piece of pieces(delivery.body, 300)) await client.write(chunk(piece))
+      await client.write(LAST_CHUNK)
+      assertAnswer(await client.answer(), status, outcome)
+    }
+    client.destroy()
+    assert.equal(app.runs.length, 1)
+  }),
+]

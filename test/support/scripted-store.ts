@@ -1,0 +1,39 @@
+import type { ClaimRequest, IdempotencyStore, Lease } from 'tix-webhooks'
+
+/** What was asked of a store, in order: the method and its arguments. */
+export type StoreCall =
+  | readonly ['claim', ClaimRequest]
+  | readonly ['renew', Lease, number]
+  | readonly ['complete', Lease, number]
+  | readonly ['release', Lease]
+
+type Method = keyof IdempotencyStore
+
+/** What a method answers: a value or a promise of any shape, or it throws, as a stranger's store may. */
+export type Script = Partial<Record<Method, (...args: readonly unknown[]) => unknown>>
+
+/**
+ * A store that says what a test tells it to, however wrong: what no real store does on command. Without a script each
+ * call is granted.
+ */
+export function scriptedStore(script: Script = {}) {
+  const calls: StoreCall[] = []
+  function method(name: Method, granted: unknown) {
+    return (...args: readonly unknown[]) => {
+      calls.push([name, ...args] as unknown as StoreCall)
+      return (script[name] ?? (async () => granted))(...args)
+    }
+  }
+  const store = {
+    claim: method('claim', { status: 'claimed', attempt: 1 }),
+    renew: method('renew', true),
+    complete: method('complete', true),
+    release: method('release', true),
+  } as unknown as IdempotencyStore
+  return { store, script, calls, called: () => calls.map(([name]) => name) }
+}
+
+/** What a store that hangs answers. */
+export function never(): Promise<never> {
+  return new Promise(() => {})
+}

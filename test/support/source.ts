@@ -1,0 +1,52 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+
+/** Where the package is. */
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** The names of the source files of a folder, without their ending. */
+export function modulesIn(folder: string): string[] {
+  return readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => file.slice(0, -'.ts'.length))
+}
+
+export interface Import {
+  readonly specifier: string
+  /** Whether nothing of it is left when it runs. */
+  readonly typeOnly: boolean
+}
+
+/** What a source file imports, re-exports, or names in `import('…')`. */
+export function importsOf(path: string): Import[] {
+  const imports: Import[] = []
+  for (const node of nodesOf(path)) {
+    if (ts.isImportDeclaration(node)) add(node.moduleSpecifier, node.importClause?.phaseModifier)
+    if (ts.isExportDeclaration(node)) add(node.moduleSpecifier, node.isTypeOnly)
+    if (ts.isImportTypeNode(node)) add(node.argument, true)
+    if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      add(node.arguments[0], false)
+    }
+  }
+  return imports
+
+  function add(at: ts.Node | undefined, typeOnly: unknown): void {
+    if (at === undefined) return
+    const literal = ts.isLiteralTypeNode(at) ? at.literal : at
+    imports.push({
+      specifier: ts.isStringLiteralLike(literal) ? literal.text : '(computed)',
+      typeOnly: typeOnly === true || typeOnly === ts.SyntaxKind.TypeKeyword,
+    })
+  }
+}
+
+/** Every node of a source file: its code, without comments. */
+export function* nodesOf(path: string): Generator<ts.Node> {
+  const text = readFileSync(`${ROOT}${path}`, 'utf8')
+  const stack: ts.Node[] = [ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)]
+  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+    yield node
+    node.forEachChild((child) => void stack.push(child))
+  }
+}

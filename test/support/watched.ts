@@ -1,0 +1,58 @@
+import type { AnyEvent, DeliveryRecord, WebhookOptions } from 'tix-webhooks'
+import { SECRET } from './deliveries.js'
+
+/** One call of a handler. */
+export interface WatchedRun {
+  readonly event: AnyEvent
+  readonly rawBody: Uint8Array
+}
+
+/** A receiver's options, and all that it lets its user know. */
+export interface Watched {
+  readonly options: WebhookOptions
+  readonly records: readonly DeliveryRecord[]
+  /** The messages that `onError` got. */
+  readonly reports: readonly string[]
+  readonly runs: readonly WatchedRun[]
+  /** Resolves when there are so many records: a client that went away has no answer to wait for. */
+  recorded(count: number): Promise<void>
+}
+
+/** Options whose handlers, records and reports are written down. What is overridden is not watched. */
+export function watched(overrides: Partial<WebhookOptions> = {}): Watched {
+  const records: DeliveryRecord[] = []
+  const reports: string[] = []
+  const runs: WatchedRun[] = []
+  const waiting = new Set<() => void>()
+  const note = (event: AnyEvent, { rawBody }: { rawBody: Uint8Array }): void => {
+    runs.push({ event, rawBody })
+  }
+
+  return {
+    options: {
+      secret: SECRET,
+      on: { 'order.created': note, 'event.*': note },
+      onDelivery: (record) => {
+        records.push(record)
+        for (const check of waiting) check()
+      },
+      onError: (error) => {
+        reports.push(error instanceof Error ? error.message : String(error))
+      },
+      ...overrides,
+    },
+    records,
+    reports,
+    runs,
+    recorded: (count) =>
+      new Promise((resolve) => {
+        const check = (): void => {
+          if (records.length < count) return
+          waiting.delete(check)
+          resolve()
+        }
+        waiting.add(check)
+        check()
+      }),
+  }
+}
