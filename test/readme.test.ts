@@ -1,34 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { readFileSync } from 'node:fs'
 import { answerTo, type OutcomeName } from 'tix-webhooks'
-import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 import { resolveSettings } from '../src/settings.js'
+import { problemsOf, snippetsOf } from './support/compile.js'
+import { ROOT } from './support/source.js'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
-const read = (file: string): string => readFileSync(join(root, file), 'utf8')
-
-/** What the snippets take from the reader's own app. */
-const READERS_OWN = `
-import type { OrderCreatedData, OrderCreatedEvent } from 'tix-webhooks'
-declare global {
-  function issueTickets(order: string, tickets: unknown): Promise<void>
-  function refreshListing(kind: string, data: unknown): Promise<void>
-  function handleOrder(event: OrderCreatedEvent): Promise<void>
-  function isNight(): boolean
-  function book(order: object, options: { signal: AbortSignal }): Promise<void>
-  function move(event: string, doorsAt: Date): Promise<void>
-  function refund(order: string, cents: number): Promise<void>
-  const orderData: OrderCreatedData
-}
-`
-
-function snippetsOf(file: string, language: string): string[] {
-  return [...read(file).matchAll(/^```(\w+)\n(.*?)^```$/gms)].flatMap(([, name, code]) =>
-    name === language && code !== undefined ? [code] : [],
-  )
-}
+const read = (file: string): string => readFileSync(`${ROOT}${file}`, 'utf8')
 
 /** The rows of the table under a heading, as the texts of their cells. */
 function tableUnder(heading: string): string[][] {
@@ -43,29 +20,11 @@ function tableUnder(heading: string): string[][] {
 }
 
 test('every snippet of the README compiles as it stands, under strict', () => {
-  const folder = mkdtempSync(join(root, 'test', '.snippets-'))
-  try {
-    writeFileSync(join(folder, 'readers-own.ts'), READERS_OWN)
-    const snippets = snippetsOf('README.md', 'ts')
-    expect(snippets.length).toBeGreaterThan(8)
-    const files = snippets.map((code, index) => {
-      const file = join(folder, `snippet-${index + 1}.ts`)
-      writeFileSync(file, code)
-      return file
-    })
-    const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile)
-    const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root)
-    // A reader may see a parameter before the code that needs it.
-    const lenient = { ...options, noUnusedLocals: false, noUnusedParameters: false }
-    const program = ts.createProgram([join(folder, 'readers-own.ts'), ...files], lenient)
-    const problems = ts.getPreEmitDiagnostics(program).map(({ file, messageText }) => {
-      const where = file?.fileName.split('/').at(-1)
-      return `${where}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`
-    })
-    expect(problems).toEqual([])
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
+  const snippets = snippetsOf('README.md', 'ts')
+  expect(snippets.length).toBeGreaterThan(8)
+  expect(
+    problemsOf(Object.fromEntries(snippets.map((code, index) => [`snippet-${index + 1}`, code]))),
+  ).toEqual([])
 }, 60_000)
 
 describe('the commands', () => {

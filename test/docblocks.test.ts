@@ -1,0 +1,44 @@
+import * as core from 'tix-webhooks'
+import { expect, test } from 'vitest'
+import { problemsOf } from './support/compile.js'
+import { docblocksOf } from './support/docblocks.js'
+
+/** What the examples of a file have around them. Those that import anything are whole as they stand. */
+const SURROUNDINGS: Record<string, string> = {
+  'src/index.ts': "import { tixWebhooks } from 'tix-webhooks/fetch'",
+  'src/node.ts': "import { streamBody } from 'tix-webhooks/node'",
+  'src/fetch.ts': "import { requestBody } from 'tix-webhooks/fetch'",
+  'adapters/express.ts':
+    "import { tixWebhooks } from 'tix-webhooks/express'\ndeclare const app: import('express').Express",
+  'adapters/fastify.ts':
+    "import { tixWebhooks } from 'tix-webhooks/fastify'\ndeclare const app: import('fastify').FastifyInstance",
+  'adapters/hono.ts': [
+    "import type { Context, Hono } from 'hono'",
+    "import { tixWebhooks } from 'tix-webhooks/hono'",
+    'type AppEnv = { Bindings: { TIX_SIGNING_SECRET: string } }',
+    'declare const app: Hono<AppEnv>',
+  ].join('\n'),
+}
+
+const READER_HAS = `
+import { ${Object.keys(core).join(', ')} } from 'tix-webhooks'
+import type { AnyEvent, Delivery, HeaderValue, OrderCreatedEvent, OrderTicket, Receiver } from 'tix-webhooks'
+interface Refund { order_id: string }
+declare const secret: string, on: {}, busy: boolean
+declare const rawBody: Uint8Array, header: HeaderValue, headers: Record<string, string>
+declare const request: Request, ctx: { req: import('node:http').IncomingMessage }
+declare const event: OrderCreatedEvent & AnyEvent, receiver: Receiver, delivery: Delivery
+declare function issue(tickets: OrderTicket[]): Promise<void>
+declare function refund(data: Refund): Promise<void>
+`
+
+test('the example of every docblock compiles', () => {
+  const examples = docblocksOf(Object.keys(SURROUNDINGS)).flatMap(({ file, name, code }) =>
+    code.map((example): [string, string] => {
+      const surrounded = `${READER_HAS}\n${SURROUNDINGS[file]}\nexport async function example() {\n${example}\n}\n`
+      return [`${file.replace(/\W/g, '-')}-${name}`, example.includes('import ') ? example : surrounded]
+    }),
+  )
+  expect(examples.length).toBeGreaterThan(15)
+  expect(problemsOf(Object.fromEntries(examples))).toEqual([])
+}, 60_000)

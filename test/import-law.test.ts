@@ -1,0 +1,78 @@
+import ts from 'typescript'
+import { describe, expect, test } from 'vitest'
+import { type Import, importsOf, modulesIn, nodesOf } from './support/source.js'
+
+/** The layers of src, the lowest first: a module imports from the rows above its own only, its types included. So there are no cycles. */
+const LAYERS = [
+  ['errors', 'store', 'events', 'hmac', 'deadline', 'gate', 'token', 'notify', 'describe-type'],
+  ['outcome', 'schema', 'secrets', 'signature-scheme', 'memory-store'],
+  ['signature-header', 'body', 'payload', 'handlers', 'key', 'lease'],
+  ['signature', 'delivery', 'options', 'run'],
+  ['parse-event', 'settings', 'job'],
+  ['report'],
+  ['receiver'],
+  ['index', 'fetch', 'node'],
+]
+
+/** Who may name a module of the platform; all else of src runs anywhere. */
+const PLATFORM = ['hmac', 'node']
+
+/** The one third party that each adapter names, and only its types. */
+const THIRD_PARTY: Readonly<Record<string, string>> = { express: 'express', fastify: 'fastify', hono: 'hono' }
+
+/** What an adapter may use of us: what a stranger's adapter can use too. */
+const PUBLIC_ENTRIES = ['../src/index.js', '../src/node.js', '../src/fetch.js']
+
+/** The one place for statuses. */
+const STATUSES = 'src/outcome.ts'
+
+const src = modulesIn('src')
+const adapters = modulesIn('adapters')
+const files = [...src.map((name) => `src/${name}.ts`), ...adapters.map((name) => `adapters/${name}.ts`)]
+
+const isPlatformType = ({ specifier, typeOnly }: Import): boolean => typeOnly && specifier.startsWith('node:')
+
+/** A constant whose name ends in its unit of time is no status. */
+const isDuration = (node: ts.Node): boolean =>
+  ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && /_(MS|SECONDS)$/.test(node.name.text)
+
+describe('src', () => {
+  test('has each of its modules in one layer', () => {
+    expect(LAYERS.flat().sort()).toEqual([...src].sort())
+  })
+
+  test.each(src)('%s imports only from lower layers, and no third party', (name) => {
+    const layer = LAYERS.findIndex((row) => row.includes(name))
+    const allowed = LAYERS.slice(0, layer).flatMap((row) => row.map((lower) => `./${lower}.js`))
+    const refused = importsOf(`src/${name}.ts`).filter(
+      (one) => !allowed.includes(one.specifier) && !(PLATFORM.includes(name) && isPlatformType(one)),
+    )
+    expect(refused).toEqual([])
+  })
+})
+
+describe('an adapter', () => {
+  test.each(adapters)('%s imports its own third party, as types, and our public entries', (name) => {
+    const refused = importsOf(`adapters/${name}.ts`).filter(
+      (one) =>
+        !PUBLIC_ENTRIES.includes(one.specifier) &&
+        !isPlatformType(one) &&
+        !(one.typeOnly && one.specifier === THIRD_PARTY[name]),
+    )
+    expect(refused).toEqual([])
+  })
+})
+
+describe('a source file', () => {
+  test.each(files.filter((file) => file !== STATUSES))('%s decides no status', (file) => {
+    const numbers = [...nodesOf(file)].filter(ts.isNumericLiteral)
+    const statuses = numbers.filter(
+      ({ text, parent }) => /^(200|[45]\d\d)$/.test(text) && !ts.findAncestor(parent, isDuration),
+    )
+    expect(statuses.map(({ text }) => text)).toEqual([])
+  })
+
+  test.each(files)('%s has no `any`', (file) => {
+    expect([...nodesOf(file)].filter(({ kind }) => kind === ts.SyntaxKind.AnyKeyword)).toEqual([])
+  })
+})

@@ -1,0 +1,155 @@
+import { readFileSync, rmSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import packageJson from '../package.json' with { type: 'json' }
+import { bin, filesUnder, install, node, pack } from './support/packed.js'
+import { ROOT } from './support/source.js'
+
+const SUBPATHS = ['index', 'express', 'fastify', 'fetch', 'hono', 'node']
+const SPECIFIERS = Object.keys(packageJson.exports)
+  .filter((subpath) => subpath !== './package.json')
+  .map((subpath) => `tix-webhooks${subpath.slice('.'.length)}`)
+
+const SHARED = { hono: 'hono', '@types/node': '@types/node' }
+const NEW = { ...SHARED, express: 'express', fastify: 'fastify', '@types/express': '@types/express' }
+const OLD = { ...SHARED, express: 'express4', fastify: 'fastify4', '@types/express': 'types-express4' }
+
+/** What a compile or a start of a whole app may take on a busy machine. */
+const SLOW = 120_000
+
+let tarball: string
+let temporary: string
+/** Projects with the newest frameworks, with the oldest that we support, and with none. */
+let project: { new: string; old: string; bare: string }
+
+beforeAll(() => {
+  ;({ tarball, temporary } = pack())
+  project = {
+    new: install(tarball, 'new', NEW),
+    old: install(tarball, 'old', OLD),
+    bare: install(tarball, 'bare', {}),
+  }
+}, SLOW)
+
+afterAll(() => rmSync(temporary, { recursive: true, force: true }))
+
+describe('the tarball', () => {
+  const installed = (): string => join(project.bare, 'node_modules/tix-webhooks')
+
+  test('holds what users need, and nothing else', () => {
+    const files = filesUnder(installed())
+    const outside = files.filter((file) => !file.startsWith('dist/'))
+    expect(outside.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'])
+    const built = files.filter((file) => file.startsWith('dist/'))
+    expect(built.filter((file) => !/\.(js|cjs|d\.ts|d\.cts|js\.map|cjs\.map)$/.test(file))).toEqual([])
+    for (const name of SUBPATHS) {
+      const endings = ['.js', '.cjs', '.d.ts', '.d.cts']
+      expect(built).toEqual(expect.arrayContaining(endings.map((ending) => `dist/${name}${ending}`)))
+    }
+  })
+
+  test('says nothing of the machine it was built on', () => {
+    const machine = [ROOT.slice(0, -1), homedir(), 'file://'].filter((path) => path.length > 1)
+    const telling = filesUnder(installed()).filter((file) => {
+      const text = readFileSync(join(installed(), file), 'utf8')
+      return machine.some((path) => text.includes(path))
+    })
+    expect(telling).toEqual([])
+  })
+
+  test('has maps whose sources are beside it, never above the package', () => {
+    const maps = filesUnder(installed()).filter((file) => file.endsWith('.map'))
+    const sources = maps.flatMap((file): string[] => {
+      return JSON.parse(readFileSync(join(installed(), file), 'utf8')).sources
+    })
+    expect(sources).toContain('../src/receiver.ts')
+    expect(sources.filter((source) => !/^\.\.\/(src|adapters)\/[\w-]+\.ts$/.test(source))).toEqual([])
+  })
+
+  test('is faultless to publint', async () => {
+    expect(await node([bin('publint'), 'run', tarball, '--strict'], temporary)).toContain('All good!')
+  })
+
+  test('is faultless to arethetypeswrong', { timeout: SLOW }, async () => {
+    const options = ['--profile', 'node16', '--format', 'json']
+    const report = JSON.parse(await node([bin('attw'), tarball, ...options], temporary))
+    expect(Object.keys(report.analysis.entrypoints)).toHaveLength(SPECIFIERS.length + 1)
+  })
+})
+
+describe('every subpath', () => {
+  const answers = [
+    '200 {"outcome":"handled"}',
+    '400 {"outcome":"malformed"}',
+    '503 {"outcome":"retry-later"} 7',
+  ]
+  const everywhere = Object.fromEntries(SUBPATHS.map((name) => [name, answers]))
+
+  const copies = [
+    { script: 'from-esm.mjs', versions: 'new' },
+    { script: 'from-cjs.cjs', versions: 'new' },
+    { script: 'from-esm.mjs', versions: 'old' },
+    { script: 'from-cjs.cjs', versions: 'old' },
+  ] as const
+
+  test.each(copies)(
+    'receives in $script with the $versions frameworks, and its errors are one family with those of all copies',
+    { timeout: SLOW },
+    async ({ script, versions }) => {
+      const told = JSON.parse(await node([script], project[versions]))
+      expect(told).toMatchObject({
+        answers: everywhere,
+        verificationErrors: SUBPATHS.length,
+        ofNode: true,
+        ofFetch: true,
+        ofOther: true,
+      })
+    },
+  )
+
+  test('loads nothing but the package, so no framework', async () => {
+    const { loaded } = JSON.parse(await node(['from-cjs.cjs'], project.new))
+    const inside = join('node_modules', 'tix-webhooks', 'dist')
+    expect(loaded).not.toEqual([])
+    expect(loaded.filter((file: string) => !file.includes(inside))).toEqual([])
+  })
+
+  test.each(SPECIFIERS)('%s can be imported and required where no framework is installed', async (name) => {
+    const script = `import(${JSON.stringify(name)}).then((esm) => {
+      const cjs = require(${JSON.stringify(name)})
+      console.log(JSON.stringify([Object.keys(esm), Object.keys(cjs)].map((names) => names.sort())))
+    })`
+    const [esm, cjs] = JSON.parse(await node(['--input-type=commonjs', '-e', script], project.bare))
+    expect(esm).toContain(name === 'tix-webhooks' ? 'createReceiver' : 'tixWebhooks')
+    expect(esm.filter((one: string) => one !== 'default' && one !== 'module.exports')).toEqual(cjs)
+  })
+})
+
+describe('an app in TypeScript', () => {
+  const strict = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--target', 'es2022']
+  const flags = [...strict, '--types', 'node']
+  const files = ['app.ts', 'app.cts']
+  // Once without skipLibCheck, so that our declarations are checked themselves, and without the types of a browser.
+  const compilers = [
+    { compiler: 'typescript', versions: 'new', args: ['--module', 'nodenext', '--lib', 'es2022', ...files] },
+    { compiler: 'typescript', versions: 'old', args: ['--module', 'node16', '--skipLibCheck', ...files] },
+    { compiler: 'typescript50', versions: 'new', args: ['--module', 'node16', '--skipLibCheck', ...files] },
+    { compiler: 'typescript50', versions: 'old', args: ['--module', 'node16', '--skipLibCheck', ...files] },
+    {
+      compiler: 'typescript',
+      versions: 'new',
+      // Here without the CommonJS file: `import … = require(…)` is no syntax of what goes to a bundler.
+      args: ['--module', 'esnext', '--moduleResolution', 'bundler', '--skipLibCheck', 'app.ts'],
+    },
+  ] as const
+
+  test.concurrent.each(compilers)(
+    'compiles with $compiler and the $versions frameworks: $args',
+    { timeout: SLOW },
+    async ({ compiler, versions, args }) => {
+      const tsc = `${ROOT}node_modules/${compiler}/bin/tsc`
+      await node([tsc, ...flags, ...args], project[versions])
+    },
+  )
+})

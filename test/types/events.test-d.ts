@@ -1,0 +1,122 @@
+import {
+  type AnyEvent,
+  type EventCancelledEvent,
+  type EventKind,
+  type EventLifecycleEvent,
+  type EventOf,
+  type EventPublishedEvent,
+  type EventRescheduledEvent,
+  isEventLifecycle,
+  isKnownEvent,
+  isOrderCreated,
+  type JsonObject,
+  type OrderCreatedEvent,
+  type OrderTicket,
+  parseEvent,
+  type TicketedEvent,
+  type UnknownEvent,
+  unchecked,
+  verifyWebhook,
+  type WebhookEvent,
+} from 'tix-webhooks'
+import { describe, expectTypeOf, test } from 'vitest'
+
+declare const known: WebhookEvent
+declare const anyEvent: AnyEvent
+
+describe('a documented event', () => {
+  test('is narrowed by a switch on its type', () => {
+    switch (known.type) {
+      case 'order.created':
+        expectTypeOf(known).toEqualTypeOf<OrderCreatedEvent>()
+        expectTypeOf(known.data.order.total_cents).toEqualTypeOf<number>()
+        expectTypeOf(known.data.order.buyer_email).toEqualTypeOf<string>()
+        expectTypeOf(known.data.tickets).toEqualTypeOf<OrderTicket[]>()
+        break
+      case 'event.published':
+        expectTypeOf(known).toEqualTypeOf<EventPublishedEvent>()
+        break
+      case 'event.cancelled':
+      case 'event.rescheduled':
+        expectTypeOf(known).toEqualTypeOf<EventCancelledEvent | EventRescheduledEvent>()
+        expectTypeOf(known.data).toEqualTypeOf<JsonObject>()
+        break
+      default:
+        expectTypeOf(known).toBeNever()
+    }
+  })
+
+  test('is one of four kinds, each with an event', () => {
+    expectTypeOf<EventKind>().toEqualTypeOf<WebhookEvent['type']>()
+    expectTypeOf<EventOf<'order.created'>>().toEqualTypeOf<OrderCreatedEvent>()
+    expectTypeOf<EventOf<'event.published' | 'event.cancelled'>>().toEqualTypeOf<
+      EventPublishedEvent | EventCancelledEvent
+    >()
+    expectTypeOf<EventOf<EventKind>>().toEqualTypeOf<WebhookEvent>()
+    // @ts-expect-error no such kind
+    type _Typo = EventOf<'order.creatd'>
+  })
+
+  test('keeps fields that are not documented, as unknown', () => {
+    expectTypeOf(known.id).toBeUnknown()
+    expectTypeOf(known.livemode).toBeUnknown()
+    expectTypeOf(known.created_at).toEqualTypeOf<string>()
+  })
+
+  test('has no field of data that the document does not have', () => {
+    if (known.type !== 'order.created') return
+    // @ts-expect-error no such field
+    known.data.order.total
+    // @ts-expect-error no such field
+    known.data.tickets[0]?.scan_token
+  })
+
+  test('is not for writing to, but its data is the handler’s own', () => {
+    // @ts-expect-error the discriminant is readonly
+    known.type = 'order.created'
+    expectTypeOf<TicketedEvent['status']>().toEqualTypeOf<
+      'draft' | 'on_sale' | 'sold_out' | 'past' | 'cancelled'
+    >()
+  })
+})
+
+describe('the guards', () => {
+  test('narrow whatever the service may send', () => {
+    if (isOrderCreated(anyEvent)) expectTypeOf(anyEvent).toEqualTypeOf<OrderCreatedEvent>()
+    if (isEventLifecycle(anyEvent)) expectTypeOf(anyEvent).toEqualTypeOf<EventLifecycleEvent>()
+    if (isKnownEvent(anyEvent)) expectTypeOf(anyEvent).toEqualTypeOf<WebhookEvent>()
+    else expectTypeOf(anyEvent).toEqualTypeOf<UnknownEvent>()
+  })
+
+  test('keep the data that a schema gives to a documented kind', async () => {
+    const event = await parseEvent('{}', { schemas: { 'order.created': unchecked<{ mine: Date }>() } })
+    if (isOrderCreated(event)) expectTypeOf(event.data).toEqualTypeOf<{ mine: Date }>()
+    if (isKnownEvent(event) && event.type === 'order.created') {
+      expectTypeOf(event.data).toEqualTypeOf<{ mine: Date }>()
+    }
+  })
+
+  test('filter a list', () => {
+    expectTypeOf([anyEvent].filter(isOrderCreated)).toEqualTypeOf<OrderCreatedEvent[]>()
+  })
+})
+
+describe('an event that was parsed or verified', () => {
+  test('is any event, never `any`', () => {
+    expectTypeOf(parseEvent('{}')).resolves.toEqualTypeOf<AnyEvent>()
+    expectTypeOf(verifyWebhook('{}', null, { secret: 'whsec' })).resolves.toEqualTypeOf<AnyEvent>()
+  })
+
+  test('has its data from the schema of its kind', async () => {
+    const schemas = { 'event.published': unchecked<{ event: TicketedEvent }>() }
+    for (const event of [
+      await parseEvent('{}', { schemas }),
+      await verifyWebhook('{}', null, { secret: 'whsec', schemas }),
+    ]) {
+      expectTypeOf(event).not.toBeAny()
+      expectTypeOf<Extract<typeof event, { readonly type: 'event.published' }>['data']>().toEqualTypeOf<{
+        event: TicketedEvent
+      }>()
+    }
+  })
+})
