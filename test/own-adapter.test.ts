@@ -1,0 +1,32 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import Koa, { type Context } from 'koa'
+import type { WebhookOptions } from 'tix-webhooks'
+import { afterAll, describe, test } from 'vitest'
+import { snippetsOf } from './support/compile.js'
+import { listen } from './support/http.js'
+import { harnessOf, rawBytesCases } from './support/raw-bytes-cases.js'
+import { ROOT } from './support/source.js'
+
+const folder = mkdtempSync(join(ROOT, 'test', '.snippets-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+interface OwnAdapter {
+  tixWebhooks(options: WebhookOptions<Context>): (ctx: Context) => Promise<void>
+}
+
+/** The adapter as CONTRIBUTING.md has it, and nothing else. */
+async function adapterOfTheGuide(): Promise<OwnAdapter> {
+  const file = join(folder, 'koa.ts')
+  writeFileSync(file, snippetsOf('CONTRIBUTING.md', 'ts')[0] ?? '')
+  return import(/* @vite-ignore */ file)
+}
+
+describe('the adapter for Koa that CONTRIBUTING.md writes from the public parts', () => {
+  const harness = harnessOf(async (options) => {
+    const { tixWebhooks } = await adapterOfTheGuide()
+    return listen(createServer(new Koa({ env: 'test' }).use(tixWebhooks(options)).callback()))
+  })
+  for (const { name, run } of rawBytesCases) test(name, () => run(harness))
+})
