@@ -164,7 +164,7 @@ function storeOf({ store, now }: Pick<WebhookOptions, 'store' | 'now'>): Idempot
     if (isProduction() && !warnedOfMemory) {
       warnedOfMemory = true
       console.warn(
-        'tix-webhooks: no store is given, so that handled events are remembered in the memory of this process alone, until it restarts. Pass store, or store: memoryStore() to say that this is meant.',
+        'tix-webhooks: no store is given, so that handled events are remembered in the memory of this process alone, until it restarts. Pass a store and a namespace; store: memoryStore() says that this is meant.',
       )
     }
     return memoryStore(now === undefined ? {} : { now })

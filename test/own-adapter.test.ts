@@ -26,7 +26,10 @@ async function adapterOfTheGuide(): Promise<OwnAdapter> {
 describe('the adapter for Koa that CONTRIBUTING.md writes from the public parts', () => {
   const harness = harnessOf(async (options) => {
     const { tixWebhooks } = await adapterOfTheGuide()
-    return listen(createServer(new Koa({ env: 'test' }).use(tixWebhooks(options)).callback()))
+    const app = new Koa().use(tixWebhooks(options))
+    // Koa would print each client that goes away.
+    app.silent = true
+    return listen(createServer(app.callback()))
   })
   for (const { name, run } of rawBytesCases) test(name, () => run(harness))
 })
