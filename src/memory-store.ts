@@ -114,7 +114,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): IdempotencyStore 
   function makeRoom(time: number): void {
     if (size() < maxKeys) return
     forgetRunning(time)
-    if (size() < maxKeys) return
     while (size() >= maxKeys) {
       const oldest = onFull === 'evict' ? generations.shift() : undefined
       if (oldest === undefined) {
@@ -123,14 +122,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): IdempotencyStore 
           `The memory store holds ${maxKeys} records (maxKeys) and may drop none of them: raise maxKeys, or use a store that is not bounded by memory.`,
         )
       }
-      if (oldest.records.size > 0)
-        notify(onEvict, { count: oldest.records.size, ageMs: time - oldest.lastSettledAt })
+      const count = oldest.records.size
+      if (count > 0) notify(onEvict, { count, ageMs: time - oldest.lastSettledAt })
     }
   }
 
   /**
-   * Makes one of the two neighbours that hold the least. With this many, those two hold no more than one
-   * full generation, so that what an eviction takes stays bounded.
+   * Makes one of the two neighbours that hold the least. With this many, those two hold no more than one full
+   * generation, so that what an eviction takes stays bounded.
    */
   function mergeSmallest(): void {
     let at = 0
