@@ -3,16 +3,15 @@ import {
   answerTo,
   type BodyReader,
   createReceiver,
+  type Receiver,
   type SchemaMap,
   type WebhookOptions,
 } from '../src/index.js'
 import { sendAnswer, streamBody } from '../src/node.js'
 
 /** A request handler of Express 4 or 5. */
-export interface ExpressWebhooks {
+export interface ExpressWebhooks extends Pick<Receiver, 'drain'> {
   (request: Request, response: Response): Promise<void>
-  /** Refuses new deliveries with 503 and resolves when the running handlers have settled. */
-  drain(): Promise<void>
 }
 
 /**
@@ -64,5 +63,5 @@ function adviceFor(request: Request): string {
   const kinds = ['json', 'urlencoded'] as const
   const kind = kinds.find((type) => request.is(type))
   const parser = kind === undefined ? 'a body parser' : `express.${kind}()`
-  return `It was ${parser}, mounted before tixWebhooks: mount the webhook route before ${kind === undefined ? 'it' : `app.use(${parser})`}, or have the parser keep the bytes: express.json({ verify: (req, res, buffer) => { req.rawBody = buffer } }).`
+  return `It was ${parser}, mounted before tixWebhooks: mount the webhook route before ${kind === undefined ? 'it' : `app.use(${parser})`}, or have the parser keep the bytes: ${kind === undefined ? 'express.json' : `express.${kind}`}({ verify: (req, res, buffer) => { req.rawBody = buffer } }).`
 }

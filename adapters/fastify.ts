@@ -5,6 +5,7 @@ import {
   type BodyReader,
   ConfigurationError,
   createReceiver,
+  type Receiver,
   type SchemaMap,
   type WebhookOptions,
 } from '../src/index.js'
@@ -28,11 +29,9 @@ interface RequestLike {
  * Route options of Fastify 4 or 5, for `app.post(path, tixWebhooks({…}))`. The answer is sent in `preParsing`: after a plugin
  * that inflates the body, before any parser. So other routes keep their parsers, and `preHandler` hooks do not run.
  */
-export interface FastifyWebhooks {
+export interface FastifyWebhooks extends Pick<Receiver, 'drain'> {
   preParsing(request: RequestLike, reply: Reply, payload: Readable, done: (error: Error) => void): void
   handler(request: RequestLike, reply: Reply): Promise<unknown>
-  /** Refuses new deliveries with 503 and resolves when the running handlers have settled. */
-  drain(): Promise<void>
 }
 
 /**

@@ -1,12 +1,16 @@
 import type { Context, Env } from 'hono'
 import { requestBody, toResponse } from '../src/fetch.js'
-import { type BodyReader, createReceiver, type SchemaMap, type WebhookOptions } from '../src/index.js'
+import {
+  type BodyReader,
+  createReceiver,
+  type Receiver,
+  type SchemaMap,
+  type WebhookOptions,
+} from '../src/index.js'
 
 /** A handler of Hono 4. */
-export interface HonoWebhooks<E extends Env = Env> {
+export interface HonoWebhooks<E extends Env = Env> extends Pick<Receiver, 'drain'> {
   (c: Context<E>): Promise<Response>
-  /** Refuses new deliveries with 503 and resolves when the running handlers have settled. */
-  drain(): Promise<void>
 }
 
 /**

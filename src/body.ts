@@ -57,9 +57,7 @@ function asBodyFault(error: unknown, maxBytes: number): unknown {
     return isWebhookError(error) ? error : new ConfigurationError(messageOf(error), { cause: error })
   }
   if (code === 'body_incomplete' && isWebhookError(error)) return error
-  return new BodyError('body_incomplete', 'The client went away before it had sent the whole body.', {
-    cause: error,
-  })
+  return wentAway(error)
 }
 
 /** What a reader rejects with over the limit. */
@@ -68,6 +66,20 @@ export function tooLarge(maxBytes: number, cause?: unknown): BodyError {
     'too_large',
     `The body is larger than ${maxBytes} bytes: raise maxBodyBytes if the service really sends such events.`,
     cause === undefined ? {} : { cause },
+  )
+}
+
+/** What a reader rejects with when the client has gone. */
+export function wentAway(cause: unknown): BodyError {
+  return new BodyError('body_incomplete', 'The client went away before it had sent the whole body.', {
+    cause,
+  })
+}
+
+/** What a reader rejects with where somebody else has read the body. */
+export function alreadyRead(advice: string): ConfigurationError {
+  return new ConfigurationError(
+    `The request body was already read, so its exact bytes are gone and the signature cannot be checked. ${advice}`,
   )
 }
 

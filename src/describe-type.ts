@@ -6,3 +6,9 @@ export function describeType(value: unknown): string {
   if (type === 'undefined') return 'undefined'
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`
 }
+
+/** A wrong option's value, which is no secret: numbers as they are, strings in quotes, anything else by its type. */
+export function describeValue(value: unknown): string {
+  if (typeof value === 'number') return String(value)
+  return typeof value === 'string' ? JSON.stringify(value) : describeType(value)
+}

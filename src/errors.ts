@@ -2,7 +2,7 @@
 const BRAND = Symbol.for('tix-webhooks.error')
 
 /**
- * Base of every fault that a delivery can have. Misuse by the programmer is a `TypeError` instead.
+ * Base of every error of this package. Misuse by the programmer is a `TypeError` instead.
  * Match on `code`, which is stable; `message` says what to do; `cause` is what was caught.
  *
  * @example
@@ -23,8 +23,8 @@ export class WebhookError<Code extends string = string> extends Error {
   }
 
   static {
-    Object.defineProperty(WebhookError.prototype, BRAND, { value: true })
-    nameClass(WebhookError, 'WebhookError')
+    Object.defineProperty(this.prototype, BRAND, { value: true })
+    nameClass(this, 'WebhookError')
   }
 }
 
@@ -43,7 +43,7 @@ export type VerificationCode =
 /** The delivery is not proven to be a fresh one of the service's: header, signature or timestamp (spec section 5). */
 export class WebhookVerificationError extends WebhookError<VerificationCode> {
   static {
-    nameClass(WebhookVerificationError, 'WebhookVerificationError')
+    nameClass(this, 'WebhookVerificationError')
   }
 }
 
@@ -72,7 +72,7 @@ export class PayloadError extends WebhookError<PayloadCode> {
   }
 
   static {
-    nameClass(PayloadError, 'PayloadError')
+    nameClass(this, 'PayloadError')
   }
 }
 
@@ -81,7 +81,7 @@ export type BodyCode = 'too_large' | 'body_incomplete'
 /** The body did not arrive whole and within `maxBodyBytes`. */
 export class BodyError extends WebhookError<BodyCode> {
   static {
-    nameClass(BodyError, 'BodyError')
+    nameClass(this, 'BodyError')
   }
 }
 
@@ -92,7 +92,7 @@ export class ConfigurationError extends WebhookError<'misconfigured'> {
   }
 
   static {
-    nameClass(ConfigurationError, 'ConfigurationError')
+    nameClass(this, 'ConfigurationError')
   }
 }
 
@@ -101,16 +101,16 @@ export type StoreCode = 'store_unavailable' | 'store_full' | 'lease_lost' | 'not
 /** The idempotency store is down, slow, full, or no longer holds our lease. */
 export class StoreError extends WebhookError<StoreCode> {
   static {
-    nameClass(StoreError, 'StoreError')
+    nameClass(this, 'StoreError')
   }
 }
 
 export type RunCode = 'handler_failed' | 'timed_out' | 'given_up'
 
-/** A handler threw what is no error, or took too long. A handler's own errors are passed on as they are. */
+/** A handler threw something that is not an Error, or took too long. A handler's own errors are passed on as they are. */
 export class RunError extends WebhookError<RunCode> {
   static {
-    nameClass(RunError, 'RunError')
+    nameClass(this, 'RunError')
   }
 }
 
@@ -153,7 +153,7 @@ export class RetryLater extends WebhookError<'retry_later'> {
   }
 
   static {
-    nameClass(RetryLater, 'RetryLater')
+    nameClass(this, 'RetryLater')
   }
 }
 
@@ -173,11 +173,14 @@ export class Discard extends WebhookError<'discarded'> {
   }
 
   static {
-    nameClass(Discard, 'Discard')
+    nameClass(this, 'Discard')
   }
 }
 
-/** Set by hand, because a minifier changes the names of classes; on the prototype, so that it is not printed as a field. */
+/**
+ * Set by hand, because bundlers change the names of classes (a class that names itself in a static block becomes
+ * `_PayloadError`); on the prototype, so that it is not printed as a field.
+ */
 function nameClass(errorClass: { prototype: Error }, name: string): void {
   Object.defineProperty(errorClass.prototype, 'name', { value: name, configurable: true, writable: true })
 }

@@ -104,11 +104,25 @@ export const EVENT_KINDS: readonly EventKind[] = [
 ]
 
 /** What a guard makes of an event: the member of its own union, so that data which a schema typed stays so. */
-export type Narrowed<Event, Kind extends EventKind> = [Extract<Event, { readonly type: Kind }>] extends [
-  never,
-]
-  ? Event & EventOf<Kind>
+export type Narrowed<Event, Kind extends string> = [Extract<Event, { readonly type: Kind }>] extends [never]
+  ? Event & (Kind extends EventKind ? EventOf<Kind> : Envelope<Kind, JsonObject>)
   : Extract<Event, { readonly type: Kind }>
+
+/**
+ * Whether the event is of this kind. It narrows where a comparison of `type` cannot: in `onUnhandled` and after
+ * `verifyWebhook`, where an event of any kind can come.
+ *
+ * @example
+ * ```ts
+ * if (isKind(event, 'order.created')) console.info(event.data.order.id)
+ * ```
+ */
+export function isKind<Event extends { readonly type: string }, const Kind extends string>(
+  event: Event,
+  kind: Kind,
+): event is Event & Narrowed<Event, Kind> {
+  return event.type === kind
+}
 
 /**
  * Whether the event is of a documented kind.

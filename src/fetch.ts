@@ -1,8 +1,7 @@
-import { type BodyReader, tooLarge } from './body.js'
-import { ConfigurationError } from './errors.js'
+import { alreadyRead, type BodyReader, tooLarge } from './body.js'
 import type { WebhookOptions } from './options.js'
 import { answerTo, type Outcome } from './outcome.js'
-import { createReceiver } from './receiver.js'
+import { createReceiver, type Receiver } from './receiver.js'
 import type { SchemaMap } from './schema.js'
 
 /** What of the platform's context keeps a timed-out handler alive: a Worker's `ctx`, Next's `{ waitUntil }`. */
@@ -11,10 +10,8 @@ export interface FetchContext {
 }
 
 /** A web-standard handler. */
-export interface FetchWebhooks {
+export interface FetchWebhooks extends Pick<Receiver, 'drain'> {
   (request: Request, context?: FetchContext): Promise<Response>
-  /** Refuses new deliveries with 503 and resolves when the running handlers have settled. */
-  drain(): Promise<void>
 }
 
 /**
@@ -61,7 +58,7 @@ export function toResponse(outcome: Outcome): Response {
 /**
  * A bounded reader of a request's body, for adapters of web-standard frameworks.
  *
- * @param advice how to mend it where the body was read before: what the refusal says
+ * @param advice how to fix it where the body was read before: what the refusal says
  * @returns a reader that refuses as `misconfigured` where the body was read before
  * @example
  * ```ts
@@ -76,9 +73,7 @@ export function requestBody(
 
   async function read(maxBytes: number): Promise<Uint8Array> {
     if (request.bodyUsed || request.body?.locked) {
-      throw new ConfigurationError(
-        `The request body was already read, so that its exact bytes are gone and the signature cannot be checked. ${advice}`,
-      )
+      throw alreadyRead(advice)
     }
     if (request.body === null) return new Uint8Array()
     if (Number(request.headers.get('content-length')) > maxBytes) throw tooLarge(maxBytes)

@@ -9,7 +9,7 @@ import {
 } from './events.js'
 import type { OutputOf, SchemaMap } from './schema.js'
 
-/** What a handler is told beside the event. */
+/** What a handler is told besides the event. */
 export interface HandlerContext<Request = unknown> {
   /** The framework's own request. */
   readonly request: Request
@@ -112,9 +112,10 @@ function checkHandler(name: string, handler: unknown): void {
 }
 
 function unknownKey(key: string, known: readonly string[]): TypeError {
-  const advice =
-    key === '*'
-      ? "There is no '*': use onUnhandled for the kinds that have no handler."
-      : `Known are ${known.join(', ')}. For a kind that the service added, give it a schema: schemas: { '${key}': unchecked<Data>() }; for all others there is onUnhandled.`
-  return new TypeError(`on["${key}"] is no kind that the service sends, and no group of them. ${advice}`)
+  if (key === '*') {
+    return new TypeError(`There is no on["*"]: use onUnhandled for the kinds that have no handler.`)
+  }
+  return new TypeError(
+    `on["${key}"] is not a kind that the service sends, nor a group of them. Known are ${known.join(', ')}. For a kind that the service added, give it a schema: schemas: { '${key}': unchecked<Data>() }; for all others there is onUnhandled.`,
+  )
 }

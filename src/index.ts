@@ -30,6 +30,7 @@ export {
   type EventPublishedEvent,
   type EventRescheduledEvent,
   isEventLifecycle,
+  isKind,
   isKnownEvent,
   isOrderCreated,
   type JsonObject,

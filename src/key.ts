@@ -6,7 +6,7 @@ import { hmacEngine } from './hmac.js'
 /**
  * What an event is deduplicated by, when you know better than the default. It sees the event before its data is checked.
  *
- * @returns a non-empty string, alike for all deliveries of one event; or `null` to run without deduplication
+ * @returns a non-empty string, the same for all deliveries of one event; or `null` to run without deduplication
  */
 export type KeyFunction<Request> = (
   event: UnknownEvent,
@@ -19,7 +19,7 @@ const PRINTABLE_ASCII = /^[ -~]+$/
 /**
  * The default rule, for a service that gives its deliveries no id. An order is created once, so its id is the key.
  * Anything else is known by a digest of what makes it that event; `created_at` is in it on purpose: rescheduled from A to
- * B to A to B are four events, not two. An envelope `id` can so separate deliveries and never merge them.
+ * B to A to B are four events, not two. So an envelope `id` can tell deliveries apart, but never merge them.
  * Never from `t` or the signature, which a retry renews.
  */
 export async function defaultKeyPart(event: UnknownEvent): Promise<string> {

@@ -27,7 +27,7 @@ export async function claim(
   try {
     return await limit.race(call, () => {
       track(releaseIfGranted(store, request, call))
-      throw tooSlow('claim')
+      throw storeCallTimedOut('claim')
     })
   } finally {
     limit.clear()
@@ -133,12 +133,12 @@ export function holdLease({
     try {
       const recorded = await callWithRetries(end, send, isBoolean)
       if (!recorded && end === 'complete') {
-        report(notRecorded(lease, 'its lease had passed to another delivery, so that it may have run twice'))
+        report(notRecorded(lease, 'its lease had passed to another delivery, so it may have run twice'))
       }
     } catch (cause) {
       report(
         end === 'complete'
-          ? notRecorded(lease, 'the store could not be reached, so that a later delivery may run it again', {
+          ? notRecorded(lease, 'the store could not be reached, so a later delivery may run it again', {
               cause,
             })
           : notReleased(lease, cause),
@@ -171,7 +171,7 @@ function callOnce<T>(
   isResult: (value: unknown) => value is T,
 ): Promise<T> {
   return within(callStore(name, send, isResult), () => {
-    throw tooSlow(name)
+    throw storeCallTimedOut(name)
   })
 }
 
@@ -213,7 +213,7 @@ function asStoreError(name: string, error: unknown): StoreError {
   )
 }
 
-function tooSlow(name: string): StoreError {
+function storeCallTimedOut(name: string): StoreError {
   return new StoreError(
     'store_unavailable',
     `The idempotency store's ${name} took too long (limit ${STORE_CALL_MS / 1000} s, and the delivery's deadline).`,

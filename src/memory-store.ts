@@ -1,6 +1,8 @@
+import { callSafely } from './call-safely.js'
 import { monotonicMs } from './deadline.js'
+import { describeValue } from './describe-type.js'
 import { StoreError } from './errors.js'
-import { notify } from './notify.js'
+import { checkOptionNames } from './option-names.js'
 import type { ClaimRequest, ClaimResult, IdempotencyStore } from './store.js'
 
 export interface MemoryStoreOptions {
@@ -63,9 +65,10 @@ const WARN_EVERY_MS = 3_600_000
  * ```
  */
 export function memoryStore(options: MemoryStoreOptions = {}): IdempotencyStore {
+  checkOptionNames(options, ['maxKeys', 'onFull', 'onEvict', 'now'])
   const { maxKeys = 250_000, onFull = 'evict', onEvict = warnHourly(), now = monotonicMs } = options
   if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
-    throw new TypeError(`maxKeys must be a whole number of at least 1, not ${maxKeys}.`)
+    throw new TypeError(`maxKeys must be a whole number of at least 1, not ${describeValue(maxKeys)}.`)
   }
   if (onFull !== 'evict' && onFull !== 'reject') throw new TypeError("onFull must be 'evict' or 'reject'.")
   if (typeof onEvict !== 'function') throw new TypeError('onEvict must be a function.')
@@ -123,7 +126,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): IdempotencyStore 
         )
       }
       const count = oldest.records.size
-      if (count > 0) notify(onEvict, { count, ageMs: time - oldest.lastSettledAt })
+      if (count > 0) callSafely(onEvict, { count, ageMs: time - oldest.lastSettledAt })
     }
   }
 

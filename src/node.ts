@@ -1,17 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
-import { type BodyReader, tooLarge } from './body.js'
-import { BodyError, ConfigurationError } from './errors.js'
+import { alreadyRead, type BodyReader, tooLarge, wentAway } from './body.js'
 import type { WebhookOptions } from './options.js'
 import { type Answer, answerTo } from './outcome.js'
-import { createReceiver } from './receiver.js'
+import { createReceiver, type Receiver } from './receiver.js'
 import type { SchemaMap } from './schema.js'
 
 /** A listener for `node:http`. */
-export interface NodeWebhooks {
+export interface NodeWebhooks extends Pick<Receiver, 'drain'> {
   (request: IncomingMessage, response: ServerResponse): Promise<void>
-  /** Refuses new deliveries with 503 and resolves when the running handlers have settled. */
-  drain(): Promise<void>
 }
 
 /**
@@ -55,7 +52,7 @@ export function sendAnswer(response: ServerResponse, { status, headers, body }: 
 /**
  * A bounded reader of a Node request, for any adapter that has one.
  *
- * @param advice how to mend it where the stream was read before: what the refusal says
+ * @param advice how to fix it where the stream was read before: what the refusal says
  * @returns a reader that refuses as `misconfigured` where the stream was read before
  * @example
  * ```ts
@@ -85,11 +82,7 @@ export function streamBody(
         resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length))
       }
       function onGone(cause?: unknown): void {
-        refuse(
-          new BodyError('body_incomplete', 'The client went away before it had sent the whole body.', {
-            cause,
-          }),
-        )
+        refuse(wentAway(cause))
       }
       function refuse(error: Error): void {
         letGo()
@@ -105,9 +98,7 @@ export function streamBody(
 
       // By the state of the stream and not by what a parser left: some set an empty body on streams that they did not read.
       if (stream.readableDidRead || stream.readableEnded) {
-        const gone =
-          'The request body was already read, so that its exact bytes are gone and the signature cannot be checked.'
-        reject(new ConfigurationError(`${gone} ${advice}`))
+        reject(alreadyRead(advice))
         return
       }
       // This listener stays: without one, an error that comes later would take the process down.

@@ -121,7 +121,7 @@ export function inFlight(retryAfterMs: number): Outcome {
   return { outcome: 'in-flight', code: 'in_flight', retryAfterSeconds: seconds }
 }
 
-/** What a delivery ends with when a step before the handler throws. What is no error of ours is our own fault: 500. */
+/** What a delivery ends with when a step before the handler throws. An error of any other class is a bug or a misconfiguration: 500. */
 export function outcomeOfFault(error: unknown): Outcome {
   const code = isWebhookError(error) ? (error.code as OutcomeCode) : 'misconfigured'
   const outcome = OUTCOME_OF_CODE.get(code) ?? 'misconfigured'
@@ -174,7 +174,7 @@ function asError(thrown: unknown, kind: string): unknown {
   if (Object.prototype.toString.call(thrown) === '[object Error]') return thrown
   return new RunError(
     'handler_failed',
-    `The handler of ${kind} threw what is no Error (${typeof thrown}): throw new Error(…), so that its message and stack can be reported.`,
+    `The handler of ${kind} threw something that is not an Error (${typeof thrown}): throw new Error(…), so that its message and stack can be reported.`,
     { cause: thrown },
   )
 }

@@ -1,4 +1,5 @@
 import type { HandledEvent } from './handlers.js'
+import { checkOptionNames } from './option-names.js'
 import { checkData, checkSchemas, parseEnvelope } from './payload.js'
 import type { SchemaMap } from './schema.js'
 import { bytesOf, type VerifyOptions, verifySignature } from './signature.js'
@@ -26,6 +27,7 @@ export async function parseEvent<Schemas extends SchemaMap = Record<never, never
   rawBody: Uint8Array | string,
   options: ParseOptions<Schemas> = {},
 ): Promise<HandledEvent<Schemas>> {
+  checkOptionNames(options, ['schemas'])
   const schemas = options.schemas ?? {}
   checkSchemas(schemas)
   const event = await checkData(parseEnvelope(bytesOf(rawBody)), schemas)
@@ -50,7 +52,8 @@ export async function verifyWebhook<Schemas extends SchemaMap = Record<never, ne
   header: HeaderValue,
   options: VerifyOptions & ParseOptions<Schemas>,
 ): Promise<HandledEvent<Schemas>> {
-  checkSchemas(options.schemas ?? {})
-  await verifySignature(rawBody, header, options)
-  return parseEvent(rawBody, options)
+  const { schemas, ...verifyOptions } = options
+  checkSchemas(schemas ?? {})
+  await verifySignature(rawBody, header, verifyOptions)
+  return parseEvent(rawBody, schemas === undefined ? {} : { schemas })
 }

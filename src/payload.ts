@@ -31,7 +31,7 @@ export function parseEnvelope(rawBody: Uint8Array): UnknownEvent {
   if (issues.length > 0) {
     throw new PayloadError(
       'not_an_envelope',
-      `The body is JSON, but no envelope of type, created_at and data: ${describe(issues)}.`,
+      `The body is JSON, but not an envelope with type, created_at and data: ${describe(issues)}.`,
       { issues },
     )
   }
@@ -59,7 +59,7 @@ export async function checkData(event: UnknownEvent, schemas: SchemaMap): Promis
     else issues = toPayloadIssues(result.issues, 'data')
   } catch (cause) {
     throw new ConfigurationError(
-      `Your schema for ${event.type} threw instead of returning issues: mend it, and the sender's next retry goes through.`,
+      `Your schema for ${event.type} threw instead of returning issues: fix it, and the sender's next retry goes through.`,
       { cause },
     )
   }
@@ -174,7 +174,7 @@ function pathText(path: readonly PropertyKey[]): string {
 function notJson(why: string, cause?: unknown): PayloadError {
   return new PayloadError(
     'not_json',
-    `The body is authentic, but no JSON: ${why}.`,
+    `The body is authentic, but not JSON: ${why}.`,
     cause === undefined ? {} : { cause },
   )
 }

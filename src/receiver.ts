@@ -1,4 +1,5 @@
 import { readBody } from './body.js'
+import { callSafely } from './call-safely.js'
 import { type Deadline, monotonicMs, startDeadline } from './deadline.js'
 import { type Delivery, type Facts, mismatchHint } from './delivery.js'
 import { RunError } from './errors.js'
@@ -7,7 +8,6 @@ import { createGate } from './gate.js'
 import { contextOf, type Grant, type Job } from './job.js'
 import { defaultKeyPart, keyPartOf, storedKey } from './key.js'
 import { claim, type HeldLease, holdLease } from './lease.js'
-import { notify } from './notify.js'
 import type { WebhookOptions } from './options.js'
 import {
   DRAINING,
@@ -91,7 +91,7 @@ export function createReceiver<Request = unknown, Schemas extends SchemaMap = Re
     const header = parseSignatureHeader(delivery.header, scheme)
     const rawBody = await readBody(delivery.body, settings.maxBodyBytes, deadline)
 
-    const keys = await deadline.race(settings.secretKeysFor(delivery.request), late)
+    const keys = await deadline.race(settings.secretKeysFor(delivery.request), throwTimedOut)
     const verified = await matchSignature(header, rawBody, keys, scheme, mismatchHint(delivery))
     facts.signatureAgeSeconds = signatureAgeSeconds(header.t, scheme, settings.now())
     checkTimestamp(header.t, scheme, settings.toleranceSeconds, facts.signatureAgeSeconds)
@@ -102,13 +102,16 @@ export function createReceiver<Request = unknown, Schemas extends SchemaMap = Re
     if (handler === undefined) return UNHANDLED
 
     const key = await keyOf(envelope, rawBody, delivery.request, deadline)
-    const event = await deadline.race(checkData(envelope, schemas), late)
+    const event = await deadline.race(checkData(envelope, schemas), throwTimedOut)
 
     const job: Job<Request> = { delivery, facts, deadline, rawBody, verified, key, event, handler }
     return key === null ? run(job) : runOnce(job, key)
   }
 
-  /** A key function of the user's sees data that is not checked yet: where both fail, the data is to blame. */
+  /**
+   * Before the data is checked, so that a schema which changes its input cannot change the key. Where both the key
+   * function and the check fail, the data is to blame.
+   */
   async function keyOf(
     envelope: UnknownEvent,
     rawBody: Uint8Array,
@@ -122,7 +125,7 @@ export function createReceiver<Request = unknown, Schemas extends SchemaMap = Re
           ? await defaultKeyPart(envelope)
           : keyPartOf(settings.key, envelope, { rawBody, request })
     } catch (fault) {
-      await deadline.race(checkData(envelope, schemas), late)
+      await deadline.race(checkData(envelope, schemas), throwTimedOut)
       throw fault
     }
     return part === null ? null : storedKey(settings.namespace, envelope.type, part)
@@ -136,8 +139,8 @@ export function createReceiver<Request = unknown, Schemas extends SchemaMap = Re
     const claimedAtMs = monotonicMs()
     let result: ClaimResult
     try {
-      const request = { ...lease, leaseMs: settings.leaseMs, retainMs: settings.retainMs }
-      result = await claim(store, request, deadline, gate.track)
+      const claimRequest = { ...lease, leaseMs: settings.leaseMs, retainMs: settings.retainMs }
+      result = await claim(store, claimRequest, deadline, gate.track)
     } catch (fault) {
       if (settings.storeFailure === 'reject') throw fault
       reporter.fault(fault, delivery, facts)
@@ -157,17 +160,17 @@ export function createReceiver<Request = unknown, Schemas extends SchemaMap = Re
     // By the clock: where the event loop was blocked, the timer has not had its turn yet.
     if (deadline.passed) {
       if (lease !== undefined) gate.track(lease.settle('release'))
-      late()
+      throwTimedOut()
     }
 
     const callHandler = (): unknown => job.handler(event, contextOf(job, grant, abort))
     const started = startRun({ kind: event.type, callHandler, lease, maxRunMs: settings.maxRunMs, abort })
     gate.track(started.finished)
     const outcome = await deadline.race(started.finished, () => {
-      notify(delivery.waitUntil, started.finished)
-      return started.known ?? outcomeOfFault(tooSlow(event.type))
+      callSafely(delivery.waitUntil, started.finished)
+      return started.outcomeSoFar ?? outcomeOfFault(handlerTimedOut(event.type))
     })
-    if (outcome !== started.known) reporter.later(started, outcome, delivery, facts)
+    if (outcome !== started.outcomeSoFar) reporter.lateEnd(started, outcome, delivery, facts)
     return outcome
   }
 
@@ -184,14 +187,14 @@ export function createReceiver<Request = unknown, Schemas extends SchemaMap = Re
     })
   }
 
-  function late(): never {
+  function throwTimedOut(): never {
     throw new RunError(
       'timed_out',
       `${settings.timeoutMs / 1000} s (timeoutSeconds) were over before a handler was started: the secret function, a schema or the store is slow, or the event loop was blocked.`,
     )
   }
 
-  function tooSlow(kind: string): RunError {
+  function handlerTimedOut(kind: string): RunError {
     return new RunError(
       'timed_out',
       `The handler of ${kind} had not returned after ${settings.timeoutMs / 1000} s (timeoutSeconds): the sender is told to come again, and the handler goes on. Hand long work to a queue, or raise timeoutSeconds if the sender waits longer.`,

@@ -1,7 +1,7 @@
+import { callSafely } from './call-safely.js'
 import { monotonicMs } from './deadline.js'
 import type { Delivery, Facts } from './delivery.js'
 import { ConfigurationError } from './errors.js'
-import { notify } from './notify.js'
 import type { ErrorContext } from './options.js'
 import { isFault, type Outcome, statusOf } from './outcome.js'
 import type { Run } from './run.js'
@@ -14,7 +14,7 @@ export interface Reporter<Request> {
   /** A delivery has ended: its one record, and its fault if it ended with one. */
   end(outcome: Outcome, delivery: Delivery<Request>, facts: Facts, startedAtMs: number): void
   /** A run goes on though the sender has its answer: how it ends then is for the log alone. */
-  later(run: Run, answered: Outcome, delivery: Delivery<Request>, facts: Facts): void
+  lateEnd(run: Run, answered: Outcome, delivery: Delivery<Request>, facts: Facts): void
 }
 
 export function createReporter<Request>({
@@ -23,8 +23,8 @@ export function createReporter<Request>({
 }: Pick<Settings<Request>, 'onDelivery' | 'onError'>): Reporter<Request> {
   function fault(error: unknown, { request, log }: Delivery<Request>, { kind, key }: Facts): void {
     const where = { ...(kind === undefined ? {} : { kind }), ...(key === undefined ? {} : { key }) }
-    if (onError !== undefined) notify(onError, error, { request, ...where })
-    else notify(log ?? console.error, errorLine(error, where))
+    if (onError !== undefined) callSafely(onError, error, { request, ...where })
+    else callSafely(log ?? console.error, errorLine(error, where))
   }
 
   return {
@@ -34,7 +34,7 @@ export function createReporter<Request>({
       const { outcome: name, code, error } = outcome
       if (isFault(outcome)) fault(error, delivery, facts)
       if (delivery.isAnswered?.()) fault(answeredByOthers(name), delivery, facts)
-      notify(onDelivery, {
+      callSafely(onDelivery, {
         outcome: name,
         status: statusOf(outcome),
         ...(code === undefined ? {} : { code }),
@@ -44,7 +44,7 @@ export function createReporter<Request>({
       })
     },
 
-    later(run, answered, delivery, facts) {
+    lateEnd(run, answered, delivery, facts) {
       const told = new Set([answered])
       const tell = (end: Outcome): void => {
         if (isFault(end) && !told.has(end)) fault(end.error, delivery, facts)

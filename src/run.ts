@@ -39,7 +39,7 @@ export interface RunTerms {
 /** One run of a handler, which may outlive the delivery that started it. */
 export interface Run {
   /** The outcome as soon as the handler has settled, while its record may still be under way. */
-  readonly known: Outcome | undefined
+  readonly outcomeSoFar: Outcome | undefined
   /** The outcome when the record is settled too, or the handler is given up. Never rejects. */
   readonly finished: Promise<Outcome>
   /** The outcome when the handler has settled, given up before or not; it may never. Never rejects. */
@@ -74,7 +74,7 @@ export function startRun({ kind, callHandler, lease, maxRunMs, abort }: RunTerms
   })()
 
   return {
-    get known() {
+    get outcomeSoFar() {
       return known
     },
     finished: Promise.race([settled, givenUp]),

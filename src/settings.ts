@@ -1,11 +1,12 @@
 import { MAX_TIMER_SECONDS } from './deadline.js'
-import { describeType } from './describe-type.js'
+import { describeType, describeValue } from './describe-type.js'
 import { ConfigurationError } from './errors.js'
 import type { AnyEvent } from './events.js'
 import { type Handler, handlerLookup } from './handlers.js'
 import type { SecretKey } from './hmac.js'
 import type { KeyFunction } from './key.js'
 import { memoryStore } from './memory-store.js'
+import { checkOptionNames } from './option-names.js'
 import type { DeliveryRecord, ErrorContext, WebhookOptions } from './options.js'
 import { checkSchemas } from './payload.js'
 import type { SchemaMap } from './schema.js'
@@ -43,7 +44,7 @@ export interface Settings<Request> {
 const MIN_RETENTION_SECONDS = 73 * 3600
 const DEFAULT_RETENTION_SECONDS = 7 * 24 * 3600
 
-const OPTION_NAMES: ReadonlySet<string> = new Set<keyof WebhookOptions>([
+const OPTION_NAMES: readonly (keyof WebhookOptions)[] = [
   'secret',
   'on',
   'onUnhandled',
@@ -62,7 +63,7 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof WebhookOptions>([
   'onDelivery',
   'onError',
   'now',
-])
+]
 
 /**
  * Checks the options and fills in the defaults. Nothing random, timed or asynchronous happens here: some runtimes refuse
@@ -73,16 +74,7 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof WebhookOptions>([
 export function resolveSettings<Request, Schemas extends SchemaMap>(
   options: WebhookOptions<Request, Schemas>,
 ): Settings<Request> {
-  if (typeof options !== 'object' || options === null) {
-    throw new TypeError(
-      `Pass options: { secret, on: { 'order.created': async (event, ctx) => {} } }, not ${describeType(options)}.`,
-    )
-  }
-  for (const name of Object.keys(options)) {
-    if (!OPTION_NAMES.has(name)) {
-      throw new TypeError(`There is no option ${name}. The options are ${[...OPTION_NAMES].join(', ')}.`)
-    }
-  }
+  checkOptionNames(options, OPTION_NAMES)
   const schemas: SchemaMap = options.schemas ?? {}
   checkSchemas(schemas)
   const toleranceSeconds = checkTolerance(options.toleranceSeconds ?? DEFAULT_TOLERANCE_SECONDS)
@@ -135,6 +127,11 @@ function secretSource<Request>(
         { cause },
       )
     }
+    if (secrets === undefined || secrets === null) {
+      throw new ConfigurationError(
+        `Your secret function returned ${secrets} for this request: it must return the signing secret of the endpoint.`,
+      )
+    }
     try {
       return secretKeys(secrets, 'what your secret function returned')
     } catch (error) {
@@ -164,7 +161,7 @@ function storeOf({ store, now }: Pick<WebhookOptions, 'store' | 'now'>): Idempot
     if (isProduction() && !warnedOfMemory) {
       warnedOfMemory = true
       console.warn(
-        'tix-webhooks: no store is given, so that handled events are remembered in the memory of this process alone, until it restarts. Pass a store and a namespace; store: memoryStore() says that this is meant.',
+        'tix-webhooks: no store is given, so handled events are remembered only in the memory of this process, until it restarts. Pass a store and a namespace; store: memoryStore() says that this is meant.',
       )
     }
     return memoryStore(now === undefined ? {} : { now })
@@ -172,7 +169,7 @@ function storeOf({ store, now }: Pick<WebhookOptions, 'store' | 'now'>): Idempot
   for (const method of ['claim', 'renew', 'complete', 'release'] as const) {
     if (typeof store?.[method] !== 'function') {
       throw new TypeError(
-        `store must be an IdempotencyStore: its ${method} is no function. A client such as ioredis or pg is no store by itself.`,
+        `store must be an IdempotencyStore: its ${method} is not a function. A client such as ioredis or pg is not a store by itself.`,
       )
     }
   }
@@ -189,7 +186,7 @@ function retentionSeconds(value = DEFAULT_RETENTION_SECONDS, ...bounds: number[]
   const floor = Math.max(MIN_RETENTION_SECONDS, ...bounds)
   if (!Number.isFinite(value) || value < floor) {
     throw new TypeError(
-      `retentionSeconds must be a finite number of at least ${floor}, not ${value}: the sender retries for 72 h, and a record must outlive toleranceSeconds, leaseSeconds and maxRunSeconds.`,
+      `retentionSeconds must be a finite number of at least ${floor}, not ${describeValue(value)}: the sender retries for 72 h, and a record must outlive toleranceSeconds, leaseSeconds and maxRunSeconds.`,
     )
   }
   return value
@@ -205,7 +202,7 @@ function storeFailure(value: unknown): 'reject' | 'process' {
 function seconds(option: string, value: number): number {
   if (typeof value !== 'number' || !(value > 0) || value > MAX_TIMER_SECONDS) {
     throw new TypeError(
-      `${option} must be a number of seconds above 0 and at most ${MAX_TIMER_SECONDS}, not ${value}.`,
+      `${option} must be a number of seconds above 0 and at most ${MAX_TIMER_SECONDS}, not ${describeValue(value)}.`,
     )
   }
   return value
@@ -213,7 +210,7 @@ function seconds(option: string, value: number): number {
 
 function positiveInteger(option: string, value: number): number {
   if (!Number.isSafeInteger(value) || value < 1) {
-    throw new TypeError(`${option} must be a whole number of at least 1, not ${value}.`)
+    throw new TypeError(`${option} must be a whole number of at least 1, not ${describeValue(value)}.`)
   }
   return value
 }

@@ -28,7 +28,7 @@ export function parseSignatureHeader(header: HeaderValue, scheme: SignatureSchem
       `The request has no ${scheme.header} header: it does not come from the service, or a proxy in between removes the header.`,
     )
   }
-  if (typeof value !== 'string') throw malformed(scheme, 'it is no string')
+  if (typeof value !== 'string') throw malformed(scheme, 'it is not a string')
   if (value.length > MAX_HEADER_LENGTH)
     throw malformed(scheme, `it is longer than ${MAX_HEADER_LENGTH} characters`)
 

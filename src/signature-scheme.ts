@@ -1,5 +1,6 @@
-import { describeType } from './describe-type.js'
+import { describeValue } from './describe-type.js'
 import type { HmacAlgorithm } from './hmac.js'
+import { checkOptionNames } from './option-names.js'
 
 /**
  * How the service signs. Its document leaves the algorithm and the signed string open (spec section 5); the defaults are
@@ -23,28 +24,27 @@ export type SignatureScheme = Required<SignatureOptions>
 
 export const DEFAULT_TOLERANCE_SECONDS = 300
 
+const OPTION_NAMES: readonly (keyof SignatureOptions)[] = [
+  'header',
+  'algorithm',
+  'encoding',
+  'signedContent',
+  'timestampUnit',
+]
+
 /**
  * Fills in the defaults.
  *
  * @throws TypeError when an option makes no sense
  */
 export function signatureScheme(options: SignatureOptions = {}): SignatureScheme {
-  if (typeof options !== 'object' || options === null) {
-    throw new TypeError(`signature must be an object of options, not ${describeType(options)}.`)
-  }
+  checkOptionNames(options, OPTION_NAMES, 'signature.')
   const scheme: SignatureScheme = {
     header: options.header ?? 'x-service-signature',
     algorithm: options.algorithm ?? 'SHA-256',
     encoding: options.encoding ?? 'hex',
     signedContent: options.signedContent ?? 'dot',
     timestampUnit: options.timestampUnit ?? 's',
-  }
-  for (const name of Object.keys(options)) {
-    if (!Object.hasOwn(scheme, name)) {
-      throw new TypeError(
-        `There is no option signature.${name}. There are ${Object.keys(scheme).join(', ')}.`,
-      )
-    }
   }
   // The token characters of RFC 9110, section 5.6.2: another name could not be a header's.
   if (typeof scheme.header !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(scheme.header)) {
@@ -65,7 +65,7 @@ export function signatureScheme(options: SignatureOptions = {}): SignatureScheme
 export function checkTolerance(toleranceSeconds: number): number {
   if (!Number.isFinite(toleranceSeconds) || toleranceSeconds <= 0) {
     throw new TypeError(
-      `toleranceSeconds must be a finite number above 0, not ${toleranceSeconds}: the timestamp is always checked. Pass 259200 (72 h) if the sender does not re-sign its retries.`,
+      `toleranceSeconds must be a finite number above 0, not ${describeValue(toleranceSeconds)}: the timestamp is always checked. Pass 259200 (72 h) if the sender does not re-sign its retries.`,
     )
   }
   return toleranceSeconds

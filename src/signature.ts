@@ -1,6 +1,7 @@
-import { describeType } from './describe-type.js'
+import { describeType, describeValue } from './describe-type.js'
 import { ConfigurationError, WebhookVerificationError } from './errors.js'
 import { hmacEngine, type SecretKey } from './hmac.js'
+import { checkOptionNames } from './option-names.js'
 import { type Secrets, secretKeys } from './secrets.js'
 import {
   type HeaderValue,
@@ -46,6 +47,13 @@ export interface SignOptions {
   signature?: SignatureOptions
 }
 
+const VERIFY_OPTION_NAMES: readonly (keyof VerifyOptions)[] = [
+  'secret',
+  'toleranceSeconds',
+  'signature',
+  'now',
+]
+const SIGN_OPTION_NAMES: readonly (keyof SignOptions)[] = ['secret', 'timestamp', 'signature']
 const DIGEST_BYTES = { 'SHA-256': 32, 'SHA-512': 64 } as const
 
 /**
@@ -66,6 +74,7 @@ export async function verifySignature(
   header: HeaderValue,
   options: VerifyOptions,
 ): Promise<Verified> {
+  checkOptionNames(options, VERIFY_OPTION_NAMES)
   const scheme = signatureScheme(options.signature)
   const keys = secretKeys(options.secret, 'secret')
   const toleranceSeconds = checkTolerance(options.toleranceSeconds ?? DEFAULT_TOLERANCE_SECONDS)
@@ -88,6 +97,7 @@ export async function verifySignature(
  * ```
  */
 export async function signPayload(rawBody: Uint8Array | string, options: SignOptions): Promise<string> {
+  checkOptionNames(options, SIGN_OPTION_NAMES)
   const scheme = signatureScheme(options.signature)
   const keys = secretKeys(options.secret, 'secret')
   if (keys.length > MAX_SIGNATURES) {
@@ -96,7 +106,7 @@ export async function signPayload(rawBody: Uint8Array | string, options: SignOpt
   const timestamp = options.timestamp ?? toUnit(Date.now(), scheme)
   if (!Number.isSafeInteger(timestamp) || timestamp < 0) {
     throw new TypeError(
-      `timestamp must be a whole number of ${scheme.timestampUnit} since the epoch, not ${timestamp}.`,
+      `timestamp must be a whole number of ${scheme.timestampUnit === 's' ? 'seconds' : 'milliseconds'} since the epoch, not ${describeValue(timestamp)}.`,
     )
   }
   const t = String(timestamp)

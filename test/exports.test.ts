@@ -43,6 +43,7 @@ const PUBLIC = {
     'answerTo',
     'createReceiver',
     'isEventLifecycle',
+    'isKind',
     'isKnownEvent',
     'isOrderCreated',
     'isWebhookError',

@@ -4,7 +4,8 @@ import { type Import, importsOf, modulesIn, nodesOf } from './support/source.js'
 
 /** The layers of src, the lowest first: a module imports from the rows above its own only, its types included. So there are no cycles. */
 const LAYERS = [
-  ['errors', 'store', 'events', 'hmac', 'deadline', 'gate', 'token', 'notify', 'describe-type'],
+  ['errors', 'store', 'events', 'hmac', 'deadline', 'gate', 'token', 'call-safely', 'describe-type'],
+  ['option-names'],
   ['outcome', 'schema', 'secrets', 'signature-scheme', 'memory-store'],
   ['signature-header', 'body', 'payload', 'handlers', 'key', 'lease'],
   ['signature', 'delivery', 'options', 'run'],

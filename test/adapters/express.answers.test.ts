@@ -27,10 +27,10 @@ describe.each(EXPRESS_VERSIONS)('the answer in Express $version', ({ express }) 
       () => {
         throw 'no seats left'
       },
-      /threw what is no Error \(string\)/,
+      /threw something that is not an Error \(string\)/,
     ],
-    ['rejects with nothing', () => Promise.reject(), /threw what is no Error \(undefined\)/],
-    ['rejects with null', () => Promise.reject(null), /threw what is no Error \(object\)/],
+    ['rejects with nothing', () => Promise.reject(), /threw something that is not an Error \(undefined\)/],
+    ['rejects with null', () => Promise.reject(null), /threw something that is not an Error \(object\)/],
   ])('a handler that %s is answered 500, and the next delivery runs it again', async (_, fail, report) => {
     let isMended = false
     const handle = (): unknown => (isMended ? undefined : fail())

@@ -51,7 +51,7 @@ describe('in an app', () => {
     expect(await answerOf(good)).toMatchObject(HANDLED)
     const unset = await app.request(requestOf(delivery), undefined, {})
     expect(await answerOf(unset)).toMatchObject({ status: 500, text: '{"outcome":"misconfigured"}' })
-    expect(reports).toEqual([expect.stringMatching(/secret function returned is undefined/)])
+    expect(reports).toEqual([expect.stringMatching(/secret function returned undefined/)])
   })
 
   test('works in a sub-app under a base path, and leaves other methods and paths to the router', async () => {

@@ -114,7 +114,7 @@ describe('a key that no delivery could reach is a TypeError that says what to do
   ])('"%s"', (key) => {
     const make = () => handlerLookup({ [key]: handler(key) }, undefined, {})
     expect(make).toThrow(TypeError)
-    expect(make).toThrow(`on["${key}"] is no kind that the service sends, and no group of them.`)
+    expect(make).toThrow(`on["${key}"] is not a kind that the service sends, nor a group of them.`)
     expect(make).toThrow(/Known are order\.created, event\.published, .*order\.\*, event\.\*/)
     expect(make).toThrow(`give it a schema: schemas: { '${key}': unchecked<Data>() }`)
     expect(make).toThrow(/for all others there is onUnhandled/)
@@ -123,12 +123,12 @@ describe('a key that no delivery could reach is a TypeError that says what to do
   test('"*", for which there is onUnhandled', () => {
     const make = () => handlerLookup({ '*': handler('*') }, undefined, schemas)
     expect(make).toThrow(TypeError)
-    expect(make).toThrow(/There is no '\*': use onUnhandled for the kinds that have no handler\./)
+    expect(make).toThrow(/^There is no on\["\*"\]: use onUnhandled for the kinds that have no handler\./)
   })
 
   test('"__proto__" as a key of its own', () => {
     const on: object = JSON.parse('{"__proto__":1}')
-    expect(() => handlerLookup(on, undefined, {})).toThrow(/on\["__proto__"\] is no kind/)
+    expect(() => handlerLookup(on, undefined, {})).toThrow(/on\["__proto__"\] is not a kind/)
   })
 })
 

@@ -46,7 +46,7 @@ describe('a body that is no JSON', () => {
   ])('is %s', async (_, body, message) => {
     const error = await errorOf(body)
     expect(error).toMatchObject({ name: 'PayloadError', code: 'not_json', issues: [] })
-    expect(error.message).toMatch(/^The body is authentic, but no JSON: /)
+    expect(error.message).toMatch(/^The body is authentic, but not JSON: /)
     expect(error.message).toMatch(message)
   })
 
@@ -120,7 +120,7 @@ describe('JSON that is no envelope', () => {
   ])('%s', async (_, value, issues) => {
     const error = await errorOf(JSON.stringify(value))
     expect(error).toMatchObject({ name: 'PayloadError', code: 'not_an_envelope' })
-    expect(error.message).toMatch(/^The body is JSON, but no envelope of type, created_at and data: /)
+    expect(error.message).toMatch(/^The body is JSON, but not an envelope with type, created_at and data: /)
     expect(error.issues).toEqual(
       issues.map(([path, message]) => ({ path, message: expect.stringContaining(message) })),
     )

@@ -118,7 +118,7 @@ describe('the default report', () => {
 
   test('does not quote a body that is no JSON, though the JSON error does', async () => {
     const [line] = await linesOf('{"card":"4242424242424242"', {})
-    expect(line?.[0]).toMatch(/no JSON/)
+    expect(line?.[0]).toMatch(/not JSON/)
     expect(line?.[0]).not.toContain('4242')
   })
 

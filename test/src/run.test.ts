@@ -152,7 +152,7 @@ describe('a run', () => {
     const { run, seen } = start({ callHandler })
     expect(callHandler).toHaveBeenCalledOnce()
     await vi.advanceTimersByTimeAsync(1_000)
-    expect(run.known).toBeUndefined()
+    expect(run.outcomeSoFar).toBeUndefined()
     expect(seen).toEqual({})
   })
 
@@ -161,9 +161,9 @@ describe('a run', () => {
     async (_, callHandler, outcome, end) => {
       const { run, called, seen } = start({ callHandler })
       await vi.advanceTimersByTimeAsync(0)
-      expect(run.known).toMatchObject(outcome)
-      expect(seen.finished).toBe(run.known)
-      expect(seen.settled).toBe(run.known)
+      expect(run.outcomeSoFar).toMatchObject(outcome)
+      expect(seen.finished).toBe(run.outcomeSoFar)
+      expect(seen.settled).toBe(run.outcomeSoFar)
       expect(called()).toEqual([end])
       expect(vi.getTimerCount()).toBe(0)
     },
@@ -195,7 +195,7 @@ describe('a run', () => {
     const finished = vi.fn()
     void run.finished.then(finished)
     await vi.advanceTimersByTimeAsync(MAX_RUN_MS * 2)
-    expect(run.known).toEqual({ outcome: 'handled' })
+    expect(run.outcomeSoFar).toEqual({ outcome: 'handled' })
     expect(finished).not.toHaveBeenCalled()
 
     settleLease()
@@ -222,7 +222,7 @@ describe('a run that is not over at maxRunMs', () => {
       error: signal.reason,
     })
     expect(seen.settled).toBeUndefined()
-    expect(run.known).toBeUndefined()
+    expect(run.outcomeSoFar).toBeUndefined()
   })
 
   test('is renewed no more, and nothing is settled for it', async () => {
@@ -247,7 +247,7 @@ describe('a run that is not over at maxRunMs', () => {
     await vi.advanceTimersByTimeAsync(0)
 
     expect(called().slice(before)).toEqual([end])
-    expect(run.known).toMatchObject({ outcome })
+    expect(run.outcomeSoFar).toMatchObject({ outcome })
     expect(seen.settled).toMatchObject({ outcome })
     expect(seen.finished).toMatchObject({ outcome: 'timed-out' })
   })

@@ -144,7 +144,7 @@ describe('a schema that fails instead of answering is a misconfiguration', () =>
     const event = read(lifecycleEvent('x.y'), { 'x.y': schemaOf(validate) })
     await expect(event).rejects.toBeInstanceOf(ConfigurationError)
     await expect(event).rejects.toMatchObject({ code: 'misconfigured', cause })
-    await expect(event).rejects.toThrow(/Your schema for x\.y threw instead of returning issues: mend it/)
+    await expect(event).rejects.toThrow(/Your schema for x\.y threw instead of returning issues: fix it/)
   })
 
   test.each<[string, unknown]>([

@@ -125,7 +125,7 @@ describe('a malformed header, with a true signature in it, is refused for', () =
     ['an array with something that is no string', (header) => [header, undefined]],
     ['an array with an object that reads as the header', (header) => [{ toString: () => header }]],
   ])('being no string: %s', async (_, headerOf) => {
-    await expectRefused(headerOf(`t=${AT},${v1}`), 'header_malformed', /it is no string/)
+    await expectRefused(headerOf(`t=${AT},${v1}`), 'header_malformed', /it is not a string/)
   })
 
   test('being an object whose toString throws', async () => {
@@ -134,8 +134,8 @@ describe('a malformed header, with a true signature in it, is refused for', () =
         throw new Error('must not be called')
       },
     }
-    await expectRefused(hostile, 'header_malformed', /it is no string/)
-    await expectRefused([hostile], 'header_malformed', /it is no string/)
+    await expectRefused(hostile, 'header_malformed', /it is not a string/)
+    await expectRefused([hostile], 'header_malformed', /it is not a string/)
   })
 })
 

@@ -60,7 +60,7 @@ describe('an option that makes no sense is a TypeError that names it, before any
     async (value) => {
       const refused = signPayload('{}', { secret: SECRET, timestamp: value as number })
       await expect(refused).rejects.toThrow(TypeError)
-      await expect(refused).rejects.toThrow(/timestamp must be a whole number of s since the epoch/)
+      await expect(refused).rejects.toThrow(/timestamp must be a whole number of seconds since the epoch/)
     },
   )
 

@@ -84,7 +84,7 @@ export const contentCases: readonly RawBytesCase[] = [
   onApp('a signed body that is no UTF-8 is authentic, and unprocessable', {}, async (app) => {
     assertAnswer(await deliver(app.port, await sign(brokenUtf8())), 500, 'unprocessable')
     assertEnd(app, 'unprocessable', 'not_json')
-    assert.match(app.reports.join(), /authentic, but no JSON.*not valid UTF-8/)
+    assert.match(app.reports.join(), /authentic, but not JSON.*not valid UTF-8/)
   }),
 
   onApp(
