@@ -63,5 +63,5 @@ function adviceFor(request: Request): string {
   const kinds = ['json', 'urlencoded'] as const
   const kind = kinds.find((type) => request.is(type))
   const parser = kind === undefined ? 'a body parser' : `express.${kind}()`
-  return `It was ${parser}, mounted before tixWebhooks: mount the webhook route before ${kind === undefined ? 'it' : `app.use(${parser})`}, or have the parser keep the bytes: ${kind === undefined ? 'express.json' : `express.${kind}`}({ verify: (req, res, buffer) => { req.rawBody = buffer } }).`
+  return `Most likely it was ${parser}, mounted before tixWebhooks: mount the webhook route before ${kind === undefined ? 'it' : `app.use(${parser})`}, or have the parser keep the bytes: ${kind === undefined ? 'express.json' : `express.${kind}`}({ verify: (req, res, buffer) => { req.rawBody = buffer } }).`
 }

@@ -16,6 +16,7 @@ interface Reply {
   code(status: number): Reply
   headers(headers: Record<string, string>): Reply
   send(body: string): unknown
+  readonly sent: boolean
 }
 
 /** What we need of a request. */
@@ -63,8 +64,10 @@ export function tixWebhooks<Schemas extends SchemaMap = Record<never, never>>(
       // The same object: the structural type only forgets what Fastify's own generics would say of it.
       request: request as FastifyRequest,
       contentEncoding: String(request.headers['content-encoding'] ?? ''),
+      isAnswered: () => reply.sent,
       log: (line) => request.log.error(line),
     })
+    if (reply.sent) return
     // A layer that inflates is left standing; what the client still sends is thrown away, so that it sees the answer.
     if (payload !== undefined && payload !== request.raw) request.raw.unpipe().resume()
     const { status, headers, body: text } = answerTo(outcome)
@@ -78,6 +81,8 @@ export function tixWebhooks<Schemas extends SchemaMap = Record<never, never>>(
     // `done` is not called after an answer, and no promise is returned: either would make Fastify go on to its parser and to
     // the handler where an onSend hook still runs or the client has gone, and so answer a second time.
     preParsing(request, reply, payload, done) {
+      // We may answer without reading it, and a stream whose error nobody hears takes the process down.
+      payload.on('error', () => {})
       answer(request, reply, streamBody(payload, 'A hook or plugin before it did.'), payload).catch(done)
     },
     async handler(request, reply) {

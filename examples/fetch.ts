@@ -1,5 +1,5 @@
-// A web-standard handler, from Request to Response. As it stands this is a route of Next (app/hooks/route.ts) or SvelteKit;
-// for Bun and Deno write `export default { fetch: POST }`.
+// A web-standard handler, from Request to Response. As it stands this is a route of Next (app/hooks/route.ts). For Bun and Deno
+// write `export default { fetch: POST }`; in SvelteKit, `export const POST = ({ request }) => hooks(request)`.
 import { tixWebhooks } from 'tix-webhooks/fetch'
 
 export const POST = tixWebhooks({

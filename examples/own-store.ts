@@ -73,12 +73,14 @@ export class MapStore implements IdempotencyStore {
     return true
   }
 
+  /** A record past its retention is absent. A real store also purges those that nobody asks for again. */
   #find(key: string): StoredRecord | undefined {
     const found = this.#records.get(key)
     return found !== undefined && found.expiresAt > this.#now() ? found : undefined
   }
 }
 
+// Using it: copy the class, and leave this to your app.
 const hooks = tixWebhooks({
   secret: process.env.TIX_SIGNING_SECRET,
   store: new MapStore(),

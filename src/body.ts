@@ -35,7 +35,8 @@ export async function readBody(
 }
 
 async function callReader(reader: BodyReader, maxBytes: number, deadline: Deadline): Promise<Uint8Array> {
-  const reading = Promise.resolve(maxBytes).then(reader)
+  // At once, before the first await: a stream that others made flow would lose its first bytes.
+  const reading = (async () => reader(maxBytes))()
   try {
     return await deadline.race(reading, () => {
       reader.cancel?.()
@@ -71,9 +72,13 @@ export function tooLarge(maxBytes: number, cause?: unknown): BodyError {
 
 /** What a reader rejects with when the client has gone. */
 export function wentAway(cause: unknown): BodyError {
-  return new BodyError('body_incomplete', 'The client went away before it had sent the whole body.', {
-    cause,
-  })
+  return new BodyError(
+    'body_incomplete',
+    'The body did not arrive whole: the client went away, or a layer before us could not read it to its end.',
+    {
+      cause,
+    },
+  )
 }
 
 /** What a reader rejects with where somebody else has read the body. */

@@ -1,12 +1,22 @@
-/** Calls somebody else's function that decides nothing: it is not awaited, and what it throws or rejects is swallowed. */
+/**
+ * Calls somebody else's function that decides nothing: it is not awaited, and what it throws or rejects is swallowed.
+ */
 export function callSafely<T extends readonly unknown[]>(
-  listener: ((...args: T) => unknown) | undefined,
+  called: ((...args: T) => unknown) | undefined,
   ...args: T
 ): void {
   try {
-    const result = listener?.(...args)
-    if (result instanceof Promise) result.catch(() => {})
+    ignoreRejection(called?.(...args))
   } catch {
     // Its own trouble.
   }
+}
+
+/** Keeps a promise that nobody waits for from becoming an unhandled rejection. Some thenables start only when asked. */
+export function ignoreRejection(value: unknown): void {
+  if (isThenable(value)) Promise.resolve(value).catch(() => {})
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }

@@ -2,6 +2,7 @@
 export function describeType(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'an array'
+  if (value instanceof Promise) return 'a promise'
   const type = typeof value
   if (type === 'undefined') return 'undefined'
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`

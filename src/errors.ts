@@ -30,7 +30,12 @@ export class WebhookError<Code extends string = string> extends Error {
 
 /** Whether `value` is an error of this package, whichever of its ESM and CJS copies made it. */
 export function isWebhookError(value: unknown): value is WebhookError {
-  return typeof value === 'object' && value !== null && BRAND in value
+  try {
+    return typeof value === 'object' && value !== null && BRAND in value
+  } catch {
+    // A proxy that was revoked, or that traps.
+    return false
+  }
 }
 
 export type VerificationCode =
@@ -96,7 +101,13 @@ export class ConfigurationError extends WebhookError<'misconfigured'> {
   }
 }
 
-export type StoreCode = 'store_unavailable' | 'store_full' | 'lease_lost' | 'not_recorded' | 'not_released'
+export type StoreCode =
+  | 'store_unavailable'
+  | 'store_misbehaved'
+  | 'store_full'
+  | 'lease_lost'
+  | 'not_recorded'
+  | 'not_released'
 
 /** The idempotency store is down, slow, full, or no longer holds our lease. */
 export class StoreError extends WebhookError<StoreCode> {

@@ -120,7 +120,7 @@ export type Narrowed<Event, Kind extends string> = [Extract<Event, { readonly ty
 export function isKind<Event extends { readonly type: string }, const Kind extends string>(
   event: Event,
   kind: Kind,
-): event is Event & Narrowed<Event, Kind> {
+): event is Narrowed<Event, Kind> {
   return event.type === kind
 }
 

@@ -12,6 +12,8 @@ export interface FetchContext {
 /** A web-standard handler. */
 export interface FetchWebhooks extends Pick<Receiver, 'drain'> {
   (request: Request, context?: FetchContext): Promise<Response>
+  /** Whatever a platform passes second: Next's route, Deno's connection, Bun's server. */
+  (request: Request, platform?: unknown): Promise<Response>
 }
 
 /**
@@ -34,7 +36,8 @@ export function tixWebhooks<Schemas extends SchemaMap = Record<never, never>>(
 ): FetchWebhooks {
   const receiver = createReceiver(options)
 
-  async function handle(request: Request, context?: FetchContext): Promise<Response> {
+  async function handle(request: Request, platform?: unknown): Promise<Response> {
+    const context = platform as FetchContext | null | undefined
     const outcome = await receiver.receive({
       header: request.headers.get(receiver.headerName),
       body: requestBody(request),

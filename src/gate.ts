@@ -7,6 +7,8 @@ export interface Gate {
   close(): Promise<void>
 }
 
+const KEEP_AWAKE_MS = 60_000
+
 export function createGate(): Gate {
   let closed = false
   const inside = new Set<Promise<unknown>>()
@@ -23,8 +25,11 @@ export function createGate(): Gate {
     },
     async close() {
       closed = true
+      // The timers of a run do not keep a process alive, and what comes after the drain must not be skipped.
+      const awake = setInterval(() => {}, KEEP_AWAKE_MS)
       // In a loop, because what settles may start something: a late claim is released, a run outlives its answer.
       while (inside.size > 0) await Promise.allSettled(inside)
+      clearInterval(awake)
     },
   }
 }

@@ -7,6 +7,7 @@ import {
   type EventOf,
   type UnknownEvent,
 } from './events.js'
+import { isRecord } from './option-names.js'
 import type { OutputOf, SchemaMap } from './schema.js'
 
 /** What a handler is told besides the event. */
@@ -36,7 +37,10 @@ export interface HandlerContext<Request = unknown> {
 export type Handler<Event, Request> = (event: Event, ctx: HandlerContext<Request>) => unknown
 
 /** The kinds that have a type: the documented ones and those of `schemas`. */
-export type KindOf<Schemas extends SchemaMap> = EventKind | (keyof Schemas & string)
+export type KindOf<Schemas extends SchemaMap> = EventKind | KnownKey<Schemas>
+
+/** The kinds of a schema map whose keys are known: one that is typed as `SchemaMap` says nothing of them. */
+type KnownKey<Schemas extends SchemaMap> = string extends keyof Schemas ? never : keyof Schemas & string
 
 /** The groups that a kind is in: `a.b.c` is in `a.*` and in `a.b.*`. */
 export type GroupOf<Kind extends string> = Kind extends `${infer Head}.${infer Rest}`
@@ -44,11 +48,12 @@ export type GroupOf<Kind extends string> = Kind extends `${infer Head}.${infer R
   : never
 
 /** The event of one kind; a schema types its data. */
-export type EventOfKind<Kind extends string, Schemas extends SchemaMap> = Kind extends keyof Schemas
-  ? Envelope<Kind, OutputOf<Schemas[Kind]>>
-  : Kind extends EventKind
-    ? EventOf<Kind>
-    : never
+export type EventOfKind<Kind extends string, Schemas extends SchemaMap> =
+  Kind extends KnownKey<Schemas>
+    ? Envelope<Kind, OutputOf<Schemas[Kind]>>
+    : Kind extends EventKind
+      ? EventOf<Kind>
+      : never
 
 /** The event that a key of `on` gets: one kind, or the union of a group. */
 export type EventForKey<Key extends string, Schemas extends SchemaMap> = Key extends `${infer Prefix}.*`
@@ -76,9 +81,9 @@ export function handlerLookup<Request>(
   onUnhandled: AnyHandler<Request> | undefined,
   schemas: SchemaMap,
 ): (kind: string) => AnyHandler<Request> | undefined {
-  if (typeof on !== 'object' || on === null) {
+  if (!isRecord(on)) {
     throw new TypeError(
-      `on must be an object of handlers by kind, such as { 'order.created': async (event) => {} }, not ${describeType(on)}.`,
+      `on must be a plain object of handlers by kind, such as { 'order.created': async (event) => {} }, not ${describeType(on)}.`,
     )
   }
   if (onUnhandled !== undefined) checkHandler('onUnhandled', onUnhandled)
@@ -108,6 +113,10 @@ function groupsOf(kind: string): string[] {
 function checkHandler(name: string, handler: unknown): void {
   if (typeof handler !== 'function') {
     throw new TypeError(`${name} must be a function (event, ctx) => …, not ${describeType(handler)}.`)
+  }
+  // Calling one only makes an iterator: it would be handled, and nothing would have run.
+  if (/GeneratorFunction$/.test(handler.constructor.name)) {
+    throw new TypeError(`${name} must not be a generator function: nothing would run it.`)
   }
 }
 

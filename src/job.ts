@@ -2,6 +2,7 @@ import type { Deadline } from './deadline.js'
 import type { Delivery, Facts } from './delivery.js'
 import type { AnyEvent } from './events.js'
 import type { Handler, HandlerContext } from './handlers.js'
+import type { Report } from './report.js'
 import type { LazyAbort } from './run.js'
 import type { Verified } from './signature.js'
 import type { Lease } from './store.js'
@@ -10,6 +11,7 @@ import type { Lease } from './store.js'
 export interface Job<Request> {
   readonly delivery: Delivery<Request>
   readonly facts: Facts
+  readonly report: Report
   readonly deadline: Deadline
   readonly rawBody: Uint8Array
   readonly verified: Verified

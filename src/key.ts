@@ -1,6 +1,8 @@
+import { ignoreRejection } from './call-safely.js'
 import { describeType } from './describe-type.js'
 import { ConfigurationError } from './errors.js'
 import type { UnknownEvent } from './events.js'
+import { encodeHex } from './hex.js'
 import { hmacEngine } from './hmac.js'
 
 /**
@@ -49,6 +51,7 @@ export function keyPartOf<Request>(
     )
   }
   if (part === null || (typeof part === 'string' && part !== '')) return part
+  ignoreRejection(part)
   throw new ConfigurationError(
     `Your key function returned ${part === '' ? 'an empty string' : describeType(part)} for ${event.type}: it must return a non-empty string, or null to run without deduplication.`,
   )
@@ -76,6 +79,5 @@ export function canonicalJson(value: unknown): string {
 }
 
 async function sha256Hex(text: string): Promise<string> {
-  const digest = await hmacEngine().sha256(new TextEncoder().encode(text))
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return encodeHex(await hmacEngine().sha256(new TextEncoder().encode(text)))
 }

@@ -1,17 +1,20 @@
-import { type Deadline, monotonicMs, pause, startBackgroundTimer, startDeadline } from './deadline.js'
-import { describeType } from './describe-type.js'
-import { isWebhookError, StoreError } from './errors.js'
+import { type Deadline, monotonicMs, startBackgroundTimer, startDeadline } from './deadline.js'
+import { StoreError } from './errors.js'
 import type { ClaimRequest, ClaimResult, IdempotencyStore, Lease } from './store.js'
-
-/** No store call is waited for longer: a store that hangs must not take the delivery with it. */
-const STORE_CALL_MS = 2_000
-
-/** The pauses between the tries to record how a run ended. */
-const RETRY_PAUSES_MS = [200, 800]
+import {
+  callOnce,
+  callStore,
+  callWithRetries,
+  isBoolean,
+  isClaimResult,
+  STORE_CALL_MS,
+  timedOut,
+  within,
+} from './store-call.js'
 
 /**
  * Asks the store for the right to run, within the store's limit and the delivery's deadline.
- * A claim that is given up and then granted after all is released, so that it blocks nobody.
+ * A claim that failed for us and was granted after all is released, so that it blocks nobody.
  *
  * @param track keeps a drain waiting for that release
  * @throws StoreError when the store is down, full, or too slow
@@ -26,26 +29,31 @@ export async function claim(
   const limit = startDeadline(Math.min(STORE_CALL_MS, deadline.remainingMs))
   try {
     return await limit.race(call, () => {
-      track(releaseIfGranted(store, request, call))
-      throw storeCallTimedOut('claim')
+      throw timedOut('claim', ', or the delivery had no more time')
     })
+  } catch (fault) {
+    track(releaseIfGranted(store, request, call))
+    throw fault
   } finally {
     limit.clear()
   }
 }
 
+/**
+ * It may have been granted all the same: late, or with a reply that was lost. By the token, this releases nobody else's
+ * record; where it fails, nobody is told, and the lease runs out by itself.
+ */
 async function releaseIfGranted(
   store: IdempotencyStore,
-  lease: Lease,
+  { key, token }: Lease,
   call: Promise<ClaimResult>,
 ): Promise<void> {
-  const granted = call.then(async ({ status }) => {
-    if (status === 'claimed') await store.release({ key: lease.key, token: lease.token })
-  })
-  // A claim may never settle, and nobody is told if it fails now: its lease runs out by itself.
+  const released = call
+    .catch((): ClaimResult => ({ status: 'claimed', attempt: 1 }))
+    .then(({ status }) => (status === 'claimed' ? store.release({ key, token }) : false))
   await within(
-    granted.catch(() => {}),
-    () => undefined,
+    released.catch(() => false),
+    () => false,
   )
 }
 
@@ -71,7 +79,7 @@ export interface LeaseTerms {
 
 /**
  * Keeps a lease alive by renewing it every third of its time. There is one store call at a time for a lease: settling
- * waits for a renewal that is under way.
+ * waits for a renewal that is under way, as long as a store call is waited for.
  */
 export function holdLease({
   store,
@@ -84,9 +92,12 @@ export function holdLease({
 }: LeaseTerms): HeldLease {
   let held = true
   let isLost = false
-  let validUntilMs = claimedAtMs + leaseMs
   let renewal: Promise<void> | undefined
   let timer = startBackgroundTimer(startRenewal, leaseMs / 3)
+  /** By our clock. The store counts from when the request arrives, so from no earlier than it was sent. */
+  let validUntilMs = claimedAtMs + leaseMs
+  /** Running while a renewal is open or has failed. */
+  let expiry: { clear(): void } | undefined
 
   function startRenewal(): void {
     renewal = renew().finally(() => {
@@ -97,17 +108,29 @@ export function holdLease({
 
   async function renew(): Promise<void> {
     const sentAtMs = monotonicMs()
+    expiry ??= startBackgroundTimer(runOut, Math.max(0, validUntilMs - sentAtMs))
     try {
       if (await callOnce('renew', () => store.renew(lease, leaseMs), isBoolean)) {
         validUntilMs = sentAtMs + leaseMs
+        stopExpiry()
       } else {
         letGo()
-        lost('another delivery has taken the event over')
+        lost(
+          'another delivery has taken the event over; is the event loop blocked for long, or leaseSeconds too short?',
+        )
       }
     } catch (error) {
-      report(asStoreError('renew', error))
-      if (monotonicMs() >= validUntilMs) lost('it ran out while the store could not be reached')
+      report(error as StoreError)
     }
+  }
+
+  function runOut(): void {
+    lost('it ran out while the store could not be reached')
+  }
+
+  function stopExpiry(): void {
+    expiry?.clear()
+    expiry = undefined
   }
 
   function lost(why: string): void {
@@ -115,7 +138,7 @@ export function holdLease({
     isLost = true
     const error = new StoreError(
       'lease_lost',
-      `The lease of ${lease.key} was lost while its handler was running: ${why}. The event may run twice; is the event loop blocked for long, or leaseSeconds too short?`,
+      `The lease of ${lease.key} was lost while its handler was running, so the event may run twice: ${why}.`,
     )
     onLost(error)
     report(error)
@@ -124,6 +147,7 @@ export function holdLease({
   function letGo(): void {
     held = false
     timer.clear()
+    stopExpiry()
   }
 
   async function settle(end: 'complete' | 'release'): Promise<void> {
@@ -133,117 +157,32 @@ export function holdLease({
     try {
       const recorded = await callWithRetries(end, send, isBoolean)
       if (!recorded && end === 'complete') {
-        report(notRecorded(lease, 'its lease had passed to another delivery, so it may have run twice'))
+        report(
+          unsettled(
+            'not_recorded',
+            lease,
+            'Its lease had passed to another delivery, which may have run it a second time.',
+          ),
+        )
       }
     } catch (cause) {
-      report(
-        end === 'complete'
-          ? notRecorded(lease, 'the store could not be reached, so a later delivery may run it again', {
-              cause,
-            })
-          : notReleased(lease, cause),
-      )
+      const code = end === 'complete' ? 'not_recorded' : 'not_released'
+      report(unsettled(code, lease, (cause as StoreError).message, { cause }))
     }
   }
 
   return { settle, letGo }
 }
 
-/** Tries a few times: each store method is safe to send again. */
-async function callWithRetries<T>(
-  name: string,
-  send: () => Promise<T>,
-  isResult: (value: unknown) => value is T,
-): Promise<T> {
-  for (const pauseMs of RETRY_PAUSES_MS) {
-    try {
-      return await callOnce(name, send, isResult)
-    } catch {
-      await pause(pauseMs)
-    }
-  }
-  return callOnce(name, send, isResult)
-}
-
-function callOnce<T>(
-  name: string,
-  send: () => Promise<T>,
-  isResult: (value: unknown) => value is T,
-): Promise<T> {
-  return within(callStore(name, send, isResult), () => {
-    throw storeCallTimedOut(name)
-  })
-}
-
-async function within<T>(work: Promise<T>, late: () => T): Promise<T> {
-  const limit = startDeadline(STORE_CALL_MS)
-  try {
-    return await limit.race(work, late)
-  } finally {
-    limit.clear()
-  }
-}
-
-/** Calls a store that may be anybody's: what it throws, rejects with or returns wrongly becomes a `StoreError`. */
-async function callStore<T>(
-  name: string,
-  send: () => Promise<T>,
-  isResult: (value: unknown) => value is T,
-): Promise<T> {
-  let result: unknown
-  try {
-    result = await send()
-  } catch (error) {
-    throw asStoreError(name, error)
-  }
-  if (isResult(result)) return result
-  throw new StoreError(
-    'store_unavailable',
-    `The idempotency store's ${name} resolved to ${describeType(result)} that the contract does not know: see IdempotencyStore.`,
-  )
-}
-
-function asStoreError(name: string, error: unknown): StoreError {
-  if (isWebhookError(error) && (error.code === 'store_full' || error.code === 'store_unavailable'))
-    return error as StoreError
-  return new StoreError(
-    'store_unavailable',
-    `The idempotency store's ${name} failed: is the store reachable from this process?`,
-    { cause: error },
-  )
-}
-
-function storeCallTimedOut(name: string): StoreError {
-  return new StoreError(
-    'store_unavailable',
-    `The idempotency store's ${name} took too long (limit ${STORE_CALL_MS / 1000} s, and the delivery's deadline).`,
-  )
-}
-
-function notRecorded({ key }: Lease, why: string, options: ErrorOptions = {}): StoreError {
-  return new StoreError(
-    'not_recorded',
-    `${key} was handled, but that could not be recorded: ${why}.`,
-    options,
-  )
-}
-
-function notReleased({ key }: Lease, cause: unknown): StoreError {
-  return new StoreError(
-    'not_released',
-    `${key} failed and could not be released: it runs again when its lease has run out.`,
-    { cause },
-  )
-}
-
-function isBoolean(value: unknown): value is boolean {
-  return typeof value === 'boolean'
-}
-
-function isClaimResult(value: unknown): value is ClaimResult {
-  if (typeof value !== 'object' || value === null || !('status' in value)) return false
-  const { status, attempt, retryAfterMs } = value as Record<string, unknown>
-  if (status === 'claimed') return Number.isInteger(attempt)
-  if (status === 'in-flight') return typeof retryAfterMs === 'number' && retryAfterMs >= 0
-  return status === 'completed'
+function unsettled(
+  code: 'not_recorded' | 'not_released',
+  { key }: Lease,
+  why: string,
+  options: ErrorOptions = {},
+): StoreError {
+  const what =
+    code === 'not_recorded'
+      ? 'was handled, but that could not be recorded, so it may run again'
+      : 'failed and could not be released, so it runs again when its lease has run out'
+  return new StoreError(code, `${key} ${what}: ${why}`, options)
 }

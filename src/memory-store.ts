@@ -1,4 +1,5 @@
 import { callSafely } from './call-safely.js'
+import { checkedClock } from './clock.js'
 import { monotonicMs } from './deadline.js'
 import { describeValue } from './describe-type.js'
 import { StoreError } from './errors.js'
@@ -66,13 +67,13 @@ const WARN_EVERY_MS = 3_600_000
  */
 export function memoryStore(options: MemoryStoreOptions = {}): IdempotencyStore {
   checkOptionNames(options, ['maxKeys', 'onFull', 'onEvict', 'now'])
-  const { maxKeys = 250_000, onFull = 'evict', onEvict = warnHourly(), now = monotonicMs } = options
+  const { maxKeys = 250_000, onFull = 'evict', onEvict = warnHourly() } = options
   if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
     throw new TypeError(`maxKeys must be a whole number of at least 1, not ${describeValue(maxKeys)}.`)
   }
   if (onFull !== 'evict' && onFull !== 'reject') throw new TypeError("onFull must be 'evict' or 'reject'.")
   if (typeof onEvict !== 'function') throw new TypeError('onEvict must be a function.')
-  if (typeof now !== 'function') throw new TypeError('now must be a function that returns milliseconds.')
+  const now = checkedClock(options.now, monotonicMs)
 
   const running = new Map<string, Running>()
   /** The oldest first. A key is in `running` or in one of them, never in two places. */

@@ -7,7 +7,7 @@ import { describeType } from './describe-type.js'
  * @throws TypeError that lists the names there are
  */
 export function checkOptionNames(options: object, names: readonly string[], place = ''): void {
-  if (typeof options !== 'object' || options === null) {
+  if (!isRecord(options)) {
     const what = place === '' ? 'options' : place.replace(/\.$/, '')
     throw new TypeError(`${what} must be an object of ${names.join(', ')}; not ${describeType(options)}.`)
   }
@@ -16,4 +16,9 @@ export function checkOptionNames(options: object, names: readonly string[], plac
       throw new TypeError(`There is no option ${place}${name}. The options are ${names.join(', ')}.`)
     }
   }
+}
+
+/** Whether it can hold options by name: a `Map`, a list or a promise would read as an empty object. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !(Symbol.iterator in value) && !('then' in value)
 }

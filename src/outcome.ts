@@ -38,6 +38,7 @@ export type OutcomeCode =
   | 'misconfigured'
   | 'in_flight'
   | 'timed_out'
+  | 'given_up'
   | 'retry_later'
   | 'draining'
 
@@ -98,7 +99,9 @@ const OUTCOME_OF_CODE: ReadonlyMap<string, OutcomeName> = new Map<OutcomeCode, O
   ['misconfigured', 'misconfigured'],
   ['store_unavailable', 'unavailable'],
   ['store_full', 'unavailable'],
+  ['store_misbehaved', 'unavailable'],
   ['timed_out', 'timed-out'],
+  ['given_up', 'timed-out'],
 ])
 
 /** For a sender that is to come again, and whose own backoff would otherwise decide when. */
@@ -169,12 +172,19 @@ export function statusOf({ outcome }: Outcome): number {
 }
 
 function asError(thrown: unknown, kind: string): unknown {
-  if (thrown instanceof Error || isWebhookError(thrown)) return thrown
-  // An error of another realm (a vm, a worker's message) is one all the same.
-  if (Object.prototype.toString.call(thrown) === '[object Error]') return thrown
+  if (isError(thrown)) return thrown
   return new RunError(
     'handler_failed',
     `The handler of ${kind} threw something that is not an Error (${typeof thrown}): throw new Error(…), so that its message and stack can be reported.`,
     { cause: thrown },
   )
+}
+
+/** Also one of another realm: of a vm, or of a worker's message. */
+function isError(thrown: unknown): boolean {
+  try {
+    return thrown instanceof Error || Object.prototype.toString.call(thrown) === '[object Error]'
+  } catch {
+    return false
+  }
 }

@@ -1,6 +1,7 @@
 import { describeType } from './describe-type.js'
 import { ConfigurationError, PayloadError, type PayloadIssue } from './errors.js'
 import type { AnyEvent, UnknownEvent } from './events.js'
+import { isRecord } from './option-names.js'
 import { isStandardSchema, type SchemaMap, toPayloadIssues } from './schema.js'
 
 /** Deeper than any real payload, and shallow enough for every recursive walk after ours: schemas, clones, JSON.stringify. */
@@ -77,10 +78,15 @@ export async function checkData(event: UnknownEvent, schemas: SchemaMap): Promis
 
 /** @throws TypeError when one of them is no Standard Schema */
 export function checkSchemas(schemas: SchemaMap): void {
-  if (typeof schemas !== 'object' || schemas === null) {
-    throw new TypeError(`schemas must be an object of schemas by kind, not ${describeType(schemas)}.`)
+  if (!isRecord(schemas)) {
+    throw new TypeError(`schemas must be a plain object of schemas by kind, not ${describeType(schemas)}.`)
   }
   for (const [kind, schema] of Object.entries(schemas)) {
+    if (kind === '' || kind.endsWith('*')) {
+      throw new TypeError(
+        `schemas["${kind}"] is not a kind: a schema belongs to one kind, and groups have none.`,
+      )
+    }
     if (!isStandardSchema(schema)) {
       throw new TypeError(
         `schemas["${kind}"] must be a Standard Schema (zod ≥ 3.24, valibot ≥ 1, arktype ≥ 2, or unchecked<T>()), not ${describeType(schema)}.`,

@@ -7,7 +7,7 @@ import type { UnknownEvent } from './events.js'
 import { createGate } from './gate.js'
 import { contextOf, type Grant, type Job } from './job.js'
 import { defaultKeyPart, keyPartOf, storedKey } from './key.js'
-import { claim, type HeldLease, holdLease } from './lease.js'
+import { claim, holdLease } from './lease.js'
 import type { WebhookOptions } from './options.js'
 import {
   DRAINING,
@@ -19,8 +19,8 @@ import {
   UNHANDLED,
 } from './outcome.js'
 import { checkData, parseEnvelope } from './payload.js'
-import { createReporter } from './report.js'
-import { type LazyAbort, lazyAbort, startRun } from './run.js'
+import { type Report, reporter } from './report.js'
+import { lazyAbort, startRun } from './run.js'
 import type { SchemaMap } from './schema.js'
 import { resolveSettings } from './settings.js'
 import { checkTimestamp, matchSignature, signatureAgeSeconds } from './signature.js'
@@ -55,7 +55,7 @@ export function createReceiver<Request = unknown, Schemas extends SchemaMap = Re
 ): Receiver<Request> {
   const settings = resolveSettings(options)
   const { scheme, schemas, store } = settings
-  const reporter = createReporter(settings)
+  const reportOn = reporter(settings)
   const gate = createGate()
   const nextToken = tokenSource()
 
@@ -66,17 +66,17 @@ export function createReceiver<Request = unknown, Schemas extends SchemaMap = Re
   }
 
   async function receiveToTheEnd(delivery: Delivery<Request>): Promise<Outcome> {
-    const startedAtMs = monotonicMs()
     const facts: Facts = {}
-    const outcome = gate.closed ? DRAINING : await deliverInTime(delivery, facts)
-    reporter.end(outcome, delivery, facts, startedAtMs)
+    const report = reportOn(delivery, facts)
+    const outcome = gate.closed ? DRAINING : await deliverInTime(delivery, facts, report)
+    report.end(outcome)
     return outcome
   }
 
-  async function deliverInTime(delivery: Delivery<Request>, facts: Facts): Promise<Outcome> {
+  async function deliverInTime(delivery: Delivery<Request>, facts: Facts, report: Report): Promise<Outcome> {
     const deadline = startDeadline(settings.timeoutMs)
     try {
-      return await deliver(delivery, facts, deadline)
+      return await deliver(delivery, facts, report, deadline)
     } catch (fault) {
       return outcomeOfFault(fault)
     } finally {
@@ -85,7 +85,12 @@ export function createReceiver<Request = unknown, Schemas extends SchemaMap = Re
   }
 
   /** What is done to a delivery, in this order; nothing may be reordered. Each step may throw the fault that ends it. */
-  async function deliver(delivery: Delivery<Request>, facts: Facts, deadline: Deadline): Promise<Outcome> {
+  async function deliver(
+    delivery: Delivery<Request>,
+    facts: Facts,
+    report: Report,
+    deadline: Deadline,
+  ): Promise<Outcome> {
     if (delivery.method !== undefined && delivery.method !== 'POST') return METHOD_NOT_ALLOWED
 
     const header = parseSignatureHeader(delivery.header, scheme)
@@ -104,7 +109,7 @@ export function createReceiver<Request = unknown, Schemas extends SchemaMap = Re
     const key = await keyOf(envelope, rawBody, delivery.request, deadline)
     const event = await deadline.race(checkData(envelope, schemas), throwTimedOut)
 
-    const job: Job<Request> = { delivery, facts, deadline, rawBody, verified, key, event, handler }
+    const job: Job<Request> = { delivery, facts, report, deadline, rawBody, verified, key, event, handler }
     return key === null ? run(job) : runOnce(job, key)
   }
 
@@ -133,7 +138,7 @@ export function createReceiver<Request = unknown, Schemas extends SchemaMap = Re
 
   /** Runs the handler if the store grants it: the event may have been handled, or be under way elsewhere. */
   async function runOnce(job: Job<Request>, key: string): Promise<Outcome> {
-    const { delivery, facts, deadline } = job
+    const { facts, report, deadline } = job
     facts.key = key
     const lease: Lease = { key, token: nextToken() }
     const claimedAtMs = monotonicMs()
@@ -143,7 +148,7 @@ export function createReceiver<Request = unknown, Schemas extends SchemaMap = Re
       result = await claim(store, claimRequest, deadline, gate.track)
     } catch (fault) {
       if (settings.storeFailure === 'reject') throw fault
-      reporter.fault(fault, delivery, facts)
+      report.fault(fault)
       return run(job)
     }
     if (result.status === 'completed') return DUPLICATE
@@ -154,9 +159,11 @@ export function createReceiver<Request = unknown, Schemas extends SchemaMap = Re
 
   /** Runs the handler, under its lease where there is one, and answers at the deadline though the handler goes on. */
   async function run(job: Job<Request>, grant?: Grant): Promise<Outcome> {
-    const { delivery, facts, deadline, event } = job
+    const { delivery, report, deadline, event } = job
+    const { leaseMs, retainMs, maxRunMs } = settings
     const abort = lazyAbort()
-    const lease = grant === undefined ? undefined : hold(grant, abort, delivery, facts)
+    const lease =
+      grant && holdLease({ store, ...grant, leaseMs, retainMs, onLost: abort.abort, report: report.fault })
     // By the clock: where the event loop was blocked, the timer has not had its turn yet.
     if (deadline.passed) {
       if (lease !== undefined) gate.track(lease.settle('release'))
@@ -164,27 +171,14 @@ export function createReceiver<Request = unknown, Schemas extends SchemaMap = Re
     }
 
     const callHandler = (): unknown => job.handler(event, contextOf(job, grant, abort))
-    const started = startRun({ kind: event.type, callHandler, lease, maxRunMs: settings.maxRunMs, abort })
+    const started = startRun({ kind: event.type, callHandler, lease, maxRunMs, abort })
     gate.track(started.finished)
     const outcome = await deadline.race(started.finished, () => {
       callSafely(delivery.waitUntil, started.finished)
       return started.outcomeSoFar ?? outcomeOfFault(handlerTimedOut(event.type))
     })
-    if (outcome !== started.outcomeSoFar) reporter.lateEnd(started, outcome, delivery, facts)
+    if (outcome !== started.outcomeSoFar) report.lateEnd(started, outcome)
     return outcome
-  }
-
-  function hold(grant: Grant, abort: LazyAbort, delivery: Delivery<Request>, facts: Facts): HeldLease {
-    const { leaseMs, retainMs } = settings
-    return holdLease({
-      store,
-      leaseMs,
-      retainMs,
-      lease: grant.lease,
-      claimedAtMs: grant.claimedAtMs,
-      onLost: abort.abort,
-      report: (error) => reporter.fault(error, delivery, facts),
-    })
   }
 
   function throwTimedOut(): never {

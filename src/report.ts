@@ -7,52 +7,66 @@ import { isFault, type Outcome, statusOf } from './outcome.js'
 import type { Run } from './run.js'
 import type { Settings } from './settings.js'
 
-/** Tells the user what happens; nothing is decided by it. */
-export interface Reporter<Request> {
+/** Tells the user what becomes of one delivery; nothing is decided by it. */
+export interface Report {
   /** Something went wrong. */
-  fault(error: unknown, delivery: Delivery<Request>, facts: Facts): void
-  /** A delivery has ended: its one record, and its fault if it ended with one. */
-  end(outcome: Outcome, delivery: Delivery<Request>, facts: Facts, startedAtMs: number): void
+  fault(error: unknown): void
+  /** The delivery has ended: its one record, and its fault if it ended with one. */
+  end(outcome: Outcome): void
   /** A run goes on though the sender has its answer: how it ends then is for the log alone. */
-  lateEnd(run: Run, answered: Outcome, delivery: Delivery<Request>, facts: Facts): void
+  lateEnd(run: Run, answered: Outcome): void
 }
 
-export function createReporter<Request>({
+/** Makes the reports of a receiver. A report begins when its delivery comes in; `facts` are read when something is told. */
+export function reporter<Request>({
   onDelivery,
   onError,
-}: Pick<Settings<Request>, 'onDelivery' | 'onError'>): Reporter<Request> {
-  function fault(error: unknown, { request, log }: Delivery<Request>, { kind, key }: Facts): void {
-    const where = { ...(kind === undefined ? {} : { kind }), ...(key === undefined ? {} : { key }) }
-    if (onError !== undefined) callSafely(onError, error, { request, ...where })
-    else callSafely(log ?? console.error, errorLine(error, where))
+}: Pick<Settings<Request>, 'onDelivery' | 'onError'>): (delivery: Delivery<Request>, facts: Facts) => Report {
+  return (delivery, facts) => {
+    const startedAtMs = monotonicMs()
+
+    function fault(error: unknown): void {
+      const { kind, key } = facts
+      const where = { ...(kind === undefined ? {} : { kind }), ...(key === undefined ? {} : { key }) }
+      if (onError !== undefined) callSafely(onError, error, { request: delivery.request, ...where })
+      else callSafely(() => (delivery.log ?? console.error)(errorLine(error, where)))
+    }
+
+    return {
+      fault,
+
+      end(outcome) {
+        const { outcome: name, code, error } = outcome
+        if (isFault(outcome)) fault(error)
+        if (isAnswered(delivery)) fault(answeredByOthers(name))
+        callSafely(onDelivery, {
+          outcome: name,
+          status: statusOf(outcome),
+          ...(code === undefined ? {} : { code }),
+          ...facts,
+          durationMs: monotonicMs() - startedAtMs,
+          ...(error === undefined ? {} : { error }),
+        })
+      },
+
+      lateEnd(run, answered) {
+        const told = new Set([answered])
+        const tell = (end: Outcome): void => {
+          if (isFault(end) && !told.has(end)) fault(end.error)
+          told.add(end)
+        }
+        void run.finished.then(tell)
+        void run.settled.then(tell)
+      },
+    }
   }
+}
 
-  return {
-    fault,
-
-    end(outcome, delivery, facts, startedAtMs) {
-      const { outcome: name, code, error } = outcome
-      if (isFault(outcome)) fault(error, delivery, facts)
-      if (delivery.isAnswered?.()) fault(answeredByOthers(name), delivery, facts)
-      callSafely(onDelivery, {
-        outcome: name,
-        status: statusOf(outcome),
-        ...(code === undefined ? {} : { code }),
-        ...facts,
-        durationMs: monotonicMs() - startedAtMs,
-        ...(error === undefined ? {} : { error }),
-      })
-    },
-
-    lateEnd(run, answered, delivery, facts) {
-      const told = new Set([answered])
-      const tell = (end: Outcome): void => {
-        if (isFault(end) && !told.has(end)) fault(end.error, delivery, facts)
-        told.add(end)
-      }
-      void run.finished.then(tell)
-      void run.settled.then(tell)
-    },
+function isAnswered({ isAnswered }: Delivery): boolean {
+  try {
+    return isAnswered?.() === true
+  } catch {
+    return false
   }
 }
 
@@ -71,9 +85,18 @@ const MAX_LINE_LENGTH = 1000
  */
 function errorLine(error: unknown, { kind, key }: Pick<ErrorContext, 'kind' | 'key'>): string {
   const where = [kind, key].filter((part) => part !== undefined).join(' ')
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   const line = `tix-webhooks: ${where === '' ? '' : `[${where}] `}${message}`
   // One line, whatever is in it: a line break could forge the next entry of the log.
   const printable = line.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
   return printable.length > MAX_LINE_LENGTH ? `${printable.slice(0, MAX_LINE_LENGTH)}…` : printable
+}
+
+/** A thrown value is somebody else's: reading its message may throw too. */
+function messageOf(error: unknown): string {
+  try {
+    return String(error instanceof Error ? error.message : error)
+  } catch {
+    return 'an error whose message cannot be read'
+  }
 }

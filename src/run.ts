@@ -62,7 +62,7 @@ export function startRun({ kind, callHandler, lease, maxRunMs, abort }: RunTerms
       )
       lease?.letGo()
       abort.abort(error)
-      resolve({ ...outcomeOfFault(new RunError('timed_out', error.message)), error })
+      resolve(outcomeOfFault(error))
     }, maxRunMs)
   })
 

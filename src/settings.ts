@@ -1,3 +1,4 @@
+import { checkedClock } from './clock.js'
 import { MAX_TIMER_SECONDS } from './deadline.js'
 import { describeType, describeValue } from './describe-type.js'
 import { ConfigurationError } from './errors.js'
@@ -81,7 +82,7 @@ export function resolveSettings<Request, Schemas extends SchemaMap>(
   const timeoutSeconds = seconds('timeoutSeconds', options.timeoutSeconds ?? 10)
   const maxRunSeconds = seconds('maxRunSeconds', options.maxRunSeconds ?? 300)
   const leaseSeconds = seconds('leaseSeconds', options.leaseSeconds ?? 60)
-  const now = optionalFunction('now', options.now) ?? Date.now
+  const now = checkedClock(options.now, Date.now)
 
   return {
     secretKeysFor: secretSource(options.secret),
@@ -93,7 +94,7 @@ export function resolveSettings<Request, Schemas extends SchemaMap>(
     ),
     schemas,
     namespace: namespaceOf(options),
-    store: storeOf(options),
+    store: storeOf(options.store, options.now === undefined ? undefined : now),
     key: optionalFunction('key', options.key),
     toleranceSeconds,
     timeoutMs: timeoutSeconds * 1000,
@@ -156,7 +157,7 @@ function namespaceOf({ namespace, store }: Pick<WebhookOptions, 'namespace' | 's
 
 let warnedOfMemory = false
 
-function storeOf({ store, now }: Pick<WebhookOptions, 'store' | 'now'>): IdempotencyStore {
+function storeOf(store: IdempotencyStore | undefined, now: (() => number) | undefined): IdempotencyStore {
   if (store === undefined) {
     if (isProduction() && !warnedOfMemory) {
       warnedOfMemory = true

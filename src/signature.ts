@@ -1,5 +1,8 @@
+import { ignoreRejection } from './call-safely.js'
+import { checkedClock } from './clock.js'
 import { describeType, describeValue } from './describe-type.js'
 import { ConfigurationError, WebhookVerificationError } from './errors.js'
+import { encodeHex } from './hex.js'
 import { hmacEngine, type SecretKey } from './hmac.js'
 import { checkOptionNames } from './option-names.js'
 import { type Secrets, secretKeys } from './secrets.js'
@@ -80,7 +83,7 @@ export async function verifySignature(
   const toleranceSeconds = checkTolerance(options.toleranceSeconds ?? DEFAULT_TOLERANCE_SECONDS)
   const parsed = parseSignatureHeader(header, scheme)
   const verified = await matchSignature(parsed, bytesOf(rawBody), keys, scheme)
-  const ageSeconds = signatureAgeSeconds(parsed.t, scheme, (options.now ?? Date.now)())
+  const ageSeconds = signatureAgeSeconds(parsed.t, scheme, checkedClock(options.now, Date.now)())
   checkTimestamp(parsed.t, scheme, toleranceSeconds, ageSeconds)
   return verified
 }
@@ -221,6 +224,7 @@ function contentBy(
     )
   }
   if (content instanceof Uint8Array) return content
+  ignoreRejection(content)
   throw new ConfigurationError(
     `Your signature.signedContent function returned ${describeType(content)}: it must return the signed bytes as a Uint8Array.`,
   )
@@ -228,7 +232,7 @@ function contentBy(
 
 function encode(bytes: Uint8Array, { encoding }: SignatureScheme): string {
   if (encoding === 'base64') return btoa(String.fromCharCode(...bytes))
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return encodeHex(bytes)
 }
 
 /** The bytes of a signature, or `undefined` where its length or alphabet is wrong: such a one can never match. */

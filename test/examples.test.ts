@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from './support/deliveries.js'
+import { requestOf } from './support/fetching.js'
+import { deliver } from './support/raw-bytes-harness.js'
 
 /** What the examples print: one line for each event that they handle. */
 let printed: string[] = []
@@ -36,14 +38,9 @@ async function portOf(server: Listening): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-async function post(url: string, payload: object, path = '/hooks'): Promise<[number, unknown]> {
-  const { header, body } = await sign(payload)
-  const response = await fetch(new URL(path, url), {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-service-signature': header },
-    body: body.slice(),
-  })
-  return [response.status, await response.json()]
+async function post(port: number, payload: object, path = '/hooks'): Promise<[number, unknown]> {
+  const { status, text } = await deliver(port, await sign(payload), { path })
+  return [status, JSON.parse(text)]
 }
 
 const SERVERS: [string, () => Promise<Listening>][] = [
@@ -55,13 +52,13 @@ const SERVERS: [string, () => Promise<Listening>][] = [
 describe.each(SERVERS)('examples/%s.ts', (_, start) => {
   test('handles an order once, and any event, and parses JSON on its other route', async () => {
     const server = await start()
-    const url = `http://127.0.0.1:${await portOf(server)}`
+    const port = await portOf(server)
     try {
       const order = orderCreated({ id: 'ord_1' })
-      expect(await post(url, order)).toEqual([200, { outcome: 'handled' }])
-      expect(await post(url, order)).toEqual([200, { outcome: 'duplicate' }])
-      expect(await post(url, lifecycleEvent('event.published'))).toEqual([200, { outcome: 'handled' }])
-      expect(await post(url, { parsed: true }, '/echo')).toEqual([200, { parsed: true }])
+      expect(await post(port, order)).toEqual([200, { outcome: 'handled' }])
+      expect(await post(port, order)).toEqual([200, { outcome: 'duplicate' }])
+      expect(await post(port, lifecycleEvent('event.published'))).toEqual([200, { outcome: 'handled' }])
+      expect(await post(port, { parsed: true }, '/echo')).toEqual([200, { parsed: true }])
       expect(printed).toEqual([
         'order ord_1: 1 tickets (attempt 1)',
         'event.published at 2026-05-17T14:02:11Z',
@@ -74,9 +71,9 @@ describe.each(SERVERS)('examples/%s.ts', (_, start) => {
 
 test('examples/schemas.ts types and checks kinds by schemas, and names the path of a fault', async () => {
   const { server } = await import('../examples/schemas.js')
-  const url = `http://127.0.0.1:${await portOf(server)}`
+  const port = await portOf(server)
   const event = { id: 'evt_1' }
-  const send = (type: string, data: object) => post(url, lifecycleEvent(type, data))
+  const send = (type: string, data: object) => post(port, lifecycleEvent(type, data))
   try {
     expect(await send('event.rescheduled', { event, doors_at: '2026-06-01T20:00:00+02:00' })).toEqual([
       200,
@@ -109,29 +106,20 @@ test('examples/schemas.ts types and checks kinds by schemas, and names the path 
 
 test('examples/own-store.ts remembers what was handled in a store of its own', async () => {
   const { server } = await import('../examples/own-store.js')
-  const url = `http://127.0.0.1:${await portOf(server)}`
+  const port = await portOf(server)
   try {
     const order = orderCreated({ id: 'ord_1' })
-    expect(await post(url, order)).toEqual([200, { outcome: 'handled' }])
-    expect(await post(url, order)).toEqual([200, { outcome: 'duplicate' }])
+    expect(await post(port, order)).toEqual([200, { outcome: 'handled' }])
+    expect(await post(port, order)).toEqual([200, { outcome: 'duplicate' }])
     expect(printed).toEqual(['order ord_1, remembered as orders/order.created/ord_1'])
   } finally {
     server.close()
   }
 })
 
-async function request(payload: object, path = '/hooks'): Promise<Request> {
-  const { header, body } = await sign(payload)
-  return new Request(`https://shop.example${path}`, {
-    method: 'POST',
-    headers: { 'x-service-signature': header },
-    body: body.slice(),
-  })
-}
-
 test('examples/fetch.ts answers a Request with a Response', async () => {
   const { POST } = await import('../examples/fetch.js')
-  const response = await POST(await request(orderCreated({ id: 'ord_2' })))
+  const response = await POST(requestOf(await sign(orderCreated({ id: 'ord_2' }))))
   expect([response.status, await response.json()]).toEqual([200, { outcome: 'handled' }])
   expect(printed).toEqual(['order ord_2: 1 tickets (attempt 1)'])
 })
@@ -140,9 +128,10 @@ test('examples/worker.ts takes the secret from its env and leaves other paths al
   const { default: worker } = await import('../examples/worker.js')
   const env = { TIX_SIGNING_SECRET: SECRET }
   const ctx = { waitUntil: () => {} }
-  const response = await worker.fetch(await request(orderCreated({ id: 'ord_3' })), env, ctx)
+  const response = await worker.fetch(requestOf(await sign(orderCreated({ id: 'ord_3' }))), env, ctx)
   expect([response.status, await response.json()]).toEqual([200, { outcome: 'handled' }])
-  expect((await worker.fetch(await request({}, '/elsewhere'), env, ctx)).status).toBe(404)
+  const elsewhere = requestOf(await sign({}), {}, '/elsewhere')
+  expect((await worker.fetch(elsewhere, env, ctx)).status).toBe(404)
 })
 
 test('the demo tells the whole story on each framework and ends by itself', async () => {

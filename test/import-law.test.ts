@@ -4,13 +4,14 @@ import { type Import, importsOf, modulesIn, nodesOf } from './support/source.js'
 
 /** The layers of src, the lowest first: a module imports from the rows above its own only, its types included. So there are no cycles. */
 const LAYERS = [
-  ['errors', 'store', 'events', 'hmac', 'deadline', 'gate', 'token', 'call-safely', 'describe-type'],
-  ['option-names'],
-  ['outcome', 'schema', 'secrets', 'signature-scheme', 'memory-store'],
+  ['errors', 'store', 'events', 'hmac', 'deadline', 'gate', 'token', 'call-safely', 'describe-type', 'hex'],
+  ['option-names', 'clock'],
+  ['outcome', 'schema', 'secrets', 'signature-scheme', 'memory-store', 'store-call'],
   ['signature-header', 'body', 'payload', 'handlers', 'key', 'lease'],
   ['signature', 'delivery', 'options', 'run'],
-  ['parse-event', 'settings', 'job'],
+  ['parse-event', 'settings'],
   ['report'],
+  ['job'],
   ['receiver'],
   ['index', 'fetch', 'node'],
 ]

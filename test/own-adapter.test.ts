@@ -1,16 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { join } from 'node:path'
 import Koa, { type Context } from 'koa'
 import type { WebhookOptions } from 'tix-webhooks'
 import { afterAll, describe, test } from 'vitest'
-import { snippetsOf } from './support/compile.js'
+import { snippetsFolder, snippetsOf } from './support/compile.js'
 import { listen } from './support/http.js'
 import { harnessOf, rawBytesCases } from './support/raw-bytes-cases.js'
-import { ROOT } from './support/source.js'
 
-const folder = mkdtempSync(join(ROOT, 'test', '.snippets-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const { write, remove } = snippetsFolder()
+afterAll(remove)
 
 interface OwnAdapter {
   tixWebhooks(options: WebhookOptions<Context>): (ctx: Context) => Promise<void>
@@ -18,8 +15,7 @@ interface OwnAdapter {
 
 /** The adapter as CONTRIBUTING.md has it, and nothing else. */
 async function adapterOfTheGuide(): Promise<OwnAdapter> {
-  const file = join(folder, 'koa.ts')
-  writeFileSync(file, snippetsOf('CONTRIBUTING.md', 'ts')[0] ?? '')
+  const file = write('koa', snippetsOf('CONTRIBUTING.md', 'ts')[0] ?? '')
   return import(/* @vite-ignore */ file)
 }
 

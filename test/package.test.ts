@@ -126,6 +126,17 @@ describe('every subpath', () => {
   })
 })
 
+test('an error is printed by the name of its class, whatever the build made of that', async () => {
+  const script = `import(process.argv[1]).then((esm) => {
+    for (const { PayloadError, RetryLater } of [esm, require(process.argv[1])]) {
+      console.log(new PayloadError('not_json', 'told').stack.split('\\n')[0])
+      console.log(require('node:util').inspect(new RetryLater({ afterSeconds: 1, reason: 'told' })).split('\\n')[0])
+    }
+  })`
+  const printed = await node(['--input-type=commonjs', '-e', script, 'tix-webhooks'], project.bare)
+  expect(printed.trim().split('\n')).toEqual(Array(2).fill(['PayloadError: told', 'RetryLater: told']).flat())
+})
+
 describe('an app in TypeScript', () => {
   const strict = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--target', 'es2022']
   const flags = [...strict, '--types', 'node']
@@ -136,6 +147,12 @@ describe('an app in TypeScript', () => {
     { compiler: 'typescript', versions: 'old', args: ['--module', 'node16', '--skipLibCheck', ...files] },
     { compiler: 'typescript50', versions: 'new', args: ['--module', 'node16', '--skipLibCheck', ...files] },
     { compiler: 'typescript50', versions: 'old', args: ['--module', 'node16', '--skipLibCheck', ...files] },
+    // What an older Express app has: no exports, so the types are found by typesVersions.
+    {
+      compiler: 'typescript50',
+      versions: 'old',
+      args: ['--module', 'commonjs', '--esModuleInterop', '--skipLibCheck', 'classic.ts'],
+    },
     {
       compiler: 'typescript',
       versions: 'new',

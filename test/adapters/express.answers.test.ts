@@ -5,8 +5,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { orderCreated, sign } from '../support/deliveries.js'
 import { EXPRESS_VERSIONS, expressApp } from '../support/express.js'
 import { chunk, dial, LAST_CHUNK, requestHead } from '../support/http.js'
+import { deferred, turns, watch } from '../support/promises.js'
 import { assertAnswer, deliver, jsonHeaders } from '../support/raw-bytes-harness.js'
-import { deferred } from '../support/receiving.js'
 
 function postHooks(app: Express, hooks: ExpressWebhooks): void {
   app.post('/hooks', hooks)
@@ -67,7 +67,7 @@ describe.each(EXPRESS_VERSIONS)('the answer in Express $version', ({ express }) 
     expect(await report.promise).toMatchObject({ message: 'too late' })
     await app.hooks.drain()
     // Node tells of them when the microtasks are through.
-    await new Promise(setImmediate)
+    await turns(1)
     expect(unhandled).toEqual([])
     expect(app.records).toHaveLength(1)
   })
@@ -124,7 +124,7 @@ describe.each(EXPRESS_VERSIONS)('the answer in Express $version', ({ express }) 
     const request = await begun.promise
     await app.recorded(1)
     // The answer of the adapter would have been sent by then.
-    await new Promise(setImmediate)
+    await turns(1)
     request.res?.end('ended')
     expect(await answer).toMatchObject({ status: 200, text: 'begun, ended' })
   })
@@ -156,10 +156,8 @@ describe.each(EXPRESS_VERSIONS)('the answer in Express $version', ({ express }) 
     const app = await expressApp(express, postHooks, { on: { 'order.created': handle } })
     const running = deliver(app.port, await sign(orderCreated()))
     await started.promise
-    let isDrained = false
-    const drained = app.hooks.drain().then(() => {
-      isDrained = true
-    })
+    const draining = app.hooks.drain()
+    const drained = watch(draining)
 
     const { header } = await sign(orderCreated())
     const client = await dial(app.port)
@@ -172,10 +170,10 @@ describe.each(EXPRESS_VERSIONS)('the answer in Express $version', ({ express }) 
     await client.write(LAST_CHUNK)
     client.destroy()
 
-    expect(isDrained).toBe(false)
+    expect(drained.isResolved).toBe(false)
     work.resolve()
     assertAnswer(await running, 200, 'handled')
-    await drained
+    await draining
     await app.close()
   })
 })

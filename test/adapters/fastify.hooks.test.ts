@@ -3,9 +3,9 @@ import type { FastifyInstance } from 'fastify'
 import { tixWebhooks } from 'tix-webhooks/fastify'
 import { describe, expect, test, vi } from 'vitest'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
-import { FASTIFY_VERSIONS, injected, listenTo, turns } from '../support/fastify.js'
+import { FASTIFY_VERSIONS, injected, listenTo } from '../support/fastify.js'
 import { dial, post, requestHead } from '../support/http.js'
-import { deferred } from '../support/receiving.js'
+import { deferred, turns } from '../support/promises.js'
 import { watched } from '../support/watched.js'
 
 const on = { 'order.created': () => {} }

@@ -6,8 +6,9 @@ import type { FastifyInstance } from 'fastify'
 import { tixWebhooks } from 'tix-webhooks/fastify'
 import { describe, expect, test } from 'vitest'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
-import { FASTIFY_VERSIONS, injected, listenTo, turns } from '../support/fastify.js'
+import { FASTIFY_VERSIONS, injected, listenTo } from '../support/fastify.js'
 import { chunk, dial, LAST_CHUNK, post, requestHead } from '../support/http.js'
+import { turns } from '../support/promises.js'
 import { watched } from '../support/watched.js'
 
 const on = { 'order.created': () => {} }
@@ -40,6 +41,21 @@ describe.each(FASTIFY_VERSIONS)('Fastify $version', ({ fastify }) => {
       app.post('/hooks', tixWebhooks({ ...options, secret: SECRET, on }))
       const delivery = injected(await sign(orderCreated()), { 'content-encoding': 'gzip' })
       expect(await app.inject(delivery)).toMatchObject({ statusCode: 400, body: '{"outcome":"incomplete"}' })
+    })
+
+    test('a body that we answer without reading cannot take the process down, though it does not inflate', async () => {
+      const { options, records } = watched()
+      const gunzip = createGunzip()
+      const failed = new Promise((resolve) => gunzip.on('close', resolve))
+      const app = inflating(gunzip)
+      app.post('/hooks', tixWebhooks({ ...options, secret: SECRET, on }))
+      const port = await listenTo(app)
+      const headers = { 'content-encoding': 'gzip' }
+      expect(await post(port, { headers, body: 'hello' })).toMatchObject({ status: 400 })
+      expect(records).toMatchObject([{ code: 'header_missing' }])
+      // Its error comes after the answer; with nobody to hear it, vitest would report it as uncaught.
+      await failed
+      expect(gunzip.errored).toMatchObject({ code: 'Z_DATA_ERROR' })
     })
 
     test('without such a layer the mismatch names the content-encoding', async () => {

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { FASTIFY_VERSIONS, injected, listenTo } from '../support/fastify.js'
 import { post } from '../support/http.js'
-import { deferred } from '../support/receiving.js'
+import { deferred } from '../support/promises.js'
 
 const on = { 'order.created': () => {} }
 

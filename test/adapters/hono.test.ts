@@ -5,7 +5,7 @@ import { tixWebhooks } from 'tix-webhooks/hono'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { answerOf, PlatformContext, requestOf, streamedRequest } from '../support/fetching.js'
-import { deferred } from '../support/receiving.js'
+import { deferred, watch } from '../support/promises.js'
 import { watched } from '../support/watched.js'
 
 const on = { 'order.created': () => {} }
@@ -97,13 +97,11 @@ describe('in an app', () => {
     const app = new Hono().post('/hooks', hooks)
     const running = app.request(requestOf(await sign(orderCreated())))
     await started.promise
-    let drained = false
-    const draining = hooks.drain().then(() => {
-      drained = true
-    })
+    const draining = hooks.drain()
+    const drained = watch(draining)
     const refused = await answerOf(await app.request(requestOf(await sign(orderCreated()))))
     expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '5' } })
-    expect(drained).toBe(false)
+    expect(drained.isResolved).toBe(false)
     finish.resolve()
     await draining
     expect(await answerOf(await running)).toMatchObject(HANDLED)

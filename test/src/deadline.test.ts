@@ -6,6 +6,7 @@ import {
   startBackgroundTimer,
   startDeadline,
 } from '../../src/deadline.js'
+import { never } from '../support/promises.js'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -16,7 +17,6 @@ afterEach(() => {
 })
 
 const late = (): string => 'late'
-const never = (): Promise<string> => new Promise(() => {})
 
 function after(ms: number, value: string): Promise<string> {
   return pause(ms).then(() => value)

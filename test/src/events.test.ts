@@ -1,4 +1,11 @@
-import { type AnyEvent, type EventKind, isEventLifecycle, isKnownEvent, isOrderCreated } from 'tix-webhooks'
+import {
+  type AnyEvent,
+  type EventKind,
+  isEventLifecycle,
+  isKind,
+  isKnownEvent,
+  isOrderCreated,
+} from 'tix-webhooks'
 import { expect, test } from 'vitest'
 import { EVENT_KINDS } from '../../src/events.js'
 import { lifecycleEvent, orderCreated } from '../support/deliveries.js'
@@ -36,4 +43,13 @@ test.each<[string, { known: boolean; order: boolean; lifecycle: boolean }]>([
 test('a guard narrows an event to its data', () => {
   const event: AnyEvent = orderCreated({ id: 'ord_7' })
   expect(isOrderCreated(event) ? event.data.order.id : undefined).toBe('ord_7')
+})
+
+test.each([
+  ['order.created', true],
+  ['order.refunded', false],
+  ['order', false],
+  ['', false],
+])('an order.created is of the kind %s: %s', (kind, is) => {
+  expect(isKind({ type: 'order.created' }, kind)).toBe(is)
 })

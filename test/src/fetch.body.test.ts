@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { orderCreated, sign } from '../support/deliveries.js'
 import { answerOf, requestOf, streamedRequest } from '../support/fetching.js'
 import type { HttpAnswer } from '../support/http.js'
-import { deferred } from '../support/receiving.js'
+import { deferred, never } from '../support/promises.js'
 import { type Watched, watched } from '../support/watched.js'
 
 const HANDLED = { status: 200, text: '{"outcome":"handled"}' }
@@ -33,7 +33,7 @@ function source(chunks: readonly Uint8Array[], then: 'end' | 'break' | 'hang' = 
         if (then === 'end') return controller.close()
         if (then === 'break') return controller.error(new Error('connection reset'))
         hanging.resolve()
-        return new Promise(() => {})
+        return never()
       },
       cancel: cancelled,
     },

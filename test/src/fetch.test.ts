@@ -2,7 +2,7 @@ import { requestBody, tixWebhooks } from 'tix-webhooks/fetch'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { answerOf, PlatformContext, requestOf } from '../support/fetching.js'
-import { deferred } from '../support/receiving.js'
+import { deferred, watch } from '../support/promises.js'
 import { watched } from '../support/watched.js'
 
 const on = { 'order.created': () => {} }
@@ -158,10 +158,8 @@ test('drain refuses new deliveries unread, and waits for a run that has outlived
   await vi.advanceTimersByTimeAsync(10_000)
   expect((await answering).status).toBe(503)
 
-  let drained = false
-  const draining = handle.drain().then(() => {
-    drained = true
-  })
+  const draining = handle.drain()
+  const drained = watch(draining)
   const late = requestOf(await sign(orderCreated()))
   expect(await answerOf(await handle(late))).toMatchObject({
     status: 503,
@@ -170,7 +168,7 @@ test('drain refuses new deliveries unread, and waits for a run that has outlived
   })
   expect(late.bodyUsed).toBe(false)
   await vi.advanceTimersByTimeAsync(1_000)
-  expect(drained).toBe(false)
+  expect(drained.isResolved).toBe(false)
   finish.resolve()
   await draining
   expect(records.map(({ code }) => code)).toEqual(['timed_out', 'draining'])

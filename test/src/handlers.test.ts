@@ -163,7 +163,7 @@ describe('what is no handler is a TypeError that names it', () => {
   ])('on: %s', (type, on) => {
     const make = () => handlerLookup(on as object, undefined, {})
     expect(make).toThrow(TypeError)
-    expect(make).toThrow(/^on must be an object of handlers by kind, such as \{ 'order\.created': /)
+    expect(make).toThrow(/^on must be a plain object of handlers by kind, such as \{ 'order\.created': /)
     expect(make).toThrow(new RegExp(`not ${type}\\.$`))
   })
 })

@@ -1,8 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { monotonicMs } from '../../src/deadline.js'
-import { holdLease } from '../../src/lease.js'
-import { scriptedStore } from '../support/scripted-store.js'
+import { hold, toTheEnd } from '../support/held-lease.js'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -37,25 +35,12 @@ test('there is one store call at a time for a lease, whatever the store takes an
           if (answer === 'reject') throw new Error('connect ECONNREFUSED')
           return answer === 'true'
         }
-        const { store, called } = scriptedStore({ renew: answer, complete: answer, release: answer })
-        const held = holdLease({
-          store,
-          lease: { key: 'k', token: 't' },
-          claimedAtMs: monotonicMs(),
-          leaseMs,
-          retainMs: 604_800_000,
-          onLost: () => {},
-          report: () => {},
-        })
+        const script = { renew: answer, complete: answer, release: answer }
+        const { held, called } = hold(script, { leaseMs })
 
         await vi.advanceTimersByTimeAsync(settleAtMs)
-        let isSettled = false
-        void held.settle(end).then(() => {
-          isSettled = true
-        })
-        await vi.advanceTimersByTimeAsync(15_000)
+        await toTheEnd(held.settle(end))
 
-        expect(isSettled).toBe(true)
         expect(most).toBe(1)
         expect(underWay).toBe(0)
         // Once settling has begun, nothing is renewed: the calls are renewals, and then the ends.

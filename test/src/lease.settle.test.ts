@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { hold, LEASE, LEASE_MS, RETAIN_MS, THIRD_MS, toTheEnd, unreachable } from '../support/held-lease.js'
-import { never } from '../support/scripted-store.js'
+import { deferred, never } from '../support/promises.js'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -24,19 +24,14 @@ describe('settling', () => {
   })
 
   test('waits for a renewal that is under way', async () => {
-    let reply = (_: boolean): void => {}
-    const { held, called } = hold({
-      renew: () =>
-        new Promise<boolean>((resolve) => {
-          reply = resolve
-        }),
-    })
+    const reply = deferred<boolean>()
+    const { held, called } = hold({ renew: () => reply.promise })
     await vi.advanceTimersByTimeAsync(THIRD_MS)
     const settling = held.settle('complete')
     await vi.advanceTimersByTimeAsync(1_000)
     expect(called()).toEqual(['renew'])
 
-    reply(true)
+    reply.resolve(true)
     await toTheEnd(settling)
     expect(called()).toEqual(['renew', 'complete'])
   })
@@ -83,8 +78,6 @@ describe('settling', () => {
         throw new Error('not connected')
       },
     ],
-    ['gives what is no boolean', async () => 1],
-    ['gives nothing', () => undefined],
   ])('against a store that %s ends after three tries, reported and never thrown', async (_, reply) => {
     const completing = hold({ complete: reply })
     await toTheEnd(completing.held.settle('complete'))
@@ -92,7 +85,7 @@ describe('settling', () => {
     expect(completing.reports).toEqual([
       expect.objectContaining({
         code: 'not_recorded',
-        message: expect.stringMatching(/ord_1 was handled.*may run it again/),
+        message: expect.stringMatching(/ord_1 was handled.*may run again: The idempotency store's complete/),
         cause: expect.objectContaining({ code: 'store_unavailable' }),
       }),
     ])
@@ -110,6 +103,26 @@ describe('settling', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  test.each([
+    ['what is no boolean', async () => 1],
+    ['nothing', () => undefined],
+  ])(
+    'against a store that gives %s ends at once: what breaks the contract breaks it again',
+    async (_, reply) => {
+      for (const end of ['complete', 'release'] as const) {
+        const { held, called, reports } = hold({ [end]: reply })
+        await toTheEnd(held.settle(end))
+        expect(called()).toEqual([end])
+        expect(reports).toEqual([
+          expect.objectContaining({
+            message: expect.stringMatching(/resolved to .*, which the contract does not know/),
+            cause: expect.objectContaining({ code: 'store_misbehaved' }),
+          }),
+        ])
+      }
+    },
+  )
+
   test('a completion that the store refuses is reported as a possible second run, and not tried again', async () => {
     const { held, called, reports } = hold({ complete: async () => false })
     await toTheEnd(held.settle('complete'))
@@ -117,7 +130,7 @@ describe('settling', () => {
     expect(reports).toEqual([
       expect.objectContaining({
         code: 'not_recorded',
-        message: expect.stringMatching(/passed to another delivery.*may have run twice/),
+        message: expect.stringMatching(/passed to another delivery.*second time/),
       }),
     ])
   })

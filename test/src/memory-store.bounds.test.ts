@@ -1,46 +1,10 @@
 import fc from 'fast-check'
-import { type Eviction, memoryStore, StoreError } from 'tix-webhooks'
+import { StoreError } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
-
-const LEASE = 30_000
-const RETAIN = 1_000_000
-
-/** A small store with a clock that is moved by hand, and what it says of its evictions. */
-function setUp(maxKeys: number, options: { onFull?: 'evict' | 'reject' } = {}) {
-  let now = 0
-  const evictions: Eviction[] = []
-  const store = memoryStore({
-    maxKeys,
-    now: () => now,
-    onEvict: (eviction) => evictions.push(eviction),
-    ...options,
-  })
-  const claim = (key: string, token = key) => store.claim({ key, token, leaseMs: LEASE, retainMs: RETAIN })
-  return {
-    store,
-    evictions,
-    claim,
-    complete: (key: string, token = key) => store.complete({ key, token }, RETAIN),
-    release: (key: string, token = key) => store.release({ key, token }),
-    async handle(...keys: string[]) {
-      for (const key of keys) {
-        await claim(key)
-        await store.complete({ key, token: key }, RETAIN)
-      }
-    },
-    advance(ms: number) {
-      now += ms
-    },
-    evicted: () => evictions.reduce((sum, { count }) => sum + count, 0),
-  }
-}
-
-function keys(count: number, prefix = 'k'): string[] {
-  return Array.from({ length: count }, (_, index) => `${prefix}${index}`)
-}
+import { boundedStore, keys, LEASE, RETAIN } from '../support/bounded-store.js'
 
 /** How many of the keys are remembered as handled: to ask again by the own token is no claim and takes no room. */
-async function countCompleted({ complete }: ReturnType<typeof setUp>, of: string[]): Promise<number> {
+async function countCompleted({ complete }: ReturnType<typeof boundedStore>, of: string[]): Promise<number> {
   let count = 0
   for (const key of of) if (await complete(key)) count += 1
   return count
@@ -53,7 +17,7 @@ const storeFull = expect.objectContaining({
 
 describe('a store that is full', () => {
   test('drops the oldest settled records, and tells how many and how old they were', async () => {
-    const set = setUp(16)
+    const set = boundedStore(16)
     for (const key of keys(16)) {
       await set.handle(key)
       set.advance(1_000)
@@ -69,7 +33,7 @@ describe('a store that is full', () => {
   })
 
   test('drops released records in their turn', async () => {
-    const set = setUp(8)
+    const set = boundedStore(8)
     await set.claim('failed')
     await set.release('failed')
     await set.handle(...keys(7))
@@ -81,7 +45,7 @@ describe('a store that is full', () => {
   })
 
   test('forgets what is past its retention first, without a word', async () => {
-    const set = setUp(16)
+    const set = boundedStore(16)
     await set.handle(...keys(16))
     set.advance(RETAIN)
 
@@ -92,7 +56,7 @@ describe('a store that is full', () => {
   })
 
   test('forgets runs that were abandoned and are past their retention first', async () => {
-    const set = setUp(16)
+    const set = boundedStore(16)
     for (const key of keys(16)) await set.claim(key)
     set.advance(RETAIN)
 
@@ -101,7 +65,7 @@ describe('a store that is full', () => {
   })
 
   test('makes no room for a key that it already holds', async () => {
-    const set = setUp(4)
+    const set = boundedStore(4)
     await set.handle('a', 'b')
     await set.claim('failed')
     await set.release('failed')
@@ -114,7 +78,7 @@ describe('a store that is full', () => {
   })
 
   test('never drops a running record: all running, it rejects', async () => {
-    const set = setUp(4)
+    const set = boundedStore(4)
     for (const key of keys(4)) await set.claim(key)
 
     await expect(set.claim('one more')).rejects.toBeInstanceOf(StoreError)
@@ -125,7 +89,7 @@ describe('a store that is full', () => {
   })
 
   test('does not drop a running record either when its lease has run out', async () => {
-    const set = setUp(2)
+    const set = boundedStore(2)
     await set.claim('slow')
     set.advance(LEASE * 2)
     await set.handle(...keys(10))
@@ -133,7 +97,7 @@ describe('a store that is full', () => {
   })
 
   test("with onFull 'reject' refuses new keys until records age out, and drops none", async () => {
-    const set = setUp(8, { onFull: 'reject' })
+    const set = boundedStore(8, { onFull: 'reject' })
     await set.handle(...keys(8))
 
     await expect(set.claim('one more')).rejects.toEqual(storeFull)
@@ -145,62 +109,12 @@ describe('a store that is full', () => {
   })
 
   test.each([1, 2, 7, 8, 9])('holds up to maxKeys %i and works on', async (maxKeys) => {
-    const set = setUp(maxKeys)
+    const set = boundedStore(maxKeys)
     await set.handle(...keys(40))
     const held = await countCompleted(set, keys(40))
     expect(held).toBeGreaterThan(0)
     expect(held).toBe(40 - set.evicted())
     expect(held).toBeLessThanOrEqual(maxKeys)
-  })
-})
-
-describe('what one eviction takes', () => {
-  test('is an eighth of what a burst has left', async () => {
-    const set = setUp(800)
-    await set.handle(...keys(800))
-    await set.claim('one more')
-    expect(set.evictions.map(({ count }) => count)).toEqual([100])
-  })
-
-  test('is no more after a quiet time of many small generations', async () => {
-    const set = setUp(800)
-    for (const key of keys(40, 'quiet')) {
-      await set.handle(key)
-      set.advance(RETAIN / 8)
-    }
-
-    await set.handle(...keys(2_000))
-
-    expect(Math.max(...set.evictions.map(({ count }) => count))).toBeLessThanOrEqual(200)
-  })
-
-  test('is no more after an outage in which everything was released and tried again many times', async () => {
-    const set = setUp(800)
-    for (let round = 0; round < 20; round++) {
-      for (const key of keys(101)) {
-        await set.claim(key, `${round}`)
-        await set.release(key, `${round}`)
-      }
-    }
-
-    await set.handle(...keys(2_000, 'later'))
-
-    expect(Math.max(...set.evictions.map(({ count }) => count))).toBeLessThanOrEqual(200)
-  })
-
-  test('is no more when retentions differ from call to call', async () => {
-    const set = setUp(800)
-    for (const key of keys(40, 'long')) {
-      set.advance(1)
-      await set.claim('short', key)
-      await set.store.complete({ key: 'short', token: key }, 8)
-      await set.handle(key)
-      set.advance(8)
-    }
-
-    await set.handle(...keys(2_000))
-
-    expect(Math.max(...set.evictions.map(({ count }) => count))).toBeLessThanOrEqual(200)
   })
 })
 
@@ -218,7 +132,7 @@ test.each(['evict', 'reject'] as const)(
   async (onFull) => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 20 }), traffic, async (maxKeys, steps) => {
-        const set = setUp(maxKeys, { onFull })
+        const set = boundedStore(maxKeys, { onFull })
         const running = new Map<string, string>()
         const settled = new Map<string, { token: string; call: 'complete' | 'release' }>()
         let granted = 0

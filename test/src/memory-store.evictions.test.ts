@@ -1,5 +1,56 @@
 import { type IdempotencyStore, memoryStore } from 'tix-webhooks'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { boundedStore, keys, RETAIN } from '../support/bounded-store.js'
+
+describe('what one eviction takes', () => {
+  test('is an eighth of what a burst has left', async () => {
+    const set = boundedStore(800)
+    await set.handle(...keys(800))
+    await set.claim('one more')
+    expect(set.evictions.map(({ count }) => count)).toEqual([100])
+  })
+
+  test('is no more after a quiet time of many small generations', async () => {
+    const set = boundedStore(800)
+    for (const key of keys(40, 'quiet')) {
+      await set.handle(key)
+      set.advance(RETAIN / 8)
+    }
+
+    await set.handle(...keys(2_000))
+
+    expect(Math.max(...set.evictions.map(({ count }) => count))).toBeLessThanOrEqual(200)
+  })
+
+  test('is no more after an outage in which everything was released and tried again many times', async () => {
+    const set = boundedStore(800)
+    for (let round = 0; round < 20; round++) {
+      for (const key of keys(101)) {
+        await set.claim(key, `${round}`)
+        await set.release(key, `${round}`)
+      }
+    }
+
+    await set.handle(...keys(2_000, 'later'))
+
+    expect(Math.max(...set.evictions.map(({ count }) => count))).toBeLessThanOrEqual(200)
+  })
+
+  test('is no more when retentions differ from call to call', async () => {
+    const set = boundedStore(800)
+    for (const key of keys(40, 'long')) {
+      set.advance(1)
+      await set.claim('short', key)
+      await set.store.complete({ key: 'short', token: key }, 8)
+      await set.handle(key)
+      set.advance(8)
+    }
+
+    await set.handle(...keys(2_000))
+
+    expect(Math.max(...set.evictions.map(({ count }) => count))).toBeLessThanOrEqual(200)
+  })
+})
 
 describe('who is told of an eviction', () => {
   beforeEach(() => {
@@ -11,14 +62,14 @@ describe('who is told of an eviction', () => {
     vi.useRealTimers()
   })
 
-  const RETAIN = 604_800_000
+  const RETAIN_MS = 604_800_000
 
   /** Handles events that nobody has seen before: a store of one record drops one for each after the first. */
   async function overflow(store: IdempotencyStore, times = 1): Promise<void> {
     for (let i = 0; i < times; i++) {
       const lease = { key: crypto.randomUUID(), token: 't' }
-      await store.claim({ ...lease, leaseMs: 30_000, retainMs: RETAIN })
-      await store.complete(lease, RETAIN)
+      await store.claim({ ...lease, leaseMs: 30_000, retainMs: RETAIN_MS })
+      await store.complete(lease, RETAIN_MS)
     }
   }
 

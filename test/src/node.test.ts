@@ -4,9 +4,9 @@ import { sendAnswer, streamBody, tixWebhooks } from 'tix-webhooks/node'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { orderCreated, sign } from '../support/deliveries.js'
 import { listen, post } from '../support/http.js'
+import { deferred } from '../support/promises.js'
 import { harnessOf, type MountedApp, rawBytesCases } from '../support/raw-bytes-cases.js'
 import { assertAnswer, deliver } from '../support/raw-bytes-harness.js'
-import { deferred } from '../support/receiving.js'
 
 const harness = harnessOf((options) => listen(createServer(tixWebhooks(options))))
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { createReceiver, type WebhookOptions } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../support/deliveries.js'
+import { never } from '../support/promises.js'
 import { receiving } from '../support/receiving.js'
 
 afterEach(() => {
@@ -67,7 +68,7 @@ test.each([
     },
   ],
   ['rejects', () => Promise.reject(new Error('the listener'))],
-  ['never settles', () => new Promise(() => {})],
+  ['never settles', () => never()],
 ])('a listener that %s changes nothing', async (_, listener) => {
   const { send } = receiving({
     onDelivery: listener,

@@ -1,9 +1,9 @@
 import { Discard, type Outcome, RetryLater } from 'tix-webhooks'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { monotonicMs } from '../../src/deadline.js'
-import { type HeldLease, holdLease } from '../../src/lease.js'
+import type { HeldLease } from '../../src/lease.js'
 import { lazyAbort, startRun } from '../../src/run.js'
-import { scriptedStore } from '../support/scripted-store.js'
+import { hold } from '../support/held-lease.js'
+import { deferred, never } from '../support/promises.js'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -14,83 +14,17 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('an abort signal that nobody has asked for', () => {
-  function countControllers() {
-    const made = vi.fn()
-    class Counted extends AbortController {
-      constructor() {
-        super()
-        made()
-      }
-    }
-    vi.stubGlobal('AbortController', Counted)
-    return made
-  }
-
-  test('costs no AbortController, aborted or not', () => {
-    const made = countControllers()
-    const abort = lazyAbort()
-    abort.abort(new Error('lost'))
-    expect(made).not.toHaveBeenCalled()
-  })
-
-  test('is made once, at the first look', () => {
-    const made = countControllers()
-    const abort = lazyAbort()
-    expect(abort.signal).toBe(abort.signal)
-    expect(made).toHaveBeenCalledOnce()
-    expect(abort.signal.aborted).toBe(false)
-  })
-
-  test('is found aborted, with the first reason, when it is looked at later', () => {
-    const abort = lazyAbort()
-    const first = new Error('lost')
-    abort.abort(first)
-    abort.abort(new Error('given up'))
-    expect(abort.signal.aborted).toBe(true)
-    expect(abort.signal.reason).toBe(first)
-  })
-
-  test('tells its listeners once, with the first reason', () => {
-    const abort = lazyAbort()
-    const heard = vi.fn()
-    abort.signal.addEventListener('abort', heard)
-    const first = new Error('lost')
-    abort.abort(first)
-    abort.abort(new Error('given up'))
-    expect(heard).toHaveBeenCalledOnce()
-    expect(abort.signal.reason).toBe(first)
-  })
-})
-
 const MAX_RUN_MS = 90_000
 
 /** A handler that a test settles, under a lease on a store that grants everything. */
 function start(options: { callHandler?: () => unknown; withLease?: boolean } = {}) {
-  const { store, called } = scriptedStore()
-  let resolve = (_?: unknown): void => {}
-  let reject = (_: unknown): void => {}
-  const work = new Promise((onResolve, onReject) => {
-    resolve = onResolve
-    reject = onReject
-  })
-  const lease: HeldLease | undefined =
-    options.withLease === false
-      ? undefined
-      : holdLease({
-          store,
-          lease: { key: 'k', token: 't' },
-          claimedAtMs: monotonicMs(),
-          leaseMs: 60_000,
-          retainMs: 604_800_000,
-          onLost: () => {},
-          report: () => {},
-        })
+  const leased = options.withLease === false ? undefined : hold()
+  const work = deferred<unknown>()
   const abort = lazyAbort()
   const run = startRun({
     kind: 'order.created',
-    callHandler: options.callHandler ?? (() => work),
-    lease,
+    callHandler: options.callHandler ?? (() => work.promise),
+    lease: leased?.held,
     maxRunMs: MAX_RUN_MS,
     abort,
   })
@@ -101,7 +35,7 @@ function start(options: { callHandler?: () => unknown; withLease?: boolean } = {
   void run.settled.then((outcome) => {
     seen.settled = outcome
   })
-  return { run, abort, called, seen, resolve: (v?: unknown) => resolve(v), reject: (e: unknown) => reject(e) }
+  return { run, abort, called: () => leased?.called() ?? [], seen, work }
 }
 
 const ENDS: readonly [how: string, callHandler: () => unknown, outcome: object, end: string][] = [
@@ -148,7 +82,7 @@ const ENDS: readonly [how: string, callHandler: () => unknown, outcome: object, 
 
 describe('a run', () => {
   test('calls the handler at once, and knows nothing until it has settled', async () => {
-    const callHandler = vi.fn(() => new Promise(() => {}))
+    const callHandler = vi.fn(() => never())
     const { run, seen } = start({ callHandler })
     expect(callHandler).toHaveBeenCalledOnce()
     await vi.advanceTimersByTimeAsync(1_000)
@@ -177,14 +111,8 @@ describe('a run', () => {
   })
 
   test('knows its outcome while its record is still under way', async () => {
-    let settleLease = (): void => {}
-    const lease: HeldLease = {
-      letGo() {},
-      settle: () =>
-        new Promise((resolve) => {
-          settleLease = resolve
-        }),
-    }
+    const record = deferred()
+    const lease: HeldLease = { letGo() {}, settle: () => record.promise }
     const run = startRun({
       kind: 'order.created',
       callHandler: async () => {},
@@ -198,7 +126,7 @@ describe('a run', () => {
     expect(run.outcomeSoFar).toEqual({ outcome: 'handled' })
     expect(finished).not.toHaveBeenCalled()
 
-    settleLease()
+    record.resolve()
     await vi.advanceTimersByTimeAsync(0)
     expect(finished).toHaveBeenCalledWith({ outcome: 'handled' })
   })
@@ -217,7 +145,7 @@ describe('a run that is not over at maxRunMs', () => {
     expect(signal.reason).toMatchObject({ code: 'given_up', message: expect.stringMatching(/maxRunSeconds/) })
     expect(seen.finished).toEqual({
       outcome: 'timed-out',
-      code: 'timed_out',
+      code: 'given_up',
       retryAfterSeconds: 5,
       error: signal.reason,
     })
@@ -239,11 +167,11 @@ describe('a run that is not over at maxRunMs', () => {
     ['complete', 'handled'],
     ['release', 'failed'],
   ] as const)('still sends its %s when the handler settles later', async (end, outcome) => {
-    const { called, seen, resolve, reject, run } = start()
+    const { called, seen, work, run } = start()
     await vi.advanceTimersByTimeAsync(MAX_RUN_MS * 3)
     const before = called().length
-    if (end === 'complete') resolve()
-    else reject(new Error('aborted'))
+    if (end === 'complete') work.resolve(undefined)
+    else work.reject(new Error('aborted'))
     await vi.advanceTimersByTimeAsync(0)
 
     expect(called().slice(before)).toEqual([end])
@@ -263,10 +191,10 @@ describe('a run that is not over at maxRunMs', () => {
 })
 
 test('a run that settles in time aborts nothing', async () => {
-  const { abort, resolve } = start()
+  const { abort, work } = start()
   const { signal } = abort
   await vi.advanceTimersByTimeAsync(MAX_RUN_MS - 1)
-  resolve()
+  work.resolve(undefined)
   await vi.advanceTimersByTimeAsync(MAX_RUN_MS * 2)
   expect(signal.aborted).toBe(false)
 })

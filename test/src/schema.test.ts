@@ -4,17 +4,9 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { isStandardSchema, toPayloadIssues } from '../../src/schema.js'
 import { lifecycleEvent, orderCreated } from '../support/deliveries.js'
+import { schemaOf } from '../support/schema-of.js'
 
 const read = (payload: object, schemas: SchemaMap) => parseEvent(JSON.stringify(payload), { schemas })
-
-/** A schema by hand, for what no validator does. */
-const schemaOf = (validate: (value: unknown) => unknown): SchemaMap[string] => ({
-  '~standard': {
-    version: 1,
-    vendor: 'test',
-    validate: validate as SchemaMap[string]['~standard']['validate'],
-  },
-})
 
 const published = lifecycleEvent('event.published', {
   event: {

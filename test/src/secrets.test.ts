@@ -21,7 +21,7 @@ const refused: [string, unknown, RegExp][] = [
   ['a list of lists', [['good'], 'good'], /^secret\[0\] must be a string or a Uint8Array, not an array/],
   ['a number', 42, /must be a string or a Uint8Array, not a number/],
   ['an object', { secret: 'good' }, /must be a string or a Uint8Array, not an object/],
-  ['a promise', Promise.resolve('good'), /must be a string or a Uint8Array, not an object/],
+  ['a promise', Promise.resolve('good'), /must be a string or a Uint8Array, not a promise/],
   ['white space alone', ' ', EDGE],
   ['a blank before it', ' good', EDGE],
   ['a new line after it', 'good\n', EDGE],

@@ -3,6 +3,7 @@ import { type IdempotencyStore, memoryStore } from 'tix-webhooks'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { handler, make } from '../support/make-receiver.js'
+import { schemaOf } from '../support/schema-of.js'
 
 const DAY = 86_400
 
@@ -18,11 +19,7 @@ test.each([
   [
     'a kind from schemas and its group',
     {
-      schemas: {
-        'order.refunded': {
-          '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) },
-        },
-      },
+      schemas: { 'order.refunded': schemaOf((value) => ({ value })) },
       on: { 'order.refunded': handler, 'order.*': handler },
     },
   ],

@@ -5,8 +5,8 @@ import { handler, make } from '../support/make-receiver.js'
 
 const DAY = 86_400
 
-/** A store, with one method replaced. */
-function storeWith(change: Record<string, unknown>): unknown {
+/** A store, of which one method is none. */
+function brokenStore(change: Record<string, unknown>): unknown {
   return { ...memoryStore(), ...change }
 }
 
@@ -28,9 +28,9 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
     /^secret begins or ends with white space/,
   ],
 
-  ['no on', { on: undefined }, /^on must be an object of handlers by kind, such as .*not undefined/],
-  ['null as on', { on: null }, /^on must be an object.*not null/],
-  ['a function as on', { on: handler }, /^on must be an object.*not a function/],
+  ['no on', { on: undefined }, /^on must be a plain object of handlers by kind, such as .*not undefined/],
+  ['null as on', { on: null }, /^on must be a plain object.*not null/],
+  ['a function as on', { on: handler }, /^on must be a plain object.*not a function/],
   [
     'a misspelt kind',
     { on: { 'order.create': handler } },
@@ -94,22 +94,22 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
   ['null as store', { store: null, namespace: 'n' }, /^store must be an IdempotencyStore/],
   [
     'a store without claim',
-    { store: storeWith({ claim: undefined }), namespace: 'n' },
+    { store: brokenStore({ claim: undefined }), namespace: 'n' },
     /its claim is not a function/,
   ],
   [
     'a store without renew',
-    { store: storeWith({ renew: undefined }), namespace: 'n' },
+    { store: brokenStore({ renew: undefined }), namespace: 'n' },
     /its renew is not a function/,
   ],
   [
     'a store without complete',
-    { store: storeWith({ complete: 1 }), namespace: 'n' },
+    { store: brokenStore({ complete: 1 }), namespace: 'n' },
     /its complete is not a function/,
   ],
   [
     'a store without release',
-    { store: storeWith({ release: null }), namespace: 'n' },
+    { store: brokenStore({ release: null }), namespace: 'n' },
     /its release is not a function/,
   ],
   ['another storeFailure', { storeFailure: 'ignore' }, /^storeFailure must be 'reject'.* or 'process'/],
@@ -167,7 +167,11 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
   ['key that is no function', { key: 'order.id' }, /^key must be a function, not a string/],
   ['onDelivery that is no function', { onDelivery: {} }, /^onDelivery must be a function, not an object/],
   ['onError that is no function', { onError: null }, /^onError must be a function, not null/],
-  ['now that is no function', { now: 1_760_000_000_000 }, /^now must be a function, not a number/],
+  [
+    'now that is no function',
+    { now: 1_760_000_000_000 },
+    /^now must be a function that returns milliseconds, not 1760000000000/,
+  ],
 
   ['an empty header name', { signature: { header: '' } }, /^signature\.header must be the name of a header/],
   ['a header name with a colon', { signature: { header: 'x-sig:' } }, /^signature\.header must be the name/],

@@ -228,7 +228,7 @@ describe('forms of the signature', () => {
     ['a string', 'text'],
     ['a number', 7],
     ['an array', [1, 2]],
-    ['an object', Promise.resolve(new Uint8Array())],
+    ['a promise', Promise.resolve(new Uint8Array())],
   ])('a function that returns %s is a misconfiguration', async (type, content) => {
     const signedContent = (): Uint8Array => content as Uint8Array
     const { header, body } = await sign('{}', { timestamp: AT })

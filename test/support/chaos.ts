@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { Discard, type IdempotencyStore, RetryLater } from 'tix-webhooks'
-import { pass } from './virtual-time.js'
+import { never } from './promises.js'
+import { sleep } from './virtual-time.js'
 
 /** What becomes of one store call, on the way there and on the way back. */
 export interface CallFate {
@@ -48,13 +49,13 @@ export function storeBehind(fates: readonly CallFate[], base: IdempotencyStore):
   let calls = 0
   async function meet<T>(call: () => Promise<T>): Promise<T> {
     const fate = fates[calls++] ?? { kind: 'ok', there: 0, back: 0 }
-    await pass(fate.there)
+    await sleep(fate.there)
     if (fate.kind === 'refused') throw new Error('connection refused')
-    if (fate.kind === 'hangs-before') return new Promise(() => {})
+    if (fate.kind === 'hangs-before') return never()
     const result = await call()
-    await pass(fate.back)
+    await sleep(fate.back)
     if (fate.kind === 'lost-reply') throw new Error('connection reset')
-    if (fate.kind === 'hangs-after') return new Promise(() => {})
+    if (fate.kind === 'hangs-after') return never()
     return result
   }
   return {
@@ -68,10 +69,10 @@ export function storeBehind(fates: readonly CallFate[], base: IdempotencyStore):
 /** Plays one run of a handler. */
 export function play({ kind, takes }: HandlerFate): Promise<void> {
   if (kind === 'throws at once') throw new Error('at once')
-  return pass(takes).then(() => {
+  return sleep(takes).then(() => {
     if (kind === 'throws') throw new Error('the handler failed')
     if (kind === 'retry-later') throw new RetryLater({ afterSeconds: 7 })
     if (kind === 'discards') throw new Discard()
-    return kind === 'never' ? new Promise<void>(() => {}) : undefined
+    return kind === 'never' ? never() : undefined
   })
 }

@@ -26,16 +26,27 @@ export function snippetsOf(file: string, language: string): string[] {
   )
 }
 
-/** What the compiler, as strict as for our own code, has to say of snippets, by their names. */
-export function problemsOf(snippets: Readonly<Record<string, string>>): string[] {
-  // Inside the tree, so that imports are found; hidden, so that nothing else takes it for a part of it.
+/** A folder for code: inside the tree, so that imports are found; hidden, so that nothing else takes it for a part of it. */
+export function snippetsFolder() {
   const folder = mkdtempSync(join(ROOT, 'test', '.snippets-'))
-  try {
-    const files = Object.entries({ 'readers-own': READERS_OWN, ...snippets }).map(([name, code]) => {
+  return {
+    /** Gives the path of the file. */
+    write(name: string, code: string): string {
       const file = join(folder, `${name}.ts`)
       writeFileSync(file, code)
       return file
-    })
+    },
+    remove: () => rmSync(folder, { recursive: true }),
+  }
+}
+
+/** What the compiler, as strict as for our own code, has to say of snippets, by their names. */
+export function problemsOf(snippets: Readonly<Record<string, string>>): string[] {
+  const { write, remove } = snippetsFolder()
+  try {
+    const files = Object.entries({ 'readers-own': READERS_OWN, ...snippets }).map(([name, code]) =>
+      write(name, code),
+    )
     const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile)
     const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT)
     // A reader may see a parameter before the code that needs it.
@@ -45,6 +56,6 @@ export function problemsOf(snippets: Readonly<Record<string, string>>): string[]
       return `${where}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`
     })
   } finally {
-    rmSync(folder, { recursive: true })
+    remove()
   }
 }

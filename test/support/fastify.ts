@@ -21,11 +21,6 @@ export async function listenTo(app: App): Promise<number> {
   return Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port)
 }
 
-/** Lets the event loop turn so many times. */
-export async function turns(count: number): Promise<void> {
-  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve))
-}
-
 /** A delivery as `inject()` takes it; headers that are `undefined` are left out. */
 export function injected(
   { header, body }: SignedDelivery,

@@ -2,8 +2,12 @@ import type { SignedDelivery } from './deliveries.js'
 import type { HttpAnswer } from './http.js'
 
 /** A delivery as a web-standard request. */
-export function requestOf({ header, body }: SignedDelivery, headers: Record<string, string> = {}): Request {
-  return new Request('http://localhost/hooks', {
+export function requestOf(
+  { header, body }: SignedDelivery,
+  headers: Record<string, string> = {},
+  path = '/hooks',
+): Request {
+  return new Request(`http://localhost${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-service-signature': header, ...headers },
     body: body.slice(),

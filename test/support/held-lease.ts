@@ -2,6 +2,7 @@ import type { StoreError } from 'tix-webhooks'
 import { expect, vi } from 'vitest'
 import { monotonicMs } from '../../src/deadline.js'
 import { holdLease } from '../../src/lease.js'
+import { watch } from './promises.js'
 import { type Script, scriptedStore } from './scripted-store.js'
 
 export const LEASE = { key: 'orders/order.created/ord_1', token: 't.1' }
@@ -28,12 +29,9 @@ export function hold(script: Script = {}, { leaseMs = LEASE_MS, claimedMsAgo = 0
 
 /** Lets a settling go to its end, however long its pauses and limits are together. */
 export async function toTheEnd(settling: Promise<void>): Promise<void> {
-  let isSettled = false
-  void settling.then(() => {
-    isSettled = true
-  })
+  const settled = watch(settling)
   await vi.advanceTimersByTimeAsync(15_000)
-  expect(isSettled, 'settling ends').toBe(true)
+  expect(settled.isResolved, 'settling ends').toBe(true)
 }
 
 export const unreachable = async () => {

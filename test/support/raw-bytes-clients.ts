@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { orderCreated, type SignedDelivery, sign } from './deliveries.js'
 import { chunk, dial, LAST_CHUNK, requestHead } from './http.js'
+import { deferred } from './promises.js'
 import {
   assertAnswer,
   assertEnd,
@@ -130,17 +131,11 @@ export const clientCases: readonly RawBytesCase[] = [
     name: 'a client that goes away while the handler runs costs nothing: the run counts, and the retry is a duplicate',
     async run(harness) {
       const delivery = await sign(orderCreated())
-      let started = (): void => {}
-      let finish = (): void => {}
-      const start = new Promise<void>((resolve) => {
-        started = resolve
-      })
-      const end = new Promise<void>((resolve) => {
-        finish = resolve
-      })
+      const started = deferred()
+      const finish = deferred()
       const handle = (): Promise<void> => {
-        started()
-        return end
+        started.resolve()
+        return finish.promise
       }
       const app = await harness.mount({ on: { 'order.created': handle } })
       try {
@@ -149,10 +144,10 @@ export const clientCases: readonly RawBytesCase[] = [
         await client.write(head)
         await client.write(first)
         await client.write(second)
-        await start
+        await started.promise
         client.destroy()
         await client.closed
-        finish()
+        finish.resolve()
         await app.recorded(1)
         assert.deepEqual(
           app.records.map(({ outcome }) => outcome),

@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { sign } from './deliveries.js'
 import { chunk, dial, LAST_CHUNK, pieces, requestHead } from './http.js'
+import { turns } from './promises.js'
 import {
   assertAnswer,
   assertEnd,
@@ -22,7 +23,7 @@ const collectGarbage: () => void = runInNewContext('gc')
 async function heldBeyond(before: number, limit: number): Promise<number> {
   let held = Number.POSITIVE_INFINITY
   for (let attempt = 0; attempt < 20 && held > limit; attempt++) {
-    await new Promise(setImmediate)
+    await turns(1)
     collectGarbage()
     held = process.memoryUsage().arrayBuffers - before
   }

@@ -9,11 +9,12 @@ import {
   type Receiver,
   type WebhookOptions,
 } from 'tix-webhooks'
-import { SECRET, sign } from './deliveries.js'
+import { sign } from './deliveries.js'
+import { watched } from './watched.js'
 
 export interface Receiving {
   readonly receiver: Receiver
-  readonly records: DeliveryRecord[]
+  readonly records: readonly DeliveryRecord[]
   readonly reports: { error: Error & { code?: string }; ctx: ErrorContext }[]
   /** Signs a payload and takes it to its outcome. */
   send(payload: object | string, delivery?: Partial<Delivery>): Promise<Outcome>
@@ -21,15 +22,13 @@ export interface Receiving {
 
 /** A receiver with no framework, and all that it tells. */
 export function receiving(options: Partial<WebhookOptions> = {}): Receiving {
-  const records: DeliveryRecord[] = []
   const reports: Receiving['reports'] = []
-  const receiver = createReceiver({
-    secret: SECRET,
+  const { options: watchedOptions, records } = watched({
     on: {},
-    onDelivery: (record) => records.push(record),
     onError: (error, ctx) => reports.push({ error: error as Error, ctx }),
     ...options,
   })
+  const receiver = createReceiver(watchedOptions)
   return {
     receiver,
     records,
@@ -50,19 +49,4 @@ export function storeWith(methods: Partial<IdempotencyStore>, base: IdempotencyS
     ...methods,
   }
   return { store, namespace: 'test', base }
-}
-
-/** A promise and what settles it. */
-export function deferred<T = void>() {
-  let resolve: (value: T) => void = () => {}
-  let reject: (reason: unknown) => void = () => {}
-  const promise = new Promise<T>((onValue, onReason) => {
-    resolve = onValue
-    reject = onReason
-  })
-  return { promise, resolve, reject }
-}
-
-export function never<T = never>(): Promise<T> {
-  return new Promise(() => {})
 }

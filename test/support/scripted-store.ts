@@ -32,8 +32,3 @@ export function scriptedStore(script: Script = {}) {
   } as unknown as IdempotencyStore
   return { store, script, calls, called: () => calls.map(([name]) => name) }
 }
-
-/** What a store that hangs answers. */
-export function never(): Promise<never> {
-  return new Promise(() => {})
-}

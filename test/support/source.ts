@@ -42,9 +42,13 @@ export function importsOf(path: string): Import[] {
 }
 
 /** Every node of a source file: its code, without comments. */
-export function* nodesOf(path: string): Generator<ts.Node> {
-  const text = readFileSync(`${ROOT}${path}`, 'utf8')
-  const stack: ts.Node[] = [ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)]
+export function nodesOf(path: string): Generator<ts.Node> {
+  return nodesIn(readFileSync(`${ROOT}${path}`, 'utf8'))
+}
+
+/** Every node of some code. */
+export function* nodesIn(code: string): Generator<ts.Node> {
+  const stack: ts.Node[] = [ts.createSourceFile('code.ts', code, ts.ScriptTarget.Latest, true)]
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
     yield node
     node.forEachChild((child) => void stack.push(child))

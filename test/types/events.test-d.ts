@@ -7,6 +7,7 @@ import {
   type EventPublishedEvent,
   type EventRescheduledEvent,
   isEventLifecycle,
+  isKind,
   isKnownEvent,
   isOrderCreated,
   type JsonObject,
@@ -94,6 +95,14 @@ describe('the guards', () => {
     if (isKnownEvent(event) && event.type === 'order.created') {
       expectTypeOf(event.data).toEqualTypeOf<{ mine: Date }>()
     }
+  })
+
+  test('narrow to one kind where a comparison of the type cannot: documented, added by a schema, or neither', async () => {
+    if (isKind(anyEvent, 'order.created')) expectTypeOf(anyEvent).toEqualTypeOf<OrderCreatedEvent>()
+    const event = await parseEvent('{}', { schemas: { 'order.refunded': unchecked<{ cents: number }>() } })
+    if (isKind(event, 'order.refunded')) expectTypeOf(event.data).toEqualTypeOf<{ cents: number }>()
+    if (isKind(event, 'order.created')) expectTypeOf(event).toEqualTypeOf<OrderCreatedEvent>()
+    if (isKind(event, 'venue.opened')) expectTypeOf(event.data).not.toBeAny()
   })
 
   test('filter a list', () => {

@@ -10,6 +10,8 @@ interface ExecutionContext {
   passThroughOnException(): void
 }
 
+declare const hooks: FetchWebhooks
+
 describe('tixWebhooks of fetch', () => {
   test('takes a Request and gives a Response', () => {
     const POST = tixWebhooksForFetch({
@@ -28,6 +30,18 @@ describe('tixWebhooks of fetch', () => {
     expectTypeOf(POST).toEqualTypeOf<FetchWebhooks>()
     expectTypeOf(POST).toExtend<(request: Request) => Promise<Response>>()
     expectTypeOf(POST.drain).toEqualTypeOf<() => Promise<void>>()
+  })
+
+  test('fits where a platform passes something of its own second', () => {
+    // As Next types a route, Deno.serve a handler, Bun.serve its fetch, and a Worker its module.
+    const next: (request: Request, context: { params: Promise<{ id: string }> }) => unknown = hooks
+    const deno: (request: Request, info: { remoteAddr: { hostname: string } }) => Promise<Response> = hooks
+    const bun: (request: Request, server: { requestIP(request: Request): unknown }) => Promise<Response> =
+      hooks
+    const worker: {
+      fetch(request: Request, env: { SECRET: string }, ctx: ExecutionContext): Promise<Response>
+    } = { fetch: hooks }
+    for (const fits of [next, deno, bun, worker.fetch]) expectTypeOf(fits).toBeFunction()
   })
 
   test('is what a Worker’s fetch calls, with its context', () => {

@@ -1,0 +1,94 @@
+import { describe, expect, test, vi } from 'vitest'
+import { orderCreated, sign } from '../support/deliveries.js'
+import { deferred, never, watch } from '../support/promises.js'
+import { receiving, storeWith } from '../support/receiving.js'
+import { advance, useVirtualTime } from '../support/virtual-time.js'
+
+useVirtualTime()
+
+describe('drain', () => {
+  test('lets the running handler finish and refuses what comes meanwhile', async () => {
+    const work = deferred()
+    const { receiver, send } = receiving({ on: { 'order.created': () => work.promise } })
+    const first = send(orderCreated())
+    await advance(0)
+    const drain = receiver.drain()
+    const drained = watch(drain)
+    expect(await send(orderCreated())).toMatchObject({ outcome: 'unavailable', code: 'draining' })
+    await advance(1)
+    expect(drained.isResolved).toBe(false)
+    work.resolve()
+    expect(await first).toEqual({ outcome: 'handled' })
+    await drain
+  })
+
+  test('waits for a handler whose sender has been answered already, and for its record', async () => {
+    const work = deferred()
+    const recorded = deferred<boolean>()
+    const { store, namespace } = storeWith({ complete: () => recorded.promise })
+    const { receiver, send } = receiving({ store, namespace, on: { 'order.created': () => work.promise } })
+    const first = send(orderCreated())
+    await advance(10)
+    await first
+    const drain = receiver.drain()
+    const drained = watch(drain)
+    work.resolve()
+    await advance(1)
+    expect(drained.isResolved).toBe(false)
+    recorded.resolve(true)
+    await drain
+  })
+
+  test('waits for a handler that never settles until it is given up, no longer', async () => {
+    const { receiver, send } = receiving({ maxRunSeconds: 30, on: { 'order.created': () => never() } })
+    const first = send(orderCreated())
+    await advance(10)
+    await first
+    const drain = receiver.drain()
+    await advance(20)
+    await drain
+  })
+
+  test('can be called twice, and before anything came', async () => {
+    const { receiver } = receiving()
+    await Promise.all([receiver.drain(), receiver.drain()])
+    await receiver.drain()
+  })
+
+  test('waits for a delivery whose body is still arriving, and for its handler', async () => {
+    const order = await sign(orderCreated())
+    const arriving = deferred<Uint8Array>()
+    const handler = vi.fn()
+    const { receiver } = receiving({ on: { 'order.created': handler } })
+    const first = receiver.receive({ header: order.header, body: () => arriving.promise, request: null })
+    const drain = receiver.drain()
+    const drained = watch(drain)
+    await advance(1)
+    expect(drained.isResolved).toBe(false)
+    arriving.resolve(order.body)
+    await drain
+    expect(await first).toEqual({ outcome: 'handled' })
+    expect(handler).toHaveBeenCalledOnce()
+  })
+
+  test('ends though deliveries keep coming', async () => {
+    const work = deferred()
+    const { receiver, send } = receiving({ on: { 'order.created': () => work.promise } })
+    const first = send(orderCreated())
+    await advance(0)
+    let refused = 0
+    const drain = receiver.drain()
+    const drained = watch(drain)
+    // Several senders, so that one of them always has a delivery under way; far more than a drain needs.
+    const flood = async (): Promise<void> => {
+      while (!drained.isResolved && refused < 10_000) {
+        await send(orderCreated())
+        refused += 1
+      }
+    }
+    const floods = [flood(), flood(), flood()]
+    work.resolve()
+    await Promise.all([drain, first, ...floods])
+    expect(refused).toBeLessThan(10_000)
+  })
+})

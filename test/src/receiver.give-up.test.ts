@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest'
+import { orderCreated } from '../support/deliveries.js'
+import { deferred, never } from '../support/promises.js'
+import { receiving } from '../support/receiving.js'
+import { advance, useVirtualTime } from '../support/virtual-time.js'
+
+useVirtualTime()
+
+describe('a handler that never settles', () => {
+  test('is given up after maxRunSeconds: its signal aborts, it is reported, and the event runs again after the lease', async () => {
+    let signal: AbortSignal | undefined
+    const runs: unknown[] = []
+    const { send, reports } = receiving({
+      on: {
+        'order.created': (_, ctx) => {
+          signal ??= ctx.signal
+          runs.push(ctx.attempt)
+          return ctx.attempt === 1 ? never() : undefined
+        },
+      },
+    })
+    const order = orderCreated()
+    const first = send(order)
+    await advance(10)
+    await first
+    await advance(289)
+    expect(signal?.aborted).toBe(false)
+    await advance(1)
+    expect(signal?.aborted).toBe(true)
+    expect(reports.map(({ error }) => error.code)).toEqual(['timed_out', 'given_up'])
+    await advance(60)
+    expect(await send(order)).toEqual({ outcome: 'handled' })
+    expect(runs).toEqual([1, 2])
+  })
+
+  test('is answered when it is given up, where that comes before the deadline', async () => {
+    const { send } = receiving({ maxRunSeconds: 5, on: { 'order.created': () => never() } })
+    const outcome = send(orderCreated())
+    await advance(5)
+    expect(await outcome).toMatchObject({
+      outcome: 'timed-out',
+      code: 'given_up',
+      error: { code: 'given_up' },
+    })
+  })
+
+  test('and was given up may still complete', async () => {
+    const work = deferred()
+    const { send } = receiving({ maxRunSeconds: 5, on: { 'order.created': () => work.promise } })
+    const order = orderCreated()
+    const outcome = send(order)
+    await advance(5)
+    await outcome
+    work.resolve()
+    await advance(0)
+    expect(await send(order)).toEqual({ outcome: 'duplicate' })
+  })
+})
+
+test('a handler that was given up and fails after all is reported', async () => {
+  const work = deferred()
+  const { send, reports } = receiving({ maxRunSeconds: 5, on: { 'order.created': () => work.promise } })
+  const outcome = send(orderCreated())
+  await advance(5)
+  await outcome
+  work.reject(new Error('much too late'))
+  await advance(0)
+  expect(reports.map(({ error }) => error.message)).toEqual([
+    expect.stringContaining('given up'),
+    'much too late',
+  ])
+})

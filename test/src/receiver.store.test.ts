@@ -1,0 +1,117 @@
+import { describe, expect, test, vi } from 'vitest'
+import { orderCreated } from '../support/deliveries.js'
+import { deferred, never } from '../support/promises.js'
+import { receiving, storeWith } from '../support/receiving.js'
+import { advance, useVirtualTime } from '../support/virtual-time.js'
+
+useVirtualTime()
+
+describe('a store', () => {
+  test('that hangs at the claim is given up after 2 s, and a grant that comes later is given back', async () => {
+    const reply = deferred()
+    const { store, namespace, base } = storeWith({
+      claim: async (request) => {
+        const result = await base.claim(request)
+        await reply.promise
+        return result
+      },
+    })
+    const handler = vi.fn()
+    const { send, reports } = receiving({ store, namespace, on: { 'order.created': handler } })
+    const order = orderCreated()
+    const outcome = send(order)
+    await advance(2)
+    expect(await outcome).toMatchObject({
+      outcome: 'unavailable',
+      code: 'store_unavailable',
+      retryAfterSeconds: 5,
+    })
+    expect(reports[0]?.error.message).toMatch(/claim took too long/)
+    const other = {
+      key: `test/order.created/${order.data.order.id}`,
+      token: 'other',
+      leaseMs: 1000,
+      retainMs: 9e9,
+    }
+    expect(await base.claim(other)).toMatchObject({ status: 'in-flight' })
+    reply.resolve()
+    await advance(0)
+    expect(await base.claim(other)).toMatchObject({ status: 'claimed' })
+    expect(handler).not.toHaveBeenCalled()
+    await advance(2)
+  })
+
+  test('that rejects is unavailable, and the handler does not run', async () => {
+    const handler = vi.fn()
+    const down = new Error('ECONNREFUSED')
+    const { store, namespace } = storeWith({ claim: () => Promise.reject(down) })
+    const { send } = receiving({ store, namespace, on: { 'order.created': handler } })
+    expect(await send(orderCreated())).toMatchObject({
+      outcome: 'unavailable',
+      code: 'store_unavailable',
+      error: { cause: down },
+    })
+    expect(handler).not.toHaveBeenCalled()
+  })
+
+  test("that is down runs the handler without protection where storeFailure is 'process', and says so", async () => {
+    const contexts: unknown[] = []
+    const { store, namespace } = storeWith({ claim: () => Promise.reject(new Error('down')) })
+    const { send, reports } = receiving({
+      store,
+      namespace,
+      storeFailure: 'process',
+      on: { 'order.created': (_, { deduplicated, attempt }) => contexts.push({ deduplicated, attempt }) },
+    })
+    expect(await send(orderCreated())).toEqual({ outcome: 'handled' })
+    expect(contexts).toEqual([{ deduplicated: false, attempt: undefined }])
+    expect(reports.map(({ error }) => error.code)).toEqual(['store_unavailable'])
+  })
+
+  test("that hangs past the deadline starts no handler, also where storeFailure is 'process'", async () => {
+    const handler = vi.fn()
+    const { store, namespace } = storeWith({ claim: () => never() })
+    const options = { store, namespace, storeFailure: 'process', timeoutSeconds: 1 } as const
+    const { send } = receiving({ ...options, on: { 'order.created': handler } })
+    const outcome = send(orderCreated())
+    await advance(1)
+    expect((await outcome).retryAfterSeconds).toBe(5)
+    await advance(5)
+    expect(handler).not.toHaveBeenCalled()
+  })
+
+  test('that cannot record a completion is tried a few times, and the answer is handled all the same', async () => {
+    const complete = vi.fn(() => Promise.reject(new Error('down')))
+    const { store, namespace } = storeWith({ complete })
+    const { send, reports } = receiving({ store, namespace, on: { 'order.created': () => {} } })
+    const outcome = send(orderCreated())
+    await advance(2)
+    expect(await outcome).toEqual({ outcome: 'handled' })
+    expect(complete).toHaveBeenCalledTimes(3)
+    expect(reports.map(({ error }) => error.code)).toEqual(['not_recorded'])
+  })
+
+  test('that has given the lease away aborts the signal, and the handler is still answered handled', async () => {
+    const { store, namespace } = storeWith({ renew: async () => false, complete: async () => false })
+    const work = deferred()
+    let signal: AbortSignal | undefined
+    const { send, reports } = receiving({
+      store,
+      namespace,
+      timeoutSeconds: 60,
+      on: {
+        'order.created': (_, ctx) => {
+          signal = ctx.signal
+          return work.promise
+        },
+      },
+    })
+    const outcome = send(orderCreated())
+    await advance(20)
+    expect(signal?.aborted).toBe(true)
+    expect(signal?.reason).toMatchObject({ code: 'lease_lost' })
+    work.resolve()
+    expect(await outcome).toEqual({ outcome: 'handled' })
+    expect(reports.map(({ error }) => error.code)).toEqual(['lease_lost', 'not_recorded'])
+  })
+})

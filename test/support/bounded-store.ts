@@ -1,0 +1,38 @@
+import { type Eviction, memoryStore } from 'tix-webhooks'
+
+export const LEASE = 30_000
+export const RETAIN = 1_000_000
+
+/** A small store with a clock that is moved by hand, and what it says of its evictions. */
+export function boundedStore(maxKeys: number, options: { onFull?: 'evict' | 'reject' } = {}) {
+  let now = 0
+  const evictions: Eviction[] = []
+  const store = memoryStore({
+    maxKeys,
+    now: () => now,
+    onEvict: (eviction) => evictions.push(eviction),
+    ...options,
+  })
+  const claim = (key: string, token = key) => store.claim({ key, token, leaseMs: LEASE, retainMs: RETAIN })
+  return {
+    store,
+    evictions,
+    claim,
+    complete: (key: string, token = key) => store.complete({ key, token }, RETAIN),
+    release: (key: string, token = key) => store.release({ key, token }),
+    async handle(...keys: string[]) {
+      for (const key of keys) {
+        await claim(key)
+        await store.complete({ key, token: key }, RETAIN)
+      }
+    },
+    advance(ms: number) {
+      now += ms
+    },
+    evicted: () => evictions.reduce((sum, { count }) => sum + count, 0),
+  }
+}
+
+export function keys(count: number, prefix = 'k'): string[] {
+  return Array.from({ length: count }, (_, index) => `${prefix}${index}`)
+}

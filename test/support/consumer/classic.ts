@@ -1,0 +1,24 @@
+// An older Express app: CommonJS, and a module resolution that knows no exports.
+import express from 'express'
+import { RetryLater, type WebhookEvent } from 'tix-webhooks'
+import { tixWebhooks } from 'tix-webhooks/express'
+import { tixWebhooks as fetchWebhooks } from 'tix-webhooks/fetch'
+import { tixWebhooks as nodeWebhooks } from 'tix-webhooks/node'
+
+const options = { secret: process.env.TIX_SIGNING_SECRET, on: {} }
+
+express().post(
+  '/hooks',
+  tixWebhooks({
+    secret: process.env.TIX_SIGNING_SECRET,
+    on: {
+      'order.created': async (event, ctx) => {
+        const total: number = event.data.order.total_cents
+        if (total > 0) throw new RetryLater({ afterSeconds: ctx.request.ip === undefined ? 1 : 2 })
+      },
+    },
+  }),
+)
+
+export const others = [fetchWebhooks(options), nodeWebhooks(options)]
+export type Event = WebhookEvent
