@@ -1,8 +1,8 @@
 import { ignoreRejection } from './call-safely.js'
 import { describeType } from './describe-type.js'
+import { encodeHex } from './encoding.js'
 import { ConfigurationError } from './errors.js'
 import type { UnknownEvent } from './events.js'
-import { encodeHex } from './hex.js'
 import { hmacEngine } from './hmac.js'
 
 /**

@@ -1,8 +1,8 @@
 import { ignoreRejection } from './call-safely.js'
 import { checkedClock } from './clock.js'
 import { describeType, describeValue } from './describe-type.js'
+import { decode, encode } from './encoding.js'
 import { ConfigurationError, WebhookVerificationError } from './errors.js'
-import { encodeHex } from './hex.js'
 import { hmacEngine, type SecretKey } from './hmac.js'
 import { checkOptionNames } from './option-names.js'
 import { type Secrets, secretKeys } from './secrets.js'
@@ -115,7 +115,7 @@ export async function signPayload(rawBody: Uint8Array | string, options: SignOpt
   const t = String(timestamp)
   const body = bytesOf(rawBody)
   const signatures = await Promise.all(
-    keys.map(async (key) => `v1=${encode(await digest(t, body, key, scheme), scheme)}`),
+    keys.map(async (key) => `v1=${encode(await digest(t, body, key, scheme), scheme.encoding)}`),
   )
   return [`t=${t}`, ...signatures].join(',')
 }
@@ -136,7 +136,7 @@ export async function matchSignature(
 ): Promise<Verified> {
   const { equal } = hmacEngine()
   const candidates = signatures
-    .map((signature) => decode(signature, scheme))
+    .map((signature) => decode(signature, scheme.encoding, DIGEST_BYTES[scheme.algorithm]))
     .filter((bytes) => bytes !== undefined)
   let secretIndex = -1
   for (const [index, key] of keys.entries()) {
@@ -228,24 +228,6 @@ function contentBy(
   throw new ConfigurationError(
     `Your signature.signedContent function returned ${describeType(content)}: it must return the signed bytes as a Uint8Array.`,
   )
-}
-
-function encode(bytes: Uint8Array, { encoding }: SignatureScheme): string {
-  if (encoding === 'base64') return btoa(String.fromCharCode(...bytes))
-  return encodeHex(bytes)
-}
-
-/** The bytes of a signature, or `undefined` where its length or alphabet is wrong: such a one can never match. */
-function decode(signature: string, { algorithm, encoding }: SignatureScheme): Uint8Array | undefined {
-  const length = DIGEST_BYTES[algorithm]
-  if (encoding === 'hex') {
-    if (signature.length !== length * 2 || !/^[0-9a-fA-F]+$/.test(signature)) return undefined
-    return Uint8Array.from({ length }, (_, i) => Number.parseInt(signature.slice(i * 2, i * 2 + 2), 16))
-  }
-  if (signature.length !== Math.ceil(length / 3) * 4 || !/^[A-Za-z0-9+/]+={0,2}$/.test(signature))
-    return undefined
-  const bytes = Uint8Array.from(atob(signature), (char) => char.charCodeAt(0))
-  return bytes.length === length ? bytes : undefined
 }
 
 /** @throws TypeError when it is neither a string nor bytes */

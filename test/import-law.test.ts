@@ -4,7 +4,18 @@ import { type Import, importsOf, modulesIn, nodesOf } from './support/source.js'
 
 /** The layers of src, the lowest first: a module imports from the rows above its own only, its types included. So there are no cycles. */
 const LAYERS = [
-  ['errors', 'store', 'events', 'hmac', 'deadline', 'gate', 'token', 'call-safely', 'describe-type', 'hex'],
+  [
+    'errors',
+    'store',
+    'events',
+    'hmac',
+    'deadline',
+    'gate',
+    'token',
+    'call-safely',
+    'describe-type',
+    'encoding',
+  ],
   ['option-names', 'clock'],
   ['outcome', 'schema', 'secrets', 'signature-scheme', 'memory-store', 'store-call'],
   ['signature-header', 'body', 'payload', 'handlers', 'key', 'lease'],

@@ -1,4 +1,0 @@
-/** Lower-case hex. */
-export function encodeHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
-}
