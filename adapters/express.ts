@@ -60,8 +60,7 @@ function bodyOf(request: Request & { rawBody?: unknown }): { body: Uint8Array | 
 }
 
 function adviceFor(request: Request): string {
-  const kinds = ['json', 'urlencoded'] as const
-  const kind = kinds.find((type) => request.is(type))
-  const parser = kind === undefined ? 'a body parser' : `express.${kind}()`
-  return `Most likely it was ${parser}, mounted before tixWebhooks: mount the webhook route before ${kind === undefined ? 'it' : `app.use(${parser})`}, or have the parser keep the bytes: ${kind === undefined ? 'express.json' : `express.${kind}`}({ verify: (req, res, buffer) => { req.rawBody = buffer } }).`
+  const type = (['json', 'urlencoded'] as const).find((one) => request.is(one))
+  const parser = type && `express.${type}`
+  return `Most likely it was ${parser ? `${parser}()` : 'a body parser'}, mounted before tixWebhooks: mount the webhook route before ${parser ? `app.use(${parser}())` : 'it'}, or have the parser keep the bytes: ${parser ?? 'express.json'}({ verify: (req, res, buffer) => { req.rawBody = buffer } }).`
 }

@@ -75,9 +75,7 @@ export function wentAway(cause: unknown): BodyError {
   return new BodyError(
     'body_incomplete',
     'The body did not arrive whole: the client went away, or a layer before us could not read it to its end.',
-    {
-      cause,
-    },
+    { cause },
   )
 }
 

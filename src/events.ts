@@ -1,6 +1,11 @@
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject
 export type JsonObject = { [key: string]: JsonValue }
 
+/** Whether a value that JSON gave is an object, and neither an array nor null. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /**
  * What every event has around its data (spec section 6). An `id` is not documented; it and any other field that comes is kept.
  */

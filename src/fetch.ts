@@ -88,18 +88,18 @@ export function requestBody(
       if (done) return joined(chunks, length)
       length += value.length
       if (length > maxBytes) {
-        void cancel()
+        cancel()
         throw tooLarge(maxBytes)
       }
       chunks.push(value)
     }
   }
 
-  async function cancel(): Promise<void> {
-    await reader?.cancel().catch(() => {})
+  function cancel(): void {
+    reader?.cancel().catch(() => {})
   }
 
-  return Object.assign(read, { cancel: () => void cancel() })
+  return Object.assign(read, { cancel })
 }
 
 function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {

@@ -2,7 +2,7 @@ import { ignoreRejection } from './call-safely.js'
 import { describeType } from './describe-type.js'
 import { encodeHex } from './encoding.js'
 import { ConfigurationError } from './errors.js'
-import type { UnknownEvent } from './events.js'
+import { isJsonObject, type UnknownEvent } from './events.js'
 import { hmacEngine } from './hmac.js'
 
 /**
@@ -21,15 +21,13 @@ const PRINTABLE_ASCII = /^[ -~]+$/
 /**
  * The default rule, for a service that gives its deliveries no id. An order is created once, so its id is the key.
  * Anything else is known by a digest of what makes it that event; `created_at` is in it on purpose: rescheduled from A to
- * B to A to B are four events, not two. So an envelope `id` can tell deliveries apart, but never merge them.
- * Never from `t` or the signature, which a retry renews.
+ * B to A to B are four events, not two. An envelope `id` is in it too, where there is one: so it can tell deliveries
+ * apart, but never merge them. Never from `t` or the signature, which a retry renews.
  */
 export async function defaultKeyPart(event: UnknownEvent): Promise<string> {
   if (event.type === 'order.created') {
     const { order } = event.data
-    if (typeof order === 'object' && order !== null && !Array.isArray(order)) {
-      if (typeof order.id === 'string' && order.id !== '') return order.id
-    }
+    if (isJsonObject(order) && typeof order.id === 'string' && order.id !== '') return order.id
   }
   const { id, type, created_at, data } = event
   return sha256Hex(canonicalJson({ ...(id === undefined ? {} : { id }), type, created_at, data }))

@@ -1,6 +1,6 @@
 import { describeType } from './describe-type.js'
 import { ConfigurationError, PayloadError, type PayloadIssue } from './errors.js'
-import type { AnyEvent, UnknownEvent } from './events.js'
+import { type AnyEvent, isJsonObject, type UnknownEvent } from './events.js'
 import { isRecord } from './option-names.js'
 import { isStandardSchema, type SchemaMap, toPayloadIssues } from './schema.js'
 
@@ -20,14 +20,14 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 export function parseEnvelope(rawBody: Uint8Array): UnknownEvent {
   const value = parseJson(rawBody)
   const issues: PayloadIssue[] = []
-  if (!isObject(value)) {
+  if (!isJsonObject(value)) {
     issues.push(mismatch([], 'a JSON object', value))
   } else {
     if (typeof value.type !== 'string' || value.type === '')
       issues.push(mismatch(['type'], 'a non-empty string', value.type))
     if (typeof value.created_at !== 'string')
       issues.push(mismatch(['created_at'], 'a string', value.created_at))
-    if (!isObject(value.data)) issues.push(mismatch(['data'], 'an object', value.data))
+    if (!isJsonObject(value.data)) issues.push(mismatch(['data'], 'an object', value.data))
   }
   if (issues.length > 0) {
     throw new PayloadError(
@@ -129,16 +129,16 @@ function checkOrderCreated(event: UnknownEvent): void {
     if (!holds) issues.push(mismatch(['data', ...path], expected, value))
   }
   const { order, tickets } = event.data
-  expect(isObject(order), ['order'], 'an object', order)
-  if (isObject(order)) {
+  expect(isJsonObject(order), ['order'], 'an object', order)
+  if (isJsonObject(order)) {
     expect(typeof order.id === 'string', ['order', 'id'], 'a string', order.id)
     expect(Number.isInteger(order.total_cents), ['order', 'total_cents'], 'an integer', order.total_cents)
     expect(typeof order.buyer_email === 'string', ['order', 'buyer_email'], 'a string', order.buyer_email)
   }
   expect(Array.isArray(tickets), ['tickets'], 'an array', tickets)
   for (const [index, ticket] of Array.isArray(tickets) ? tickets.entries() : []) {
-    expect(isObject(ticket), ['tickets', index], 'an object', ticket)
-    if (!isObject(ticket)) continue
+    expect(isJsonObject(ticket), ['tickets', index], 'an object', ticket)
+    if (!isJsonObject(ticket)) continue
     expect(typeof ticket.id === 'string', ['tickets', index, 'id'], 'a string', ticket.id)
     expect(typeof ticket.tier === 'string', ['tickets', index, 'tier'], 'a string', ticket.tier)
   }
@@ -149,10 +149,6 @@ function checkOrderCreated(event: UnknownEvent): void {
       { issues },
     )
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function mismatch(path: readonly PropertyKey[], expected: string, value: unknown): PayloadIssue {

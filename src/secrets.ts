@@ -11,7 +11,7 @@ export type Secrets = Secret | readonly Secret[] | undefined
  * Checks secrets and makes the keys of them. The HMAC key of a string is its UTF-8 bytes, literally: a prefix such as
  * `whsec_` is part of it.
  *
- * @param source who gave them, for the message: `secret`, or `the secret function`
+ * @param source who gave them, for the message: `secret`, or `what your secret function returned`
  * @throws TypeError when there is none, or one is empty or has white space at its edge
  */
 export function secretKeys(secrets: Secrets, source: string): readonly SecretKey[] {

@@ -1,5 +1,5 @@
 import { PassThrough, Readable } from 'node:stream'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { tixWebhooks } from 'tix-webhooks/fastify'
 import { describe, expect, test, vi } from 'vitest'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
@@ -45,6 +45,30 @@ describe.each(FASTIFY_VERSIONS)('Fastify $version', ({ fastify }) => {
       app.post('/hooks', tixWebhooks({ ...options, secret: SECRET, on }))
       expect(await app.inject(injected(await sign(orderCreated())))).toMatchObject({ statusCode: 418 })
       expect(records).toEqual([])
+    })
+
+    test('an answer that somebody else sends meanwhile is left alone, and reported', async () => {
+      const { options, records, reports } = watched({
+        on: {
+          'order.created': () => {
+            replies[0]?.code(202).send('mine')
+          },
+        },
+      })
+      const replies: FastifyReply[] = []
+      const warnings: string[] = []
+      const app = fastify({
+        logger: { level: 'warn', stream: { write: (line: string) => warnings.push(line) } },
+      })
+      app.addHook('onRequest', async (_request, reply) => void replies.push(reply))
+      app.post('/hooks', tixWebhooks({ ...options, secret: SECRET }))
+      const answer = await app.inject(injected(await sign(orderCreated())))
+      expect(answer).toMatchObject({ statusCode: 202, body: 'mine' })
+      await turns(5)
+      expect(records).toMatchObject([{ outcome: 'handled' }])
+      expect(reports).toEqual([expect.stringMatching(/ended as handled, but .* answered by somebody else/)])
+      // Fastify warns of a reply that is sent twice.
+      expect(warnings).toEqual([])
     })
 
     test('a slow async onSend hook gets the answer once, and it is sent once', async () => {
