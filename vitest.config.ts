@@ -9,11 +9,13 @@ export default defineConfig({
     alias: [
       { find: /^tix-webhooks$/, replacement: here('src/index.ts') },
       { find: /^tix-webhooks\/(fetch|node)$/, replacement: here('src/$1.ts') },
+      { find: /^tix-webhooks\/testing$/, replacement: here('testing/index.ts') },
       { find: /^tix-webhooks\/(.+)$/, replacement: here('adapters/$1.ts') },
     ],
   },
   test: {
     include: ['test/**/*.test.ts'],
+    globalSetup: here('test/support/servers.ts'),
     testTimeout: 20_000,
     typecheck: {
       enabled: true,

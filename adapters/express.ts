@@ -26,8 +26,8 @@ export interface ExpressWebhooks extends Pick<Receiver, 'drain'> {
  * }))
  * ```
  */
-export function tixWebhooks<Schemas extends SchemaMap = Record<never, never>>(
-  options: WebhookOptions<Request, Schemas>,
+export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap = Record<never, never>>(
+  options: WebhookOptions<Request, Tx, Schemas>,
 ): ExpressWebhooks {
   const receiver = createReceiver(options)
 

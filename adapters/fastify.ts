@@ -47,8 +47,8 @@ export interface FastifyWebhooks extends Pick<Receiver, 'drain'> {
  * }))
  * ```
  */
-export function tixWebhooks<Schemas extends SchemaMap = Record<never, never>>(
-  options: WebhookOptions<FastifyRequest, Schemas>,
+export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap = Record<never, never>>(
+  options: WebhookOptions<FastifyRequest, Tx, Schemas>,
 ): FastifyWebhooks {
   const receiver = createReceiver(options)
 

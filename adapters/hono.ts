@@ -25,9 +25,11 @@ export interface HonoWebhooks<E extends Env = Env> extends Pick<Receiver, 'drain
  * }))
  * ```
  */
-export function tixWebhooks<E extends Env = Env, Schemas extends SchemaMap = Record<never, never>>(
-  options: WebhookOptions<Context<E>, Schemas>,
-): HonoWebhooks<E> {
+export function tixWebhooks<
+  E extends Env = Env,
+  Tx = undefined,
+  Schemas extends SchemaMap = Record<never, never>,
+>(options: WebhookOptions<Context<E>, Tx, Schemas>): HonoWebhooks<E> {
   const receiver = createReceiver(options)
 
   return Object.assign(

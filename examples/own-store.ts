@@ -1,8 +1,8 @@
 // A store of your own. Anything that can compare and set can remember which events were handled: four methods, each one
 // atomic step. This one keeps its records in a Map, so that the rules can be read; a backend does the same in one statement.
-import { createServer } from 'node:http'
 import type { ClaimRequest, ClaimResult, IdempotencyStore, Lease } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/node'
+import { type StoreHarness, storeCases } from 'tix-webhooks/testing'
 
 interface StoredRecord {
   state: 'running' | 'completed' | 'released'
@@ -80,16 +80,33 @@ export class MapStore implements IdempotencyStore {
   }
 }
 
-// Using it: copy the class, and leave this to your app.
-const hooks = tixWebhooks({
-  secret: process.env.TIX_SIGNING_SECRET,
-  store: new MapStore(),
-  namespace: 'orders',
-  on: {
-    'order.created': async (event, ctx) => {
-      console.info(`order ${event.data.order.id}, remembered as ${ctx.key}`)
-    },
+// Proving it: what every store must do, without a test runner. With one, write
+//   for (const { name, run } of storeCases) test(name, () => run(harness))
+// The cases wait for nothing: `advance` makes time pass. Over a backend's own clock it moves the deadlines that are stored.
+let now = Date.now()
+export const harness: StoreHarness = {
+  create: async () => new MapStore(() => now),
+  advance: async (ms) => {
+    now += ms
   },
-})
+}
 
-export const server = createServer(hooks).listen(Number(process.env.PORT ?? 3000))
+export async function prove(): Promise<void> {
+  for (const { name, run } of storeCases) {
+    await run(harness)
+    console.info(`the store ${name}`)
+  }
+}
+
+// Using it: `createServer(ordersHooks(process.env.TIX_SIGNING_SECRET)).listen(3000)`.
+export const ordersHooks = (secret: string | undefined) =>
+  tixWebhooks({
+    secret,
+    store: new MapStore(),
+    namespace: 'orders',
+    on: {
+      'order.created': async (event, ctx) => {
+        console.info(`order ${event.data.order.id}, remembered as ${ctx.key}`)
+      },
+    },
+  })

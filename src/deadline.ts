@@ -27,12 +27,17 @@ export interface Deadline {
 export function startDeadline(ms: number): Deadline {
   const endsAt = monotonicMs() + ms
   let timer: ReturnType<typeof setTimeout> | undefined
+  // A timer can also be early, by up to a millisecond: who has heard that time is up must not be told otherwise.
+  let hasFired = false
   const passing = new Promise<typeof PASSED>((resolve) => {
-    timer = setTimeout(resolve, ms, PASSED)
+    timer = setTimeout(() => {
+      hasFired = true
+      resolve(PASSED)
+    }, ms)
   })
   return {
     get passed() {
-      return monotonicMs() >= endsAt
+      return hasFired || monotonicMs() >= endsAt
     },
     get remainingMs() {
       return Math.max(0, endsAt - monotonicMs())

@@ -188,6 +188,11 @@ export class Discard extends WebhookError<'discarded'> {
   }
 }
 
+/** Whether a handler asks for its event to be discarded. */
+export function isDiscard(thrown: unknown): thrown is Discard {
+  return isWebhookError(thrown) && thrown.code === 'discarded'
+}
+
 /**
  * Set by hand, because bundlers change the names of classes (a class that names itself in a static block becomes
  * `_PayloadError`); on the prototype, so that it is not printed as a field.

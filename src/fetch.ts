@@ -31,8 +31,8 @@ export interface FetchWebhooks extends Pick<Receiver, 'drain'> {
  * })
  * ```
  */
-export function tixWebhooks<Schemas extends SchemaMap = Record<never, never>>(
-  options: WebhookOptions<Request, Schemas>,
+export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap = Record<never, never>>(
+  options: WebhookOptions<Request, Tx, Schemas>,
 ): FetchWebhooks {
   const receiver = createReceiver(options)
 

@@ -10,13 +10,17 @@ import {
 import { isRecord } from './option-names.js'
 import type { OutputOf, SchemaMap } from './schema.js'
 
-/** What a handler is told besides the event. */
-export interface HandlerContext<Request = unknown> {
+/**
+ * What a handler is told besides the event.
+ *
+ * @typeParam Tx the transaction of the inbox
+ */
+export interface HandlerContext<Request = unknown, Tx = unknown> {
   /** The framework's own request. */
   readonly request: Request
   /** What the event is deduplicated by, as it is stored; `null` where it is not. */
   readonly key: string | null
-  /** 1 on the first run of the event, counted by the store; absent when it runs without a record. */
+  /** 1 on the first run of the event, counted by the store; absent with an inbox, and when the event runs without a record. */
   readonly attempt?: number
   /** False when the event runs without protection: `key` gave `null`, or the store is down and `storeFailure` is `process`. */
   readonly deduplicated: boolean
@@ -28,13 +32,18 @@ export interface HandlerContext<Request = unknown> {
   readonly rawBody: Uint8Array
   /** Aborts when the lease is lost or `maxRunSeconds` is over, and for nothing else: finishing after the deadline is a success. */
   readonly signal: AbortSignal
+  /** The transaction of the inbox: what is written through it is committed together with the record of the event. `undefined` without one. */
+  readonly tx: Tx
 }
 
 /**
  * What runs for an event. When it returns, or its promise resolves, the event is handled; a `RetryLater` or a `Discard`
  * that it throws is obeyed, and anything else thrown makes the sender come again.
  */
-export type Handler<Event, Request> = (event: Event, ctx: HandlerContext<Request>) => unknown
+export type Handler<Event, Request, Tx = unknown> = (
+  event: Event,
+  ctx: HandlerContext<Request, Tx>,
+) => unknown
 
 /** The kinds that have a type: the documented ones and those of `schemas`. */
 export type KindOf<Schemas extends SchemaMap> = EventKind | KnownKey<Schemas>
@@ -64,11 +73,12 @@ export type EventForKey<Key extends string, Schemas extends SchemaMap> = Key ext
 export type HandledEvent<Schemas extends SchemaMap> = EventOfKind<KindOf<Schemas>, Schemas> | UnknownEvent
 
 /** Handlers by kind and by group; the most specific one runs, exactly one. */
-export type Handlers<Schemas extends SchemaMap, Request> = {
-  [Key in KindOf<Schemas> | GroupOf<KindOf<Schemas>>]?: Handler<EventForKey<Key, Schemas>, Request>
+export type Handlers<Schemas extends SchemaMap, Request, Tx = unknown> = {
+  [Key in KindOf<Schemas> | GroupOf<KindOf<Schemas>>]?: Handler<EventForKey<Key, Schemas>, Request, Tx>
 }
 
-type AnyHandler<Request> = Handler<AnyEvent, Request>
+/** A handler of whatever comes, in whatever transaction: what the receiver calls. */
+export type AnyHandler<Request> = Handler<AnyEvent, Request>
 
 /**
  * Finds the handler of a kind.

@@ -54,11 +54,13 @@ export type {
   KindOf,
 } from './handlers.js'
 export type { HmacAlgorithm } from './hmac.js'
+export type { Inbox, OnceRequest, OnceResult } from './inbox.js'
 export type { KeyFunction } from './key.js'
 export { type Eviction, type MemoryStoreOptions, memoryStore } from './memory-store.js'
 export type { DeliveryRecord, ErrorContext, WebhookOptions } from './options.js'
 export { type Answer, answerTo, type Outcome, type OutcomeCode, type OutcomeName } from './outcome.js'
 export { type ParseOptions, parseEvent, verifyWebhook } from './parse-event.js'
+export type { Purgeable } from './purge.js'
 export { createReceiver, type Receiver } from './receiver.js'
 export {
   type OutputOf,

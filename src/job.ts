@@ -1,11 +1,10 @@
 import type { Deadline } from './deadline.js'
 import type { Delivery, Facts } from './delivery.js'
 import type { AnyEvent } from './events.js'
-import type { Handler, HandlerContext } from './handlers.js'
+import type { AnyHandler, HandlerContext } from './handlers.js'
 import type { Report } from './report.js'
 import type { LazyAbort } from './run.js'
 import type { Verified } from './signature.js'
-import type { Lease } from './store.js'
 
 /** An authentic delivery that a handler wants. */
 export interface Job<Request> {
@@ -17,27 +16,24 @@ export interface Job<Request> {
   readonly verified: Verified
   readonly key: string | null
   readonly event: AnyEvent
-  readonly handler: Handler<AnyEvent, Request>
+  readonly handler: AnyHandler<Request>
+  readonly abort: LazyAbort
 }
 
-/** The store's leave to run a job. */
-export interface Grant {
-  readonly lease: Lease
-  readonly claimedAtMs: number
-  readonly attempt: number
-}
+/** What the handler of a job is told of its protection. */
+export type Protection = Pick<HandlerContext<unknown, unknown>, 'deduplicated' | 'attempt' | 'tx'>
 
-/** What the handler of a job is told; without a grant it runs without protection. */
+export const UNPROTECTED: Protection = { deduplicated: false, tx: undefined }
+
+/** What the handler of a job is told. */
 export function contextOf<Request>(
-  { delivery, key, verified, rawBody }: Job<Request>,
-  grant: Grant | undefined,
-  abort: LazyAbort,
-): HandlerContext<Request> {
+  { delivery, key, verified, rawBody, abort }: Job<Request>,
+  protection: Protection,
+): HandlerContext<Request, unknown> {
   return {
     request: delivery.request,
     key,
-    ...(grant === undefined ? {} : { attempt: grant.attempt }),
-    deduplicated: grant !== undefined,
+    ...protection,
     signedAt: verified.signedAt,
     secretIndex: verified.secretIndex,
     rawBody,

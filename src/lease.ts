@@ -8,6 +8,7 @@ import {
   isBoolean,
   isClaimResult,
   STORE_CALL_MS,
+  storeMethod,
   timedOut,
   within,
 } from './store-call.js'
@@ -25,7 +26,7 @@ export async function claim(
   deadline: Deadline,
   track: (work: Promise<unknown>) => void,
 ): Promise<ClaimResult> {
-  const call = callStore('claim', () => store.claim(request), isClaimResult)
+  const call = callStore(storeMethod('claim'), () => store.claim(request), isClaimResult)
   const limit = startDeadline(Math.min(STORE_CALL_MS, deadline.remainingMs))
   try {
     return await limit.race(call, () => {
@@ -48,13 +49,19 @@ async function releaseIfGranted(
   { key, token }: Lease,
   call: Promise<ClaimResult>,
 ): Promise<void> {
-  const released = call
-    .catch((): ClaimResult => ({ status: 'claimed', attempt: 1 }))
-    .then(({ status }) => (status === 'claimed' ? store.release({ key, token }) : false))
-  await within(
-    released.catch(() => false),
+  const isGranted = call.then(
+    ({ status }) => status === 'claimed',
+    () => true,
+  )
+  const released = isGranted
+    // A few times: what lost the reply may lose this too.
+    .then((granted) => granted && callWithRetries('release', () => store.release({ key, token }), isBoolean))
+    .catch(() => false)
+  const hasSettled = await within(
+    isGranted.then(() => true),
     () => false,
   )
+  if (hasSettled) await released
 }
 
 /** A lease that is renewed until the run is settled or given up. */

@@ -1,4 +1,5 @@
 import type { HandledEvent, Handler, Handlers } from './handlers.js'
+import type { Inbox } from './inbox.js'
 import type { KeyFunction } from './key.js'
 import type { OutcomeCode, OutcomeName } from './outcome.js'
 import type { SchemaMap } from './schema.js'
@@ -6,25 +7,36 @@ import type { Secrets } from './secrets.js'
 import type { SignatureOptions } from './signature-scheme.js'
 import type { IdempotencyStore } from './store.js'
 
-/** Keeps `on` from being where the schemas are inferred from. TypeScript's own `NoInfer` came with 5.4; this works from 5.0. */
+/** Keeps `on` from being where a type is inferred from. TypeScript's own `NoInfer` came with 5.4; this works from 5.0. */
 type NotInferred<T> = [T][T extends unknown ? 0 : never]
 
-/** The options of `createReceiver` and of every `tixWebhooks`. `Request` is the framework's own request. */
-export interface WebhookOptions<Request = unknown, Schemas extends SchemaMap = Record<never, never>> {
+/**
+ * The options of `createReceiver` and of every `tixWebhooks`.
+ *
+ * @typeParam Request the framework's own request
+ * @typeParam Tx the transaction of the inbox; `undefined` without one
+ */
+export interface WebhookOptions<
+  Request = unknown,
+  Tx = undefined,
+  Schemas extends SchemaMap = Record<never, never>,
+> {
   /**
    * The endpoint's signing secret; several while it is rotated; or a function of the request, asked at each delivery, for
    * secrets that live elsewhere. A string is used as its UTF-8 bytes, literally.
    */
   secret: Secrets | ((request: Request) => Secrets | Promise<Secrets>)
   /** Handlers by kind (`order.created`) and by group (`event.*`); the most specific one runs, exactly one. */
-  on: Handlers<NotInferred<Schemas>, Request>
+  on: Handlers<NotInferred<Schemas>, Request, NotInferred<Tx>>
   /** The handler of every authentic event that `on` does not name. Without it such events are answered 200 and forgotten. */
-  onUnhandled?: Handler<HandledEvent<NotInferred<Schemas>>, Request>
+  onUnhandled?: Handler<HandledEvent<NotInferred<Schemas>>, Request, NotInferred<Tx>>
   /** A Standard Schema by kind (zod, valibot, arktype, `unchecked<T>()`): it checks and types that kind's data, and adds kinds. */
   schemas?: Schemas
   /** Where it is remembered what was handled. Default: a `memoryStore()` of its own, which forgets at each restart. */
   store?: IdempotencyStore
-  /** What sets this endpoint's events apart in a shared store: 1 to 64 of `A-Z a-z 0-9 . _ -`. Required with `store`. */
+  /** Instead of `store`: handlers get `ctx.tx`, and what they write through it is committed together with the record of the event. */
+  inbox?: Inbox<Tx>
+  /** What sets this endpoint's events apart in a shared store: 1 to 64 of `A-Z a-z 0-9 . _ -`. Required with `store` and `inbox`. */
   namespace?: string
   /** What an event is deduplicated by. Default: the order's id for `order.created`, else a digest of the event. */
   key?: KeyFunction<Request>
@@ -40,7 +52,7 @@ export interface WebhookOptions<Request = unknown, Schemas extends SchemaMap = R
   retentionSeconds?: number
   /** The largest body that is read, in bytes. Default 1,048,576. */
   maxBodyBytes?: number
-  /** What to do when the store cannot be reached: `reject` (the default) answers 503; `process` runs without protection. */
+  /** What to do when the store cannot be reached: `reject` (the default) answers 503; `process` runs without protection, and is refused with an inbox. */
   storeFailure?: 'reject' | 'process'
   /** How the service signs. The defaults are the field's. */
   signature?: SignatureOptions

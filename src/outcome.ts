@@ -1,5 +1,6 @@
 import {
   type BodyCode,
+  isDiscard,
   isWebhookError,
   type PayloadCode,
   type RetryLater,
@@ -106,6 +107,7 @@ const OUTCOME_OF_CODE: ReadonlyMap<string, OutcomeName> = new Map<OutcomeCode, O
 
 /** For a sender that is to come again, and whose own backoff would otherwise decide when. */
 const RETRY_SECONDS = 5
+export const RETRY_MS: number = RETRY_SECONDS * 1000
 const MAX_IN_FLIGHT_SECONDS = 30
 
 export const HANDLED: Outcome = { outcome: 'handled' }
@@ -135,7 +137,7 @@ export function outcomeOfFault(error: unknown): Outcome {
 
 /** What a run ends with when the handler throws: `RetryLater` and `Discard` are obeyed, all else has failed. */
 export function outcomeOfThrown(thrown: unknown, kind: string): Outcome {
-  if (isWebhookError(thrown) && thrown.code === 'discarded') return { outcome: 'discarded', error: thrown }
+  if (isDiscard(thrown)) return { outcome: 'discarded', error: thrown }
   if (isWebhookError(thrown) && thrown.code === 'retry_later') {
     const { afterSeconds } = thrown as RetryLater
     return { outcome: 'retry-later', code: 'retry_later', retryAfterSeconds: afterSeconds, error: thrown }

@@ -5,7 +5,8 @@ import { type Delivery, type Facts, mismatchHint } from './delivery.js'
 import { RunError } from './errors.js'
 import type { UnknownEvent } from './events.js'
 import { createGate } from './gate.js'
-import { contextOf, type Grant, type Job } from './job.js'
+import type { Inbox } from './inbox.js'
+import { contextOf, type Job, type Protection, UNPROTECTED } from './job.js'
 import { defaultKeyPart, keyPartOf, storedKey } from './key.js'
 import { claim, holdLease } from './lease.js'
 import type { WebhookOptions } from './options.js'
@@ -16,17 +17,19 @@ import {
   METHOD_NOT_ALLOWED,
   type Outcome,
   outcomeOfFault,
+  RETRY_MS,
   UNHANDLED,
 } from './outcome.js'
 import { checkData, parseEnvelope } from './payload.js'
 import { type Report, reporter } from './report.js'
-import { lazyAbort, startRun } from './run.js'
+import { lazyAbort, type RunRecord, recordOnLease, startRun } from './run.js'
 import type { SchemaMap } from './schema.js'
 import { resolveSettings } from './settings.js'
 import { checkTimestamp, matchSignature, signatureAgeSeconds } from './signature.js'
 import { parseSignatureHeader } from './signature-header.js'
 import type { ClaimResult, Lease } from './store.js'
 import { tokenSource } from './token.js'
+import { openTransaction } from './transaction.js'
 
 /** What answers deliveries; every adapter is a translation to and from it. */
 export interface Receiver<Request = unknown> {
@@ -50,11 +53,13 @@ export interface Receiver<Request = unknown> {
  * const { status, headers, body } = answerTo(outcome)
  * ```
  */
-export function createReceiver<Request = unknown, Schemas extends SchemaMap = Record<never, never>>(
-  options: WebhookOptions<Request, Schemas>,
-): Receiver<Request> {
+export function createReceiver<
+  Request = unknown,
+  Tx = undefined,
+  Schemas extends SchemaMap = Record<never, never>,
+>(options: WebhookOptions<Request, Tx, Schemas>): Receiver<Request> {
   const settings = resolveSettings(options)
-  const { scheme, schemas, store } = settings
+  const { scheme, schemas, store, inbox } = settings
   const reportOn = reporter(settings)
   const gate = createGate()
   const nextToken = tokenSource()
@@ -109,8 +114,22 @@ export function createReceiver<Request = unknown, Schemas extends SchemaMap = Re
     const key = await keyOf(envelope, rawBody, delivery.request, deadline)
     const event = await deadline.race(checkData(envelope, schemas), throwTimedOut)
 
-    const job: Job<Request> = { delivery, facts, report, deadline, rawBody, verified, key, event, handler }
-    return key === null ? run(job) : runOnce(job, key)
+    if (key !== null) facts.key = key
+    const abort = lazyAbort()
+    const job: Job<Request> = {
+      delivery,
+      facts,
+      report,
+      deadline,
+      rawBody,
+      verified,
+      key,
+      event,
+      handler,
+      abort,
+    }
+    if (inbox !== undefined) return runInTransaction(job, inbox)
+    return key === null ? run(job, UNPROTECTED) : runOnLease(job, key)
   }
 
   /**
@@ -137,52 +156,64 @@ export function createReceiver<Request = unknown, Schemas extends SchemaMap = Re
   }
 
   /** Runs the handler if the store grants it: the event may have been handled, or be under way elsewhere. */
-  async function runOnce(job: Job<Request>, key: string): Promise<Outcome> {
+  async function runOnLease(job: Job<Request>, key: string): Promise<Outcome> {
     const { facts, report, deadline } = job
-    facts.key = key
+    const { leaseMs, retainMs } = settings
     const lease: Lease = { key, token: nextToken() }
     const claimedAtMs = monotonicMs()
     let result: ClaimResult
     try {
-      const claimRequest = { ...lease, leaseMs: settings.leaseMs, retainMs: settings.retainMs }
-      result = await claim(store, claimRequest, deadline, gate.track)
+      result = await claim(store, { ...lease, leaseMs, retainMs }, deadline, gate.track)
     } catch (fault) {
       if (settings.storeFailure === 'reject') throw fault
       report.fault(fault)
-      return run(job)
+      return run(job, UNPROTECTED)
     }
     if (result.status === 'completed') return DUPLICATE
     if (result.status === 'in-flight') return inFlight(result.retryAfterMs)
-    facts.attempt = result.attempt
-    return run(job, { lease, claimedAtMs, attempt: result.attempt })
+    const { attempt } = result
+    facts.attempt = attempt
+    const onLost = job.abort.abort
+    const held = holdLease({ store, lease, claimedAtMs, leaseMs, retainMs, onLost, report: report.fault })
+    return run(job, { deduplicated: true, attempt, tx: undefined }, recordOnLease(held))
   }
 
-  /** Runs the handler, under its lease where there is one, and answers at the deadline though the handler goes on. */
-  async function run(job: Job<Request>, grant?: Grant): Promise<Outcome> {
-    const { delivery, report, deadline, event } = job
-    const { leaseMs, retainMs, maxRunMs } = settings
-    const abort = lazyAbort()
-    const lease =
-      grant && holdLease({ store, ...grant, leaseMs, retainMs, onLost: abort.abort, report: report.fault })
+  /** Runs the handler in a transaction of the inbox, unless the event has been handled or is under way elsewhere. */
+  async function runInTransaction(job: Job<Request>, inbox: Inbox<unknown>): Promise<Outcome> {
+    const { key, deadline } = job
+    const opened = await openTransaction(inbox, { key, retainMs: settings.retainMs }, deadline)
+    if (opened === 'duplicate') return DUPLICATE
+    if (opened === 'in-flight') return inFlight(RETRY_MS)
+    return run(job, { deduplicated: key !== null, tx: opened.tx }, opened)
+  }
+
+  /** Runs the handler, has its end recorded where there is a record, and answers at the deadline though the handler goes on. */
+  async function run(job: Job<Request>, protection: Protection, record?: RunRecord): Promise<Outcome> {
+    const { delivery, report, deadline, event, abort } = job
     // By the clock: where the event loop was blocked, the timer has not had its turn yet.
     if (deadline.passed) {
-      if (lease !== undefined) gate.track(lease.settle('release'))
-      throwTimedOut()
+      const fault = timedOutBeforeRun()
+      if (record !== undefined) gate.track(record.settle(outcomeOfFault(fault)))
+      throw fault
     }
 
-    const callHandler = (): unknown => job.handler(event, contextOf(job, grant, abort))
-    const started = startRun({ kind: event.type, callHandler, lease, maxRunMs, abort })
+    const callHandler = (): unknown => job.handler(event, contextOf(job, protection))
+    const started = startRun({ kind: event.type, callHandler, record, maxRunMs: settings.maxRunMs, abort })
     gate.track(started.finished)
     const outcome = await deadline.race(started.finished, () => {
       callSafely(delivery.waitUntil, started.finished)
       return started.outcomeSoFar ?? outcomeOfFault(handlerTimedOut(event.type))
     })
-    if (outcome !== started.outcomeSoFar) report.lateEnd(started, outcome)
+    if (!started.isSettled) report.lateEnd(started, outcome)
     return outcome
   }
 
   function throwTimedOut(): never {
-    throw new RunError(
+    throw timedOutBeforeRun()
+  }
+
+  function timedOutBeforeRun(): RunError {
+    return new RunError(
       'timed_out',
       `${settings.timeoutMs / 1000} s (timeoutSeconds) were over before a handler was started: the secret function, a schema or the store is slow, or the event loop was blocked.`,
     )

@@ -2,9 +2,9 @@ import { checkedClock } from './clock.js'
 import { MAX_TIMER_SECONDS } from './deadline.js'
 import { describeType, describeValue } from './describe-type.js'
 import { ConfigurationError } from './errors.js'
-import type { AnyEvent } from './events.js'
-import { type Handler, handlerLookup } from './handlers.js'
+import { type AnyHandler, handlerLookup } from './handlers.js'
 import type { SecretKey } from './hmac.js'
+import type { Inbox } from './inbox.js'
 import type { KeyFunction } from './key.js'
 import { memoryStore } from './memory-store.js'
 import { checkOptionNames } from './option-names.js'
@@ -24,9 +24,11 @@ import type { IdempotencyStore } from './store.js'
 export interface Settings<Request> {
   readonly secretKeysFor: (request: Request) => Promise<readonly SecretKey[]>
   readonly scheme: SignatureScheme
-  readonly handlerFor: (kind: string) => Handler<AnyEvent, Request> | undefined
+  readonly handlerFor: (kind: string) => AnyHandler<Request> | undefined
   readonly schemas: SchemaMap
   readonly store: IdempotencyStore
+  /** Takes the place of the store. */
+  readonly inbox: Inbox<unknown> | undefined
   readonly namespace: string
   readonly key: KeyFunction<Request> | undefined
   readonly toleranceSeconds: number
@@ -43,6 +45,8 @@ export interface Settings<Request> {
 
 /** 72 hours of retries (spec section 8) and an hour for clocks and backlogs: what is forgotten sooner can run twice. */
 const MIN_RETENTION_SECONDS = 73 * 3600
+/** A hundred years: what is longer is a mistake in the unit, and some backends cannot count so far. */
+const MAX_RETENTION_SECONDS = 100 * 365 * 24 * 3600
 const DEFAULT_RETENTION_SECONDS = 7 * 24 * 3600
 
 const OPTION_NAMES: readonly (keyof WebhookOptions)[] = [
@@ -51,6 +55,7 @@ const OPTION_NAMES: readonly (keyof WebhookOptions)[] = [
   'onUnhandled',
   'schemas',
   'store',
+  'inbox',
   'namespace',
   'key',
   'toleranceSeconds',
@@ -72,8 +77,8 @@ const OPTION_NAMES: readonly (keyof WebhookOptions)[] = [
  *
  * @throws TypeError that names the option and the fix
  */
-export function resolveSettings<Request, Schemas extends SchemaMap>(
-  options: WebhookOptions<Request, Schemas>,
+export function resolveSettings<Request, Tx, Schemas extends SchemaMap>(
+  options: WebhookOptions<Request, Tx, Schemas>,
 ): Settings<Request> {
   checkOptionNames(options, OPTION_NAMES)
   const schemas: SchemaMap = options.schemas ?? {}
@@ -89,12 +94,13 @@ export function resolveSettings<Request, Schemas extends SchemaMap>(
     scheme: signatureScheme(options.signature),
     handlerFor: handlerLookup<Request>(
       options.on,
-      options.onUnhandled as Handler<AnyEvent, Request> | undefined,
+      options.onUnhandled as AnyHandler<Request> | undefined,
       schemas,
     ),
     schemas,
     namespace: namespaceOf(options),
-    store: storeOf(options.store, options.now === undefined ? undefined : now),
+    store: storeOf(options, options.now === undefined ? undefined : now),
+    inbox: inboxOf(options),
     key: optionalFunction('key', options.key),
     toleranceSeconds,
     timeoutMs: timeoutSeconds * 1000,
@@ -103,7 +109,7 @@ export function resolveSettings<Request, Schemas extends SchemaMap>(
     retainMs:
       retentionSeconds(options.retentionSeconds, toleranceSeconds, leaseSeconds, maxRunSeconds) * 1000,
     maxBodyBytes: positiveInteger('maxBodyBytes', options.maxBodyBytes ?? 1024 * 1024),
-    storeFailure: storeFailure(options.storeFailure ?? 'reject'),
+    storeFailure: storeFailure(options.storeFailure ?? 'reject', options.inbox),
     onDelivery: optionalFunction('onDelivery', options.onDelivery),
     onError: optionalFunction('onError', options.onError),
     now,
@@ -142,11 +148,11 @@ function secretSource<Request>(
 }
 
 /** `'default'` can stand for the one endpoint of a store that nobody shares; a store that is handed in may be shared. */
-function namespaceOf({ namespace, store }: Pick<WebhookOptions, 'namespace' | 'store'>): string {
+function namespaceOf({ namespace, store, inbox }: Kept): string {
   if (namespace === undefined) {
-    if (store === undefined) return 'default'
+    if (store === undefined && inbox === undefined) return 'default'
     throw new TypeError(
-      "namespace is required with store: name this endpoint, such as namespace: 'orders', so that two endpoints on one store do not suppress each other's events.",
+      "namespace is required with store and inbox: name this endpoint, such as namespace: 'orders', so that two endpoints on one database do not suppress each other's events.",
     )
   }
   if (typeof namespace !== 'string' || !/^[A-Za-z0-9._-]{1,64}$/.test(namespace)) {
@@ -155,14 +161,21 @@ function namespaceOf({ namespace, store }: Pick<WebhookOptions, 'namespace' | 's
   return namespace
 }
 
+/** Where events are remembered. */
+interface Kept {
+  readonly store?: IdempotencyStore
+  readonly inbox?: object
+  readonly namespace?: string
+}
+
 let warnedOfMemory = false
 
-function storeOf(store: IdempotencyStore | undefined, now: (() => number) | undefined): IdempotencyStore {
+function storeOf({ store, inbox }: Kept, now: (() => number) | undefined): IdempotencyStore {
   if (store === undefined) {
-    if (isProduction() && !warnedOfMemory) {
+    if (inbox === undefined && isProduction() && !warnedOfMemory) {
       warnedOfMemory = true
       console.warn(
-        'tix-webhooks: no store is given, so handled events are remembered only in the memory of this process, until it restarts. Pass a store and a namespace; store: memoryStore() says that this is meant.',
+        'tix-webhooks: no store is given, so handled events are remembered only in the memory of this process, until it restarts. Pass a store or an inbox, and a namespace; store: memoryStore() says that this is meant.',
       )
     }
     return memoryStore(now === undefined ? {} : { now })
@@ -177,6 +190,23 @@ function storeOf(store: IdempotencyStore | undefined, now: (() => number) | unde
   return store
 }
 
+function inboxOf({ store, inbox }: Kept): Inbox<unknown> | undefined {
+  if (inbox === undefined) return undefined
+  const { once, addListener } = (inbox ?? {}) as Readonly<Record<string, unknown>>
+  // A pool may be an event emitter, which has a once of its own.
+  if (typeof once !== 'function' || addListener !== undefined) {
+    throw new TypeError(
+      'inbox must be an Inbox, such as postgresInbox(pool): a pool or a database is not one by itself.',
+    )
+  }
+  if (store !== undefined) {
+    throw new TypeError(
+      'Give a store or an inbox, not both: an inbox keeps its own record of what was handled, in the transaction of the handler.',
+    )
+  }
+  return inbox as Inbox<unknown>
+}
+
 function isProduction(): boolean {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } }
   return process?.env?.NODE_ENV === 'production'
@@ -185,15 +215,20 @@ function isProduction(): boolean {
 /** @param bounds what a record must outlive: a delivery within the tolerance, a lease, a run */
 function retentionSeconds(value = DEFAULT_RETENTION_SECONDS, ...bounds: number[]): number {
   const floor = Math.max(MIN_RETENTION_SECONDS, ...bounds)
-  if (!Number.isFinite(value) || value < floor) {
+  if (typeof value !== 'number' || !(value >= floor) || value > MAX_RETENTION_SECONDS) {
     throw new TypeError(
-      `retentionSeconds must be a finite number of at least ${floor}, not ${describeValue(value)}: the sender retries for 72 h, and a record must outlive toleranceSeconds, leaseSeconds and maxRunSeconds.`,
+      `retentionSeconds must be a number of at least ${floor} and at most ${MAX_RETENTION_SECONDS}, not ${describeValue(value)}: the sender retries for 72 h, and a record must outlive toleranceSeconds, leaseSeconds and maxRunSeconds.`,
     )
   }
   return value
 }
 
-function storeFailure(value: unknown): 'reject' | 'process' {
+function storeFailure(value: unknown, inbox: object | undefined): 'reject' | 'process' {
+  if (value === 'process' && inbox !== undefined) {
+    throw new TypeError(
+      "storeFailure: 'process' cannot be used with an inbox: while its database is down there is no transaction for the handler to run in.",
+    )
+  }
   if (value === 'reject' || value === 'process') return value
   throw new TypeError(
     "storeFailure must be 'reject' (503 while the store is down) or 'process' (run without protection).",

@@ -37,14 +37,18 @@ export function callOnce<T>(
   send: () => Promise<T>,
   isResult: (value: unknown) => value is T,
 ): Promise<T> {
-  return within(callStore(name, send, isResult), () => {
+  return within(callStore(storeMethod(name), send, isResult), () => {
     throw timedOut(name)
   })
 }
 
-/** What `work` gives within the limit of a store call, or what `late` gives. */
-export async function within<T>(work: Promise<T>, late: () => T): Promise<T> {
-  const limit = startDeadline(STORE_CALL_MS)
+/** What `work` gives within the limit, or what `late` gives. */
+export async function within<T>(
+  work: Promise<T>,
+  late: () => T,
+  limitMs: number = STORE_CALL_MS,
+): Promise<T> {
+  const limit = startDeadline(limitMs)
   try {
     return await limit.race(work, late)
   } finally {
@@ -52,13 +56,23 @@ export async function within<T>(work: Promise<T>, late: () => T): Promise<T> {
   }
 }
 
+/** What is called, as a message says it, and where it is said what it must do. */
+export interface Callee {
+  readonly what: string
+  readonly contract: string
+}
+
+export function storeMethod(name: string): Callee {
+  return { what: `The idempotency store's ${name}`, contract: 'IdempotencyStore' }
+}
+
 /**
- * Calls a store, which may be anybody's, without a limit.
+ * Calls a store or an inbox, which may be anybody's, without a limit.
  *
  * @throws StoreError for all that it throws, rejects with or returns wrongly
  */
 export async function callStore<T>(
-  name: string,
+  callee: Callee,
   send: () => Promise<T>,
   isResult: (value: unknown) => value is T,
 ): Promise<T> {
@@ -66,20 +80,20 @@ export async function callStore<T>(
   try {
     result = await send()
   } catch (error) {
-    throw asStoreError(name, error)
+    throw asStoreError(callee, error)
   }
   if (isResult(result)) return result
   throw new StoreError(
     'store_misbehaved',
-    `The idempotency store's ${name} resolved to ${describeType(result)}, which the contract does not know: see IdempotencyStore.`,
+    `${callee.what} resolved to ${describeType(result)}, which the contract does not know: see ${callee.contract}.`,
   )
 }
 
-function asStoreError(name: string, error: unknown): StoreError {
+function asStoreError({ what }: Callee, error: unknown): StoreError {
   if (isWebhookError(error) && error.code.startsWith('store_')) return error as StoreError
   return new StoreError(
     'store_unavailable',
-    `The idempotency store's ${name} failed: is the store reachable from this process?`,
+    `${what} failed: is the database or cache behind it reachable from this process?`,
     { cause: error },
   )
 }

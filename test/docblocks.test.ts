@@ -8,6 +8,11 @@ const SURROUNDINGS: Record<string, string> = {
   'src/index.ts': "import { tixWebhooks } from 'tix-webhooks/fetch'",
   'src/node.ts': "import { streamBody } from 'tix-webhooks/node'",
   'src/fetch.ts': "import { requestBody } from 'tix-webhooks/fetch'",
+  'adapters/redis.ts': "import { Redis } from 'ioredis'\nimport { redisStore } from 'tix-webhooks/redis'",
+  'adapters/postgres.ts':
+    "import { Pool } from 'pg'\nimport { postgresInbox, postgresStore } from 'tix-webhooks/postgres'",
+  'adapters/sqlite.ts':
+    "import Database from 'better-sqlite3'\nimport { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'",
   'adapters/express.ts':
     "import { tixWebhooks } from 'tix-webhooks/express'\ndeclare const app: import('express').Express",
   'adapters/fastify.ts':
@@ -32,10 +37,14 @@ declare function issue(tickets: OrderTicket[]): Promise<void>
 declare function refund(data: Refund): Promise<void>
 `
 
+/** A store's example is about the store: any adapter will do beside it. */
+const tixWebhooksFor = (file: string): string =>
+  SURROUNDINGS[file]?.includes('tixWebhooks') ? '' : "import { tixWebhooks } from 'tix-webhooks/fetch'"
+
 test('the example of every docblock compiles', () => {
   const examples = docblocksOf(Object.keys(SURROUNDINGS)).flatMap(({ file, name, code }) =>
     code.map((example): [string, string] => {
-      const surrounded = `${READER_HAS}\n${SURROUNDINGS[file]}\nexport async function example() {\n${example}\n}\n`
+      const surrounded = `${READER_HAS}\n${SURROUNDINGS[file]}\n${tixWebhooksFor(file)}\nexport async function example() {\n${example}\n}\n`
       return [`${file.replace(/\W/g, '-')}-${name}`, example.includes('import ') ? example : surrounded]
     }),
   )

@@ -1,11 +1,18 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { drizzle } from 'drizzle-orm/postgres-js'
+import { postgresInbox } from 'tix-webhooks/postgres'
+import { storeCases } from 'tix-webhooks/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from './support/deliveries.js'
 import { requestOf } from './support/fetching.js'
+import { onPostgres } from './support/on-servers.js'
+import { openPostgresJs } from './support/postgres-clients.js'
+import { testDatabase } from './support/postgres-database.js'
 import { deliver } from './support/raw-bytes-harness.js'
 
 /** What the examples print: one line for each event that they handle. */
@@ -104,16 +111,106 @@ test('examples/schemas.ts types and checks kinds by schemas, and names the path 
   }
 })
 
-test('examples/own-store.ts remembers what was handled in a store of its own', async () => {
-  const { server } = await import('../examples/own-store.js')
+describe('examples/own-store.ts', () => {
+  test('remembers what was handled in a store of its own', async () => {
+    const { ordersHooks } = await import('../examples/own-store.js')
+    const server = createServer(ordersHooks(process.env.TIX_SIGNING_SECRET)).listen(0)
+    const port = await portOf(server)
+    try {
+      const order = orderCreated({ id: 'ord_1' })
+      expect(await post(port, order)).toEqual([200, { outcome: 'handled' }])
+      expect(await post(port, order)).toEqual([200, { outcome: 'duplicate' }])
+      expect(printed).toEqual(['order ord_1, remembered as orders/order.created/ord_1'])
+    } finally {
+      server.close()
+    }
+  })
+
+  test('proves that store by the conformance cases', async () => {
+    const { prove } = await import('../examples/own-store.js')
+    await prove()
+    expect(printed).toEqual(storeCases.map(({ name }) => `the store ${name}`))
+  })
+})
+
+test('examples/sqlite.ts keeps the tickets, the outbox and the record of an order together', async () => {
+  vi.stubEnv('DATABASE_FILE', ':memory:')
+  const { server, db } = await import('../examples/sqlite.js')
   const port = await portOf(server)
+  const count = (table: string) => db.prepare(`SELECT count(*) AS rows FROM ${table}`).get()
   try {
     const order = orderCreated({ id: 'ord_1' })
     expect(await post(port, order)).toEqual([200, { outcome: 'handled' }])
     expect(await post(port, order)).toEqual([200, { outcome: 'duplicate' }])
-    expect(printed).toEqual(['order ord_1, remembered as orders/order.created/ord_1'])
+    expect([count('tickets'), count('outbox')]).toMatchObject([{ rows: 1 }, { rows: 1 }])
+    // A ticket that is there already: the whole order is rolled back, and delivered again.
+    const twice = {
+      ...orderCreated({ id: 'ord_2' }),
+      data: { ...order.data, order: { ...order.data.order, id: 'ord_2' } },
+    }
+    expect(await post(port, twice)).toEqual([500, { outcome: 'failed' }])
+    expect([count('tickets'), count('outbox')]).toMatchObject([{ rows: 1 }, { rows: 1 }])
+    expect(printed).toEqual(['order ord_1: 1 tickets', expect.stringMatching(/UNIQUE constraint failed/)])
   } finally {
     server.close()
+    db.close()
+  }
+})
+
+const INBOXES = [
+  ['postgres', () => import('../examples/postgres.js')],
+  ['drizzle', () => import('../examples/drizzle.js')],
+  ['kysely', () => import('../examples/kysely.js')],
+] as const
+
+onPostgres.each(INBOXES)('examples/%s.ts', (name, start) => {
+  const database = testDatabase()
+
+  function stubDatabase(): void {
+    const url = new URL(database.url)
+    url.searchParams.set('options', database.settings())
+    vi.stubEnv('DATABASE_URL', url.href)
+  }
+
+  test('writes each order once, in the transaction of its record', async () => {
+    stubDatabase()
+    const { server, pool } = await start()
+    const port = await portOf(server)
+    try {
+      const order = orderCreated({ id: 'ord_1' })
+      expect(await post(port, order)).toEqual([200, { outcome: 'handled' }])
+      expect(await post(port, order)).toEqual([200, { outcome: 'duplicate' }])
+      await database.query("INSERT INTO orders VALUES ('ord_2', 1)")
+      expect(await post(port, orderCreated({ id: 'ord_2' }))).toEqual([500, { outcome: 'failed' }])
+      expect(await database.query('SELECT * FROM orders ORDER BY id')).toEqual([
+        { id: 'ord_1', total_cents: 5400 },
+        { id: 'ord_2', total_cents: 1 },
+      ])
+      expect(await database.column('SELECT key FROM tix_webhooks_inbox')).toEqual([
+        'orders/order.created/ord_1',
+      ])
+      expect(printed[0]).toBe('order ord_1: 5400 cents')
+    } finally {
+      server.close()
+      await pool.end()
+    }
+  })
+
+  if (name === 'drizzle') {
+    test('has a driver for Drizzle on postgres.js too', async () => {
+      stubDatabase()
+      const { postgresJsDriver } = await start().then(
+        (example) => example as typeof import('../examples/drizzle.js'),
+      )
+      const inbox = postgresInbox(postgresJsDriver(drizzle(openPostgresJs(database))))
+      await inbox.migrate()
+      const write = () =>
+        inbox.once({ key: 'k', retainMs: 60_000 }, async (tx) => {
+          await tx.execute("INSERT INTO orders VALUES ('ord_3', 3)")
+        })
+      expect([await write(), await write()]).toEqual(['handled', 'duplicate'])
+      expect(await database.column("SELECT total_cents FROM orders WHERE id = 'ord_3'")).toEqual([3])
+    })
   }
 })
 

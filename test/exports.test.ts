@@ -22,6 +22,10 @@ const SUBPATHS = {
   './hono': 'adapters/hono.ts',
   './fetch': 'src/fetch.ts',
   './node': 'src/node.ts',
+  './redis': 'adapters/redis.ts',
+  './postgres': 'adapters/postgres.ts',
+  './sqlite': 'adapters/sqlite.ts',
+  './testing': 'testing/index.ts',
 }
 
 const subpaths = Object.entries(SUBPATHS)
@@ -95,11 +99,13 @@ describe('the package', () => {
     expect(readme).toMatch(new RegExp(`['\`]${name}['\`]`))
   })
 
-  test('has an optional peer for each framework, and no dependency', () => {
-    const frameworks = Object.keys(packageJson.peerDependencies)
-    expect(frameworks).toEqual(['express', 'fastify', 'hono'])
+  test('has an optional peer for each framework and each client, and no dependency', () => {
+    const frameworks = ['express', 'fastify', 'hono']
+    const clients = ['ioredis', 'redis', 'pg', 'postgres', 'better-sqlite3']
+    const peers = Object.keys(packageJson.peerDependencies)
+    expect(peers).toEqual([...frameworks, ...clients])
     expect(packageJson.peerDependenciesMeta).toEqual(
-      Object.fromEntries(frameworks.map((name) => [name, { optional: true }])),
+      Object.fromEntries(peers.map((name) => [name, { optional: true }])),
     )
     expect(packageJson).not.toHaveProperty('dependencies')
     expect(packageJson).not.toHaveProperty('optionalDependencies')

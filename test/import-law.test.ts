@@ -7,6 +7,8 @@ const LAYERS = [
   [
     'errors',
     'store',
+    'inbox',
+    'deferred',
     'events',
     'hmac',
     'deadline',
@@ -16,11 +18,11 @@ const LAYERS = [
     'describe-type',
     'encoding',
   ],
-  ['option-names', 'clock'],
+  ['option-names', 'clock', 'purge', 'store-rules'],
   ['outcome', 'schema', 'secrets', 'signature-scheme', 'memory-store', 'store-call'],
   ['signature-header', 'body', 'payload', 'handlers', 'key', 'lease'],
   ['signature', 'delivery', 'options', 'run'],
-  ['parse-event', 'settings'],
+  ['parse-event', 'settings', 'transaction'],
   ['report'],
   ['job'],
   ['receiver'],
@@ -36,11 +38,27 @@ const THIRD_PARTY: Readonly<Record<string, string>> = { express: 'express', fast
 /** What an adapter may use of us: what a stranger's adapter can use too. */
 const PUBLIC_ENTRIES = ['../src/index.js', '../src/node.js', '../src/fetch.js']
 
+/** What keeps records, and may be in several files that begin with its name. They share what all stores check. */
+const STORES: readonly string[] = ['redis', 'postgres', 'sqlite']
+const STORE_INTERNALS = [
+  'call-safely',
+  'clock',
+  'deadline',
+  'deferred',
+  'describe-type',
+  'encoding',
+  'errors',
+  'option-names',
+  'purge',
+  'store-rules',
+]
+
 /** The one place for statuses. */
 const STATUSES = 'src/outcome.ts'
 
 const src = modulesIn('src')
 const adapters = modulesIn('adapters')
+const testing = modulesIn('testing')
 const files = [...src.map((name) => `src/${name}.ts`), ...adapters.map((name) => `adapters/${name}.ts`)]
 
 const isPlatformType = ({ specifier, typeOnly }: Import): boolean => typeOnly && specifier.startsWith('node:')
@@ -64,13 +82,45 @@ describe('src', () => {
   })
 })
 
+const storeOf = (name: string): string | undefined => STORES.find((store) => name.split('-')[0] === store)
+
+describe('a store', () => {
+  test.each(adapters.filter(storeOf))(
+    '%s imports its own files and what stores share, and no third party',
+    (name) => {
+      const own = adapters.filter((other) => storeOf(other) === storeOf(name)).map((other) => `./${other}.js`)
+      const allowed = [
+        '../src/index.js',
+        ...STORE_INTERNALS.map((internal) => `../src/${internal}.js`),
+        ...own,
+      ]
+      expect(
+        importsOf(`adapters/${name}.ts`).filter(({ specifier }) => !allowed.includes(specifier)),
+      ).toEqual([])
+    },
+  )
+})
+
 describe('an adapter', () => {
-  test.each(adapters)('%s imports its own third party, as types, and our public entries', (name) => {
-    const refused = importsOf(`adapters/${name}.ts`).filter(
-      (one) =>
-        !PUBLIC_ENTRIES.includes(one.specifier) &&
-        !isPlatformType(one) &&
-        !(one.typeOnly && one.specifier === THIRD_PARTY[name]),
+  test.each(adapters.filter((name) => storeOf(name) === undefined))(
+    '%s imports its own third party, as types, and our public entries',
+    (name) => {
+      const refused = importsOf(`adapters/${name}.ts`).filter(
+        (one) =>
+          !PUBLIC_ENTRIES.includes(one.specifier) &&
+          !isPlatformType(one) &&
+          !(one.typeOnly && one.specifier === THIRD_PARTY[name]),
+      )
+      expect(refused).toEqual([])
+    },
+  )
+})
+
+describe('testing', () => {
+  test.each(testing)('%s imports only its own room and our main entry, so it runs anywhere', (name) => {
+    const own = testing.map((other) => `./${other}.js`)
+    const refused = importsOf(`testing/${name}.ts`).filter(
+      ({ specifier }) => specifier !== '../src/index.js' && !own.includes(specifier),
     )
     expect(refused).toEqual([])
   })
@@ -85,7 +135,7 @@ describe('a source file', () => {
     expect(statuses.map(({ text }) => text)).toEqual([])
   })
 
-  test.each(files)('%s has no `any`', (file) => {
+  test.each([...files, ...testing.map((name) => `testing/${name}.ts`)])('%s has no `any`', (file) => {
     expect([...nodesOf(file)].filter(({ kind }) => kind === ts.SyntaxKind.AnyKeyword)).toEqual([])
   })
 })

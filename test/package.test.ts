@@ -6,13 +6,36 @@ import packageJson from '../package.json' with { type: 'json' }
 import { bin, filesUnder, install, node, pack } from './support/packed.js'
 import { ROOT } from './support/source.js'
 
+/** What receives. */
 const SUBPATHS = ['index', 'express', 'fastify', 'fetch', 'hono', 'node']
+/** What else there is, and one thing that it has at run time. */
+const OTHER_SUBPATHS = {
+  redis: 'redisStore',
+  postgres: 'postgresInbox',
+  sqlite: 'sqliteInbox',
+  testing: 'storeCases',
+} as const
 const SPECIFIERS = Object.keys(packageJson.exports)
   .filter((subpath) => subpath !== './package.json')
   .map((subpath) => `tix-webhooks${subpath.slice('.'.length)}`)
 
 const SHARED = { hono: 'hono', '@types/node': '@types/node' }
-const NEW = { ...SHARED, express: 'express', fastify: 'fastify', '@types/express': '@types/express' }
+const CLIENTS = {
+  ioredis: 'ioredis',
+  redis: 'redis',
+  pg: 'pg',
+  '@types/pg': '@types/pg',
+  postgres: 'postgres',
+  libsql: 'libsql',
+  '@types/better-sqlite3': '@types/better-sqlite3',
+}
+const NEW = {
+  ...SHARED,
+  ...CLIENTS,
+  express: 'express',
+  fastify: 'fastify',
+  '@types/express': '@types/express',
+}
 const OLD = { ...SHARED, express: 'express4', fastify: 'fastify4', '@types/express': 'types-express4' }
 
 /** What a compile or a start of a whole app may take on a busy machine. */
@@ -40,10 +63,16 @@ describe('the tarball', () => {
   test('holds what users need, and nothing else', () => {
     const files = filesUnder(installed())
     const outside = files.filter((file) => !file.startsWith('dist/'))
-    expect(outside.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'])
+    expect(outside.sort()).toEqual([
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'docs/idempotency.md',
+      'package.json',
+    ])
     const built = files.filter((file) => file.startsWith('dist/'))
     expect(built.filter((file) => !/\.(js|cjs|d\.ts|d\.cts|js\.map|cjs\.map)$/.test(file))).toEqual([])
-    for (const name of SUBPATHS) {
+    for (const name of [...SUBPATHS, ...Object.keys(OTHER_SUBPATHS)]) {
       const endings = ['.js', '.cjs', '.d.ts', '.d.cts']
       expect(built).toEqual(expect.arrayContaining(endings.map((ending) => `dist/${name}${ending}`)))
     }
@@ -64,7 +93,7 @@ describe('the tarball', () => {
       return JSON.parse(readFileSync(join(installed(), file), 'utf8')).sources
     })
     expect(sources).toContain('../src/receiver.ts')
-    expect(sources.filter((source) => !/^\.\.\/(src|adapters)\/[\w-]+\.ts$/.test(source))).toEqual([])
+    expect(sources.filter((source) => !/^\.\.\/(src|adapters|testing)\/[\w-]+\.ts$/.test(source))).toEqual([])
   })
 
   test('is faultless to publint', async () => {
@@ -121,7 +150,8 @@ describe('every subpath', () => {
       console.log(JSON.stringify([Object.keys(esm), Object.keys(cjs)].map((names) => names.sort())))
     })`
     const [esm, cjs] = JSON.parse(await node(['--input-type=commonjs', '-e', script], project.bare))
-    expect(esm).toContain(name === 'tix-webhooks' ? 'createReceiver' : 'tixWebhooks')
+    const others: Readonly<Record<string, string>> = { '.': 'createReceiver', ...OTHER_SUBPATHS }
+    expect(esm).toContain(others[name.split('/')[1] ?? '.'] ?? 'tixWebhooks')
     expect(esm.filter((one: string) => one !== 'default' && one !== 'module.exports')).toEqual(cjs)
   })
 })
@@ -141,9 +171,20 @@ describe('an app in TypeScript', () => {
   const strict = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--target', 'es2022']
   const flags = [...strict, '--types', 'node']
   const files = ['app.ts', 'app.cts']
+  const withStores = [...files, 'stores.ts']
   // Once without skipLibCheck, so that our declarations are checked themselves, and without the types of a browser.
   const compilers = [
     { compiler: 'typescript', versions: 'new', args: ['--module', 'nodenext', '--lib', 'es2022', ...files] },
+    {
+      compiler: 'typescript',
+      versions: 'new',
+      args: ['--module', 'nodenext', '--skipLibCheck', ...withStores],
+    },
+    {
+      compiler: 'typescript50',
+      versions: 'new',
+      args: ['--module', 'node16', '--skipLibCheck', 'stores.ts'],
+    },
     { compiler: 'typescript', versions: 'old', args: ['--module', 'node16', '--skipLibCheck', ...files] },
     { compiler: 'typescript50', versions: 'new', args: ['--module', 'node16', '--skipLibCheck', ...files] },
     { compiler: 'typescript50', versions: 'old', args: ['--module', 'node16', '--skipLibCheck', ...files] },

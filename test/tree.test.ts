@@ -6,7 +6,7 @@ import { modulesIn, nodesIn, nodesOf, ROOT } from './support/source.js'
 // Folder by folder: beside them other tests make hidden ones, and take them away.
 const files = [
   ...readdirSync(`${ROOT}test`).filter((name) => name.endsWith('.ts')),
-  ...['adapters', 'src', 'support', 'types'].flatMap((folder) =>
+  ...['adapters', 'proof', 'src', 'stores', 'support', 'testing', 'types'].flatMap((folder) =>
     modulesIn(`test/${folder}`).map((name) => `${folder}/${name}.ts`),
   ),
 ]

@@ -1,7 +1,7 @@
 import { Discard, type Outcome, RetryLater } from 'tix-webhooks'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { HeldLease } from '../../src/lease.js'
-import { lazyAbort, startRun } from '../../src/run.js'
+import { lazyAbort, recordOnLease, startRun } from '../../src/run.js'
 import { hold } from '../support/held-lease.js'
 import { deferred, never } from '../support/promises.js'
 
@@ -24,7 +24,7 @@ function start(options: { callHandler?: () => unknown; withLease?: boolean } = {
   const run = startRun({
     kind: 'order.created',
     callHandler: options.callHandler ?? (() => work.promise),
-    lease: leased?.held,
+    record: leased && recordOnLease(leased.held),
     maxRunMs: MAX_RUN_MS,
     abort,
   })
@@ -116,7 +116,7 @@ describe('a run', () => {
     const run = startRun({
       kind: 'order.created',
       callHandler: async () => {},
-      lease,
+      record: recordOnLease(lease),
       maxRunMs: MAX_RUN_MS,
       abort: lazyAbort(),
     })

@@ -138,7 +138,7 @@ describe('the warning that handled events are remembered in memory alone', () =>
     withoutStore()
     expect(console.warn).toHaveBeenCalledOnce()
     expect(console.warn).toHaveBeenCalledWith(
-      expect.stringMatching(/no store is given.*Pass a store and a namespace.*memoryStore\(\)/),
+      expect.stringMatching(/no store is given.*Pass a store or an inbox, and a namespace.*memoryStore\(\)/),
     )
   })
 

@@ -78,7 +78,7 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
   [
     'a store without namespace',
     { store: memoryStore() },
-    /^namespace is required with store: .*namespace: 'orders'/,
+    /^namespace is required with store and inbox: .*namespace: 'orders'/,
   ],
   ['an empty namespace', { namespace: '' }, /^namespace must be 1 to 64 characters/],
   ['a namespace with a slash', { namespace: 'a/b' }, /^namespace must be 1 to 64 characters/],
@@ -126,12 +126,12 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
   [
     'a retention under 73 h',
     { retentionSeconds: 73 * 3600 - 1 },
-    /^retentionSeconds must be .*at least 262800, not 262799: the sender retries for 72 h/,
+    /^retentionSeconds must be .*at least 262800 and at most \d+, not 262799: the sender retries for 72 h/,
   ],
   [
     'an endless retention',
     { retentionSeconds: Number.POSITIVE_INFINITY },
-    /^retentionSeconds must be a finite number/,
+    /^retentionSeconds must be a number of at least .* and at most \d+, not Infinity/,
   ],
   ['a retention that is no number', { retentionSeconds: Number.NaN }, /^retentionSeconds must be/],
   [

@@ -15,6 +15,8 @@ declare global {
   function move(event: string, doorsAt: Date): Promise<void>
   function refund(order: string, cents: number): Promise<void>
   const orderData: OrderCreatedData
+  const queue: { add(name: string, data: object, options: { jobId: string | undefined }): Promise<unknown> }
+  const boss: { send(name: string, data: object, options: { singletonKey?: string; db: object }): Promise<unknown> }
 }
 `
 

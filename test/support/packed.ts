@@ -21,7 +21,7 @@ export function pack(): { tarball: string; temporary: string } {
 function isStale(): boolean {
   const built = `${ROOT}dist/index.d.cts`
   if (!existsSync(built)) return true
-  const sources = ['src', 'adapters'].flatMap((folder) =>
+  const sources = ['src', 'adapters', 'testing'].flatMap((folder) =>
     modulesIn(folder).map((name) => `${ROOT}${folder}/${name}.ts`),
   )
   return [`${ROOT}tsup.config.ts`, ...sources].some(

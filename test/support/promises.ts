@@ -1,13 +1,4 @@
-/** A promise and what settles it. */
-export function deferred<T = void>() {
-  let resolve: (value: T) => void = () => {}
-  let reject: (reason: unknown) => void = () => {}
-  const promise = new Promise<T>((onValue, onReason) => {
-    resolve = onValue
-    reject = onReason
-  })
-  return { promise, resolve, reject }
-}
+export { deferred } from '../../src/deferred.js'
 
 /** What hangs. */
 export function never<T = never>(): Promise<T> {

@@ -21,9 +21,9 @@ export interface Receiving {
 }
 
 /** A receiver with no framework, and all that it tells. */
-export function receiving(options: Partial<WebhookOptions> = {}): Receiving {
+export function receiving<Tx = undefined>(options: Partial<WebhookOptions<unknown, Tx>> = {}): Receiving {
   const reports: Receiving['reports'] = []
-  const { options: watchedOptions, records } = watched({
+  const { options: watchedOptions, records } = watched<Tx>({
     on: {},
     onError: (error, ctx) => reports.push({ error: error as Error, ctx }),
     ...options,

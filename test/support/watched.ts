@@ -8,8 +8,8 @@ export interface WatchedRun {
 }
 
 /** A receiver's options, and all that it lets its user know. */
-export interface Watched {
-  readonly options: WebhookOptions
+export interface Watched<Tx = undefined> {
+  readonly options: WebhookOptions<unknown, Tx>
   readonly records: readonly DeliveryRecord[]
   /** The messages that `onError` got. */
   readonly reports: readonly string[]
@@ -19,7 +19,7 @@ export interface Watched {
 }
 
 /** Options whose handlers, records and reports are written down. What is overridden is not watched. */
-export function watched(overrides: Partial<WebhookOptions> = {}): Watched {
+export function watched<Tx = undefined>(overrides: Partial<WebhookOptions<unknown, Tx>> = {}): Watched<Tx> {
   const records: DeliveryRecord[] = []
   const reports: string[] = []
   const runs: WatchedRun[] = []

@@ -145,7 +145,7 @@ describe('the context', () => {
       secret: 's',
       on: {
         'order.created': (_event, ctx) => {
-          expectTypeOf(ctx).toEqualTypeOf<HandlerContext<URL>>()
+          expectTypeOf(ctx).toEqualTypeOf<HandlerContext<URL, undefined>>()
           expectTypeOf(ctx).toEqualTypeOf<{
             readonly request: URL
             readonly key: string | null
@@ -155,6 +155,7 @@ describe('the context', () => {
             readonly secretIndex: number
             readonly rawBody: Uint8Array
             readonly signal: AbortSignal
+            readonly tx: undefined
           }>()
         },
       },

@@ -1,0 +1,227 @@
+import { describeValue } from '../src/describe-type.js'
+import { isDiscard } from '../src/errors.js'
+import { type Inbox, type OnceRequest, type OnceResult, type Purgeable, StoreError } from '../src/index.js'
+import { checkOptionNames } from '../src/option-names.js'
+import { backgroundPurge, checkLimit, DEFAULT_PURGE_LIMIT } from '../src/purge.js'
+import { checkKey, checkMs } from '../src/store-rules.js'
+import {
+  driverOf,
+  type PgPool,
+  type PostgresDriver,
+  type PostgresJs,
+  type TransactionOf,
+} from './postgres-driver.js'
+import { tableOf } from './postgres-table.js'
+
+export interface PostgresInboxOptions {
+  /** Its table: a name, or a schema and a name. Default `tix_webhooks_inbox`. */
+  table?: string
+  /**
+   * How long a transaction may be idle between two statements of a handler before the server ends it, in seconds, so that a
+   * machine that vanished does not hold an event for hours. Default 60; where the server has a limit of its own, that holds.
+   */
+  idleTimeoutSeconds?: number
+  /** Purges in the background, every so many seconds, from the first delivery on. Default: only when you call `purge`. */
+  purgeEverySeconds?: number
+}
+
+/** A transactional inbox. */
+export interface PostgresInbox<Tx> extends Inbox<Tx>, Purgeable {
+  /** Creates the table if it is missing. For your deploy; several may run at once. */
+  migrate(): Promise<void>
+  /** The SQL that `migrate` runs, for tools of your own. */
+  readonly schema: string
+}
+
+const COLUMNS = {
+  key: 'text COLLATE "C" PRIMARY KEY',
+  handled_at: 'timestamptz NOT NULL DEFAULT now()',
+  expires_at: 'timestamptz NOT NULL',
+}
+
+/**
+ * Effects exactly once: handlers get `ctx.tx`, a transaction of your database, and what they write through it is committed
+ * together with the record that the event was handled, or not at all. A process that dies at any moment changes nothing.
+ *
+ * A handler holds a connection while it runs, so the pool must have one for each delivery that comes at once. What is not in
+ * the database, such as an e-mail, belongs into a row that is sent after the commit.
+ *
+ * @param pool a `Pool` of pg, the `sql` of postgres.js, or a driver for another library
+ * @throws TypeError when it is something else, or an option makes no sense
+ * @example
+ * ```ts
+ * const inbox = postgresInbox(new Pool({ connectionString: process.env.DATABASE_URL }))
+ * await inbox.migrate() // when you deploy
+ * tixWebhooks({
+ *   secret,
+ *   inbox,
+ *   namespace: 'orders',
+ *   on: {
+ *     'order.created': async (event, ctx) => {
+ *       await ctx.tx.query('INSERT INTO orders (id, data) VALUES ($1, $2)', [event.data.order.id, event.data])
+ *     },
+ *   },
+ * })
+ * ```
+ */
+export function postgresInbox<Pool extends PgPool | PostgresJs>(
+  pool: Pool,
+  options?: PostgresInboxOptions,
+): PostgresInbox<TransactionOf<Pool>>
+export function postgresInbox<Tx>(
+  driver: PostgresDriver<Tx>,
+  options?: PostgresInboxOptions,
+): PostgresInbox<Tx>
+export function postgresInbox<Tx>(
+  pool: PgPool | PostgresJs | PostgresDriver<Tx>,
+  options: PostgresInboxOptions = {},
+): PostgresInbox<Tx> {
+  checkOptionNames(options, ['table', 'idleTimeoutSeconds', 'purgeEverySeconds'])
+  const table = tableOf({
+    table: options.table ?? 'tix_webhooks_inbox',
+    columns: COLUMNS,
+    migrate: 'inbox.migrate()',
+  })
+  const idleTimeout = `${checkSeconds(options.idleTimeoutSeconds ?? 60) * 1000}`
+  const sql = statementsFor(table.name)
+  const driver = driverOf<Tx>(pool)
+  const background = backgroundPurge(purge, options.purgeEverySeconds)
+
+  async function purge({ limit = DEFAULT_PURGE_LIMIT } = {}): Promise<number> {
+    checkLimit(limit)
+    try {
+      return await driver.transaction(async (tx) => (await query(tx, table.purge, limit)).length)
+    } catch (error) {
+      throw table.unavailable(error)
+    }
+  }
+
+  async function query(tx: Tx, statement: string, ...parameters: unknown[]): ReturnType<typeof driver.query> {
+    try {
+      return await driver.query(tx, statement, parameters)
+    } catch (error) {
+      throw table.unavailable(error)
+    }
+  }
+
+  /** Opens the transaction of a handler: with the record of the event, where it has a key. */
+  async function open(tx: Tx, { key, retainMs }: OnceRequest): Promise<Opening> {
+    const [row] =
+      key === null
+        ? await query(tx, sql.open, idleTimeout)
+        : await query(tx, sql.record, key, retainMs, idleTimeout)
+    // By position: clients can be told to rename columns.
+    const [isLocked, isNew, id] = Object.values(row ?? {})
+    if (typeof isLocked !== 'boolean') throw table.misread()
+    if (!isLocked) return { status: 'in-flight' }
+    return isNew === true ? { status: 'opened', id } : { status: 'duplicate' }
+  }
+
+  /** Calls the handler in a transaction that begins with the record; whatever it throws rolls back both. */
+  async function transact(request: OnceRequest, work: (tx: Tx) => Promise<void>): Promise<OnceResult> {
+    let id: unknown
+    let thrown: { error: unknown } | undefined
+    let isCommitting = false
+
+    async function run(tx: Tx): Promise<OnceResult> {
+      const opening = await open(tx, request)
+      if (opening.status !== 'opened') return opening.status
+      id = opening.id
+      try {
+        await work(tx)
+      } catch (error) {
+        thrown = { error }
+        throw error
+      }
+      return 'handled'
+    }
+
+    /** It fails where a statement of the handler's has failed: COMMIT would roll back then, and not every library looks at what it says. */
+    async function check(tx: Tx, result: OnceResult): Promise<void> {
+      if (result !== 'handled') return
+      isCommitting = true
+      const [row] = await driver.query(tx, CURRENT_TRANSACTION, [])
+      if (Object.values(row ?? {})[0] !== id) throw endedByHandler()
+    }
+
+    try {
+      return await driver.transaction(run, check)
+    } catch (error) {
+      if (thrown !== undefined) throw thrown.error
+      throw isCommitting ? table.notCommitted(error) : table.unavailable(error)
+    }
+  }
+
+  return {
+    async once(request, work) {
+      const { key, retainMs } = request
+      if (key !== null) checkKey(key)
+      checkMs('retainMs', retainMs)
+      background.start()
+      try {
+        return await transact(request, work)
+      } catch (error) {
+        if (!isDiscard(error)) throw error
+      }
+      // What the handler wrote is rolled back. The record gets a transaction of its own, because a statement of the handler's
+      // may have failed, and nothing can be written in a transaction after that.
+      const recorded = key === null ? 'recorded' : await transact(request, async () => {})
+      return recorded === 'duplicate' || recorded === 'in-flight' ? recorded : 'discarded'
+    },
+    purge,
+    migrate: () => table.migrate(driver),
+    schema: table.schema,
+  }
+}
+
+/** The schema of the table by its default name. */
+export const inboxSchema: string = tableOf({
+  table: 'tix_webhooks_inbox',
+  columns: COLUMNS,
+  migrate: '',
+}).schema
+
+type Opening = { status: 'opened'; id: unknown } | { status: 'duplicate' | 'in-flight' }
+
+const CURRENT_TRANSACTION = 'SELECT txid_current_if_assigned()::text'
+
+function endedByHandler(): StoreError {
+  return new StoreError(
+    'store_unavailable',
+    'The handler ended the transaction of the inbox by itself, so what it wrote may be lost, or kept without its record: leave BEGIN, COMMIT and ROLLBACK to the inbox, and use a SAVEPOINT within it.',
+  )
+}
+
+function statementsFor(table: string): Record<'open' | 'record', string> {
+  const limitIdle = (parameter: string): string => {
+    const setting = "'idle_in_transaction_session_timeout'"
+    return `set_config(${setting}, CASE current_setting(${setting}) WHEN '0' THEN ${parameter} ELSE current_setting(${setting}) END, true)`
+  }
+  return {
+    open: `SELECT true AS is_locked, true AS is_new, txid_current()::text AS id, ${limitIdle('$1')}`,
+    // Without the lock, a second delivery would wait for the first one's row, with a connection and a socket. The lock ends
+    // with the transaction, or with its connection: there is no lease, no renewal and no clock. Where two keys
+    // have one hash, the one is merely told that the other is in flight.
+    record: `
+      WITH lock AS MATERIALIZED (
+        SELECT pg_try_advisory_xact_lock(hashtextextended($1::text || ' ' || '${table}', 0)) AS is_locked
+      ), recorded AS (
+        INSERT INTO ${table} AS held (key, expires_at)
+        SELECT $1::text, now() + $2::float8 * interval '1 ms' FROM lock WHERE is_locked
+        ON CONFLICT (key) DO UPDATE SET handled_at = now(), expires_at = excluded.expires_at
+        WHERE held.expires_at <= now()
+        RETURNING 1
+      )
+      SELECT is_locked, is_new, CASE WHEN is_new THEN txid_current()::text END AS id, ${limitIdle('$3')}
+      FROM lock, (SELECT EXISTS (SELECT FROM recorded) AS is_new) AS outcome`,
+  }
+}
+
+function checkSeconds(value: number): number {
+  if (typeof value !== 'number' || !(value >= 1) || value > 86_400) {
+    throw new TypeError(
+      `idleTimeoutSeconds must be a number of seconds from 1 to 86400, not ${describeValue(value)}.`,
+    )
+  }
+  return Math.ceil(value)
+}

@@ -1,0 +1,158 @@
+import type { IdempotencyStore, Purgeable } from '../src/index.js'
+import { checkOptionNames } from '../src/option-names.js'
+import { backgroundPurge, checkLimit, DEFAULT_PURGE_LIMIT } from '../src/purge.js'
+import { checkClaim, checkLease, checkMs } from '../src/store-rules.js'
+import { driverOf, type PgPool, type PostgresJs, queryOf } from './postgres-driver.js'
+import { tableOf } from './postgres-table.js'
+
+export interface PostgresStoreOptions {
+  /** Its table: a name, or a schema and a name. Default `tix_webhooks`. */
+  table?: string
+  /** Purges in the background, every so many seconds, from the first claim on. Default: only when you call `purge`. */
+  purgeEverySeconds?: number
+}
+
+/** An idempotency store in a table. */
+export interface PostgresStore extends IdempotencyStore, Purgeable {
+  /** Creates the table if it is missing. For your deploy; several may run at once. */
+  migrate(): Promise<void>
+  /** The SQL that `migrate` runs, for tools of your own. */
+  readonly schema: string
+}
+
+const COLUMNS = {
+  key: 'text COLLATE "C" PRIMARY KEY',
+  state: "text NOT NULL CHECK (state IN ('running', 'completed', 'released'))",
+  attempt: 'integer NOT NULL',
+  token: 'text NOT NULL',
+  lease_until: 'timestamptz NOT NULL',
+  expires_at: 'timestamptz NOT NULL',
+}
+
+/**
+ * Remembers handled events in a table of Postgres 12 or newer, for all processes that share it, by the clock of the server.
+ * It does not forget by itself: see `purge` and `purgeEverySeconds`.
+ *
+ * @param pool a `Pool` of pg, or the `sql` of postgres.js
+ * @throws TypeError when it is something else, or an option makes no sense
+ * @example
+ * ```ts
+ * const store = postgresStore(new Pool({ connectionString: process.env.DATABASE_URL }), { purgeEverySeconds: 300 })
+ * await store.migrate() // when you deploy
+ * tixWebhooks({ secret, on, store, namespace: 'orders' })
+ * ```
+ */
+export function postgresStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions = {}): PostgresStore {
+  checkOptionNames(options, ['table', 'purgeEverySeconds'])
+  const table = tableOf({
+    table: options.table ?? 'tix_webhooks',
+    columns: COLUMNS,
+    migrate: 'store.migrate()',
+  })
+  const sql = statementsFor(table.name)
+  const send = queryOf(pool)
+  const background = backgroundPurge(purge, options.purgeEverySeconds)
+
+  async function query(statement: string, ...parameters: unknown[]): ReturnType<typeof send> {
+    try {
+      return await send(statement, parameters)
+    } catch (error) {
+      throw table.unavailable(error)
+    }
+  }
+
+  async function purge({ limit = DEFAULT_PURGE_LIMIT } = {}): Promise<number> {
+    return (await query(table.purge, checkLimit(limit))).length
+  }
+
+  return {
+    async claim(request) {
+      checkClaim(request)
+      background.start()
+      const { key, token, leaseMs, retainMs } = request
+      const [record] = await query(sql.claim, key, token, leaseMs, retainMs)
+      // By position: clients can be told to rename columns.
+      const [state, attempt, isOurs, leftMs] = Object.values(record ?? {})
+      if (typeof isOurs !== 'boolean') throw table.misread()
+      if (isOurs) return { status: 'claimed', attempt: Number(attempt) }
+      if (state === 'completed') return { status: 'completed' }
+      return {
+        status: 'in-flight',
+        // Released by this very token: nobody runs.
+        retryAfterMs: state === 'released' ? 1 : Math.max(1, Number(leftMs)),
+      }
+    },
+
+    async renew(lease, leaseMs) {
+      checkLease(lease)
+      checkMs('leaseMs', leaseMs)
+      return (await query(sql.renew, lease.key, lease.token, leaseMs)).length === 1
+    },
+
+    async complete(lease, retainMs) {
+      checkLease(lease)
+      checkMs('retainMs', retainMs)
+      return (await query(sql.complete, lease.key, lease.token, retainMs)).length === 1
+    },
+
+    async release(lease) {
+      checkLease(lease)
+      return (await query(sql.release, lease.key, lease.token)).length === 1
+    },
+
+    purge,
+    migrate: () => table.migrate(driverOf(pool)),
+    schema: table.schema,
+  }
+}
+
+/** The schema of the table by its default name. */
+export const storeSchema: string = tableOf({ table: 'tix_webhooks', columns: COLUMNS, migrate: '' }).schema
+
+/**
+ * Each is one statement, atomic by itself. now() and not clock_timestamp(): a condition that is evaluated several times must
+ * come to the same.
+ */
+function statementsFor(table: string): Record<'claim' | 'renew' | 'complete' | 'release', string> {
+  const inMs = (parameter: string): string => `now() + ${parameter}::float8 * interval '1 ms'`
+  const mine = 'key = $1 AND token = $2 AND expires_at > now()'
+  const isFree = `(
+      held.expires_at <= now()
+      OR held.state = 'running' AND (held.token = excluded.token OR held.lease_until <= now())
+      OR held.state = 'released' AND held.token <> excluded.token
+    )`
+  return {
+    // It updates in any case, so that one row always comes back: DO UPDATE … WHERE gives none for a record that is held, and
+    // a second statement to look at that record would be a race.
+    claim: `
+      INSERT INTO ${table} AS held (key, state, attempt, token, lease_until, expires_at)
+      VALUES ($1, 'running', 1, $2, ${inMs('$3')}, ${inMs('$4')})
+      ON CONFLICT (key) DO UPDATE SET (state, attempt, token, lease_until, expires_at) = (
+        SELECT
+          'running',
+          CASE
+            WHEN held.expires_at <= now() THEN 1
+            WHEN held.token = excluded.token THEN held.attempt
+            ELSE held.attempt + 1
+          END,
+          excluded.token, excluded.lease_until, excluded.expires_at
+        WHERE ${isFree}
+        UNION ALL
+        SELECT held.state, held.attempt, held.token, held.lease_until, held.expires_at
+        WHERE NOT ${isFree}
+      )
+      RETURNING
+        state, attempt, state = 'running' AND token = $2 AS is_ours,
+        -- The clock, because this statement may have waited for another one since now().
+        (extract(epoch FROM lease_until - clock_timestamp()) * 1000)::float8 AS lease_ms`,
+    renew: `
+      UPDATE ${table} SET lease_until = ${inMs('$3')}
+      WHERE ${mine} AND state = 'running' RETURNING 1`,
+    complete: `
+      UPDATE ${table} SET state = 'completed', expires_at = ${inMs('$3')}
+      WHERE ${mine} AND state IN ('running', 'completed') RETURNING 1`,
+    release: `
+      UPDATE ${table} SET state = 'released'
+      WHERE ${mine} AND state IN ('running', 'released') RETURNING 1`,
+  }
+}

@@ -1,0 +1,9 @@
+import { inboxSchema } from './postgres-inbox.js'
+import { storeSchema } from './postgres-store.js'
+
+export type { PgPool, PostgresDriver, PostgresJs, TransactionOf } from './postgres-driver.js'
+export { type PostgresInbox, type PostgresInboxOptions, postgresInbox } from './postgres-inbox.js'
+export { type PostgresStore, type PostgresStoreOptions, postgresStore } from './postgres-store.js'
+
+/** The tables of the store and of the inbox by their default names, as SQL for a migration tool of yours. */
+export const schema: string = `${storeSchema}\n${inboxSchema}`

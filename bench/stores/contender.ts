@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto'
+import type { IdempotencyStore, Inbox } from 'tix-webhooks'
+
+/** One way to see to it that an event is handled once. */
+export interface Contender {
+  readonly name: string
+  /** What one delivery costs: asks whether the event is new, and if so records that it was handled. */
+  deliver(key: string): Promise<boolean>
+}
+
+/** Ways that are measured against each other, through one client on one server. */
+export interface Arena {
+  readonly name: string
+  readonly ours: Contender
+  readonly byHand: readonly Contender[]
+  /** How many deliveries are measured at once; a synchronous driver does one at a time. */
+  readonly inFlight: readonly number[]
+  /** Makes ours and theirs new, where they would fill up. */
+  reset?(): void
+  close(): Promise<void>
+}
+
+export const LEASE_MS = 60_000
+export const RETAIN_MS = 7 * 86_400_000
+export const IN_FLIGHT = [1, 16] as const
+
+let keys = 0
+
+/** As long as those of the receiver, and never the same twice. */
+export function nextKey(): string {
+  return keyOf(++keys)
+}
+
+export function keyOf(n: number): string {
+  return `orders/order.created/ord_${String(n).padStart(10, '0')}`
+}
+
+const prefix = randomUUID()
+let tokens = 0
+
+/** Made as the receiver makes them. */
+export function nextToken(): string {
+  tokens += 1
+  return `${prefix}.${tokens.toString(36)}`
+}
+
+/** What the receiver asks of a store for one delivery, without the handler. */
+export function throughStore(name: string, store: IdempotencyStore): Contender {
+  return {
+    name,
+    async deliver(key) {
+      const lease = { key, token: nextToken() }
+      const { status } = await store.claim({ ...lease, leaseMs: LEASE_MS, retainMs: RETAIN_MS })
+      if (status === 'completed') return false
+      const isRecorded = status === 'claimed' && (await store.complete(lease, RETAIN_MS))
+      if (!isRecorded) throw new Error(`${name} did not record ${key}: ${status}`)
+      return true
+    },
+  }
+}
+
+/** The same through an inbox, with one effect. */
+export function throughInbox<Tx>(
+  name: string,
+  inbox: Inbox<Tx>,
+  effect: (tx: Tx, key: string) => Promise<unknown>,
+): Contender {
+  return {
+    name,
+    async deliver(key) {
+      const result = await inbox.once({ key, retainMs: RETAIN_MS }, async (tx) => {
+        await effect(tx, key)
+      })
+      if (result === 'handled') return true
+      if (result === 'duplicate') return false
+      throw new Error(`${name} did not record ${key}: ${result}`)
+    },
+  }
+}

@@ -1,0 +1,61 @@
+import { type PostgresServer, startPostgres } from '../../test/support/postgres-server.js'
+import { type RedisServer, startRedis } from '../../test/support/redis-server.js'
+import { makeFolder, removeFolder } from '../../test/support/server-process.js'
+import type { Table } from './report.js'
+
+/** Something that is measured by itself: `npm run bench -- --only <id>`. */
+export interface Group {
+  readonly id: string
+  measure(bench: Bench): Promise<readonly Table[]>
+}
+
+/** What all groups share. */
+export interface Bench {
+  /** The first for a real run, the second for a quick look at whether everything works. */
+  size<T>(real: T, quick: T): T
+  /** Says what is going on. */
+  progress(what: string): void
+  redis(): Promise<RedisServer>
+  /** With the durability of Postgres' own defaults, as users run it. */
+  postgres(): Promise<PostgresServer>
+  /** A temporary folder, on the disk of the servers. */
+  folder(): Promise<string>
+}
+
+/** Calls `work` with servers that start when they are asked for, and ends them. */
+export async function withBench(isQuick: boolean, work: (bench: Bench) => Promise<void>): Promise<void> {
+  const closing: (() => Promise<void>)[] = []
+  const redis = once(async () => closingAtEnd(await startRedis()))
+  const postgres = once(async () =>
+    closingAtEnd(await startPostgres({ settings: { fsync: 'on', synchronous_commit: 'on' } })),
+  )
+
+  function closingAtEnd<Server extends { stop(): Promise<void> }>(server: Server): Server {
+    closing.push(server.stop)
+    return server
+  }
+
+  try {
+    await work({
+      size: (real, quick) => (isQuick ? quick : real),
+      progress: (what) => console.info(`… ${what}`),
+      redis,
+      postgres,
+      async folder() {
+        const folder = await makeFolder()
+        closing.push(() => removeFolder(folder))
+        return folder
+      },
+    })
+  } finally {
+    for (const close of closing.reverse()) await close()
+  }
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}

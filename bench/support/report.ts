@@ -1,0 +1,39 @@
+import { type Figures, median } from './rounds.js'
+
+/** What a group has measured. */
+export interface Table {
+  readonly title: string
+  readonly columns: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+  /** What a reader has to know in order to read it. */
+  readonly notes?: readonly string[]
+}
+
+/** The median, and in brackets the least and the most of all rounds. */
+export function spread(figures: Figures, format: (figure: number) => string = whole): string {
+  return `${format(median(figures))} (${format(Math.min(...figures))}–${format(Math.max(...figures))})`
+}
+
+export function whole(figure: number): string {
+  return Math.round(figure).toLocaleString('en')
+}
+
+/** Three digits that count. */
+export function short(figure: number): string {
+  return figure >= 100 ? whole(figure) : figure.toPrecision(figure >= 10 ? 3 : 2)
+}
+
+export function times(figure: number): string {
+  return `${figure.toFixed(2)}×`
+}
+
+export function markdown({ title, columns, rows, notes = [] }: Table): string {
+  const widths = columns.map((column, i) =>
+    Math.max(column.length, ...rows.map((row) => row[i]?.length ?? 0)),
+  )
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`
+  const rule = `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`
+  const prose = notes.length === 0 ? [] : ['', ...notes.map((note) => `- ${note}`)]
+  return [`## ${title}`, '', line(columns), rule, ...rows.map(line), ...prose].join('\n')
+}

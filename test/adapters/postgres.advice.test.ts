@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest'
+import { tableOf } from '../../adapters/postgres-table.js'
+
+const table = tableOf({ table: 'seen', columns: {}, migrate: 'store.migrate()' })
+const fault = (code: string | undefined, message = 'what it says'): Error =>
+  Object.assign(new Error(message), code === undefined ? {} : { code })
+
+const CLOSED = /^The pool is closed/
+const UNREACHABLE = /^Postgres could not be reached/
+const ROLLED_BACK = /^Postgres rolled back all that the handler had written/
+
+describe('the advice on an error of Postgres', () => {
+  test.each<[string, Error, RegExp]>([
+    ['a missing table', fault('42P01'), /^The table "seen" is missing: run store\.migrate\(\)/],
+    [
+      'a missing column',
+      fault('42703'),
+      /^The table "seen" is of another version.*store\.migrate\(\) says what it lacks/,
+    ],
+    ['no rights', fault('42501'), /^The user of this connection has no rights on "seen"/],
+    ['a replica', fault('25006'), /^This database is read-only/],
+    [
+      'an error that a library wrapped',
+      new Error('query failed', { cause: fault('25006') }),
+      /^This database is read-only/,
+    ],
+    [
+      'a pool of pg that was ended',
+      fault(undefined, 'Cannot use a pool after calling end on the pool'),
+      CLOSED,
+    ],
+    [
+      'a postgres.js that was ended',
+      fault('CONNECTION_ENDED', 'write CONNECTION_ENDED 127.0.0.1:5432'),
+      CLOSED,
+    ],
+    [
+      'a refused connection',
+      fault('ECONNREFUSED', 'connect ECONNREFUSED'),
+      /^There is no Postgres at the host and port/,
+    ],
+    ['a pool that is too small', fault(undefined, 'timeout exceeded when trying to connect'), UNREACHABLE],
+    [
+      'a server that shuts down',
+      fault('57P01', 'terminating connection due to administrator command'),
+      UNREACHABLE,
+    ],
+    ['a server that hung up', fault('EPIPE', 'This socket has been ended by the other party'), UNREACHABLE],
+    [
+      'a server that hung up in the middle of an answer',
+      fault('08P01', 'unexpected end of message'),
+      UNREACHABLE,
+    ],
+  ])('knows %s', (_, error, message) => {
+    const advice = table.unavailable(error)
+    expect(advice.message).toMatch(message)
+    expect([advice.code, advice.cause]).toEqual(['store_unavailable', error])
+    expect(table.unavailable(advice)).toBe(advice)
+  })
+
+  test.each<[string, Error, RegExp]>([
+    ['a deferred constraint', fault('23503'), ROLLED_BACK],
+    ['a statement that had failed', fault('25P02'), ROLLED_BACK],
+    ['one that a library wrapped', new Error('query failed', { cause: fault('23505') }), ROLLED_BACK],
+    ['a connection that broke', fault('08006'), UNREACHABLE],
+    ['a server that shut down', fault('57P01'), UNREACHABLE],
+    ['a server that is full', fault('53100'), UNREACHABLE],
+    ['a reset', fault('ECONNRESET'), UNREACHABLE],
+    // Nobody knows what became of the COMMIT.
+    ['a pipe that broke', fault('EPIPE', 'write EPIPE'), UNREACHABLE],
+  ])('at COMMIT knows %s', (_, error, message) => {
+    expect(table.notCommitted(error).message).toMatch(message)
+  })
+})

@@ -1,0 +1,187 @@
+import type { Redis } from 'ioredis'
+import { createClient } from 'redis'
+import { type IdempotencyStore, StoreError } from 'tix-webhooks'
+import { tixWebhooks } from 'tix-webhooks/fetch'
+import { redisStore } from 'tix-webhooks/redis'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { orderCreated, sign } from '../support/deliveries.js'
+import { answerOf, requestOf } from '../support/fetching.js'
+import { onOwnRedis } from '../support/on-servers.js'
+import {
+  claimOf,
+  connectIoredis,
+  connectNodeRedis,
+  LIBRARIES,
+  lazyIoredis,
+  METHODS,
+  openStore,
+  type RedisClient,
+} from '../support/redis-clients.js'
+import { type RedisServer, startRedis } from '../support/redis-server.js'
+import { watched } from '../support/watched.js'
+
+const CLOSED = /^The Redis client is closed: connect it before the app listens, and drain the receiver before/
+
+onOwnRedis('what a Redis store cannot work with', () => {
+  let server: RedisServer
+  let admin: Redis
+
+  beforeAll(async () => {
+    server = await startRedis()
+  })
+  afterAll(() => server.stop())
+
+  beforeEach(async () => {
+    admin = await connectIoredis(server.url)
+    await admin.flushall()
+  })
+
+  /** Every method says it, with what the client or the server said as the cause; and a receiver answers 503. */
+  async function expectUnavailable(store: IdempotencyStore, message: RegExp): Promise<void> {
+    for (const { call } of METHODS) {
+      const error = await call(store, 'k', 'a').catch((cause: unknown) => cause)
+      expect(error).toBeInstanceOf(StoreError)
+      expect(error).toMatchObject({
+        code: 'store_unavailable',
+        message: expect.stringMatching(message),
+        cause: expect.any(Error),
+      })
+    }
+    await expectAnswer503(store)
+  }
+
+  async function expectAnswer503(store: IdempotencyStore): Promise<void> {
+    const { options, runs, reports } = watched({ store, namespace: 'shop' })
+    const hooks = tixWebhooks(options)
+    const answer = await answerOf(await hooks(requestOf(await sign(orderCreated()))))
+    expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '5' } })
+    expect(runs).toEqual([])
+    expect(reports).toHaveLength(1)
+    await hooks.drain()
+  }
+
+  test.each<[string, () => Promise<RedisClient>]>([
+    [
+      'an ioredis client after quit',
+      async () => {
+        const client = await connectIoredis(server.url)
+        await client.quit()
+        return client
+      },
+    ],
+    [
+      'an ioredis client after disconnect',
+      async () => {
+        const client = await connectIoredis(server.url)
+        client.disconnect()
+        return client
+      },
+    ],
+    [
+      'a node-redis client after close',
+      async () => {
+        const client = await connectNodeRedis(server.url)
+        await client.close()
+        return client
+      },
+    ],
+    [
+      'a node-redis client after destroy',
+      async () => {
+        const client = await connectNodeRedis(server.url)
+        client.destroy()
+        return client
+      },
+    ],
+    ['a node-redis client that was never connected', async () => createClient({ url: server.url })],
+  ])('%s', async (_name, make) => {
+    await expectUnavailable(redisStore(await make()), CLOSED)
+  })
+
+  describe.each(LIBRARIES)('on $name', (library) => {
+    test('a key of the prefix that holds something else', async () => {
+      await admin.set('tix-webhooks:k', 'not ours')
+      const store = await openStore(library, server.url)
+      const message = /^A key of the prefix holds something else .*prefix that nobody else uses/
+      for (const { call } of METHODS) {
+        await expect(call(store, 'k', 'a')).rejects.toMatchObject({
+          code: 'store_unavailable',
+          message: expect.stringMatching(message),
+        })
+      }
+      expect(await admin.get('tix-webhooks:k')).toBe('not ours')
+    })
+
+    test('a user who may not use the keys of the prefix', async () => {
+      await setUser('stranger', '~other:*', '+@all')
+      const message = /^Redis refuses this client's user: it needs EVALSHA, EVAL, TIME.*keys of the prefix/
+      await expectUnavailable(await openStore(library, urlOf('stranger')), message)
+    })
+
+    test('a user who may run scripts, and not what is in them', async () => {
+      await setUser('reader', '~tix-webhooks:*', '+@read', '+eval', '+evalsha', '+time', '+info')
+      const store = await openStore(library, urlOf('reader'))
+      await expect(store.claim(claimOf('k', 'a'))).rejects.toMatchObject({
+        code: 'store_unavailable',
+        message: expect.stringMatching(/^Redis refuses this client's user: it needs .*HSET/),
+      })
+      expect(await admin.dbsize()).toBe(0)
+    })
+
+    test('a user who may not wait for replicas', async () => {
+      await setUser('hasty', '~tix-webhooks:*', '+@all', '-wait')
+      const store = await openStore(library, urlOf('hasty'), { replicas: 1, replicaTimeoutMs: 10 })
+      await expect(store.claim(claimOf('k', 'a'))).rejects.toMatchObject({
+        code: 'store_unavailable',
+        message: expect.stringMatching(/^Redis refuses this client's user: it needs .*WAIT/),
+      })
+    })
+
+    test('and what it can: a user who may do what the message lists, and nothing else', async () => {
+      const needed = ['evalsha', 'eval', 'time', 'hmget', 'hset', 'hdel', 'pexpire']
+      await setUser('app', '~tix-webhooks:*', ...needed.map((command) => `+${command}`))
+      const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+      onTestFinished(() => warn.mockRestore())
+      const store = await openStore(library, urlOf('app'))
+      for (const { name, call, answer } of METHODS) {
+        if (name !== 'claim') await store.claim(claimOf(name, 'a'))
+        expect(await call(store, name, 'a')).toEqual(answer)
+      }
+    })
+
+    test('a server that is gone, until it is back', async () => {
+      const mortal = await startRedis()
+      onTestFinished(() => mortal.stop())
+      const store = await openStore(library, mortal.url)
+      await store.claim(claimOf('k', 'a'))
+      await mortal.kill()
+      await expectAnswer503(store)
+      await mortal.restart()
+      expect(await store.claim(claimOf('after', 'a'))).toMatchObject({ status: 'claimed' })
+    })
+  })
+
+  async function setUser(name: string, ...rules: string[]): Promise<void> {
+    await admin.call('ACL', 'SETUSER', name, 'reset', 'on', '>pw', ...rules)
+  }
+
+  function urlOf(user: string): string {
+    return server.url.replace('//', `//${user}:pw@`)
+  }
+})
+
+onOwnRedis('a Redis that wants a password', () => {
+  test.each<[string, (url: string) => Promise<RedisClient>]>([
+    ['ioredis', async (url) => lazyIoredis(url)],
+    ['node-redis', (url) => connectNodeRedis(url, { RESP: 2 })],
+  ])('is told of on %s, where the client does not have it', async (_name, connect) => {
+    const server = await startRedis({ args: ['--requirepass', 'secret'] })
+    onTestFinished(() => server.stop())
+    const store = redisStore(await connect(server.url))
+    await expect(store.claim(claimOf('k', 'a'))).rejects.toMatchObject({
+      code: 'store_unavailable',
+      message: expect.stringMatching(/^Redis refuses this client's user/),
+      cause: expect.objectContaining({ message: expect.stringMatching(/^NOAUTH /) }),
+    })
+  })
+})

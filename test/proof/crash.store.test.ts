@@ -1,0 +1,88 @@
+import { describe, expect, test, vi } from 'vitest'
+import type { Mark } from '../support/apps/protocol.js'
+import { onPostgres, onRedis, postgresUrl, redisPrefix, redisUrl } from '../support/on-servers.js'
+import { type Place, postgresPlace, redisPlace } from '../support/proof-places.js'
+import { type End, newOrder, type Program, useApps } from '../support/running-apps.js'
+
+// A loaded machine is many times slower than an idle one.
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 })
+
+/** Where a delivery is killed, and the attempts that have had their effect when all is over. */
+const STOPS: readonly (readonly [mark: Mark, effects: readonly string[]])[] = [
+  ['after the claim', ['2']],
+  ['in the handler', ['2']],
+  ['after the effect', ['1', '2']],
+  ['before completing', ['1', '2']],
+  ['after completing', ['1']],
+]
+
+const HANDLED = { status: 200, outcome: 'handled' }
+const DUPLICATE = { status: 200, outcome: 'duplicate' }
+const isSoon = (seconds: number): boolean => seconds >= 1 && seconds <= 30
+
+const apps = useApps()
+
+const openRedis = (): Promise<Place> => redisPlace(redisUrl(), redisPrefix('crash'))
+const openPostgres = (): Promise<Place> => postgresPlace(postgresUrl())
+
+const KINDS: readonly [client: string, on: typeof onRedis, program: Program, open: () => Promise<Place>][] = [
+  ['ioredis', onRedis, 'redis', openRedis],
+  ['node-redis', onRedis, 'redis', openRedis],
+  ['pg', onPostgres, 'postgres', openPostgres],
+  ['postgres.js', onPostgres, 'postgres', openPostgres],
+]
+
+describe.each(KINDS)('apps with a store on %s', (client, on, program, open) => {
+  on('on a real server', () => {
+    test('lose no event that one of them was handling when it was killed, and run none again that it had completed', async () => {
+      const place = await open()
+      const settings = { client, ...place }
+      try {
+        const [app, survivor] = await Promise.all([
+          apps.start(program, settings),
+          apps.start(program, settings),
+        ])
+        const stops = await Promise.all(
+          STOPS.map(async ([stopAt, effects]) => ({ order: await newOrder(), stopAt, effects })),
+        )
+        const everyOrder = (): Promise<End[]> =>
+          Promise.all(stops.map(({ order }) => survivor.deliver(order)))
+        const stopped = stops.map(({ order, stopAt }) => app.deliver(order, { stopAt }))
+        expect(await Promise.all(stopped)).toEqual(stops.map(() => 'stopped'))
+        await app.kill()
+
+        const held = { status: 503, outcome: 'in-flight', retryAfter: expect.toSatisfy(isSoon) }
+        expect(await everyOrder()).toEqual([held, held, held, held, DUPLICATE])
+
+        await Promise.all(stops.map(({ order }) => place.expireLease(order)))
+        expect(await everyOrder()).toEqual([HANDLED, HANDLED, HANDLED, HANDLED, DUPLICATE])
+        expect(await everyOrder()).toEqual(stops.map(() => DUPLICATE))
+
+        const effects = await place.effects()
+        expect(stops.map(({ order }) => effects.get(order.id))).toEqual(stops.map((stop) => stop.effects))
+      } finally {
+        await place.close()
+      }
+    })
+
+    test('count the attempts of an event that kills each process that it meets', async () => {
+      const place = await open()
+      const settings = { client, ...place }
+      try {
+        const order = await newOrder()
+        const starting = [1, 2, 3].map(() => apps.start(program, settings))
+        const [first, second, last] = await Promise.all(starting)
+        for (const app of [first, second]) {
+          expect(await app?.deliver(order, { stopAt: 'in the handler' })).toBe('stopped')
+          await app?.kill()
+          expect(await last?.deliver(order)).toMatchObject({ outcome: 'in-flight' })
+          await place.expireLease(order)
+        }
+        expect(await last?.deliver(order)).toEqual(HANDLED)
+        expect((await place.effects()).get(order.id)).toEqual(['3'])
+      } finally {
+        await place.close()
+      }
+    })
+  })
+})

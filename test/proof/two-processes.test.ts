@@ -1,0 +1,98 @@
+import { describe, expect, test, vi } from 'vitest'
+import { onPostgres, onRedis, postgresUrl, redisPrefix, redisUrl } from '../support/on-servers.js'
+import { type Place, postgresPlace, redisPlace } from '../support/proof-places.js'
+import {
+  type Answer,
+  type App,
+  newOrders,
+  type Order,
+  type Program,
+  useApps,
+} from '../support/running-apps.js'
+import { seeded, violations } from '../support/storm.js'
+
+// A loaded machine is many times slower than an idle one.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 90_000 })
+
+const EVENTS = 200
+/** How often a sender that does not wait comes again before a test gives up. */
+const TRIES = 5_000
+
+const apps = useApps()
+
+const openRedis = (): Promise<Place> => redisPlace(redisUrl(), redisPrefix('two'))
+const openPostgres = (): Promise<Place> => postgresPlace(postgresUrl())
+
+const KINDS: readonly [
+  name: string,
+  on: typeof onRedis,
+  program: Program,
+  client: string,
+  open: () => Promise<Place>,
+][] = [
+  ['a store in Redis', onRedis, 'redis', 'node-redis', openRedis],
+  ['a store in Postgres', onPostgres, 'postgres', 'postgres.js', openPostgres],
+  ['an inbox in Postgres', onPostgres, 'inbox', 'pg', openPostgres],
+]
+
+interface Delivery {
+  readonly order: Order
+  /** How often its handler fails at first. */
+  readonly failures: number
+}
+
+describe.each(KINDS)('two processes with %s', (_name, on, program, client, open) => {
+  on('on a real server', () => {
+    test('have one successful run for each event, however its deliveries are split between them', async () => {
+      const place = await open()
+      try {
+        const settings = { client, ...place }
+        const both = await Promise.all([apps.start(program, settings), apps.start(program, settings)])
+        const orders = await newOrders(EVENTS)
+        const random = seeded(4_217)
+        const upTo = (count: number): number => Math.floor(random() * count)
+        const outcomes = new Set<string>()
+        const handledBy = new Set<App>()
+
+        /** Delivers until it is 200, to whichever process, as a sender does that gets every Retry-After over at once. */
+        async function deliver({ order, failures }: Delivery): Promise<Answer> {
+          for (let i = 0; i < TRIES; i++) {
+            const app = both[upTo(2)] as App
+            const answer = await app.deliver(order, { fail: i < failures })
+            if (typeof answer === 'string') throw new Error(`A delivery was ${answer}`)
+            const { status, outcome, retryAfter } = answer
+            outcomes.add(outcome)
+            if (outcome === 'handled') handledBy.add(app)
+            if (status === 200) return answer
+            if (outcome === 'in-flight' && !(Number(retryAfter) >= 1 && Number(retryAfter) <= 30)) {
+              throw new Error(`Retry-After was ${retryAfter}`)
+            }
+          }
+          throw new Error(`${order.id} was not done after ${TRIES} tries`)
+        }
+
+        const queue = orders.map((order) =>
+          Array.from({ length: 4 + upTo(3) }, () => ({ order, failures: upTo(4) === 0 ? 1 + upTo(2) : 0 })),
+        )
+        const lane = async (): Promise<void> => {
+          for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+            const ends = await Promise.all(next.map(deliver))
+            expect(ends.map(({ outcome }) => outcome).sort()).toEqual(
+              next.map((_, i) => (i < next.length - 1 ? 'duplicate' : 'handled')),
+            )
+          }
+        }
+        await Promise.all([lane(), lane(), lane(), lane()])
+
+        const effects = await place.effects()
+        expect(violations(orders, effects)).toEqual([])
+        expect(effects.size).toBe(EVENTS)
+        // Else nothing would be proved.
+        expect([...outcomes].sort()).toEqual(['duplicate', 'failed', 'handled', 'in-flight'])
+        expect(handledBy).toEqual(new Set(both))
+      } finally {
+        await place.close()
+      }
+    })
+  })
+})

@@ -1,0 +1,145 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import {
+  ABSENT,
+  type KeyState,
+  linearize,
+  type RecordedCall,
+  type StoreAnswer,
+  type StoreCall,
+  transition,
+} from '../support/linearizable.js'
+import { createStoreModel, play } from '../support/store-model.js'
+
+const LEASE = 30_000
+const RETAIN = 1_000_000
+
+const tokens = fc.constantFrom('1', '2', '3')
+const leaseMs = fc.constantFrom(1, LEASE, 10 * LEASE)
+const retainMs = fc.constantFrom(10 * LEASE, RETAIN, 5 * RETAIN)
+const calls: fc.Arbitrary<StoreCall> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('claim' as const), token: tokens, leaseMs, retainMs }),
+  },
+  fc.record({ do: fc.constant('renew' as const), token: tokens, leaseMs }),
+  fc.record({ do: fc.constant('complete' as const), token: tokens, retainMs }),
+  fc.record({ do: fc.constant('release' as const), token: tokens }),
+  fc.record({ do: fc.constant('advance' as const), ms: fc.constantFrom(1, LEASE, 200_000, RETAIN) }),
+)
+
+function playModel(model: ReturnType<typeof createStoreModel>, call: StoreCall): unknown {
+  if (call.do === 'advance') return play(model, model.advance, call)
+  const { do: name, token, ...terms } = call
+  const lease = { key: 'k', token }
+  if (call.do === 'claim') return play(model, model.advance, { do: 'claim', request: { ...lease, ...call } })
+  return play(model, model.advance, { do: name, lease, ...terms } as Parameters<typeof play>[2])
+}
+
+test('the transitions of one key answer every history as the model of stores does', () => {
+  fc.assert(
+    fc.property(fc.array(calls, { maxLength: 80, size: 'max' }), (steps) => {
+      const model = createStoreModel()
+      let state: KeyState = ABSENT
+      for (const call of steps) {
+        const step = transition(state, call)
+        expect(step.answer).toEqual(playModel(model, call))
+        state = step.state
+      }
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+const CLAIM_ANSWERS: readonly StoreAnswer[] = [
+  { status: 'completed' },
+  { status: 'in-flight', retryAfterMs: 17 },
+  { status: 'claimed', attempt: 1 },
+  { status: 'claimed', attempt: 2 },
+]
+
+/** Calls whose answers come from an order that took place, one of which may then be changed. */
+const histories: fc.Arbitrary<{ history: RecordedCall[]; isGenuine: boolean }> = fc
+  .record({
+    sent: fc.array(fc.record({ call: calls, isLost: fc.nat(4).map((n) => n === 0) }), {
+      minLength: 1,
+      maxLength: 5,
+      size: 'max',
+    }),
+    moments: fc.uniqueArray(fc.nat(40), { minLength: 15, maxLength: 15 }),
+    forged: fc.option(
+      fc.record({
+        at: fc.nat(4),
+        answer: fc.constantFrom<StoreAnswer>(true, false, ...CLAIM_ANSWERS),
+      }),
+    ),
+  })
+  .map(({ sent, moments, forged }) => {
+    const placed = sent.map(({ call, isLost }, index) => {
+      const [start, effect, end] = moments.slice(3 * index, 3 * index + 3).sort((a, b) => a - b) as [
+        number,
+        number,
+        number,
+      ]
+      return { call, start, effect, end: isLost ? Infinity : end }
+    })
+    let state: KeyState = ABSENT
+    const answers = new Map<number, StoreAnswer>()
+    for (const { call, effect } of [...placed].sort((a, b) => a.effect - b.effect)) {
+      const step = transition(state, call)
+      answers.set(effect, step.answer)
+      state = step.state
+    }
+    const history = placed.map(({ call, start, effect, end }, index) => {
+      const isForged = forged?.at === index && call.do !== 'advance'
+      return {
+        call,
+        start,
+        end,
+        answer: end === Infinity ? undefined : isForged ? forged.answer : answers.get(effect),
+      }
+    })
+    return { history, isGenuine: forged === null }
+  })
+
+function isExplanation(order: readonly RecordedCall[], history: readonly RecordedCall[]): boolean {
+  let state: KeyState = ABSENT
+  for (const [index, { call, end, answer }] of order.entries()) {
+    if (order.slice(0, index).some(({ start }) => start > end)) return false
+    const step = transition(state, call)
+    if (end < Infinity && !isAlike(step.answer, answer)) return false
+    state = step.state
+  }
+  return history.every((recorded) => recorded.end === Infinity || order.includes(recorded))
+}
+
+function isAlike(one: StoreAnswer, another: StoreAnswer): boolean {
+  const essence = (answer: StoreAnswer) => JSON.stringify(answer)?.replace(/,"retryAfterMs":\d+/, '')
+  return essence(one) === essence(another)
+}
+
+/** All orders of all choices of the calls. */
+function* ordersOf(left: readonly RecordedCall[], order: RecordedCall[] = []): Generator<RecordedCall[]> {
+  yield order
+  for (const next of left)
+    yield* ordersOf(
+      left.filter((other) => other !== next),
+      [...order, next],
+    )
+}
+
+test('the search finds an order exactly where trying all of them does', () => {
+  const seen = { true: 0, false: 0 }
+  fc.assert(
+    fc.property(histories, ({ history, isGenuine }) => {
+      const { isLinearizable, order } = linearize(history)
+      const isPossible = [...ordersOf(history)].some((each) => isExplanation(each, history))
+      expect(isLinearizable).toBe(isPossible)
+      if (isLinearizable) expect(isExplanation(order, history)).toBe(true)
+      if (isGenuine) expect(isLinearizable).toBe(true)
+      seen[`${isLinearizable}`] += 1
+    }),
+    { numRuns: 4000 },
+  )
+  expect(Math.min(seen.true, seen.false)).toBeGreaterThan(100)
+})

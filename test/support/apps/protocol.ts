@@ -1,0 +1,29 @@
+/** Where a delivery can be told to stop, so that its process can be killed there. */
+export type Mark =
+  | 'after the claim'
+  | 'in the handler'
+  | 'after the effect'
+  | 'before completing'
+  | 'after completing'
+  | 'before COMMIT'
+  | 'while COMMIT is under way'
+  | 'after COMMIT'
+
+/** What an app is told when it starts. */
+export interface AppSettings {
+  readonly client: string
+  readonly url: string
+  /** The prefix of all keys, or the schema of all tables: each test has its own. */
+  readonly place: string
+}
+
+/** What an app tells the test. */
+export type AppMessage =
+  | { readonly port: number }
+  /** This delivery has come to its mark, and stays there. */
+  | { readonly stopped: string }
+
+/** The headers by which a test tells an app what to do with a delivery. */
+export const DELIVERY_HEADER = 'x-test-delivery'
+export const STOP_HEADER = 'x-test-stop-at'
+export const FAIL_HEADER = 'x-test-fail'

@@ -1,0 +1,82 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { HandlerContext, IdempotencyStore, WebhookOptions } from 'tix-webhooks'
+import { tixWebhooks } from 'tix-webhooks/node'
+import { SECRET } from '../deliveries.js'
+import {
+  type AppMessage,
+  type AppSettings,
+  DELIVERY_HEADER,
+  FAIL_HEADER,
+  type Mark,
+  STOP_HEADER,
+} from './protocol.js'
+
+/** What the app was started with. */
+export const settings: AppSettings = JSON.parse(String(process.argv[2]))
+
+const delivery = new AsyncLocalStorage<IncomingHttpHeaders>()
+
+/** Where the delivery of this asynchronous context was told to stop, it stops for good. */
+export async function pass(mark: Mark): Promise<void> {
+  const headers = delivery.getStore()
+  if (headers?.[STOP_HEADER] !== mark) return
+  tell({ stopped: String(headers[DELIVERY_HEADER]) })
+  await new Promise(() => {})
+}
+
+/** A store whose deliveries can be stopped before and after its calls. */
+export function stoppable(store: IdempotencyStore): IdempotencyStore {
+  return {
+    async claim(request) {
+      const result = await store.claim(request)
+      await pass('after the claim')
+      return result
+    },
+    renew: (lease, leaseMs) => store.renew(lease, leaseMs),
+    async complete(lease, retainMs) {
+      await pass('before completing')
+      const recorded = await store.complete(lease, retainMs)
+      await pass('after completing')
+      return recorded
+    },
+    release: (lease) => store.release(lease),
+  }
+}
+
+type Protection<Tx> = Pick<WebhookOptions<IncomingMessage, Tx>, 'store' | 'inbox'>
+
+/** Serves webhooks whose one handler has one effect for each order. */
+export function serve<Tx>(
+  protection: Protection<Tx>,
+  effect: (order: string, ctx: HandlerContext<IncomingMessage, Tx>) => Promise<unknown>,
+): void {
+  const listener = tixWebhooks<Tx>({
+    ...protection,
+    secret: SECRET,
+    namespace: 'proof',
+    // A delivery that was stopped is not to be answered, however slow the machine is.
+    timeoutSeconds: 120,
+    on: {
+      'order.created': async (event, ctx) => {
+        await pass('in the handler')
+        if (ctx.request.headers[FAIL_HEADER] !== undefined) throw new Error('It was told to fail')
+        await effect(event.data.order.id, ctx)
+        await pass('after the effect')
+      },
+    },
+    onError() {},
+  })
+  const server = createServer((request, response) =>
+    delivery.run(request.headers, () => void listener(request, response)),
+  )
+  server.keepAliveTimeout = 60_000
+  server.listen(0, '127.0.0.1', () => tell({ port: (server.address() as AddressInfo).port }))
+  // The test is gone.
+  process.once('disconnect', () => process.exit(1))
+}
+
+function tell(message: AppMessage): void {
+  process.send?.(message)
+}

@@ -1,0 +1,183 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import Libsql from 'libsql'
+import { Pool } from 'pg'
+import postgres from 'postgres'
+import { createClient } from 'redis'
+import type { IdempotencyStore } from 'tix-webhooks'
+import { postgresStore } from 'tix-webhooks/postgres'
+import { redisStore } from 'tix-webhooks/redis'
+import { type SqliteDatabase, sqliteStore } from 'tix-webhooks/sqlite'
+import { describe } from 'vitest'
+import { onPostgres, onRedis, postgresUrl, redisPrefix, redisUrl } from './on-servers.js'
+import { memoryBackend, type PurgingStore, type StoreBackend } from './store-backend.js'
+
+/** A backend of its own, on a server of the run, and how to leave it. */
+export interface OpenBackend<Store extends IdempotencyStore = IdempotencyStore> extends StoreBackend<Store> {
+  close(): Promise<void>
+}
+
+/** A store over one client library: `describe` where it can be had, and a fresh backend. */
+export interface StoreKind {
+  readonly name: string
+  readonly describe: typeof describe | ReturnType<typeof describe.skipIf>
+  open(): Promise<OpenBackend>
+}
+
+let count = 0
+const unique = (): string => `${process.pid}_${Date.now().toString(36)}_${count++}`
+
+/** Moves every record under a prefix towards its end, as if that much time had gone by on the server. */
+const SHIFT = `
+  local cursor = '0'
+  repeat
+    local page = redis.call('SCAN', cursor, 'MATCH', ARGV[1] .. '*', 'COUNT', 1000)
+    cursor = page[1]
+    for _, key in ipairs(page[2]) do
+      local rest = redis.call('PTTL', key) - ARGV[2]
+      if rest <= 0 then redis.call('DEL', key) else
+        if redis.call('HEXISTS', key, 'until') == 1 then redis.call('HINCRBY', key, 'until', -ARGV[2]) end
+        redis.call('PEXPIRE', key, rest)
+      end
+    end
+  until cursor == '0'`
+
+async function openIoredis(): Promise<OpenBackend> {
+  const prefix = redisPrefix(unique())
+  const clients: Redis[] = []
+  const connect = (): Redis => {
+    const client = new Redis(redisUrl())
+    clients.push(client)
+    return client
+  }
+  const clock = connect()
+  return {
+    name: 'ioredis',
+    create: async () => redisStore(connect(), { prefix }),
+    advance: async (ms) => void (await clock.eval(SHIFT, 0, prefix, ms)),
+    close: async () => {
+      for (const client of clients) client.disconnect()
+    },
+  }
+}
+
+async function openNodeRedis(): Promise<OpenBackend> {
+  const prefix = redisPrefix(unique())
+  const connect = () => createClient({ url: redisUrl() }).connect()
+  const clock = await connect()
+  const clients = [clock]
+  return {
+    name: 'node-redis',
+    async create() {
+      const client = await connect()
+      clients.push(client)
+      return redisStore(client, { prefix })
+    },
+    advance: async (ms) => void (await clock.eval(SHIFT, { arguments: [prefix, String(ms)] })),
+    close: async () => {
+      for (const client of clients) client.destroy()
+    },
+  }
+}
+
+const shiftTable = (table: string, ms: number): string =>
+  `UPDATE ${table} SET lease_until = lease_until - interval '${ms} ms', expires_at = expires_at - interval '${ms} ms'`
+
+async function openPg(): Promise<OpenBackend<PurgingStore>> {
+  const table = `store_${unique()}`
+  const pools: Pool[] = []
+  const connect = (): Pool => {
+    const pool = new Pool({ connectionString: postgresUrl(), max: 8 })
+    pools.push(pool)
+    return pool
+  }
+  const clock = connect()
+  await postgresStore(clock, { table }).migrate()
+  return {
+    name: 'pg',
+    create: async () => postgresStore(connect(), { table }),
+    advance: async (ms) => void (await clock.query(shiftTable(table, ms))),
+    close: async () => void (await Promise.all(pools.map((pool) => pool.end()))),
+  }
+}
+
+async function openPostgresJs(): Promise<OpenBackend<PurgingStore>> {
+  const table = `store_${unique()}`
+  const pools: postgres.Sql[] = []
+  const connect = (): postgres.Sql => {
+    const sql = postgres(postgresUrl(), { max: 8 })
+    pools.push(sql)
+    return sql
+  }
+  const clock = connect()
+  await postgresStore(clock, { table }).migrate()
+  return {
+    name: 'postgres.js',
+    create: async () => postgresStore(connect(), { table }),
+    advance: async (ms) => void (await clock.unsafe(shiftTable(table, ms))),
+    close: async () => void (await Promise.all(pools.map((sql) => sql.end()))),
+  }
+}
+
+function sqliteBackend(name: string, openFile: (file: string) => SqliteDatabase & { close(): void }) {
+  return async (): Promise<OpenBackend<PurgingStore>> => {
+    const folder = mkdtempSync(join(tmpdir(), 'tix-webhooks-sqlite-'))
+    const file = join(folder, 'store.db')
+    const open: { close(): void }[] = []
+    const start = Date.now()
+    let now = start
+    const create = async (): Promise<PurgingStore> => {
+      const db = openFile(file)
+      open.push(db)
+      const store = sqliteStore(db, { now: () => now })
+      await store.migrate()
+      return store
+    }
+    return {
+      name,
+      create,
+      advance: async (ms) => {
+        now += ms
+      },
+      close: async () => {
+        for (const db of open) db.close()
+        rmSync(folder, { recursive: true })
+      },
+    }
+  }
+}
+
+type NodeSqlite = { DatabaseSync: new (file: string) => SqliteDatabase & { close(): void } }
+
+/** Built in from Node 22.5 on, and looked up so that older ones can load this file. */
+const nodeSqlite = process.getBuiltinModule('node:sqlite') as unknown as NodeSqlite | undefined
+
+export const SQLITE_KINDS: readonly (Omit<StoreKind, 'open'> & {
+  open(): Promise<OpenBackend<PurgingStore>>
+})[] = [
+  { name: 'sqliteStore on libsql', describe, open: sqliteBackend('libsql', (file) => new Libsql(file)) },
+  {
+    name: 'sqliteStore on node:sqlite',
+    describe: describe.skipIf(nodeSqlite === undefined),
+    open: sqliteBackend('node:sqlite', (file) => {
+      if (nodeSqlite === undefined) throw new Error('This Node has no node:sqlite')
+      return new nodeSqlite.DatabaseSync(file)
+    }),
+  },
+]
+
+export const POSTGRES_KINDS = [
+  { name: 'postgresStore on pg', describe: onPostgres, open: openPg },
+  { name: 'postgresStore on postgres.js', describe: onPostgres, open: openPostgresJs },
+] as const
+
+/** Every store, over every client library. */
+export const STORE_KINDS: readonly StoreKind[] = [
+  { name: 'memoryStore', describe, open: async () => ({ ...memoryBackend(), close: async () => {} }) },
+  { name: 'redisStore on ioredis', describe: onRedis, open: openIoredis },
+  { name: 'redisStore on node-redis', describe: onRedis, open: openNodeRedis },
+  ...POSTGRES_KINDS,
+  ...SQLITE_KINDS,
+]

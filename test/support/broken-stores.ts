@@ -1,0 +1,147 @@
+import type { ClaimResult, IdempotencyStore } from 'tix-webhooks'
+import { type KeyRecord, type KeyState, type Step, type StoreAnswer, transition } from './linearizable.js'
+import { type PurgingStore, type StoreBackend, someTurns } from './store-backend.js'
+import type { SentCall } from './store-history.js'
+
+/** The least that any backend can do. Each call is atomic; two of them are not. */
+export interface KeyValue {
+  get(key: string): Promise<string | undefined>
+  set(key: string, value: string): Promise<void>
+}
+
+/** A backend whose calls take a while to arrive, so that they interleave. */
+export function memoryKeyValue(): KeyValue & { readonly entries: Map<string, string> } {
+  const entries = new Map<string, string>()
+  return {
+    entries,
+    async get(key) {
+      await someTurns()
+      return entries.get(key)
+    },
+    async set(key, value) {
+      await someTurns()
+      entries.set(key, value)
+    },
+  }
+}
+
+type Decide = (state: KeyState, call: SentCall) => Step
+
+function holderOf({ record }: KeyState, call: SentCall): string {
+  return record?.token ?? call.token
+}
+
+function alter(state: KeyState, change: (record: KeyRecord) => Partial<KeyRecord>): KeyState {
+  const { record } = state
+  return record === undefined ? state : { ...state, record: { ...record, ...change(record) } }
+}
+
+/** Ways in which stores go wrong, each as what they decide. `none` is right, and shows that the harness is. */
+const DECISIONS = {
+  none: transition,
+  // Wrong in how it is done, not in what is decided.
+  'a claim that reads, then writes': transition,
+  'a claim that ignores the lease': (state, call) =>
+    transition(call.do === 'claim' ? alter(state, () => ({ leaseUntil: state.now })) : state, call),
+  'a lease that never runs out': (state, call) =>
+    transition(call.do === 'claim' ? alter(state, () => ({ leaseUntil: state.now + 1 })) : state, call),
+  'a release without an owner check': (state, call) =>
+    transition(state, call.do === 'release' ? { ...call, token: holderOf(state, call) } : call),
+  'a completion without an owner check': (state, call) =>
+    transition(state, call.do === 'complete' ? { ...call, token: holderOf(state, call) } : call),
+  'a renewal that claims': (state, call) => {
+    if (call.do !== 'renew') return transition(state, call)
+    const { state: after, answer } = transition(state, { ...call, do: 'claim', retainMs: 20 * call.leaseMs })
+    return { state: after, answer: typeof answer === 'object' && answer.status === 'claimed' }
+  },
+  'a claim that takes back what its own token released': (state, call) => {
+    const isTakenBack = call.do === 'claim' && state.record?.phase === 'released'
+    return transition(isTakenBack ? alter(state, () => ({ phase: 'running', leaseUntil: 0 })) : state, call)
+  },
+} as const satisfies Record<string, Decide>
+
+export type Fault = keyof typeof DECISIONS
+
+export const FAULTS = Object.keys(DECISIONS).filter((name) => name !== 'none') as Exclude<Fault, 'none'>[]
+
+const queues = new WeakMap<KeyValue, Map<string, Promise<unknown>>>()
+
+/** One piece of work after another on each key, for all clients in this process. */
+async function inTurn<T>(kv: KeyValue, key: string, work: () => Promise<T>): Promise<T> {
+  const waiting = queues.get(kv) ?? new Map<string, Promise<unknown>>()
+  queues.set(kv, waiting)
+  const done = (waiting.get(key) ?? Promise.resolve()).then(work)
+  waiting.set(
+    key,
+    done.catch(() => {}),
+  )
+  return done
+}
+
+/** A store with one fault over any key-value backend. What it does not get wrong, it does in turn. */
+export function brokenStore(kv: KeyValue, fault: Fault, now: () => number): IdempotencyStore {
+  const decide: Decide = DECISIONS[fault]
+
+  async function handle(key: string, call: SentCall): Promise<StoreAnswer> {
+    const text = await kv.get(key)
+    const state: KeyState = { now: now(), record: text === undefined ? undefined : JSON.parse(text) }
+    const { state: after, answer } = decide(state, call)
+    if (after !== state && after.record !== undefined) await kv.set(key, JSON.stringify(after.record))
+    return answer
+  }
+
+  function answer(key: string, call: SentCall): Promise<StoreAnswer> {
+    const isInTurn = fault !== 'a claim that reads, then writes' || call.do !== 'claim'
+    return isInTurn ? inTurn(kv, key, () => handle(key, call)) : handle(key, call)
+  }
+
+  const isTrue = async (key: string, call: SentCall): Promise<boolean> => (await answer(key, call)) === true
+
+  return {
+    claim: async ({ key, ...request }) => (await answer(key, { do: 'claim', ...request })) as ClaimResult,
+    renew: ({ key, token }, leaseMs) => isTrue(key, { do: 'renew', token, leaseMs }),
+    complete: ({ key, token }, retainMs) => isTrue(key, { do: 'complete', token, retainMs }),
+    release: ({ key, token }) => isTrue(key, { do: 'release', token }),
+  }
+}
+
+export function brokenBackend(fault: Fault, kv: KeyValue = memoryKeyValue()): StoreBackend {
+  let now = 0
+  return {
+    name: fault,
+    create: async () => brokenStore(kv, fault, () => now),
+    advance: async (ms) => {
+      now += ms
+    },
+  }
+}
+
+/** A store in memory whose purge deletes what it read to be expired: safe only where it looks again. */
+export function purgingBackend(looksAgain: boolean): StoreBackend<PurgingStore> {
+  const kv = memoryKeyValue()
+  let now = 0
+  const isExpired = (text: string | undefined): boolean =>
+    text !== undefined && (JSON.parse(text) as KeyRecord).expiresAt <= now
+
+  async function purge({ limit }: { limit: number }): Promise<number> {
+    await someTurns()
+    const expired = [...kv.entries].filter(([, text]) => isExpired(text)).map(([key]) => key)
+    let count = 0
+    for (const key of expired.slice(0, limit)) {
+      await someTurns()
+      await inTurn(kv, key, async () => {
+        if (looksAgain && !isExpired(kv.entries.get(key))) return
+        if (kv.entries.delete(key)) count += 1
+      })
+    }
+    return count
+  }
+
+  return {
+    name: looksAgain ? 'a purge that looks again' : 'a purge that reads, then deletes',
+    create: async () => ({ ...brokenStore(kv, 'none', () => now), purge }),
+    advance: async (ms) => {
+      now += ms
+    },
+  }
+}

@@ -1,0 +1,152 @@
+import { answerTo, type IdempotencyStore, type Inbox, type Outcome, type WebhookOptions } from 'tix-webhooks'
+import { expect } from 'vitest'
+import type { Place } from './proof-places.js'
+import { receiving } from './receiving.js'
+import { newOrder, type Order } from './running-apps.js'
+import { startProxy, type TcpProxy } from './tcp-proxy.js'
+
+/** What the receiver keeps its records in, through the proxy. */
+export type Protection =
+  | { readonly store: IdempotencyStore }
+  | { readonly inbox: Inbox<unknown>; effect(order: string, tx: unknown): Promise<unknown> }
+
+export type Open = (place: {
+  readonly url: string
+  readonly place: string
+}) => Promise<Protection & { close(): Promise<unknown> }>
+
+/** A receiver, and a proxy between it and the server. It is never made anew: it has to recover by itself. */
+export interface Stage {
+  readonly proxy: TcpProxy
+  readonly place: Place
+  /** Delivers an order, and checks that it is answered in time, and as it must be where it is not done. */
+  send(order: Order): Promise<Outcome>
+  /** Delivers it again, as a sender does that gets every Retry-After over at once, until it ends so. */
+  until(order: Order, isEnd: (outcome: Outcome) => boolean): Promise<Outcome>
+  /** Delivers it until the answer is 200. */
+  untilDone(order: Order): Promise<Outcome>
+  /** How often the handler's effect was made. */
+  effects(order: Order): Promise<number>
+  /** How often the handler was called. */
+  calls(order: Order): number
+  /** What the next handlers do before their effect, or after it. */
+  beforeEffect(act: () => Promise<unknown>): void
+  afterEffect(act: () => Promise<unknown>): void
+  /** Resolves when an error with this code was reported. */
+  reported(code: string): Promise<unknown>
+  readonly reports: readonly string[]
+  /** Ends the receiver, when all that it still records is recorded or given up. */
+  drain(): Promise<void>
+  /** Loses the reply to the n-th request from now on that is about this order. */
+  loseReply(order: Order, n: number): void
+}
+
+interface StageOptions extends Pick<WebhookOptions, 'timeoutSeconds' | 'leaseSeconds'> {
+  readonly place: Place
+  readonly open: Open
+}
+
+/** A stalled machine is late; one that hangs is far later. */
+const SLACK_MS = 10_000
+const TRIES = 20_000
+
+export async function onStage(
+  { place, open, timeoutSeconds = 2, ...more }: StageOptions,
+  play: (stage: Stage) => Promise<void>,
+): Promise<void> {
+  const url = new URL(place.url)
+  const proxy = await startProxy({ host: url.hostname, port: Number(url.port) })
+  url.host = `127.0.0.1:${proxy.port}`
+  const opened = await open({ url: url.href, place: place.place })
+
+  const calls = new Map<string, number>()
+  const effects = new Map<string, number>()
+  const count = (of: Map<string, number>, id: string): void => void of.set(id, (of.get(id) ?? 0) + 1)
+  let before: () => Promise<unknown> = async () => {}
+  let after = before
+  const reports: string[] = []
+  const waiting = new Set<() => void>()
+
+  const receiver = receiving({
+    ...('store' in opened ? { store: opened.store } : { inbox: opened.inbox as Inbox<undefined> }),
+    namespace: 'proof',
+    timeoutSeconds,
+    ...more,
+    on: {
+      'order.created': async (event, ctx) => {
+        const { id } = event.data.order
+        count(calls, id)
+        await before()
+        if ('inbox' in opened) await opened.effect(id, ctx.tx)
+        else count(effects, id)
+        await after()
+      },
+    },
+    onError(error) {
+      reports.push(String((error as { code?: string }).code))
+      for (const check of waiting) check()
+    },
+  })
+
+  const stage: Stage = {
+    proxy,
+    place,
+    reports,
+    async send({ header, body }) {
+      const outcome = await receiver.receiver.receive({ header, body, request: null })
+      const { status, headers } = answerTo(outcome)
+      if (status === 503) expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1)
+      else expect([200, 500]).toContain(status)
+      expect(receiver.records.at(-1)?.durationMs).toBeLessThan(timeoutSeconds * 1000 + SLACK_MS)
+      return outcome
+    },
+    async until(order, isEnd) {
+      let last: Outcome | undefined
+      for (let i = 0; i < TRIES; i++) {
+        const outcome = await stage.send(order)
+        if (isEnd(outcome)) return outcome
+        last = outcome
+      }
+      throw new Error(`It had not ended after ${TRIES} tries, but was ${JSON.stringify(last)}`, {
+        cause: last?.error,
+      })
+    },
+    untilDone: (order) => stage.until(order, (outcome) => answerTo(outcome).status === 200),
+    effects: async ({ id }) =>
+      'inbox' in opened ? ((await place.effects()).get(id)?.length ?? 0) : (effects.get(id) ?? 0),
+    calls: ({ id }) => calls.get(id) ?? 0,
+    beforeEffect(act) {
+      before = act
+    },
+    afterEffect(act) {
+      after = act
+    },
+    drain: () => receiver.receiver.drain(),
+    reported: (code) =>
+      new Promise<void>((resolve) => {
+        const check = (): void => {
+          if (!reports.includes(code)) return
+          waiting.delete(check)
+          resolve()
+        }
+        waiting.add(check)
+        check()
+      }),
+    loseReply({ id }, n) {
+      let seen = 0
+      void proxy.cutAfterRequest((chunk) => chunk.includes(id) && ++seen === n)
+    },
+  }
+
+  try {
+    // From here on there is a connection, and Redis has the scripts.
+    const warmUp = await newOrder()
+    expect(await stage.send(warmUp)).toEqual({ outcome: 'handled' })
+    expect(await stage.send(warmUp)).toEqual({ outcome: 'duplicate' })
+    await play(stage)
+  } finally {
+    await proxy.pass()
+    await opened.close()
+    await proxy.close()
+  }
+}

@@ -1,0 +1,107 @@
+import { type Inbox, isWebhookError, type OnceResult } from 'tix-webhooks'
+import { never } from './promises.js'
+import { sleep } from './virtual-time.js'
+
+/** What becomes of one transaction: until it is open, and at its commit. */
+export interface TransactionFate {
+  readonly opening: 'ok' | 'refused' | 'hangs'
+  readonly commit: 'ok' | 'refused' | 'lost reply' | 'hangs' | 'made and hangs'
+  /** Seconds until it is open, and until the commit is answered. */
+  readonly opensAfter: number
+  readonly commitTakes: number
+}
+
+export const ALL_WELL: TransactionFate = { opening: 'ok', commit: 'ok', opensAfter: 0, commitTakes: 0 }
+
+/** What handlers write through. */
+export interface Ledger {
+  /** @throws when the transaction is over */
+  write(effect: string): void
+}
+
+export interface HonestInboxOptions {
+  /** The next one for each transaction; when they are used up, all goes well. */
+  readonly fates?: readonly TransactionFate[]
+  /** Whether a second delivery is refused while the first one is in its transaction, as in Postgres; else only one commits, as in SQLite. */
+  readonly locks?: boolean
+  /** When the server ends a transaction that is neither committed nor rolled back. */
+  readonly idleTimeoutSeconds?: number
+}
+
+/** An inbox that keeps its word, in memory: what is written in a transaction is kept at its commit, together with the record, or not at all. */
+export function honestInbox({ fates = [], locks = true, idleTimeoutSeconds = 450 }: HonestInboxOptions = {}) {
+  const effects: string[] = []
+  const records = new Map<string, 'handled' | 'discarded'>()
+  const locked = new Map<string, symbol>()
+  const asked: (string | null)[] = []
+  let open = 0
+  let transactions = 0
+
+  const inbox: Inbox<Ledger> = {
+    async once({ key }, work): Promise<OnceResult> {
+      asked.push(key)
+      const fate = fates[transactions++] ?? ALL_WELL
+      await sleep(fate.opensAfter)
+      if (fate.opening === 'refused') throw new Error('connect ECONNREFUSED')
+      if (fate.opening === 'hangs') return never()
+      if (key !== null && records.has(key)) return 'duplicate'
+      if (key !== null && locks && locked.has(key)) return 'in-flight'
+
+      const written: string[] = []
+      const mine = Symbol('transaction')
+      let isOver = false
+      const idle = setTimeout(end, idleTimeoutSeconds * 1000)
+      if (key !== null) locked.set(key, mine)
+      function end(): void {
+        isOver = true
+        clearTimeout(idle)
+        if (key !== null && locked.get(key) === mine) locked.delete(key)
+      }
+
+      let result: 'handled' | 'discarded' = 'handled'
+      open += 1
+      try {
+        await work({
+          write(effect) {
+            if (isOver) throw new Error('the transaction is over')
+            written.push(effect)
+          },
+        })
+      } catch (error) {
+        if (!isWebhookError(error) || error.code !== 'discarded') {
+          end()
+          throw error
+        }
+        written.length = 0
+        result = 'discarded'
+      } finally {
+        open -= 1
+      }
+
+      await sleep(fate.commitTakes)
+      if (fate.commit === 'hangs') return never()
+      const wasOver = isOver
+      end()
+      if (wasOver) throw new Error('terminating connection due to idle-in-transaction timeout')
+      if (fate.commit === 'refused') throw new Error('could not serialize access')
+      if (key !== null && records.has(key)) return 'duplicate'
+      effects.push(...written)
+      if (key !== null) records.set(key, result)
+      if (fate.commit === 'lost reply') throw new Error('connection reset')
+      return fate.commit === 'made and hangs' ? never() : result
+    },
+  }
+
+  return {
+    inbox,
+    /** What was committed, in order. */
+    effects,
+    records,
+    /** The key of each transaction that was asked for. */
+    asked,
+    /** How many transactions are open, with their work under way. */
+    get open() {
+      return open
+    },
+  }
+}

@@ -1,0 +1,183 @@
+import type { ClaimResult } from 'tix-webhooks'
+
+/** A call on one key, or time that passes. */
+export type StoreCall =
+  | { readonly do: 'claim'; readonly token: string; readonly leaseMs: number; readonly retainMs: number }
+  | { readonly do: 'renew'; readonly token: string; readonly leaseMs: number }
+  | { readonly do: 'complete'; readonly token: string; readonly retainMs: number }
+  | { readonly do: 'release'; readonly token: string }
+  | { readonly do: 'advance'; readonly ms: number }
+
+export type StoreAnswer = ClaimResult | boolean | undefined
+
+export interface KeyRecord {
+  readonly phase: 'running' | 'completed' | 'released'
+  readonly token: string
+  readonly attempt: number
+  readonly leaseUntil: number
+  readonly expiresAt: number
+}
+
+/** All that a store knows of one key. */
+export interface KeyState {
+  readonly now: number
+  readonly record?: KeyRecord | undefined
+}
+
+export interface Step {
+  readonly state: KeyState
+  readonly answer: StoreAnswer
+}
+
+export const ABSENT: KeyState = { now: 0 }
+
+/** The contract of `IdempotencyStore` for one key, as a function: the same state comes back where nothing changed. */
+export function transition(state: KeyState, call: StoreCall): Step {
+  const { now } = state
+  if (call.do === 'advance') return { state: { ...state, now: now + call.ms }, answer: undefined }
+  const record = state.record !== undefined && state.record.expiresAt > now ? state.record : undefined
+  if (call.do === 'claim') return claim(state, record, call)
+  if (record?.token !== call.token) return { state, answer: false }
+  switch (call.do) {
+    case 'renew':
+      if (record.phase !== 'running') return { state, answer: false }
+      return become(state, { ...record, leaseUntil: now + call.leaseMs })
+    case 'complete':
+      if (record.phase === 'released') return { state, answer: false }
+      return become(state, { ...record, phase: 'completed', expiresAt: now + call.retainMs })
+    case 'release':
+      if (record.phase === 'completed') return { state, answer: false }
+      return become(state, { ...record, phase: 'released' })
+  }
+}
+
+function become({ now }: KeyState, record: KeyRecord): Step {
+  return { state: { now, record }, answer: true }
+}
+
+function claim(
+  state: KeyState,
+  record: KeyRecord | undefined,
+  { token, leaseMs, retainMs }: StoreCall & { do: 'claim' },
+): Step {
+  const { now } = state
+  if (record?.phase === 'completed') return { state, answer: { status: 'completed' } }
+  const isOwn = record?.token === token
+  if (record?.phase === 'released' && isOwn) {
+    return { state, answer: { status: 'in-flight', retryAfterMs: 1 } }
+  }
+  if (record?.phase === 'running' && !isOwn && record.leaseUntil > now) {
+    return { state, answer: { status: 'in-flight', retryAfterMs: record.leaseUntil - now } }
+  }
+  const attempt = (record?.attempt ?? 0) + (isOwn ? 0 : 1)
+  const next: KeyRecord = {
+    phase: 'running',
+    token,
+    attempt,
+    leaseUntil: now + leaseMs,
+    expiresAt: now + retainMs,
+  }
+  return { state: { now, record: next }, answer: { status: 'claimed', attempt } }
+}
+
+/** A call as its caller saw it. */
+export interface RecordedCall {
+  readonly call: StoreCall
+  /** The moments of one history all differ, and are in the order in which they were seen. */
+  readonly start: number
+  /** Infinity where no reply came: it may have taken effect at any time since its start, and may do so yet, or never. */
+  readonly end: number
+  readonly answer: StoreAnswer
+}
+
+export interface Verdict {
+  readonly isLinearizable: boolean
+  /** An order of the calls that explains each answer; where there is none, the longest beginning of one. */
+  readonly order: readonly RecordedCall[]
+}
+
+/**
+ * Whether the calls on one key could have taken effect one at a time, each between its start and its end, with the
+ * answers that they got: the search of Wing and Gong, which never visits the same situation twice.
+ */
+export function linearize(history: readonly RecordedCall[], initial: KeyState = ABSENT): Verdict {
+  const visited = new Set<string>()
+  let longest: readonly RecordedCall[] = []
+
+  function visit(
+    state: KeyState,
+    left: readonly RecordedCall[],
+    order: readonly RecordedCall[],
+  ): readonly RecordedCall[] | undefined {
+    if (order.length > longest.length) longest = order
+    if (!left.some(isAnswered)) return order
+    const situation = `${left.map(({ start }) => start)} ${JSON.stringify(state)}`
+    if (visited.has(situation)) return undefined
+    visited.add(situation)
+    const firstEnd = Math.min(...left.map(({ end }) => end))
+    const open = left.filter(({ start }) => start < firstEnd)
+    for (const recorded of worthTrying(state, open)) {
+      const { state: after, answer } = transition(state, recorded.call)
+      if (isAnswered(recorded) ? !isSameAnswer(answer, recorded.answer) : after === state) continue
+      const rest = left.filter((other) => other !== recorded)
+      const found = visit(after, rest, [...order, recorded])
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+
+  const order = visit(initial, history, [])
+  return { isLinearizable: order !== undefined, order: order ?? longest }
+}
+
+/**
+ * A refusal changes nothing in any state, so where it fits it can go first. Of calls that are the same in all, the one
+ * that ended first can.
+ */
+function worthTrying(state: KeyState, open: readonly RecordedCall[]): readonly RecordedCall[] {
+  const refusal = open.find(
+    ({ call, answer }) => isRefusal(answer) && isSameAnswer(transition(state, call).answer, answer),
+  )
+  if (refusal !== undefined) return [refusal]
+  const first = new Map<string, RecordedCall>()
+  for (const recorded of [...open].sort((a, b) => a.end - b.end)) {
+    const what = JSON.stringify([recorded.call, recorded.answer, isAnswered(recorded)])
+    if (!first.has(what)) first.set(what, recorded)
+  }
+  return [...first.values()]
+}
+
+function isAnswered({ end }: RecordedCall): boolean {
+  return end < Infinity
+}
+
+function isRefusal(answer: StoreAnswer): boolean {
+  return answer === false || (typeof answer === 'object' && answer.status !== 'claimed')
+}
+
+/** The clock of a real store moves during the calls, so how long a lease has left is not compared. */
+function isSameAnswer(expected: StoreAnswer, answer: StoreAnswer): boolean {
+  if (typeof expected !== 'object' || typeof answer !== 'object') return expected === answer
+  if (expected.status !== answer.status) return false
+  return expected.status !== 'claimed' || answer.status !== 'claimed' || expected.attempt === answer.attempt
+}
+
+/** @throws Error that shows the whole history, and how far it can be explained */
+export function assertLinearizable(history: readonly RecordedCall[], origin: string): void {
+  const { isLinearizable, order } = linearize(history)
+  if (isLinearizable) return
+  throw new Error(
+    `No order of these calls explains their answers (${origin}).\n${describeCalls(history)}\n` +
+      `An order explains the first ${order.length} of ${history.length}:\n${describeCalls(order)}`,
+  )
+}
+
+export function describeCalls(calls: readonly RecordedCall[]): string {
+  return calls
+    .map((recorded) => {
+      const { do: name, ...details } = recorded.call
+      const answer = isAnswered(recorded) ? JSON.stringify(recorded.answer) : '(no reply)'
+      return `  [${recorded.start}, ${recorded.end}] ${name} ${JSON.stringify(details)} → ${answer}`
+    })
+    .join('\n')
+}

@@ -1,0 +1,241 @@
+import { sql as drizzleSql, type SQL } from 'drizzle-orm'
+import { drizzle as drizzlePg } from 'drizzle-orm/node-postgres'
+import { drizzle as drizzlePostgresJs } from 'drizzle-orm/postgres-js'
+import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
+import { Pool } from 'pg'
+import postgres from 'postgres'
+import {
+  type PostgresDriver,
+  type PostgresInbox,
+  type PostgresInboxOptions,
+  type PostgresStore,
+  type PostgresStoreOptions,
+  postgresInbox,
+  postgresStore,
+} from 'tix-webhooks/postgres'
+import { onTestFinished } from 'vitest'
+import type { TestDatabase } from './postgres-database.js'
+
+export type Rows = readonly Readonly<Record<string, unknown>>[]
+
+export interface ClientOptions {
+  /** Server settings of its connections. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** How many connections it has at most. Default 4. */
+  readonly max?: number
+  /** Default: the server's own. */
+  readonly port?: number
+}
+
+/** A client library with an inbox, or a store, on it. */
+export interface OpenClient {
+  inbox(options?: PostgresInboxOptions): PostgresInbox<unknown>
+  /** Runs a statement as a handler does, through its `ctx.tx`. */
+  run(tx: unknown, statement: string): Promise<Rows>
+  /** A transaction without the inbox. */
+  plain(work: (tx: unknown) => Promise<void>): Promise<void>
+  /** Does `work` between a savepoint and its release as this library does it; an error rolls back to it and is thrown. */
+  savepoint(tx: unknown, work: (inner: unknown) => Promise<unknown>): Promise<unknown>
+}
+
+export interface InboxClient {
+  readonly name: string
+  /** It is closed when the test is over. */
+  open(database: TestDatabase, options?: ClientOptions): OpenClient
+}
+
+export interface StoreClient {
+  readonly name: string
+  /** It is closed when the test is over. */
+  open(
+    database: TestDatabase,
+    options?: ClientOptions,
+  ): { store(options?: PostgresStoreOptions): PostgresStore }
+}
+
+/** A `Pool` of pg, closed when the test is over. */
+export function openPg(database: TestDatabase, options: ClientOptions = {}): Pool {
+  const pool = new Pool({
+    connectionString: urlOf(database, options),
+    options: database.settings(options.settings),
+    max: options.max ?? 4,
+  })
+  // Without a listener, a connection that breaks while it is idle ends the process: so the documentation of pg.
+  pool.on('error', () => {})
+  onTestFinished(() => (pool.ended ? undefined : pool.end()))
+  return pool
+}
+
+/** The `sql` of postgres.js, closed when the test is over. */
+export function openPostgresJs(
+  database: TestDatabase,
+  options: ClientOptions = {},
+  more: postgres.Options<Record<never, never>> = {},
+): postgres.Sql {
+  const sql = postgres(urlOf(database, options), {
+    max: options.max ?? 4,
+    backoff: () => 0,
+    ...more,
+    connection: { options: database.settings(options.settings) },
+  })
+  onTestFinished(() => sql.end({ timeout: 0 }))
+  return sql
+}
+
+const pgClient: InboxClient & StoreClient = {
+  name: 'pg',
+  open(database, options) {
+    const pool = openPg(database, options)
+    return {
+      store: (storeOptions) => postgresStore(pool, storeOptions),
+      inbox: (inboxOptions) => postgresInbox(pool, inboxOptions),
+      async plain(work) {
+        const client = await pool.connect()
+        await work(client).finally(() => client.release())
+      },
+      run: async (tx: { query(text: string): Promise<{ rows: Rows }> }, statement) =>
+        (await tx.query(statement)).rows,
+      async savepoint(tx: { query(text: string): Promise<unknown> }, work) {
+        await tx.query('SAVEPOINT mine')
+        try {
+          await work(tx)
+          await tx.query('RELEASE SAVEPOINT mine')
+        } catch (error) {
+          await tx.query('ROLLBACK TO SAVEPOINT mine')
+          throw error
+        }
+      },
+    }
+  },
+}
+
+const postgresJsClient: InboxClient & StoreClient = {
+  name: 'postgres.js',
+  open(database, options) {
+    const sql = openPostgresJs(database, options)
+    return {
+      store: (storeOptions) => postgresStore(sql, storeOptions),
+      inbox: (inboxOptions) => postgresInbox(sql, inboxOptions),
+      plain: async (work) => void (await sql.begin(work)),
+      run: async (tx: postgres.TransactionSql, statement) => tx.unsafe(statement),
+      savepoint: async (tx: postgres.TransactionSql, work) => tx.savepoint((inner) => work(inner)),
+    }
+  },
+}
+
+/** Where a library takes a client and does not listen for its errors, one that breaks ends the process. */
+function listened(pool: Pool): Pool {
+  return pool.on('connect', (client) => client.on('error', () => {}))
+}
+
+type DrizzlePg = ReturnType<typeof drizzlePg>
+type DrizzlePgTx = Parameters<Parameters<DrizzlePg['transaction']>[0]>[0]
+
+const drizzlePgClient: InboxClient = {
+  name: 'Drizzle on pg',
+  open(database, options) {
+    const pool = listened(openPg(database, options))
+    const driver: PostgresDriver<DrizzlePgTx> = {
+      // With a client and not with the pool: there, a BEGIN that fails keeps the client for ever.
+      async transaction(work) {
+        const client = await pool.connect()
+        try {
+          return await drizzlePg(client).transaction(work)
+        } finally {
+          client.release()
+        }
+      },
+      query: async (tx, text, parameters) => (await tx.execute(toDrizzle(text, parameters))).rows,
+    }
+    return {
+      inbox: (inboxOptions) => postgresInbox(driver, inboxOptions),
+      plain: driver.transaction,
+      run: async (tx: DrizzlePgTx, statement) => (await tx.execute(statement)).rows,
+      savepoint: async (tx: DrizzlePgTx, work) => tx.transaction(work),
+    }
+  },
+}
+
+type DrizzlePostgresJs = ReturnType<typeof drizzlePostgresJs>
+type DrizzlePostgresJsTx = Parameters<Parameters<DrizzlePostgresJs['transaction']>[0]>[0]
+
+const drizzlePostgresJsClient: InboxClient = {
+  name: 'Drizzle on postgres.js',
+  open(database, options) {
+    const db = drizzlePostgresJs(openPostgresJs(database, options))
+    const driver: PostgresDriver<DrizzlePostgresJsTx> = {
+      transaction: (work) => db.transaction(work),
+      query: (tx, text, parameters) => tx.execute(toDrizzle(text, parameters)),
+    }
+    return {
+      inbox: (inboxOptions) => postgresInbox(driver, inboxOptions),
+      plain: driver.transaction,
+      run: async (tx: DrizzlePostgresJsTx, statement) => tx.execute(statement),
+      savepoint: async (tx: DrizzlePostgresJsTx, work) => tx.transaction(work),
+    }
+  },
+}
+
+type AnyKysely = Kysely<Record<never, never>>
+
+export function kyselyDriver(db: AnyKysely): PostgresDriver<AnyKysely> {
+  return {
+    transaction: (work) => db.transaction().execute(work),
+    query: async (tx, text, parameters) =>
+      (await tx.executeQuery<Rows[number]>(CompiledQuery.raw(text, [...parameters]))).rows,
+  }
+}
+
+const kyselyClient: InboxClient = {
+  name: 'Kysely',
+  open(database, options) {
+    const driver = kyselyDriver(
+      new Kysely({ dialect: new PostgresDialect({ pool: listened(openPg(database, options)) }) }),
+    )
+    return {
+      inbox: (inboxOptions) => postgresInbox(driver, inboxOptions),
+      plain: driver.transaction,
+      run: (tx: AnyKysely, statement) => driver.query(tx, statement, []),
+      async savepoint(tx: AnyKysely, work) {
+        await driver.query(tx, 'SAVEPOINT mine', [])
+        try {
+          await work(tx)
+        } catch (error) {
+          await driver.query(tx, 'ROLLBACK TO SAVEPOINT mine', [])
+          throw error
+        }
+      },
+    }
+  },
+}
+
+/** `$1` parameters as Drizzle writes them. */
+function toDrizzle(text: string, parameters: readonly unknown[]): SQL {
+  const parts = text.split(/\$(\d+)/)
+  return drizzleSql.join(
+    parts.map((part, i) =>
+      i % 2 === 0 ? drizzleSql.raw(part) : drizzleSql.param(parameters[Number(part) - 1]),
+    ),
+  )
+}
+
+function urlOf(database: TestDatabase, { port }: ClientOptions): string {
+  const url = new URL(database.url)
+  if (port !== undefined) {
+    url.hostname = '127.0.0.1'
+    url.port = `${port}`
+  }
+  return url.href
+}
+
+/** The two that the store takes. */
+export const STORE_CLIENTS: readonly StoreClient[] = [pgClient, postgresJsClient]
+
+/** The two that the inbox takes, and three that it is given a driver for. */
+export const INBOX_CLIENTS: readonly InboxClient[] = [
+  pgClient,
+  postgresJsClient,
+  drizzlePgClient,
+  drizzlePostgresJsClient,
+  kyselyClient,
+]

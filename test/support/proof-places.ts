@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto'
+import { Redis } from 'ioredis'
+import { Pool } from 'pg'
+import { postgresInbox, postgresStore } from 'tix-webhooks/postgres'
+
+/** Where a test and its apps keep records and effects, and how the test looks at them. */
+export interface Place {
+  readonly url: string
+  /** The prefix of all keys, or the schema of all tables. */
+  readonly place: string
+  /** The attempts at which each order had its effect. */
+  effects(): Promise<ReadonlyMap<string, readonly string[]>>
+  /** Lets the lease run out that somebody has on this order. */
+  expireLease(order: { readonly id: string }): Promise<void>
+  /** Removes it. */
+  close(): Promise<void>
+}
+
+export async function redisPlace(url: string, prefix: string): Promise<Place> {
+  const place = `${prefix}${randomBytes(4).toString('hex')}:`
+  const client = new Redis(url).on('error', () => {})
+  return {
+    url,
+    place,
+    async effects() {
+      const keys = await client.keys(`${place}effect:*`)
+      const found = await Promise.all(keys.map((key) => client.lrange(key, 0, -1)))
+      return new Map(keys.map((key, i) => [key.slice(`${place}effect:`.length), found[i] ?? []]))
+    },
+    async expireLease({ id }) {
+      for (const key of await client.keys(`${place}record:*/${id}`)) {
+        if (await client.hexists(key, 'until')) await client.hincrby(key, 'until', -3_600_000)
+      }
+    },
+    async close() {
+      const keys = await client.keys(`${place}*`)
+      if (keys.length > 0) await client.unlink(keys)
+      client.disconnect()
+    },
+  }
+}
+
+export async function postgresPlace(url: string): Promise<Place> {
+  const place = `proof_${randomBytes(4).toString('hex')}`
+  const pool = new Pool({ connectionString: url, max: 2 }).on('error', () => {})
+  await pool.query(`CREATE SCHEMA ${place}`)
+  await pool.query(`CREATE TABLE ${place}.effects (id text, attempt text)`)
+  await postgresStore(pool, { table: `${place}.records` }).migrate()
+  await postgresInbox(pool, { table: `${place}.inbox` }).migrate()
+  return {
+    url,
+    place,
+    async effects() {
+      const { rows } = await pool.query(
+        `SELECT id, array_agg(attempt ORDER BY attempt) AS attempts FROM ${place}.effects GROUP BY id`,
+      )
+      return new Map(rows.map(({ id, attempts }) => [id, attempts]))
+    },
+    async expireLease({ id }) {
+      await pool.query(
+        `UPDATE ${place}.records SET lease_until = lease_until - interval '1 hour' WHERE key LIKE '%/' || $1`,
+        [id],
+      )
+    },
+    async close() {
+      await pool.query(`DROP SCHEMA ${place} CASCADE`)
+      await pool.end()
+    },
+  }
+}

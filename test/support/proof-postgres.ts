@@ -1,0 +1,163 @@
+import { Pool, type PoolClient } from 'pg'
+import postgres, { type TransactionSql } from 'postgres'
+import type { Inbox } from 'tix-webhooks'
+import { postgresInbox, postgresStore } from 'tix-webhooks/postgres'
+import type { Mark } from './apps/protocol.js'
+import type { Access } from './proof-redis.js'
+
+/** Connections that are shared. */
+export interface Pooled {
+  /** Takes a connection, and gives what puts it back. */
+  occupy(): Promise<() => unknown>
+  close(): Promise<unknown>
+}
+
+/** One app's connection to where effects are, with the records in the same transactions. */
+export interface InboxAccess extends Pooled {
+  readonly inbox: Inbox<unknown>
+  /** What a handler does. */
+  effect(order: string, tx: unknown): Promise<unknown>
+}
+
+export interface PostgresPlace {
+  readonly url: string
+  /** The schema of all tables. */
+  readonly place: string
+  /** Default 10, as in both libraries. */
+  readonly connections?: number
+}
+
+export type PostgresClientName = 'pg' | 'postgres.js'
+
+type Pass = (mark: Mark) => Promise<void>
+
+/**
+ * With `connectionTimeoutMillis`, which is endless by default: a server that accepts and does not answer would hold every
+ * place in the pool. Without the listener, an idle connection that breaks ends the process.
+ */
+function pgPool({ url, connections = 10 }: PostgresPlace): Pool {
+  return new Pool({ connectionString: url, max: connections, connectionTimeoutMillis: 2_000 }).on(
+    'error',
+    () => {},
+  )
+}
+
+/**
+ * With `connect_timeout`, which is 30 s by default: longer than a sender waits. Without `fetch_types`, a query that it makes
+ * on each new connection: where that fails, nobody catches it, and it ends the process.
+ */
+function postgresJs({ url, connections = 10 }: PostgresPlace) {
+  return postgres(url, { max: connections, connect_timeout: 2, fetch_types: false, onnotice() {} })
+}
+
+function pooled(pool: Pool): Pooled {
+  return {
+    async occupy() {
+      const client = await pool.connect()
+      return () => client.release()
+    },
+    close: () => pool.end(),
+  }
+}
+
+function reservable(sql: postgres.Sql): Pooled {
+  return {
+    async occupy() {
+      const reserved = await sql.reserve()
+      return () => reserved.release()
+    },
+    close: () => sql.end({ timeout: 0 }),
+  }
+}
+
+const insertInto = (place: string): string => `INSERT INTO ${place}.effects VALUES ($1, $2)`
+
+export const POSTGRES: Readonly<
+  Record<PostgresClientName, (place: PostgresPlace) => Promise<Access & Pooled>>
+> = {
+  async pg(place) {
+    const pool = pgPool(place)
+    return {
+      store: postgresStore(pool, { table: `${place.place}.records` }),
+      effect: (order, attempt) => pool.query(insertInto(place.place), [order, String(attempt)]),
+      ...pooled(pool),
+    }
+  },
+
+  async 'postgres.js'(place) {
+    const sql = postgresJs(place)
+    return {
+      store: postgresStore(sql, { table: `${place.place}.records` }),
+      effect: (order, attempt) => sql.unsafe(insertInto(place.place), [order, String(attempt)]),
+      ...reservable(sql),
+    }
+  },
+}
+
+/** A pool whose transactions can be stopped at their COMMIT. */
+function stoppablePool(pool: Pool, pass: Pass) {
+  return {
+    get totalCount() {
+      return pool.totalCount
+    },
+    query: (sql: string, parameters?: unknown[]) => pool.query(sql, parameters),
+    async connect() {
+      const client = await pool.connect()
+      async function commit() {
+        await pass('before COMMIT')
+        const committing = client.query('COMMIT')
+        await pass('while COMMIT is under way')
+        const committed = await committing
+        await pass('after COMMIT')
+        return committed
+      }
+      return {
+        query: (sql: string, parameters?: unknown[]) =>
+          sql === 'COMMIT' ? commit() : client.query(sql, parameters),
+        on: client.on.bind(client),
+        off: client.off.bind(client),
+        release: client.release.bind(client),
+      }
+    },
+  }
+}
+
+function stoppableSql(sql: postgres.Sql, pass: Pass) {
+  return Object.assign(() => {}, {
+    async begin(work: (tx: TransactionSql) => Promise<unknown>) {
+      const result = await sql.begin(async (tx) => {
+        const done = await work(tx)
+        await pass('before COMMIT')
+        return done
+      })
+      await pass('after COMMIT')
+      return result
+    },
+    unsafe: sql.unsafe.bind(sql),
+  })
+}
+
+/** With `pass`, deliveries can be stopped at their COMMIT. */
+export const INBOXES: Readonly<
+  Record<PostgresClientName, (place: PostgresPlace, pass?: Pass) => Promise<InboxAccess>>
+> = {
+  async pg(place, pass) {
+    const pool = pgPool(place)
+    const options = { table: `${place.place}.inbox` }
+    return {
+      inbox: pass ? postgresInbox(stoppablePool(pool, pass), options) : postgresInbox(pool, options),
+      effect: (order, tx) => (tx as PoolClient).query(insertInto(place.place), [order, 'committed']),
+      ...pooled(pool),
+    }
+  },
+
+  async 'postgres.js'(place, pass) {
+    const sql = postgresJs(place)
+    const options = { table: `${place.place}.inbox` }
+    return {
+      inbox: pass ? postgresInbox(stoppableSql(sql, pass), options) : postgresInbox(sql, options),
+      effect: (order, tx) => (tx as TransactionSql).unsafe(insertInto(place.place), [order, 'committed']),
+      ...reservable(sql),
+    }
+  },
+}

@@ -1,0 +1,219 @@
+import type { IdempotencyStore } from 'tix-webhooks'
+import { expect } from 'vitest'
+import { assertLinearizable, describeCalls, type StoreAnswer } from './linearizable.js'
+import { turns } from './promises.js'
+import { STORIES, type Track } from './race-stories.js'
+import type { PurgingStore, StoreBackend } from './store-backend.js'
+import {
+  callsOf,
+  createHistory,
+  freshKey,
+  PAST_LEASE,
+  PAST_RETENTION,
+  randomHistories,
+  type SentCall,
+  send,
+} from './store-history.js'
+
+/** A row of a test table: `test.each(raceCases(backend))('%s', (_name, run) => run())`. */
+export type RaceCase = readonly [name: string, run: () => Promise<void>]
+
+const CLIENTS = 3
+/** Each race is run on so many keys, one after another. */
+const ROUNDS = 10
+
+/**
+ * The races that every store is put through, on keys of their own. The three clients, which the backend closes, are made
+ * when the first race runs.
+ */
+export function raceCases(backend: StoreBackend, { histories = 300 } = {}): readonly RaceCase[] {
+  const open = opener(backend)
+
+  const races = Object.entries(STORIES).map(
+    ([name, story]): RaceCase => [
+      name,
+      async () => {
+        const clients = await open()
+        for (let round = 0; round < ROUNDS; round++) await runOn(clients, backend, story)
+      },
+    ],
+  )
+
+  const random = [false, true].map(
+    (isLossy): RaceCase => [
+      `${histories} random histories ${isLossy ? 'with late calls and lost replies ' : ''}are linearizable`,
+      async () => {
+        const seed = Math.floor(Math.random() * 2 ** 31)
+        const played = await randomHistories(await open(), backend, { count: histories, isLossy, seed })
+        for (const { calls, failures } of played) {
+          expect(failures).toEqual([])
+          assertLinearizable(calls, `seed ${seed}`)
+        }
+      },
+    ],
+  )
+  return [...races, ...random]
+}
+
+/** Makes the clients when they are first asked for. */
+function opener<Store extends IdempotencyStore>(backend: StoreBackend<Store>): () => Promise<Store[]> {
+  let opened: Promise<Store[]> | undefined
+  return () => {
+    opened ??= Promise.all(Array.from({ length: CLIENTS }, () => backend.create()))
+    return opened
+  }
+}
+
+async function runOn(
+  clients: readonly IdempotencyStore[],
+  { advance }: StoreBackend,
+  story: (track: Track) => Promise<void>,
+): Promise<void> {
+  const key = freshKey()
+  const { calls, failures, record } = createHistory()
+  let sent = 0
+  const deliver = (call: SentCall): Promise<StoreAnswer> => {
+    const client = clients[sent++ % clients.length] as IdempotencyStore
+    return record(call, () => send(client, key, call))
+  }
+  const track: Track = {
+    async call(...all) {
+      let answer: StoreAnswer
+      for (const call of all) answer = await deliver(call)
+      return answer
+    },
+    together: (all) => Promise.all(all.map(deliver)),
+    advance: async (ms) => {
+      await record({ do: 'advance', ms }, () => advance(ms).then(() => undefined))
+    },
+  }
+  try {
+    await story(track)
+  } catch (error) {
+    expect(failures).toEqual([])
+    throw new Error(`${(error as Error).message}\n${describeCalls(calls)}`, { cause: error })
+  }
+  expect(failures).toEqual([])
+  assertLinearizable(calls, key)
+}
+
+const PURGE_ROUNDS = 8
+const PURGED_KEYS = 300
+
+/** The races of a store that deletes what is past its retention. They first make the backend forget all that it has. */
+export function purgeRaces(backend: StoreBackend<PurgingStore>): readonly RaceCase[] {
+  const open = opener(backend)
+  const mine = callsOf('mine')
+  const other = callsOf('other')
+
+  /** Keys in each of the three states. */
+  async function fill(clients: readonly PurgingStore[]): Promise<string[]> {
+    const keys = Array.from({ length: PURGED_KEYS }, freshKey)
+    const ends = [undefined, mine.complete, mine.release]
+    await spread(clients, keys, async (client, key, index) => {
+      await send(client, key, mine.claim)
+      const end = ends[index % ends.length]
+      if (end !== undefined) await send(client, key, end)
+    })
+    return keys
+  }
+
+  return [
+    [
+      'claims of expired keys that race purges are granted, and stay granted',
+      async () => {
+        const clients = await open()
+        for (let round = 0; round < PURGE_ROUNDS; round++) {
+          const keys = await fill(clients)
+          await backend.advance(PAST_RETENTION)
+          // The youngest first, and a purge reaches them last: long after it saw that they had expired.
+          const reversed = [...keys].reverse()
+          const claims = spread(clients, reversed, (client, key) => send(client, key, other.claim))
+          const storm = clients.map((client) => purgeUntil(client, claims))
+          expect(await claims).toEqual(keys.map(() => ({ status: 'claimed', attempt: 1 })))
+          await Promise.all(storm)
+          const renewed = await spread(clients, keys, (client, key) => send(client, key, other.renew))
+          expect(keys.filter((_, index) => renewed[index] !== true)).toEqual([])
+        }
+      },
+    ],
+    [
+      'purges that race calls on live keys delete none of them',
+      async () => {
+        const clients = await open()
+        const keys = await fill(clients)
+        await backend.advance(PAST_LEASE)
+        const calls = spread(clients, keys, (client, key) => send(client, key, other.claim))
+        const storm = clients.map((client) => purgeUntil(client, calls))
+        const expected = [{ status: 'claimed', attempt: 2 }, { status: 'completed' }]
+        expect(await calls).toEqual(keys.map((_, index) => expected[index % 3] ?? expected[0]))
+        await Promise.all(storm)
+      },
+    ],
+    [
+      'purges that race one another delete each expired record once',
+      async () => {
+        const clients = await open()
+        await backend.advance(100 * PAST_RETENTION)
+        await purgeAll(clients)
+        await fill(clients)
+        await backend.advance(PAST_RETENTION)
+        expect(await purgeAll(clients)).toBe(PURGED_KEYS)
+      },
+    ],
+  ]
+}
+
+const PURGE_LIMIT = 100
+
+async function purge(client: PurgingStore): Promise<number> {
+  const count = await client.purge({ limit: PURGE_LIMIT })
+  expect(count).toBeGreaterThanOrEqual(0)
+  expect(count).toBeLessThanOrEqual(PURGE_LIMIT)
+  return count
+}
+
+async function purgeUntil(client: PurgingStore, work: Promise<unknown>): Promise<void> {
+  let isOver = false
+  const over = () => {
+    isOver = true
+  }
+  work.then(over, over)
+  while (!isOver) {
+    await purge(client)
+    // A store that answers without waiting for anything would let nobody else go on.
+    await turns(1)
+  }
+}
+
+/** One purge may skip what another one has locked, so it is over when one that is alone finds nothing. */
+async function purgeAll(clients: readonly PurgingStore[]): Promise<number> {
+  let total = 0
+  for (let last = 1; last > 0; total += last) {
+    const counts = await Promise.all(clients.map(purge))
+    last = counts.reduce((sum, count) => sum + count, 0)
+    if (last === 0 && clients[0] !== undefined) last = await purge(clients[0])
+  }
+  return total
+}
+
+const WORKERS = 12
+
+/** Does some work for each key, twelve at a time. */
+async function spread<Client, T>(
+  clients: readonly Client[],
+  keys: readonly string[],
+  work: (client: Client, key: string, index: number) => Promise<T>,
+): Promise<T[]> {
+  const results: T[] = []
+  const waiting = [...keys.entries()]
+  const workers = Array.from({ length: WORKERS }, async (_, worker) => {
+    const client = clients[worker % clients.length] as Client
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [index, key] = next
+      results[index] = await work(client, key, index)
+    }
+  })
+  await Promise.all(workers)
+  return results
+}

@@ -1,0 +1,104 @@
+// A process of its own on a database file: `sqlite-children.ts` compiles and starts it.
+import { once } from 'node:events'
+import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
+import { inboxOn, insert } from './sqlite-inbox.js'
+import { openDatabase, type TestDatabase } from './sqlite-open.js'
+import type { ChildReply, ChildTask, KillPoint } from './sqlite-tasks.js'
+
+const MINUTE = 60_000
+const task = JSON.parse(process.argv[2] ?? '') as ChildTask
+const db = openDatabase(task.driver, task.file)
+
+function reply(message: ChildReply): Promise<void> {
+  return new Promise((resolve) => {
+    process.send?.(message, () => resolve())
+  })
+}
+
+/** Says that it is ready, and waits until it may go on. */
+async function ready(): Promise<void> {
+  const gone = once(process, 'message')
+  await reply({})
+  await gone
+}
+
+async function claim(token: string, keys: readonly string[]): Promise<ChildReply> {
+  // Four that never pause keep one another waiting, and a slow disk more so.
+  db.exec('PRAGMA busy_timeout = 60000')
+  const store = sqliteStore(db)
+  await ready()
+  const claimed: string[] = []
+  for (const key of keys) {
+    const result = await store.claim({ key, token, leaseMs: 60 * MINUTE, retainMs: 60 * MINUTE })
+    if (result.status === 'claimed') claimed.push(key)
+  }
+  return { claimed }
+}
+
+async function migrate(): Promise<ChildReply> {
+  const [store, inbox] = [sqliteStore(db), sqliteInbox(db)]
+  await ready()
+  await store.migrate()
+  await inbox.migrate()
+  return {}
+}
+
+/** Keeps everybody else from writing, or from a change of the journal, until it may go on. */
+async function hold(by: 'writing' | 'reading'): Promise<ChildReply> {
+  db.exec('PRAGMA busy_timeout = 60000')
+  db.exec(by === 'writing' ? 'BEGIN IMMEDIATE' : 'BEGIN')
+  db.prepare('SELECT count(*) FROM sqlite_master').all()
+  await ready()
+  db.exec('ROLLBACK')
+  return {}
+}
+
+/** Handles an event, and is killed on the way. */
+async function deliver(payload: object, killAt: KillPoint): Promise<ChildReply> {
+  const at = (point: KillPoint): void => {
+    if (point === killAt) process.kill(process.pid, 'SIGKILL')
+  }
+  const { send } = await inboxOn(
+    db,
+    (event, tx) => {
+      at('in the handler')
+      tx.commit((handed) => {
+        at('before the effects')
+        insert(event)(handed)
+        at('after the effects')
+      })
+      at('after ctx.tx.commit')
+    },
+    { through: killedAtCommit(db, at), timeoutSeconds: 120 },
+  )
+  return { error: `It lived on, and answered ${await send(payload)}.` }
+}
+
+function killedAtCommit(real: TestDatabase, at: (point: KillPoint) => void): TestDatabase {
+  return {
+    prepare: (sql) => real.prepare(sql),
+    exec(sql) {
+      if (sql === 'COMMIT') at('before COMMIT')
+      real.exec(sql)
+      if (sql === 'COMMIT') at('after COMMIT')
+    },
+    close: () => real.close(),
+  }
+}
+
+async function work(): Promise<ChildReply> {
+  switch (task.task) {
+    case 'claim':
+      return claim(task.token, task.keys)
+    case 'migrate':
+      return migrate()
+    case 'hold':
+      return hold(task.by)
+    case 'deliver':
+      return deliver(task.payload, task.killAt)
+  }
+}
+
+await reply(await work().catch((error: Error) => ({ error: `${error.message} (${error.cause})` })))
+db.close()
+process.disconnect?.()

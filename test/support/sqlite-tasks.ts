@@ -1,0 +1,23 @@
+/** Where a child kills itself, as a power cut would. */
+export const KILL_POINTS = [
+  'in the handler',
+  'before the effects',
+  'after the effects',
+  'before COMMIT',
+  'after COMMIT',
+  'after ctx.tx.commit',
+] as const
+export type KillPoint = (typeof KILL_POINTS)[number]
+
+/** What a child process does on a database file. */
+export type ChildTask = { readonly driver: string; readonly file: string } & (
+  | { readonly task: 'claim'; readonly token: string; readonly keys: readonly string[] }
+  | { readonly task: 'migrate' }
+  | { readonly task: 'hold'; readonly by: 'writing' | 'reading' }
+  | { readonly task: 'deliver'; readonly payload: object; readonly killAt: KillPoint }
+)
+
+export interface ChildReply {
+  readonly claimed?: readonly string[]
+  readonly error?: string
+}

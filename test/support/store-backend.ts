@@ -1,0 +1,48 @@
+import { type IdempotencyStore, memoryStore } from 'tix-webhooks'
+import { turns } from './promises.js'
+
+/** Where records are, and how a test gets at them. */
+export interface StoreBackend<Store extends IdempotencyStore = IdempotencyStore> {
+  readonly name: string
+  /** A client: each of them sees the same records. */
+  create(): Promise<Store>
+  /** Moves the clock of all records on. It is never called while a call is on its way. */
+  advance(ms: number): Promise<void>
+}
+
+export type PurgingStore = IdempotencyStore & {
+  purge(options: { limit: number }): Promise<number>
+}
+
+/** The memory store with clients whose calls and replies take a while to arrive, as they do over a network. */
+export function memoryBackend(): StoreBackend {
+  let now = 0
+  const store = memoryStore({ now: () => now })
+  return {
+    name: 'memoryStore',
+    create: async () => delayed(store),
+    advance: async (ms) => {
+      now += ms
+    },
+  }
+}
+
+function delayed(store: IdempotencyStore): IdempotencyStore {
+  async function deliver<T>(send: () => Promise<T>): Promise<T> {
+    await someTurns()
+    const answer = await send()
+    await someTurns()
+    return answer
+  }
+  return {
+    claim: (request) => deliver(() => store.claim(request)),
+    renew: (lease, leaseMs) => deliver(() => store.renew(lease, leaseMs)),
+    complete: (lease, retainMs) => deliver(() => store.complete(lease, retainMs)),
+    release: (lease) => deliver(() => store.release(lease)),
+  }
+}
+
+/** One turn of the event loop or a few, so that calls overtake one another. */
+export function someTurns(): Promise<void> {
+  return turns(1 + Math.floor(Math.random() * 3))
+}

@@ -1,0 +1,231 @@
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import type { IdempotencyStore } from 'tix-webhooks'
+import type { RecordedCall, StoreAnswer, StoreCall } from './linearizable.js'
+import type { StoreBackend } from './store-backend.js'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+
+/** Real stores have a clock of their own: no moment that a test looks at is within a quarter of an hour of a limit. */
+export const LEASE = 30 * MINUTE
+export const RETAIN = 10 * HOUR
+export const PAST_LEASE = 40 * MINUTE
+export const PAST_RETENTION = 20 * HOUR
+
+let keys = 0
+
+/** A key that no other test has, not even on a server that outlives the tests. */
+export function freshKey(): string {
+  keys += 1
+  return `races/${randomUUID()}/${keys}`
+}
+
+export type SentCall = Exclude<StoreCall, { do: 'advance' }>
+
+/** The calls that one delivery makes. */
+export function callsOf(token: string): Record<SentCall['do'], SentCall> {
+  return {
+    claim: { do: 'claim', token, leaseMs: LEASE, retainMs: RETAIN },
+    renew: { do: 'renew', token, leaseMs: LEASE },
+    complete: { do: 'complete', token, retainMs: RETAIN },
+    release: { do: 'release', token },
+  }
+}
+
+export function send(store: IdempotencyStore, key: string, call: SentCall): Promise<StoreAnswer> {
+  const lease = { key, token: call.token }
+  switch (call.do) {
+    case 'claim':
+      return store.claim({ ...lease, leaseMs: call.leaseMs, retainMs: call.retainMs })
+    case 'renew':
+      return store.renew(lease, call.leaseMs)
+    case 'complete':
+      return store.complete(lease, call.retainMs)
+    case 'release':
+      return store.release(lease)
+  }
+}
+
+/** Records the calls on one key as their callers see them. A call that rejects counts as one without a reply. */
+export function createHistory() {
+  const calls: RecordedCall[] = []
+  const failures: unknown[] = []
+  let moment = 0
+
+  function begin(call: StoreCall) {
+    const index = calls.length
+    const recorded = { call, start: ++moment, end: Infinity, answer: undefined }
+    calls.push(recorded)
+    return (answer: StoreAnswer): void => {
+      calls[index] = { ...recorded, end: ++moment, answer }
+    }
+  }
+
+  async function record(call: StoreCall, work: () => Promise<StoreAnswer>): Promise<StoreAnswer> {
+    const end = begin(call)
+    try {
+      const answer = await work()
+      end(answer)
+      return answer
+    } catch (error) {
+      failures.push(error)
+      return undefined
+    }
+  }
+
+  return {
+    calls,
+    /** What was rejected: on a backend that is well, nothing. */
+    failures,
+    record,
+    recordLost: (call: StoreCall): void => {
+      begin(call)
+    },
+  }
+}
+
+export type StoreHistory = ReturnType<typeof createHistory>
+
+/** What becomes of a call: answered; done, but the reply is lost; held up until the next phase; lost on its way. */
+type Fate = 'answered' | 'reply lost' | 'late' | 'lost'
+type PlannedCall = readonly [call: SentCall, fate: Fate]
+/** For each phase, for each of its workers, its calls one after another. */
+type Plan = readonly (readonly (readonly PlannedCall[])[])[]
+
+const WORKERS = ['1', '2', '3', '4']
+const PHASES = 3
+
+function plans(isLossy: boolean): fc.Arbitrary<Plan> {
+  const fate = fc.oneof(
+    { weight: isLossy ? 7 : 1, arbitrary: fc.constant<Fate>('answered') },
+    { weight: isLossy ? 3 : 0, arbitrary: fc.constantFrom<Fate>('reply lost', 'late', 'lost') },
+  )
+  const worker = (own: string): fc.Arbitrary<PlannedCall[]> => {
+    const token = fc.oneof(
+      { weight: 3, arbitrary: fc.constant(own) },
+      { weight: 1, arbitrary: fc.constantFrom(...WORKERS) },
+    )
+    const leaseMs = fc.constantFrom(LEASE, 10 * LEASE)
+    const retainMs = fc.constantFrom(RETAIN, 10 * RETAIN)
+    const call: fc.Arbitrary<SentCall> = fc.oneof(
+      { weight: 5, arbitrary: fc.record({ do: fc.constant('claim' as const), token, leaseMs, retainMs }) },
+      { weight: 2, arbitrary: fc.record({ do: fc.constant('renew' as const), token, leaseMs }) },
+      { weight: 1, arbitrary: fc.record({ do: fc.constant('complete' as const), token, retainMs }) },
+      { weight: 2, arbitrary: fc.record({ do: fc.constant('release' as const), token }) },
+    )
+    return fc.array(fc.tuple(call, fate), { minLength: 1, maxLength: 2, size: 'max' })
+  }
+  const phase = fc.tuple(...WORKERS.map(worker))
+  return fc.array(phase, { minLength: PHASES, maxLength: PHASES })
+}
+
+const pauses = fc.oneof(
+  { weight: 1, arbitrary: fc.constant(5 * MINUTE) },
+  { weight: 4, arbitrary: fc.constant(PAST_LEASE) },
+  { weight: 1, arbitrary: fc.constant(PAST_RETENTION) },
+)
+
+const BATCH = 20
+
+export interface HistoryOptions {
+  readonly count: number
+  /** Whether some calls are late, and some replies are lost. */
+  readonly isLossy?: boolean
+  /** Of the plans: their timing is the backend's. */
+  readonly seed: number
+}
+
+/**
+ * Random histories: four workers on one key, who sometimes use one another's token, in three phases between which time
+ * passes for all. At the end each token is tried, so that what went wrong unseen is seen.
+ */
+export async function randomHistories(
+  clients: readonly IdempotencyStore[],
+  { advance }: Pick<StoreBackend, 'advance'>,
+  { count, isLossy = false, seed }: HistoryOptions,
+): Promise<StoreHistory[]> {
+  const histories: StoreHistory[] = []
+  const sampled = fc.sample(plans(isLossy), { numRuns: count, seed })
+  const sampledPauses = fc.sample(pauses, { numRuns: count, seed })
+  for (let at = 0; at < count; at += BATCH) {
+    const runs = sampled.slice(at, at + BATCH).map((plan) => startHistory(clients, plan))
+    const passAll = (ms: number) =>
+      pass(
+        runs.map(({ history }) => history),
+        () => advance(ms),
+        ms,
+      )
+    for (let phase = 0; phase < PHASES; phase++) {
+      const ms = phase === 0 ? 0 : (sampledPauses[(at + phase) % count] ?? 0)
+      await passAll(ms)
+      await Promise.all(runs.map((run) => run.play(phase)))
+    }
+    await Promise.all(runs.map((run) => run.conclude()))
+    await passAll(PAST_LEASE)
+    await Promise.all(runs.map((run) => run.tryOnceMore()))
+    histories.push(...runs.map(({ history }) => history))
+  }
+  return histories
+}
+
+/** Moves the clock once, in all histories that share it. */
+async function pass(
+  histories: readonly StoreHistory[],
+  advance: () => Promise<void>,
+  ms: number,
+): Promise<void> {
+  if (ms === 0) return
+  const done = advance()
+  await Promise.all(
+    histories.map(({ record }) => record({ do: 'advance', ms }, () => done.then(() => undefined))),
+  )
+  await done
+}
+
+function startHistory(clients: readonly IdempotencyStore[], plan: Plan) {
+  const key = freshKey()
+  const history = createHistory()
+  let sent = 0
+  let late: SentCall[] = []
+
+  function deliver(call: SentCall): Promise<StoreAnswer> {
+    sent += 1
+    return send(clients[sent % clients.length] as IdempotencyStore, key, call)
+  }
+
+  async function work(calls: readonly PlannedCall[]): Promise<void> {
+    for (const [call, fate] of calls) {
+      if (fate === 'answered') {
+        await history.record(call, () => deliver(call))
+        continue
+      }
+      history.recordLost(call)
+      if (fate === 'reply lost') await deliver(call)
+      if (fate === 'late') late.push(call)
+    }
+  }
+
+  function takeLate(): SentCall[] {
+    const taken = late
+    late = []
+    return taken
+  }
+
+  return {
+    history,
+    async play(phase: number): Promise<void> {
+      const arriving = takeLate()
+      await Promise.all([...arriving.map(deliver), ...(plan[phase] ?? []).map(work)])
+    },
+    async conclude(): Promise<void> {
+      await Promise.all(takeLate().map(deliver))
+      const probes = [...WORKERS.map((token) => callsOf(token).renew), callsOf('stranger').claim]
+      for (const call of probes) await history.record(call, () => deliver(call))
+    },
+    async tryOnceMore(): Promise<void> {
+      const { claim } = callsOf('successor')
+      await history.record(claim, () => deliver(claim))
+    },
+  }
+}

@@ -1,0 +1,190 @@
+import { connect, createServer, type Socket } from 'node:net'
+import { freePort } from './free-port.js'
+
+/** Stands between a client and a server, and does to their connections what networks do. */
+export interface TcpProxy {
+  readonly port: number
+  /** Connections that were accepted so far. */
+  readonly connections: number
+  /** Bytes that came so far, passed on or not. */
+  readonly bytes: { readonly fromClient: number; readonly fromServer: number }
+  /** How often a client began to speak, at first or after the server had: what it sends before a reply counts once. */
+  readonly roundTrips: number
+  /** Everything passes, as at the start: what was held is sent; a connection that lost bytes in a black hole is cut. */
+  pass(): Promise<void>
+  /** Cuts all connections, and refuses new ones until `pass`. */
+  refuse(): Promise<void>
+  /** Keeps back all that either side says, its closing too, until `flush` or `pass`. */
+  hold(): void
+  /** Sends what was held; everything passes from then on. */
+  flush(): void
+  /** Accepts everything and answers nothing, until `pass`. */
+  blackHole(): void
+  /** Cuts all connections; new ones are possible. */
+  cut(): void
+  /**
+   * Loses one reply: the first matching chunk of a client is passed on, the reply to it is not, and its connection is
+   * cut. Whatever the server says next there counts as the reply, so nothing else may be under way on that connection.
+   *
+   * @returns a promise that resolves when it has happened
+   */
+  cutAfterRequest(match: (chunk: Buffer) => boolean): Promise<void>
+  /** Resolves when a client sends a matching chunk, by default any, whatever becomes of it. */
+  nextRequest(match?: (chunk: Buffer) => boolean): Promise<void>
+  /** Cuts all connections and stops listening. */
+  close(): Promise<void>
+}
+
+interface Link {
+  readonly client: Socket
+  readonly server: Socket
+  /** What either side said while it was held, in its order. */
+  readonly held: (() => void)[]
+  lastSpeaker: 'client' | 'server'
+  hasLostBytes: boolean
+  /** When set, the server's next words are lost, and so is the link. */
+  onReply?: () => void
+}
+
+/** Waits for a chunk of a client, and acts once. */
+interface Trigger {
+  match(chunk: Buffer): boolean
+  act(link: Link): void
+}
+
+/** Starts a proxy on a free loopback port, before a server that need not run yet. */
+export async function startProxy(target: {
+  readonly host?: string
+  readonly port: number
+}): Promise<TcpProxy> {
+  let mode: 'pass' | 'hold' | 'black hole' = 'pass'
+  let connections = 0
+  let roundTrips = 0
+  const bytes = { fromClient: 0, fromServer: 0 }
+  const links = new Set<Link>()
+  const triggers = new Set<Trigger>()
+
+  function relay(link: Link, action: () => void): void {
+    if (mode === 'pass') action()
+    else if (mode === 'hold') link.held.push(action)
+    else link.hasLostBytes = true
+  }
+
+  function onClientChunk(link: Link, chunk: Buffer): void {
+    bytes.fromClient += chunk.length
+    if (link.lastSpeaker === 'server') roundTrips++
+    link.lastSpeaker = 'client'
+    for (const trigger of triggers) {
+      if (!trigger.match(chunk)) continue
+      triggers.delete(trigger)
+      trigger.act(link)
+    }
+    relay(link, () => link.server.write(chunk))
+  }
+
+  function onServerChunk(link: Link, chunk: Buffer): void {
+    bytes.fromServer += chunk.length
+    link.lastSpeaker = 'server'
+    if (link.onReply === undefined) {
+      relay(link, () => link.client.write(chunk))
+    } else {
+      destroy(link)
+      link.onReply()
+    }
+  }
+
+  function destroy(link: Link): void {
+    links.delete(link)
+    link.client.destroy()
+    link.server.destroy()
+  }
+
+  function cut(): void {
+    for (const link of links) destroy(link)
+  }
+
+  function flush(): void {
+    mode = 'pass'
+    for (const { held } of links) for (const action of held.splice(0)) action()
+  }
+
+  const listener = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
+    connections++
+    const server = connect({ host: '127.0.0.1', allowHalfOpen: true, noDelay: true, ...target })
+    const link: Link = { client, server, held: [], lastSpeaker: 'server', hasLostBytes: false }
+    links.add(link)
+    client.on('data', (chunk) => onClientChunk(link, chunk))
+    server.on('data', (chunk) => onServerChunk(link, chunk))
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      from.on('end', () => relay(link, () => to.end()))
+      // An error is followed by this, and the other side learns of it no sooner than of what was said before.
+      from.on('error', () => {})
+      from.on('close', () => {
+        relay(link, () => to.destroySoon())
+        if (client.destroyed && server.destroyed) links.delete(link)
+      })
+    }
+  })
+
+  const port = await freePort()
+
+  function listen(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      listener.once('error', reject)
+      listener.listen(port, '127.0.0.1', () => {
+        listener.off('error', reject)
+        resolve()
+      })
+    })
+  }
+
+  function stopListening(): Promise<void> {
+    return new Promise((resolve) => {
+      listener.close(() => resolve())
+      cut()
+    })
+  }
+
+  function once(match: Trigger['match'], act: (link: Link, resolve: () => void) => void): Promise<void> {
+    return new Promise((resolve) => {
+      triggers.add({ match, act: (link) => act(link, resolve) })
+    })
+  }
+
+  await listen()
+  return {
+    port,
+    get connections() {
+      return connections
+    },
+    get bytes() {
+      return { ...bytes }
+    },
+    get roundTrips() {
+      return roundTrips
+    },
+    async pass() {
+      for (const link of links) if (link.hasLostBytes) destroy(link)
+      flush()
+      if (!listener.listening) await listen()
+    },
+    refuse: stopListening,
+    hold() {
+      mode = 'hold'
+    },
+    flush,
+    blackHole() {
+      mode = 'black hole'
+    },
+    cut,
+    cutAfterRequest: (match) =>
+      once(match, (link, resolve) => {
+        link.onReply = resolve
+      }),
+    nextRequest: (match = () => true) => once(match, (_link, resolve) => resolve()),
+    close: stopListening,
+  }
+}

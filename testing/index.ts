@@ -1,0 +1,2 @@
+export type { StoreCase, StoreHarness } from './store-case.js'
+export { storeCases } from './store-cases.js'
