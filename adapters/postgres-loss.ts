@@ -31,21 +31,34 @@ export function lossGuard(): LossGuard {
   }
 
   function guard<Tx extends object>(tx: Tx): Tx {
-    return new Proxy(tx, {
+    const guarded = new Proxy(tx, {
       apply(target, self, parameters) {
         check()
-        return Reflect.apply(target as (...all: unknown[]) => unknown, self, parameters)
+        return Reflect.apply(target as Callable, self, parameters)
       },
       get(target, name) {
         check()
         const value: unknown = Reflect.get(target, name)
-        return name === 'savepoint' ? guardedSavepoint(value as Savepoint) : value
+        if (name === 'savepoint') return guardedSavepoint(value as Callable)
+        return typeof value === 'function' ? guardedMethod(value as Callable) : value
       },
     })
+
+    /** It works on the library's own object: what it does in a later turn is the library's, and must not be refused there. */
+    function guardedMethod(method: Callable): Callable {
+      return new Proxy(method, {
+        apply(target, self, parameters) {
+          check()
+          const result = Reflect.apply(target, self === guarded ? tx : self, parameters)
+          return result === tx ? guarded : result
+        },
+      })
+    }
+    return guarded
   }
 
   /** A savepoint has a transaction object of its own, and statements that the library sends at its end. */
-  function guardedSavepoint(savepoint: Savepoint): Savepoint {
+  function guardedSavepoint(savepoint: Callable): Callable {
     return (...parameters) => {
       const work = parameters.pop() as (tx: object) => Promise<unknown>
       return savepoint(...parameters, (tx: object) => unlessLost(async () => work(guard(tx))))
@@ -79,7 +92,7 @@ export function lossGuard(): LossGuard {
   }
 }
 
-type Savepoint = (...parameters: unknown[]) => unknown
+type Callable = (...parameters: unknown[]) => unknown
 
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => (globalThis.setImmediate ?? setTimeout)(resolve))
