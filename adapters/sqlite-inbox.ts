@@ -1,5 +1,5 @@
 import { ignoreRejection, isThenable } from '../src/call-safely.js'
-import { checkedClock } from '../src/clock.js'
+import { checkedClock, systemClock } from '../src/clock.js'
 import { isDiscard } from '../src/errors.js'
 import { Discard, type Inbox, type OnceResult, type Purgeable, StoreError } from '../src/index.js'
 import { checkOptionNames } from '../src/option-names.js'
@@ -80,7 +80,7 @@ export function sqliteInbox<Db extends SqliteDatabase>(
     INSERT INTO ${table.name} AS held (key, handled_at, expires_at) VALUES (@key, @now, @expiresAt)
     ON CONFLICT (key) DO UPDATE SET handled_at = excluded.handled_at, expires_at = excluded.expires_at
     WHERE held.expires_at <= @now`
-  const now = checkedClock(options.now, Date.now)
+  const now = checkedClock(options.now, systemClock)
   const background = backgroundPurge(purge, options.purgeEverySeconds)
 
   async function purge({ limit = DEFAULT_PURGE_LIMIT } = {}): Promise<number> {

@@ -1,4 +1,4 @@
-import { checkedClock } from '../src/clock.js'
+import { checkedClock, systemClock } from '../src/clock.js'
 import type { IdempotencyStore, Purgeable } from '../src/index.js'
 import { checkOptionNames } from '../src/option-names.js'
 import { backgroundPurge, checkLimit, DEFAULT_PURGE_LIMIT } from '../src/purge.js'
@@ -50,7 +50,7 @@ export function sqliteStore(db: SqliteDatabase, options: SqliteStoreOptions = {}
     migrate: 'store.migrate()',
   })
   const sql = statementsFor(table.name)
-  const now = checkedClock(options.now, Date.now)
+  const now = checkedClock(options.now, systemClock)
   const background = backgroundPurge(purge, options.purgeEverySeconds)
 
   async function purge({ limit = DEFAULT_PURGE_LIMIT } = {}): Promise<number> {

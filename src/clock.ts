@@ -1,6 +1,11 @@
 import { describeValue } from './describe-type.js'
 import { ConfigurationError } from './errors.js'
 
+/** The machine's. `Date.now` is looked up at each reading, so that fake timers count which a test installs later. */
+export function systemClock(): number {
+  return Date.now()
+}
+
 /**
  * A wall clock that is what it must be. A `Date` would pass for a number in some places and not in others.
  *

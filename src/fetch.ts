@@ -37,6 +37,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap = Record<n
   const receiver = createReceiver(options)
 
   async function handle(request: Request, platform?: unknown): Promise<Response> {
+    if (typeof request?.headers?.get !== 'function') throw notARequest()
     const context = platform as FetchContext | null | undefined
     const outcome = await receiver.receive({
       header: request.headers.get(receiver.headerName),
@@ -50,6 +51,12 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap = Record<n
   }
 
   return Object.assign(handle, { drain: receiver.drain })
+}
+
+function notARequest(): TypeError {
+  return new TypeError(
+    "The handler takes a Request: in a route what the platform hands in, in a test delivery.toRequest('/hooks').",
+  )
 }
 
 /** The `Response` to an outcome. */

@@ -73,7 +73,7 @@ export type EventForKey<Key extends string, Schemas extends SchemaMap> = Key ext
 export type HandledEvent<Schemas extends SchemaMap> = EventOfKind<KindOf<Schemas>, Schemas> | UnknownEvent
 
 /** Handlers by kind and by group; the most specific one runs, exactly one. */
-export type Handlers<Schemas extends SchemaMap, Request, Tx = unknown> = {
+export type Handlers<Schemas extends SchemaMap = Record<never, never>, Request = unknown, Tx = unknown> = {
   [Key in KindOf<Schemas> | GroupOf<KindOf<Schemas>>]?: Handler<EventForKey<Key, Schemas>, Request, Tx>
 }
 

@@ -1,4 +1,4 @@
-import { checkedClock } from './clock.js'
+import { checkedClock, systemClock } from './clock.js'
 import { MAX_TIMER_SECONDS } from './deadline.js'
 import { describeType, describeValue } from './describe-type.js'
 import { ConfigurationError } from './errors.js'
@@ -87,7 +87,7 @@ export function resolveSettings<Request, Tx, Schemas extends SchemaMap>(
   const timeoutSeconds = seconds('timeoutSeconds', options.timeoutSeconds ?? 10)
   const maxRunSeconds = seconds('maxRunSeconds', options.maxRunSeconds ?? 300)
   const leaseSeconds = seconds('leaseSeconds', options.leaseSeconds ?? 60)
-  const now = checkedClock(options.now, Date.now)
+  const now = checkedClock(options.now, systemClock)
 
   return {
     secretKeysFor: secretSource(options.secret),

@@ -1,5 +1,5 @@
 import { ignoreRejection } from './call-safely.js'
-import { checkedClock } from './clock.js'
+import { checkedClock, systemClock } from './clock.js'
 import { describeType, describeValue } from './describe-type.js'
 import { decode, encode } from './encoding.js'
 import { ConfigurationError, WebhookVerificationError } from './errors.js'
@@ -57,6 +57,9 @@ const VERIFY_OPTION_NAMES: readonly (keyof VerifyOptions)[] = [
   'now',
 ]
 const SIGN_OPTION_NAMES: readonly (keyof SignOptions)[] = ['secret', 'timestamp', 'signature']
+/** How long the service goes on retrying (spec section 8). */
+const RETRY_WINDOW_SECONDS = 259_200
+
 const DIGEST_BYTES = { 'SHA-256': 32, 'SHA-512': 64 } as const
 
 /**
@@ -83,7 +86,7 @@ export async function verifySignature(
   const toleranceSeconds = checkTolerance(options.toleranceSeconds ?? DEFAULT_TOLERANCE_SECONDS)
   const parsed = parseSignatureHeader(header, scheme)
   const verified = await matchSignature(parsed, bytesOf(rawBody), keys, scheme)
-  const ageSeconds = signatureAgeSeconds(parsed.t, scheme, checkedClock(options.now, Date.now)())
+  const ageSeconds = signatureAgeSeconds(parsed.t, scheme, checkedClock(options.now, systemClock)())
   checkTimestamp(parsed.t, scheme, toleranceSeconds, ageSeconds)
   return verified
 }
@@ -106,7 +109,7 @@ export async function signPayload(rawBody: Uint8Array | string, options: SignOpt
   if (keys.length > MAX_SIGNATURES) {
     throw new TypeError(`secret: a header holds at most ${MAX_SIGNATURES} signatures, not ${keys.length}.`)
   }
-  const timestamp = options.timestamp ?? toUnit(Date.now(), scheme)
+  const timestamp = options.timestamp ?? toUnit(systemClock(), scheme)
   if (!Number.isSafeInteger(timestamp) || timestamp < 0) {
     throw new TypeError(
       `timestamp must be a whole number of ${scheme.timestampUnit === 's' ? 'seconds' : 'milliseconds'} since the epoch, not ${describeValue(timestamp)}.`,
@@ -148,7 +151,7 @@ export async function matchSignature(
   if (secretIndex === -1) {
     throw new WebhookVerificationError(
       'signature_mismatch',
-      `No signature in ${scheme.header} matches the body: is the secret that of this very endpoint, and does nothing in between change the body's bytes?${
+      `No signature in ${scheme.header} matches the body: is the secret that of this very endpoint, and does nothing in between change the body's bytes? A service that signs in another way needs the option signature.${
         hint === undefined ? '' : ` ${hint}`
       }`,
     )
@@ -174,7 +177,7 @@ export function checkTimestamp(
         : ''
     throw new WebhookVerificationError(
       'timestamp_too_old',
-      `The delivery is authentic, but ${Math.ceil(ageSeconds)} s old, and ${toleranceSeconds} s are allowed: does your sender re-sign its retries? If not, set toleranceSeconds to 259200 (72 h). Is this machine's clock right?${unit}`,
+      `The delivery is authentic, but ${Math.ceil(ageSeconds)} s old, and ${toleranceSeconds} s are allowed: ${whyOld(ageSeconds)}${unit}`,
     )
   }
   // Written so that a t which is no usable number is refused too.
@@ -188,6 +191,13 @@ export function checkTimestamp(
       `The delivery is authentic, but was signed ${Math.ceil(-ageSeconds)} s in the future, and ${toleranceSeconds} s are allowed: is this machine's clock right?${unit}`,
     )
   }
+}
+
+/** What the service still retries may just not have been signed anew; what is older was signed by another clock. */
+function whyOld(ageSeconds: number): string {
+  return ageSeconds <= RETRY_WINDOW_SECONDS
+    ? `does your sender re-sign its retries? If not, set toleranceSeconds to ${RETRY_WINDOW_SECONDS} (72 h). Is this machine's clock right?`
+    : "is this machine's clock right? In a test, give both sides the same now."
 }
 
 /** Now less `t`, both in whole units of `t`: a clock that has moved on within the second makes nothing older. */

@@ -59,6 +59,16 @@ describe('the answer', () => {
     expect(seen[0]).toBe(request)
   })
 
+  test.each([[undefined], [{}], [{ body: '{}', headers: { 'x-service-signature': 't=1,v1=00' } }]])(
+    'what is no Request is refused with what to do: %j',
+    async (request) => {
+      const handle = tixWebhooks({ secret: SECRET, on: {} })
+      await expect(handle(request as unknown as Request)).rejects.toThrow(
+        /^The handler takes a Request: .*delivery\.toRequest/,
+      )
+    },
+  )
+
   test('two endpoints of one process do not know of each other', async () => {
     const delivery = await sign(orderCreated())
     for (const handle of [tixWebhooks({ secret: SECRET, on }), tixWebhooks({ secret: SECRET, on })]) {

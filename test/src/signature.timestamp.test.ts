@@ -101,6 +101,15 @@ describe('the message', () => {
     )
   })
 
+  test('of a delivery that is older than any retry points at the clock alone', async () => {
+    await expect(verifyAfter(259_200_000)).rejects.toThrow(/does your sender re-sign its retries/)
+    const refused = verifyAfter(259_201_000)
+    await expect(refused).rejects.toThrow(
+      /259201 s old, and 300 s are allowed: is this machine's clock right\?/,
+    )
+    await expect(refused).rejects.not.toThrow(/toleranceSeconds/)
+  })
+
   test('of an early delivery points at the clock', async () => {
     await expect(verifyAfter(-400_000)).rejects.toThrow(
       /authentic, but was signed 400 s in the future, and 300 s are allowed: is this machine's clock right/,
