@@ -13,6 +13,7 @@ export default defineConfig({
     postgres: 'adapters/postgres.ts',
     sqlite: 'adapters/sqlite.ts',
     testing: 'testing/index.ts',
+    'testing/fast-check': 'testing/fast-check.ts',
   },
   format: ['esm', 'cjs'],
   target: 'es2022',

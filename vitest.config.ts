@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
@@ -10,11 +10,14 @@ export default defineConfig({
       { find: /^tix-webhooks$/, replacement: here('src/index.ts') },
       { find: /^tix-webhooks\/(fetch|node)$/, replacement: here('src/$1.ts') },
       { find: /^tix-webhooks\/testing$/, replacement: here('testing/index.ts') },
+      { find: /^tix-webhooks\/testing\/(.+)$/, replacement: here('testing/$1.ts') },
       { find: /^tix-webhooks\/(.+)$/, replacement: here('adapters/$1.ts') },
     ],
   },
   test: {
     include: ['test/**/*.test.ts'],
+    // What tests write while they run.
+    exclude: [...configDefaults.exclude, 'test/.*/**'],
     globalSetup: here('test/support/servers.ts'),
     testTimeout: 20_000,
     typecheck: {

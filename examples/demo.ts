@@ -5,12 +5,13 @@ import { getRequestListener } from '@hono/node-server'
 import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
-import { signPayload, type WebhookOptions } from 'tix-webhooks'
+import type { WebhookOptions } from 'tix-webhooks'
 import { tixWebhooks as expressWebhooks } from 'tix-webhooks/express'
 import { tixWebhooks as fastifyWebhooks } from 'tix-webhooks/fastify'
 import { tixWebhooks as honoWebhooks } from 'tix-webhooks/hono'
+import { signedDelivery } from 'tix-webhooks/testing'
 
-const SECRET = 'whsec_demo'
+const secret = 'whsec_demo'
 const HOST = '127.0.0.1'
 
 /** What a receiver did since it was last asked: which handlers ran, and the codes of what it refused. */
@@ -25,7 +26,7 @@ function demoOptions(
   published: { started: () => void; mayFinish: Promise<void> },
 ): WebhookOptions {
   return {
-    secret: SECRET,
+    secret,
     on: {
       'order.created': (event, ctx) => seen.ran.push(`order ${event.data.order.id}, attempt ${ctx.attempt}`),
       'event.rescheduled': (event, ctx) => seen.ran.push(`${event.type}, attempt ${ctx.attempt}`),
@@ -47,29 +48,9 @@ function demoOptions(
   }
 }
 
-/** A payload as the service sends it. */
-function payload(type: string, data: object): string {
-  return JSON.stringify({ type, created_at: '2026-05-17T14:02:11Z', data })
-}
-
-const order = payload('order.created', {
-  order: { id: 'ord_01HYQ9K7W3', total_cents: 5400, buyer_email: 'buyer@example.com' },
-  tickets: [{ id: 'tik_01HYQA', tier: 'general admission' }],
-})
-
-/** Sends one delivery, signed now with the right secret unless told otherwise, and says what was answered. */
-async function send(
-  url: string,
-  body: string,
-  signed: { body?: string; secret?: string; timestamp?: number } = {},
-): Promise<string> {
-  const { body: signedBody = body, ...options } = signed
-  const header = await signPayload(signedBody, { secret: SECRET, ...options })
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-service-signature': header },
-    body,
-  })
+/** Sends a delivery, and says in a few words what was answered. */
+async function deliver(url: string, delivery: RequestInit): Promise<string> {
+  const response = await fetch(url, delivery)
   const { outcome } = (await response.json()) as { outcome: string }
   const retryAfter = response.headers.get('retry-after')
   return `${response.status} ${outcome}${retryAfter === null ? '' : `, come again in ${retryAfter} s`}`
@@ -92,26 +73,30 @@ async function tell(framework: string, start: (options: WebhookOptions) => Promi
     seen.codes = []
   }
 
-  row('order.created', await send(url, order))
-  row('event.rescheduled', await send(url, payload('event.rescheduled', { event: { id: 'evt_1' } })))
-  row('the same order again', await send(url, order))
+  const send = (delivery: RequestInit) => deliver(url, delivery)
 
-  const published = payload('event.published', { event: { id: 'evt_1' } })
-  const first = send(url, published)
+  const order = await signedDelivery('order.created', { secret, data: { order: { total_cents: 5400 } } })
+  row('order.created', await send(order))
+  row('event.rescheduled', await send(await signedDelivery('event.rescheduled', { secret })))
+  row('the same order again', await send(await order.signAgain()))
+
+  const published = await signedDelivery('event.published', { secret })
+  const first = send(published)
   await started.promise
-  const second = await send(url, published)
+  const second = await send(published)
   mayFinish.resolve()
   row('two of one event at once', `${await first} | ${second}`)
 
-  row('a tampered byte', await send(url, order.replace('5400', '5401'), { body: order }))
-  row('a stale timestamp', await send(url, order, { timestamp: Math.floor(Date.now() / 1000) - 3600 }))
-  row('a wrong secret', await send(url, order, { secret: 'whsec_other' }))
-  row('an unknown kind', await send(url, payload('venue.opened', {})))
+  const tampered = order.body.replace('"total_cents":5400', '"total_cents":5401')
+  row('a tampered byte', await send({ ...order, body: tampered }))
+  row('a stale timestamp', await send(await order.signAgain({ now: () => Date.now() - 3_600_000 })))
+  row('a wrong secret', await send(await signedDelivery('order.created', { secret: 'whsec_other' })))
+  row('an unknown kind', await send(await signedDelivery('venue.opened', { secret, data: {} })))
 
-  const cancelled = payload('event.cancelled', { event: { id: 'evt_1' } })
-  row('a handler that fails', await send(url, cancelled))
-  row('… retried, fails again', await send(url, cancelled))
-  row('… retried, succeeds', await send(url, cancelled))
+  const cancelled = await signedDelivery('event.cancelled', { secret })
+  row('a handler that fails', await send(cancelled))
+  row('… retried, fails again', await send(await cancelled.signAgain()))
+  row('… retried, succeeds', await send(await cancelled.signAgain()))
 
   server.closeAllConnections()
   server.close()

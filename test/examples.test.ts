@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { drizzle } from 'drizzle-orm/postgres-js'
+import type { JsonObject } from 'tix-webhooks'
 import { postgresInbox } from 'tix-webhooks/postgres'
 import { storeCases } from 'tix-webhooks/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -80,7 +81,7 @@ test('examples/schemas.ts types and checks kinds by schemas, and names the path 
   const { server } = await import('../examples/schemas.js')
   const port = await portOf(server)
   const event = { id: 'evt_1' }
-  const send = (type: string, data: object) => post(port, lifecycleEvent(type, data))
+  const send = (type: string, data: JsonObject) => post(port, lifecycleEvent(type, data))
   try {
     expect(await send('event.rescheduled', { event, doors_at: '2026-06-01T20:00:00+02:00' })).toEqual([
       200,

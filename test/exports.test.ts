@@ -26,6 +26,7 @@ const SUBPATHS = {
   './postgres': 'adapters/postgres.ts',
   './sqlite': 'adapters/sqlite.ts',
   './testing': 'testing/index.ts',
+  './testing/fast-check': 'testing/fast-check.ts',
 }
 
 const subpaths = Object.entries(SUBPATHS)
@@ -99,11 +100,11 @@ describe('the package', () => {
     expect(readme).toMatch(new RegExp(`['\`]${name}['\`]`))
   })
 
-  test('has an optional peer for each framework and each client, and no dependency', () => {
+  test('has an optional peer for each framework, each client and fast-check, and no dependency', () => {
     const frameworks = ['express', 'fastify', 'hono']
     const clients = ['ioredis', 'redis', 'pg', 'postgres', 'better-sqlite3']
     const peers = Object.keys(packageJson.peerDependencies)
-    expect(peers).toEqual([...frameworks, ...clients])
+    expect([...peers].sort()).toEqual([...frameworks, ...clients, 'fast-check'].sort())
     expect(packageJson.peerDependenciesMeta).toEqual(
       Object.fromEntries(peers.map((name) => [name, { optional: true }])),
     )

@@ -19,6 +19,9 @@ const SPECIFIERS = Object.keys(packageJson.exports)
   .filter((subpath) => subpath !== './package.json')
   .map((subpath) => `tix-webhooks${subpath.slice('.'.length)}`)
 
+/** The one subpath that loads its peer. */
+const FAST_CHECK = 'tix-webhooks/testing/fast-check'
+
 const SHARED = { hono: 'hono', '@types/node': '@types/node' }
 const CLIENTS = {
   ioredis: 'ioredis',
@@ -28,6 +31,7 @@ const CLIENTS = {
   postgres: 'postgres',
   libsql: 'libsql',
   '@types/better-sqlite3': '@types/better-sqlite3',
+  'fast-check': 'fast-check',
 }
 const NEW = {
   ...SHARED,
@@ -36,7 +40,13 @@ const NEW = {
   fastify: 'fastify',
   '@types/express': '@types/express',
 }
-const OLD = { ...SHARED, express: 'express4', fastify: 'fastify4', '@types/express': 'types-express4' }
+const OLD = {
+  ...SHARED,
+  express: 'express4',
+  fastify: 'fastify4',
+  '@types/express': 'types-express4',
+  'fast-check': 'fast-check3',
+}
 
 /** What a compile or a start of a whole app may take on a busy machine. */
 const SLOW = 120_000
@@ -62,14 +72,22 @@ describe('the tarball', () => {
 
   test('holds what users need, and nothing else', () => {
     const files = filesUnder(installed())
-    const outside = files.filter((file) => !file.startsWith('dist/'))
+    const outside = files.filter((file) => !/^(dist|examples)\//.test(file))
     expect(outside.sort()).toEqual([
       'CHANGELOG.md',
       'LICENSE',
       'README.md',
       'docs/idempotency.md',
+      'docs/testing.md',
       'package.json',
     ])
+    // What the documents that are in it link to.
+    const examples = files.filter((file) => file.startsWith('examples/'))
+    expect(examples.sort()).toEqual(
+      filesUnder(`${ROOT}examples`)
+        .map((file) => `examples/${file}`)
+        .sort(),
+    )
     const built = files.filter((file) => file.startsWith('dist/'))
     expect(built.filter((file) => !/\.(js|cjs|d\.ts|d\.cts|js\.map|cjs\.map)$/.test(file))).toEqual([])
     for (const name of [...SUBPATHS, ...Object.keys(OTHER_SUBPATHS)]) {
@@ -93,7 +111,9 @@ describe('the tarball', () => {
       return JSON.parse(readFileSync(join(installed(), file), 'utf8')).sources
     })
     expect(sources).toContain('../src/receiver.ts')
-    expect(sources.filter((source) => !/^\.\.\/(src|adapters|testing)\/[\w-]+\.ts$/.test(source))).toEqual([])
+    expect(
+      sources.filter((source) => !/^(\.\.\/){1,2}(src|adapters|testing)\/[\w-]+\.ts$/.test(source)),
+    ).toEqual([])
   })
 
   test('is faultless to publint', async () => {
@@ -144,7 +164,9 @@ describe('every subpath', () => {
     expect(loaded.filter((file: string) => !file.includes(inside))).toEqual([])
   })
 
-  test.each(SPECIFIERS)('%s can be imported and required where no framework is installed', async (name) => {
+  const withoutPeers = SPECIFIERS.filter((name) => name !== FAST_CHECK)
+
+  test.each(withoutPeers)('%s can be imported and required where no peer is installed', async (name) => {
     const script = `import(${JSON.stringify(name)}).then((esm) => {
       const cjs = require(${JSON.stringify(name)})
       console.log(JSON.stringify([Object.keys(esm), Object.keys(cjs)].map((names) => names.sort())))
@@ -155,6 +177,21 @@ describe('every subpath', () => {
     expect(esm.filter((one: string) => one !== 'default' && one !== 'module.exports')).toEqual(cjs)
   })
 })
+
+test.each(['new', 'old'] as const)(
+  'the arbitraries can be imported and required where fast-check is installed, the %s one',
+  async (versions) => {
+    const script = `import(process.argv[1]).then((esm) => {
+      const fc = require('fast-check')
+      for (const { knownEvents, hostileHeaders, envelopes, secrets } of [esm, require(process.argv[1])]) {
+        const arbitraries = fc.tuple(knownEvents(), hostileHeaders(), envelopes(), secrets())
+        console.log(fc.sample(arbitraries, { numRuns: 9, seed: 1 }).every(([{ type }]) => type.includes('.')))
+      }
+    })`
+    const printed = await node(['--input-type=commonjs', '-e', script, FAST_CHECK], project[versions])
+    expect(printed).toBe('true\ntrue\n')
+  },
+)
 
 test('an error is printed by the name of its class, whatever the build made of that', async () => {
   const script = `import(process.argv[1]).then((esm) => {
@@ -171,7 +208,7 @@ describe('an app in TypeScript', () => {
   const strict = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--target', 'es2022']
   const flags = [...strict, '--types', 'node']
   const files = ['app.ts', 'app.cts']
-  const withStores = [...files, 'stores.ts']
+  const withStores = [...files, 'stores.ts', 'testing.ts']
   // Once without skipLibCheck, so that our declarations are checked themselves, and without the types of a browser.
   const compilers = [
     { compiler: 'typescript', versions: 'new', args: ['--module', 'nodenext', '--lib', 'es2022', ...files] },
@@ -183,7 +220,7 @@ describe('an app in TypeScript', () => {
     {
       compiler: 'typescript50',
       versions: 'new',
-      args: ['--module', 'node16', '--skipLibCheck', 'stores.ts'],
+      args: ['--module', 'node16', '--skipLibCheck', 'stores.ts', 'testing.ts'],
     },
     { compiler: 'typescript', versions: 'old', args: ['--module', 'node16', '--skipLibCheck', ...files] },
     { compiler: 'typescript50', versions: 'new', args: ['--module', 'node16', '--skipLibCheck', ...files] },

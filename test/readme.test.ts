@@ -24,6 +24,7 @@ test.each([
   ['README.md', 8],
   ['CONTRIBUTING.md', 1],
   ['docs/idempotency.md', 10],
+  ['docs/testing.md', 11],
 ])(
   'every snippet of %s compiles as it stands, under strict',
   (file, atLeast) => {
@@ -76,8 +77,13 @@ test('the table of deadlines has the defaults that really hold', () => {
   expect(Object.fromEntries(promised)).toEqual(really)
 })
 
-test.each(['README.md', 'docs/idempotency.md'])('every file that %s links to is there', (page) => {
-  const links = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)/g)].map(([, file = '']) => file)
-  expect(links.length).toBeGreaterThan(2)
-  for (const file of links) expect(read(posix.join(posix.dirname(page), file)).length).toBeGreaterThan(0)
-})
+test.each(['README.md', 'docs/idempotency.md', 'docs/testing.md'])(
+  'every file that %s links to is there',
+  (page) => {
+    const links = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)/g)].map(
+      ([, file = '']) => file,
+    )
+    expect(links.length).toBeGreaterThan(2)
+    for (const file of links) expect(read(posix.join(posix.dirname(page), file)).length).toBeGreaterThan(0)
+  },
+)

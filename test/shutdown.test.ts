@@ -9,13 +9,14 @@ const run = promisify(execFile)
 /** Runs a script in a process of its own, and gives what it prints. */
 async function inProcess(code: string): Promise<string[]> {
   const script = `
-    import { createReceiver, signPayload } from 'tix-webhooks'
+    import { createReceiver } from 'tix-webhooks'
+    import { sampleEvent, signedBody } from 'tix-webhooks/testing'
     const secret = 'whsec_test'
-    const body = new TextEncoder().encode(JSON.stringify({
-      type: 'event.published', created_at: '2026-05-17T14:02:11Z', data: {},
-    }))
-    const deliver = async (receiver) =>
-      receiver.receive({ header: await signPayload(body, { secret }), body, request: null })
+    const bytes = new TextEncoder().encode(JSON.stringify(sampleEvent('event.published')))
+    const deliver = async (receiver) => {
+      const { header, body } = await signedBody(bytes, { secret })
+      return receiver.receive({ header, body, request: null })
+    }
     ${code}`
   const tsx = join(ROOT, 'node_modules/.bin/tsx')
   const { stdout } = await run(tsx, ['--input-type=module', '-e', script], { cwd: ROOT })

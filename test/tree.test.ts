@@ -11,6 +11,18 @@ const files = [
   ),
 ]
 
+/** Who signs without the testing kit: the tests of the signer itself, and of receivers written by hand. */
+const SIGNERS = [
+  'exports.test.ts',
+  'src/option-names.test.ts',
+  'src/secrets.test.ts',
+  'src/signature-scheme.test.ts',
+  'src/signature.test.ts',
+  'src/signature.vectors.test.ts',
+  'support/consumer/app.ts',
+  'support/own-receiver.ts',
+]
+
 const COMPARISONS =
   /^(to(Match|Contain|Strict)?(Object|Equal)|toHaveBeen\w*CalledWith|(object|array)Containing)$/
 
@@ -56,4 +68,14 @@ describe('a regular expression inside an object that is compared, which would ma
   ])('is not %s', (code) => {
     expect(comparedRegExps(nodesIn(code))).toEqual([])
   })
+})
+
+describe('a test that is not about the signer', () => {
+  test.each(files.filter((file) => !SIGNERS.includes(file)))(
+    'has what it signs from the testing kit: %s',
+    (file) => {
+      const names = [...nodesOf(`test/${file}`)].filter(ts.isIdentifier).map(({ text }) => text)
+      expect(names.filter((name) => name === 'signPayload' || name === 'createHmac')).toEqual([])
+    },
+  )
 })

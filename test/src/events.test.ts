@@ -32,7 +32,7 @@ test.each<[string, { known: boolean; order: boolean; lifecycle: boolean }]>([
   ['constructor', { known: false, order: false, lifecycle: false }],
   ['', { known: false, order: false, lifecycle: false }],
 ])('the guards on "%s"', (type, expected) => {
-  const event = lifecycleEvent(type)
+  const event = { ...lifecycleEvent('event.published'), type }
   expect({
     known: isKnownEvent(event),
     order: isOrderCreated(event),

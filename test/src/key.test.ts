@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { ConfigurationError, type UnknownEvent } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { keyPartOf, storedKey } from '../../src/key.js'
-import { orderCreated } from '../support/deliveries.js'
+import { lifecycleEvent } from '../support/deliveries.js'
 
 const DIGEST = /^[0-9a-f]{64}$/
 
@@ -79,7 +79,7 @@ describe('the stored key', () => {
 })
 
 describe('a key function', () => {
-  const event: UnknownEvent = orderCreated({ id: 'ord_7' })
+  const event: UnknownEvent = lifecycleEvent('order.created', { order: { id: 'ord_7' } })
   const delivery = { rawBody: new Uint8Array(), request: 'the request' }
 
   test('gives the part, or null for none, from the event, the bytes and the request', () => {

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
-import { answerTo, createReceiver } from 'tix-webhooks'
-import { sendAnswer, streamBody, tixWebhooks } from 'tix-webhooks/node'
+import { answerTo } from 'tix-webhooks'
+import { sendAnswer, tixWebhooks } from 'tix-webhooks/node'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { orderCreated, sign } from '../support/deliveries.js'
 import { listen, post } from '../support/http.js'
@@ -18,22 +18,6 @@ async function mounted(): Promise<MountedApp> {
 
 describe('exact bytes over node:http', () => {
   for (const { name, run } of rawBytesCases) test(name, () => run(harness))
-})
-
-describe('exact bytes over an adapter that a stranger makes of the public parts', () => {
-  const stranger = harnessOf((options) => {
-    const receiver = createReceiver(options)
-    return listen(async (request, response) => {
-      const outcome = await receiver.receive({
-        header: request.headers[receiver.headerName],
-        body: streamBody(request),
-        request,
-        contentEncoding: request.headers['content-encoding'],
-      })
-      sendAnswer(response, answerTo(outcome))
-    })
-  })
-  for (const { name, run } of rawBytesCases) test(name, () => run(stranger))
 })
 
 describe('the method', () => {

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { PayloadError, parseEvent } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { lifecycleEvent, orderCreated } from '../support/deliveries.js'
@@ -230,16 +229,5 @@ describe('what is not documented passes untouched', () => {
     const event = await parseEvent(JSON.stringify(sent))
     expect(event).toEqual(sent)
     expect(event.id).toBe('evt_1')
-  })
-
-  test('any JSON at all', async () => {
-    const data = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ stringUnit: 'binary' }))
-    await fc.assert(
-      fc.asyncProperty(data, fc.string({ minLength: 1 }), async (value, type) => {
-        fc.pre(type !== 'order.created')
-        const text = JSON.stringify({ type, created_at: '', data: value })
-        expect(await parseEvent(text)).toEqual(JSON.parse(text))
-      }),
-    )
   })
 })

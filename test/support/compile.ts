@@ -5,7 +5,7 @@ import { ROOT } from './source.js'
 
 /** What snippets take from the reader's own app. */
 const READERS_OWN = `
-import type { OrderCreatedData, OrderCreatedEvent } from 'tix-webhooks'
+import type { OrderCreatedEvent } from 'tix-webhooks'
 declare global {
   function issueTickets(order: string, tickets?: unknown): Promise<void>
   function refreshListing(kind: string, data: unknown): Promise<void>
@@ -14,7 +14,6 @@ declare global {
   function book(order: object, options: { signal: AbortSignal }): Promise<void>
   function move(event: string, doorsAt: Date): Promise<void>
   function refund(order: string, cents: number): Promise<void>
-  const orderData: OrderCreatedData
   const queue: { add(name: string, data: object, options: { jobId: string | undefined }): Promise<unknown> }
   const boss: { send(name: string, data: object, options: { singletonKey?: string; db: object }): Promise<unknown> }
 }

@@ -5,6 +5,7 @@ const tix = {
   fetch: require('tix-webhooks/fetch'),
   hono: require('tix-webhooks/hono'),
   node: require('tix-webhooks/node'),
+  testing: require('tix-webhooks/testing'),
 }
 const loaded = Object.keys(require.cache).filter((file) => file !== __filename)
 const receiveEverywhere = require('./receive.cjs')

@@ -7,10 +7,6 @@ const { Hono } = require('hono')
 
 const SECRET = 'whsec_consumer'
 const URL_OF_HOOKS = 'http://127.0.0.1/hooks'
-const DATA = {
-  order: { id: 'ord_1', total_cents: 5400, buyer_email: 'buyer@example.com' },
-  tickets: [{ id: 'tik_1', tier: 'balcony' }],
-}
 
 /**
  * Sends each subpath a good delivery, one without a signature, and one whose handler throws a `RetryLater` of the other copy.
@@ -21,9 +17,9 @@ const DATA = {
  */
 module.exports = async function receiveEverywhere(tix, other) {
   const deliveries = await Promise.all([
-    signed(tix.index, { type: 'order.created', created_at: '2026-05-17T14:02:11Z', data: DATA }),
+    tix.testing.signedDelivery('order.created', { secret: SECRET }),
     { body: '{}', headers: { 'content-type': 'application/json' } },
-    signed(tix.index, { type: 'event.published', created_at: '2026-05-17T14:02:11Z', data: {} }),
+    tix.testing.signedDelivery('event.published', { secret: SECRET }),
   ])
   const answers = {}
   const errors = []
@@ -105,12 +101,6 @@ async function listening(listener) {
       server.closeAllConnections()
     },
   }
-}
-
-async function signed({ signPayload }, payload) {
-  const body = JSON.stringify(payload)
-  const header = await signPayload(body, { secret: SECRET })
-  return { body, headers: { 'content-type': 'application/json', 'x-service-signature': header } }
 }
 
 function post(body, headers = {}) {

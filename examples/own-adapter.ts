@@ -1,0 +1,54 @@
+// An adapter of your own, for Koa. It hands in plain values and sends an answer back: what is done with a delivery, and what
+// status it gets, is decided in the receiver.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import Koa, { type Context } from 'koa'
+import { answerTo, createReceiver, type WebhookOptions } from 'tix-webhooks'
+import { streamBody } from 'tix-webhooks/node'
+import { type AdapterHarness, adapterCases } from 'tix-webhooks/testing'
+
+export function tixWebhooks(options: WebhookOptions<Context>) {
+  const { receive, headerName, drain } = createReceiver(options)
+  return Object.assign(
+    async (ctx: Context): Promise<void> => {
+      const outcome = await receive({
+        header: ctx.headers[headerName],
+        body: streamBody(ctx.req),
+        request: ctx,
+        contentEncoding: ctx.get('content-encoding'),
+      })
+      const { status, headers, body } = answerTo(outcome)
+      ctx.status = status
+      ctx.set({ ...headers })
+      ctx.body = body
+    },
+    { drain },
+  )
+}
+
+// Proving it: what every adapter must do, without a test runner. With one, write
+//   for (const { name, run } of adapterCases) test(name, () => run(harness))
+export const harness: AdapterHarness = {
+  async mount(options) {
+    const app = new Koa().use(tixWebhooks(options))
+    const server = createServer(app.callback())
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    return {
+      async send({ toRequest }) {
+        const response = await fetch(toRequest(`http://127.0.0.1:${port}/hooks`))
+        return { status: response.status, headers: response.headers, text: await response.text() }
+      },
+      close: () => new Promise((resolve) => server.close(resolve)),
+    }
+  },
+}
+
+export async function prove(): Promise<void> {
+  for (const { name, run } of adapterCases) {
+    await run(harness)
+    console.info(`the adapter ${name}`)
+  }
+}
+
+if (process.argv[1]?.endsWith('own-adapter.ts')) await prove()

@@ -1,0 +1,103 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { createAdaptorServer } from '@hono/node-server'
+import { Hono } from 'hono'
+import type { WebhookOptions } from 'tix-webhooks'
+import { tixWebhooks as forExpress } from 'tix-webhooks/express'
+import { tixWebhooks as forFastify } from 'tix-webhooks/fastify'
+import { tixWebhooks as forFetch } from 'tix-webhooks/fetch'
+import { tixWebhooks as forHono } from 'tix-webhooks/hono'
+import { tixWebhooks as forNode } from 'tix-webhooks/node'
+import type { AdapterHarness, TestDelivery } from 'tix-webhooks/testing'
+import { harness as koa } from '../../examples/own-adapter.js'
+import { EXPRESS_VERSIONS } from './express.js'
+import { FASTIFY_VERSIONS } from './fastify.js'
+import { answerOf } from './fetching.js'
+import { listen, post } from './http.js'
+
+/** Each of our adapters in each of its frameworks, on real sockets and where there is one in the framework's own way of injecting. */
+export const ADAPTERS: readonly (readonly [name: string, harness: AdapterHarness])[] = [
+  ...EXPRESS_VERSIONS.map(
+    ({ version, express }) =>
+      [
+        `Express ${version}`,
+        onSocket(async (options) => express().post('/hooks', forExpress(options))),
+      ] as const,
+  ),
+  ...FASTIFY_VERSIONS.flatMap(({ version, fastify }) => {
+    const start = async (options: WebhookOptions) => {
+      const app = fastify()
+      app.post('/hooks', forFastify(options))
+      await app.ready()
+      return app
+    }
+    return [
+      [`Fastify ${version}`, onSocket(async (options) => (await start(options)).server)],
+      [`Fastify ${version} by inject()`, byInject(start)],
+    ] as const
+  }),
+  ['Hono', onSocket(async (options) => createAdaptorServer(honoApp(options)) as Server)],
+  ['Hono by app.request()', byRequest((options) => honoApp(options).request)],
+  [
+    'a fetch handler',
+    onSocket(async (options) => {
+      const handle = forFetch(options)
+      return createAdaptorServer({ fetch: (request) => handle(request) }) as Server
+    }),
+  ],
+  ['a fetch handler that is called', byRequest(forFetch)],
+  ['node:http', onSocket(async (options) => createServer(forNode(options)))],
+  ['Koa, as in examples/own-adapter.ts', koa],
+]
+
+/** Over a real socket, by a client that adds nothing to the delivery. */
+export function onSocket(
+  start: (options: WebhookOptions) => Promise<Server | RequestListener>,
+): AdapterHarness {
+  return {
+    async mount(options) {
+      const { port, close } = await listen(await start(options))
+      return { send: ({ method, headers, body }) => post(port, { method, headers, body }), close }
+    },
+  }
+}
+
+/** By a call with a `Request`. */
+export function byRequest(
+  start: (options: WebhookOptions) => (request: Request) => Response | Promise<Response>,
+): AdapterHarness {
+  return {
+    async mount(options) {
+      const handle = start(options)
+      return {
+        send: async ({ toRequest }) => answerOf(await handle(toRequest('/hooks'))),
+        close: async () => {},
+      }
+    },
+  }
+}
+
+type Injected = ReturnType<TestDelivery<string | Uint8Array>['toInject']>
+
+interface InjectableApp {
+  inject(request: Injected): Promise<{ statusCode: number; headers: object; payload: string }>
+  close(): Promise<unknown>
+}
+
+function byInject(start: (options: WebhookOptions) => Promise<InjectableApp>): AdapterHarness {
+  return {
+    async mount(options) {
+      const app = await start(options)
+      return {
+        async send({ toInject }) {
+          const { statusCode, headers, payload } = await app.inject(toInject('/hooks'))
+          return { status: statusCode, headers: { ...headers }, text: payload }
+        },
+        close: () => app.close(),
+      }
+    },
+  }
+}
+
+function honoApp(options: WebhookOptions): Hono {
+  return new Hono().post('/hooks', forHono(options))
+}

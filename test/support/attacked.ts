@@ -1,0 +1,86 @@
+import { unchecked, type WebhookOptions } from 'tix-webhooks'
+import { tixWebhooks } from 'tix-webhooks/fetch'
+import {
+  type AnyAnswer,
+  type Attack,
+  type AttackName,
+  type AttackOptions,
+  attacks,
+  type TestDelivery,
+} from 'tix-webhooks/testing'
+import { SECRET } from './deliveries.js'
+
+/** A kind of each sort, and its attacks: with a documented payload, with one that is not, and added by a schema. */
+export const ATTACKED_KINDS: readonly [string, (options: AttackOptions) => Promise<readonly Attack[]>][] = [
+  ['order.created', (options) => attacks('order.created', options)],
+  ['event.published', (options) => attacks('event.published', options)],
+  [
+    'order.refunded',
+    (options) => attacks('order.refunded', { ...options, data: { order: { id: 'ord_1' } } }),
+  ],
+]
+
+/** A receiver's options with handlers for those kinds, and how often these have run so far. */
+export function attackedOptions(overrides: Partial<WebhookOptions> = {}) {
+  let runs = 0
+  const count = (): void => {
+    runs += 1
+  }
+  const options = {
+    secret: SECRET,
+    schemas: { 'order.refunded': unchecked() },
+    on: { 'order.created': count, 'event.*': count, 'order.refunded': count } as WebhookOptions['on'],
+    onError: () => {},
+    ...overrides,
+  }
+  return { options, runs: () => runs }
+}
+
+/** A receiver with no framework, to be attacked. */
+export function attackedHandler(overrides: Partial<WebhookOptions> = {}): Target {
+  const { options, runs } = attackedOptions(overrides)
+  const POST = tixWebhooks(options)
+  return { send: (delivery) => POST(delivery.toRequest('/hooks')), runs }
+}
+
+/** What an attack did to a receiver. */
+export interface Onslaught {
+  readonly name: AttackName
+  readonly statuses: readonly number[]
+  readonly runs: number
+}
+
+/** An app under attack, and how often its handler has run so far. */
+export interface Target {
+  send(delivery: TestDelivery): Promise<AnyAnswer>
+  readonly runs: () => number
+}
+
+/** Plays an attack on it. */
+export async function played({ name, deliver }: Attack, { send, runs }: Target): Promise<Onslaught> {
+  const before = runs()
+  const answers = await deliver(send)
+  return {
+    name,
+    statuses: answers.map((answer) => ('status' in answer ? answer.status : answer.statusCode)),
+    runs: runs() - before,
+  }
+}
+
+/** Whether it was answered, and ran, as it must be. */
+export function isWithstood({ expect, deliveries }: Attack, { statuses, runs }: Onslaught): boolean {
+  return (
+    statuses.length === deliveries.length &&
+    statuses.every((status) => expect.statuses.includes(status)) &&
+    runs === expect.runs
+  )
+}
+
+/** The names of the attacks that it does not withstand, one after the other. */
+export async function succeeding(all: readonly Attack[], target: Target): Promise<AttackName[]> {
+  const names: AttackName[] = []
+  for (const attack of all) {
+    if (!isWithstood(attack, await played(attack, target))) names.push(attack.name)
+  }
+  return names
+}

@@ -1,0 +1,121 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { AttackName, TestDelivery } from 'tix-webhooks/testing'
+import type { Target } from './attacked.js'
+import { SECRET } from './deliveries.js'
+
+export interface OwnEvent {
+  readonly type: string
+  readonly created_at: string
+  readonly data: { readonly order: { readonly id: string } }
+}
+
+export interface SignatureParts {
+  readonly t: string
+  readonly signatures: readonly string[]
+}
+
+type Handlers = Record<string, (event: OwnEvent) => Promise<void>>
+type Memory = Map<string, 'running' | 'done'>
+
+/** The steps of a receiver that somebody writes by hand. Each can be done wrong. */
+export interface Steps {
+  /** Before anything is verified: a status ends it there. */
+  first(body: Buffer, memory: Memory): number | undefined
+  /** Undefined: malformed. */
+  readHeader(header: string | undefined): SignatureParts | undefined | 'unsigned is fine'
+  signedContent(t: string, body: Buffer): string | Buffer
+  isSame(given: string, expected: string): unknown
+  isFresh(t: string): boolean
+  readJson(body: Buffer): unknown
+  isEvent(value: unknown): boolean
+  findHandler(handlers: Handlers, type: string): ((event: OwnEvent) => Promise<void>) | undefined
+  keyOf(event: OwnEvent, header: string | undefined): string
+  /** Runs it once. */
+  once(key: string, memory: Memory, run: () => Promise<void>): Promise<number>
+  readonly onBadPayload: number
+  readonly onUnknownKind: number
+}
+
+/** What somebody does wrong, and the attacks that see it: these and no others. */
+export type FaultyReceiver = readonly [fault: string, steps: Partial<Steps>, seenBy: readonly AttackName[]]
+
+export const nowSeconds = (): number => Math.floor(Date.now() / 1000)
+
+/** Each step as it should be. */
+export const HONEST: Steps = {
+  first: () => undefined,
+  readHeader(header = '') {
+    const items = header.split(',').map((item) => item.trim().split('='))
+    const of = (wanted: string) => items.filter(([name]) => name === wanted).map(([, value = '']) => value)
+    const [t = '', ...more] = of('t')
+    const signatures = of('v1')
+    return /^\d+$/.test(t) && more.length === 0 && signatures.length > 0 ? { t, signatures } : undefined
+  },
+  signedContent: (t, body) => Buffer.concat([Buffer.from(`${t}.`), body]),
+  isSame: (given, expected) =>
+    given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected)),
+  isFresh: (t) => Math.abs(nowSeconds() - Number(t)) <= 300,
+  readJson: (body) => JSON.parse(body.toString()),
+  isEvent(value) {
+    const { type, created_at, data } = (value ?? {}) as Partial<OwnEvent>
+    const isText = (text: unknown) => typeof text === 'string' && text !== ''
+    return isText(type) && isText(created_at) && typeof data === 'object' && !Array.isArray(data)
+  },
+  findHandler: (handlers, type) => (Object.hasOwn(handlers, type) ? handlers[type] : undefined),
+  keyOf: ({ data }) => data.order.id,
+  async once(key, memory, run) {
+    const state = memory.get(key)
+    if (state !== undefined) return state === 'done' ? 200 : 503
+    memory.set(key, 'running')
+    await run()
+    memory.set(key, 'done')
+    return 200
+  },
+  onBadPayload: 500,
+  onUnknownKind: 200,
+}
+
+/** A receiver for `order.created`, written by hand with these steps in place of the right ones; what it throws is a 500. */
+export function ownReceiver(overrides: Partial<Steps> = {}): Target {
+  const steps = { ...HONEST, ...overrides }
+  const memory: Memory = new Map()
+  let runs = 0
+  const handlers: Handlers = {
+    'order.created': async () => {
+      runs += 1
+      await new Promise(setImmediate)
+    },
+  }
+
+  async function receive(header: string | undefined, body: Buffer): Promise<number> {
+    const ended = steps.first(body, memory)
+    if (ended !== undefined) return ended
+    const parts = steps.readHeader(header)
+    if (parts === undefined) return 400
+    if (parts !== 'unsigned is fine') {
+      const { t, signatures } = parts
+      const expected = createHmac('sha256', SECRET).update(steps.signedContent(t, body)).digest('hex')
+      if (!signatures.some((given) => steps.isSame(given, expected))) return 401
+      if (!steps.isFresh(t)) return 401
+    }
+
+    let event: OwnEvent
+    try {
+      event = steps.readJson(body) as OwnEvent
+    } catch {
+      return steps.onBadPayload
+    }
+    if (!steps.isEvent(event)) return steps.onBadPayload
+    const handler = steps.findHandler(handlers, event.type)
+    if (handler === undefined) return steps.onUnknownKind
+    return steps.once(steps.keyOf(event, header), memory, () => handler(event))
+  }
+
+  return {
+    async send({ headers, body }: TestDelivery) {
+      const status = await receive(headers['x-service-signature'], Buffer.from(body)).catch(() => 500)
+      return { status }
+    },
+    runs: () => runs,
+  }
+}

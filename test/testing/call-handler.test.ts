@@ -1,0 +1,235 @@
+import {
+  Discard,
+  type HandlerContext,
+  type Handlers,
+  type Inbox,
+  RetryLater,
+  type WebhookOptions,
+} from 'tix-webhooks'
+import { callHandler, sampleEvent } from 'tix-webhooks/testing'
+import { describe, expect, test } from 'vitest'
+import { receiving } from '../support/receiving.js'
+import { refusalOf } from '../support/refusal.js'
+
+/** As plain JavaScript may call it. */
+const callAnyway = callHandler as unknown as (...args: unknown[]) => Promise<unknown>
+
+const order = sampleEvent('order.created', { data: { order: { id: 'ord_7' } }, at: '2026-05-17T14:02:11Z' })
+const published = sampleEvent('event.published', { seed: 1 })
+
+/** The context that a handler is given. */
+async function contextWith(given?: object, event: object = order): Promise<HandlerContext> {
+  const on = { [(event as typeof order).type]: (_event: unknown, ctx: HandlerContext) => ctx }
+  return (await callAnyway(on, (event as typeof order).type, event, given)) as HandlerContext
+}
+
+/** An inbox whose transactions all come to a good end. */
+const freshInbox: Inbox<unknown> = {
+  async once(_request, work) {
+    await work({})
+    return 'handled'
+  },
+}
+
+describe('a handler', () => {
+  test('gets the very event, and its result is given', async () => {
+    const on = { 'order.created': (event: typeof order) => event }
+    expect(await callHandler(on, 'order.created', order)).toBe(order)
+  })
+
+  test('of a map as an app has it is called without anything else around it', async () => {
+    const on = {
+      'order.created': async (event, { attempt }) => `${event.data.order.id}, attempt ${attempt}`,
+      'event.*': (event) => event.type,
+    } satisfies Handlers<Record<never, never>, Request>
+    expect(await callHandler(on, 'order.created', order)).toBe('ord_7, attempt 1')
+    expect(await callHandler(on, 'event.*', published)).toBe('event.published')
+  })
+
+  test('may take nothing, and give nothing', async () => {
+    let runs = 0
+    const on = {
+      'order.created': (): void => {
+        runs += 1
+      },
+    }
+    expect(await callHandler(on, 'order.created', order)).toBeUndefined()
+    expect(runs).toBe(1)
+  })
+
+  test('of a group narrower or wider gets the events of all its kinds', async () => {
+    const on = { 'order.*': () => 'wide', 'order.item.*': () => 'narrow' }
+    const shipped = sampleEvent('order.item.shipped', { data: {} })
+    expect(await callHandler(on, 'order.*', shipped)).toBe('wide')
+    expect(await callHandler(on, 'order.item.*', shipped)).toBe('narrow')
+  })
+
+  test('of a kind of its own gets whatever its schema makes of the data', async () => {
+    const envelope = { type: 'order.refunded', created_at: '2026-05-17T14:02:11Z' } as const
+    const on = { 'order.refunded': (event: { data: unknown }) => event.data }
+    for (const data of [{ cents: 5n }, new Map(), [1], 'text', null, undefined]) {
+      expect(await callHandler(on, 'order.refunded', { ...envelope, data })).toBe(data)
+    }
+  })
+
+  test.each([new RetryLater({ afterSeconds: 5 }), new Discard('spam'), new Error('no stock'), 'text'])(
+    'that throws %o throws it, at once or later',
+    async (thrown) => {
+      const on = {
+        'order.created': (): void => {
+          throw thrown
+        },
+        'event.published': () => Promise.reject(thrown),
+      }
+      await expect(callHandler(on, 'order.created', order)).rejects.toBe(thrown)
+      await expect(callHandler(on, 'event.published', published)).rejects.toBe(thrown)
+    },
+  )
+})
+
+describe('the context', () => {
+  test('is that of a first run', async () => {
+    const ctx = await contextWith()
+    expect(ctx).toMatchObject({
+      key: 'test/order.created/ord_7',
+      attempt: 1,
+      deduplicated: true,
+      signedAt: new Date('2026-05-17T14:02:11Z'),
+      secretIndex: 0,
+    })
+    expect(new TextDecoder().decode(ctx.rawBody)).toBe(JSON.stringify(order))
+    expect(ctx.rawBody).toBeInstanceOf(Uint8Array)
+    expect(ctx.signal).toBeInstanceOf(AbortSignal)
+    expect(ctx.signal.aborted).toBe(false)
+  })
+
+  test.each<[string, Partial<WebhookOptions<unknown, unknown>>, object]>([
+    ['with a store', {}, {}],
+    ['without a key', { key: () => null }, { key: null }],
+    ['with an inbox', { inbox: freshInbox, namespace: 'test' }, { tx: {} }],
+  ])('says of the run what the receiver says %s', async (_, options, given) => {
+    const seen: HandlerContext[] = []
+    const { send } = receiving({ on: { 'order.created': (_event, ctx) => seen.push(ctx) }, ...options })
+    await send(order)
+    const { attempt, deduplicated, key } = await contextWith(given)
+    expect(seen).toHaveLength(1)
+    expect({ attempt, deduplicated, hasKey: key !== null }).toEqual({
+      attempt: seen[0]?.attempt,
+      deduplicated: seen[0]?.deduplicated,
+      hasKey: seen[0]?.key !== null,
+    })
+    expect('attempt' in (await contextWith(given))).toBe('attempt' in (seen[0] ?? {}))
+  })
+
+  test.each([
+    [published, 'test/event.published/sample'],
+    [{ ...order, data: { order: null } }, 'test/order.created/sample'],
+    [{ ...order, data: { order: { id: 7 } } }, 'test/order.created/sample'],
+  ])('has a key of each event', async (event, key) => {
+    expect((await contextWith({}, event)).key).toBe(key)
+  })
+
+  test('is another one for each call', async () => {
+    const [one, other] = [await contextWith(), await contextWith()]
+    expect(one).not.toBe(other)
+    expect(one.signal).not.toBe(other.signal)
+  })
+
+  test('has what was given in place of its own, undefined too', async () => {
+    const given = {
+      ...{ request: { id: 1 }, key: null, attempt: undefined, deduplicated: false, signedAt: new Date(0) },
+      ...{ secretIndex: 1, rawBody: new Uint8Array(1), signal: AbortSignal.abort(), tx: { query: () => {} } },
+    }
+    const ctx = await contextWith(Object.freeze(given))
+    expect({ ...ctx }).toEqual(given)
+    expect(ctx.signal).toBe(given.signal)
+    expect(ctx.tx).toBe(given.tx)
+  })
+
+  test('calls a getter that was given when it is read, and not before', async () => {
+    let reads = 0
+    const ctx = await contextWith({
+      get tx() {
+        reads += 1
+        return 'tx'
+      },
+    })
+    expect(reads).toBe(0)
+    expect(ctx.tx).toBe('tx')
+  })
+
+  test.each(['request', 'tx'] as const)('says that %s is missing, when it is read', async (field) => {
+    const ctx = await contextWith()
+    const error = await refusalOf(() => ctx[field])
+    expect(error).toBeInstanceOf(TypeError)
+    expect(error.message).toBe(
+      `The handler reads ctx.${field}, which callHandler was not given: pass it, callHandler(on, name, event, { ${field} }).`,
+    )
+    // Looking at the context is not reading it.
+    expect(JSON.parse(JSON.stringify(ctx))).toMatchObject({ attempt: 1 })
+    expect(Object.keys({ ...ctx })).not.toContain(field)
+  })
+
+  test('says that rawBody is missing, when it is read and the event is no JSON', async () => {
+    const ctx = await contextWith({}, { type: 'order.refunded', created_at: '', data: { cents: 5n } })
+    const error = await refusalOf(() => ctx.rawBody)
+    expect(error).toBeInstanceOf(TypeError)
+    expect(error.message).toContain('pass it, callHandler(on, name, event, { rawBody }).')
+  })
+})
+
+const on = { 'order.created': () => {}, 'event.*': () => {} }
+
+const MISTAKES: [args: unknown[], message: string][] = [
+  [[on, 'order.creatd', order], 'on["order.creatd"] is missing. The handlers are order.created, event.*.'],
+  [
+    [on, 'event.published', published],
+    'on["event.published"] is missing. The handlers are order.created, event.*.',
+  ],
+  [[on, 'toString', order], 'on["toString"] is missing.'],
+  [[on, '__proto__', order], 'on["__proto__"] is missing.'],
+  [[{}, 'order.created', order], 'on["order.created"] is missing. The handlers are none.'],
+  [[{ a: undefined }, 'a', order], 'on["a"] is missing. The handlers are a.'],
+  [[{ a: 'issue' }, 'a', order], 'on["a"] is a string, not a function. The handlers are a.'],
+  [[{ a: {} }, 'a', order], 'on["a"] is an object, not a function.'],
+  [[on, undefined, order], 'on[undefined] is missing.'],
+  [[undefined, 'order.created', order], 'on must be a plain object of handlers, not undefined.'],
+  [[null, 'order.created', order], 'on must be a plain object of handlers, not null.'],
+  [[() => {}, 'order.created', order], 'on must be a plain object of handlers, not a function.'],
+  [[new Map(), 'order.created', order], 'on must be a plain object of handlers, not an object.'],
+  [[on, 'order.created', published], 'on["order.created"] takes no event of kind "event.published".'],
+  [
+    [on, 'order.created', { ...order, type: 'order.created.late' }],
+    'on["order.created"] takes no event of kind "order.created.late".',
+  ],
+  [[on, 'event.*', order], 'on["event.*"] takes no event of kind "order.created".'],
+  [[on, 'event.*', { ...order, type: 'events.x' }], 'on["event.*"] takes no event of kind "events.x".'],
+  [[on, 'event.*', { ...order, type: 'event' }], 'on["event.*"] takes no event of kind "event".'],
+  [
+    [on, 'order.created'],
+    'event must be an event with type and data, such as sampleEvent("order.created"), not undefined.',
+  ],
+  [[on, 'order.created', 'order.created'], 'event must be an event with type and data, such as'],
+  [[on, 'order.created', [order]], 'event must be an event with type and data, such as'],
+  [[on, 'order.created', Promise.resolve(order)], 'event must be an event with type and data, such as'],
+  [
+    [on, 'order.created', order.data],
+    'event must be an event with type and data, such as sampleEvent("order.created"), not an object without them.',
+  ],
+  [[on, 'order.created', { type: 'order.created' }], 'event must be an event with type and data'],
+  [[on, 'order.created', { type: 1, data: {} }], 'event must be an event with type and data'],
+  [
+    [on, 'order.created', order, { attemp: 2 }],
+    'There is no option ctx.attemp. The options are request, key, attempt,',
+  ],
+  [[on, 'order.created', order, null], 'ctx must be an object of request, key, attempt,'],
+  [[on, 'order.created', order, 2], 'ctx must be an object of request, key, attempt,'],
+]
+
+const mistakes = MISTAKES.map(([args, message]) => ({ args, message }))
+
+test.each(mistakes)('refuses before anything runs: $message', async ({ args, message }) => {
+  const error = await refusalOf(() => callAnyway(...args))
+  expect(error).toBeInstanceOf(TypeError)
+  expect(error.message.slice(0, message.length)).toBe(message)
+})

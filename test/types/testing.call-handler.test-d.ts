@@ -1,0 +1,207 @@
+import type { Request as ExpressRequest } from 'express'
+import type { FastifyRequest } from 'fastify'
+import type { Context } from 'hono'
+import {
+  type Envelope,
+  type EventLifecycleEvent,
+  type HandlerContext,
+  type Handlers,
+  type OrderCreatedEvent,
+  unchecked,
+} from 'tix-webhooks'
+import {
+  type ContextOfHandler,
+  callHandler,
+  type EventOfHandler,
+  type ResultOfHandler,
+  sampleEvent,
+} from 'tix-webhooks/testing'
+import { describe, expectTypeOf, test } from 'vitest'
+
+type NoSchemas = Record<never, never>
+
+interface Tx {
+  query(sql: string): Promise<unknown>
+}
+
+const order = sampleEvent('order.created')
+const published = sampleEvent('event.published')
+
+const on = {
+  'order.created': async (event, { attempt }) => ({ id: event.data.order.id, attempt }),
+  'event.*': (event) => event.type,
+} satisfies Handlers<NoSchemas, Request, Tx>
+
+describe('the event', () => {
+  test('is that of the key, of a kind or of a group', () => {
+    callHandler(on, 'order.created', order)
+    callHandler(on, 'event.*', published)
+    callHandler(on, 'event.*', sampleEvent('event.rescheduled'))
+    expectTypeOf<EventOfHandler<(typeof on)['order.created']>>().toEqualTypeOf<OrderCreatedEvent>()
+    expectTypeOf<EventOfHandler<(typeof on)['event.*']>>().toEqualTypeOf<EventLifecycleEvent>()
+  })
+
+  test('of another kind is an error', () => {
+    // @ts-expect-error an event for an order
+    callHandler(on, 'order.created', published)
+    // @ts-expect-error an order for an event
+    callHandler(on, 'event.*', order)
+    // @ts-expect-error the data alone
+    callHandler(on, 'order.created', order.data)
+    // @ts-expect-error none
+    callHandler(on, 'order.created')
+  })
+
+  test('may be one of the own, in part of its type only where the handler says so', () => {
+    const narrow = { 'order.created': (event: { data: { order: { id: string } } }) => event.data.order.id }
+    callHandler(narrow, 'order.created', { data: { order: { id: 'ord_1' } } })
+    // @ts-expect-error an order has an id
+    callHandler(narrow, 'order.created', { data: { order: {} } })
+  })
+
+  test('has the data of a schema', async () => {
+    const schemas = { 'order.refunded': unchecked<{ cents: number; status: 'paid' | 'open' }>() }
+    const refunds = {
+      'order.refunded': (event) => event.data.status,
+    } satisfies Handlers<typeof schemas, unknown>
+    expectTypeOf<EventOfHandler<(typeof refunds)['order.refunded']>>().toEqualTypeOf<
+      Envelope<'order.refunded', { cents: number; status: 'paid' | 'open' }>
+    >()
+    const data = { cents: 1, status: 'paid' as const }
+    const result = await callHandler(refunds, 'order.refunded', sampleEvent('order.refunded', { data }))
+    expectTypeOf(result).toEqualTypeOf<'paid' | 'open'>()
+    callHandler(
+      refunds,
+      'order.refunded',
+      sampleEvent('order.refunded', { data: { cents: 1, status: 'paid' } }),
+    )
+    // @ts-expect-error no such status
+    callHandler(refunds, 'order.refunded', sampleEvent('order.refunded', { data: { cents: 1, status: 'x' } }))
+  })
+})
+
+describe('a key', () => {
+  test('that the map has not is an error', () => {
+    // @ts-expect-error a typo
+    callHandler(on, 'order.creatd', order)
+    // @ts-expect-error its group is there, it is not
+    callHandler(on, 'event.published', published)
+  })
+
+  test('of a map that is typed as one may be any of its keys', () => {
+    const handlers: Handlers<NoSchemas, URL> = on as never
+    callHandler(handlers, 'event.published', published, { request: new URL('http://localhost') })
+    callHandler(handlers, 'order.*', order)
+    // @ts-expect-error an order for an event
+    callHandler(handlers, 'event.published', order)
+    // @ts-expect-error no such kind
+    callHandler(handlers, 'order.creatd', order)
+  })
+})
+
+describe('the context', () => {
+  test('is any part of what the handler takes', () => {
+    callHandler(on, 'order.created', order, {})
+    callHandler(on, 'order.created', order, { attempt: 2, request: new Request('http://localhost') })
+    callHandler(on, 'order.created', order, { tx: { query: async () => {} }, key: null })
+    expectTypeOf<ContextOfHandler<(typeof on)['order.created']>>().toEqualTypeOf<
+      HandlerContext<Request, Tx>
+    >()
+  })
+
+  test('has nothing that no context has, and nothing of a wrong type', () => {
+    // @ts-expect-error a typo
+    callHandler(on, 'order.created', order, { attemp: 2 })
+    // @ts-expect-error text is no number
+    callHandler(on, 'order.created', order, { attempt: '2' })
+    // @ts-expect-error text is no Request
+    callHandler(on, 'order.created', order, { request: '/hooks' })
+    // @ts-expect-error a transaction can query
+    callHandler(on, 'order.created', order, { tx: {} })
+    // @ts-expect-error a number is no Date
+    callHandler(on, 'order.created', order, { signedAt: 0 })
+  })
+
+  test('has the request of each framework', () => {
+    const forExpress = { 'order.created': (_event, { request }) => request.ip } satisfies Handlers<
+      NoSchemas,
+      ExpressRequest
+    >
+    callHandler(forExpress, 'order.created', order, { request: {} as ExpressRequest })
+    // @ts-expect-error that of another framework
+    callHandler(forExpress, 'order.created', order, { request: {} as FastifyRequest })
+
+    const forFastify = { 'order.created': (_event, { request }) => request.log } satisfies Handlers<
+      NoSchemas,
+      FastifyRequest
+    >
+    callHandler(forFastify, 'order.created', order, { request: {} as FastifyRequest })
+    // @ts-expect-error that of another framework
+    callHandler(forFastify, 'order.created', order, { request: {} as Context })
+
+    const forHono = { 'order.created': (_event, { request }) => request.req.path } satisfies Handlers<
+      NoSchemas,
+      Context
+    >
+    callHandler(forHono, 'order.created', order, { request: {} as Context })
+    // @ts-expect-error that of another framework
+    callHandler(forHono, 'order.created', order, { request: {} as ExpressRequest })
+  })
+
+  test('of a handler that does not take it is that of any handler', () => {
+    expectTypeOf<ContextOfHandler<(typeof on)['event.*']>>().toEqualTypeOf<HandlerContext>()
+    expectTypeOf<ContextOfHandler<() => void>>().toEqualTypeOf<HandlerContext>()
+    callHandler(on, 'event.*', published, { attempt: 2 })
+    // @ts-expect-error a typo
+    callHandler({ 'order.created': () => {} }, 'order.created', order, { attemp: 2 })
+  })
+})
+
+describe('the result', () => {
+  test('is what the handler comes to', async () => {
+    expectTypeOf(await callHandler(on, 'order.created', order)).toEqualTypeOf<{
+      id: string
+      attempt: number | undefined
+    }>()
+    expectTypeOf(await callHandler(on, 'event.*', published)).toEqualTypeOf<EventLifecycleEvent['type']>()
+    expectTypeOf<ResultOfHandler<() => void>>().toEqualTypeOf<void>()
+    expectTypeOf<ResultOfHandler<() => Promise<string>>>().toEqualTypeOf<string>()
+  })
+
+  test('of a map that is typed as one is unknown', async () => {
+    const handlers: Handlers<NoSchemas, Request> = {}
+    expectTypeOf(await callHandler(handlers, 'order.created', order)).toBeUnknown()
+  })
+})
+
+describe('a plain map', () => {
+  const plain = {
+    'order.created': async (event: OrderCreatedEvent, ctx: HandlerContext<Request, Tx>) =>
+      ctx.tx.query(event.data.order.id),
+    'event.*': () => 'nothing to take',
+  }
+
+  test('is typed by what its handlers say', async () => {
+    callHandler(plain, 'order.created', order, { tx: { query: async () => {} } })
+    // @ts-expect-error another kind
+    callHandler(plain, 'order.created', published)
+    // @ts-expect-error a transaction can query
+    callHandler(plain, 'order.created', order, { tx: 'BEGIN' })
+  })
+
+  test('may have a handler that takes nothing: it is given any event', async () => {
+    expectTypeOf<EventOfHandler<(typeof plain)['event.*']>>().toBeUnknown()
+    expectTypeOf(await callHandler(plain, 'event.*', published)).toEqualTypeOf<string>()
+    callHandler(plain, 'event.*', published, { attempt: 1 })
+  })
+})
+
+test('nothing degrades to any', async () => {
+  expectTypeOf<EventOfHandler<(typeof on)['order.created']>>().not.toBeAny()
+  expectTypeOf<EventOfHandler<() => void>>().not.toBeAny()
+  expectTypeOf<ContextOfHandler<() => void>>().not.toBeAny()
+  expectTypeOf<ContextOfHandler<() => void>['request']>().not.toBeAny()
+  expectTypeOf<ResultOfHandler<(typeof on)['order.created']>>().not.toBeAny()
+  expectTypeOf<ResultOfHandler<NonNullable<Handlers<NoSchemas, Request>['order.created']>>>().not.toBeAny()
+  expectTypeOf(await callHandler(on, 'order.created', order)).not.toBeAny()
+})

@@ -1,0 +1,221 @@
+import type { Envelope, EventKind, EventOf, OrderCreatedEvent, WebhookEvent } from 'tix-webhooks'
+import {
+  createTestClock,
+  type SampleOptions,
+  type SignedBody,
+  type SignedDelivery,
+  sampleEvent,
+  signedBody,
+  signedDelivery,
+} from 'tix-webhooks/testing'
+import { describe, expectTypeOf, test } from 'vitest'
+
+const secret = 's'
+
+describe('a misspelt field is an error', () => {
+  test('in an order, at every depth', () => {
+    // @ts-expect-error at the top
+    sampleEvent('order.created', { data: { ordr: {} } })
+    // @ts-expect-error one deeper
+    sampleEvent('order.created', { data: { order: { total: 0 } } })
+    // @ts-expect-error in an element of a list
+    sampleEvent('order.created', { data: { tickets: [{ id: 'tik_1' }, { teir: 'x' }] } })
+    // @ts-expect-error when it is signed too
+    signedDelivery('order.created', { secret, data: { ordr: {} } })
+    // @ts-expect-error one deeper
+    signedDelivery('order.created', { secret, data: { order: { total: 0 } } })
+    // @ts-expect-error in an element of a list
+    signedDelivery('order.created', { secret, data: { tickets: [{ teir: 'x' }] } })
+  })
+
+  test('in each of the event.* kinds, at every depth', () => {
+    // @ts-expect-error at the top
+    signedDelivery('event.published', { secret, data: { evnt: {} } })
+    // @ts-expect-error one deeper
+    signedDelivery('event.published', { secret, data: { event: { name: 'x' } } })
+    // @ts-expect-error at the top
+    signedDelivery('event.cancelled', { secret, data: { evnt: {} } })
+    // @ts-expect-error one deeper
+    signedDelivery('event.cancelled', { secret, data: { event: { name: 'x' } } })
+    // @ts-expect-error only a rescheduled event was different before
+    signedDelivery('event.cancelled', { secret, data: { previous_attributes: {} } })
+    // @ts-expect-error at the top
+    signedDelivery('event.rescheduled', { secret, data: { evnt: {} } })
+    // @ts-expect-error one deeper
+    signedDelivery('event.rescheduled', { secret, data: { previous_attributes: { doors: '' } } })
+    // @ts-expect-error a field of an order
+    sampleEvent('event.rescheduled', { data: { order: {} } })
+  })
+
+  test('in options that are made beside the call', () => {
+    // @ts-expect-error one deeper
+    const options: SampleOptions<'order.created'> = { data: { order: { total: 0 } } }
+    sampleEvent('order.created', options)
+  })
+})
+
+describe('an override', () => {
+  test('may be any part of the data', () => {
+    signedDelivery('order.created', { secret, data: {} })
+    signedDelivery('order.created', { secret, data: { order: { total_cents: 0 } } })
+    signedDelivery('order.created', { secret, data: { order: {}, tickets: [{}, { tier: 'balcony' }] } })
+    signedDelivery('event.rescheduled', { secret, data: { event: { status: 'sold_out' } } })
+  })
+
+  test('may be undefined, and be read only', () => {
+    const id = process.env.ORDER_ID
+    const tickets: readonly { readonly tier: string }[] = []
+    signedDelivery('order.created', { secret, data: { order: { id }, tickets } })
+  })
+
+  test('is of the type of its field', () => {
+    // @ts-expect-error text is no amount
+    sampleEvent('order.created', { data: { order: { total_cents: '0' } } })
+    // @ts-expect-error null is no text
+    sampleEvent('order.created', { data: { order: { id: null } } })
+    // @ts-expect-error a list is none
+    sampleEvent('order.created', { data: { tickets: {} } })
+    // @ts-expect-error a ticket is an object
+    sampleEvent('order.created', { data: { tickets: ['tik_1'] } })
+    // @ts-expect-error no such status
+    sampleEvent('event.published', { data: { event: { status: 'canceled' } } })
+    // @ts-expect-error a date is written as text
+    sampleEvent('event.published', { data: { event: { doors_at: new Date() } } })
+    // @ts-expect-error text is no data
+    sampleEvent('order.created', { data: 'order' })
+  })
+})
+
+describe('the options', () => {
+  test('have no name that is not there', () => {
+    // @ts-expect-error a typo
+    signedDelivery('order.created', { secret, sed: 1 })
+    // @ts-expect-error a typo
+    signedDelivery('order.refunded', { secret, timestmp: 1 })
+    // @ts-expect-error a typo, one deeper
+    signedDelivery('order.created', { secret, signature: { algoritm: 'SHA-512' } })
+    // @ts-expect-error the sample is not signed
+    sampleEvent('order.created', { secret })
+    // @ts-expect-error the body has its time already
+    signedBody('{}', { secret, at: 0 })
+  })
+
+  test('must have a secret, which may come from the environment as it is', () => {
+    // @ts-expect-error no options
+    signedDelivery('order.created')
+    // @ts-expect-error no secret
+    signedDelivery('order.created', {})
+    // @ts-expect-error no secret
+    signedBody('{}', {})
+    signedDelivery('order.created', { secret: process.env.SECRET })
+    signedDelivery('order.created', { secret: [new Uint8Array(32), 'new'] })
+  })
+
+  test('take moments and clocks', () => {
+    const { now } = createTestClock()
+    for (const at of [new Date(), 0, '2026-05-17T14:02:11Z']) sampleEvent('order.created', { at, now })
+    // @ts-expect-error the clock itself is no function
+    signedDelivery('order.created', { secret, now: createTestClock() })
+    // @ts-expect-error a moment is no clock
+    signedDelivery('order.created', { secret, now: 0 })
+    // @ts-expect-error the timestamp counts
+    signedDelivery('order.created', { secret, timestamp: new Date() })
+  })
+})
+
+describe('the event', () => {
+  test('is that of its kind', async () => {
+    expectTypeOf(sampleEvent('order.created')).toEqualTypeOf<OrderCreatedEvent>()
+    expectTypeOf(sampleEvent('event.cancelled')).toEqualTypeOf<EventOf<'event.cancelled'>>()
+    const delivery = await signedDelivery('order.created', { secret, data: { order: { total_cents: 0 } } })
+    expectTypeOf(delivery).toEqualTypeOf<SignedDelivery<OrderCreatedEvent>>()
+    expectTypeOf(delivery.event.data.order.total_cents).toEqualTypeOf<number>()
+    expectTypeOf(await delivery.signAgain()).toEqualTypeOf<SignedDelivery<OrderCreatedEvent>>()
+  })
+
+  test('of a kind that is not documented has the data that it was given', async () => {
+    const { event } = await signedDelivery('order.refunded', { secret, data: { refund: { cents: 1 } } })
+    expectTypeOf(event).toEqualTypeOf<Envelope<'order.refunded', { refund: { cents: number } }>>()
+    // @ts-expect-error a kind that is misspelt has no sample
+    sampleEvent('order.creatd')
+    // @ts-expect-error nor has it one that is signed
+    signedDelivery('order.creatd', { secret })
+    // @ts-expect-error no such field
+    event.data.order
+    // @ts-expect-error data is an object
+    sampleEvent('order.refunded', { data: 'refund' })
+  })
+
+  test('with exact has the data that it was given, whatever the kind', async () => {
+    const { event } = await signedDelivery('order.created', { secret, exact: true, data: { anything: 1 } })
+    expectTypeOf(event).toEqualTypeOf<Envelope<'order.created', { anything: number }>>()
+    // @ts-expect-error nothing is filled in
+    sampleEvent('event.published', { exact: true })
+    // @ts-expect-error with exact: false it is an order
+    sampleEvent('order.created', { exact: false, data: { anything: 1 } })
+  })
+
+  test('has data as JSON says it', async () => {
+    const data = {
+      at: new Date(),
+      refunds: [{ cents: 1, on: new Date() }],
+      by: 'buyer' as 'buyer' | 'seller',
+    }
+    const { event } = await signedDelivery('order.refunded', { secret, data })
+    expectTypeOf(event.data.at).toEqualTypeOf<string>()
+    expectTypeOf(event.data.refunds[0]?.on).toEqualTypeOf<string | undefined>()
+    expectTypeOf(event.data.by).toEqualTypeOf<'buyer' | 'seller'>()
+  })
+
+  test('of a kind out of several is the union of theirs', async () => {
+    const kind = 'order.created' as EventKind
+    expectTypeOf(sampleEvent(kind)).toEqualTypeOf<WebhookEvent>()
+    expectTypeOf((await signedDelivery(kind, { secret })).event).toEqualTypeOf<WebhookEvent>()
+    const lifecycle = 'event.published' as 'event.published' | 'event.cancelled'
+    sampleEvent(lifecycle, { data: { event: { title: 'x' } } })
+    // @ts-expect-error a field of neither
+    sampleEvent(lifecycle, { data: { order: {} } })
+  })
+
+  test('of a kind that is any string has that as its type', async () => {
+    const kind = 'order.created' as string
+    const { event } = await signedDelivery(kind, { secret, data: { a: 1 } })
+    expectTypeOf(event).toEqualTypeOf<Envelope<string, { a: number }>>()
+  })
+
+  test('is not any', async () => {
+    const kind = 'order.created' as string
+    expectTypeOf(sampleEvent('order.created')).not.toBeAny()
+    expectTypeOf(sampleEvent('event.published').data).not.toBeAny()
+    expectTypeOf(sampleEvent('event.published').data.event).not.toBeAny()
+    expectTypeOf(sampleEvent(kind, { data: {} }).data).not.toBeAny()
+    expectTypeOf((await signedDelivery(kind, { secret, data: {} })).event).not.toBeAny()
+    expectTypeOf((await signedDelivery(kind, { secret, exact: true, data: {} })).event.data).not.toBeAny()
+  })
+
+  test('has a kind', () => {
+    // @ts-expect-error no kind
+    sampleEvent()
+    // @ts-expect-error a number is no kind
+    sampleEvent(1)
+  })
+})
+
+describe('a delivery', () => {
+  test('is a RequestInit, and gives a Request', async () => {
+    const delivery = await signedDelivery('order.created', { secret })
+    expectTypeOf(delivery).toExtend<RequestInit>()
+    expectTypeOf(delivery.toRequest('/hooks')).toEqualTypeOf<Request>()
+    expectTypeOf(delivery.toRequest).parameter(0).toEqualTypeOf<string | URL>()
+  })
+
+  test('has a body that is what was signed', async () => {
+    expectTypeOf((await signedDelivery('order.created', { secret })).body).toEqualTypeOf<string>()
+    expectTypeOf(await signedBody('{}', { secret })).toExtend<SignedBody>()
+    const bytes = await signedBody(new Uint8Array(), { secret })
+    expectTypeOf(bytes.body).toEqualTypeOf<Uint8Array<ArrayBuffer>>()
+    expectTypeOf(bytes).toExtend<RequestInit>()
+    // @ts-expect-error an event is not written yet
+    signedBody(sampleEvent('order.created'), { secret })
+  })
+})

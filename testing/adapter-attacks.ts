@@ -1,0 +1,79 @@
+import type { OutcomeName } from '../src/index.js'
+import type { Expected } from './adapter-answer.js'
+import { type AdapterCase, defineCase } from './adapter-case.js'
+import { signedOrder } from './adapter-deliveries.js'
+import { SECRET } from './adapter-trial.js'
+import { type AttackName, attacks } from './attacks.js'
+
+interface AttackRow {
+  readonly id: string
+  /** What it is, as the name of the case says it after "MUST". */
+  readonly must: string
+  /** What each of the answers may be. */
+  readonly answers: readonly Expected[]
+}
+
+/** Nearly all of a default lease is left: more than may be said. */
+const IN_FLIGHT: Expected = { outcome: 'in-flight', retryAfterSeconds: 30 }
+
+const ROWS: Readonly<Record<AttackName, AttackRow>> = {
+  'missing header': refuse('missing-header', 'a delivery without a signature', 'malformed'),
+  'malformed header': refuse('malformed-header', 'a signature header that has another form', 'malformed'),
+  'tampered byte': refuse('tampered', 'a body with a byte changed or added', 'unauthenticated'),
+  're-serialised body': refuse('rewritten', 'a body that was parsed and written anew', 'unauthenticated'),
+  'wrong secret': refuse(
+    'wrong-secret',
+    'a signature by a secret that is wrong in its end',
+    'unauthenticated',
+  ),
+  stale: refuse('stale', 'a signature that is too old', 'unauthenticated'),
+  future: refuse('future', 'a signature of the future', 'unauthenticated'),
+  truncated: refuse('truncated', 'a body whose end is missing', 'unauthenticated'),
+  "other endpoint's secret": refuse(
+    'other-endpoint',
+    'what is signed for another endpoint',
+    'unauthenticated',
+  ),
+  'empty body': refuse('empty', 'an empty body where the signature covers one', 'unauthenticated'),
+  'not JSON': refuse(
+    'not-json',
+    'what is signed and is not JSON, so that the sender keeps it',
+    'unprocessable',
+  ),
+  'not an envelope': refuse(
+    'not-envelope',
+    'JSON that is no event, so that the sender keeps it',
+    'unprocessable',
+  ),
+  duplicate: {
+    id: 'duplicate',
+    must: 'handle once what comes again and again',
+    answers: ['handled', 'duplicate'],
+  },
+  'concurrent burst': {
+    id: 'burst',
+    must: 'handle once what comes many times at once',
+    answers: ['handled', 'duplicate', IN_FLIGHT],
+  },
+  'unknown kind': { id: 'unknown-kind', must: 'accept a kind that is not known', answers: ['unhandled'] },
+}
+
+/** What the internet may send. After each attack the endpoint must still serve. */
+export const attackCases: readonly AdapterCase[] = Object.entries(ROWS).map(([name, { id, must, answers }]) =>
+  defineCase(`attack-${id}`, `MUST ${must}.`, async ({ mount, demand }) => {
+    const endpoint = await mount()
+    const attack = (await attacks('order.created', { secret: SECRET })).find((one) => one.name === name)
+    const sent = await attack?.deliver((delivery) => endpoint.send(name, delivery))
+    for (const [index, answer] of (sent ?? []).entries()) {
+      endpoint.judge(`${name}, delivery ${index + 1} of ${sent?.length}`, answer, ...answers)
+    }
+    const ran = endpoint.runs.length
+    const due = attack?.expect.runs
+    demand(ran === due, `${name}: expected the handler to run ${due} ×; but it ran ${ran} ×`)
+    await endpoint.answers('an order after the attack', await signedOrder(), 'handled')
+  }),
+)
+
+function refuse(id: string, what: string, outcome: OutcomeName): AttackRow {
+  return { id, must: `refuse ${what}`, answers: [outcome] }
+}

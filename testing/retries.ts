@@ -1,0 +1,180 @@
+import { systemClock } from '../src/clock.js'
+import { describeType, describeValue } from '../src/describe-type.js'
+import { checkOptionNames } from '../src/option-names.js'
+import type { SignedBody } from './signed-delivery.js'
+import type { TestClock } from './test-clock.js'
+
+/** An answer, as any client gives it: of `fetch`, of supertest, or of Fastify's `inject`. */
+export type AnyAnswer = { readonly headers?: unknown } & (
+  | { readonly status: number }
+  | { readonly statusCode: number }
+)
+
+export interface RetryOptions {
+  /** When the service tries again, in seconds after the first attempt. Default `RETRY_SCHEDULE`. */
+  schedule?: readonly number[]
+  /**
+   * The clock that the receiver was given too: it is advanced to the time of each attempt, which is signed at that time. Default:
+   * none, so that each attempt is signed at the real time, for a receiver that knows no other.
+   */
+  clock?: TestClock
+}
+
+/** One attempt to deliver. */
+export interface DeliveryAttempt<Answer = AnyAnswer> {
+  /** 1 is the first. */
+  readonly number: number
+  /** Seconds of virtual time since the first attempt. */
+  readonly afterSeconds: number
+  /** What the endpoint answered; absent where `send` rejected. */
+  readonly answer?: Answer
+  /** The status of the answer. */
+  readonly status?: number
+  /** What `send` rejected with: to the service a failure like any other. */
+  readonly error?: unknown
+}
+
+/**
+ * When the service tries again, in seconds after the first attempt: after 5 seconds, 1, 5 and 30 minutes, 2, 6, 12, 24, 48 and 72 hours.
+ * Its document gives the 72 hours and the backoff (spec section 6); the steps between are an assumption.
+ */
+export const RETRY_SCHEDULE: readonly number[] = [
+  5, 60, 300, 1800, 7200, 21_600, 43_200, 86_400, 172_800, 259_200,
+]
+
+/**
+ * Delivers as the service does: again and again, signed anew each time, until a 2xx or the end of the schedule. Three days pass in
+ * virtual time; nothing sleeps.
+ *
+ * A `Retry-After` is waited for where it is later than the next step, and steps that pass meanwhile are left out; it does not
+ * prolong the schedule.
+ *
+ * @param send sends one attempt and gives the answer
+ * @param delivery one of `signedDelivery` or `signedBody`
+ * @returns all attempts; the last one tells how it ended
+ * @throws TypeError when `send` gives no answer, or an option makes no sense
+ * @example
+ * ```ts
+ * import { tixWebhooks } from 'tix-webhooks/fetch'
+ * import { deliverWithRetries, signedDelivery } from 'tix-webhooks/testing'
+ *
+ * const secret = 'whsec_test'
+ * const failTwice = (event: unknown, { attempt = 1 }) => {
+ *   if (attempt < 3) throw new Error('not yet')
+ * }
+ * const POST = tixWebhooks({ secret, on: { 'order.created': failTwice }, onError: () => {} })
+ *
+ * const delivery = await signedDelivery('order.created', { secret })
+ * const attempts = await deliverWithRetries(({ toRequest }) => POST(toRequest('/hooks')), delivery)
+ * const { number, afterSeconds, status } = attempts.at(-1)!
+ * console.assert(number === 3 && afterSeconds === 60 && status === 200)
+ * ```
+ */
+export async function deliverWithRetries<
+  Delivery extends SignedBody<string | Uint8Array>,
+  Answer extends AnyAnswer,
+>(
+  send: (delivery: Delivery) => Answer | Promise<Answer>,
+  delivery: Delivery,
+  options: RetryOptions = {},
+): Promise<readonly DeliveryAttempt<Answer>[]> {
+  checkOptionNames(options, ['schedule', 'clock'])
+  const { clock, schedule = RETRY_SCHEDULE } = options
+  checkSchedule(schedule)
+  checkClock(clock)
+  checkSend(send)
+  if (typeof delivery?.signAgain !== 'function') {
+    throw new TypeError(
+      `delivery must be one of signedDelivery or signedBody, which can be signed again, not ${describeType(delivery)}.`,
+    )
+  }
+
+  const now = clock?.now ?? systemClock
+  const startMs = now()
+  const attempts: DeliveryAttempt<Answer>[] = []
+  let afterSeconds: number | undefined = 0
+  while (afterSeconds !== undefined) {
+    const end = await attempt(send, await delivery.signAgain({ now }))
+    attempts.push({ number: attempts.length + 1, afterSeconds, ...end })
+    if (end.status !== undefined && end.status >= 200 && end.status < 300) break
+    // A handler may have advanced the clock itself: the schedule goes by the first attempt, `Retry-After` by the answer.
+    const answeredSeconds = Math.max(afterSeconds, clock === undefined ? 0 : (now() - startMs) / 1000)
+    afterSeconds = nextAttempt(schedule, answeredSeconds, retryAfterSeconds(end.answer, now))
+    if (afterSeconds !== undefined) clock?.advance(startMs + afterSeconds * 1000 - now())
+  }
+  return attempts
+}
+
+/** Sends it once. A client that rejects was refused, or cut off: that is what retries are for. */
+async function attempt<Delivery, Answer extends AnyAnswer>(
+  send: (delivery: Delivery) => Answer | Promise<Answer>,
+  delivery: Delivery,
+): Promise<Pick<DeliveryAttempt<Answer>, 'answer' | 'status' | 'error'>> {
+  let answer: Answer
+  try {
+    answer = await send(delivery)
+  } catch (error) {
+    return { error }
+  }
+  const { status, statusCode = status } = (answer ?? {}) as { status?: unknown; statusCode?: unknown }
+  if (typeof statusCode === 'number') return { answer, status: statusCode }
+  throw new TypeError(
+    `send must give the answer, with its status: it gave ${answer === undefined ? 'undefined. Is there a return in it?' : `${describeType(answer)} without one.`}`,
+  )
+}
+
+/** The next step of the schedule, or later where the endpoint asks for it; nothing after the last. */
+function nextAttempt(
+  schedule: readonly number[],
+  answeredSeconds: number,
+  retryAfter: number,
+): number | undefined {
+  const step = schedule.find((seconds) => seconds > answeredSeconds)
+  if (step === undefined) return undefined
+  return Math.min(Math.max(step, answeredSeconds + retryAfter), schedule.at(-1) as number)
+}
+
+/** Seconds, or a date (RFC 9110, section 10.2.3). What cannot be read asks for nothing. */
+function retryAfterSeconds(answer: AnyAnswer | undefined, now: () => number): number {
+  const text = retryAfterOf(answer?.headers)
+  if (/^\d+$/.test(text)) return Number(text)
+  // `Date.parse` finds a date in nearly anything that has a number in it.
+  const seconds = text.endsWith(' GMT') ? (Date.parse(text) - now()) / 1000 : 0
+  return seconds > 0 ? Math.ceil(seconds) : 0
+}
+
+function retryAfterOf(headers: unknown): string {
+  if (typeof headers !== 'object' || headers === null) return ''
+  const { get } = headers as { get?: unknown }
+  const value =
+    typeof get === 'function'
+      ? get.call(headers, 'retry-after')
+      : Object.entries(headers).find(([name]) => name.toLowerCase() === 'retry-after')?.[1]
+  return String(value ?? '').trim()
+}
+
+/** Whatever tells the time and can be advanced. Its `now` alone cannot, and is easily given in its place. */
+function checkClock(clock: unknown): void {
+  const { now, advance } = (clock ?? {}) as Partial<TestClock>
+  if (clock === undefined || (typeof now === 'function' && typeof advance === 'function')) return
+  throw new TypeError(`clock must be one of createTestClock, whole, not ${describeType(clock)}.`)
+}
+
+function checkSchedule(schedule: readonly number[]): void {
+  const isRising =
+    Array.isArray(schedule) &&
+    schedule.every((seconds, index) => Number.isFinite(seconds) && seconds > (schedule[index - 1] ?? 0))
+  if (isRising) return
+  throw new TypeError(
+    `schedule must be a list of seconds after the first attempt, each later than the one before, such as [5, 60, 300]; not ${
+      Array.isArray(schedule) ? `[${schedule.map(describeValue).join(', ')}]` : describeType(schedule)
+    }.`,
+  )
+}
+
+/** @throws TypeError when what should send a delivery is no function */
+export function checkSend(send: unknown): void {
+  if (typeof send !== 'function') {
+    throw new TypeError(`send must be a function (delivery) => answer, not ${describeType(send)}.`)
+  }
+}
