@@ -18,6 +18,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // What tests write while they run.
     exclude: [...configDefaults.exclude, 'test/.*/**'],
+    // Many tests wait for servers and processes: on the two cores of a CI machine, the default would be one worker.
+    maxWorkers: 2,
     globalSetup: here('test/support/servers.ts'),
     testTimeout: 20_000,
     typecheck: {

@@ -55,7 +55,7 @@ describe.each(EXPRESS_VERSIONS)('the answer in Express $version', ({ express }) 
       if (error instanceof Error && error.message === 'too late') report.resolve(error)
     }
     const options: Partial<WebhookOptions> = {
-      timeoutSeconds: 0.05,
+      timeoutSeconds: 0.25,
       on: { 'order.created': () => work.promise },
       onError,
     }

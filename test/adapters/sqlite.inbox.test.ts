@@ -168,7 +168,7 @@ onEachDriver('a handler', ({ open }) => {
         await awaited.promise
         tx.commit(insert(event))
       },
-      { timeoutSeconds: 0.05 },
+      { timeoutSeconds: 0.25 },
     )
     const order = orderCreated({ id: 'ord_a' })
     expect(await app.send(order)).toBe('503 timed-out')
@@ -176,7 +176,7 @@ onEachDriver('a handler', ({ open }) => {
     awaited.resolve()
     await app.receiver.drain()
     expect([app.effects(), app.records()]).toEqual([['ord_a'], ['inbox/order.created/ord_a']])
-    expect(app.reports).toEqual([expect.stringMatching(/had not returned after 0\.05 s/)])
+    expect(app.reports).toEqual([expect.stringMatching(/had not returned after 0\.25 s/)])
 
     const next = await inboxOn(open(), () => expect.fail('It ran.'))
     expect(await next.send(order)).toBe('200 duplicate')
