@@ -15,6 +15,7 @@ import { type Secrets, secretKeys } from './secrets.js'
 import {
   checkTolerance,
   DEFAULT_TOLERANCE_SECONDS,
+  RETRY_WINDOW_SECONDS,
   type SignatureScheme,
   signatureScheme,
 } from './signature-scheme.js'
@@ -43,8 +44,8 @@ export interface Settings<Request> {
   readonly now: () => number
 }
 
-/** 72 hours of retries (spec section 8) and an hour for clocks and backlogs: what is forgotten sooner can run twice. */
-const MIN_RETENTION_SECONDS = 73 * 3600
+/** All retries, and an hour for clocks and backlogs: what is forgotten sooner can run twice. */
+const MIN_RETENTION_SECONDS = RETRY_WINDOW_SECONDS + 3600
 /** A hundred years: what is longer is a mistake in the unit, and some backends cannot count so far. */
 const MAX_RETENTION_SECONDS = 100 * 365 * 24 * 3600
 const DEFAULT_RETENTION_SECONDS = 7 * 24 * 3600

@@ -11,7 +11,7 @@ export interface SignatureHeader {
   readonly signatures: readonly string[]
 }
 
-const MAX_HEADER_LENGTH = 4096
+export const MAX_HEADER_LENGTH = 4096
 /** Enough for any rotation, and few enough to try them all. */
 export const MAX_SIGNATURES = 16
 

@@ -24,6 +24,9 @@ export type SignatureScheme = Required<SignatureOptions>
 
 export const DEFAULT_TOLERANCE_SECONDS = 300
 
+/** How long the service goes on retrying (spec section 8). */
+export const RETRY_WINDOW_SECONDS: number = 72 * 3600
+
 const OPTION_NAMES: readonly (keyof SignatureOptions)[] = [
   'header',
   'algorithm',
@@ -65,7 +68,7 @@ export function signatureScheme(options: SignatureOptions = {}): SignatureScheme
 export function checkTolerance(toleranceSeconds: number): number {
   if (!Number.isFinite(toleranceSeconds) || toleranceSeconds <= 0) {
     throw new TypeError(
-      `toleranceSeconds must be a finite number above 0, not ${describeValue(toleranceSeconds)}: the timestamp is always checked. Pass 259200 (72 h) if the sender does not re-sign its retries.`,
+      `toleranceSeconds must be a finite number above 0, not ${describeValue(toleranceSeconds)}: the timestamp is always checked. Pass ${RETRY_WINDOW_SECONDS} (72 h) if the sender does not re-sign its retries.`,
     )
   }
   return toleranceSeconds

@@ -15,6 +15,7 @@ import {
 import {
   checkTolerance,
   DEFAULT_TOLERANCE_SECONDS,
+  RETRY_WINDOW_SECONDS,
   type SignatureOptions,
   type SignatureScheme,
   signatureScheme,
@@ -57,9 +58,6 @@ const VERIFY_OPTION_NAMES: readonly (keyof VerifyOptions)[] = [
   'now',
 ]
 const SIGN_OPTION_NAMES: readonly (keyof SignOptions)[] = ['secret', 'timestamp', 'signature']
-/** How long the service goes on retrying (spec section 8). */
-const RETRY_WINDOW_SECONDS = 259_200
-
 const DIGEST_BYTES = { 'SHA-256': 32, 'SHA-512': 64 } as const
 
 /**

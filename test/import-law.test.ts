@@ -54,7 +54,7 @@ const STORE_INTERNALS = [
 ]
 
 /** What the testing kit checks its options with, as the receiver does. */
-const TESTING_INTERNALS = ['clock', 'describe-type', 'option-names', 'signature-scheme']
+const TESTING_INTERNALS = ['clock', 'describe-type', 'option-names', 'signature-header', 'signature-scheme']
 
 /** Its files that are an entry of their own, for those who have the library; and what these are made of. */
 const TESTING_THIRD_PARTY = 'fast-check'

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describeValue } from '../src/describe-type.js'
 import { checkOptionNames } from '../src/option-names.js'
+import { MAX_SIGNATURES } from '../src/signature-header.js'
 import { joined, jsonCharacters } from './arbitrary-json.js'
 
 /** What headers are made of. */
@@ -18,9 +19,6 @@ export interface HeaderParts {
   /** One at least. */
   readonly signatures: readonly string[]
 }
-
-export const MAX_SIGNATURES = 16
-export const MAX_HEADER_LENGTH = 4096
 
 const PRINTABLE = Array.from({ length: 0x7f - 0x21 }, (_, index) => String.fromCharCode(0x21 + index))
 /** A comma ends the item. */

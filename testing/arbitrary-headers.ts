@@ -1,12 +1,11 @@
 import * as fc from 'fast-check'
 import type { HeaderValue } from '../src/index.js'
+import { MAX_HEADER_LENGTH, MAX_SIGNATURES } from '../src/signature-header.js'
 import {
   checkHeaderOptions,
   contents,
   type HeaderOptions,
   headerParts,
-  MAX_HEADER_LENGTH,
-  MAX_SIGNATURES,
   signatures,
 } from './arbitrary-header-parts.js'
 

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import type { HeaderValue } from '../src/index.js'
+import { MAX_HEADER_LENGTH, MAX_SIGNATURES } from '../src/signature-header.js'
 import {
   checkHeaderOptions,
   contents,
@@ -7,8 +8,6 @@ import {
   type HeaderOptions,
   type HeaderParts,
   headerParts,
-  MAX_HEADER_LENGTH,
-  MAX_SIGNATURES,
   signatures,
   written,
 } from './arbitrary-header-parts.js'

@@ -49,6 +49,9 @@ export interface SignedDelivery<Event = Envelope<string, unknown>> extends Signe
 }
 
 const SIGNING_OPTION_NAMES: readonly (keyof SigningOptions)[] = ['secret', 'timestamp', 'signature', 'now']
+const DELIVERY_OPTION_NAMES: readonly string[] = [
+  ...new Set([...SIGNING_OPTION_NAMES, ...SAMPLE_OPTION_NAMES]),
+]
 const RESIGNING_OPTION_NAMES: readonly (keyof SigningOptions)[] = ['timestamp', 'now']
 
 /** Signs an event of any kind, with its data as you give it. */
@@ -88,7 +91,7 @@ export async function signedDelivery(
   kind: string,
   options: AnyOptions & SigningOptions,
 ): Promise<SignedDelivery> {
-  checkOptionNames(options, [...new Set([...SIGNING_OPTION_NAMES, ...SAMPLE_OPTION_NAMES])])
+  checkOptionNames(options, DELIVERY_OPTION_NAMES)
   const event = makeEvent(kind, options)
   return signed({ event, body: JSON.stringify(event) }, options)
 }
