@@ -1,4 +1,5 @@
 import { describeType } from './describe-type.js'
+import { ConfigurationError } from './errors.js'
 import { type SecretKey, secretKey } from './hmac.js'
 
 /** The signing secret of one endpoint: its text as the service shows it, or its bytes. */
@@ -22,6 +23,37 @@ export function secretKeys(secrets: Secrets, source: string): readonly SecretKey
   return Array.from(list, (secret, index) =>
     toKey(secret, list.length === 1 ? source : `${source}[${index}]`),
   )
+}
+
+/** Secrets that are given are checked at once; those of a function at each delivery, by the same rules. */
+export function secretSource<Request>(
+  secret: Secrets | ((request: Request) => Secrets | Promise<Secrets>),
+): (request: Request) => Promise<readonly SecretKey[]> {
+  if (typeof secret !== 'function') {
+    const keys = secretKeys(secret, 'secret')
+    return async () => keys
+  }
+  return async (request) => {
+    let secrets: Secrets
+    try {
+      secrets = await secret(request)
+    } catch (cause) {
+      throw new ConfigurationError(
+        'Your secret function threw: it must return the signing secret of the endpoint.',
+        { cause },
+      )
+    }
+    if (secrets === undefined || secrets === null) {
+      throw new ConfigurationError(
+        `Your secret function returned ${secrets} for this request: it must return the signing secret of the endpoint.`,
+      )
+    }
+    try {
+      return secretKeys(secrets, 'what your secret function returned')
+    } catch (error) {
+      throw new ConfigurationError((error as TypeError).message)
+    }
+  }
 }
 
 function toKey(secret: unknown, name: string): SecretKey {

@@ -1,7 +1,6 @@
 import { checkedClock, systemClock } from './clock.js'
 import { MAX_TIMER_SECONDS } from './deadline.js'
 import { describeType, describeValue } from './describe-type.js'
-import { ConfigurationError } from './errors.js'
 import { type AnyHandler, handlerLookup } from './handlers.js'
 import type { SecretKey } from './hmac.js'
 import type { Inbox } from './inbox.js'
@@ -11,7 +10,7 @@ import { checkOptionNames } from './option-names.js'
 import type { DeliveryRecord, ErrorContext, WebhookOptions } from './options.js'
 import { checkSchemas } from './payload.js'
 import type { SchemaMap } from './schema.js'
-import { type Secrets, secretKeys } from './secrets.js'
+import { secretSource } from './secrets.js'
 import {
   checkTolerance,
   DEFAULT_TOLERANCE_SECONDS,
@@ -114,37 +113,6 @@ export function resolveSettings<Request, Tx, Schemas extends SchemaMap>(
     onDelivery: optionalFunction('onDelivery', options.onDelivery),
     onError: optionalFunction('onError', options.onError),
     now,
-  }
-}
-
-/** Secrets that are given are checked at once; those of a function at each delivery, by the same rules. */
-function secretSource<Request>(
-  secret: Secrets | ((request: Request) => Secrets | Promise<Secrets>),
-): Settings<Request>['secretKeysFor'] {
-  if (typeof secret !== 'function') {
-    const keys = secretKeys(secret, 'secret')
-    return async () => keys
-  }
-  return async (request) => {
-    let secrets: Secrets
-    try {
-      secrets = await secret(request)
-    } catch (cause) {
-      throw new ConfigurationError(
-        'Your secret function threw: it must return the signing secret of the endpoint.',
-        { cause },
-      )
-    }
-    if (secrets === undefined || secrets === null) {
-      throw new ConfigurationError(
-        `Your secret function returned ${secrets} for this request: it must return the signing secret of the endpoint.`,
-      )
-    }
-    try {
-      return secretKeys(secrets, 'what your secret function returned')
-    } catch (error) {
-      throw new ConfigurationError((error as TypeError).message)
-    }
   }
 }
 
