@@ -1,6 +1,6 @@
 import { describeValue } from '../src/describe-type.js'
 import { isDiscard } from '../src/errors.js'
-import { type Inbox, type OnceRequest, type OnceResult, type Purgeable, StoreError } from '../src/index.js'
+import type { Inbox, OnceRequest, OnceResult, Purgeable } from '../src/index.js'
 import { checkOptionNames } from '../src/option-names.js'
 import { backgroundPurge, checkLimit, DEFAULT_PURGE_LIMIT } from '../src/purge.js'
 import { checkKey, checkMs } from '../src/store-rules.js'
@@ -90,15 +90,7 @@ export function postgresInbox<Tx>(
   async function purge({ limit = DEFAULT_PURGE_LIMIT } = {}): Promise<number> {
     checkLimit(limit)
     try {
-      return await driver.transaction(async (tx) => (await query(tx, table.purge, limit)).length)
-    } catch (error) {
-      throw table.unavailable(error)
-    }
-  }
-
-  async function query(tx: Tx, statement: string, ...parameters: unknown[]): ReturnType<typeof driver.query> {
-    try {
-      return await driver.query(tx, statement, parameters)
+      return await driver.transaction(async (tx) => (await driver.query(tx, table.purge, [limit])).length)
     } catch (error) {
       throw table.unavailable(error)
     }
@@ -108,44 +100,43 @@ export function postgresInbox<Tx>(
   async function open(tx: Tx, { key, retainMs }: OnceRequest): Promise<Opening> {
     const [row] =
       key === null
-        ? await query(tx, sql.open, idleTimeout)
-        : await query(tx, sql.record, key, retainMs, idleTimeout)
+        ? await driver.first(tx, sql.open, [idleTimeout])
+        : await driver.first(tx, sql.record, [key, retainMs, idleTimeout])
     // By position: clients can be told to rename columns.
     const [isLocked, isNew, id] = Object.values(row ?? {})
     if (typeof isLocked !== 'boolean') throw table.misread()
     if (!isLocked) return { status: 'in-flight' }
-    return isNew === true ? { status: 'opened', id } : { status: 'duplicate' }
+    if (isNew !== true) return { status: 'duplicate' }
+    if (typeof id !== 'string' || !/^\d+$/.test(id)) throw table.misread()
+    return { status: 'opened', id }
   }
 
   /** Calls the handler in a transaction that begins with the record; whatever it throws rolls back both. */
   async function transact(request: OnceRequest, work: (tx: Tx) => Promise<void>): Promise<OnceResult> {
-    let id: unknown
     let thrown: { error: unknown } | undefined
     let isCommitting = false
 
-    async function run(tx: Tx): Promise<OnceResult> {
+    async function run(tx: Tx): Promise<Opening> {
       const opening = await open(tx, request)
-      if (opening.status !== 'opened') return opening.status
-      id = opening.id
+      if (opening.status !== 'opened') return opening
       try {
         await work(tx)
       } catch (error) {
         thrown = { error }
         throw error
       }
-      return 'handled'
+      return opening
     }
 
-    /** It fails where a statement of the handler's has failed: COMMIT would roll back then, and not every library looks at what it says. */
-    async function check(tx: Tx, result: OnceResult): Promise<void> {
-      if (result !== 'handled') return
+    function idOf(opening: Opening): string | undefined {
+      if (opening.status !== 'opened') return undefined
       isCommitting = true
-      const [row] = await driver.query(tx, CURRENT_TRANSACTION, [])
-      if (Object.values(row ?? {})[0] !== id) throw endedByHandler()
+      return opening.id
     }
 
     try {
-      return await driver.transaction(run, check)
+      const { status } = await driver.transaction(run, idOf)
+      return status === 'opened' ? 'handled' : status
     } catch (error) {
       if (thrown !== undefined) throw thrown.error
       throw isCommitting ? table.notCommitted(error) : table.unavailable(error)
@@ -181,16 +172,7 @@ export const inboxSchema: string = tableOf({
   migrate: '',
 }).schema
 
-type Opening = { status: 'opened'; id: unknown } | { status: 'duplicate' | 'in-flight' }
-
-const CURRENT_TRANSACTION = 'SELECT txid_current_if_assigned()::text'
-
-function endedByHandler(): StoreError {
-  return new StoreError(
-    'store_unavailable',
-    'The handler ended the transaction of the inbox by itself, so what it wrote may be lost, or kept without its record: leave BEGIN, COMMIT and ROLLBACK to the inbox, and use a SAVEPOINT within it.',
-  )
-}
+type Opening = { status: 'opened'; id: string } | { status: 'duplicate' | 'in-flight' }
 
 function statementsFor(table: string): Record<'open' | 'record', string> {
   const limitIdle = (parameter: string): string => {

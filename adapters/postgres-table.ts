@@ -1,5 +1,5 @@
 import { StoreError } from '../src/index.js'
-import { type CheckingDriver, ROLLED_BACK } from './postgres-driver.js'
+import { type CheckingDriver, ENDED, ROLLED_BACK } from './postgres-driver.js'
 
 /** A table of ours, of which the user may have chosen the name. */
 export interface Table {
@@ -24,6 +24,8 @@ export interface TableTerms {
   readonly table: string
   /** The columns with their types. */
   readonly columns: Readonly<Record<string, string>>
+  /** The one with an index that `purge` goes by: what has expired is past it too. Default `expires_at`. */
+  readonly purgedBy?: string
   /** What the user calls to create it. */
   readonly migrate: string
 }
@@ -32,18 +34,18 @@ export interface TableTerms {
 const MIGRATION_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('tix-webhooks migrate', 0))"
 
 /** @throws TypeError when the name is none */
-export function tableOf({ table, columns, migrate }: TableTerms): Table {
+export function tableOf({ table, columns, purgedBy = 'expires_at', migrate }: TableTerms): Table {
   if (typeof table !== 'string' || !/^([A-Za-z_]\w{0,47}\.)?[A-Za-z_]\w{0,47}$/.test(table)) {
     throw new TypeError(
       "table must be a name of 1 to 48 letters, digits and _, such as 'webhooks', or a schema and such a name, such as 'app.webhooks'.",
     )
   }
   const name = table.split('.').map(quote).join('.')
-  const index = quote(`${table.split('.').at(-1)}_expires_at`)
+  const index = quote(`${table.split('.').at(-1)}_${purgedBy}`)
   const definitions = Object.entries(columns).map(([column, type]) => `  ${column} ${type}`)
   const statements = [
     `CREATE TABLE IF NOT EXISTS ${name} (\n${definitions.join(',\n')}\n) WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02)`,
-    `CREATE INDEX IF NOT EXISTS ${index} ON ${name} (expires_at)`,
+    `CREATE INDEX IF NOT EXISTS ${index} ON ${name} (${purgedBy})`,
   ]
 
   // By the first word of each definition, which is its type. The key must be unique, or ON CONFLICT has nothing to go by.
@@ -106,7 +108,8 @@ export function tableOf({ table, columns, migrate }: TableTerms): Table {
     // Locked before it is deleted: a plain DELETE … IN (SELECT …) that waited for a claim would delete what was claimed.
     purge: `
       WITH expired AS (
-        SELECT key FROM ${name} WHERE expires_at <= now() ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
+        SELECT key FROM ${name} WHERE ${purgedBy} <= now() AND expires_at <= now()
+        ORDER BY ${purgedBy} LIMIT $1 FOR UPDATE SKIP LOCKED
       )
       DELETE FROM ${name} AS held USING expired WHERE held.key = expired.key RETURNING 1`,
     unavailable,
@@ -116,6 +119,9 @@ export function tableOf({ table, columns, migrate }: TableTerms): Table {
         'The client gives rows that do not hold what was selected: does a type parser or a plugin of it change booleans?',
       ),
     notCommitted(error) {
+      if (codeOf(error) === '22P02' && messageOf(error).includes(ENDED)) {
+        return new StoreError('store_unavailable', ENDED_BY_HANDLER, { cause: error })
+      }
       // What a statement of the handler's, or a deferred constraint, has failed with; classes 08, 53 and 57 are the connection's.
       const isTheirs = /^(?!08|28|3D|53|57|25P03|E)[0-9A-Z]{5}$/.test(String(codeOf(error)))
       return isTheirs
@@ -149,11 +155,23 @@ export function tableOf({ table, columns, migrate }: TableTerms): Table {
   }
 }
 
-/** PostgreSQL's code for an error; some libraries wrap the driver's. */
+/** PostgreSQL's code for an error. */
 function codeOf(error: unknown): unknown {
-  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown }
-  return code ?? (cause as { code?: unknown } | undefined)?.code
+  return innermost(error).code
 }
+
+function messageOf(error: unknown): string {
+  return String(innermost(error).message)
+}
+
+/** Some libraries wrap the driver's error, and put the statement into the message of their own. */
+function innermost(error: unknown): { code?: unknown; message?: unknown } {
+  const { code, message, cause } = (error ?? {}) as { code?: unknown; message?: unknown; cause?: unknown }
+  return code === undefined && cause instanceof Object ? cause : { code, message }
+}
+
+const ENDED_BY_HANDLER =
+  'The handler ended the transaction of the inbox by itself, so what it wrote may be lost, or kept without its record: leave BEGIN, COMMIT and ROLLBACK to the inbox, and use a SAVEPOINT within it.'
 
 function quote(name: string): string {
   return `"${name}"`

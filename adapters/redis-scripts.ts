@@ -7,45 +7,68 @@ export interface Script {
 }
 
 /**
- * A record is a hash, and its fields tell its state: `token` alone is completed; with `attempt` it is released; with
- * `until` too it is running. So completing and releasing only take fields away, which Redis allows when it is out of
- * memory. The time is the server's; milliseconds, because Lua prints those exactly. A record past its retention has expired.
+ * A record is one string: `running <attempt> <lease end> <token>`, or `completed` or `released` in place of `running`. It
+ * expires with its retention. The end of a lease is said as what will then be left of that, so PTTL is all the clock there is.
  */
-const READ = `local token, attempt, leaseUntil = unpack(redis.call('HMGET', KEYS[1], 'token', 'attempt', 'until'))`
-const NOW = `local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)`
+const READ = `local held = redis.call('GET', KEYS[1])
+local state, attempt, leaseEnd, token
+if held then
+  state, attempt, leaseEnd, token = string.match(held, '^(%l+) (%d+) (%-?%d+) (.+)$')
+  if not state then return redis.error_reply('WRONGTYPE not a record of tix-webhooks') end
+end`
 
-export const CLAIM: Script = script(`${NOW}
-${READ}
-if token and not attempt then return {'completed', 0} end
-if token == ARGV[1] then
-  if not leaseUntil then return {'in-flight', 1} end
-else
-  if leaseUntil and tonumber(leaseUntil) > now then return {'in-flight', tonumber(leaseUntil) - now} end
-  attempt = (attempt or 0) + 1
+/** Out of memory, SET is refused, unless the script has written before; DEL never is. So it is what a full Redis needs first. */
+function replace(state: string, leaseEnd: string, px: string): string {
+  return `local record = '${state} ' .. attempt .. ' ' .. ${leaseEnd} .. ' ' .. token
+if redis.pcall('SET', KEYS[1], record, 'PX', ${px}).err then
+  redis.call('DEL', KEYS[1])
+  redis.call('SET', KEYS[1], record, 'PX', ${px})
 end
-redis.call('HSET', KEYS[1], 'token', ARGV[1], 'attempt', attempt, 'until', now + ARGV[2])
-redis.call('PEXPIRE', KEYS[1], ARGV[3])
-return {'claimed', tonumber(attempt)}`)
+return 1`
+}
 
-/** It takes the old lease away first: a script that has written may go on writing when Redis is out of memory. */
-export const RENEW: Script = script(`${NOW}
+/** What is left of the retention. Nothing is left in the last millisecond, and SET refuses that. */
+const LEFT = `local left = math.max(1, redis.call('PTTL', KEYS[1]))`
+
+/**
+ * Takes the token, the retention and the lease's end. One number says it all, since lists cost more than the rest of the reply:
+ * the attempt that was granted, 0 for completed, or the milliseconds to wait, negative. A new event is the first thing tried,
+ * being the common one; what is there already is told so also when SET was refused.
+ */
+export const CLAIM: Script =
+  script(`local taken = redis.pcall('SET', KEYS[1], 'running 1 ' .. ARGV[3] .. ' ' .. ARGV[1], 'PX', ARGV[2], 'NX')
+if taken and taken.ok then return 1 end
 ${READ}
-if token ~= ARGV[1] or not leaseUntil then return 0 end
-redis.call('HDEL', KEYS[1], 'until')
-redis.call('HSET', KEYS[1], 'until', now + ARGV[2])
-return 1`)
+if not held then return taken end
+if state == 'completed' then return 0 end
+if token == ARGV[1] then
+  if state == 'released' then return -1 end
+else
+  if state == 'running' then
+    local leaseLeft = redis.call('PTTL', KEYS[1]) - leaseEnd
+    if leaseLeft > 0 then return -leaseLeft end
+  end
+  attempt = attempt + 1
+end
+redis.call('SET', KEYS[1], 'running ' .. attempt .. ' ' .. ARGV[3] .. ' ' .. ARGV[1], 'PX', ARGV[2])
+return tonumber(attempt)`)
 
+/** Takes the token and the lease. */
+export const RENEW: Script = script(`${READ}
+if token ~= ARGV[1] or state ~= 'running' then return 0 end
+${LEFT}
+${replace('running', "string.format('%.0f', left - ARGV[2])", 'left')}`)
+
+/** Takes the token and the retention. */
 export const COMPLETE: Script = script(`${READ}
-if token ~= ARGV[1] or (attempt and not leaseUntil) then return 0 end
-redis.call('HDEL', KEYS[1], 'attempt', 'until')
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-return 1`)
+if token ~= ARGV[1] or state == 'released' then return 0 end
+${replace('completed', '0', 'ARGV[2]')}`)
 
+/** Takes the token. */
 export const RELEASE: Script = script(`${READ}
-if token ~= ARGV[1] or not attempt then return 0 end
-redis.call('HDEL', KEYS[1], 'until')
-return 1`)
+if token ~= ARGV[1] or state == 'completed' then return 0 end
+${LEFT}
+${replace('released', '0', 'left')}`)
 
 function script(lua: string): Script {
   let digest: Promise<string> | undefined

@@ -8,6 +8,7 @@ import {
   messageOf,
   type NodeRedisClient,
   unavailable,
+  type WaitingClient,
   waitingClient,
   warnOfEviction,
 } from './redis-client.js'
@@ -55,38 +56,39 @@ export function redisStore(
   async function run(
     script: Script,
     key: string,
-    args: readonly (string | number)[],
-    confirm: (sent: Promise<unknown>) => Promise<unknown> = (sent) => sent,
+    args: string[],
+    confirm?: (sent: Promise<unknown>) => Promise<unknown>,
   ): Promise<unknown> {
-    const parameters = [prefix + key, args.map(String)] as const
-    if (!hasReadPolicy) {
-      hasReadPolicy = true
-      void warnOfEviction(client).then((hasAnswered) => {
-        hasReadPolicy = hasAnswered
-      })
-    }
+    if (!hasReadPolicy) readPolicy()
+    const sha = await script.sha()
     try {
-      const sha = await script.sha()
-      return await confirm(commands.evalSha(sha, ...parameters))
+      const sent = commands.evalSha(sha, prefix + key, args)
+      return await (confirm === undefined ? sent : confirm(sent))
     } catch (error) {
       if (!messageOf(error).startsWith('NOSCRIPT')) throw unavailable(error)
     }
     try {
-      return await confirm(commands.eval(script.lua, ...parameters))
+      const sent = commands.eval(script.lua, prefix + key, args)
+      return await (confirm === undefined ? sent : confirm(sent))
     } catch (error) {
       throw unavailable(error)
     }
   }
 
+  function readPolicy(): void {
+    hasReadPolicy = true
+    void warnOfEviction(client).then((hasAnswered) => {
+      hasReadPolicy = hasAnswered
+    })
+  }
+
   /** Whether the replicas have it too is asked in the same breath: on one connection WAIT covers what was sent before it. */
   async function runReplicated(
-    script: Script,
-    key: string,
-    args: readonly (string | number)[],
+    waiting: WaitingClient,
+    ...call: [script: Script, key: string, args: string[]]
   ): Promise<{ reply: unknown; isReplicated: boolean }> {
-    if (waiting === undefined) return { reply: await run(script, key, args), isReplicated: true }
     let acknowledged = 0
-    const reply = await run(script, key, args, async (sent) => {
+    const reply = await run(...call, async (sent) => {
       const [reply, count] = await Promise.all([sent, waiting.wait(replicas, replicaTimeoutMs)])
       acknowledged = Number(count)
       return reply
@@ -98,8 +100,10 @@ export function redisStore(
     async claim(request) {
       checkClaim(request)
       const { key, token } = request
-      const times = [Math.ceil(request.leaseMs), Math.ceil(request.retainMs)]
-      const { reply, isReplicated } = await runReplicated(CLAIM, key, [token, ...times])
+      const retainMs = Math.ceil(request.retainMs)
+      const args = [token, `${retainMs}`, `${retainMs - Math.ceil(request.leaseMs)}`]
+      if (waiting === undefined) return asClaimResult(await run(CLAIM, key, args))
+      const { reply, isReplicated } = await runReplicated(waiting, CLAIM, key, args)
       const result = asClaimResult(reply)
       if (result.status === 'claimed' && !isReplicated) {
         await store.release({ key, token }).catch(() => false)
@@ -111,16 +115,15 @@ export function redisStore(
     async renew(lease, leaseMs) {
       checkLease(lease)
       checkMs('leaseMs', leaseMs)
-      return isOne(await run(RENEW, lease.key, [lease.token, Math.ceil(leaseMs)]))
+      return isOne(await run(RENEW, lease.key, [lease.token, `${Math.ceil(leaseMs)}`]))
     },
 
     async complete(lease, retainMs) {
       checkLease(lease)
       checkMs('retainMs', retainMs)
-      const { reply, isReplicated } = await runReplicated(COMPLETE, lease.key, [
-        lease.token,
-        Math.ceil(retainMs),
-      ])
+      const args = [lease.token, `${Math.ceil(retainMs)}`]
+      if (waiting === undefined) return isOne(await run(COMPLETE, lease.key, args))
+      const { reply, isReplicated } = await runReplicated(waiting, COMPLETE, lease.key, args)
       if (isOne(reply) && !isReplicated) throw tooFewReplicas(replicas, replicaTimeoutMs)
       return isOne(reply)
     },
@@ -133,22 +136,17 @@ export function redisStore(
   return store
 }
 
-/** Results come as the client's options say: numbers as strings or bigints, strings as buffers. */
+/** Numbers come as the client's options say: as such, or as strings, buffers or bigints. */
 function asClaimResult(reply: unknown): ClaimResult {
-  const [status, number] = Array.isArray(reply) ? reply : []
-  switch (String(status)) {
-    case 'claimed':
-      return { status: 'claimed', attempt: Number(number) }
-    case 'completed':
-      return { status: 'completed' }
-    case 'in-flight':
-      return { status: 'in-flight', retryAfterMs: Number(number) }
-    default:
-      throw new StoreError(
-        'store_misbehaved',
-        `Redis answered a claim with ${describeType(reply)}: does the client transform replies?`,
-      )
+  if (!/^-?\d+$/.test(String(reply))) {
+    throw new StoreError(
+      'store_misbehaved',
+      `Redis answered a claim with ${describeType(reply)}: does the client transform replies?`,
+    )
   }
+  const number = Number(reply)
+  if (number > 0) return { status: 'claimed', attempt: number }
+  return number === 0 ? { status: 'completed' } : { status: 'in-flight', retryAfterMs: -number }
 }
 
 function isOne(reply: unknown): boolean {

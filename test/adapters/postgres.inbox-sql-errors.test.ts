@@ -121,13 +121,15 @@ onPostgres.each(INBOX_CLIENTS)('a statement that fails in postgresInbox over $na
     ['ROLLBACK', HANDLED, ['taken', 'written']],
     // What it committed is recorded with it: it is there once.
     ['COMMIT', { status: 200, outcome: 'duplicate' }, ['taken', 'written']],
+    ['COMMIT and START TRANSACTION', { status: 200, outcome: 'duplicate' }, ['taken', 'written']],
+    ['ROLLBACK and START TRANSACTION', HANDLED, ['taken', 'written']],
   ])(
     'is not the only way to end it: a handler that sends %s by itself is told so',
     async (end, next, kept) => {
       let isFirst = true
       const { send, reports } = await handling(async (client, tx, id) => {
         await insert(client, tx, id)
-        if (isFirst) await client.run(tx, end)
+        for (const statement of isFirst ? end.split(' and ') : []) await client.run(tx, statement)
         isFirst = false
       })
       const order = orderCreated({ id: 'written' })

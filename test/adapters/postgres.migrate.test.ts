@@ -57,7 +57,11 @@ onPostgres('migrate', () => {
         await database.column('SELECT indexname::text FROM pg_indexes WHERE schemaname = $1 ORDER BY 1', [
           database.schema,
         ]),
-      ).toEqual([`${table}_expires_at`, `${table}_pkey`])
+      ).toEqual(
+        table === 'tix_webhooks'
+          ? ['tix_webhooks_pkey', 'tix_webhooks_purge_after']
+          : ['tix_webhooks_inbox_expires_at', 'tix_webhooks_inbox_pkey'],
+      )
     })
 
     test('can run eight times at once', async () => {
@@ -73,7 +77,7 @@ onPostgres('migrate', () => {
       const { code, message } = await failureOf(open().migrate())
       expect(code).toBe('store_unavailable')
       expect(message).toContain(
-        `There is a table "${table}" in which these columns are missing or of another kind: ${table === 'tix_webhooks' ? 'state, attempt, token, lease_until' : 'handled_at'}. `,
+        `There is a table "${table}" in which these columns are missing or of another kind: ${table === 'tix_webhooks' ? 'state, attempt, token, lease_until, purge_after' : 'handled_at'}. `,
       )
       expect(message).toMatch(/Rename it, or choose another name with the table option/)
       expect(
@@ -175,7 +179,7 @@ onPostgres('migrate', () => {
     ['whose key is a number', 'key bigint PRIMARY KEY, '],
   ])('refuses a table %s, which the store cannot use either', async (_, key) => {
     await database.query(
-      `CREATE TABLE tix_webhooks (${key} state text, attempt integer, token text, lease_until timestamptz, expires_at timestamptz)`,
+      `CREATE TABLE tix_webhooks (${key} state text, attempt integer, token text, lease_until timestamptz, expires_at timestamptz, purge_after timestamptz)`,
     )
     const store = postgresStore(openPg(database))
     expect((await failureOf(store.claim(CLAIM))).code).toBe('store_unavailable')

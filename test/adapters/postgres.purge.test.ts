@@ -23,7 +23,7 @@ onPostgres('purge of a Postgres store', () => {
   const insertExpired = (from: number, to: number) =>
     database.query(
       `INSERT INTO tix_webhooks SELECT 'old ' || n, (ARRAY['running', 'completed', 'released'])[n % 3 + 1], 1, 't',
-        now() + interval '1 h', now() - n * interval '1 h' FROM generate_series($1::int, $2::int) AS n`,
+        now() + interval '1 h', now() - n * interval '1 h', now() - n * interval '1 h' FROM generate_series($1::int, $2::int) AS n`,
       [from, to],
     )
 
@@ -36,6 +36,16 @@ onPostgres('purge of a Postgres store', () => {
       expect(await keys()).toEqual(['old 3', 'old 2', 'old 1', 'kept'])
       expect([await store.purge({ limit: 10 }), await store.purge()]).toEqual([3, 0])
       expect(await keys()).toEqual(['kept'])
+    })
+
+    test('leaves alone what was completed so late that its retention is not over, though that of its claim is', async () => {
+      const store = open(database).store()
+      await store.claim(claimOf('k'))
+      await store.complete({ key: 'k', token: 'new' }, 3 * HOUR_MS)
+      await database.query("UPDATE tix_webhooks SET purge_after = purge_after - interval '3 h'")
+      expect(await store.purge()).toBe(0)
+      await database.query("UPDATE tix_webhooks SET expires_at = expires_at - interval '3 h'")
+      expect(await store.purge()).toBe(1)
     })
 
     test('deletes 1,000 at a time unless told otherwise', async () => {

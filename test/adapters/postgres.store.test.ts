@@ -65,7 +65,8 @@ onPostgres.each(STORE_CLIENTS)('postgresStore over $name', (library) => {
     expect(
       await database.column(
         `SELECT lease_until BETWEEN now() + interval '55 min' AND now() + interval '1 h'
-            AND expires_at BETWEEN now() + interval '23 h' AND now() + interval '24 h' FROM tix_webhooks`,
+            AND expires_at BETWEEN now() + interval '23 h' AND now() + interval '24 h'
+            AND purge_after = expires_at FROM tix_webhooks`,
       ),
     ).toEqual([true])
   })
@@ -148,6 +149,20 @@ onPostgres('a table of postgresStore', () => {
       expect(await store.claim(claimOf({ key, token: "'" }))).toEqual({ status: 'claimed', attempt: 1 })
     }
     expect(await database.column('SELECT key FROM tix_webhooks ORDER BY key')).toEqual([...keys].sort())
+  })
+
+  test('writes no index for a completion: the new row takes the place of the old one', async () => {
+    // One connection, so that all is in one transaction, of which the server has counted what it did.
+    const pool = openPg(database, { max: 1 })
+    const store = postgresStore(pool)
+    await pool.query('BEGIN')
+    await store.claim(claimOf({ key: 'in place' }))
+    expect(await store.complete({ key: 'in place', token: 'a' }, 48 * HOUR_MS)).toBe(true)
+    const { rows } = await pool.query(
+      "SELECT pg_stat_get_xact_tuples_hot_updated('tix_webhooks'::regclass)::int AS count",
+    )
+    await pool.query('COMMIT')
+    expect(rows).toEqual([{ count: 1 }])
   })
 
   test('works over postgres.js without prepared statements, as PgBouncer wants it', async () => {

@@ -25,48 +25,73 @@ async function hoursLeft(key: string): Promise<number> {
 onRedis.each(LIBRARIES)('a record of a store on $name', (library) => {
   const open = () => openStore(library, redisUrl(), { prefix })
 
-  test('is a hash of token, attempt and the end of the lease while it runs, and is kept for its retention', async () => {
+  test('is its state, its attempt, what its lease leaves of its retention and its token, and is kept for its retention', async () => {
     const store = await open()
-    const [seconds = '', micros = ''] = await admin.time().then((time) => time.map(String))
-    const now = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
     await store.claim(claimOf('k', 'a', { leaseMs: HOUR_MS, retainMs: 5 * HOUR_MS }))
-    const { until, ...rest } = await admin.hgetall(`${prefix}k`)
-    expect(rest).toEqual({ token: 'a', attempt: '1' })
-    expect(until).toMatch(/^\d{13}$/)
-    expect(Number(until)).toBeGreaterThanOrEqual(now + HOUR_MS)
-    expect(Number(until)).toBeLessThan(now + HOUR_MS + 10 * 60_000)
+    expect(await admin.get(`${prefix}k`)).toBe(`running 1 ${4 * HOUR_MS} a`)
     expect(await hoursLeft(`${prefix}k`)).toBe(5)
   })
 
-  test('keeps its token alone when it is completed, for the retention from then', async () => {
+  test('is completed for the retention from then', async () => {
     const store = await open()
     await store.claim(claimOf('k', 'a'))
     expect(await store.complete({ key: 'k', token: 'a' }, 7 * HOUR_MS)).toBe(true)
-    expect(await admin.hgetall(`${prefix}k`)).toEqual({ token: 'a' })
+    expect(await admin.get(`${prefix}k`)).toBe('completed 1 0 a')
     expect(await hoursLeft(`${prefix}k`)).toBe(7)
     expect(await store.complete({ key: 'k', token: 'a' }, 3 * HOUR_MS)).toBe(true)
     expect(await hoursLeft(`${prefix}k`)).toBe(3)
   })
 
-  test('keeps token and attempt when it is released, for as long as it would have been kept', async () => {
+  test('is released for as long as it would have been kept', async () => {
     const store = await open()
     await store.claim(claimOf('k', 'a'))
     await admin.pexpire(`${prefix}k`, 9 * HOUR_MS)
     expect(await store.release({ key: 'k', token: 'a' })).toBe(true)
-    expect(await admin.hgetall(`${prefix}k`)).toEqual({ token: 'a', attempt: '1' })
+    expect(await admin.get(`${prefix}k`)).toBe('released 1 0 a')
     expect(await hoursLeft(`${prefix}k`)).toBe(9)
   })
 
   test('gets a new end of its lease, and nothing else, when it is renewed', async () => {
     const store = await open()
     await store.claim(claimOf('k', 'a'))
-    const { until: before } = await admin.hgetall(`${prefix}k`)
     await admin.pexpire(`${prefix}k`, 9 * HOUR_MS)
     expect(await store.renew({ key: 'k', token: 'a' }, 2 * HOUR_MS)).toBe(true)
-    const { until: after, ...rest } = await admin.hgetall(`${prefix}k`)
-    expect(Number(after)).toBeGreaterThanOrEqual(Number(before) + HOUR_MS)
-    expect(rest).toEqual({ token: 'a', attempt: '1' })
+    const [state, attempt, leaseEnd, token] = String(await admin.get(`${prefix}k`)).split(' ')
+    expect([state, attempt, token]).toEqual(['running', '1', 'a'])
+    expect(Math.ceil(Number(leaseEnd) / HOUR_MS)).toBe(7)
     expect(await hoursLeft(`${prefix}k`)).toBe(9)
+  })
+
+  test('keeps its token to the character, whatever is in it', async () => {
+    const store = await open()
+    const token = 'released 7 0 a  '
+    await store.claim(claimOf('k', token))
+    expect(await store.claim(claimOf('k', 'a'))).toMatchObject({ status: 'in-flight' })
+    for (const other of ['a', 'released', ' 7 0 a  ', 'released 7 0 a']) {
+      expect(await store.complete({ key: 'k', token: other }, HOUR_MS)).toBe(false)
+    }
+    expect(await store.renew({ key: 'k', token }, HOUR_MS)).toBe(true)
+    expect(await store.complete({ key: 'k', token }, HOUR_MS)).toBe(true)
+    expect(await admin.get(`${prefix}k`)).toBe(`completed 1 0 ${token}`)
+  })
+
+  test('has times to the millisecond, however long they are', async () => {
+    const store = await open()
+    const retainMs = Number.MAX_SAFE_INTEGER
+    await store.claim(claimOf('k', 'a', { leaseMs: 1, retainMs }))
+    expect(await admin.get(`${prefix}k`)).toBe(`running 1 ${retainMs - 1} a`)
+    await store.renew({ key: 'k', token: 'a' }, HOUR_MS)
+    expect(await admin.get(`${prefix}k`)).toMatch(/^running 1 \d{16} a$/)
+    expect(await store.claim(claimOf('k', 'b'))).toMatchObject({ status: 'in-flight' })
+  })
+
+  test('may have a lease that is longer than its retention', async () => {
+    const store = await open()
+    await store.claim(claimOf('k', 'a', { leaseMs: 3 * HOUR_MS, retainMs: 2 * HOUR_MS }))
+    expect(await admin.get(`${prefix}k`)).toBe(`running 1 ${-HOUR_MS} a`)
+    const answer = await store.claim(claimOf('k', 'b'))
+    expect(answer).toMatchObject({ status: 'in-flight', retryAfterMs: expect.any(Number) })
+    expect(Math.ceil((answer as { retryAfterMs: number }).retryAfterMs / HOUR_MS)).toBe(3)
   })
 
   test('is taken over whole: token, attempt, lease and retention', async () => {
@@ -77,27 +102,23 @@ onRedis.each(LIBRARIES)('a record of a store on $name', (library) => {
       status: 'claimed',
       attempt: 2,
     })
-    expect(await admin.hgetall(`${prefix}k`)).toMatchObject({
-      token: 'b',
-      attempt: '2',
-      until: expect.stringMatching(/^\d+$/),
-    })
+    expect(await admin.get(`${prefix}k`)).toBe(`running 2 ${5 * HOUR_MS} b`)
     expect(await hoursLeft(`${prefix}k`)).toBe(6)
   })
 
-  test.each([
-    ['running', async () => {}],
-    ['completed', async () => void (await admin.hdel(`${prefix}k`, 'attempt', 'until'))],
-  ])('is left as it is by a claim of another token while it is %s', async (_state, prepare) => {
-    const store = await open()
-    await store.claim(claimOf('k', 'a'))
-    await prepare()
-    await admin.pexpire(`${prefix}k`, 9 * HOUR_MS)
-    const before = await admin.hgetall(`${prefix}k`)
-    expect((await store.claim(claimOf('k', 'b'))).status).not.toBe('claimed')
-    expect(await admin.hgetall(`${prefix}k`)).toEqual(before)
-    expect(await hoursLeft(`${prefix}k`)).toBe(9)
-  })
+  test.each(['running', 'completed'])(
+    'is left as it is by a claim of another token while it is %s',
+    async (state) => {
+      const store = await open()
+      await store.claim(claimOf('k', 'a'))
+      if (state === 'completed') await store.complete({ key: 'k', token: 'a' }, HOUR_MS)
+      await admin.pexpire(`${prefix}k`, 9 * HOUR_MS)
+      const before = await admin.get(`${prefix}k`)
+      expect((await store.claim(claimOf('k', 'b'))).status).not.toBe('claimed')
+      expect(await admin.get(`${prefix}k`)).toBe(before)
+      expect(await hoursLeft(`${prefix}k`)).toBe(9)
+    },
+  )
 
   test('can be taken when its lease has run out by the clock of the server', async () => {
     const store = await open()
@@ -118,11 +139,10 @@ onRedis.each(LIBRARIES)('a record of a store on $name', (library) => {
   test.each(['1999-01-01', '2099-01-01'])('knows nothing of a clock of ours that says %s', async (date) => {
     const store = await open()
     await store.claim(claimOf('k', 'a'))
-    const { until } = await admin.hgetall(`${prefix}k`)
     vi.useFakeTimers({ now: new Date(date), toFake: ['Date'] })
     expect(await store.claim(claimOf('k', 'b'))).toMatchObject({ status: 'in-flight' })
     await store.renew({ key: 'k', token: 'a' }, HOUR_MS)
-    expect(Math.abs(Number(await admin.hget(`${prefix}k`, 'until')) - Number(until))).toBeLessThan(HOUR_MS)
+    expect(await admin.get(`${prefix}k`)).toMatch(/^running 1 3[56]\d{5} a$/)
     await store.complete({ key: 'k', token: 'a' }, 2 * HOUR_MS)
     expect(await hoursLeft(`${prefix}k`)).toBe(2)
   })
@@ -130,9 +150,9 @@ onRedis.each(LIBRARIES)('a record of a store on $name', (library) => {
   test('has times in whole milliseconds, rounded up', async () => {
     const store = await open()
     await store.claim(claimOf('k', 'a', { leaseMs: HOUR_MS + 0.25, retainMs: 2 * HOUR_MS + 0.25 }))
-    expect(await admin.hget(`${prefix}k`, 'until')).toMatch(/^\d{13}$/)
+    expect(await admin.get(`${prefix}k`)).toBe(`running 1 ${HOUR_MS} a`)
     expect(await store.renew({ key: 'k', token: 'a' }, 0.001)).toBe(true)
-    expect(await admin.hget(`${prefix}k`, 'until')).toMatch(/^\d{13}$/)
+    expect(await admin.get(`${prefix}k`)).toMatch(/^running 1 7\d{6} a$/)
     expect(await store.complete({ key: 'k', token: 'a' }, 3 * HOUR_MS + 0.25)).toBe(true)
     expect(await hoursLeft(`${prefix}k`)).toBeGreaterThanOrEqual(3)
   })
@@ -169,6 +189,6 @@ onRedis('the key of a record', () => {
     const store = redisStore(client, { prefix: 'own:' })
     expect(await store.claim(claimOf('k', 'a'))).toEqual({ status: 'claimed', attempt: 1 })
     expect(await store.release({ key: 'k', token: 'a' })).toBe(true)
-    expect(await admin.hgetall(`${prefix}own:k`)).toEqual({ token: 'a', attempt: '1' })
+    expect(await admin.get(`${prefix}own:k`)).toBe('released 1 0 a')
   })
 })

@@ -90,7 +90,10 @@ onRedis('a Redis store', () => {
     ['null', null],
     ['an object', { status: 'claimed' }],
     ['an empty list', []],
-    ['another word', ['OK', 1]],
+    ['another word', 'OK'],
+    ['a list of words', ['OK', 1]],
+    ['no whole number', 1.5],
+    ['an empty string', ''],
   ])('says that a client transforms replies, which then are %s', async (_name, reply) => {
     const answer = async () => reply
     const store = redisStore({ eval: answer, evalsha: answer })

@@ -37,10 +37,7 @@ const SHIFT = `
     cursor = page[1]
     for _, key in ipairs(page[2]) do
       local rest = redis.call('PTTL', key) - ARGV[2]
-      if rest <= 0 then redis.call('DEL', key) else
-        if redis.call('HEXISTS', key, 'until') == 1 then redis.call('HINCRBY', key, 'until', -ARGV[2]) end
-        redis.call('PEXPIRE', key, rest)
-      end
+      if rest <= 0 then redis.call('DEL', key) else redis.call('PEXPIRE', key, rest) end
     end
   until cursor == '0'`
 
@@ -83,7 +80,7 @@ async function openNodeRedis(): Promise<OpenBackend> {
 }
 
 const shiftTable = (table: string, ms: number): string =>
-  `UPDATE ${table} SET lease_until = lease_until - interval '${ms} ms', expires_at = expires_at - interval '${ms} ms'`
+  `UPDATE ${table} SET lease_until = lease_until - interval '${ms} ms', expires_at = expires_at - interval '${ms} ms', purge_after = purge_after - interval '${ms} ms'`
 
 async function openPg(): Promise<OpenBackend<PurgingStore>> {
   const table = `store_${unique()}`

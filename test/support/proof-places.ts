@@ -29,7 +29,7 @@ export async function redisPlace(url: string, prefix: string): Promise<Place> {
     },
     async expireLease({ id }) {
       for (const key of await client.keys(`${place}record:*/${id}`)) {
-        if (await client.hexists(key, 'until')) await client.hincrby(key, 'until', -3_600_000)
+        await client.pexpire(key, (await client.pttl(key)) - 3_600_000)
       }
     },
     async close() {

@@ -1,4 +1,4 @@
-import { Pool, type PoolClient } from 'pg'
+import { Pool, type PoolClient, type QueryConfig } from 'pg'
 import postgres, { type TransactionSql } from 'postgres'
 import type { Inbox } from 'tix-webhooks'
 import { postgresInbox, postgresStore } from 'tix-webhooks/postgres'
@@ -100,20 +100,21 @@ function stoppablePool(pool: Pool, pass: Pass) {
     get totalCount() {
       return pool.totalCount
     },
-    query: (sql: string, parameters?: unknown[]) => pool.query(sql, parameters),
+    query: pool.query.bind(pool),
     async connect() {
       const client = await pool.connect()
-      async function commit() {
+      /** The inbox sends its own check in one message with it. */
+      async function commit(sql: string) {
         await pass('before COMMIT')
-        const committing = client.query('COMMIT')
+        const committing = client.query(sql)
         await pass('while COMMIT is under way')
         const committed = await committing
         await pass('after COMMIT')
         return committed
       }
       return {
-        query: (sql: string, parameters?: unknown[]) =>
-          sql === 'COMMIT' ? commit() : client.query(sql, parameters),
+        query: (sql: string | QueryConfig, parameters?: unknown[]) =>
+          typeof sql === 'string' && sql.endsWith('COMMIT') ? commit(sql) : client.query(sql, parameters),
         on: client.on.bind(client),
         off: client.off.bind(client),
         release: client.release.bind(client),
