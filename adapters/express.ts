@@ -56,7 +56,9 @@ function bodyOf(request: Request & { rawBody?: unknown }): { body: Uint8Array | 
       return { body: new TextEncoder().encode(kept), hint }
     }
   }
-  return { body: streamBody(request, adviceFor(request)) }
+  // Only a stream that was read before us needs it, and to look at the type of each delivery takes its time.
+  const isRead = request.readableDidRead || request.readableEnded
+  return { body: streamBody(request, isRead ? adviceFor(request) : undefined) }
 }
 
 function adviceFor(request: Request): string {

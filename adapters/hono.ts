@@ -70,10 +70,38 @@ function bodyOf(c: Context): { body: BodyReader; hint?: string } {
     'A middleware before tixWebhooks read it as a form, or through c.req.raw: mount the webhook route before it, or read with c.req.arrayBuffer().',
   )
   const read = async (maxBytes: number): Promise<Uint8Array> => {
-    const bytes = await reader(maxBytes)
+    const bytes = await (isBoundedByNode(c, maxBytes)
+      ? c.req.raw.arrayBuffer().then((buffer) => new Uint8Array(buffer))
+      : reader(maxBytes))
     // A copy: a Buffer's own memory holds more than its bytes, and others may write to theirs.
-    cache.arrayBuffer = Promise.resolve(Uint8Array.from(bytes).buffer)
+    cache.arrayBuffer = Promise.resolve(new Uint8Array(bytes).buffer)
     return bytes
   }
   return { body: Object.assign(read, { cancel: () => reader.cancel?.() }) }
+}
+
+/** What @hono/node-server puts into `c.env`. */
+interface NodeEnv {
+  readonly incoming?: {
+    readonly headers?: { 'content-length'?: string; 'transfer-encoding'?: string }
+    readonly readableDidRead?: boolean
+  }
+}
+
+/**
+ * Whether Node itself sees to it that no more than `maxBytes` come, so that the body can be read in one go: under
+ * @hono/node-server, a stream of the web's costs more than all the rest of a delivery. The body must be the one that
+ * `content-length` speaks of: not put there by a middleware, which may have inflated it, and not touched by one.
+ */
+function isBoundedByNode(c: Context, maxBytes: number): boolean {
+  // On another runtime, a variable or a binding may have this very name.
+  const { incoming } = (c.env ?? {}) as NodeEnv
+  const { 'content-length': length, 'transfer-encoding': coding } = incoming?.headers ?? {}
+  // With both, which a lenient parser lets through, the chunks decide and not the length.
+  if (length === undefined || coding !== undefined || incoming?.readableDidRead) return false
+  // The server's own request holds Node's under a symbol, and the web-standard one as soon as anybody has asked for that.
+  const { raw } = c.req
+  const held = Object.getOwnPropertySymbols(raw).map((key): unknown => Reflect.get(raw, key))
+  const isUntouched = held.includes(incoming) && !held.some((one) => one instanceof Request)
+  return isUntouched && !raw.bodyUsed && Number(length) <= maxBytes
 }

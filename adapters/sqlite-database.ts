@@ -1,6 +1,6 @@
-import { monotonicMs } from '../src/deadline.js'
 import { describeType } from '../src/describe-type.js'
 import { isWebhookError, StoreError } from '../src/index.js'
+import { monotonicMs } from '../src/timers.js'
 
 /** What is used of a database of better-sqlite3, libsql or `node:sqlite`. */
 export interface SqliteDatabase {

@@ -1,6 +1,7 @@
 import type { Deadline } from './deadline.js'
 import { describeType } from './describe-type.js'
 import { BodyError, ConfigurationError, isWebhookError } from './errors.js'
+import type { Pending } from './pending.js'
 
 /**
  * Reads a request's exact bytes and stops at `maxBytes`. It rejects with a `BodyError` of code `too_large` over the
@@ -19,12 +20,15 @@ export interface BodyReader {
  * @throws BodyError `too_large`, or `body_incomplete` when the client went away or was too slow
  * @throws ConfigurationError when the bytes are gone, or are no bytes
  */
-export async function readBody(
+export function readBody(
   body: Uint8Array | BodyReader,
   maxBytes: number,
   deadline: Deadline,
-): Promise<Uint8Array> {
-  const bytes = typeof body === 'function' ? await callReader(body, maxBytes, deadline) : body
+): Pending<Uint8Array> {
+  return typeof body === 'function' ? callReader(body, maxBytes, deadline) : checked(body, maxBytes)
+}
+
+function checked(bytes: Uint8Array, maxBytes: number): Uint8Array {
   if (!(bytes instanceof Uint8Array)) {
     throw new ConfigurationError(
       `The body must be the exact bytes as a Uint8Array, not ${describeType(bytes)}: hand in what was received, before any parser.`,
@@ -35,10 +39,11 @@ export async function readBody(
 }
 
 async function callReader(reader: BodyReader, maxBytes: number, deadline: Deadline): Promise<Uint8Array> {
+  let bytes: Uint8Array
   // At once, before the first await: a stream that others made flow would lose its first bytes.
   const reading = (async () => reader(maxBytes))()
   try {
-    return await deadline.race(reading, () => {
+    bytes = await deadline.race(reading, () => {
       reader.cancel?.()
       throw new BodyError(
         'body_incomplete',
@@ -48,6 +53,7 @@ async function callReader(reader: BodyReader, maxBytes: number, deadline: Deadli
   } catch (error) {
     throw asBodyFault(error, maxBytes)
   }
+  return checked(bytes, maxBytes)
 }
 
 /** Readers may be anybody's: what counts is their `code`. */

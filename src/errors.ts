@@ -45,8 +45,22 @@ export type VerificationCode =
   | 'timestamp_too_old'
   | 'timestamp_in_future'
 
-/** The delivery is not proven to be a fresh one of the service's: header, signature or timestamp (spec section 5). */
+/**
+ * The delivery is not proven to be a fresh one of the service's: header, signature or timestamp (spec section 5). It has
+ * no stack: anybody can cause it, at any rate, and a stack costs more than the HMAC and says nothing of the delivery.
+ */
 export class WebhookVerificationError extends WebhookError<VerificationCode> {
+  constructor(code: VerificationCode, message: string, options?: ErrorOptions) {
+    const { stackTraceLimit } = Error
+    // By `Reflect`, which does not throw where somebody has frozen `Error`.
+    Reflect.set(Error, 'stackTraceLimit', 0)
+    try {
+      super(code, message, options)
+    } finally {
+      Reflect.set(Error, 'stackTraceLimit', stackTraceLimit)
+    }
+  }
+
   static {
     nameClass(this, 'WebhookVerificationError')
   }

@@ -4,16 +4,19 @@ import type { AnyEvent } from './events.js'
 import type { AnyHandler, HandlerContext } from './handlers.js'
 import type { Report } from './report.js'
 import type { LazyAbort } from './run.js'
-import type { Verified } from './signature.js'
+import { signedAt } from './signature.js'
+import type { SignatureScheme } from './signature-scheme.js'
 
 /** An authentic delivery that a handler wants. */
 export interface Job<Request> {
   readonly delivery: Delivery<Request>
   readonly facts: Facts
-  readonly report: Report
+  readonly report: Report<Request>
   readonly deadline: Deadline
   readonly rawBody: Uint8Array
-  readonly verified: Verified
+  /** When the service signed, as the header has it. */
+  readonly t: string
+  readonly secretIndex: number
   readonly key: string | null
   readonly event: AnyEvent
   readonly handler: AnyHandler<Request>
@@ -25,20 +28,37 @@ export type Protection = Pick<HandlerContext<unknown, unknown>, 'deduplicated' |
 
 export const UNPROTECTED: Protection = { deduplicated: false, tx: undefined }
 
+/** Where a context keeps what its `signal` is made of. */
+const ABORT = Symbol('abort')
+
+/**
+ * Makes the signal when it is first read. A property of the context itself, so that a copy (`{ ...ctx }`) has it; and one
+ * getter for all contexts, because for a getter of its own V8 keeps a shape, and all that the getter can see, in old space.
+ */
+const SIGNAL: PropertyDescriptor & ThisType<{ [ABORT]: LazyAbort }> = {
+  enumerable: true,
+  configurable: true,
+  get() {
+    return this[ABORT].signal
+  },
+}
+
 /** What the handler of a job is told. */
 export function contextOf<Request>(
-  { delivery, key, verified, rawBody, abort }: Job<Request>,
-  protection: Protection,
+  { delivery, key, t, secretIndex, rawBody, abort }: Job<Request>,
+  { deduplicated, attempt, tx }: Protection,
+  scheme: SignatureScheme,
 ): HandlerContext<Request, unknown> {
-  return {
+  const told: Omit<HandlerContext<Request, unknown>, 'attempt' | 'signal'> & { attempt?: number } = {
     request: delivery.request,
     key,
-    ...protection,
-    signedAt: verified.signedAt,
-    secretIndex: verified.secretIndex,
+    deduplicated,
+    signedAt: signedAt(t, scheme),
+    secretIndex,
     rawBody,
-    get signal() {
-      return abort.signal
-    },
+    tx,
   }
+  if (attempt !== undefined) told.attempt = attempt
+  Object.defineProperty(told, ABORT, { value: abort })
+  return Object.defineProperty(told, 'signal', SIGNAL) as HandlerContext<Request, unknown>
 }

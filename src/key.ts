@@ -1,9 +1,9 @@
 import { ignoreRejection } from './call-safely.js'
 import { describeType } from './describe-type.js'
-import { encodeHex } from './encoding.js'
 import { ConfigurationError } from './errors.js'
 import { isJsonObject, type UnknownEvent } from './events.js'
 import { hmacEngine } from './hmac.js'
+import { isPending, type Pending } from './pending.js'
 
 /**
  * What an event is deduplicated by, when you know better than the default. It sees the event before its data is checked.
@@ -18,19 +18,28 @@ export type KeyFunction<Request> = (
 const MAX_KEY_LENGTH = 255
 const PRINTABLE_ASCII = /^[ -~]+$/
 
+/** The key of an event by the default rule, as the store sees it. */
+export function defaultKey(namespace: string, event: UnknownEvent): Pending<string> {
+  const part = defaultKeyPart(event)
+  if (!isPending(part)) return storedKey(namespace, event.type, part)
+  return part.then((digest) => storedKey(namespace, event.type, digest))
+}
+
 /**
  * The default rule, for a service that gives its deliveries no id. An order is created once, so its id is the key.
  * Anything else is known by a digest of what makes it that event; `created_at` is in it on purpose: rescheduled from A to
  * B to A to B are four events, not two. An envelope `id` is in it too, where there is one: so it can tell deliveries
  * apart, but never merge them. Never from `t` or the signature, which a retry renews.
  */
-export async function defaultKeyPart(event: UnknownEvent): Promise<string> {
+export function defaultKeyPart(event: UnknownEvent): Pending<string> {
   if (event.type === 'order.created') {
     const { order } = event.data
     if (isJsonObject(order) && typeof order.id === 'string' && order.id !== '') return order.id
   }
   const { id, type, created_at, data } = event
-  return sha256Hex(canonicalJson({ ...(id === undefined ? {} : { id }), type, created_at, data }))
+  return hmacEngine().sha256Hex(
+    canonicalJson({ ...(id === undefined ? {} : { id }), type, created_at, data }),
+  )
 }
 
 /** @throws ConfigurationError when the user's function throws, or gives what is no key */
@@ -59,11 +68,11 @@ export function keyPartOf<Request>(
  * The key as the store sees it: `<namespace>/<type>/<part>`, or the SHA-256 of the three where that would be too long, not
  * printable, or, with a slash in the type, not certain to be the only one of its spelling.
  */
-export async function storedKey(namespace: string, type: string, part: string): Promise<string> {
+export function storedKey(namespace: string, type: string, part: string): Pending<string> {
   const key = `${namespace}/${type}/${part}`
   if (key.length <= MAX_KEY_LENGTH && PRINTABLE_ASCII.test(key) && !type.includes('/')) return key
   // JSON, because it escapes lone surrogates: two different strings must not become the same bytes.
-  return sha256Hex(JSON.stringify([namespace, type, part]))
+  return hmacEngine().sha256Hex(JSON.stringify([namespace, type, part]))
 }
 
 /** JSON with sorted keys and no spaces, so that one value has one text (after RFC 8785). */
@@ -74,8 +83,4 @@ export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`).join(',')}}`
-}
-
-async function sha256Hex(text: string): Promise<string> {
-  return encodeHex(await hmacEngine().sha256(new TextEncoder().encode(text)))
 }

@@ -1,17 +1,18 @@
-import { type Deadline, monotonicMs, startBackgroundTimer, startDeadline } from './deadline.js'
+import type { Deadline } from './deadline.js'
 import { StoreError } from './errors.js'
+import type { Outcome } from './outcome.js'
+import type { RunRecord } from './run.js'
 import type { ClaimRequest, ClaimResult, IdempotencyStore, Lease } from './store.js'
 import {
+  called,
   callOnce,
-  callStore,
   callWithRetries,
   isBoolean,
   isClaimResult,
+  resultBy,
   STORE_CALL_MS,
-  storeMethod,
-  timedOut,
-  within,
 } from './store-call.js'
+import { type Alarm, monotonicMs, type Timers } from './timers.js'
 
 /**
  * Asks the store for the right to run, within the store's limit and the delivery's deadline.
@@ -20,24 +21,19 @@ import {
  * @param track keeps a drain waiting for that release
  * @throws StoreError when the store is down, full, or too slow
  */
-export async function claim(
+export function claim(
   store: IdempotencyStore,
   request: ClaimRequest,
-  deadline: Deadline,
+  { timers, endsAtMs }: Deadline,
   track: (work: Promise<unknown>) => void,
 ): Promise<ClaimResult> {
-  const call = callStore(storeMethod('claim'), () => store.claim(request), isClaimResult)
-  const limit = startDeadline(Math.min(STORE_CALL_MS, deadline.remainingMs))
-  try {
-    return await limit.race(call, () => {
-      throw timedOut('claim', ', or the delivery had no more time')
-    })
-  } catch (fault) {
-    track(releaseIfGranted(store, request, call))
+  const call = called(() => store.claim(request))
+  // From after the call, which may have blocked the event loop.
+  const atMs = Math.min(monotonicMs() + STORE_CALL_MS, endsAtMs)
+  return resultBy(atMs, 'claim', call, isClaimResult, timers).catch((fault) => {
+    track(releaseIfGranted(store, request, call, timers))
     throw fault
-  } finally {
-    limit.clear()
-  }
+  })
 }
 
 /**
@@ -47,29 +43,32 @@ export async function claim(
 async function releaseIfGranted(
   store: IdempotencyStore,
   { key, token }: Lease,
-  call: Promise<ClaimResult>,
+  call: Promise<unknown>,
+  timers: Timers,
 ): Promise<void> {
-  const isGranted = call.then(
-    ({ status }) => status === 'claimed',
-    () => true,
-  )
+  const isGranted = call.then(mayBeGranted, () => true)
   const released = isGranted
     // A few times: what lost the reply may lose this too.
-    .then((granted) => granted && callWithRetries('release', () => store.release({ key, token }), isBoolean))
+    .then(
+      (granted) =>
+        granted && callWithRetries('release', () => store.release({ key, token }), isBoolean, timers),
+    )
     .catch(() => false)
-  const hasSettled = await within(
+  const hasSettled = await timers.within(
     isGranted.then(() => true),
+    STORE_CALL_MS,
     () => false,
   )
   if (hasSettled) await released
 }
 
-/** A lease that is renewed until the run is settled or given up. */
-export interface HeldLease {
-  /** Records the end of the run. A failure is reported and not thrown: the answer does not depend on it. */
-  settle(end: 'complete' | 'release'): Promise<void>
-  /** Stops renewing: from now on the lease runs out by itself. */
-  letGo(): void
+/** What is no answer, or does not let itself be looked at, says nothing of what the store did. */
+function mayBeGranted(result: unknown): boolean {
+  try {
+    return !isClaimResult(result) || result.status === 'claimed'
+  } catch {
+    return true
+  }
 }
 
 export interface LeaseTerms {
@@ -79,50 +78,95 @@ export interface LeaseTerms {
   readonly claimedAtMs: number
   readonly leaseMs: number
   readonly retainMs: number
+  readonly timers: Timers
   /** The lease is no longer ours, or can no longer be believed to be. */
   readonly onLost: (reason: StoreError) => void
   readonly report: (error: StoreError) => void
 }
 
 /**
- * Keeps a lease alive by renewing it every third of its time. There is one store call at a time for a lease: settling
- * waits for a renewal that is under way, as long as a store call is waited for.
+ * A lease that was granted, as the record of a run. It is renewed every third of its time until the run is settled or
+ * given up. There is one store call at a time for a lease: settling waits for a renewal that is under way, as long as a
+ * store call is waited for.
  */
-export function holdLease({
-  store,
-  lease,
-  claimedAtMs,
-  leaseMs,
-  retainMs,
-  onLost,
-  report,
-}: LeaseTerms): HeldLease {
-  let held = true
-  let isLost = false
-  let renewal: Promise<void> | undefined
-  let timer = startBackgroundTimer(startRenewal, leaseMs / 3)
+export class HeldLease implements RunRecord {
+  private isHeld = true
+  private isLost = false
+  private renewal: Promise<void> | undefined
+  private renewing: Alarm
   /** By our clock. The store counts from when the request arrives, so from no earlier than it was sent. */
-  let validUntilMs = claimedAtMs + leaseMs
+  private validUntilMs: number
   /** Running while a renewal is open or has failed. */
-  let expiry: { clear(): void } | undefined
+  private expiry: Alarm | undefined
 
-  function startRenewal(): void {
-    renewal = renew().finally(() => {
-      renewal = undefined
-      if (held) timer = startBackgroundTimer(startRenewal, leaseMs / 3)
-    })
+  constructor(private readonly terms: LeaseTerms) {
+    this.validUntilMs = terms.claimedAtMs + terms.leaseMs
+    this.renewing = this.renewAfter(terms.claimedAtMs)
   }
 
-  async function renew(): Promise<void> {
-    const sentAtMs = monotonicMs()
-    expiry ??= startBackgroundTimer(runOut, Math.max(0, validUntilMs - sentAtMs))
+  call(handler: () => unknown): unknown {
+    return handler()
+  }
+
+  meanwhile(outcome: Outcome): Outcome {
+    return outcome
+  }
+
+  /** Stops renewing: from now on the lease runs out by itself. */
+  letGo(): void {
+    this.isHeld = false
+    this.renewing.clear()
+    this.stopExpiry()
+  }
+
+  /** Whether recording works decides nothing: once a handler has returned, a non-2xx would make a second run certain. */
+  async settle(outcome: Outcome): Promise<Outcome> {
+    const { store, lease, retainMs, timers, report } = this.terms
+    const isDone = outcome.outcome === 'handled' || outcome.outcome === 'discarded'
+    this.letGo()
+    if (this.renewal !== undefined) await this.renewal
     try {
-      if (await callOnce('renew', () => store.renew(lease, leaseMs), isBoolean)) {
-        validUntilMs = sentAtMs + leaseMs
-        stopExpiry()
+      if (!isDone) await callWithRetries('release', () => store.release(lease), isBoolean, timers)
+      else if (
+        !(await callWithRetries('complete', () => store.complete(lease, retainMs), isBoolean, timers))
+      ) {
+        report(
+          notRecorded(
+            lease,
+            'Its lease had passed to another delivery, which may have run it a second time.',
+          ),
+        )
+      }
+    } catch (cause) {
+      const why = (cause as StoreError).message
+      report(isDone ? notRecorded(lease, why, cause) : notReleased(lease, why, cause))
+    }
+    return outcome
+  }
+
+  private renewAfter(ms: number): Alarm {
+    const { timers, leaseMs } = this.terms
+    const startRenewal = (): void => {
+      this.renewal = this.renew().finally(() => {
+        this.renewal = undefined
+        if (this.isHeld) this.renewing = this.renewAfter(monotonicMs())
+      })
+    }
+    return timers.set(startRenewal, ms + leaseMs / 3, true)
+  }
+
+  private async renew(): Promise<void> {
+    const { store, lease, leaseMs, timers, report } = this.terms
+    const sentAtMs = monotonicMs()
+    const runOut = (): void => this.lost('it ran out while the store could not be reached')
+    this.expiry ??= timers.set(runOut, this.validUntilMs, true)
+    try {
+      if (await callOnce('renew', () => store.renew(lease, leaseMs), isBoolean, timers)) {
+        this.validUntilMs = sentAtMs + leaseMs
+        this.stopExpiry()
       } else {
-        letGo()
-        lost(
+        this.letGo()
+        this.lost(
           'another delivery has taken the event over; is the event loop blocked for long, or leaseSeconds too short?',
         )
       }
@@ -131,18 +175,15 @@ export function holdLease({
     }
   }
 
-  function runOut(): void {
-    lost('it ran out while the store could not be reached')
+  private stopExpiry(): void {
+    this.expiry?.clear()
+    this.expiry = undefined
   }
 
-  function stopExpiry(): void {
-    expiry?.clear()
-    expiry = undefined
-  }
-
-  function lost(why: string): void {
-    if (isLost) return
-    isLost = true
+  private lost(why: string): void {
+    if (this.isLost) return
+    this.isLost = true
+    const { lease, onLost, report } = this.terms
     const error = new StoreError(
       'lease_lost',
       `The lease of ${lease.key} was lost while its handler was running, so the event may run twice: ${why}.`,
@@ -150,46 +191,20 @@ export function holdLease({
     onLost(error)
     report(error)
   }
-
-  function letGo(): void {
-    held = false
-    timer.clear()
-    stopExpiry()
-  }
-
-  async function settle(end: 'complete' | 'release'): Promise<void> {
-    letGo()
-    await renewal
-    const send = end === 'complete' ? () => store.complete(lease, retainMs) : () => store.release(lease)
-    try {
-      const recorded = await callWithRetries(end, send, isBoolean)
-      if (!recorded && end === 'complete') {
-        report(
-          unsettled(
-            'not_recorded',
-            lease,
-            'Its lease had passed to another delivery, which may have run it a second time.',
-          ),
-        )
-      }
-    } catch (cause) {
-      const code = end === 'complete' ? 'not_recorded' : 'not_released'
-      report(unsettled(code, lease, (cause as StoreError).message, { cause }))
-    }
-  }
-
-  return { settle, letGo }
 }
 
-function unsettled(
-  code: 'not_recorded' | 'not_released',
-  { key }: Lease,
-  why: string,
-  options: ErrorOptions = {},
-): StoreError {
-  const what =
-    code === 'not_recorded'
-      ? 'was handled, but that could not be recorded, so it may run again'
-      : 'failed and could not be released, so it runs again when its lease has run out'
-  return new StoreError(code, `${key} ${what}: ${why}`, options)
+function notRecorded({ key }: Lease, why: string, cause?: unknown): StoreError {
+  return new StoreError(
+    'not_recorded',
+    `${key} was handled, but that could not be recorded, so it may run again: ${why}`,
+    cause === undefined ? {} : { cause },
+  )
+}
+
+function notReleased({ key }: Lease, why: string, cause: unknown): StoreError {
+  return new StoreError(
+    'not_released',
+    `${key} failed and could not be released, so it runs again when its lease has run out: ${why}`,
+    { cause },
+  )
 }

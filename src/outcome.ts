@@ -137,10 +137,14 @@ export function outcomeOfFault(error: unknown): Outcome {
 
 /** What a run ends with when the handler throws: `RetryLater` and `Discard` are obeyed, all else has failed. */
 export function outcomeOfThrown(thrown: unknown, kind: string): Outcome {
-  if (isDiscard(thrown)) return { outcome: 'discarded', error: thrown }
-  if (isWebhookError(thrown) && thrown.code === 'retry_later') {
-    const { afterSeconds } = thrown as RetryLater
-    return { outcome: 'retry-later', code: 'retry_later', retryAfterSeconds: afterSeconds, error: thrown }
+  try {
+    if (isDiscard(thrown)) return { outcome: 'discarded', error: thrown }
+    if (isWebhookError(thrown) && thrown.code === 'retry_later') {
+      const { afterSeconds } = thrown as RetryLater
+      return { outcome: 'retry-later', code: 'retry_later', retryAfterSeconds: afterSeconds, error: thrown }
+    }
+  } catch {
+    // A proxy of one of ours that traps: nobody knows what it asks for.
   }
   return { outcome: 'failed', code: 'handler_failed', error: asError(thrown, kind) }
 }

@@ -1,8 +1,9 @@
 import type { HandledEvent } from './handlers.js'
 import { checkOptionNames } from './option-names.js'
 import { checkData, checkSchemas, parseEnvelope } from './payload.js'
+import { isPending, type Pending } from './pending.js'
 import type { SchemaMap } from './schema.js'
-import { bytesOf, type VerifyOptions, verifySignature } from './signature.js'
+import { bytesOf, VERIFY_OPTION_NAMES, type VerifyOptions, verifyBytes } from './signature.js'
 import type { HeaderValue } from './signature-header.js'
 
 export interface ParseOptions<Schemas extends SchemaMap> {
@@ -34,6 +35,10 @@ export async function parseEvent<Schemas extends SchemaMap = Record<never, never
   return event as HandledEvent<Schemas>
 }
 
+const NO_SCHEMAS: SchemaMap = {}
+
+const OPTION_NAMES = [...VERIFY_OPTION_NAMES, 'schemas']
+
 /**
  * Verifies a delivery and reads its event, in this order. It neither deduplicates nor answers: `createReceiver` does.
  *
@@ -52,8 +57,11 @@ export async function verifyWebhook<Schemas extends SchemaMap = Record<never, ne
   header: HeaderValue,
   options: VerifyOptions & ParseOptions<Schemas>,
 ): Promise<HandledEvent<Schemas>> {
-  const { schemas, ...verifyOptions } = options
-  checkSchemas(schemas ?? {})
-  await verifySignature(rawBody, header, verifyOptions)
-  return parseEvent(rawBody, schemas === undefined ? {} : { schemas })
+  checkOptionNames(options, OPTION_NAMES)
+  const schemas = options.schemas ?? NO_SCHEMAS
+  if (schemas !== NO_SCHEMAS) checkSchemas(schemas)
+  const bytes = bytesOf(rawBody)
+  const verified = verifyBytes(bytes, header, options)
+  if (isPending(verified)) await verified
+  return checkData(parseEnvelope(bytes), schemas) as Pending<HandledEvent<Schemas>>
 }

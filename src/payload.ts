@@ -2,7 +2,8 @@ import { describeType } from './describe-type.js'
 import { ConfigurationError, PayloadError, type PayloadIssue } from './errors.js'
 import { type AnyEvent, isJsonObject, type UnknownEvent } from './events.js'
 import { isRecord } from './option-names.js'
-import { isStandardSchema, type SchemaMap, toPayloadIssues } from './schema.js'
+import type { Pending } from './pending.js'
+import { isStandardSchema, type SchemaMap, type StandardSchemaV1, toPayloadIssues } from './schema.js'
 
 /** Deeper than any real payload, and shallow enough for every recursive walk after ours: schemas, clones, JSON.stringify. */
 const MAX_DEPTH = 256
@@ -46,12 +47,16 @@ export function parseEnvelope(rawBody: Uint8Array): UnknownEvent {
  * @throws PayloadError `data_mismatch`
  * @throws ConfigurationError when the schema itself threw
  */
-export async function checkData(event: UnknownEvent, schemas: SchemaMap): Promise<AnyEvent> {
+export function checkData(event: UnknownEvent, schemas: SchemaMap): Pending<AnyEvent> {
   const schema = Object.hasOwn(schemas, event.type) ? schemas[event.type] : undefined
   if (schema === undefined) {
     if (event.type === 'order.created') checkOrderCreated(event)
     return event
   }
+  return checkBySchema(event, schema)
+}
+
+async function checkBySchema(event: UnknownEvent, schema: StandardSchemaV1): Promise<AnyEvent> {
   let issues: readonly PayloadIssue[] | undefined
   let data: unknown
   try {
@@ -110,37 +115,57 @@ function parseJson(rawBody: Uint8Array): unknown {
     throw notJson('it cannot be parsed', cause)
   }
   // Each level takes two brackets, so that most bodies are too short to be too deep.
-  if (text.length > 2 * MAX_DEPTH && isDeeperThan(MAX_DEPTH, value)) {
+  if (text.length > 2 * MAX_DEPTH && isObject(value) && isDeeperThan(MAX_DEPTH, value)) {
     throw notJson(`it is nested deeper than ${MAX_DEPTH} levels`)
   }
   return value
 }
 
-function isDeeperThan(levels: number, value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
+/** Without making a list of an object's values: a body can have thousands of objects, and this must cost little beside parsing them. */
+function isDeeperThan(levels: number, value: object): boolean {
   if (levels === 0) return true
-  return Object.values(value).some((child) => isDeeperThan(levels - 1, child))
+  if (Array.isArray(value)) {
+    for (const child of value) {
+      if (isObject(child) && isDeeperThan(levels - 1, child)) return true
+    }
+    return false
+  }
+  for (const key in value) {
+    const child = value[key as keyof typeof value]
+    // What somebody has put on Object.prototype is no part of the body, and has no end: its value has it too.
+    if (isObject(child) && Object.hasOwn(value, key) && isDeeperThan(levels - 1, child)) return true
+  }
+  return false
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }
 
 /** The documented fields alone (spec section 2.3): what else comes is the service's to add. */
 function checkOrderCreated(event: UnknownEvent): void {
   const issues: PayloadIssue[] = []
-  const expect = (holds: boolean, path: PropertyKey[], expected: string, value: unknown): void => {
-    if (!holds) issues.push(mismatch(['data', ...path], expected, value))
+  const refuse = (expected: string, value: unknown, ...path: PropertyKey[]): void => {
+    issues.push(mismatch(['data', ...path], expected, value))
   }
   const { order, tickets } = event.data
-  expect(isJsonObject(order), ['order'], 'an object', order)
-  if (isJsonObject(order)) {
-    expect(typeof order.id === 'string', ['order', 'id'], 'a string', order.id)
-    expect(Number.isInteger(order.total_cents), ['order', 'total_cents'], 'an integer', order.total_cents)
-    expect(typeof order.buyer_email === 'string', ['order', 'buyer_email'], 'a string', order.buyer_email)
+  if (!isJsonObject(order)) refuse('an object', order, 'order')
+  else {
+    const { id, total_cents, buyer_email } = order
+    if (typeof id !== 'string') refuse('a string', id, 'order', 'id')
+    if (!Number.isInteger(total_cents)) refuse('an integer', total_cents, 'order', 'total_cents')
+    if (typeof buyer_email !== 'string') refuse('a string', buyer_email, 'order', 'buyer_email')
   }
-  expect(Array.isArray(tickets), ['tickets'], 'an array', tickets)
-  for (const [index, ticket] of Array.isArray(tickets) ? tickets.entries() : []) {
-    expect(isJsonObject(ticket), ['tickets', index], 'an object', ticket)
-    if (!isJsonObject(ticket)) continue
-    expect(typeof ticket.id === 'string', ['tickets', index, 'id'], 'a string', ticket.id)
-    expect(typeof ticket.tier === 'string', ['tickets', index, 'tier'], 'a string', ticket.tier)
+  if (!Array.isArray(tickets)) refuse('an array', tickets, 'tickets')
+  else {
+    tickets.forEach((ticket, index) => {
+      if (!isJsonObject(ticket)) {
+        refuse('an object', ticket, 'tickets', index)
+        return
+      }
+      if (typeof ticket.id !== 'string') refuse('a string', ticket.id, 'tickets', index, 'id')
+      if (typeof ticket.tier !== 'string') refuse('a string', ticket.tier, 'tickets', index, 'tier')
+    })
   }
   if (issues.length > 0) {
     throw new PayloadError(

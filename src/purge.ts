@@ -1,5 +1,5 @@
-import { MAX_TIMER_SECONDS, pause, startBackgroundTimer } from './deadline.js'
 import { describeValue } from './describe-type.js'
+import { MAX_TIMER_SECONDS, pause, startBackgroundTimer } from './timers.js'
 
 /** A store that does not forget by itself. */
 export interface Purgeable {

@@ -1,14 +1,14 @@
 import { readBody } from './body.js'
 import { callSafely } from './call-safely.js'
-import { type Deadline, monotonicMs, startDeadline } from './deadline.js'
+import { Deadline } from './deadline.js'
 import { type Delivery, type Facts, mismatchHint } from './delivery.js'
 import { RunError } from './errors.js'
 import type { UnknownEvent } from './events.js'
 import { createGate } from './gate.js'
 import type { Inbox } from './inbox.js'
 import { contextOf, type Job, type Protection, UNPROTECTED } from './job.js'
-import { defaultKeyPart, keyPartOf, storedKey } from './key.js'
-import { claim, holdLease } from './lease.js'
+import { defaultKey, type KeyFunction, keyPartOf, storedKey } from './key.js'
+import { claim, HeldLease } from './lease.js'
 import type { WebhookOptions } from './options.js'
 import {
   DRAINING,
@@ -21,13 +21,16 @@ import {
   UNHANDLED,
 } from './outcome.js'
 import { checkData, parseEnvelope } from './payload.js'
-import { type Report, reporter } from './report.js'
-import { lazyAbort, type RunRecord, recordOnLease, startRun } from './run.js'
+import { isPending } from './pending.js'
+import { Report } from './report.js'
+import { LazyAbort, Run, type RunRecord } from './run.js'
 import type { SchemaMap } from './schema.js'
 import { resolveSettings } from './settings.js'
-import { checkTimestamp, matchSignature, signatureAgeSeconds } from './signature.js'
+import { checkTimestamp, signatureAgeSeconds } from './signature.js'
 import { parseSignatureHeader } from './signature-header.js'
+import { matchSignature } from './signature-match.js'
 import type { ClaimResult, Lease } from './store.js'
+import { monotonicMs } from './timers.js'
 import { tokenSource } from './token.js'
 import { openTransaction } from './transaction.js'
 
@@ -60,83 +63,89 @@ export function createReceiver<
 >(options: WebhookOptions<Request, Tx, Schemas>): Receiver<Request> {
   const settings = resolveSettings(options)
   const { scheme, schemas, store, inbox } = settings
-  const reportOn = reporter(settings)
   const gate = createGate()
   const nextToken = tokenSource()
 
   function receive(delivery: Delivery<Request>): Promise<Outcome> {
-    const receiving = receiveToTheEnd(delivery)
-    gate.track(receiving)
-    return receiving
-  }
-
-  async function receiveToTheEnd(delivery: Delivery<Request>): Promise<Outcome> {
     const facts: Facts = {}
-    const report = reportOn(delivery, facts)
-    const outcome = gate.closed ? DRAINING : await deliverInTime(delivery, facts, report)
-    report.end(outcome)
-    return outcome
-  }
-
-  async function deliverInTime(delivery: Delivery<Request>, facts: Facts, report: Report): Promise<Outcome> {
-    const deadline = startDeadline(settings.timeoutMs)
-    try {
-      return await deliver(delivery, facts, report, deadline)
-    } catch (fault) {
-      return outcomeOfFault(fault)
-    } finally {
-      deadline.clear()
-    }
-  }
-
-  /** What is done to a delivery, in this order; nothing may be reordered. Each step may throw the fault that ends it. */
-  async function deliver(
-    delivery: Delivery<Request>,
-    facts: Facts,
-    report: Report,
-    deadline: Deadline,
-  ): Promise<Outcome> {
-    if (delivery.method !== undefined && delivery.method !== 'POST') return METHOD_NOT_ALLOWED
-
-    const header = parseSignatureHeader(delivery.header, scheme)
-    const rawBody = await readBody(delivery.body, settings.maxBodyBytes, deadline)
-
-    const keys = await deadline.race(settings.secretKeysFor(delivery.request), throwTimedOut)
-    const verified = await matchSignature(header, rawBody, keys, scheme, mismatchHint(delivery))
-    facts.signatureAgeSeconds = signatureAgeSeconds(header.t, scheme, settings.now())
-    checkTimestamp(header.t, scheme, settings.toleranceSeconds, facts.signatureAgeSeconds)
-
-    const envelope = parseEnvelope(rawBody)
-    facts.kind = envelope.type
-    const handler = settings.handlerFor(envelope.type)
-    if (handler === undefined) return UNHANDLED
-
-    const key = await keyOf(envelope, rawBody, delivery.request, deadline)
-    const event = await deadline.race(checkData(envelope, schemas), throwTimedOut)
-
-    if (key !== null) facts.key = key
-    const abort = lazyAbort()
-    const job: Job<Request> = {
-      delivery,
-      facts,
-      report,
-      deadline,
-      rawBody,
-      verified,
-      key,
-      event,
-      handler,
-      abort,
-    }
-    if (inbox !== undefined) return runInTransaction(job, inbox)
-    return key === null ? run(job, UNPROTECTED) : runOnLease(job, key)
+    const deadline = new Deadline(settings.timeoutMs)
+    const report = new Report(settings, delivery, facts, deadline)
+    gate.enter()
+    const ended = gate.closed ? Promise.resolve(DRAINING) : deliver(delivery, facts, report, deadline)
+    return ended.then((outcome) => {
+      try {
+        deadline.clear()
+        report.end(outcome)
+      } finally {
+        gate.leave()
+      }
+      return outcome
+    })
   }
 
   /**
-   * Before the data is checked, so that a schema which changes its input cannot change the key. Where both the key
-   * function and the check fail, the data is to blame.
+   * What is done to a delivery, in this order; nothing may be reordered. Each step may throw the fault that ends it. What a
+   * step gives at once is not awaited, because each await costs more than most steps.
    */
-  async function keyOf(
+  async function deliver(
+    delivery: Delivery<Request>,
+    facts: Facts,
+    report: Report<Request>,
+    deadline: Deadline,
+  ): Promise<Outcome> {
+    try {
+      if (delivery.method !== undefined && delivery.method !== 'POST') return METHOD_NOT_ALLOWED
+
+      const header = parseSignatureHeader(delivery.header, scheme)
+      const body = readBody(delivery.body, settings.maxBodyBytes, deadline)
+      const rawBody = isPending(body) ? await body : body
+
+      const secrets = settings.secretKeysFor(delivery.request)
+      const keys = isPending(secrets) ? await inTime(secrets, deadline) : secrets
+      const match = matchSignature(header, rawBody, keys, scheme, () => mismatchHint(delivery))
+      const secretIndex = isPending(match) ? await match : match
+      facts.signatureAgeSeconds = signatureAgeSeconds(header.t, scheme, settings.now())
+      checkTimestamp(header.t, scheme, settings.toleranceSeconds, facts.signatureAgeSeconds)
+
+      const envelope = parseEnvelope(rawBody)
+      facts.kind = envelope.type
+      const handler = settings.handlerFor(envelope.type)
+      if (handler === undefined) return UNHANDLED
+
+      // Before the data is checked, so that a schema which changes its input cannot change the key.
+      const stored =
+        settings.key === undefined
+          ? defaultKey(settings.namespace, envelope)
+          : keyByFunction(settings.key, envelope, rawBody, delivery.request, deadline)
+      const key = isPending(stored) ? await stored : stored
+      const data = checkData(envelope, schemas)
+      const event = isPending(data) ? await inTime(data, deadline) : data
+
+      if (key !== null) facts.key = key
+      const abort = new LazyAbort()
+      const job = {
+        delivery,
+        facts,
+        report,
+        deadline,
+        rawBody,
+        t: header.t,
+        secretIndex,
+        key,
+        event,
+        handler,
+        abort,
+      }
+      if (inbox !== undefined) return await runInTransaction(job, inbox)
+      return await (key === null ? run(job, UNPROTECTED) : runOnLease(job, key))
+    } catch (fault) {
+      return outcomeOfFault(fault)
+    }
+  }
+
+  /** Where both the key function and the check of the data fail, the data is to blame. */
+  async function keyByFunction(
+    keyFunction: KeyFunction<Request>,
     envelope: UnknownEvent,
     rawBody: Uint8Array,
     request: Request,
@@ -144,12 +153,9 @@ export function createReceiver<
   ): Promise<string | null> {
     let part: string | null
     try {
-      part =
-        settings.key === undefined
-          ? await defaultKeyPart(envelope)
-          : keyPartOf(settings.key, envelope, { rawBody, request })
+      part = keyPartOf(keyFunction, envelope, { rawBody, request })
     } catch (fault) {
-      await deadline.race(checkData(envelope, schemas), throwTimedOut)
+      await inTime(Promise.resolve(checkData(envelope, schemas)), deadline)
       throw fault
     }
     return part === null ? null : storedKey(settings.namespace, envelope.type, part)
@@ -163,7 +169,7 @@ export function createReceiver<
     const claimedAtMs = monotonicMs()
     let result: ClaimResult
     try {
-      result = await claim(store, { ...lease, leaseMs, retainMs }, deadline, gate.track)
+      result = await claim(store, { key, token: lease.token, leaseMs, retainMs }, deadline, gate.track)
     } catch (fault) {
       if (settings.storeFailure === 'reject') throw fault
       report.fault(fault)
@@ -173,9 +179,17 @@ export function createReceiver<
     if (result.status === 'in-flight') return inFlight(result.retryAfterMs)
     const { attempt } = result
     facts.attempt = attempt
-    const onLost = job.abort.abort
-    const held = holdLease({ store, lease, claimedAtMs, leaseMs, retainMs, onLost, report: report.fault })
-    return run(job, { deduplicated: true, attempt, tx: undefined }, recordOnLease(held))
+    const held = new HeldLease({
+      store,
+      lease,
+      claimedAtMs,
+      leaseMs,
+      retainMs,
+      timers: deadline.timers,
+      onLost: (reason) => job.abort.abort(reason),
+      report: (error) => report.fault(error),
+    })
+    return run(job, { deduplicated: true, attempt, tx: undefined }, held)
   }
 
   /** Runs the handler in a transaction of the inbox, unless the event has been handled or is under way elsewhere. */
@@ -188,7 +202,7 @@ export function createReceiver<
   }
 
   /** Runs the handler, has its end recorded where there is a record, and answers at the deadline though the handler goes on. */
-  async function run(job: Job<Request>, protection: Protection, record?: RunRecord): Promise<Outcome> {
+  function run(job: Job<Request>, protection: Protection, record?: RunRecord): Promise<Outcome> {
     const { delivery, report, deadline, event, abort } = job
     // By the clock: where the event loop was blocked, the timer has not had its turn yet.
     if (deadline.passed) {
@@ -197,19 +211,25 @@ export function createReceiver<
       throw fault
     }
 
-    const callHandler = (): unknown => job.handler(event, contextOf(job, protection))
-    const started = startRun({ kind: event.type, callHandler, record, maxRunMs: settings.maxRunMs, abort })
-    gate.track(started.finished)
-    const outcome = await deadline.race(started.finished, () => {
-      callSafely(delivery.waitUntil, started.finished)
-      return started.outcomeSoFar ?? outcomeOfFault(handlerTimedOut(event.type))
+    const { maxRunMs } = settings
+    const { timers } = deadline
+    const callHandler = (): unknown => job.handler(event, contextOf(job, protection, scheme))
+    const onOutlived = (outlived: Run, answer: Outcome): void => report.lateEnd(outlived, answer)
+    const started = new Run({ kind: event.type, callHandler, record, maxRunMs, abort, timers, onOutlived })
+    deadline.onPass(() => {
+      if (started.isFinished) return
+      const finished = started.finished()
+      gate.track(finished)
+      callSafely(delivery.waitUntil, finished)
+      started.outlive(outcomeOfFault(handlerTimedOut(event.type)))
     })
-    if (!started.isSettled) report.lateEnd(started, outcome)
-    return outcome
+    return started.answer
   }
 
-  function throwTimedOut(): never {
-    throw timedOutBeforeRun()
+  function inTime<T>(work: Promise<T>, deadline: Deadline): Promise<T> {
+    return deadline.race(work, () => {
+      throw timedOutBeforeRun()
+    })
   }
 
   function timedOutBeforeRun(): RunError {

@@ -1,5 +1,5 @@
 import { callSafely } from './call-safely.js'
-import { monotonicMs } from './deadline.js'
+import type { Deadline } from './deadline.js'
 import type { Delivery, Facts } from './delivery.js'
 import { ConfigurationError } from './errors.js'
 import type { ErrorContext } from './options.js'
@@ -7,58 +7,53 @@ import { isFault, type Outcome, statusOf } from './outcome.js'
 import type { Run } from './run.js'
 import type { Settings } from './settings.js'
 
-/** Tells the user what becomes of one delivery; nothing is decided by it. */
-export interface Report {
+type Listeners<Request> = Pick<Settings<Request>, 'onDelivery' | 'onError'>
+
+/** Tells the user what becomes of one delivery; nothing is decided by it. The facts are read when something is told. */
+export class Report<Request = unknown> {
+  constructor(
+    private readonly listeners: Listeners<Request>,
+    private readonly delivery: Delivery<Request>,
+    private readonly facts: Facts,
+    private readonly deadline: Deadline,
+  ) {}
+
   /** Something went wrong. */
-  fault(error: unknown): void
+  fault(error: unknown): void {
+    const { onError } = this.listeners
+    const { request, log } = this.delivery
+    const { kind, key } = this.facts
+    const where = { ...(kind === undefined ? {} : { kind }), ...(key === undefined ? {} : { key }) }
+    if (onError !== undefined) callSafely(onError, error, { request, ...where })
+    else callSafely(() => (log ?? console.error)(errorLine(error, where)))
+  }
+
   /** The delivery has ended: its one record, and its fault if it ended with one. */
-  end(outcome: Outcome): void
+  end(outcome: Outcome): void {
+    const { outcome: name, code, error } = outcome
+    if (isFault(outcome)) this.fault(error)
+    if (isAnswered(this.delivery)) this.fault(answeredByOthers(name))
+    const { onDelivery } = this.listeners
+    if (onDelivery === undefined) return
+    callSafely(onDelivery, {
+      outcome: name,
+      status: statusOf(outcome),
+      ...(code === undefined ? {} : { code }),
+      ...this.facts,
+      durationMs: this.deadline.elapsedMs,
+      ...(error === undefined ? {} : { error }),
+    })
+  }
+
   /** A run goes on though the sender has its answer: how it ends then is for the log alone. */
-  lateEnd(run: Run, answered: Outcome): void
-}
-
-/** Makes the reports of a receiver. A report begins when its delivery comes in; `facts` are read when something is told. */
-export function reporter<Request>({
-  onDelivery,
-  onError,
-}: Pick<Settings<Request>, 'onDelivery' | 'onError'>): (delivery: Delivery<Request>, facts: Facts) => Report {
-  return (delivery, facts) => {
-    const startedAtMs = monotonicMs()
-
-    function fault(error: unknown): void {
-      const { kind, key } = facts
-      const where = { ...(kind === undefined ? {} : { kind }), ...(key === undefined ? {} : { key }) }
-      if (onError !== undefined) callSafely(onError, error, { request: delivery.request, ...where })
-      else callSafely(() => (delivery.log ?? console.error)(errorLine(error, where)))
+  lateEnd(run: Run, answered: Outcome): void {
+    const told = new Set([answered])
+    const tell = (end: Outcome): void => {
+      if (isFault(end) && !told.has(end)) this.fault(end.error)
+      told.add(end)
     }
-
-    return {
-      fault,
-
-      end(outcome) {
-        const { outcome: name, code, error } = outcome
-        if (isFault(outcome)) fault(error)
-        if (isAnswered(delivery)) fault(answeredByOthers(name))
-        callSafely(onDelivery, {
-          outcome: name,
-          status: statusOf(outcome),
-          ...(code === undefined ? {} : { code }),
-          ...facts,
-          durationMs: monotonicMs() - startedAtMs,
-          ...(error === undefined ? {} : { error }),
-        })
-      },
-
-      lateEnd(run, answered) {
-        const told = new Set([answered])
-        const tell = (end: Outcome): void => {
-          if (isFault(end) && !told.has(end)) fault(end.error)
-          told.add(end)
-        }
-        void run.finished.then(tell)
-        void run.settled.then(tell)
-      },
-    }
+    void run.finished().then(tell)
+    void run.settled.then(tell)
   }
 }
 

@@ -1,29 +1,23 @@
-import { startBackgroundTimer } from './deadline.js'
 import { RunError } from './errors.js'
-import type { HeldLease } from './lease.js'
 import { HANDLED, type Outcome, outcomeOfFault, outcomeOfThrown } from './outcome.js'
+import { type Alarm, monotonicMs, type Timers } from './timers.js'
 
 /** An abort signal that costs nothing until somebody asks for it. */
-export interface LazyAbort {
-  readonly signal: AbortSignal
-  abort(reason: unknown): void
-}
+export class LazyAbort {
+  private controller: AbortController | undefined
+  private aborted: { reason: unknown } | undefined
 
-export function lazyAbort(): LazyAbort {
-  let controller: AbortController | undefined
-  let aborted: { reason: unknown } | undefined
-  return {
-    get signal() {
-      if (controller === undefined) {
-        controller = new AbortController()
-        if (aborted !== undefined) controller.abort(aborted.reason)
-      }
-      return controller.signal
-    },
-    abort(reason) {
-      aborted ??= { reason }
-      controller?.abort(reason)
-    },
+  get signal(): AbortSignal {
+    if (this.controller === undefined) {
+      this.controller = new AbortController()
+      if (this.aborted !== undefined) this.controller.abort(this.aborted.reason)
+    }
+    return this.controller.signal
+  }
+
+  abort(reason: unknown): void {
+    this.aborted ??= { reason }
+    this.controller?.abort(reason)
   }
 }
 
@@ -31,26 +25,12 @@ export function lazyAbort(): LazyAbort {
 export interface RunRecord {
   /** Calls the handler. */
   call(handler: () => unknown): unknown
+  /** The handler is given up: what holds its place no longer does. */
+  letGo(): void
   /** Records how the run ended, and gives what the sender may be told then. */
   settle(outcome: Outcome): Promise<Outcome>
   /** What the sender is told should the deadline pass while it is being recorded. */
   meanwhile(outcome: Outcome): Outcome
-  /** The handler is given up: what holds its place no longer does. */
-  letGo(): void
-}
-
-/** Records runs on a store. Whether that works decides nothing: once a handler has returned, a non-2xx would make a second run certain. */
-export function recordOnLease(lease: HeldLease): RunRecord {
-  return {
-    call: (handler) => handler(),
-    async settle(outcome) {
-      const isDone = outcome.outcome === 'handled' || outcome.outcome === 'discarded'
-      await lease.settle(isDone ? 'complete' : 'release')
-      return outcome
-    },
-    meanwhile: (outcome) => outcome,
-    letGo: lease.letGo,
-  }
 }
 
 export interface RunTerms {
@@ -60,67 +40,86 @@ export interface RunTerms {
   readonly record: RunRecord | undefined
   readonly maxRunMs: number
   readonly abort: LazyAbort
-}
-
-/** One run of a handler, which may outlive the delivery that started it. */
-export interface Run {
-  /** What the sender can be told as soon as the handler has settled, while its record may still be under way. */
-  readonly outcomeSoFar: Outcome | undefined
-  /** Whether the handler has settled and its end is recorded. */
-  readonly isSettled: boolean
-  /** The outcome when the record is settled too, or the handler is given up. Never rejects. */
-  readonly finished: Promise<Outcome>
-  /** The outcome when the handler has settled, given up before or not; it may never. Never rejects. */
-  readonly settled: Promise<Outcome>
+  readonly timers: Timers
+  /** The sender has its answer, and the run goes on. Called once at most. */
+  readonly onOutlived: (run: Run, answered: Outcome) => void
 }
 
 /**
- * Runs the handler and records its end when it settles, however late: a handler that was given up still completes or
- * releases by its token.
+ * One run of a handler, which may outlive the delivery that started it: its end is recorded when it settles, however
+ * late, and one that was given up still completes or releases by its token.
  */
-export function startRun({ kind, callHandler, record, maxRunMs, abort }: RunTerms): Run {
-  let soFar: Outcome | undefined
-  let isSettled = false
-  let timer: { clear(): void } | undefined
+export class Run {
+  /** What the sender is told: how the run ended, or, if it is outlived, what was known by then. Never rejects. */
+  readonly answer: Promise<Outcome>
+  /** The outcome when the handler has settled and that is recorded, given up before or not; it may never. Never rejects. */
+  readonly settled: Promise<Outcome>
+  /** Whether its record is settled too, or the handler is given up. */
+  isFinished = false
+  private tell: (answer: Outcome) => void = () => {}
+  /** What the sender can be told as soon as the handler has settled, while its record may still be under way. */
+  private soFar: Outcome | undefined
+  private isOutlived = false
+  private readonly limit: Alarm
+  private readonly whenFinished: ((outcome: Outcome) => void)[] = []
 
-  const givenUp = new Promise<Outcome>((resolve) => {
-    timer = startBackgroundTimer(() => {
-      const error = new RunError(
-        'given_up',
-        `The handler of ${kind} had not settled after ${maxRunMs / 1000} s (maxRunSeconds) and is given up: with a store, its lease is no longer renewed, so that another delivery may run. Hand long work to a queue, or raise maxRunSeconds.`,
-      )
-      record?.letGo()
-      abort.abort(error)
-      resolve(outcomeOfFault(error))
-    }, maxRunMs)
-  })
-
-  const settled = (async () => {
-    const outcome = await outcomeOfHandler(kind, () => (record ? record.call(callHandler) : callHandler()))
-    timer?.clear()
-    soFar = record?.meanwhile(outcome) ?? outcome
-    const recorded = (await record?.settle(outcome)) ?? outcome
-    isSettled = true
-    return recorded
-  })()
-
-  return {
-    get outcomeSoFar() {
-      return soFar
-    },
-    get isSettled() {
-      return isSettled
-    },
-    finished: Promise.race([settled, givenUp]),
-    settled,
+  constructor(private readonly terms: RunTerms) {
+    const { timers, maxRunMs } = terms
+    this.limit = timers.set(() => this.giveUp(), monotonicMs() + maxRunMs, true)
+    this.answer = new Promise((resolve) => {
+      this.tell = resolve
+    })
+    this.settled = this.toTheEnd()
   }
-}
 
-async function outcomeOfHandler(kind: string, callHandler: () => unknown): Promise<Outcome> {
-  try {
-    await callHandler()
-    return HANDLED
-  } catch (thrown) {
-    return outcomeOfThrown(thrown, kind)
+  /** The outcome when it is finished. Never rejects. */
+  finished(): Promise<Outcome> {
+    return new Promise((resolve) => {
+      this.whenFinished.push(resolve)
+    })
+  }
+
+  /** The sender is answered now: by what is known, or else by `unknown`. The run goes on. */
+  outlive(unknown: Outcome): void {
+    const answer = this.soFar ?? unknown
+    if (!this.isOutlived) this.terms.onOutlived(this, answer)
+    this.isOutlived = true
+    this.tell(answer)
+  }
+
+  private finish(outcome: Outcome): void {
+    this.isFinished = true
+    for (const resolve of this.whenFinished) resolve(outcome)
+    this.tell(outcome)
+  }
+
+  private async toTheEnd(): Promise<Outcome> {
+    const { kind, callHandler, record } = this.terms
+    let outcome = HANDLED
+    try {
+      await (record === undefined ? callHandler() : record.call(callHandler))
+    } catch (thrown) {
+      outcome = outcomeOfThrown(thrown, kind)
+    }
+    this.limit.clear()
+    if (record !== undefined) {
+      this.soFar = record.meanwhile(outcome)
+      outcome = await record.settle(outcome)
+    }
+    this.finish(outcome)
+    return outcome
+  }
+
+  private giveUp(): void {
+    const { kind, record, maxRunMs, abort } = this.terms
+    const error = new RunError(
+      'given_up',
+      `The handler of ${kind} had not settled after ${maxRunMs / 1000} s (maxRunSeconds) and is given up: with a store, its lease is no longer renewed, so that another delivery may run. Hand long work to a queue, or raise maxRunSeconds.`,
+    )
+    record?.letGo()
+    abort.abort(error)
+    const givenUp = outcomeOfFault(error)
+    this.outlive(givenUp)
+    this.finish(givenUp)
   }
 }

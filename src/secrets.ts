@@ -1,6 +1,7 @@
 import { describeType } from './describe-type.js'
 import { ConfigurationError } from './errors.js'
 import { type SecretKey, secretKey } from './hmac.js'
+import type { Pending } from './pending.js'
 
 /** The signing secret of one endpoint: its text as the service shows it, or its bytes. */
 export type Secret = string | Uint8Array
@@ -16,22 +17,38 @@ export type Secrets = Secret | readonly Secret[] | undefined
  * @throws TypeError when there is none, or one is empty or has white space at its edge
  */
 export function secretKeys(secrets: Secrets, source: string): readonly SecretKey[] {
+  if (typeof secrets === 'string') return keysOfText(secrets, source)
   const list: readonly unknown[] = Array.isArray(secrets) ? secrets : [secrets]
   if (list.length === 0) {
     throw new TypeError(`${source}: the list of secrets is empty; pass at least one signing secret.`)
   }
-  return Array.from(list, (secret, index) =>
-    toKey(secret, list.length === 1 ? source : `${source}[${index}]`),
-  )
+  return Array.from(list).flatMap((secret, index) => {
+    const name = list.length === 1 ? source : `${source}[${index}]`
+    return typeof secret === 'string' ? keysOfText(secret, name) : toKey(secret, name)
+  })
+}
+
+/** By text, which cannot change: a secret that is given anew with each delivery is checked and imported once. */
+const known = new Map<string, readonly SecretKey[]>()
+const MAX_KNOWN = 1000
+
+function keysOfText(secret: string, name: string): readonly SecretKey[] {
+  let keys = known.get(secret)
+  if (keys === undefined) {
+    keys = [toKey(secret, name)]
+    if (known.size >= MAX_KNOWN) known.clear()
+    known.set(secret, keys)
+  }
+  return keys
 }
 
 /** Secrets that are given are checked at once; those of a function at each delivery, by the same rules. */
 export function secretSource<Request>(
   secret: Secrets | ((request: Request) => Secrets | Promise<Secrets>),
-): (request: Request) => Promise<readonly SecretKey[]> {
+): (request: Request) => Pending<readonly SecretKey[]> {
   if (typeof secret !== 'function') {
     const keys = secretKeys(secret, 'secret')
-    return async () => keys
+    return () => keys
   }
   return async (request) => {
     let secrets: Secrets

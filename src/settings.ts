@@ -1,5 +1,4 @@
 import { checkedClock, systemClock } from './clock.js'
-import { MAX_TIMER_SECONDS } from './deadline.js'
 import { describeType, describeValue } from './describe-type.js'
 import { type AnyHandler, handlerLookup } from './handlers.js'
 import type { SecretKey } from './hmac.js'
@@ -9,6 +8,7 @@ import { memoryStore } from './memory-store.js'
 import { checkOptionNames } from './option-names.js'
 import type { DeliveryRecord, ErrorContext, WebhookOptions } from './options.js'
 import { checkSchemas } from './payload.js'
+import type { Pending } from './pending.js'
 import type { SchemaMap } from './schema.js'
 import { secretSource } from './secrets.js'
 import {
@@ -19,10 +19,11 @@ import {
   signatureScheme,
 } from './signature-scheme.js'
 import type { IdempotencyStore } from './store.js'
+import { MAX_TIMER_SECONDS } from './timers.js'
 
 /** The options, checked and complete. */
 export interface Settings<Request> {
-  readonly secretKeysFor: (request: Request) => Promise<readonly SecretKey[]>
+  readonly secretKeysFor: (request: Request) => Pending<readonly SecretKey[]>
   readonly scheme: SignatureScheme
   readonly handlerFor: (kind: string) => AnyHandler<Request> | undefined
   readonly schemas: SchemaMap

@@ -34,24 +34,41 @@ export function parseSignatureHeader(header: HeaderValue, scheme: SignatureSchem
 
   let t: string | undefined
   const signatures: string[] = []
-  for (const item of value.split(',')) {
-    const blanksRemoved = item.replace(/^[ \t]+|[ \t]+$/g, '')
-    const equals = blanksRemoved.indexOf('=')
-    if (equals < 1) throw malformed(scheme, 'an item of it is not name=value')
-    const name = blanksRemoved.slice(0, equals)
-    const content = blanksRemoved.slice(equals + 1)
-    if (name === 't') {
+  let start = 0
+  while (start <= value.length) {
+    const comma = value.indexOf(',', start)
+    const end = comma === -1 ? value.length : comma
+    const item = trimBlanks(value.slice(start, end))
+    start = end + 1
+    if (item.indexOf('=') < 1) throw malformed(scheme, 'an item of it is not name=value')
+    if (item.startsWith('t=')) {
       if (t !== undefined) throw malformed(scheme, 'it has more than one t')
-      if (!/^[0-9]+$/.test(content)) throw malformed(scheme, 't is not made of decimal digits alone')
-      t = content
-    } else if (name === 'v1') {
-      signatures.push(content)
+      t = item.slice(2)
+      if (!/^[0-9]+$/.test(t)) throw malformed(scheme, 't is not made of decimal digits alone')
+    } else if (item.startsWith('v1=')) {
+      signatures.push(item.slice(3))
     }
   }
   if (t === undefined) throw malformed(scheme, 'it has no t')
   if (signatures.length === 0) throw malformed(scheme, 'it has no v1')
   if (signatures.length > MAX_SIGNATURES) throw malformed(scheme, `it has more than ${MAX_SIGNATURES} v1`)
   return { t, signatures }
+}
+
+/**
+ * Not `trim`, which takes more than what a header may have around an item (RFC 9110, section 5.6.3); and not by a pattern,
+ * which a long run of blanks within an item makes try each of them as the first of the end.
+ */
+function trimBlanks(item: string): string {
+  let start = 0
+  let end = item.length
+  while (start < end && isBlank(item[start])) start += 1
+  while (end > start && isBlank(item[end - 1])) end -= 1
+  return item.slice(start, end)
+}
+
+function isBlank(character: string | undefined): boolean {
+  return character === ' ' || character === '\t'
 }
 
 function isStringList(header: unknown): header is readonly string[] {

@@ -22,6 +22,14 @@ export interface SignatureOptions {
 /** The options with their defaults filled in. */
 export type SignatureScheme = Required<SignatureOptions>
 
+const DEFAULT_SCHEME: SignatureScheme = {
+  header: 'x-service-signature',
+  algorithm: 'SHA-256',
+  encoding: 'hex',
+  signedContent: 'dot',
+  timestampUnit: 's',
+}
+
 export const DEFAULT_TOLERANCE_SECONDS = 300
 
 /** How long the service goes on retrying (spec section 8). */
@@ -40,14 +48,15 @@ const OPTION_NAMES: readonly (keyof SignatureOptions)[] = [
  *
  * @throws TypeError when an option makes no sense
  */
-export function signatureScheme(options: SignatureOptions = {}): SignatureScheme {
+export function signatureScheme(options?: SignatureOptions): SignatureScheme {
+  if (options === undefined) return DEFAULT_SCHEME
   checkOptionNames(options, OPTION_NAMES, 'signature.')
   const scheme: SignatureScheme = {
-    header: options.header ?? 'x-service-signature',
-    algorithm: options.algorithm ?? 'SHA-256',
-    encoding: options.encoding ?? 'hex',
-    signedContent: options.signedContent ?? 'dot',
-    timestampUnit: options.timestampUnit ?? 's',
+    header: options.header ?? DEFAULT_SCHEME.header,
+    algorithm: options.algorithm ?? DEFAULT_SCHEME.algorithm,
+    encoding: options.encoding ?? DEFAULT_SCHEME.encoding,
+    signedContent: options.signedContent ?? DEFAULT_SCHEME.signedContent,
+    timestampUnit: options.timestampUnit ?? DEFAULT_SCHEME.timestampUnit,
   }
   // The token characters of RFC 9110, section 5.6.2: another name could not be a header's.
   if (typeof scheme.header !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(scheme.header)) {

@@ -1,17 +1,11 @@
-import { ignoreRejection } from './call-safely.js'
 import { checkedClock, systemClock } from './clock.js'
 import { describeType, describeValue } from './describe-type.js'
-import { decode, encode } from './encoding.js'
-import { ConfigurationError, WebhookVerificationError } from './errors.js'
-import { hmacEngine, type SecretKey } from './hmac.js'
+import { WebhookVerificationError } from './errors.js'
 import { checkOptionNames } from './option-names.js'
+import { type Pending, whenThere } from './pending.js'
 import { type Secrets, secretKeys } from './secrets.js'
-import {
-  type HeaderValue,
-  MAX_SIGNATURES,
-  parseSignatureHeader,
-  type SignatureHeader,
-} from './signature-header.js'
+import { type HeaderValue, MAX_SIGNATURES, parseSignatureHeader } from './signature-header.js'
+import { digest, matchSignature } from './signature-match.js'
 import {
   checkTolerance,
   DEFAULT_TOLERANCE_SECONDS,
@@ -51,14 +45,13 @@ export interface SignOptions {
   signature?: SignatureOptions
 }
 
-const VERIFY_OPTION_NAMES: readonly (keyof VerifyOptions)[] = [
+export const VERIFY_OPTION_NAMES: readonly (keyof VerifyOptions)[] = [
   'secret',
   'toleranceSeconds',
   'signature',
   'now',
 ]
 const SIGN_OPTION_NAMES: readonly (keyof SignOptions)[] = ['secret', 'timestamp', 'signature']
-const DIGEST_BYTES = { 'SHA-256': 32, 'SHA-512': 64 } as const
 
 /**
  * Verifies the signature and the timestamp of a delivery (spec section 5) over its exact bytes, and parses nothing.
@@ -79,14 +72,24 @@ export async function verifySignature(
   options: VerifyOptions,
 ): Promise<Verified> {
   checkOptionNames(options, VERIFY_OPTION_NAMES)
-  const scheme = signatureScheme(options.signature)
-  const keys = secretKeys(options.secret, 'secret')
-  const toleranceSeconds = checkTolerance(options.toleranceSeconds ?? DEFAULT_TOLERANCE_SECONDS)
+  return verifyBytes(bytesOf(rawBody), header, options)
+}
+
+/** The same, of bytes, and with options whose names are checked. */
+export function verifyBytes(
+  rawBody: Uint8Array,
+  header: HeaderValue,
+  { secret, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS, signature, now }: VerifyOptions,
+): Pending<Verified> {
+  const scheme = signatureScheme(signature)
+  const keys = secretKeys(secret, 'secret')
+  checkTolerance(toleranceSeconds)
   const parsed = parseSignatureHeader(header, scheme)
-  const verified = await matchSignature(parsed, bytesOf(rawBody), keys, scheme)
-  const ageSeconds = signatureAgeSeconds(parsed.t, scheme, checkedClock(options.now, systemClock)())
-  checkTimestamp(parsed.t, scheme, toleranceSeconds, ageSeconds)
-  return verified
+  return whenThere(matchSignature(parsed, rawBody, keys, scheme), (secretIndex) => {
+    const ageSeconds = signatureAgeSeconds(parsed.t, scheme, checkedClock(now, systemClock)())
+    checkTimestamp(parsed.t, scheme, toleranceSeconds, ageSeconds)
+    return { signedAt: signedAt(parsed.t, scheme), secretIndex }
+  })
 }
 
 /**
@@ -115,46 +118,8 @@ export async function signPayload(rawBody: Uint8Array | string, options: SignOpt
   }
   const t = String(timestamp)
   const body = bytesOf(rawBody)
-  const signatures = await Promise.all(
-    keys.map(async (key) => `v1=${encode(await digest(t, body, key, scheme), scheme.encoding)}`),
-  )
+  const signatures = await Promise.all(keys.map(async (key) => `v1=${await digest(t, body, key, scheme)}`))
   return [`t=${t}`, ...signatures].join(',')
-}
-
-/**
- * Compares each signature with what each secret gives, in constant time. All of both are tried, also after a match, so
- * that the time tells nothing about which one it was.
- *
- * @param hint what may explain a mismatch, as far as the caller knows
- * @throws WebhookVerificationError `signature_mismatch`
- */
-export async function matchSignature(
-  { t, signatures }: SignatureHeader,
-  rawBody: Uint8Array,
-  keys: readonly SecretKey[],
-  scheme: SignatureScheme,
-  hint?: string,
-): Promise<Verified> {
-  const { equal } = hmacEngine()
-  const candidates = signatures
-    .map((signature) => decode(signature, scheme.encoding, DIGEST_BYTES[scheme.algorithm]))
-    .filter((bytes) => bytes !== undefined)
-  let secretIndex = -1
-  for (const [index, key] of keys.entries()) {
-    const expected = await digest(t, rawBody, key, scheme)
-    for (const candidate of candidates) {
-      if (equal(candidate, expected) && secretIndex === -1) secretIndex = index
-    }
-  }
-  if (secretIndex === -1) {
-    throw new WebhookVerificationError(
-      'signature_mismatch',
-      `No signature in ${scheme.header} matches the body: is the secret that of this very endpoint, and does nothing in between change the body's bytes? A service that signs in another way needs the option signature.${
-        hint === undefined ? '' : ` ${hint}`
-      }`,
-    )
-  }
-  return { signedAt: new Date(toMs(Number(t), scheme)), secretIndex }
 }
 
 /**
@@ -198,44 +163,15 @@ function whyOld(ageSeconds: number): string {
     : "is this machine's clock right? In a test, give both sides the same now."
 }
 
+/** When the service signed. */
+export function signedAt(t: string, scheme: SignatureScheme): Date {
+  return new Date(toMs(Number(t), scheme))
+}
+
 /** Now less `t`, both in whole units of `t`: a clock that has moved on within the second makes nothing older. */
 export function signatureAgeSeconds(t: string, scheme: SignatureScheme, nowMs: number): number {
   const age = toUnit(nowMs, scheme) - Number(t)
   return scheme.timestampUnit === 's' ? age : age / 1000
-}
-
-async function digest(
-  t: string,
-  body: Uint8Array,
-  key: SecretKey,
-  scheme: SignatureScheme,
-): Promise<Uint8Array> {
-  const { algorithm, signedContent } = scheme
-  if (typeof signedContent === 'function') {
-    return hmacEngine().hmac(algorithm, key, '', contentBy(signedContent, t, body))
-  }
-  return hmacEngine().hmac(algorithm, key, signedContent === 'dot' ? `${t}.` : t, body)
-}
-
-function contentBy(
-  signedContent: (t: string, body: Uint8Array) => unknown,
-  t: string,
-  body: Uint8Array,
-): Uint8Array {
-  let content: unknown
-  try {
-    content = signedContent(t, body)
-  } catch (cause) {
-    throw new ConfigurationError(
-      'Your signature.signedContent function threw: it must return the signed bytes.',
-      { cause },
-    )
-  }
-  if (content instanceof Uint8Array) return content
-  ignoreRejection(content)
-  throw new ConfigurationError(
-    `Your signature.signedContent function returned ${describeType(content)}: it must return the signed bytes as a Uint8Array.`,
-  )
 }
 
 /** @throws TypeError when it is neither a string nor bytes */

@@ -1,7 +1,7 @@
-import { pause, startDeadline } from './deadline.js'
 import { describeType } from './describe-type.js'
 import { isWebhookError, StoreError } from './errors.js'
-import type { ClaimResult } from './store.js'
+import type { ClaimResult, IdempotencyStore } from './store.js'
+import { monotonicMs, pause, settleBy, type Timers } from './timers.js'
 
 /** No store call is waited for longer: a store that hangs must not take the delivery with it. */
 export const STORE_CALL_MS = 2_000
@@ -9,22 +9,33 @@ export const STORE_CALL_MS = 2_000
 /** The pauses between the tries to record how a run ended. */
 const RETRY_PAUSES_MS = [200, 800]
 
+/** What is called: a method of an idempotency store, or the one of an inbox. */
+type Method = keyof IdempotencyStore | 'once'
+
 /** Calls the store a few times, each within its limit: each store method is safe to send again. */
-export async function callWithRetries<T>(
-  name: string,
+export function callWithRetries<T>(
+  method: Method,
   send: () => Promise<T>,
   isResult: (value: unknown) => value is T,
+  timers: Timers,
 ): Promise<T> {
+  const call = (): Promise<T> => callOnce(method, send, isResult, timers)
+  return call().catch((error) => retry(call, error))
+}
+
+async function retry<T>(call: () => Promise<T>, error: unknown): Promise<T> {
+  let last = error
   for (const pauseMs of RETRY_PAUSES_MS) {
+    // What broke the contract breaks it again.
+    if (isWebhookError(last) && last.code === 'store_misbehaved') break
+    await pause(pauseMs)
     try {
-      return await callOnce(name, send, isResult)
-    } catch (error) {
-      // What broke the contract breaks it again.
-      if (isWebhookError(error) && error.code === 'store_misbehaved') throw error
-      await pause(pauseMs)
+      return await call()
+    } catch (again) {
+      last = again
     }
   }
-  return callOnce(name, send, isResult)
+  throw last
 }
 
 /**
@@ -33,46 +44,43 @@ export async function callWithRetries<T>(
  * @throws StoreError
  */
 export function callOnce<T>(
-  name: string,
+  method: Method,
   send: () => Promise<T>,
   isResult: (value: unknown) => value is T,
+  timers: Timers,
 ): Promise<T> {
-  return within(callStore(storeMethod(name), send, isResult), () => {
-    throw timedOut(name)
+  return resultBy(monotonicMs() + STORE_CALL_MS, method, called(send), isResult, timers)
+}
+
+/** What the store gives by that time of the monotonic clock, if it is what the contract knows; else a StoreError. */
+export function resultBy<T>(
+  atMs: number,
+  method: Method,
+  call: Promise<unknown>,
+  isResult: (value: unknown) => value is T,
+  timers: Timers,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const alarm = timers.set(() => reject(timedOut(method)), atMs)
+    call.then(
+      (result) => {
+        alarm.clear()
+        settleBy(() => known(method, result, isResult), resolve, reject)
+      },
+      (error) => {
+        alarm.clear()
+        settleBy(() => asStoreError(method, error), reject, reject)
+      },
+    )
   })
 }
 
-/** What `work` gives within the limit, or what `late` gives. */
-export async function within<T>(
-  work: Promise<T>,
-  late: () => T,
-  limitMs: number = STORE_CALL_MS,
-): Promise<T> {
-  const limit = startDeadline(limitMs)
-  try {
-    return await limit.race(work, late)
-  } finally {
-    limit.clear()
-  }
-}
-
-/** What is called, as a message says it, and where it is said what it must do. */
-export interface Callee {
-  readonly what: string
-  readonly contract: string
-}
-
-export function storeMethod(name: string): Callee {
-  return { what: `The idempotency store's ${name}`, contract: 'IdempotencyStore' }
-}
-
 /**
- * Calls a store or an inbox, which may be anybody's, without a limit.
+ * Calls an inbox, which may be anybody's, without a limit.
  *
  * @throws StoreError for all that it throws, rejects with or returns wrongly
  */
-export async function callStore<T>(
-  callee: Callee,
+export async function callInbox<T>(
   send: () => Promise<T>,
   isResult: (value: unknown) => value is T,
 ): Promise<T> {
@@ -80,29 +88,47 @@ export async function callStore<T>(
   try {
     result = await send()
   } catch (error) {
-    throw asStoreError(callee, error)
+    throw asStoreError('once', error)
   }
+  return known('once', result, isResult)
+}
+
+/** A promise of what it gives, also where it throws at once or gives no promise. */
+export function called(send: () => unknown): Promise<unknown> {
+  try {
+    return Promise.resolve(send())
+  } catch (error) {
+    return Promise.reject(error)
+  }
+}
+
+/** @throws StoreError when it is not what the contract knows; or what a result throws that does not let itself be looked at */
+function known<T>(method: Method, result: unknown, isResult: (value: unknown) => value is T): T {
   if (isResult(result)) return result
   throw new StoreError(
     'store_misbehaved',
-    `${callee.what} resolved to ${describeType(result)}, which the contract does not know: see ${callee.contract}.`,
+    `${nameOf(method)} resolved to ${describeType(result)}, which the contract does not know: see ${method === 'once' ? 'Inbox' : 'IdempotencyStore'}.`,
   )
 }
 
-function asStoreError({ what }: Callee, error: unknown): StoreError {
+function asStoreError(method: Method, error: unknown): StoreError {
   if (isWebhookError(error) && error.code.startsWith('store_')) return error as StoreError
   return new StoreError(
     'store_unavailable',
-    `${what} failed: is the database or cache behind it reachable from this process?`,
+    `${nameOf(method)} failed: is the database or cache behind it reachable from this process?`,
     { cause: error },
   )
 }
 
+function nameOf(method: Method): string {
+  return method === 'once' ? "The inbox's once" : `The idempotency store's ${method}`
+}
+
 /** What a store call that passed its limit ends with. */
-export function timedOut(name: string, orElse = ''): StoreError {
+function timedOut(method: Method): StoreError {
   return new StoreError(
     'store_unavailable',
-    `The idempotency store's ${name} took too long: over ${STORE_CALL_MS / 1000} s${orElse}.`,
+    `${nameOf(method)} took too long: over ${STORE_CALL_MS / 1000} s${method === 'claim' ? ', or the delivery had no more time' : ''}.`,
   )
 }
 

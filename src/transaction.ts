@@ -4,7 +4,8 @@ import { StoreError } from './errors.js'
 import type { Inbox, OnceRequest, OnceResult } from './inbox.js'
 import { DUPLICATE, inFlight, type Outcome, type OutcomeName, outcomeOfFault, RETRY_MS } from './outcome.js'
 import type { RunRecord } from './run.js'
-import { callStore, within } from './store-call.js'
+import { callInbox } from './store-call.js'
+import { Timers } from './timers.js'
 
 /** A transaction of an inbox that waits for its handler. Settling the run commits it or rolls it back. */
 export interface OpenTransaction extends RunRecord {
@@ -17,8 +18,6 @@ const ONCE_RESULTS: readonly unknown[] = [
   'duplicate',
   'in-flight',
 ] satisfies OnceResult[]
-
-const INBOX = { what: "The inbox's once", contract: 'Inbox' }
 
 /** How long a commit may take: whoever waits longer, such as a drain, waits for a connection that is gone. */
 const COMMIT_MS = 30_000
@@ -35,11 +34,11 @@ export function openTransaction(
 ): Promise<OpenTransaction | 'duplicate' | 'in-flight'> {
   const opened = deferred<OpenTransaction>()
   let phase: 'opening' | 'open' | 'over' = 'opening'
-  const ended = callInbox()
+  const ended = once()
 
-  async function callInbox(): Promise<OnceResult> {
+  async function once(): Promise<OnceResult> {
     try {
-      const result = await callStore(INBOX, () => inbox.once(request, holdOpen), isOnceResult)
+      const result = await callInbox(() => inbox.once(request, holdOpen), isOnceResult)
       // An inbox that does not await its work would say so before there is anything to commit.
       if (phase === 'open' && isDone(result)) throw misbehaved(result)
       return result
@@ -89,7 +88,7 @@ export function openTransaction(
 async function settledAs(outcome: Outcome, ended: Promise<OnceResult>): Promise<Outcome> {
   let result: OnceResult
   try {
-    result = await within(ended, throwNotConfirmed, COMMIT_MS)
+    result = await new Timers().within(ended, COMMIT_MS, throwNotConfirmed)
   } catch (fault) {
     // After a handler that failed this is its own error again, or that of a roll-back; unless it was the inbox that failed it.
     return isDone(outcome.outcome) || fault === outcome.error ? outcomeOfFault(fault) : outcome

@@ -47,7 +47,8 @@ describe.each(oneOfEach(api))('%s', (name, code, message, error) => {
     expect(error.code).toBe(code)
     expect(error.message).toBe(message)
     expect(String(error)).toBe(`${name}: ${message}`)
-    expect(error.stack).toContain('errors.test.ts')
+    if (error instanceof WebhookVerificationError) expect(error.stack).toBe(`${name}: ${message}`)
+    else expect(error.stack).toContain('errors.test.ts')
   })
 
   test('prints its name once, and its code', () => {
@@ -159,4 +160,32 @@ test('a switch over the codes narrows to what each class carries', () => {
     default:
       expect.unreachable()
   }
+})
+
+describe('an error that anybody can cause', () => {
+  const refuse = () => new WebhookVerificationError('signature_mismatch', 'm')
+
+  test('costs no stack, and leaves those of others as they are', () => {
+    const limit = Error.stackTraceLimit
+    refuse()
+    expect(Error.stackTraceLimit).toBe(limit)
+    expect(new Error('other').stack).toContain('errors.test.ts')
+  })
+
+  test('leaves the stacks of others as they are also when it cannot be made', () => {
+    const limit = Error.stackTraceLimit
+    const message = Symbol('no text') as unknown as string
+    expect(() => new WebhookVerificationError('signature_mismatch', message)).toThrow(TypeError)
+    expect(Error.stackTraceLimit).toBe(limit)
+  })
+
+  test('can be made where somebody has made the limit read-only', () => {
+    const limit = Error.stackTraceLimit
+    Object.defineProperty(Error, 'stackTraceLimit', { value: limit, writable: false, configurable: true })
+    try {
+      expect(refuse().code).toBe('signature_mismatch')
+    } finally {
+      Object.defineProperty(Error, 'stackTraceLimit', { value: limit, writable: true })
+    }
+  })
 })

@@ -9,7 +9,7 @@ const DIGEST = /^[0-9a-f]{64}$/
 
 /** An event as it comes: JSON, read again. */
 const eventOf = (value: object): UnknownEvent => JSON.parse(JSON.stringify(value))
-const partOf = (value: object): Promise<string> => defaultKeyPart(eventOf(value))
+const partOf = async (value: object): Promise<string> => defaultKeyPart(eventOf(value))
 
 const json = fc.jsonValue({ stringUnit: 'binary' })
 

@@ -1,7 +1,8 @@
 import { type ClaimRequest, type ClaimResult, memoryStore, StoreError } from 'tix-webhooks'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { startDeadline } from '../../src/deadline.js'
+import { Deadline } from '../../src/deadline.js'
 import { claim } from '../../src/lease.js'
+import { unreachable } from '../support/held-lease.js'
 import { deferred, never, watch } from '../support/promises.js'
 import { type Script, scriptedStore } from '../support/scripted-store.js'
 
@@ -19,7 +20,7 @@ afterEach(() => {
 /** Sends a claim within a deadline, and keeps what it came to and what a drain would wait for. */
 function send(script: Script, deadlineMs = 10_000) {
   const scripted = scriptedStore(script)
-  const deadline = startDeadline(deadlineMs)
+  const deadline = new Deadline(deadlineMs)
   const tracked: Promise<unknown>[] = []
   const settled: { result?: ClaimResult; error?: unknown } = {}
   const sent = claim(scripted.store, REQUEST, deadline, (work) => tracked.push(work)).then(
@@ -46,10 +47,19 @@ describe('a claim', () => {
     expect(tracked).toEqual([])
   })
 
+  test('of a store that blocks the event loop before it hangs is given up at the deadline all the same', async () => {
+    const blocked = () => vi.advanceTimersByTime(900) && never()
+    const { settled } = send({ claim: blocked }, 1_000)
+    await vi.advanceTimersByTimeAsync(101)
+    expect(settled.error).toMatchObject({ code: 'store_unavailable' })
+  })
+
   test('leaves no timer of its own', async () => {
-    const { sent, deadline } = send({})
-    await sent
-    deadline.clear()
+    for (const script of [{}, { claim: unreachable }]) {
+      const { sent, deadline, tracked } = send(script)
+      await Promise.all([sent, ...tracked])
+      deadline.clear()
+    }
     expect(vi.getTimerCount()).toBe(0)
   })
 
@@ -138,7 +148,7 @@ describe('a claim that is too slow', () => {
 
   test('is given up at what is left of the deadline, not at all of it', async () => {
     const scripted = scriptedStore({ claim: never })
-    const deadline = startDeadline(2_500)
+    const deadline = new Deadline(2_500)
     await vi.advanceTimersByTimeAsync(2_000)
     const failed = vi.fn()
     claim(scripted.store, REQUEST, deadline, () => {}).catch(failed)

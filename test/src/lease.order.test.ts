@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { hold, toTheEnd } from '../support/held-lease.js'
+import { ENDING, hold, toTheEnd } from '../support/held-lease.js'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -39,7 +39,7 @@ test('there is one store call at a time for a lease, whatever the store takes an
         const { held, called } = hold(script, { leaseMs })
 
         await vi.advanceTimersByTimeAsync(settleAtMs)
-        await toTheEnd(held.settle(end))
+        await toTheEnd(held.settle(ENDING[end]))
 
         expect(most).toBe(1)
         expect(underWay).toBe(0)

@@ -1,5 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { hold, LEASE, LEASE_MS, RETAIN_MS, THIRD_MS, toTheEnd, unreachable } from '../support/held-lease.js'
+import {
+  ENDING,
+  hold,
+  LEASE,
+  LEASE_MS,
+  RETAIN_MS,
+  THIRD_MS,
+  toTheEnd,
+  unreachable,
+} from '../support/held-lease.js'
 import { deferred, never } from '../support/promises.js'
 
 beforeEach(() => {
@@ -16,7 +25,7 @@ describe('settling', () => {
     ['release', ['release', LEASE]],
   ] as const)('%s is one call with the exact lease, and ends the renewing', async (end, call) => {
     const { held, calls, reports } = hold()
-    await toTheEnd(held.settle(end))
+    await toTheEnd(held.settle(ENDING[end]))
     await vi.advanceTimersByTimeAsync(LEASE_MS * 2)
     expect(calls).toEqual([call])
     expect(reports).toEqual([])
@@ -27,7 +36,7 @@ describe('settling', () => {
     const reply = deferred<boolean>()
     const { held, called } = hold({ renew: () => reply.promise })
     await vi.advanceTimersByTimeAsync(THIRD_MS)
-    const settling = held.settle('complete')
+    const settling = held.settle(ENDING.complete)
     await vi.advanceTimersByTimeAsync(1_000)
     expect(called()).toEqual(['renew'])
 
@@ -39,7 +48,7 @@ describe('settling', () => {
   test('waits no longer than 2 s for a renewal that hangs', async () => {
     const { held, called } = hold({ renew: never })
     await vi.advanceTimersByTimeAsync(THIRD_MS)
-    void held.settle('release')
+    void held.settle(ENDING.release)
     await vi.advanceTimersByTimeAsync(2_000)
     expect(called()).toEqual(['renew', 'release'])
   })
@@ -55,7 +64,7 @@ describe('settling', () => {
           return true
         },
       })
-      const settling = held.settle(end)
+      const settling = held.settle(ENDING[end])
       await vi.advanceTimersByTimeAsync(199)
       expect(calls).toHaveLength(1)
       await vi.advanceTimersByTimeAsync(1)
@@ -80,7 +89,7 @@ describe('settling', () => {
     ],
   ])('against a store that %s ends after three tries, reported and never thrown', async (_, reply) => {
     const completing = hold({ complete: reply })
-    await toTheEnd(completing.held.settle('complete'))
+    await toTheEnd(completing.held.settle(ENDING.complete))
     expect(completing.called()).toEqual(['complete', 'complete', 'complete'])
     expect(completing.reports).toEqual([
       expect.objectContaining({
@@ -91,7 +100,7 @@ describe('settling', () => {
     ])
 
     const releasing = hold({ release: reply })
-    await toTheEnd(releasing.held.settle('release'))
+    await toTheEnd(releasing.held.settle(ENDING.release))
     expect(releasing.called()).toEqual(['release', 'release', 'release'])
     expect(releasing.reports).toEqual([
       expect.objectContaining({
@@ -111,7 +120,7 @@ describe('settling', () => {
     async (_, reply) => {
       for (const end of ['complete', 'release'] as const) {
         const { held, called, reports } = hold({ [end]: reply })
-        await toTheEnd(held.settle(end))
+        await toTheEnd(held.settle(ENDING[end]))
         expect(called()).toEqual([end])
         expect(reports).toEqual([
           expect.objectContaining({
@@ -125,7 +134,7 @@ describe('settling', () => {
 
   test('a completion that the store refuses is reported as a possible second run, and not tried again', async () => {
     const { held, called, reports } = hold({ complete: async () => false })
-    await toTheEnd(held.settle('complete'))
+    await toTheEnd(held.settle(ENDING.complete))
     expect(called()).toEqual(['complete'])
     expect(reports).toEqual([
       expect.objectContaining({
@@ -137,14 +146,14 @@ describe('settling', () => {
 
   test('a release that the store refuses is no fault: somebody else has the event already', async () => {
     const { held, called, reports } = hold({ release: async () => false })
-    await toTheEnd(held.settle('release'))
+    await toTheEnd(held.settle(ENDING.release))
     expect(called()).toEqual(['release'])
     expect(reports).toEqual([])
   })
 
   test('keeps the cause that the store gave', async () => {
     const { held, reports } = hold({ complete: unreachable })
-    await toTheEnd(held.settle('complete'))
+    await toTheEnd(held.settle(ENDING.complete))
     expect(reports[0]?.cause).toMatchObject({ cause: new Error('connect ECONNREFUSED') })
   })
 })

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { hold, LEASE, LEASE_MS, THIRD_MS, toTheEnd, unreachable } from '../support/held-lease.js'
+import { ENDING, hold, LEASE, LEASE_MS, THIRD_MS, toTheEnd, unreachable } from '../support/held-lease.js'
 import { never } from '../support/promises.js'
 
 beforeEach(() => {
@@ -51,17 +51,19 @@ describe('a lease that is held', () => {
   test('can still be completed when it was let go before', async () => {
     const { held, called, reports } = hold()
     held.letGo()
-    await toTheEnd(held.settle('complete'))
+    await toTheEnd(held.settle(ENDING.complete))
     expect(called()).toEqual(['complete'])
     expect(reports).toEqual([])
   })
 
-  test('does not keep the process alive by its timer', () => {
+  test('does not keep the process alive by its timer', async () => {
     vi.useRealTimers()
     const timer = setTimeout(() => {}, 1)
     clearTimeout(timer)
     const unref = vi.spyOn(Object.getPrototypeOf(timer), 'unref')
     const { held } = hold()
+    // It is set at the end of this turn.
+    await new Promise((resolve) => setImmediate(resolve))
     expect(unref).toHaveBeenCalledTimes(1)
     held.letGo()
     unref.mockRestore()
@@ -106,6 +108,16 @@ describe('a lease that is lost', () => {
       message: expect.stringMatching(/it ran out while/),
     })
     held.letGo()
+  })
+
+  test('that was renewed after a renewal had failed is not lost when it would have run out', async () => {
+    const replies = [unreachable, async () => true, async () => true, async () => true]
+    const { losses, codes, held } = hold({ renew: () => (replies.shift() ?? unreachable)() })
+    await vi.advanceTimersByTimeAsync(LEASE_MS + 1)
+    expect(losses).toEqual([])
+    expect(codes()).toEqual(['store_unavailable'])
+    held.letGo()
+    expect(vi.getTimerCount()).toBe(0)
   })
 
   test('counts a renewed lease from when the renewal was sent, not from its reply', async () => {
@@ -165,5 +177,25 @@ describe('a lease that is lost', () => {
     held.letGo()
     expect(losses).toHaveLength(1)
     expect(codes().filter((code) => code === 'lease_lost')).toHaveLength(1)
+  })
+
+  test('is told once, also where the store comes back and says who has it now', async () => {
+    const replies = [unreachable, unreachable, unreachable]
+    const { losses, called } = hold({ renew: () => (replies.shift() ?? (async () => false))() })
+    await vi.advanceTimersByTimeAsync(LEASE_MS * 2)
+    expect(called()).toHaveLength(4)
+    expect(losses).toHaveLength(1)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('is waited for by no process: of a renewal only the call to the store is', async () => {
+    const { held } = hold({ renew: never })
+    await vi.advanceTimersByTimeAsync(THIRD_MS - 1)
+    const set = vi.spyOn(globalThis, 'setTimeout')
+    await vi.advanceTimersByTimeAsync(2)
+    const timers = set.mock.results.map(({ value }) => value as NodeJS.Timeout)
+    set.mockRestore()
+    expect(timers.map((timer) => timer.hasRef()).sort()).toEqual([false, true])
+    held.letGo()
   })
 })

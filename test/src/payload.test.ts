@@ -231,3 +231,18 @@ describe('what is not documented passes untouched', () => {
     expect(event.id).toBe('evt_1')
   })
 })
+
+test('an object that somebody has put on Object.prototype makes no body too deep', async () => {
+  const sent = lifecycleEvent('event.published', { note: 'x'.repeat(600) })
+  Object.defineProperty(Object.prototype, 'polluted', {
+    value: {},
+    enumerable: true,
+    configurable: true,
+    writable: true,
+  })
+  try {
+    expect((await parseEvent(JSON.stringify(sent))).type).toBe('event.published')
+  } finally {
+    Reflect.deleteProperty(Object.prototype, 'polluted')
+  }
+})

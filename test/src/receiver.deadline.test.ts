@@ -25,6 +25,15 @@ describe('at the deadline', () => {
   test.each([
     ['a secret function', { secret: () => never<string>() }],
     ['a schema', { schemas: { 'order.created': schemaOf(() => never()) } }],
+    [
+      'a schema that is asked because the key function has thrown, and',
+      {
+        schemas: { 'order.created': schemaOf(() => never()) },
+        key: () => {
+          throw new Error('no id')
+        },
+      },
+    ],
   ])('%s that hangs is answered timed-out, and no handler starts later', async (_, options) => {
     const handler = vi.fn()
     const { send } = receiving({ ...options, on: { 'order.created': handler } } as object)

@@ -1,3 +1,4 @@
+import type { Delivery } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
 import { orderCreated, sign } from '../support/deliveries.js'
 import { deferred, never, watch } from '../support/promises.js'
@@ -69,6 +70,12 @@ describe('drain', () => {
     await drain
     expect(await first).toEqual({ outcome: 'handled' })
     expect(handler).toHaveBeenCalledOnce()
+  })
+
+  test('ends though an adapter has handed in what is no delivery', async () => {
+    const { receiver } = receiving({ on: {} })
+    await expect(receiver.receive(undefined as unknown as Delivery)).rejects.toThrow(TypeError)
+    await receiver.drain()
   })
 
   test('ends though deliveries keep coming', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { orderCreated } from '../support/deliveries.js'
 import { deferred, never } from '../support/promises.js'
 import { receiving } from '../support/receiving.js'
@@ -69,4 +69,33 @@ test('a handler that was given up and fails after all is reported', async () => 
     expect.stringContaining('given up'),
     'much too late',
   ])
+})
+
+test('a handler that outlives its answer, is given up and then fails is reported once at each of the three', async () => {
+  const work = deferred()
+  const { send, reports } = receiving({
+    timeoutSeconds: 5,
+    maxRunSeconds: 10,
+    on: { 'order.created': () => work.promise },
+  })
+  const outcome = send(orderCreated())
+  await advance(5)
+  await outcome
+  await advance(5)
+  work.reject(new Error('much too late'))
+  await advance(0)
+  expect(reports.map(({ error }) => error.code ?? error.message)).toEqual([
+    'timed_out',
+    'given_up',
+    'much too late',
+  ])
+})
+
+test('a drain ends though both limits of a delivery pass in one step, as a fake clock makes them', async () => {
+  const { receiver, send } = receiving({ maxRunSeconds: 5, on: { 'order.created': () => never() } })
+  const outcome = send(orderCreated())
+  await advance(0)
+  vi.advanceTimersByTime(20_000)
+  expect(await outcome).toMatchObject({ code: 'given_up' })
+  await receiver.drain()
 })

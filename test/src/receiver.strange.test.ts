@@ -1,4 +1,4 @@
-import { createReceiver } from 'tix-webhooks'
+import { type ClaimResult, createReceiver, RetryLater } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { receiving, storeWith } from '../support/receiving.js'
@@ -26,6 +26,15 @@ const strange: [string, () => unknown][] = [
       revoke()
       return proxy
     },
+  ],
+  [
+    'a RetryLater behind a proxy that traps',
+    () =>
+      new Proxy(new RetryLater({ afterSeconds: 5 }), {
+        get: () => {
+          throw new Error('again')
+        },
+      }),
   ],
 ]
 
@@ -84,6 +93,25 @@ test('a claim that was granted and whose reply was lost does not block the event
   expect(await send(order)).toMatchObject({ outcome: 'unavailable' })
   lose = false
   expect(await send(order)).toEqual({ outcome: 'handled' })
+})
+
+test('a claim that throws when it is looked at is answered, and released', async () => {
+  const { store, namespace, base } = storeWith({
+    claim: async (request) => {
+      const result = await base.claim(request)
+      return Object.defineProperty({ ...result }, 'attempt', {
+        get: () => {
+          throw new Error('not loaded')
+        },
+      }) as ClaimResult
+    },
+  })
+  const { send, receiver } = receiving({ store, namespace, on: { 'order.created': () => {} } })
+  const order = orderCreated()
+  expect(await send(order)).toMatchObject({ outcome: 'misconfigured' })
+  await receiver.drain()
+  const again = receiving({ store: base, namespace, on: { 'order.created': () => {} } })
+  expect(await again.send(order)).toEqual({ outcome: 'handled' })
 })
 
 test('the body reader is called at once: a stream that flows already would lose its first bytes', async () => {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { lazyAbort } from '../../src/run.js'
+import { LazyAbort } from '../../src/run.js'
 
 afterEach(() => {
   vi.unstubAllGlobals()
@@ -20,21 +20,21 @@ describe('an abort signal that nobody has asked for', () => {
 
   test('costs no AbortController, aborted or not', () => {
     const made = countControllers()
-    const abort = lazyAbort()
+    const abort = new LazyAbort()
     abort.abort(new Error('lost'))
     expect(made).not.toHaveBeenCalled()
   })
 
   test('is made once, at the first look', () => {
     const made = countControllers()
-    const abort = lazyAbort()
+    const abort = new LazyAbort()
     expect(abort.signal).toBe(abort.signal)
     expect(made).toHaveBeenCalledOnce()
     expect(abort.signal.aborted).toBe(false)
   })
 
   test('is found aborted, with the first reason, when it is looked at later', () => {
-    const abort = lazyAbort()
+    const abort = new LazyAbort()
     const first = new Error('lost')
     abort.abort(first)
     abort.abort(new Error('given up'))
@@ -43,7 +43,7 @@ describe('an abort signal that nobody has asked for', () => {
   })
 
   test('tells its listeners once, with the first reason', () => {
-    const abort = lazyAbort()
+    const abort = new LazyAbort()
     const heard = vi.fn()
     abort.signal.addEventListener('abort', heard)
     const first = new Error('lost')

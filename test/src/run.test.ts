@@ -1,7 +1,7 @@
 import { Discard, type Outcome, RetryLater } from 'tix-webhooks'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { HeldLease } from '../../src/lease.js'
-import { lazyAbort, recordOnLease, startRun } from '../../src/run.js'
+import { LazyAbort, Run, type RunRecord } from '../../src/run.js'
+import { Timers } from '../../src/timers.js'
 import { hold } from '../support/held-lease.js'
 import { deferred, never } from '../support/promises.js'
 
@@ -15,27 +15,31 @@ afterEach(() => {
 })
 
 const MAX_RUN_MS = 90_000
+const TIMED_OUT: Outcome = { outcome: 'timed-out', code: 'timed_out' }
 
 /** A handler that a test settles, under a lease on a store that grants everything. */
 function start(options: { callHandler?: () => unknown; withLease?: boolean } = {}) {
   const leased = options.withLease === false ? undefined : hold()
   const work = deferred<unknown>()
-  const abort = lazyAbort()
-  const run = startRun({
+  const abort = new LazyAbort()
+  const onOutlived = vi.fn()
+  const run = new Run({
     kind: 'order.created',
     callHandler: options.callHandler ?? (() => work.promise),
-    record: leased && recordOnLease(leased.held),
+    record: leased?.held,
     maxRunMs: MAX_RUN_MS,
     abort,
+    timers: new Timers(),
+    onOutlived,
   })
   const seen: { finished?: Outcome; settled?: Outcome } = {}
-  void run.finished.then((outcome) => {
+  void run.finished().then((outcome) => {
     seen.finished = outcome
   })
   void run.settled.then((outcome) => {
     seen.settled = outcome
   })
-  return { run, abort, called: () => leased?.called() ?? [], seen, work }
+  return { run, abort, onOutlived, called: () => leased?.called() ?? [], seen, work }
 }
 
 const ENDS: readonly [how: string, callHandler: () => unknown, outcome: object, end: string][] = [
@@ -86,18 +90,20 @@ describe('a run', () => {
     const { run, seen } = start({ callHandler })
     expect(callHandler).toHaveBeenCalledOnce()
     await vi.advanceTimersByTimeAsync(1_000)
-    expect(run.outcomeSoFar).toBeUndefined()
     expect(seen).toEqual({})
+    run.outlive(TIMED_OUT)
+    expect(await run.answer).toBe(TIMED_OUT)
   })
 
   test.each(ENDS)(
     'whose handler %s ends so, and settles its record',
     async (_, callHandler, outcome, end) => {
-      const { run, called, seen } = start({ callHandler })
+      const { run, called, seen, onOutlived } = start({ callHandler })
       await vi.advanceTimersByTimeAsync(0)
-      expect(run.outcomeSoFar).toMatchObject(outcome)
-      expect(seen.finished).toBe(run.outcomeSoFar)
-      expect(seen.settled).toBe(run.outcomeSoFar)
+      expect(seen.finished).toMatchObject(outcome)
+      expect(seen.settled).toBe(seen.finished)
+      expect(await run.answer).toBe(seen.finished)
+      expect(onOutlived).not.toHaveBeenCalled()
       expect(called()).toEqual([end])
       expect(vi.getTimerCount()).toBe(0)
     },
@@ -112,18 +118,26 @@ describe('a run', () => {
 
   test('knows its outcome while its record is still under way', async () => {
     const record = deferred()
-    const lease: HeldLease = { letGo() {}, settle: () => record.promise }
-    const run = startRun({
+    const slow: RunRecord = {
+      call: (handler) => handler(),
+      letGo() {},
+      meanwhile: (outcome) => outcome,
+      settle: (outcome) => record.promise.then(() => outcome),
+    }
+    const run = new Run({
       kind: 'order.created',
       callHandler: async () => {},
-      record: recordOnLease(lease),
+      record: slow,
       maxRunMs: MAX_RUN_MS,
-      abort: lazyAbort(),
+      abort: new LazyAbort(),
+      timers: new Timers(),
+      onOutlived: vi.fn(),
     })
     const finished = vi.fn()
-    void run.finished.then(finished)
+    void run.finished().then(finished)
     await vi.advanceTimersByTimeAsync(MAX_RUN_MS * 2)
-    expect(run.outcomeSoFar).toEqual({ outcome: 'handled' })
+    run.outlive(TIMED_OUT)
+    expect(await run.answer).toEqual({ outcome: 'handled' })
     expect(finished).not.toHaveBeenCalled()
 
     record.resolve()
@@ -134,7 +148,7 @@ describe('a run', () => {
 
 describe('a run that is not over at maxRunMs', () => {
   test('is given up: the signal aborts, and the outcome is timed-out and says why', async () => {
-    const { abort, seen, run } = start()
+    const { abort, seen, run, onOutlived } = start()
     const { signal } = abort
     await vi.advanceTimersByTimeAsync(MAX_RUN_MS - 1)
     expect(signal.aborted).toBe(false)
@@ -150,7 +164,8 @@ describe('a run that is not over at maxRunMs', () => {
       error: signal.reason,
     })
     expect(seen.settled).toBeUndefined()
-    expect(run.outcomeSoFar).toBeUndefined()
+    expect(await run.answer).toBe(seen.finished)
+    expect(onOutlived).toHaveBeenCalledExactlyOnceWith(run, seen.finished)
   })
 
   test('is renewed no more, and nothing is settled for it', async () => {
@@ -167,7 +182,7 @@ describe('a run that is not over at maxRunMs', () => {
     ['complete', 'handled'],
     ['release', 'failed'],
   ] as const)('still sends its %s when the handler settles later', async (end, outcome) => {
-    const { called, seen, work, run } = start()
+    const { called, seen, work } = start()
     await vi.advanceTimersByTimeAsync(MAX_RUN_MS * 3)
     const before = called().length
     if (end === 'complete') work.resolve(undefined)
@@ -175,7 +190,6 @@ describe('a run that is not over at maxRunMs', () => {
     await vi.advanceTimersByTimeAsync(0)
 
     expect(called().slice(before)).toEqual([end])
-    expect(run.outcomeSoFar).toMatchObject({ outcome })
     expect(seen.settled).toMatchObject({ outcome })
     expect(seen.finished).toMatchObject({ outcome: 'timed-out' })
   })
@@ -197,4 +211,13 @@ test('a run that settles in time aborts nothing', async () => {
   work.resolve(undefined)
   await vi.advanceTimersByTimeAsync(MAX_RUN_MS * 2)
   expect(signal.aborted).toBe(false)
+})
+
+test('the limit of a run keeps no process alive: its sender may have the answer, and nobody waits', async () => {
+  const set = vi.spyOn(globalThis, 'setTimeout')
+  start({ withLease: false })
+  await vi.advanceTimersByTimeAsync(0)
+  const timers = set.mock.results.map(({ value }) => value as NodeJS.Timeout)
+  set.mockRestore()
+  expect(timers.map((timer) => timer.hasRef())).toEqual([false])
 })

@@ -114,3 +114,22 @@ describe('a secret becomes a key', () => {
     expect(await receiver.receive({ ...delivery, request: null })).toMatchObject({ outcome: 'unhandled' })
   })
 })
+
+describe('a secret that is given anew with each delivery', () => {
+  test('is one key where it is text, and keys of many do not pile up', () => {
+    const [key] = secretKeys('whsec_again', 'secret')
+    expect(secretKeys(['another', 'whsec_again'], 'secret')[1]).toBe(key)
+    for (let i = 0; i < 1_000; i++) secretKeys(`whsec_${i}`, 'secret')
+    const [after] = secretKeys('whsec_again', 'secret')
+    expect(after).not.toBe(key)
+    expect(after?.bytes).toEqual(key?.bytes)
+  })
+
+  test('is a key of its own each time where it is bytes, which can change', () => {
+    const bytes = new Uint8Array([1, 2, 3])
+    const [key] = secretKeys(bytes, 'secret')
+    bytes[0] = 9
+    expect(secretKeys(bytes, 'secret')[0]).not.toBe(key)
+    expect(key?.bytes).toEqual(new Uint8Array([1, 2, 3]))
+  })
+})

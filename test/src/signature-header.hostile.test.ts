@@ -23,6 +23,11 @@ describe('no header takes noticeably long', () => {
     ['5 MB of blanks', () => ' '.repeat(5_000_000), 'header_malformed'],
     ['75,000 v1', () => `t=${AT}${`,v1=${HEX}`.repeat(75_000)}`, 'header_malformed'],
     ['4096 blanks inside an item', () => `t=${AT},v1=x${' '.repeat(4000)}y`, 'signature_mismatch'],
+    [
+      '4096 blanks inside an item that begins with one',
+      () => ` v1=x${' '.repeat(4000)}y`,
+      'header_malformed',
+    ],
     ['4096 commas', () => ','.repeat(4096), 'header_malformed'],
     ['an array of a million', () => new Array(1_000_000).fill('t=1'), 'header_malformed'],
     ['an array of a million empty strings', () => new Array(1_000_000).fill(''), 'header_malformed'],

@@ -29,6 +29,7 @@ export function boundedStore(maxKeys: number, options: { onFull?: 'evict' | 'rej
     advance(ms: number) {
       now += ms
     },
+    time: () => now,
     evicted: () => evictions.reduce((sum, { count }) => sum + count, 0),
   }
 }

@@ -1,7 +1,8 @@
 import type { StoreError } from 'tix-webhooks'
 import { expect, vi } from 'vitest'
-import { monotonicMs } from '../../src/deadline.js'
-import { holdLease } from '../../src/lease.js'
+import { HeldLease } from '../../src/lease.js'
+import { HANDLED, type Outcome } from '../../src/outcome.js'
+import { monotonicMs, Timers } from '../../src/timers.js'
 import { watch } from './promises.js'
 import { type Script, scriptedStore } from './scripted-store.js'
 
@@ -10,17 +11,24 @@ export const LEASE_MS = 60_000
 export const THIRD_MS = LEASE_MS / 3
 export const RETAIN_MS = 604_800_000
 
+/** What makes a lease end so. */
+export const ENDING: Readonly<Record<'complete' | 'release', Outcome>> = {
+  complete: HANDLED,
+  release: { outcome: 'failed', code: 'handler_failed' },
+}
+
 /** A lease that was just claimed, and all that is heard of it. */
 export function hold(script: Script = {}, { leaseMs = LEASE_MS, claimedMsAgo = 0 } = {}) {
   const scripted = scriptedStore(script)
   const reports: StoreError[] = []
   const losses: StoreError[] = []
-  const held = holdLease({
+  const held = new HeldLease({
     store: scripted.store,
     lease: LEASE,
     claimedAtMs: monotonicMs() - claimedMsAgo,
     leaseMs,
     retainMs: RETAIN_MS,
+    timers: new Timers(),
     onLost: (reason) => losses.push(reason),
     report: (error) => reports.push(error),
   })
@@ -28,7 +36,7 @@ export function hold(script: Script = {}, { leaseMs = LEASE_MS, claimedMsAgo = 0
 }
 
 /** Lets a settling go to its end, however long its pauses and limits are together. */
-export async function toTheEnd(settling: Promise<void>): Promise<void> {
+export async function toTheEnd(settling: Promise<unknown>): Promise<void> {
   const settled = watch(settling)
   await vi.advanceTimersByTimeAsync(15_000)
   expect(settled.isResolved, 'settling ends').toBe(true)

@@ -1,5 +1,5 @@
 import { Discard, RetryLater } from 'tix-webhooks'
-import { startDeadline } from '../../src/deadline.js'
+import { Deadline } from '../../src/deadline.js'
 import type { OnceRequest } from '../../src/inbox.js'
 import { outcomeOfThrown } from '../../src/outcome.js'
 import { type OpenTransaction, openTransaction } from '../../src/transaction.js'
@@ -14,7 +14,7 @@ export const LATER = outcomeOfThrown(new RetryLater({ afterSeconds: 60 }), 'orde
 
 /** Asks a scripted inbox for a transaction. */
 export function ask(once: OnceScript, ms = 10_000) {
-  const deadline = startDeadline(ms)
+  const deadline = new Deadline(ms)
   const scripted = scriptedInbox(once)
   const opening = openTransaction(scripted.inbox, REQUEST, deadline).finally(() => deadline.clear())
   return { ...scripted, opening }

@@ -1,0 +1,238 @@
+import { addTo, createFilter, hashOf, mayHold } from './key-filter.js'
+
+/** A record that waits to be claimed again: it is kept so that `attempt` goes on counting. */
+export interface Released {
+  readonly token: string
+  readonly attempt: number
+  readonly expiresAt: number
+}
+
+/**
+ * What was settled in one stretch of time, and is forgotten as a whole: no timer and no look-up for each key.
+ * A completed record is no object but a place in three columns, which takes half of the memory.
+ */
+export interface Generation {
+  readonly startedAt: number
+  lastSettledAt: number
+  lastExpiry: number
+  /** A released record, or the place of a completed one. */
+  readonly records: Map<string, Released | number>
+  readonly filter: Uint32Array
+  readonly expiries: number[]
+  readonly tokenHeads: string[]
+  readonly tokenTails: number[]
+}
+
+/** A settled record, and where it is. */
+export interface Settled {
+  readonly generation: Generation
+  readonly record: Released | number
+}
+
+/** The settled records by their keys. With each key goes its `hashOf`. */
+export interface Generations {
+  /** How many records there are. */
+  readonly size: number
+  find(key: string, hash: number, time: number): Settled | undefined
+  remove(key: string, settled: Settled): void
+  addCompleted(key: string, hash: number, token: string, time: number, retainMs: number): void
+  addReleased(key: string, hash: number, released: Released, time: number): void
+  /** Forgets what is past its retention. A generation goes when the last of its records does. */
+  forget(time: number): void
+  /** Takes the oldest generation out. */
+  shift(): Generation | undefined
+}
+
+/** An eighth of the retention, or of the capacity, goes at a time. */
+const GENERATIONS = 8
+/** Retentions that differ start generations at different paces: their number stays bounded all the same. */
+const MAX_GENERATIONS = 2 * GENERATIONS
+
+/**
+ * @param maxKeys how many records it is to hold at most
+ * @param onStart called when a generation starts, for what is too slow to be done at each call
+ */
+export function createGenerations(maxKeys: number, onStart: (time: number) => void): Generations {
+  /** The oldest first. A key is in one of them at most. */
+  const generations: Generation[] = []
+  const intern = interner()
+  let size = 0
+
+  /** The generation for what is settled now. */
+  function current(time: number, retainMs: number): Generation {
+    const youngest = generations.at(-1)
+    const isFull = youngest !== undefined && slots(youngest) >= maxKeys / GENERATIONS
+    const isOld = youngest !== undefined && time - youngest.startedAt >= retainMs / GENERATIONS
+    if (youngest !== undefined && !isFull && !(isOld && generations.length < MAX_GENERATIONS)) return youngest
+    onStart(time)
+    if (generations.length >= MAX_GENERATIONS) mergeSmallest()
+    const started = createGeneration(time, maxKeys / GENERATIONS)
+    generations.push(started)
+    return started
+  }
+
+  /**
+   * Makes one of the two neighbours that hold the least. With this many, those two hold no more than one full
+   * generation, so that what an eviction takes stays bounded. It is a new one, because the columns of the two have gaps.
+   */
+  function mergeSmallest(): void {
+    let at = 0
+    for (let i = 1; i < generations.length - 1; i++) {
+      if (sizeOfPair(i) < sizeOfPair(at)) at = i
+    }
+    const pair = generations.slice(at, at + 2) as [Generation, Generation]
+    const merged = createGeneration(pair[0].startedAt, maxKeys / GENERATIONS)
+    for (const generation of pair) {
+      for (const [key, record] of generation.records) copy(key, record, generation, merged)
+      note(merged, generation.lastSettledAt, generation.lastExpiry)
+    }
+    generations.splice(at, 2, merged)
+  }
+
+  function sizeOfPair(i: number): number {
+    return (generations[i] as Generation).records.size + (generations[i + 1] as Generation).records.size
+  }
+
+  return {
+    get size() {
+      return size
+    },
+
+    find(key, hash, time) {
+      for (let i = generations.length - 1; i >= 0; i--) {
+        const generation = generations[i] as Generation
+        if (!mayHold(generation.filter, hash)) continue
+        const record = generation.records.get(key)
+        if (record === undefined) continue
+        const expiresAt = typeof record === 'number' ? generation.expiries[record] : record.expiresAt
+        if ((expiresAt as number) > time) return { generation, record }
+        generation.records.delete(key)
+        size -= 1
+      }
+      return undefined
+    },
+
+    remove(key, { generation }) {
+      if (generation.records.delete(key)) size -= 1
+    },
+
+    addCompleted(key, hash, token, time, retainMs) {
+      const generation = current(time, retainMs)
+      const { records, filter, expiries, tokenHeads, tokenTails } = generation
+      records.set(key, expiries.length)
+      addTo(filter, hash)
+      expiries.push(time + retainMs)
+      // The tail first: to read a character makes one string of it, of which the head is then taken at less cost.
+      tokenTails.push(tailOf(token))
+      tokenHeads.push(intern(headOf(token)))
+      note(generation, time, time + retainMs)
+      size += 1
+    },
+
+    addReleased(key, hash, released, time) {
+      const generation = current(time, released.expiresAt - time)
+      generation.records.set(key, released)
+      addTo(generation.filter, hash)
+      note(generation, time, released.expiresAt)
+      size += 1
+    },
+
+    forget(time) {
+      for (let i = generations.length - 1; i >= 0; i--) {
+        const { lastExpiry, records } = generations[i] as Generation
+        if (lastExpiry > time) continue
+        generations.splice(i, 1)
+        size -= records.size
+      }
+    },
+
+    shift() {
+      const oldest = generations.shift()
+      size -= oldest?.records.size ?? 0
+      return oldest
+    },
+  }
+}
+
+/** Whether it is completed with this token. */
+export function isCompletedWith({ generation, record }: Settled, token: string): boolean {
+  return (
+    typeof record === 'number' &&
+    generation.tokenTails[record] === tailOf(token) &&
+    generation.tokenHeads[record] === headOf(token)
+  )
+}
+
+function createGeneration(time: number, capacity: number): Generation {
+  return {
+    startedAt: time,
+    lastSettledAt: time,
+    lastExpiry: 0,
+    records: new Map(),
+    filter: createFilter(capacity),
+    expiries: [],
+    tokenHeads: [],
+    tokenTails: [],
+  }
+}
+
+/** What limits a generation: its records, and its columns, in which a removed record leaves a gap. */
+function slots({ records, expiries }: Generation): number {
+  return Math.max(records.size, expiries.length)
+}
+
+function note(generation: Generation, settledAt: number, expiresAt: number): void {
+  generation.lastSettledAt = settledAt
+  if (expiresAt > generation.lastExpiry) generation.lastExpiry = expiresAt
+}
+
+function copy(key: string, record: Released | number, from: Generation, to: Generation): void {
+  addTo(to.filter, hashOf(key))
+  if (typeof record !== 'number') {
+    to.records.set(key, record)
+    return
+  }
+  to.records.set(key, to.expiries.length)
+  to.expiries.push(from.expiries[record] as number)
+  to.tokenHeads.push(from.tokenHeads[record] as string)
+  to.tokenTails.push(from.tokenTails[record] as number)
+}
+
+/*
+ * A token is kept in two parts. The receiver's are a prefix and a counter, so that the heads of many thousand tokens are
+ * one string, and the tails are three characters, which fit a number. Of any other token the head is a string of its own.
+ */
+
+const TAIL_LENGTH = 3
+
+function headOf(token: string): string {
+  return token.slice(0, -TAIL_LENGTH)
+}
+
+/** One-to-one for up to three characters, whatever they are. */
+function tailOf(token: string): number {
+  let tail = 1
+  for (let i = Math.max(0, token.length - TAIL_LENGTH); i < token.length; i++) {
+    tail = tail * 0x10000 + token.charCodeAt(i)
+  }
+  return tail
+}
+
+/** More than there are at a time where the tokens are those of receivers. */
+const MAX_INTERNED = 1_000
+
+/** Gives one string for all equal ones, as long as few are different. */
+function interner(): (text: string) => string {
+  const interned = new Map<string, string>()
+  let last = ''
+  return (text) => {
+    if (text === last) return last
+    const known = interned.get(text)
+    last = known ?? text
+    if (known === undefined) {
+      if (interned.size >= MAX_INTERNED) interned.clear()
+      interned.set(text, text)
+    }
+    return last
+  }
+}

@@ -1,0 +1,77 @@
+import { createServer, type Server } from 'node:http'
+import { createAdaptorServer } from '@hono/node-server'
+import { Hono, type MiddlewareHandler } from 'hono'
+import { tixWebhooks } from 'tix-webhooks/hono'
+import { expect, onTestFinished, test } from 'vitest'
+import { orderCreated, SECRET, sign } from '../support/deliveries.js'
+import { answerOf, requestOf } from '../support/fetching.js'
+import { dial, listen, post } from '../support/http.js'
+
+const MAX_BYTES = 10_000
+
+/** An app on a server of Node's, with a middleware before the webhook. */
+async function serve(before: MiddlewareHandler, serverOptions: object = {}) {
+  const webhooks = tixWebhooks({
+    secret: SECRET,
+    maxBodyBytes: MAX_BYTES,
+    on: { 'order.created': () => {} },
+    onError: () => {},
+  })
+  const app = new Hono().use(before).post('/hooks', webhooks)
+  const server = await listen(
+    createAdaptorServer({ ...app, fetch: app.fetch, createServer, serverOptions }) as Server,
+  )
+  onTestFinished(() => server.close())
+  return server
+}
+
+test.each<[string, unknown]>([
+  ['a variable', 'on'],
+  ['a binding', { send: () => {} }],
+  ['nothing', null],
+])(
+  '%s that is called as what the server of Node puts into c.env is not taken for it',
+  async (_, incoming) => {
+    const app = new Hono().post('/hooks', tixWebhooks({ secret: SECRET, on: { 'order.created': () => {} } }))
+    const answer = await app.request(requestOf(await sign(orderCreated())), undefined, { incoming })
+    expect(await answerOf(answer)).toMatchObject({ status: 200 })
+  },
+)
+
+test('a body that a middleware is reading through c.req.raw is gone, though nothing of it has come yet', async () => {
+  const { header, body } = await sign(orderCreated())
+  const reading: Promise<unknown>[] = []
+  const server = await serve((c, next) => {
+    reading.push(c.req.raw.arrayBuffer())
+    return next()
+  })
+  const answer = await post(server.port, { headers: { 'x-service-signature': header }, body })
+  expect([answer.status, answer.text]).toEqual([500, '{"outcome":"misconfigured"}'])
+  await Promise.all(reading)
+})
+
+test('chunks are read no further than to the limit, whatever the length that a lenient parser lets through with them', async () => {
+  let bytesRead = 0
+  const counting: MiddlewareHandler<{ Bindings: { incoming: { socket: { bytesRead: number } } } }> = async (
+    c,
+    next,
+  ) => {
+    const { socket } = c.env.incoming
+    await next()
+    bytesRead = socket.bytesRead
+  }
+  const server = await serve(counting as MiddlewareHandler, { insecureHTTPParser: true })
+  const client = await dial(server.port)
+  const { header } = await sign(orderCreated())
+  await client.write(
+    `POST /hooks HTTP/1.1\r\nhost: x\r\nx-service-signature: ${header}\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n`,
+  )
+  const answering = client.answer()
+  const chunk = `${(5_000).toString(16)}\r\n${'x'.repeat(5_000)}\r\n`
+  for (let i = 0; i < 3; i++) await client.write(chunk)
+  // The last chunk never comes: who waits for it gives no answer before the deadline.
+  const { status } = await answering
+  expect(status).toBe(413)
+  expect(bytesRead).toBeLessThan(100_000)
+  client.destroy()
+})
