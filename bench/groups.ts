@@ -1,3 +1,10 @@
+import { latency } from './http/latency.js'
+import { http } from './http/throughput.js'
+import { loading } from './loading/loading.js'
+import { growth } from './receiver/growth.js'
+import { heap } from './receiver/heap.js'
+import { receive } from './receiver/receive.js'
+import { verify } from './receiver/verify.js'
 import { million } from './stores/million.js'
 import { purging } from './stores/purging.js'
 import { stores } from './stores/rate.js'
@@ -5,4 +12,16 @@ import { roundTrips } from './stores/round-trips.js'
 import type { Group } from './support/bench.js'
 
 /** What `npm run bench` measures, in this order. */
-export const groups: readonly Group[] = [roundTrips, stores, million, purging]
+export const groups: readonly Group[] = [
+  verify,
+  receive,
+  growth,
+  heap,
+  http,
+  latency,
+  loading,
+  roundTrips,
+  stores,
+  million,
+  purging,
+]

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { groups } from './groups.js'
 import { withBench } from './support/bench.js'
 import { describeMachine } from './support/machine.js'
+import { svg } from './support/plot.js'
 import { markdown } from './support/report.js'
 
 const { values } = parseArgs({
@@ -35,5 +36,9 @@ await withBench(values.quick, async (bench) => {
   const results = `${[head, ...tables.map(markdown)].join('\n\n')}\n`
   console.info(`\n${head}`)
   // A part, or a quick look, replaces no results.
-  if (isWhole) await writeFile(new URL('RESULTS.md', import.meta.url), results)
+  if (!isWhole) return
+  await writeFile(new URL('RESULTS.md', import.meta.url), results)
+  for (const { plot } of tables) {
+    if (plot !== undefined) await writeFile(new URL(plot.file, import.meta.url), svg(plot))
+  }
 })

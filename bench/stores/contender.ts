@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { IdempotencyStore, Inbox } from 'tix-webhooks'
+import type { Goal } from '../support/goal.js'
 
 /** One way to see to it that an event is handled once. */
 export interface Contender {
   readonly name: string
+  /** What our rate is to be, to its own. */
+  readonly goal?: Goal
   /** What one delivery costs: asks whether the event is new, and if so records that it was handled. */
   deliver(key: string): Promise<boolean>
 }
@@ -22,9 +25,12 @@ export interface Arena {
 
 export const LEASE_MS = 60_000
 export const RETAIN_MS = 7 * 86_400_000
+/** What a store may cost beside the bare commands. */
+export const NEARLY_AS_FAST: Goal = { atLeast: 0.9 }
 export const IN_FLIGHT = [1, 16] as const
 
-let keys = 0
+/** Beyond those that stores are filled with. */
+let keys = 1_000_000_000
 
 /** As long as those of the receiver, and never the same twice. */
 export function nextKey(): string {
@@ -50,7 +56,13 @@ export function throughStore(name: string, store: IdempotencyStore): Contender {
     name,
     async deliver(key) {
       const lease = { key, token: nextToken() }
-      const { status } = await store.claim({ ...lease, leaseMs: LEASE_MS, retainMs: RETAIN_MS })
+      // Without a spread, which costs more here than the store's own part.
+      const { status } = await store.claim({
+        key,
+        token: lease.token,
+        leaseMs: LEASE_MS,
+        retainMs: RETAIN_MS,
+      })
       if (status === 'completed') return false
       const isRecorded = status === 'claimed' && (await store.complete(lease, RETAIN_MS))
       if (!isRecorded) throw new Error(`${name} did not record ${key}: ${status}`)

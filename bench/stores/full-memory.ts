@@ -1,30 +1,42 @@
 import { type IdempotencyStore, memoryStore } from 'tix-webhooks'
 import type { Bench } from '../support/bench.js'
-import { keyOf, throughStore } from './contender.js'
+import { nextKey, throughStore } from './contender.js'
 import type { Counts, Full } from './million.js'
 
 export async function fullMemory(bench: Bench, { few, many }: Counts): Promise<Full> {
   bench.progress(`memory: ${many} events`)
-  const sets = await heapOf(many, () => {
-    const seen = new Set<string>()
-    return { kept: seen, add: async (key) => void seen.add(key) }
-  })
+  const set = await filledSet(many)
   const full = await heapOf(many, () => filling(many))
   const small = filling(few)
-  for (let n = 1; n <= few; n++) await small.add(keyOf(n))
+  for (let n = 0; n < few; n++) await small.add(nextKey())
   return {
     name: 'memoryStore',
     few: small.kept,
     many: full.kept,
     sizes: [
       { what: 'memoryStore', bytesPerEvent: full.bytes / many },
-      { what: 'memory by hand: a Set of the same keys', bytesPerEvent: sets.bytes / many },
+      { what: 'memory by hand: a Set of the same keys', bytesPerEvent: set.bytes / many },
     ],
     close: async () => {},
   }
 }
 
-interface Filling<T> {
+/** The least that remembers so many keys. */
+export function filledSet(count: number): Promise<Filled<Set<string>>> {
+  return heapOf(count, () => {
+    const seen = new Set<string>()
+    return { kept: seen, add: async (key) => void seen.add(key) }
+  })
+}
+
+/** What was filled, and the memory that it has taken. */
+export interface Filled<T> {
+  readonly kept: T
+  readonly bytes: number
+}
+
+/** What is filled by a key at a time. */
+export interface Filling<T> {
   readonly kept: T
   add(key: string): Promise<unknown>
 }
@@ -34,15 +46,18 @@ function filling(count: number): Filling<IdempotencyStore> {
   return { kept, add: throughStore('memoryStore', kept).deliver }
 }
 
-async function heapOf<T>(count: number, make: () => Filling<T>): Promise<{ kept: T; bytes: number }> {
+/** Fills it with so many keys, which nobody gets again, and measures what that takes. */
+export async function heapOf<T>(count: number, make: () => Filling<T>): Promise<Filled<T>> {
   const before = heap()
   const { kept, add } = make()
-  for (let n = 1; n <= count; n++) await add(keyOf(n))
+  for (let n = 0; n < count; n++) await add(nextKey())
   return { kept, bytes: heap() - before }
 }
 
+/** What typed arrays hold lies outside of the heap. */
 function heap(): number {
   globalThis.gc?.()
   globalThis.gc?.()
-  return process.memoryUsage().heapUsed
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return heapUsed + arrayBuffers
 }

@@ -7,6 +7,7 @@ import { fullMemory } from './full-memory.js'
 import { fullPostgres } from './full-postgres.js'
 import { fullRedis } from './full-redis.js'
 import { fullSqlite } from './full-sqlite.js'
+import { memoryMillion } from './memory-million.js'
 
 /** How many events the stores remember. */
 export interface Counts {
@@ -33,6 +34,7 @@ export const million: Group = {
   id: 'million',
   async measure(bench) {
     const counts: Counts = { few: bench.size(10_000, 500), many: bench.size(1_000_000, 20_000) }
+    const memory = await memoryMillion(bench)
     const sizes: string[][] = []
     const growth: string[][] = []
     for (const open of [fullMemory, fullRedis, fullPostgres, fullSqlite]) {
@@ -43,6 +45,7 @@ export const million: Group = {
     }
     const [few, many] = [counts.few, counts.many].map((count) => count.toLocaleString('en'))
     return [
+      memory,
       {
         title: `Size: bytes per event at ${many} completed events`,
         columns: ['what', 'bytes per event'],

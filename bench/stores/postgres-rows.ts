@@ -2,6 +2,9 @@ import type { Pool } from 'pg'
 import { postgresStore } from 'tix-webhooks/postgres'
 import { keyOf, LEASE_MS, nextToken, RETAIN_MS } from './contender.js'
 
+/** What differs from row to row. */
+const TIMED = ['key', 'expires_at', 'purge_after']
+
 export interface Rows {
   readonly table: string
   readonly count: number
@@ -25,7 +28,7 @@ export async function fillWithRows(pool: Pool, { table, count, firstExpiresInMs 
   await pool.query(`TRUNCATE ${table}`)
 
   const columns = await columnsOf(pool, table)
-  const others = columns.filter((column) => column !== 'key' && column !== 'expires_at').join(', ')
+  const others = columns.filter((column) => !TIMED.includes(column)).join(', ')
   const step = Math.ceil(count / 50)
   for (let from = 1; from <= count; from += step) {
     const to = Math.min(count, from + step - 1)
@@ -35,7 +38,8 @@ export async function fillWithRows(pool: Pool, { table, count, firstExpiresInMs 
        FROM generate_series($1::int, $2::int) AS n, ${table}_running AS sample,
          LATERAL jsonb_populate_record(sample, jsonb_build_object(
            'key', $3 || lpad(n::text, 10, '0'),
-           'expires_at', now() + ($4::float8 + n) * interval '1 ms'
+           'expires_at', now() + ($4::float8 + n) * interval '1 ms',
+           'purge_after', now() + ($4::float8 + n) * interval '1 ms'
          )) AS copy`,
       [from, to, keyOf(0).slice(0, -10), firstExpiresInMs],
     )

@@ -6,6 +6,7 @@ import {
   type Contender,
   IN_FLIGHT,
   LEASE_MS,
+  NEARLY_AS_FAST,
   nextToken,
   RETAIN_MS,
   throughInbox,
@@ -15,9 +16,15 @@ import {
 /** What runs one statement: on any connection, or in a transaction. Gives the rows that it changed. */
 type Send = (statement: string, parameters: unknown[]) => Promise<number>
 
+const LEAN_STORE = 'INSERT ON CONFLICT DO NOTHING, then UPDATE'
+const SAME_STORE = "the same in a table of the store's columns"
+
 interface Library {
   readonly name: string
+  /** As its users do. */
   readonly send: Send
+  /** By a name, where that is not what it does anyway. */
+  readonly sendNamed?: Send
   /** In a transaction, which is rolled back when `work` gives false. */
   transact(work: (send: Send) => Promise<boolean>): Promise<boolean>
   close(): Promise<void>
@@ -69,40 +76,52 @@ export async function postgresArenas(url: string, connections = Math.max(...IN_F
   ]
 }
 
-function storeArena({ name, send, close }: Library, ours: Contender): Arena {
+function storeArena({ name, send, sendNamed, close }: Library, ours: Contender): Arena {
+  const goal = NEARLY_AS_FAST
+  const byHand = [
+    { name: LEAN_STORE, goal, deliver: leanly(send) },
+    { name: SAME_STORE, goal, deliver: inTheSameColumns(send) },
+  ]
   return {
     name: `postgresStore, ${name}`,
     ours,
-    byHand: [
-      {
-        name: 'INSERT ON CONFLICT DO NOTHING, then UPDATE',
-        async deliver(key) {
-          const insert = `INSERT INTO ${LEAN} (key, state) VALUES ($1, $2) ON CONFLICT DO NOTHING`
-          if ((await send(insert, [key, 'running'])) === 0) return false
-          await send(`UPDATE ${LEAN} SET state = $2 WHERE key = $1`, [key, 'completed'])
-          return true
-        },
-      },
-      {
-        name: "the same in a table of the store's columns",
-        async deliver(key) {
-          const token = nextToken()
-          const insert = `INSERT INTO ${SAME} (key, state, attempt, token, lease_until, expires_at) VALUES ($1, 'running', 1, $2, now() + $3 * interval '1 ms', now() + $4 * interval '1 ms') ON CONFLICT DO NOTHING`
-          if ((await send(insert, [key, token, LEASE_MS, RETAIN_MS])) === 0) return false
-          const update = `UPDATE ${SAME} SET state = 'completed', expires_at = now() + $3 * interval '1 ms' WHERE key = $1 AND token = $2`
-          await send(update, [key, token, RETAIN_MS])
-          return true
-        },
-      },
-    ],
+    byHand:
+      sendNamed === undefined
+        ? byHand
+        : [
+            ...byHand,
+            { name: `${LEAN_STORE}, with named statements`, deliver: leanly(sendNamed) },
+            { name: `${SAME_STORE}, with named statements`, deliver: inTheSameColumns(sendNamed) },
+          ],
     inFlight: IN_FLIGHT,
     close,
+  }
+}
+
+function leanly(send: Send): Contender['deliver'] {
+  return async (key) => {
+    const insert = `INSERT INTO ${LEAN} (key, state) VALUES ($1, $2) ON CONFLICT DO NOTHING`
+    if ((await send(insert, [key, 'running'])) === 0) return false
+    await send(`UPDATE ${LEAN} SET state = $2 WHERE key = $1`, [key, 'completed'])
+    return true
+  }
+}
+
+function inTheSameColumns(send: Send): Contender['deliver'] {
+  return async (key) => {
+    const token = nextToken()
+    const insert = `INSERT INTO ${SAME} (key, state, attempt, token, lease_until, expires_at, purge_after) VALUES ($1, 'running', 1, $2, now() + $3 * interval '1 ms', now() + $4 * interval '1 ms', now() + $4 * interval '1 ms') ON CONFLICT DO NOTHING`
+    if ((await send(insert, [key, token, LEASE_MS, RETAIN_MS])) === 0) return false
+    const update = `UPDATE ${SAME} SET state = 'completed', expires_at = now() + $3 * interval '1 ms' WHERE key = $1 AND token = $2`
+    await send(update, [key, token, RETAIN_MS])
+    return true
   }
 }
 
 function inboxArena({ name, transact, close }: Library, ours: Contender): Arena {
   const byHand = (what: string, insert: string, ...parameters: unknown[]): Contender => ({
     name: what,
+    goal: NEARLY_AS_FAST,
     deliver: (key) =>
       transact(async (send) => {
         if ((await send(insert, [key, ...parameters])) === 0) return false
@@ -133,6 +152,11 @@ function libraryOfPg(pool: Pool): Library {
   return {
     name: 'pg',
     send: async (statement, parameters) => (await pool.query(statement, parameters)).rowCount ?? 0,
+    sendNamed: async (text, values) => {
+      // Each of them begins in its own way.
+      const name = text.slice(0, 24)
+      return (await pool.query({ name, text, values })).rowCount ?? 0
+    },
     async transact(work) {
       const client = await pool.connect()
       try {

@@ -1,4 +1,5 @@
 import type { Bench, Group } from '../support/bench.js'
+import { judged } from '../support/goal.js'
 import { short, spread, type Table, times } from '../support/report.js'
 import { alternate, type Figures, rateOf, ratios } from '../support/rounds.js'
 import { type Arena, type Contender, nextKey } from './contender.js'
@@ -44,7 +45,7 @@ async function newDeliveries(bench: Bench, arenas: readonly Arena[]): Promise<Ta
   }
   return {
     title: 'New deliveries per second: claim and complete, beside the least that can be done by hand',
-    columns: ['what', 'in flight', 'per second', 'by hand', 'by hand, per second', 'ratio'],
+    columns: ['what', 'in flight', 'per second', 'by hand', 'by hand, per second', 'ratio', 'goal', ''],
     rows,
     notes: [
       'By hand does less: no attempts, no owner, no take-over when a process dies, and in the leaner tables no retention either. It shows where the floor is.',
@@ -95,10 +96,15 @@ function comparison(
   byHand: readonly Contender[],
   others: readonly Figures[],
 ): string[][] {
-  return others.map((other, i) => [
-    ...(i === 0 ? [...head, spread(ours, short)] : ['', '', '']),
-    byHand[i]?.name ?? '',
-    spread(other, short),
-    spread(ratios(ours, other), times),
-  ])
+  return others.map((other, i) => {
+    const { name = '', goal } = byHand[i] ?? {}
+    const figures = ratios(ours, other)
+    return [
+      ...(i === 0 ? [...head, spread(ours, short)] : ['', '', '']),
+      name,
+      spread(other, short),
+      spread(figures, times),
+      ...(goal === undefined ? ['', ''] : judged(figures, goal)),
+    ]
+  })
 }

@@ -1,3 +1,4 @@
+import type { Plot } from './plot.js'
 import { type Figures, median } from './rounds.js'
 
 /** What a group has measured. */
@@ -7,6 +8,8 @@ export interface Table {
   readonly rows: readonly (readonly string[])[]
   /** What a reader has to know in order to read it. */
   readonly notes?: readonly string[]
+  /** The same as a picture. */
+  readonly plot?: Plot
 }
 
 /** The median, and in brackets the least and the most of all rounds. */
@@ -27,7 +30,7 @@ export function times(figure: number): string {
   return `${figure.toFixed(2)}×`
 }
 
-export function markdown({ title, columns, rows, notes = [] }: Table): string {
+export function markdown({ title, columns, rows, notes = [], plot }: Table): string {
   const widths = columns.map((column, i) =>
     Math.max(column.length, ...rows.map((row) => row[i]?.length ?? 0)),
   )
@@ -35,5 +38,6 @@ export function markdown({ title, columns, rows, notes = [] }: Table): string {
     `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`
   const rule = `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`
   const prose = notes.length === 0 ? [] : ['', ...notes.map((note) => `- ${note}`)]
-  return [`## ${title}`, '', line(columns), rule, ...rows.map(line), ...prose].join('\n')
+  const picture = plot === undefined ? [] : ['', `![${plot.title}](${plot.file})`]
+  return [`## ${title}`, '', line(columns), rule, ...rows.map(line), ...prose, ...picture].join('\n')
 }

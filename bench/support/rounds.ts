@@ -4,16 +4,19 @@ export type Figures = readonly number[]
 /**
  * Measures contestants against each other: in each round each of them once, one after the other, so that what slows the
  * machine down for a while slows down all of them. Every second round goes backwards. The first round is for warming up.
+ *
+ * @param before what is done before each, so that none pays for another's garbage
  */
 export async function alternate<Figure>(
   rounds: number,
   contestants: readonly (() => Promise<Figure>)[],
+  before: () => void = () => void globalThis.gc?.(),
 ): Promise<Figure[][]> {
   const figures = contestants.map((): Figure[] => [])
   const order = contestants.map((measure, i) => ({ measure, i }))
   for (let round = 0; round <= rounds; round++) {
     for (const { measure, i } of order) {
-      globalThis.gc?.()
+      before()
       const figure = await measure()
       if (round > 0) figures[i]?.push(figure)
     }

@@ -1,0 +1,12 @@
+import { memoryStore, type WebhookOptions } from 'tix-webhooks'
+import { SECRET } from '../contestants.js'
+
+/** Everything on: signature, timestamp, check of the data, deduplication. More keys than a run can deliver. */
+export function optionsWith<Request>(handler: () => void): WebhookOptions<Request> {
+  return {
+    secret: SECRET,
+    store: memoryStore({ maxKeys: 5_000_000 }),
+    namespace: 'bench',
+    on: { 'order.created': handler },
+  }
+}

@@ -1,0 +1,54 @@
+import { connect as open } from 'node:net'
+import { HOST } from './contestants.js'
+
+/** A connection that is kept alive, with one request at a time. */
+export interface Connection {
+  /** Sends a whole request and calls back with the status when the whole answer is there. */
+  send(request: Buffer, onAnswer: (status: number) => void): void
+  close(): void
+}
+
+/** What a server that closes the connection is taken to have answered. */
+const CLOSED = 0
+
+/** The least that an HTTP client can do, so that the server is what is measured. */
+export async function connect(port: number): Promise<Connection> {
+  const socket = open({ port, host: HOST, noDelay: true })
+  let received = ''
+  let waiting: ((status: number) => void) | undefined
+  await new Promise<void>((resolve, reject) => {
+    socket.once('connect', resolve).once('error', reject)
+  })
+
+  function answer(status: number): void {
+    const onAnswer = waiting
+    waiting = undefined
+    received = ''
+    onAnswer?.(status)
+  }
+  socket.setEncoding('latin1')
+  socket.on('data', (chunk: string) => {
+    received += chunk
+    if (isWhole(received)) answer(Number(received.slice(9, 12)))
+  })
+  socket.on('error', () => {})
+  socket.on('close', () => answer(CLOSED))
+
+  return {
+    send(request, onAnswer) {
+      waiting = onAnswer
+      if (socket.destroyed) answer(CLOSED)
+      else socket.write(request)
+    },
+    close: () => socket.destroy(),
+  }
+}
+
+function isWhole(response: string): boolean {
+  const end = response.indexOf('\r\n\r\n')
+  if (end === -1) return false
+  const head = response.slice(0, end)
+  const length = /^content-length: (\d+)/im.exec(head)
+  if (length !== null) return response.length >= end + 4 + Number(length[1])
+  return !/^transfer-encoding: chunked/im.test(head) || response.endsWith('\r\n0\r\n\r\n')
+}

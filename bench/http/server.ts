@@ -1,0 +1,34 @@
+import { answerQuestions } from '../support/child.js'
+import type { Framework, Open, Way } from './contestants.js'
+
+/** What a server says of itself. */
+export interface ServerFacts {
+  readonly port: number
+  /** How often the handler has run. */
+  readonly handled: number
+  /** All threads of the process, so garbage collection too. */
+  readonly cpuMicros: number
+}
+
+const [framework, way] = process.argv.slice(2) as [Framework, Way]
+const APPS: Readonly<Record<Framework, () => Promise<Partial<Record<Way, Open>>>>> = {
+  express: async () => (await import('./apps/express.js')).expressApps,
+  fastify: async () => (await import('./apps/fastify.js')).fastifyApps,
+  hono: async () => (await import('./apps/hono.js')).honoApps,
+}
+let handled = 0
+const opened = start()
+
+async function start(): Promise<number> {
+  const open = (await APPS[framework]())[way]
+  if (open === undefined) throw new TypeError(`There is no ${way} for ${framework}`)
+  return open(() => {
+    handled += 1
+  })
+}
+
+answerQuestions(async (): Promise<ServerFacts> => {
+  const port = await opened
+  const { user, system } = process.cpuUsage()
+  return { port, handled, cpuMicros: user + system }
+})

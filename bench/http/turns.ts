@@ -1,0 +1,65 @@
+import { type Child, startChild } from '../support/child.js'
+import { type Framework, SENDER_OF, type Way } from './contestants.js'
+import type { LoadAnswer, LoadQuestion } from './load.js'
+import type { ServerFacts } from './server.js'
+
+/** One process that sends, and one for each server: they idle while another one is measured. */
+export interface Stage {
+  /** Sends so many new deliveries, and checks that each was accepted and handled once. */
+  turn(way: Way, deliveries: number, load: Exclude<LoadQuestion, { do: 'prepare' }>): Promise<Turn>
+  close(): Promise<void>
+}
+
+/** What a turn has shown. */
+export interface Turn {
+  readonly perSecond: number
+  /** Of the server, for one delivery. */
+  readonly cpuMicros: number
+  /** The processor time of either process beside the time that went by. */
+  readonly serverBusy: number
+  readonly loadBusy: number
+  readonly latencies: readonly number[]
+}
+
+const CONNECTIONS = 32
+
+export function openStage(framework: Framework, ways: readonly Way[]): Stage {
+  const load = startChild(new URL('load.ts', import.meta.url))
+  const servers = new Map(
+    ways.map((way) => [way, startChild(new URL('server.ts', import.meta.url), [framework, way])]),
+  )
+  return {
+    async turn(way, deliveries, question) {
+      const server = servers.get(way) as Child
+      const { port } = await server.ask<ServerFacts>('facts')
+      const prepare: LoadQuestion = {
+        do: 'prepare',
+        port,
+        sender: SENDER_OF[way],
+        deliveries,
+        connections: CONNECTIONS,
+      }
+      await load.ask(prepare)
+      const before = await server.ask<ServerFacts>('facts')
+      const { seconds, cpuMicros, statuses, latencies } = await load.ask<LoadAnswer>(question)
+      const after = await server.ask<ServerFacts>('facts')
+      const handled = after.handled - before.handled
+      if (statuses[200] !== deliveries || handled !== deliveries) {
+        throw new Error(
+          `${framework}, ${way}: ${deliveries} deliveries were answered ${JSON.stringify(statuses)}, and ${handled} handled`,
+        )
+      }
+      const serverMicros = after.cpuMicros - before.cpuMicros
+      return {
+        perSecond: deliveries / seconds,
+        cpuMicros: serverMicros / deliveries,
+        serverBusy: serverMicros / (seconds * 1_000_000),
+        loadBusy: cpuMicros / (seconds * 1_000_000),
+        latencies,
+      }
+    },
+    async close() {
+      await Promise.all([load, ...servers.values()].map((child) => child.end()))
+    },
+  }
+}

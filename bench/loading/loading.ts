@@ -1,0 +1,12 @@
+import type { Group } from '../support/bench.js'
+import { workerBundles } from './bundle.js'
+import { coldImports } from './cold.js'
+import { types } from './types.js'
+
+/** What it costs before the first delivery: to start, to upload, to compile. */
+export const loading: Group = {
+  id: 'loading',
+  async measure(bench) {
+    return [await coldImports(bench), ...(await workerBundles(bench)), await types(bench)]
+  },
+}

@@ -1,0 +1,164 @@
+import Stripe from 'stripe'
+import type { Outcome } from 'tix-webhooks'
+import type { Bench, Group } from '../support/bench.js'
+import { alternateWarm, cpuTimeOf } from '../support/cpu-time.js'
+import type { Goal } from '../support/goal.js'
+import type { Table } from '../support/report.js'
+import type { Figures } from '../support/rounds.js'
+import { COMPARISON_COLUMNS, PROCESSOR_TIME, timeBeside } from './comparison.js'
+import { idempotentLimit } from './idempotent.js'
+import { limit } from './limit.js'
+import { SECRET, type SignedOrder, sign, signedOrders, tampered } from './orders.js'
+import { deliver, plainReceiver, quietReceiver } from './receivers.js'
+
+/** How many deliveries are under way at once. */
+const IN_FLIGHT = [1, 16] as const
+
+/** What a whole delivery costs, from the signature to the record of its end. */
+export const receive: Group = {
+  id: 'receive',
+  measure: async (bench) => [await newDeliveries(bench), await otherDeliveries(bench)],
+}
+
+/** Takes one delivery. */
+type Take = (order: SignedOrder) => unknown
+
+interface Entrant {
+  readonly take: Take
+  readonly inFlight: number
+  /** Makes the deliveries of one slice: before the time is taken. */
+  orders(count: number): Promise<readonly SignedOrder[]>
+}
+
+/** So many that young garbage is collected within a slice, as it is in a server. In all rounds, the default store has room for them. */
+function ordersIn(bench: Bench): number {
+  return bench.size(2_400, 160)
+}
+
+async function measure(bench: Bench, entrants: readonly Entrant[]): Promise<Figures[]> {
+  const count = ordersIn(bench)
+  return alternateWarm(
+    bench.size(31, 2),
+    entrants.map(({ take, inFlight, orders }) => async () => {
+      const waiting = await orders(count)
+      let next = 0
+      return cpuTimeOf(() => take(waiting[next++] as SignedOrder), count, inFlight)
+    }),
+  )
+}
+
+const fresh = (take: Take, inFlight = 1): Entrant => ({ take, inFlight, orders: signedOrders })
+
+async function newDeliveries(bench: Bench): Promise<Table> {
+  bench.progress('receive: new deliveries')
+  const receiver = plainReceiver()
+  const ours: Take = (order) => deliver(receiver, order, 'handled')
+  const verify = limit(SECRET)
+  const idempotent = idempotentLimit()
+  const [one = [], many = [], least = [], stripe = [], peerOne = [], peerMany = []] = await measure(bench, [
+    fresh(ours, 1),
+    fresh(ours, 16),
+    fresh(({ body, header }) => verify(body, header)),
+    // Its scheme is ours.
+    fresh(({ body, header }) => Stripe.webhooks.constructEvent(body, header, SECRET)),
+    fresh(idempotent, 1),
+    fresh(idempotent, 16),
+  ])
+  const rows = [one, many].flatMap((figures, i) => {
+    const our = { name: `receive(), ${IN_FLIGHT[i]} in flight`, figures }
+    return [
+      timeBeside(our, { name: 'the limit', figures: least }, { atMost: 1.6 }),
+      timeBeside(our, { name: 'stripe: constructEvent', figures: stripe }, { atMost: 1 }),
+      timeBeside(our, {
+        name: 'the limit and @node-idempotency/core',
+        figures: i === 0 ? peerOne : peerMany,
+      }),
+    ]
+  })
+  return {
+    title: 'A whole new delivery through receive()',
+    columns: COMPARISON_COLUMNS,
+    rows,
+    notes: [
+      PROCESSOR_TIME,
+      'Orders of 0.3 KB, each another one, signed before the time is taken; the default memory store; a handler that does nothing.',
+      'The limit and stripe verify and parse, and no more than that; they are synchronous, so there is nothing to have in flight.',
+      '@node-idempotency/core keeps its records in a Map, without a bound.',
+    ],
+  }
+}
+
+/** What is not new, or not genuine. */
+interface Other {
+  readonly name: string
+  readonly goal: Goal
+  readonly expected: Outcome['outcome']
+  orders(count: number): Promise<readonly SignedOrder[]>
+}
+
+async function otherDeliveries(bench: Bench): Promise<Table> {
+  const receiver = quietReceiver()
+  const handled = await signedOrders(ordersIn(bench))
+  for (const order of handled) await deliver(receiver, order, 'handled')
+  const others: readonly Other[] = [
+    {
+      name: 'a duplicate',
+      goal: { atMost: 0.8 },
+      expected: 'duplicate',
+      orders: (count) => Promise.all(handled.slice(0, count).map(({ body }) => sign(body))),
+    },
+    ...FORGERIES,
+  ]
+  const rows: string[][] = []
+  for (const inFlight of IN_FLIGHT) {
+    bench.progress(`receive: duplicates and forgeries, ${inFlight} in flight`)
+    const [valid = [], ...figures] = await measure(bench, [
+      fresh((order) => deliver(receiver, order, 'handled'), inFlight),
+      ...others.map(({ expected, orders }) => ({
+        take: (order: SignedOrder) => deliver(receiver, order, expected),
+        inFlight,
+        orders,
+      })),
+    ])
+    for (const [i, { name, goal }] of others.entries()) {
+      const timed = { name: `${name}, ${inFlight} in flight`, figures: figures[i] ?? [] }
+      rows.push(timeBeside(timed, { name: 'a new delivery', figures: valid }, goal))
+    }
+  }
+  return {
+    title: 'Duplicates and forgeries through receive()',
+    columns: COMPARISON_COLUMNS,
+    rows,
+    notes: [
+      'onDelivery and onError are given and do nothing: the default report of a forgery is a line on the console, and writing it would be all that is measured.',
+    ],
+  }
+}
+
+const FORGERIES: readonly Other[] = [
+  forgery('signed with another secret', 'unauthenticated', async ({ body }) => sign(body, 'whsec_other')),
+  forgery('one byte changed', 'unauthenticated', async ({ body, header }) => ({
+    body: tampered(body),
+    header,
+  })),
+  forgery('a malformed header', 'malformed', async ({ body, header }) => ({
+    body,
+    header: header.replace('v1=', 'v1:'),
+  })),
+  forgery('signed an hour ago', 'unauthenticated', async ({ body }) =>
+    sign(body, SECRET, Math.floor(Date.now() / 1000) - 3600),
+  ),
+]
+
+function forgery(
+  name: string,
+  expected: Outcome['outcome'],
+  forge: (order: SignedOrder) => Promise<SignedOrder>,
+): Other {
+  return {
+    name,
+    goal: { atMost: 1 },
+    expected,
+    orders: async (count) => Promise.all((await signedOrders(count)).map(forge)),
+  }
+}
