@@ -11,6 +11,7 @@ export default defineConfig({
       { find: /^tix-webhooks\/(fetch|node)$/, replacement: here('src/$1.ts') },
       { find: /^tix-webhooks\/testing$/, replacement: here('testing/index.ts') },
       { find: /^tix-webhooks\/testing\/(.+)$/, replacement: here('testing/$1.ts') },
+      { find: /^tix-webhooks\/sandbox$/, replacement: here('sandbox/index.ts') },
       { find: /^tix-webhooks\/(.+)$/, replacement: here('adapters/$1.ts') },
     ],
   },
