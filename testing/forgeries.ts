@@ -30,8 +30,9 @@ export function cutSignatures(header: string): string[] {
 /** The body with another digit in its date, with another last byte, and with something before or after it that a parser skips. */
 export function tamperedBodies(body: string): string[] {
   const date = body.indexOf('"created_at":"') + '"created_at":"'.length
+  const digit = body[date] === '1' ? '2' : '1'
   return [
-    `${body.slice(0, date)}1${body.slice(date + 1)}`,
+    `${body.slice(0, date)}${digit}${body.slice(date + 1)}`,
     `${body.slice(0, -1)} `,
     `${body}\n`,
     `\ufeff${body}`,
@@ -54,13 +55,13 @@ export function notEnvelopes(kind: string): string[] {
 }
 
 /** The bodies of events that nobody has a handler for. */
-export function unknownEvents(kind: string): string[] {
+export function unknownEvents(kind: string): [string, string] {
   return [
     // Letters of several bytes, one of them in two parts: only whoever takes the bytes as they are finds the signature valid.
-    makeEvent(`${kind}.unheard_of`, { data: { note: 'Zoe\u0308, 2 × 18 €' } }),
+    JSON.stringify(makeEvent(`${kind}.unheard_of`, { data: { note: 'Zoe\u0308, 2 × 18 €' } })),
     // Each object has a method of this name: what has no handler must be looked up as what it has itself.
-    makeEvent('__defineGetter__', { data: {} }),
-  ].map((event) => JSON.stringify(event))
+    JSON.stringify(makeEvent('__defineGetter__', { data: {} })),
+  ]
 }
 
 /** A secret that differs from one of the endpoint's in one character at its end: longer than all, so that it is none of the others. */

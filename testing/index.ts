@@ -1,6 +1,6 @@
 export type { AdapterAnswer, AdapterCase, AdapterHarness, MountedAdapter } from './adapter-case.js'
 export { adapterCases } from './adapter-cases.js'
-export { type Attack, type AttackName, type AttackOptions, attacks } from './attacks.js'
+export { type Attack, type AttackName, attacks } from './attacks.js'
 export {
   type ContextOfHandler,
   callHandler,
@@ -8,13 +8,8 @@ export {
   type ResultOfHandler,
 } from './call-handler.js'
 export type { DeepPartial } from './overrides.js'
-export {
-  type AnyAnswer,
-  type DeliveryAttempt,
-  deliverWithRetries,
-  RETRY_SCHEDULE,
-  type RetryOptions,
-} from './retries.js'
+export { type AnyAnswer, type DeliveryAttempt, deliverWithRetries, type RetryOptions } from './retries.js'
+export { RETRY_SCHEDULE } from './retry-schedule.js'
 export {
   type AsJson,
   type ExactOptions,
@@ -22,7 +17,17 @@ export {
   sampleEvent,
   type Undocumented,
 } from './sample-event.js'
+export type { AttackOptions } from './sample-stage.js'
 export type { PreviousDates, SampleDataByKind } from './samples.js'
+export type {
+  Scenario,
+  ScenarioDelivery,
+  ScenarioInfo,
+  ScenarioName,
+  Transport,
+  Verdict,
+} from './scenario.js'
+export { makeScenario, SCENARIOS, type ScenarioSource, scenarios } from './scenarios.js'
 export {
   type SignedBody,
   type SignedDelivery,

@@ -1,6 +1,7 @@
 import { systemClock } from '../src/clock.js'
 import { describeType, describeValue } from '../src/describe-type.js'
 import { checkOptionNames } from '../src/option-names.js'
+import { nextAttempt, RETRY_SCHEDULE, retryAfterSeconds } from './retry-schedule.js'
 import type { SignedBody } from './signed-delivery.js'
 import type { TestClock } from './test-clock.js'
 
@@ -33,14 +34,6 @@ export interface DeliveryAttempt<Answer = AnyAnswer> {
   /** What `send` rejected with: to the service a failure like any other. */
   readonly error?: unknown
 }
-
-/**
- * When the service tries again, in seconds after the first attempt: after 5 seconds, 1, 5 and 30 minutes, 2, 6, 12, 24, 48 and 72 hours.
- * Its document gives the 72 hours and the backoff (spec section 6); the steps between are an assumption.
- */
-export const RETRY_SCHEDULE: readonly number[] = [
-  5, 60, 300, 1800, 7200, 21_600, 43_200, 86_400, 172_800, 259_200,
-]
 
 /**
  * Delivers as the service does: again and again, signed anew each time, until a 2xx or the end of the schedule. Three days pass in
@@ -121,36 +114,6 @@ async function attempt<Delivery, Answer extends AnyAnswer>(
   throw new TypeError(
     `send must give the answer, with its status: it gave ${answer === undefined ? 'undefined. Is there a return in it?' : `${describeType(answer)} without one.`}`,
   )
-}
-
-/** The next step of the schedule, or later where the endpoint asks for it; nothing after the last. */
-function nextAttempt(
-  schedule: readonly number[],
-  answeredSeconds: number,
-  retryAfter: number,
-): number | undefined {
-  const step = schedule.find((seconds) => seconds > answeredSeconds)
-  if (step === undefined) return undefined
-  return Math.min(Math.max(step, answeredSeconds + retryAfter), schedule.at(-1) as number)
-}
-
-/** Seconds, or a date (RFC 9110, section 10.2.3). What cannot be read asks for nothing. */
-function retryAfterSeconds(answer: AnyAnswer | undefined, now: () => number): number {
-  const text = retryAfterOf(answer?.headers)
-  if (/^\d+$/.test(text)) return Number(text)
-  // `Date.parse` finds a date in nearly anything that has a number in it.
-  const seconds = text.endsWith(' GMT') ? (Date.parse(text) - now()) / 1000 : 0
-  return seconds > 0 ? Math.ceil(seconds) : 0
-}
-
-function retryAfterOf(headers: unknown): string {
-  if (typeof headers !== 'object' || headers === null) return ''
-  const { get } = headers as { get?: unknown }
-  const value =
-    typeof get === 'function'
-      ? get.call(headers, 'retry-after')
-      : Object.entries(headers).find(([name]) => name.toLowerCase() === 'retry-after')?.[1]
-  return String(value ?? '').trim()
 }
 
 /** Whatever tells the time and can be advanced. Its `now` alone cannot, and is easily given in its place. */

@@ -6,6 +6,8 @@ import {
   type AttackName,
   type AttackOptions,
   attacks,
+  type Scenario,
+  scenarios,
   type TestDelivery,
 } from 'tix-webhooks/testing'
 import { SECRET } from './deliveries.js'
@@ -17,6 +19,16 @@ export const ATTACKED_KINDS: readonly [string, (options: AttackOptions) => Promi
   [
     'order.refunded',
     (options) => attacks('order.refunded', { ...options, data: { order: { id: 'ord_1' } } }),
+  ],
+]
+
+/** The same, and their scenarios. */
+export const PLAYED_KINDS: readonly [string, (options: AttackOptions) => Promise<readonly Scenario[]>][] = [
+  ['order.created', (options) => scenarios('order.created', options)],
+  ['event.published', (options) => scenarios('event.published', options)],
+  [
+    'order.refunded',
+    (options) => scenarios('order.refunded', { ...options, data: { order: { id: 'ord_1' } } }),
   ],
 ]
 
@@ -43,9 +55,12 @@ export function attackedHandler(overrides: Partial<WebhookOptions> = {}): Target
   return { send: (delivery) => POST(delivery.toRequest('/hooks')), runs }
 }
 
+/** What can be played on an app: an attack, or a scenario. */
+export type Playable = Pick<Attack, 'deliveries' | 'expect' | 'deliver'> & { readonly name: string }
+
 /** What an attack did to a receiver. */
-export interface Onslaught {
-  readonly name: AttackName
+export interface Onslaught<Name = AttackName> {
+  readonly name: Name
   readonly statuses: readonly number[]
   readonly runs: number
 }
@@ -57,7 +72,10 @@ export interface Target {
 }
 
 /** Plays an attack on it. */
-export async function played({ name, deliver }: Attack, { send, runs }: Target): Promise<Onslaught> {
+export async function played<Name extends string>(
+  { name, deliver }: Playable & { readonly name: Name },
+  { send, runs }: Target,
+): Promise<Onslaught<Name>> {
   const before = runs()
   const answers = await deliver(send)
   return {
@@ -68,7 +86,10 @@ export async function played({ name, deliver }: Attack, { send, runs }: Target):
 }
 
 /** Whether it was answered, and ran, as it must be. */
-export function isWithstood({ expect, deliveries }: Attack, { statuses, runs }: Onslaught): boolean {
+export function isWithstood(
+  { expect, deliveries }: Playable,
+  { statuses, runs }: Onslaught<string>,
+): boolean {
   return (
     statuses.length === deliveries.length &&
     statuses.every((status) => expect.statuses.includes(status)) &&
@@ -77,8 +98,11 @@ export function isWithstood({ expect, deliveries }: Attack, { statuses, runs }: 
 }
 
 /** The names of the attacks that it does not withstand, one after the other. */
-export async function succeeding(all: readonly Attack[], target: Target): Promise<AttackName[]> {
-  const names: AttackName[] = []
+export async function succeeding<Name extends string>(
+  all: readonly (Playable & { readonly name: Name })[],
+  target: Target,
+): Promise<Name[]> {
+  const names: Name[] = []
   for (const attack of all) {
     if (!isWithstood(attack, await played(attack, target))) names.push(attack.name)
   }

@@ -6,7 +6,7 @@ import { SECRET } from './deliveries.js'
 export interface OwnEvent {
   readonly type: string
   readonly created_at: string
-  readonly data: { readonly order: { readonly id: string } }
+  readonly data: { readonly order: { readonly id: string }; readonly event?: { readonly title: string } }
 }
 
 export interface SignatureParts {
@@ -19,7 +19,8 @@ type Memory = Map<string, 'running' | 'done'>
 
 /** The steps of a receiver that somebody writes by hand. Each can be done wrong. */
 export interface Steps {
-  /** Before anything is verified: a status ends it there. */
+  read(body: ReadableStream<Uint8Array>): Promise<Buffer | number>
+  /** Before anything is verified: a status ends it there, and so does one of `read`. */
   first(body: Buffer, memory: Memory): number | undefined
   /** Undefined: malformed. */
   readHeader(header: string | undefined): SignatureParts | undefined | 'unsigned is fine'
@@ -32,6 +33,7 @@ export interface Steps {
   keyOf(event: OwnEvent, header: string | undefined): string
   /** Runs it once. */
   once(key: string, memory: Memory, run: () => Promise<void>): Promise<number>
+  handle(event: OwnEvent): unknown
   readonly onBadPayload: number
   readonly onUnknownKind: number
 }
@@ -43,6 +45,7 @@ export const nowSeconds = (): number => Math.floor(Date.now() / 1000)
 
 /** Each step as it should be. */
 export const HONEST: Steps = {
+  read: async (body) => Buffer.from(await new Response(body).arrayBuffer()),
   first: () => undefined,
   readHeader(header = '') {
     const items = header.split(',').map((item) => item.trim().split('='))
@@ -62,7 +65,7 @@ export const HONEST: Steps = {
     return isText(type) && isText(created_at) && typeof data === 'object' && !Array.isArray(data)
   },
   findHandler: (handlers, type) => (Object.hasOwn(handlers, type) ? handlers[type] : undefined),
-  keyOf: ({ data }) => data.order.id,
+  keyOf: ({ data, created_at }) => (data.order === undefined ? created_at : data.order.id),
   async once(key, memory, run) {
     const state = memory.get(key)
     if (state !== undefined) return state === 'done' ? 200 : 503
@@ -71,21 +74,26 @@ export const HONEST: Steps = {
     memory.set(key, 'done')
     return 200
   },
+  handle: () => {},
   onBadPayload: 500,
   onUnknownKind: 200,
 }
 
-/** A receiver for `order.created`, written by hand with these steps in place of the right ones; what it throws is a 500. */
-export function ownReceiver(overrides: Partial<Steps> = {}): Target {
+export interface OwnReceiver extends Target {
+  send(delivery: Pick<TestDelivery, 'headers' | 'toRequest'>): Promise<{ status: number }>
+}
+
+/** A receiver for `order.created` and `event.published`, written by hand with these steps in place of the right ones; what it throws is a 500. */
+export function ownReceiver(overrides: Partial<Steps> = {}): OwnReceiver {
   const steps = { ...HONEST, ...overrides }
   const memory: Memory = new Map()
   let runs = 0
-  const handlers: Handlers = {
-    'order.created': async () => {
-      runs += 1
-      await new Promise(setImmediate)
-    },
+  const handle = async (event: OwnEvent): Promise<void> => {
+    runs += 1
+    await new Promise(setImmediate)
+    steps.handle(event)
   }
+  const handlers: Handlers = { 'order.created': handle, 'event.published': handle }
 
   async function receive(header: string | undefined, body: Buffer): Promise<number> {
     const ended = steps.first(body, memory)
@@ -112,8 +120,11 @@ export function ownReceiver(overrides: Partial<Steps> = {}): Target {
   }
 
   return {
-    async send({ headers, body }: TestDelivery) {
-      const status = await receive(headers['x-service-signature'], Buffer.from(body)).catch(() => 500)
+    async send({ headers, toRequest }) {
+      const { body } = toRequest('/hooks')
+      const read = body === null ? Buffer.of() : await steps.read(body)
+      if (typeof read === 'number') return { status: read }
+      const status = await receive(headers['x-service-signature'], read).catch(() => 500)
       return { status }
     },
     runs: () => runs,

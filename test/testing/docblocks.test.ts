@@ -33,6 +33,8 @@ test('the examples of the testing kit compile as they stand, under strict', () =
       'call-handler-1',
       'retries-1',
       'sample-event-1',
+      'scenarios-1',
+      'scenarios-2',
       'signed-delivery-1',
       'signed-delivery-2',
       'store-case-1',
