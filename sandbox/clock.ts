@@ -1,0 +1,250 @@
+import { type Job, JobQueue } from './job-queue.js'
+import { UnderWay } from './under-way.js'
+
+/** What an advance did. */
+export interface Advance {
+  readonly fromMs: number
+  readonly toMs: number
+  /** How many jobs ran. */
+  readonly jobs: number
+}
+
+export interface ClockOptions {
+  /** Where it begins, in milliseconds since the epoch. Default: now. */
+  startMs?: number | undefined
+  /** Whether it stands still until it is advanced. Default false. */
+  frozen?: boolean | undefined
+  /** What a job threw: jobs have nobody else to tell. */
+  onError?: ((error: unknown) => void) | undefined
+}
+
+/** `setTimeout` takes no more: a longer time would be over at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
+/** The last moment that a `Date` can tell. */
+const MAX_MS = 8.64e15
+
+const ignore = (): void => {}
+
+/**
+ * The time of the sandbox, and what is due in it. It runs with the real time or stands still, and can be advanced: then all that
+ * falls due is done in its order, and awaited. So what a job awaits must not be an advance, nor `idle`: each would wait for the other.
+ */
+export class VirtualClock {
+  readonly #jobs = new JobQueue()
+  readonly #underWay: UnderWay
+  #offsetMs = 0
+  #heldAtMs: number | undefined
+  #frozen = false
+  #latestMs = Number.NEGATIVE_INFINITY
+  #timer: NodeJS.Timeout | undefined
+  #isPumping = false
+  #closed = false
+  /** Counts the beginnings. */
+  #epoch = 0
+  /** Advances wait for each other. */
+  #advances: Promise<unknown> = Promise.resolve()
+  #advancing = 0
+
+  /** @throws RangeError when the start is no moment of time */
+  constructor({ startMs, frozen = false, onError }: ClockOptions = {}) {
+    this.#underWay = new UnderWay(onError)
+    this.restart({ startMs, frozen })
+  }
+
+  /** Milliseconds since the epoch, in virtual time; never less than before. A function of its own: hand it over as it is. */
+  readonly now = (): number => {
+    this.#latestMs = Math.max(this.#latestMs, this.#heldAtMs ?? Date.now() + this.#offsetMs)
+    return this.#latestMs
+  }
+
+  get isFrozen(): boolean {
+    return this.#frozen
+  }
+
+  /** Stands still from now on; in the midst of an advance, from its end. */
+  freeze(): void {
+    this.#frozen = true
+    this.#heldAtMs ??= this.now()
+    this.#arm()
+  }
+
+  /** Runs with the real time from now on. */
+  run(): void {
+    this.#frozen = false
+    if (this.#advancing === 0) this.#release()
+    this.#arm()
+  }
+
+  /**
+   * Does the work when virtual time is there: at once where it is already. What is due at the same moment is done in this order.
+   *
+   * @throws RangeError when it is no moment of time
+   */
+  at(atMs: number, work: () => unknown): Job {
+    const job = this.#jobs.add(atMs, work)
+    this.#arm()
+    return job
+  }
+
+  /** Does the work now, as a job: an advance waits for it, and so does `idle`. */
+  during<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#underWay.during(work)
+  }
+
+  /** When the next job is due; nothing where there is none. */
+  nextAt(): number | undefined {
+    return this.#jobs.nextAt()
+  }
+
+  /**
+   * @param begins called when it is its turn: advances wait for each other
+   * @throws RangeError when it is less than 0
+   */
+  advanceBy(ms: number, begins?: () => void): Promise<Advance> {
+    return this.#advance(() => this.now() + ms, begins)
+  }
+
+  /** @throws RangeError when that is past: time does not go back */
+  advanceTo(ms: number, begins?: () => void): Promise<Advance> {
+    return this.#advance(() => ms, begins)
+  }
+
+  /** To the next job, and through it. Where there is none, nothing happens. */
+  advanceToNext(begins?: () => void): Promise<Advance> {
+    return this.#advance(() => Math.max(this.now(), this.nextAt() ?? this.now()), begins)
+  }
+
+  /** Resolves when nothing is under way, and nothing is due. */
+  async idle(): Promise<void> {
+    while (!this.#closed) {
+      if (this.#advancing > 0) await this.#advances
+      else if (this.#isDue()) this.#runDue()
+      else if (!this.#underWay.isEmpty) await this.#underWay.ended()
+      else return
+    }
+  }
+
+  /**
+   * Begins anew, as it was made: at any moment, without jobs. An advance that is under way ends where it is; one that waits for it
+   * was of the time before, and does nothing.
+   *
+   * @throws RangeError when the start is no moment of time
+   */
+  restart({ startMs, frozen = false }: Pick<ClockOptions, 'startMs' | 'frozen'> = {}): void {
+    if (startMs !== undefined) checkMoment(startMs)
+    this.#epoch += 1
+    this.#jobs.clear()
+    this.#latestMs = Number.NEGATIVE_INFINITY
+    this.#frozen = frozen
+    this.#offsetMs = startMs === undefined ? 0 : startMs - Date.now()
+    this.#heldAtMs = frozen ? (startMs ?? Date.now()) : undefined
+    this.#arm()
+  }
+
+  /** No job begins any more. Those under way are not waited for. */
+  close(): void {
+    this.#closed = true
+    clearTimeout(this.#timer)
+  }
+
+  async #advance(target: () => number, begins: () => void = ignore): Promise<Advance> {
+    this.#advancing += 1
+    const epoch = this.#epoch
+    const advance = this.#advances.then(() => {
+      begins()
+      return this.#advanceNow(target, epoch)
+    })
+    this.#advances = advance.catch(ignore)
+    try {
+      return await advance
+    } finally {
+      this.#advancing -= 1
+      if (this.#advancing === 0 && !this.#frozen) this.#release()
+      this.#arm()
+    }
+  }
+
+  async #advanceNow(target: () => number, epoch: number): Promise<Advance> {
+    await this.#settled()
+    const fromMs = this.now()
+    if (this.#epoch !== epoch) return { fromMs, toMs: fromMs, jobs: 0 }
+    this.#heldAtMs = fromMs
+    const toMs = target()
+    checkMoment(toMs, fromMs)
+    let jobs = 0
+    for (let next = this.nextAt(); next !== undefined && next <= toMs; next = this.nextAt()) {
+      if (this.#closed) break
+      this.#heldAtMs = Math.max(this.now(), next)
+      jobs += this.#runDue()
+      await this.#settled()
+      if (this.#epoch !== epoch) return { fromMs, toMs: this.now(), jobs }
+    }
+    this.#heldAtMs = toMs
+    return { fromMs, toMs, jobs }
+  }
+
+  /** Resolves when nothing is under way, not even what was begun meanwhile. */
+  async #settled(): Promise<void> {
+    while (!this.#underWay.isEmpty && !this.#closed) await this.#underWay.ended()
+  }
+
+  /** Goes on with the real time, from where it was held. */
+  #release(): void {
+    if (this.#heldAtMs === undefined) return
+    this.#offsetMs = this.#heldAtMs - Date.now()
+    this.#heldAtMs = undefined
+  }
+
+  #isDue(): boolean {
+    const nextMs = this.nextAt()
+    return nextMs !== undefined && nextMs <= this.now()
+  }
+
+  /** Begins all that is due now; how many. What these add for the same moment comes after them. */
+  #runDue(): number {
+    let begun = 0
+    for (const work of this.#jobs.take(this.now())) {
+      this.#underWay.begin(work)
+      begun += 1
+    }
+    return begun
+  }
+
+  /** Sees to it that what is due next begins in time. An advance does that itself. */
+  #arm(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (this.#closed || this.#advancing > 0) return
+    const nextMs = this.nextAt()
+    if (nextMs === undefined) return
+    const waitMs = nextMs - this.now()
+    if (waitMs <= 0) this.#pumpSoon()
+    else if (!this.#frozen)
+      this.#timer = setTimeout(() => this.#arm(), Math.min(waitMs, MAX_TIMER_MS)).unref()
+  }
+
+  /** When the caller's own work is done: what a call has caused begins after it, and is never seen half made. */
+  #pumpSoon(): void {
+    if (this.#isPumping) return
+    this.#isPumping = true
+    queueMicrotask(() => {
+      this.#isPumping = false
+      if (this.#closed || this.#advancing > 0) return
+      this.#runDue()
+      this.#arm()
+    })
+  }
+}
+
+/** @throws RangeError when a `Date` could not tell it, or it is past */
+function checkMoment(ms: number, nowMs: number = -MAX_MS): void {
+  if (!(Math.abs(ms) <= MAX_MS)) {
+    throw new RangeError(
+      `There is no such time as ${ms} ms since the epoch: pass a number that a Date can tell.`,
+    )
+  }
+  if (ms >= nowMs) return
+  const [now, past] = [nowMs, ms].map((time) => new Date(time).toISOString())
+  throw new RangeError(`Time does not go back: it is ${now}, and ${past} is past. To begin anew, reset.`)
+}

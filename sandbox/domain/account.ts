@@ -1,0 +1,244 @@
+import type { VirtualClock } from '../clock.js'
+import type { Random } from '../random.js'
+import type { Page } from './collection.js'
+import { rescheduledDates, toMoment } from './dates.js'
+import { applyChanges, checkChanges } from './event-changes.js'
+import { checkCreation, makeEvent } from './event-creation.js'
+import {
+  createEventBody,
+  emptyBody,
+  rescheduleEventBody,
+  SET_BY_SERVICE,
+  updateEventBody,
+} from './event-requests.js'
+import { Fault, type Problem } from './fault.js'
+import { Ledger } from './ledger.js'
+import { type Emit, Lifecycle } from './lifecycle.js'
+import { listEventsQuery, listVenuesQuery } from './list-queries.js'
+import { missingResource } from './missing.js'
+import { utcText } from './moments.js'
+import { createOrderBody } from './order-requests.js'
+import { orderCreatedData, presentEvent, presentOrder, presentWithTickets } from './present.js'
+import type { EventRecord } from './records.js'
+import type { CreatedEvent, EventObject, OrderResult, VenueObject } from './resources.js'
+import { checkSale, makeTickets, sell } from './sales.js'
+import { readSnapshot, takeSnapshot } from './snapshot.js'
+import { nextStatus } from './states.js'
+import { type ValidateOptions, validateBody, validateQuery } from './validate.js'
+import { makeVenue, SEEDED_VENUES } from './venue-creation.js'
+import { type CreateVenue, createVenueBody } from './venue-requests.js'
+
+export type { Page } from './collection.js'
+
+/** Whose data: what a test key sees, and what a live key sees, are two accounts that know nothing of each other. */
+export type Mode = 'test' | 'live'
+
+export interface AccountParts {
+  readonly clock: VirtualClock
+  readonly random: Random
+  /** Takes parameters that it does not know, and leaves them out. Default false: they are refused. */
+  readonly lenient?: boolean
+  /** Where the public pages are, such as `http://127.0.0.1:4010`. */
+  readonly publicUrl: () => string
+  /** Takes what the webhooks tell: called once for each accepted transition or sale, never for one that is refused. */
+  readonly emit: Emit
+  /** Called when anything in the account has changed: for what keeps or shows it. */
+  readonly onChange?: () => void
+}
+
+/**
+ * The data of one account, and every rule about it. Bodies and queries are taken as they come and checked here.
+ * What is refused throws a `Fault`, and has changed nothing.
+ */
+export class Account {
+  readonly #clock: VirtualClock
+  readonly #random: Random
+  readonly #publicUrl: () => string
+  readonly #emit: Emit
+  readonly #onChange: () => void
+  readonly #lifecycle: Lifecycle
+  readonly #options: ValidateOptions
+  readonly #eventOptions: ValidateOptions
+  #ledger = new Ledger()
+
+  constructor({ clock, random, lenient = false, publicUrl, emit, onChange = () => {} }: AccountParts) {
+    this.#clock = clock
+    this.#random = random
+    this.#publicUrl = publicUrl
+    this.#emit = emit
+    this.#onChange = onChange
+    this.#lifecycle = new Lifecycle({ clock, publicUrl, emit, onChange })
+    this.#options = { lenient }
+    this.#eventOptions = { lenient, advice: SET_BY_SERVICE }
+    for (const venue of SEEDED_VENUES) this.#ledger.addVenue(this.#makeVenue(venue))
+  }
+
+  createEvent(body: unknown): CreatedEvent {
+    const given = validateBody(createEventBody, body, this.#eventOptions)
+    const dates = checkCreation(given, this.#problemOfVenue)
+    this.#ledger.makeRoom('events', ...(given.venue === undefined ? [] : (['venues'] as const)))
+    const venue = given.venue && this.#makeVenue(given.venue)
+    const event = makeEvent(given, dates, venue?.id ?? String(given.venue_id), {
+      index: this.#ledger.events.size,
+      now: this.#now(),
+      random: this.#random,
+      isSlugTaken: (slug) => this.#ledger.bySlug.has(slug),
+    })
+    if (venue !== undefined) this.#ledger.addVenue(venue)
+    this.#ledger.addEvent(event)
+    this.#lifecycle.arm(event)
+    this.#onChange()
+    return presentWithTickets(event, this.#publicUrl)
+  }
+
+  /** @param query names to what stands in the query: a string, or a list where it is repeated */
+  listEvents(query: unknown): Page<EventObject> {
+    const given = validateQuery(listEventsQuery, query, this.#options)
+    const { status, venue_id, starts_after, starts_before } = given
+    const unknownVenue = venue_id === undefined ? undefined : this.#problemOfVenue(venue_id)
+    if (unknownVenue !== undefined) throw new Fault(unknownVenue)
+    const afterMs = starts_after === undefined ? -Infinity : toMoment(starts_after, 'day or moment').ms
+    const beforeMs = starts_before === undefined ? Infinity : toMoment(starts_before, 'day or moment').ms
+    const { data, hasMore } = this.#ledger.events.page(given, (event) => {
+      this.#lifecycle.settle(event)
+      return (
+        (status === undefined || event.status === status) &&
+        (venue_id === undefined || event.venueId === venue_id) &&
+        event.doorsAt.ms >= afterMs &&
+        event.doorsAt.ms < beforeMs
+      )
+    })
+    return { data: data.map((event) => presentEvent(event, this.#publicUrl)), hasMore }
+  }
+
+  retrieveEvent(id: string): EventObject {
+    return presentEvent(this.#find(id), this.#publicUrl)
+  }
+
+  /** The event with its tiers, as `createEvent` shows it. */
+  retrieveWithTickets(id: string): CreatedEvent {
+    return presentWithTickets(this.#find(id), this.#publicUrl)
+  }
+
+  updateEvent(id: string, body: unknown): EventObject {
+    const event = this.#find(id)
+    const given = validateBody(updateEventBody, body, this.#eventOptions)
+    const dates = checkChanges(event, given, this.#problemOfVenue)
+    if (Object.values(given).some((value) => value !== undefined)) {
+      applyChanges(event, given, dates, () => this.#random.id('tkt_'))
+      this.#lifecycle.updated(event)
+    }
+    return presentEvent(event, this.#publicUrl)
+  }
+
+  /** @param body none, or `{}` */
+  publishEvent(id: string, body?: unknown): EventObject {
+    const event = this.#find(id)
+    this.#checkEmpty(body)
+    this.#lifecycle.publish(event)
+    return presentEvent(event, this.#publicUrl)
+  }
+
+  /** @param body none, or `{}` */
+  cancelEvent(id: string, body?: unknown): EventObject {
+    const event = this.#find(id)
+    this.#checkEmpty(body)
+    this.#lifecycle.cancel(event)
+    return presentEvent(event, this.#publicUrl)
+  }
+
+  rescheduleEvent(id: string, body: unknown): EventObject {
+    const event = this.#find(id)
+    const given = validateBody(rescheduleEventBody, body, this.#options)
+    nextStatus(event, 'reschedule')
+    const dates = rescheduledDates(event, given, this.#clock.now())
+    this.#lifecycle.reschedule(event, dates)
+    return presentEvent(event, this.#publicUrl)
+  }
+
+  createOrder(body: unknown): OrderResult {
+    const { event_id, ticket_tier_id, quantity } = validateBody(createOrderBody, body, this.#options)
+    const event = this.#ledger.events.get(event_id)
+    if (event === undefined) throw new Fault(missingResource('event', event_id, 'event_id'))
+    this.#lifecycle.settle(event)
+    const tier = event.tiers.find(({ id }) => id === ticket_tier_id)
+    if (tier === undefined) throw new Fault(missingResource('ticket tier', ticket_tier_id, 'ticket_tier_id'))
+    nextStatus(event, 'order')
+    checkSale(event, tier, quantity)
+    this.#ledger.makeRoom('orders')
+
+    const number = this.#ledger.orders + 1
+    this.#ledger.orders = number
+    const order = sell(event, tier, { id: this.#random.id('ord_'), number, quantity })
+    const tickets = makeTickets(quantity, this.#random)
+    this.#lifecycle.sold(event)
+    const result = presentOrder(event, tier, order, tickets, this.#publicUrl)
+    this.#emit('order.created', orderCreatedData(result))
+    return result
+  }
+
+  createVenue(body: unknown): VenueObject {
+    const given = validateBody(createVenueBody, body, this.#options)
+    this.#ledger.makeRoom('venues')
+    const venue = this.#makeVenue(given)
+    this.#ledger.addVenue(venue)
+    this.#onChange()
+    return { ...venue }
+  }
+
+  /** @param query names to what stands in the query: a string, or a list where it is repeated */
+  listVenues(query: unknown): Page<VenueObject> {
+    const { data, hasMore } = this.#ledger.venues.page(validateQuery(listVenuesQuery, query, this.#options))
+    return { data: data.map(({ venue }) => ({ ...venue })), hasMore }
+  }
+
+  /** Of the public page `/e/{slug}`. */
+  findBySlug(slug: string): CreatedEvent | undefined {
+    const event = this.#ledger.bySlug.get(slug)
+    if (event === undefined) return undefined
+    this.#lifecycle.settle(event)
+    return presentWithTickets(event, this.#publicUrl)
+  }
+
+  /** How many of each there are, for the status of the sandbox. */
+  counts(): { events: number; venues: number; orders: number } {
+    const { events, venues, orders } = this.#ledger
+    return { events: events.size, venues: venues.size, orders }
+  }
+
+  /** Plain JSON, from which `restore` makes the same account. */
+  snapshot(): unknown {
+    return takeSnapshot(this.#ledger)
+  }
+
+  /** Takes the place of what is there; what is yet to come (go-live, past) is due again. @throws when it is no snapshot of an account */
+  restore(snapshot: unknown): void {
+    const ledger = readSnapshot(snapshot)
+    for (const event of this.#ledger.events) this.#lifecycle.disarm(event)
+    this.#ledger = ledger
+    for (const event of ledger.events) this.#lifecycle.arm(event)
+    this.#onChange()
+  }
+
+  #find(id: string): EventRecord {
+    const event = this.#ledger.events.get(id)
+    if (event === undefined) throw new Fault(missingResource('event', id))
+    this.#lifecycle.settle(event)
+    return event
+  }
+
+  readonly #problemOfVenue = (id: string): Problem | undefined =>
+    this.#ledger.venues.get(id) === undefined ? missingResource('venue', id, 'venue_id') : undefined
+
+  #makeVenue(given: CreateVenue): VenueObject {
+    return makeVenue(given, this.#random, this.#now())
+  }
+
+  #now(): string {
+    return utcText(this.#clock.now())
+  }
+
+  #checkEmpty(body: unknown): void {
+    validateBody(emptyBody, body === undefined ? {} : body, this.#options)
+  }
+}

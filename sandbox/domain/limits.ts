@@ -1,0 +1,27 @@
+/** The bounds of the sandbox. The specification shows none of them but those of a list's page and of the tiers' minimum. */
+export const LIMITS = {
+  /** Of one account. One more is refused with `sandbox_full`. */
+  events: 100_000,
+  orders: 1_000_000,
+  venues: 10_000,
+  /** What the orders of one event come to: beyond it, a sum of cents would no longer be exact. */
+  grossCents: Number.MAX_SAFE_INTEGER,
+  /** Of one request. */
+  tiers: 100,
+  tierQuantity: 10_000_000,
+  priceCents: 99_999_999,
+  orderQuantity: 1000,
+  titleCharacters: 200,
+  tierNameCharacters: 100,
+  descriptionCharacters: 5_000,
+  urlCharacters: 2000,
+  venueTextCharacters: 200,
+  venueCapacity: 10_000_000,
+  pageSize: 100,
+} as const
+
+/** How many a page of a list has where `limit` is omitted (spec section 8). */
+export const DEFAULT_PAGE_SIZE = 25
+
+/** How long an event lasts where `ends_at` is omitted when it is created (spec section 8). */
+export const DEFAULT_DURATION_MS = 4 * 60 * 60 * 1000

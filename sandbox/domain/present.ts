@@ -1,0 +1,80 @@
+import type { EventRecord, OrderRecord, TierRecord } from './records.js'
+import type { CreatedEvent, EventObject, OrderResult, TicketTier, WebhookData } from './resources.js'
+
+/** Where the public pages are. */
+export type PublicUrl = () => string
+
+/** An event as the interface shows it: the fields of spec section 2.1 and no others. */
+export function presentEvent(event: EventRecord, publicUrl: PublicUrl): EventObject {
+  return {
+    id: event.id,
+    title: event.title,
+    slug: event.slug,
+    url: `${publicUrl()}/e/${event.slug}`,
+    status: event.status,
+    venue_id: event.venueId,
+    doors_at: event.doorsAt.text,
+    ends_at: event.endsAt.text,
+    description_md: event.descriptionMd,
+    image_url: event.imageUrl,
+    capacity: event.capacity,
+    sold: event.sold,
+    gross_cents: event.grossCents,
+    refund_policy: event.refundPolicy,
+    transferable: event.transferable,
+    created_at: event.createdAt,
+    updated_at: event.updatedAt,
+  }
+}
+
+/** The event with its ticket tiers, as create shows it. */
+export function presentWithTickets(event: EventRecord, publicUrl: PublicUrl): CreatedEvent {
+  return { ...presentEvent(event, publicUrl), tickets: event.tiers.map(presentTier) }
+}
+
+/** One ticket, while it is made. */
+export interface Ticket {
+  readonly id: string
+  readonly scanToken: string
+}
+
+/** An order with its tickets, as the interface shows it (spec sections 2.3 and 4.6). */
+export function presentOrder(
+  event: EventRecord,
+  tier: TierRecord,
+  order: OrderRecord,
+  tickets: readonly Ticket[],
+  publicUrl: PublicUrl,
+): OrderResult {
+  return {
+    order: {
+      id: order.id,
+      event_id: event.id,
+      total_cents: order.totalCents,
+      buyer_email: buyerEmail(order.number),
+    },
+    tickets: tickets.map(({ id, scanToken }) => ({
+      id,
+      tier: tier.name,
+      scan_token: scanToken,
+      wallet_pass_url: `${publicUrl()}/wallet/${id}`,
+    })),
+  }
+}
+
+/** `data` of `order.created`: what spec section 6 shows, and never a scan token. */
+export function orderCreatedData({ order, tickets }: OrderResult): WebhookData['order.created'] {
+  const { id, total_cents, buyer_email } = order
+  return {
+    order: { id, total_cents, buyer_email },
+    tickets: tickets.map((ticket) => ({ id: ticket.id, tier: ticket.tier })),
+  }
+}
+
+function presentTier({ id, name, priceCents, quantity }: TierRecord): TicketTier {
+  return { id, name, price_cents: priceCents, quantity }
+}
+
+function buyerEmail(number: number): string {
+  return `buyer${number}@example.com`
+}

@@ -1,0 +1,57 @@
+import type { Job } from '../job-queue.js'
+import type { Moment } from './moments.js'
+import type { EventStatus, RefundPolicy, VenueObject } from './resources.js'
+
+/** An event as the account keeps it. What the interface shows of it is made by `presentEvent`. */
+export interface EventRecord {
+  /** Its place in the order of creation. */
+  readonly index: number
+  readonly id: string
+  readonly slug: string
+  title: string
+  status: EventStatus
+  venueId: string
+  doorsAt: Moment
+  endsAt: Moment
+  /** When it goes live by itself. */
+  onSaleAt: Moment | undefined
+  descriptionMd: string | null
+  imageUrl: string | null
+  refundPolicy: RefundPolicy
+  transferable: boolean
+  tiers: readonly TierRecord[]
+  capacity: number
+  sold: number
+  grossCents: number
+  readonly orders: OrderRecord[]
+  readonly createdAt: string
+  updatedAt: string
+  /** What will happen by itself: the go-live of a draft, the end of what is published. */
+  job: Job | undefined
+}
+
+export interface TierRecord {
+  readonly id: string
+  readonly name: string
+  readonly priceCents: number
+  readonly quantity: number
+  sold: number
+}
+
+/** An order: there may be very many, so that its tickets, which nothing asks for again, are not kept. */
+export interface OrderRecord {
+  readonly id: string
+  readonly tierId: string
+  readonly quantity: number
+  readonly totalCents: number
+  /** It is the buyer's too. */
+  readonly number: number
+  refunded: boolean
+}
+
+export interface VenueRecord {
+  /** Its place in the order of creation. */
+  readonly index: number
+  readonly id: string
+  readonly venue: VenueObject
+}

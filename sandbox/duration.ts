@@ -1,0 +1,21 @@
+import ms from 'ms'
+
+/** Longer than anything here takes, and short enough that every moment stays a date. */
+const MAX_MS = 100 * 365 * 86_400_000
+
+const SHAPE = /^\d+(\.\d+)?(ms|s|m|h|d|w)$/
+
+/**
+ * A span of time in milliseconds, from `90s`, `5m`, `72h` or `3d`, or from a number of milliseconds.
+ *
+ * @param name what it was given as, for the message
+ * @throws TypeError when it is none: a bare number in a text could be of any unit
+ */
+export function durationMs(name: string, duration: string | number): number {
+  const span =
+    typeof duration === 'number' ? duration : SHAPE.test(duration) ? ms(duration as '1h') : Number.NaN
+  if (span >= 0 && span <= MAX_MS) return span
+  throw new TypeError(
+    `${name} must be a span of time such as 90s, 5m, 72h or 3d, of at most 100 years; not ${JSON.stringify(duration)}.`,
+  )
+}

@@ -1,0 +1,38 @@
+const ignore = (): void => {}
+
+/** What has begun and has not ended. */
+export class UnderWay {
+  readonly #works = new Set<Promise<void>>()
+  readonly #onError: (error: unknown) => void
+
+  /** @param onError is told what a work threw. It may throw itself: nobody is left to tell, and time goes on */
+  constructor(onError: (error: unknown) => void = ignore) {
+    this.#onError = onError
+  }
+
+  get isEmpty(): boolean {
+    return this.#works.size === 0
+  }
+
+  /** Begins it now. */
+  begin(work: () => unknown): void {
+    this.#add((async () => work())().catch(this.#onError))
+  }
+
+  /** Begins it now, for somebody who is told how it ends. */
+  during<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = (async () => work())()
+    this.#add(result)
+    return result
+  }
+
+  /** Resolves when all that has begun by now has ended. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#works)
+  }
+
+  #add(work: Promise<unknown>): void {
+    const done: Promise<void> = work.then(ignore, ignore).then(() => void this.#works.delete(done))
+    this.#works.add(done)
+  }
+}
