@@ -1,0 +1,137 @@
+import { type SignatureOptions, signPayload } from '../../src/index.js'
+import type { VirtualClock } from '../clock.js'
+import type { Random } from '../random.js'
+import type { Tracked } from './delivery-log.js'
+import type { Endpoint } from './endpoint.js'
+import { hintFor } from './hints.js'
+import { errorOf } from './network-error.js'
+import type { Attempt, Message } from './records.js'
+import type { OutgoingRequest, Send, SendResult } from './send.js'
+
+export interface AttemptsParts {
+  readonly clock: VirtualClock
+  readonly random: Random
+  readonly send: Send
+  readonly signature: SignatureOptions
+  readonly signingNow: () => number
+  readonly timeoutMs: number
+}
+
+/** A request of a scenario: it goes out as it is. */
+export interface SpoiltRequest {
+  readonly body: string | Uint8Array
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly transport?: OutgoingRequest['transport'] | undefined
+}
+
+/** What is sent, where to, and why. */
+interface Sending extends Pick<Attempt, 'trigger' | 'scenario' | 'sentBody'> {
+  readonly url: string
+  readonly secrets: readonly string[]
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+  readonly transport?: OutgoingRequest['transport'] | undefined
+}
+
+const USER_AGENT = 'tix-webhooks-sandbox'
+const DEFAULT_HEADER = 'x-service-signature'
+/** How much of a body that was spoilt is kept. */
+const MAX_SENT_BODY = 64 * 1024
+
+/** Makes attempts: each is one request, and what came of it. */
+export class Attempts {
+  readonly #parts: AttemptsParts
+
+  constructor(parts: AttemptsParts) {
+    this.#parts = parts
+  }
+
+  /** The message as it is, signed anew by the secrets that the endpoint has now. */
+  async genuine(
+    tracked: Tracked,
+    { url, secrets }: Pick<Endpoint, 'url' | 'secrets'>,
+    trigger: 'auto' | 'manual',
+  ): Promise<Attempt> {
+    const body = Buffer.from(tracked.delivery.message.body)
+    const headers = await this.#headers(body, secrets)
+    return this.#attempt(tracked, { trigger, url, secrets, headers, body })
+  }
+
+  /** Something else in its place, spoilt on purpose. */
+  spoilt(
+    tracked: Tracked,
+    { url, secrets }: Pick<Endpoint, 'url' | 'secrets'>,
+    scenario: string,
+    request: SpoiltRequest,
+  ): Promise<Attempt> {
+    const body = typeof request.body === 'string' ? Buffer.from(request.body) : request.body
+    const { transport } = request
+    const length = transport === 'chunked' ? {} : { 'content-length': String(body.length) }
+    const headers = { 'user-agent': USER_AGENT, ...request.headers, ...length }
+    const sentBody = sentBodyOf(tracked.delivery.message, body)
+    return this.#attempt(tracked, {
+      ...{ trigger: 'scenario', scenario, url, secrets, headers, body, transport },
+      ...(sentBody !== undefined && { sentBody }),
+    })
+  }
+
+  async #headers(body: Uint8Array, secrets: readonly string[]): Promise<Record<string, string>> {
+    const { signature, signingNow } = this.#parts
+    const timestamp = Math.floor(signature.timestampUnit === 'ms' ? signingNow() : signingNow() / 1000)
+    return {
+      'content-type': 'application/json',
+      [signature.header?.toLowerCase() ?? DEFAULT_HEADER]: await signPayload(body, {
+        secret: secrets,
+        timestamp,
+        signature,
+      }),
+      'content-length': String(body.length),
+      'user-agent': USER_AGENT,
+    }
+  }
+
+  async #attempt(tracked: Tracked, sending: Sending): Promise<Attempt> {
+    const { clock, random, timeoutMs } = this.#parts
+    const { url, secrets, headers, body, transport, ...about } = sending
+    tracked.begun += 1
+    const begun = {
+      id: random.id('att_'),
+      number: tracked.begun,
+      ...about,
+      virtualMs: clock.now(),
+      realMs: Date.now(),
+      url,
+      requestHeaders: headers,
+    }
+    const startMs = performance.now()
+    const result = await this.#send({ url, headers, body, timeoutMs, ...(transport && { transport }) })
+    const durationMs = Math.round((performance.now() - startMs) * 10) / 10
+    const hint = hintFor({ url, secrets, timeoutMs }, result)
+    return {
+      ...begun,
+      ...(result.error === undefined ? { response: result.response } : { error: result.error }),
+      durationMs,
+      ...(hint !== undefined && { hint }),
+    }
+  }
+
+  /** A sender never rejects; one that does must not end the deliveries of all others. */
+  async #send(request: OutgoingRequest): Promise<SendResult> {
+    try {
+      return await this.#parts.send(request)
+    } catch (error) {
+      return { error: errorOf(error) }
+    }
+  }
+}
+
+/** Whether an endpoint took it (spec section 6). */
+export function isSuccess({ response }: Pick<Attempt, 'response'>): boolean {
+  return response !== undefined && response.status >= 200 && response.status < 300
+}
+
+function sentBodyOf({ body }: Message, sent: Uint8Array): string | undefined {
+  const text = Buffer.from(sent).toString()
+  return text === body ? undefined : text.slice(0, MAX_SENT_BODY)
+}

@@ -1,0 +1,12 @@
+/** A delivery that cannot be sent again any more: it is gone, or its endpoint is. */
+export class DeliveryGone extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'DeliveryGone'
+  }
+
+  /** It was forgotten. */
+  static forgotten(id: string): DeliveryGone {
+    return new DeliveryGone(`There is no delivery ${id}: it may be too old, or forgotten by a reset.`)
+  }
+}

@@ -1,0 +1,82 @@
+import * as z from 'zod'
+import { KIND_PATTERN } from './kinds.js'
+
+const MAX_EVENTS = 50
+const MAX_TEXT = 2048
+
+const url = z
+  .string('must be a text')
+  .max(MAX_TEXT, `must have at most ${MAX_TEXT} characters`)
+  .refine(
+    isHttpUrl,
+    'must be an http or https address without a name and password in it, such as http://localhost:3000/hooks',
+  )
+
+const secret = z
+  .string('must be a text')
+  .min(1, 'must not be empty')
+  .max(MAX_TEXT, `must have at most ${MAX_TEXT} characters`)
+  .refine((text) => text === text.trim(), 'must not begin or end with white space')
+
+const events = z
+  .array(z.string().regex(KIND_PATTERN), 'must be a list of kinds, of groups such as event.*, or ["*"]')
+  .min(1, 'must not be empty: ["*"] is everything')
+  .max(MAX_EVENTS, `must have at most ${MAX_EVENTS} entries`)
+
+const patchSchema = z.strictObject({
+  url: url.optional(),
+  events: events.optional(),
+  secret: secret.optional(),
+  enabled: z.boolean('must be true or false').optional(),
+})
+
+const inputSchema = patchSchema.extend({
+  url,
+  mode: z
+    .string('must be test or live')
+    .regex(/^[a-z]{1,20}$/, 'must be test or live')
+    .optional(),
+})
+
+const rotationSchema = z.strictObject({
+  secret: secret.optional(),
+  keepOld: z.boolean('must be true or false').optional(),
+})
+
+/** @throws TypeError that names what is wrong */
+export const checkedInput = (input: unknown) => parse(inputSchema, input)
+
+/** @throws TypeError that names what is wrong */
+export const checkedPatch = (patch: unknown) => parse(patchSchema, patch)
+
+/** @throws TypeError that names what is wrong */
+export const checkedRotation = (rotation: unknown) => parse(rotationSchema, rotation)
+
+/** @throws TypeError where it is no URL that a webhook can be sent to, before any rule about addresses */
+export function checkUrl(text: string): void {
+  parse(z.strictObject({ url }), { url: text })
+}
+
+function isHttpUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, username, password } = new URL(text)
+  return (protocol === 'http:' || protocol === 'https:') && username === '' && password === ''
+}
+
+/** The first thing that is wrong, by its name; never the value, which may be a secret. */
+function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer<Schema> {
+  const read = schema.safeParse(value)
+  if (read.success) return read.data
+  const [issue] = read.error.issues
+  const [name, index] = issue?.path ?? []
+  if (issue?.code === 'unrecognized_keys') {
+    throw new TypeError(`An endpoint has no ${issue.keys.join(', ')}.`)
+  }
+  if (name === undefined)
+    throw new TypeError(
+      'An endpoint is described by an object, such as { url: "http://localhost:3000/hooks" }.',
+    )
+  const message =
+    index === undefined ? issue?.message : 'must be a list of kinds, of groups such as event.*, or ["*"]'
+  throw new TypeError(`The endpoint's ${String(name)} ${message}.`)
+}

@@ -1,0 +1,92 @@
+import type { Random } from '../random.js'
+import type { Endpoint, EndpointInput, EndpointPatch } from './endpoint.js'
+import { checkedInput, checkedPatch, checkedRotation } from './endpoint-rules.js'
+
+const MAX_ENDPOINTS = 100
+const SECRET_LENGTH = 32
+
+export interface EndpointsParts {
+  readonly random: Random
+  /** Throws where a URL cannot be delivered to. */
+  readonly checkUrl: (url: string) => void
+  /** Of an endpoint that is given none. Default: a new one for each. */
+  readonly secret?: string | undefined
+}
+
+/** The endpoints, by their ids. */
+export class Endpoints {
+  readonly #parts: EndpointsParts
+  #endpoints = new Map<string, Endpoint>()
+
+  /** @throws TypeError when the secret is none to sign with */
+  constructor(parts: EndpointsParts) {
+    checkedPatch({ secret: parts.secret })
+    this.#parts = parts
+  }
+
+  /** @throws TypeError that names what is wrong, or that there are too many */
+  create(input: EndpointInput): Endpoint {
+    const { random, secret } = this.#parts
+    const { url, events = ['*'], enabled = true, mode = 'test', ...given } = checkedInput(input)
+    this.#parts.checkUrl(url)
+    if (this.#endpoints.size >= MAX_ENDPOINTS) {
+      throw new TypeError(`There are ${MAX_ENDPOINTS} endpoints already, the most there can be: remove one.`)
+    }
+    const id = random.id('we_')
+    const secrets = [given.secret ?? secret ?? newSecret(random)]
+    const endpoint = { id, url, events: [...new Set(events)], secrets, enabled, mode }
+    this.#endpoints.set(id, endpoint)
+    return endpoint
+  }
+
+  get(id: string): Endpoint | undefined {
+    return this.#endpoints.get(id)
+  }
+
+  list(): readonly Endpoint[] {
+    return [...this.#endpoints.values()]
+  }
+
+  /** @throws TypeError that names what is wrong */
+  update(id: string, patch: EndpointPatch): Endpoint | undefined {
+    const { secret, events, ...rest } = checkedPatch(patch)
+    if (rest.url !== undefined) this.#parts.checkUrl(rest.url)
+    return this.#change(id, {
+      ...(rest.url !== undefined && { url: rest.url }),
+      ...(rest.enabled !== undefined && { enabled: rest.enabled }),
+      ...(events !== undefined && { events: [...new Set(events)] }),
+      ...(secret !== undefined && { secrets: [secret] }),
+    })
+  }
+
+  /** @throws TypeError that names what is wrong */
+  rotate(id: string, rotation: { secret?: string; keepOld?: boolean }): Endpoint | undefined {
+    const { secret, keepOld = true } = checkedRotation(rotation)
+    const endpoint = this.#endpoints.get(id)
+    if (endpoint === undefined) return undefined
+    const newest = secret ?? newSecret(this.#parts.random)
+    const old = keepOld ? endpoint.secrets.filter((other) => other !== newest).slice(0, 1) : []
+    return this.#change(id, { secrets: [newest, ...old] })
+  }
+
+  remove(id: string): boolean {
+    return this.#endpoints.delete(id)
+  }
+
+  /** In place of all that are here. */
+  load(endpoints: readonly Endpoint[]): void {
+    this.#endpoints = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]))
+  }
+
+  #change(id: string, changes: Partial<Endpoint>): Endpoint | undefined {
+    const endpoint = this.#endpoints.get(id)
+    if (endpoint === undefined) return undefined
+    const changed = { ...endpoint, ...changes }
+    this.#endpoints.set(id, changed)
+    return changed
+  }
+}
+
+function newSecret(random: Random): string {
+  return `whsec_${random.characters(SECRET_LENGTH)}`
+}

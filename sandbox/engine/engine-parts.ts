@@ -1,0 +1,65 @@
+import type { SignatureOptions } from '../../src/index.js'
+import { RETRY_SCHEDULE } from '../../testing/retry-schedule.js'
+import type { VirtualClock } from '../clock.js'
+import type { Random } from '../random.js'
+import type { Chaos } from './courier.js'
+import type { Attempt, Delivery, Message } from './records.js'
+import { retrySchedule } from './schedule.js'
+import type { Send } from './send.js'
+
+export interface EngineParts {
+  readonly clock: VirtualClock
+  readonly random: Random
+  readonly send: Send
+  /** Throws where an endpoint's URL cannot be delivered to. Default: every http and https URL can. */
+  readonly checkUrl?: (url: string) => void
+  /** The secret of an endpoint that is given none. Default: a new one for each. */
+  readonly secret?: string | undefined
+  /** How it signs: the receiver's own option. */
+  readonly signature?: SignatureOptions
+  /** The time of `t`, in milliseconds. Default the real time: retries that are fast-forwarded stay within the tolerance of a receiver. */
+  readonly signingNow?: () => number
+  /** When it tries, in seconds after the first attempt, which is not in the list. Default RETRY_SCHEDULE of the testing kit. */
+  readonly schedule?: readonly number[]
+  /** What part of each gap of the schedule is random, up to 0.5. Default 0.1. */
+  readonly jitter?: number
+  /** How long an endpoint has for its answer; 0 is without end. Default 15. */
+  readonly timeoutSeconds?: number
+  /** Whether an attempt that got no answer is tried again. Default 'retry'. */
+  readonly networkErrors?: 'retry' | 'final'
+  /** One at a time for each endpoint, in their order. Default false: 4 for each endpoint, 32 in all, in no order. */
+  readonly serial?: boolean
+  /** What else is sent before each attempt of the schedule, spoilt on purpose. Default: nothing. */
+  readonly chaos?: Chaos
+  /** Called on each change of a delivery: for logs, streams, and the state file. */
+  readonly onChange?: (change: EngineChange) => void
+}
+
+export type EngineChange =
+  | { readonly what: 'message'; readonly message: Message }
+  /** It is new, or its status changed without an attempt. */
+  | { readonly what: 'delivery'; readonly delivery: Delivery }
+  /** The delivery as it is after the attempt. */
+  | { readonly what: 'attempt'; readonly delivery: Delivery; readonly attempt: Attempt }
+  | { readonly what: 'endpoints' }
+
+/** The parts with their defaults filled in. */
+export type EngineSettings = ReturnType<typeof settle>
+
+/** @throws TypeError when an option makes no sense */
+export function settle(parts: EngineParts) {
+  const { clock, random, send, chaos, signature = {}, signingNow = Date.now, jitter = 0.1 } = parts
+  const { timeoutSeconds = 15, networkErrors = 'retry', serial = false } = parts
+  if (!(jitter >= 0 && jitter <= 0.5)) throw new TypeError('jitter must be a number from 0 to 0.5.')
+  if (!(timeoutSeconds >= 0 && timeoutSeconds < Number.POSITIVE_INFINITY)) {
+    throw new TypeError('timeoutSeconds must be a number of seconds; 0 is without end.')
+  }
+  return {
+    ...{ clock, random, send, chaos, signature, signingNow, jitter, networkErrors, serial },
+    schedule: retrySchedule(parts.schedule ?? RETRY_SCHEDULE),
+    timeoutMs: timeoutSeconds * 1000,
+    checkUrl: parts.checkUrl ?? (() => {}),
+    secret: parts.secret,
+    onChange: parts.onChange ?? (() => {}),
+  }
+}

@@ -1,0 +1,245 @@
+import { Attempts } from './attempts.js'
+import { Courier } from './courier.js'
+import { DeliveryGone } from './delivery-gone.js'
+import { DeliveryLog } from './delivery-log.js'
+import type { Endpoint, EndpointInput, EndpointPatch } from './endpoint.js'
+import { checkUrl } from './endpoint-rules.js'
+import { Endpoints } from './endpoints.js'
+import { type EngineChange, type EngineParts, type EngineSettings, settle } from './engine-parts.js'
+import { Generators } from './generators.js'
+import { matchesKind } from './kinds.js'
+import { Lanes } from './lanes.js'
+import { type MessageInput, Messages } from './messages.js'
+import type { Attempt, Delivery, DeliveryFilter, DeliveryStatus, Message } from './records.js'
+import { fromSnapshot, toSnapshot } from './snapshot.js'
+import { deliverSpoilt, type Spoilt, type SpoiltTarget } from './spoilt.js'
+
+export type { Chaos, ChaosRequest } from './courier.js'
+export type { EngineChange, EngineParts } from './engine-parts.js'
+
+/** Delivers messages to endpoints. It knows nothing of what they tell. */
+export class Engine {
+  readonly #settings: EngineSettings
+  readonly #generators: Generators
+  readonly #log = new DeliveryLog()
+  readonly #endpoints: Endpoints
+  readonly #messages: Messages
+  readonly #attempts: Attempts
+  readonly #lanes: Lanes
+  readonly #courier: Courier
+
+  /** @throws TypeError when an option makes no sense */
+  constructor(parts: EngineParts) {
+    const settings = settle(parts)
+    const generators = new Generators(parts.random)
+    this.#settings = settings
+    this.#generators = generators
+    this.#endpoints = new Endpoints({ ...settings, random: generators.endpoints })
+    this.#messages = new Messages(settings.clock, generators.ids)
+    this.#attempts = new Attempts({ ...settings, random: generators.attempts })
+    this.#lanes = new Lanes(settings.serial)
+    this.#courier = new Courier({
+      ...settings,
+      ...this.#told,
+      random: generators.ids,
+      log: this.#log,
+      endpoints: this.#endpoints,
+      attempts: this.#attempts,
+      lanes: this.#lanes,
+    })
+  }
+
+  /** @throws TypeError that names what is wrong with it */
+  createEndpoint(input: EndpointInput): Endpoint {
+    const endpoint = this.#endpoints.create(input)
+    this.#tell({ what: 'endpoints' })
+    return endpoint
+  }
+
+  /** The oldest first. */
+  endpoints(): readonly Endpoint[] {
+    return this.#endpoints.list()
+  }
+
+  endpoint(id: string): Endpoint | undefined {
+    return this.#endpoints.get(id)
+  }
+
+  /** Where it is disabled, what waits for it is skipped. @throws TypeError that names what is wrong with it */
+  updateEndpoint(id: string, patch: EndpointPatch): Endpoint | undefined {
+    const endpoint = this.#endpoints.update(id, patch)
+    if (endpoint === undefined) return undefined
+    if (!endpoint.enabled) this.#courier.skip(id, 'The endpoint was disabled.')
+    this.#tell({ what: 'endpoints' })
+    return endpoint
+  }
+
+  /**
+   * A new secret, or the given one, beside which the one before signs too. With `keepOld: false` it signs alone, at once; so a
+   * rotation is ended by rotating to the secret that is the newest already.
+   *
+   * @throws TypeError that names what is wrong with it
+   */
+  rotateSecret(id: string, rotation: { secret?: string; keepOld?: boolean } = {}): Endpoint | undefined {
+    const endpoint = this.#endpoints.rotate(id, rotation)
+    if (endpoint !== undefined) this.#tell({ what: 'endpoints' })
+    return endpoint
+  }
+
+  /** Its deliveries stay in the log; those that waited are skipped. */
+  removeEndpoint(id: string): boolean {
+    if (!this.#endpoints.remove(id)) return false
+    this.#courier.skip(id, 'The endpoint was removed.')
+    this.#lanes.forget(id)
+    this.#tell({ what: 'endpoints' })
+    return true
+  }
+
+  /** Makes the message, whose bytes and `created_at` never change again, and delivers it to each endpoint that subscribes to its kind. */
+  publish(input: MessageInput): Message {
+    const message = this.createMessage(input)
+    for (const endpoint of this.subscribersOf(message)) this.#courier.take(message, endpoint)
+    return message
+  }
+
+  /** The endpoints that subscribe to the kind of a message, those that are disabled too. */
+  subscribersOf({ mode, type }: Pick<Message, 'mode' | 'type'>): readonly Endpoint[] {
+    const subscribes = (endpoint: Endpoint): boolean =>
+      endpoint.mode === mode && endpoint.events.some((pattern) => matchesKind(pattern, type))
+    return this.#endpoints.list().filter(subscribes)
+  }
+
+  /** Makes a message and delivers it to nobody: something that `deliverSpoilt` is to spoil. */
+  createMessage(input: MessageInput): Message {
+    const message = this.#messages.make(input)
+    this.#tell({ what: 'message', message })
+    return message
+  }
+
+  /**
+   * Sends requests that were spoilt on purpose, once, as one delivery of the message. Resolves when all are answered.
+   *
+   * @param to the id of an endpoint, or a URL that need not be of one
+   * @throws Error when there is no such endpoint, TypeError when that is no URL
+   */
+  async deliverSpoilt(
+    to: string | { readonly url: string },
+    message: Message,
+    spoilt: Spoilt,
+  ): Promise<Delivery> {
+    const target = this.#targetOf(to)
+    const { clock } = this.#settings
+    const parts = {
+      ...this.#told,
+      ...{ clock, random: this.#generators.ids, log: this.#log, attempts: this.#attempts },
+    }
+    return clock.during(() => deliverSpoilt(parts, target, message, spoilt))
+  }
+
+  /** The newest first. */
+  deliveries(filter?: DeliveryFilter): readonly Delivery[] {
+    return this.#log.list(filter)
+  }
+
+  /** Those of a message that was just published, in the order of the endpoints. */
+  deliveriesOf({ id }: Pick<Message, 'id'>): readonly Delivery[] {
+    const found: Delivery[] = []
+    for (const { delivery } of this.#log) {
+      if (delivery.message.id === id) found.unshift(delivery)
+      else if (found.length > 0) break
+    }
+    return found
+  }
+
+  delivery(id: string): Delivery | undefined {
+    return this.#log.get(id)?.delivery
+  }
+
+  /** How many deliveries of each status the log has. */
+  counts(): Readonly<Record<DeliveryStatus, number>> {
+    return this.#log.counts
+  }
+
+  /**
+   * Sends it once more, at once, to its endpoint or another URL: the same bytes, signed anew. A success at its endpoint ends the
+   * delivery; one elsewhere is recorded and changes nothing, and so is a failure.
+   *
+   * @throws DeliveryGone when there is no such delivery, or its endpoint was removed; TypeError when that is no URL
+   */
+  async resend(id: string, { to }: { to?: string } = {}): Promise<Attempt> {
+    const tracked = this.#log.get(id)
+    if (tracked === undefined) throw DeliveryGone.forgotten(id)
+    if (to !== undefined) this.#checkUrl(to)
+    return this.#settings.clock.during(() =>
+      this.#lanes.run(tracked.delivery.endpointId, () => this.#courier.resend(tracked, to)),
+    )
+  }
+
+  /** Plain JSON, from which `restore` makes the same deliveries and endpoints. */
+  snapshot(): unknown {
+    return toSnapshot({
+      latestMessageMs: this.#messages.latestMs,
+      random: this.#generators.state,
+      endpoints: this.#endpoints.list(),
+      deliveries: [...this.#log].reverse(),
+      settled: this.#log.settledIds(),
+    })
+  }
+
+  /** Takes the place of what is there; what waits is due again, and at once where it is overdue. @throws TypeError that says what is wrong */
+  restore(snapshot: unknown): void {
+    const state = fromSnapshot(snapshot)
+    this.#generators.restore(state.random)
+    this.#messages.restore(state.latestMessageMs)
+    this.#endpoints.load(state.endpoints)
+    for (const tracked of this.#log.load(state.deliveries, state.settled)) this.#courier.arm(tracked)
+    this.#tell({ what: 'endpoints' })
+  }
+
+  /**
+   * Forgets all deliveries, and gives the same ids again as when it was made. What is under way goes on, and its answer is
+   * forgotten too.
+   *
+   * @param keepEndpoints default false: they are forgotten too
+   */
+  reset({
+    keepEndpoints = false,
+    rewindIds = true,
+  }: {
+    keepEndpoints?: boolean
+    rewindIds?: boolean
+  } = {}): void {
+    this.#log.clear()
+    this.#lanes.forgetAll()
+    this.#messages.restore(null)
+    if (rewindIds) this.#generators.restart({ keepEndpoints })
+    if (!keepEndpoints) this.#endpoints.load([])
+    this.#tell({ what: 'endpoints' })
+  }
+
+  #targetOf(to: string | { readonly url: string }): SpoiltTarget {
+    if (typeof to !== 'string') {
+      this.#checkUrl(to.url)
+      return { endpointId: '', url: to.url, secrets: [] }
+    }
+    const endpoint = this.#endpoints.get(to)
+    if (endpoint === undefined) throw new Error(`There is no endpoint ${to}.`)
+    return { endpointId: to, url: endpoint.url, secrets: endpoint.secrets }
+  }
+
+  #checkUrl(url: string): void {
+    checkUrl(url)
+    this.#settings.checkUrl(url)
+  }
+
+  get #told() {
+    return {
+      onDelivery: (delivery: Delivery) => this.#tell({ what: 'delivery', delivery }),
+      onAttempt: (delivery: Delivery, attempt: Attempt) => this.#tell({ what: 'attempt', delivery, attempt }),
+    }
+  }
+
+  #tell(change: EngineChange): void {
+    this.#settings.onChange(change)
+  }
+}

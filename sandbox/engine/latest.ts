@@ -1,0 +1,28 @@
+/** The latest so many of something. */
+export class Latest<Item> {
+  readonly #size: number
+  readonly #items: Item[] = []
+  #next = 0
+
+  constructor(size: number) {
+    this.#size = size
+  }
+
+  /** Adds one; gives the one that it takes the place of, where there were so many already. */
+  add(item: Item): Item | undefined {
+    const oldest = this.#items[this.#next]
+    this.#items[this.#next] = item
+    this.#next = (this.#next + 1) % this.#size
+    return oldest
+  }
+
+  /** The oldest first. */
+  toArray(): Item[] {
+    return [...this.#items.slice(this.#next), ...this.#items.slice(0, this.#next)]
+  }
+
+  clear(): void {
+    this.#items.length = 0
+    this.#next = 0
+  }
+}

@@ -1,0 +1,68 @@
+/** What is told, once: each delivery and each attempt of it sends these very bytes. */
+export interface Message {
+  readonly id: string
+  readonly mode: string
+  readonly type: string
+  /** ISO 8601 UTC, virtual time; later than that of each message before. */
+  readonly createdAt: string
+  readonly body: string
+}
+
+export type DeliveryStatus = 'pending' | 'retrying' | 'delivered' | 'failed' | 'skipped'
+
+/** A message on its way to one endpoint. */
+export interface Delivery {
+  readonly id: string
+  readonly message: Message
+  /** Empty where it was sent, spoilt on purpose, to a URL that is no endpoint. */
+  readonly endpointId: string
+  readonly status: DeliveryStatus
+  /** Why it is failed or skipped, for people. */
+  readonly reason?: string
+  /** When the first attempt was due, in virtual milliseconds: the schedule counts from it. */
+  readonly firstAtMs: number
+  /** When the next attempt is due; absent where there is none. */
+  readonly nextAtMs?: number
+  /** The earliest first. */
+  readonly attempts: readonly Attempt[]
+}
+
+export interface Attempt {
+  readonly id: string
+  /** 1 is the first. Of long histories the latest are kept: see `LIMITS`. */
+  readonly number: number
+  /** `auto` by the schedule, `manual` by a resend, `scenario` spoilt on purpose. */
+  readonly trigger: 'auto' | 'manual' | 'scenario'
+  /** Which scenario it was. */
+  readonly scenario?: string
+  /** Virtual and real time, in milliseconds since the epoch. */
+  readonly virtualMs: number
+  readonly realMs: number
+  readonly url: string
+  readonly requestHeaders: Readonly<Record<string, string>>
+  /** What was sent where it is not the body of the message: at most 64 KiB of it. */
+  readonly sentBody?: string
+  readonly response?: AttemptResponse
+  /** Why there was no answer: `timeout`, `ECONNREFUSED`, `address_refused` and so on. */
+  readonly error?: { readonly code: string; readonly message: string }
+  readonly durationMs: number
+  /** What to do about a failure, in words. */
+  readonly hint?: string
+}
+
+export interface AttemptResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** At most 64 KiB of it; none where it is so old that it was dropped, and then `truncated`. */
+  readonly body: string
+  readonly truncated: boolean
+}
+
+export interface DeliveryFilter {
+  status?: DeliveryStatus
+  /** A kind, or a group such as `event.*`. */
+  type?: string
+  endpointId?: string
+  /** No more than these. Default 100. */
+  limit?: number
+}

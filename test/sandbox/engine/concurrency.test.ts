@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest'
+import {
+  gate,
+  HOUR_MS,
+  type Received,
+  type StagedAnswer,
+  type StageOptions,
+  stage,
+} from '../../support/engine-stage.js'
+
+const urls = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({ url: `http://localhost:3000/${index}` }))
+
+/** A receiver that answers when it is told to, and counts what is with it at once. */
+function counting({ endpoints, ...options }: Pick<StageOptions, 'endpoints' | 'serial' | 'schedule'>) {
+  const waiting: { received: Received; open: (status: number) => void }[] = []
+  const most = new Map<string, number>()
+  let under = 0
+  const note = (name: string, count: number) => most.set(name, Math.max(most.get(name) ?? 0, count))
+  const staged = stage({
+    ...(endpoints && { endpoints }),
+    ...options,
+    async answer(received): Promise<number> {
+      const hold = gate<number>()
+      waiting.push({ received, open: hold.open })
+      under += 1
+      note('all', under)
+      note(received.url, waiting.filter((one) => one.received.url === received.url).length)
+      const status = await hold.opened
+      under -= 1
+      waiting.splice(
+        waiting.findIndex((one) => one.received === received),
+        1,
+      )
+      return status
+    },
+  })
+  /** Answers all, one after the other, until nothing is left. */
+  async function answerAll(status = 200): Promise<void> {
+    for (let quiet = 0; quiet < 5; ) {
+      await new Promise((resolve) => setImmediate(resolve))
+      const [first] = waiting
+      if (first === undefined) quiet += 1
+      else {
+        quiet = 0
+        first.open(status)
+      }
+    }
+  }
+  return { ...staged, waiting, most, answerAll }
+}
+
+describe('at once there are', () => {
+  test('[N114] four attempts for one endpoint', async () => {
+    const { publish, engine, answerAll, most, received } = counting({ endpoints: urls(1) })
+    for (let count = 0; count < 40; count++) publish()
+    await answerAll()
+    expect(most.get('all')).toBe(4)
+    expect(received).toHaveLength(40)
+    expect(engine.counts().delivered).toBe(40)
+  })
+
+  test('[N114] 32 attempts in all', async () => {
+    const { publish, engine, answerAll, most } = counting({ endpoints: urls(20) })
+    for (let count = 0; count < 8; count++) publish()
+    await answerAll()
+    expect(most.get('all')).toBe(32)
+    expect(engine.counts().delivered).toBe(160)
+  })
+
+  test('resends among them', async () => {
+    const { publish, engine, answerAll, most, clock } = counting({ endpoints: urls(1) })
+    const ids = Array.from({ length: 10 }, () => publish())
+    const first = answerAll()
+    await clock.idle()
+    await first
+    const resent = Promise.all(ids.map((id) => engine.resend(id)))
+    await answerAll()
+    expect((await resent).map(({ trigger }) => trigger)).toEqual(Array(10).fill('manual'))
+    expect(most.get('all')).toBe(4)
+  })
+})
+
+describe('one at a time', () => {
+  test('[N114] for each endpoint, in the order of publishing, where that was asked for', async () => {
+    const { publish, answerAll, most, received } = counting({ endpoints: urls(3), serial: true })
+    for (let count = 0; count < 10; count++) publish('event.published', { count })
+    await answerAll()
+    expect(most.get('all')).toBe(3)
+    for (const { url } of urls(3)) {
+      expect(most.get(url)).toBe(1)
+      const counts = received.filter((one) => one.url === url).map(({ body }) => JSON.parse(body).data.count)
+      expect(counts).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    }
+  })
+})
+
+describe('an endpoint that is slow', () => {
+  test('holds up no other', async () => {
+    const hold = gate<number>()
+    const { publish, clock, engine } = stage({
+      endpoints: urls(2),
+      answer: ({ url }): StagedAnswer => (url.endsWith('/0') ? hold.opened : 200),
+    })
+    for (let count = 0; count < 50; count++) publish()
+    while (engine.counts().delivered < 50) await new Promise((resolve) => setImmediate(resolve))
+    expect(
+      engine
+        .deliveries({ status: 'delivered' })
+        .every(({ endpointId }) => endpointId === engine.endpoints()[1]?.id),
+    ).toBe(true)
+    hold.open(200)
+    await clock.idle()
+    expect(engine.counts().delivered).toBe(100)
+  })
+})
+
+test('an advance awaits every attempt that waits for its turn', async () => {
+  const { publish, clock, engine, answerAll } = counting({ endpoints: urls(1), schedule: [1] })
+  for (let count = 0; count < 12; count++) publish()
+  const advance = clock.advanceBy(HOUR_MS)
+  await answerAll(500)
+  await advance
+  expect(engine.counts()).toMatchObject({ failed: 12, pending: 0, retrying: 0 })
+})

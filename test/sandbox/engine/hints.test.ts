@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest'
+import { hintFor } from '../../../sandbox/engine/hints.js'
+import type { SendResult } from '../../../sandbox/engine/send.js'
+
+const TRIED = {
+  url: 'http://127.0.0.1:3000/hooks?x=1',
+  secrets: ['whsec_new_2f7c1b3f2a', 'whsec_old_0123456789'],
+  timeoutMs: 15_000,
+}
+
+const status = (code: number, headers: Record<string, string> = {}): SendResult => ({
+  response: { status: code, headers, body: '', truncated: false },
+})
+const error = (code: string): SendResult => ({ error: { code, message: 'as it is' } })
+
+describe('a hint says what to do about', () => {
+  test.each<[string, SendResult, string]>([
+    [
+      'a refused connection',
+      error('ECONNREFUSED'),
+      'Nothing listens on 127.0.0.1:3000: is your receiver running, and is that its port?',
+    ],
+    ['an unknown name', error('ENOTFOUND'), 'The name 127.0.0.1 is not known here: is it spelt right?'],
+    [
+      'a connection that was cut',
+      error('ECONNRESET'),
+      '127.0.0.1:3000 hung up without a whole answer: did your receiver crash, or restart?',
+    ],
+    [
+      'a machine that is away',
+      error('EHOSTUNREACH'),
+      '127.0.0.1:3000 cannot be reached from here: is that machine up, and this its address?',
+    ],
+    [
+      'a time-out',
+      error('timeout'),
+      'It took over 15 s: answer first and work later, or set --timeout 0 (timeoutSeconds: 0) while you are debugging.',
+    ],
+    [
+      'an address that is refused',
+      error('address_refused'),
+      'The rules about addresses do not allow it: the message says which address, and why.',
+    ],
+    [
+      'a handler that threw',
+      error('receiver_threw'),
+      'A receiver gives a Response, whatever happens: the message says what it did instead.',
+    ],
+    [
+      'TLS where there is none',
+      error('HPE_INVALID_CONSTANT'),
+      '127.0.0.1:3000 does not speak HTTP: is it https://?',
+    ],
+    [
+      'a certificate',
+      error('DEPTH_ZERO_SELF_SIGNED_CERT'),
+      'Its certificate is not trusted here: use http://, or name its authority in NODE_EXTRA_CA_CERTS.',
+    ],
+    ['any other error', error('EWHATEVER'), 'There was no answer (EWHATEVER): the message says why.'],
+    [
+      'a redirect',
+      status(301, { location: '/there' }),
+      "Redirects are not followed: set the endpoint's URL to http://127.0.0.1:3000/there.",
+    ],
+    [
+      'a redirect elsewhere',
+      status(302, { location: 'https://other.test/x' }),
+      "Redirects are not followed: set the endpoint's URL to https://other.test/x.",
+    ],
+    [
+      'a redirect to nowhere',
+      status(307),
+      "Redirects are not followed: set the endpoint's URL to its target.",
+    ],
+    [
+      '400',
+      status(400),
+      'Your receiver refused it: is its secret the one that ends in …3f2a or …6789, and does it verify the raw body?',
+    ],
+    [
+      '401',
+      status(401),
+      'Your receiver refused it: is its secret the one that ends in …3f2a or …6789, and does it verify the raw body?',
+    ],
+    ['404', status(404), 'Nothing is served at /hooks: is that the path of your receiver?'],
+    ['405', status(405), 'Nothing takes a POST at /hooks: webhooks are POST requests.'],
+    ['410', status(410), 'Your receiver says that it is gone; the service tries again all the same.'],
+    [
+      '413',
+      status(413),
+      'Your receiver takes no body as large as this: is the limit of its body parser too low?',
+    ],
+    ['429', status(429), 'Your receiver asks for less; a Retry-After is waited for.'],
+    ['another 4xx', status(418), 'Your receiver refused it with 418: its log says why.'],
+    ['500', status(500), 'Your receiver failed with 500: its log says why.'],
+    ['503', status(503), 'Your receiver asks to be called again later: its log says why.'],
+  ])('%s', (_, result, hint) => {
+    expect(hintFor(TRIED, result)).toBe(hint)
+  })
+
+  test.each([200, 204, 299])('nothing, where there is nothing to do: %i', (code) => {
+    expect(hintFor(TRIED, status(code))).toBeUndefined()
+  })
+
+  test('every status and error, in a sentence', () => {
+    for (let code = 100; code < 600; code++) {
+      const hint = hintFor(TRIED, status(code))
+      if (code < 200 || code > 299) expect(hint).toMatch(/\.$|\?$/)
+    }
+  })
+})
+
+test('a secret is shown by its last four characters, and a short one not at all', () => {
+  for (let code = 300; code < 600; code++) {
+    const hint = hintFor({ ...TRIED, secrets: ['whsec_quite_secret_abcd', 'short'] }, status(code)) ?? ''
+    expect(hint).not.toMatch(/secret_|short|whsec/)
+  }
+  expect(hintFor({ ...TRIED, secrets: ['short'] }, status(401))).toContain('ends in …, and')
+})
+
+test('the standard ports are named too', () => {
+  const refused = error('ECONNREFUSED')
+  expect(hintFor({ ...TRIED, url: 'http://receiver/' }, refused)).toMatch(/^Nothing listens on receiver:80:/)
+  expect(hintFor({ ...TRIED, url: 'https://[::1]/' }, refused)).toMatch(/^Nothing listens on \[::1\]:443:/)
+  expect(hintFor({ ...TRIED, url: 'https://x/' }, error('EPROTO'))).toMatch(
+    /does not speak TLS: is it http:\/\/\?$/,
+  )
+})
