@@ -14,45 +14,50 @@ import { FASTIFY_VERSIONS } from './fastify.js'
 import { answerOf } from './fetching.js'
 import { listen, post } from './http.js'
 
-/** Each of our adapters in each of its frameworks, on real sockets and where there is one in the framework's own way of injecting. */
-export const ADAPTERS: readonly (readonly [name: string, harness: AdapterHarness])[] = [
+/** Starts what an adapter is part of, with its endpoint at `/hooks`. */
+type Start = (options: WebhookOptions) => Promise<Server | RequestListener>
+
+/** Each of our adapters in each of its frameworks, as a server that does not listen yet. */
+export const SERVERS: readonly (readonly [name: string, start: Start])[] = [
   ...EXPRESS_VERSIONS.map(
     ({ version, express }) =>
       [
         `Express ${version}`,
-        onSocket(async (options) => express().post('/hooks', forExpress(options))),
+        async (options: WebhookOptions) => express().post('/hooks', forExpress(options)),
       ] as const,
   ),
-  ...FASTIFY_VERSIONS.flatMap(({ version, fastify }) => {
-    const start = async (options: WebhookOptions) => {
-      const app = fastify()
-      app.post('/hooks', forFastify(options))
-      await app.ready()
-      return app
-    }
-    return [
-      [`Fastify ${version}`, onSocket(async (options) => (await start(options)).server)],
-      [`Fastify ${version} by inject()`, byInject(start)],
-    ] as const
-  }),
-  ['Hono', onSocket(async (options) => createAdaptorServer(honoApp(options)) as Server)],
-  ['Hono by app.request()', byRequest((options) => honoApp(options).request)],
+  ...FASTIFY_VERSIONS.map(
+    ({ version, fastify }) =>
+      [
+        `Fastify ${version}`,
+        async (options: WebhookOptions) => (await fastifyApp(fastify, options)).server,
+      ] as const,
+  ),
+  ['Hono', async (options) => createAdaptorServer(honoApp(options)) as Server],
   [
     'a fetch handler',
-    onSocket(async (options) => {
+    async (options) => {
       const handle = forFetch(options)
       return createAdaptorServer({ fetch: (request) => handle(request) }) as Server
-    }),
+    },
   ],
+  ['node:http', async (options) => createServer(forNode(options))],
+]
+
+/** Each of our adapters, on real sockets and where there is one in the framework's own way of injecting. */
+export const ADAPTERS: readonly (readonly [name: string, harness: AdapterHarness])[] = [
+  ...SERVERS.map(([name, start]) => [name, onSocket(start)] as const),
+  ...FASTIFY_VERSIONS.map(
+    ({ version, fastify }) =>
+      [`Fastify ${version} by inject()`, byInject((options) => fastifyApp(fastify, options))] as const,
+  ),
+  ['Hono by app.request()', byRequest((options) => honoApp(options).request)],
   ['a fetch handler that is called', byRequest(forFetch)],
-  ['node:http', onSocket(async (options) => createServer(forNode(options)))],
   ['Koa, as in examples/own-adapter.ts', koa],
 ]
 
 /** Over a real socket, by a client that adds nothing to the delivery. */
-export function onSocket(
-  start: (options: WebhookOptions) => Promise<Server | RequestListener>,
-): AdapterHarness {
+export function onSocket(start: Start): AdapterHarness {
   return {
     async mount(options) {
       const { port, close } = await listen(await start(options))
@@ -96,6 +101,13 @@ function byInject(start: (options: WebhookOptions) => Promise<InjectableApp>): A
       }
     },
   }
+}
+
+async function fastifyApp(fastify: (typeof FASTIFY_VERSIONS)[number]['fastify'], options: WebhookOptions) {
+  const app = fastify()
+  app.post('/hooks', forFastify(options))
+  await app.ready()
+  return app
 }
 
 function honoApp(options: WebhookOptions): Hono {

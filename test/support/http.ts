@@ -16,8 +16,8 @@ export interface Listening {
   close(): Promise<void>
 }
 
-/** Listens on a free loopback port. */
-export async function listen(handler: Server | RequestListener): Promise<Listening> {
+/** Listens on a loopback port: a free one, unless it is said. */
+export async function listen(handler: Server | RequestListener, at = 0): Promise<Listening> {
   const server = handler instanceof Server ? handler : createServer(handler)
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
@@ -26,7 +26,7 @@ export async function listen(handler: Server | RequestListener): Promise<Listeni
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(0, '127.0.0.1', resolve)
+    server.listen(at, '127.0.0.1', resolve)
   })
   const { port } = server.address() as AddressInfo
   return {

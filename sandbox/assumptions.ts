@@ -1,0 +1,75 @@
+/** What the specification does not show, where another reading is likely enough that a team should try its code against it. */
+export const ASSUMPTIONS = {
+  signature: {
+    says: 'What is signed, and how (spec section 5).',
+    choices: {
+      dot: 'HMAC-SHA256 in hex of t + "." + body',
+      concat: 'HMAC-SHA256 in hex of t + body, without the dot',
+      body: 'HMAC-SHA256 in hex of the body alone',
+    },
+  },
+  list: {
+    says: 'The envelope of a list (spec section 4.2).',
+    choices: {
+      stripe: '{"object":"list","url","has_more","data"}',
+      links: '{"data","links":{"next","previous"}}',
+      array: 'the bare list',
+    },
+  },
+  errors: {
+    says: 'The form of an error (spec section 7).',
+    choices: {
+      stripe: '{"error":{"type","code","message","param"}}',
+      problem: 'application/problem+json (RFC 9457), with code and errors[]',
+    },
+  },
+  'create-status': {
+    says: 'The status of what was created (spec section 7).',
+    choices: { '201': '201 Created', '200': '200 OK' },
+  },
+  'tiers-on-get': {
+    says: 'Whether an event that is retrieved shows its ticket tiers (spec section 2.1 shows them on create alone).',
+    choices: { no: 'on create alone', yes: 'on create, and when it is retrieved' },
+  },
+  'network-error': {
+    says: 'What follows an attempt that got no answer (spec section 6 speaks of a non-2xx status).',
+    choices: { retry: 'it is tried again', final: 'the delivery has failed' },
+  },
+} as const
+
+type Table = typeof ASSUMPTIONS
+export type AssumptionName = keyof Table
+/** One reading of each. The first choice of each is the default. */
+export type Assumptions = { readonly [Name in AssumptionName]: keyof Table[Name]['choices'] }
+
+/** The default readings. */
+export const DEFAULT_ASSUMPTIONS: Assumptions = {
+  signature: 'dot',
+  list: 'stripe',
+  errors: 'stripe',
+  'create-status': '201',
+  'tiers-on-get': 'no',
+  'network-error': 'retry',
+}
+
+/**
+ * The readings that are chosen, the others by default.
+ *
+ * @throws TypeError that names what there is to choose from
+ */
+export function assume(chosen: Readonly<Record<string, unknown>> = {}): Assumptions {
+  for (const [name, choice] of Object.entries(chosen)) {
+    if (!Object.hasOwn(ASSUMPTIONS, name)) {
+      throw new TypeError(
+        `There is no assumption ${JSON.stringify(name)}: there are ${Object.keys(ASSUMPTIONS).join(', ')}.`,
+      )
+    }
+    const { choices } = ASSUMPTIONS[name as AssumptionName]
+    if (typeof choice !== 'string' || !Object.hasOwn(choices, choice)) {
+      throw new TypeError(
+        `The assumption ${name} is one of ${Object.keys(choices).join(', ')}, not ${JSON.stringify(choice)}.`,
+      )
+    }
+  }
+  return { ...DEFAULT_ASSUMPTIONS, ...chosen }
+}

@@ -1,0 +1,30 @@
+import type { Service } from './service.js'
+import type { Triggered } from './trigger.js'
+
+/**
+ * What was sent with what was answered to it: resolves when each delivery was tried once, or will not be; or when nobody waits any
+ * more.
+ */
+export async function firstAnswers(
+  service: Service,
+  triggered: Triggered,
+  signal: AbortSignal,
+): Promise<Triggered> {
+  const waiting = new Set(triggered.deliveries)
+  await new Promise<void>((resolve) => {
+    const look = (): void => {
+      for (const id of waiting) {
+        if (service.engine.delivery(id)?.status !== 'pending') waiting.delete(id)
+      }
+      if (waiting.size > 0 && !signal.aborted) return
+      stop()
+      signal.removeEventListener('abort', look)
+      resolve()
+    }
+    const stop = service.subscribe(look)
+    signal.addEventListener('abort', look)
+    look()
+  })
+  const attempts = triggered.deliveries.flatMap((id) => service.engine.delivery(id)?.attempts ?? [])
+  return { ...triggered, attempts }
+}

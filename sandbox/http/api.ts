@@ -1,0 +1,67 @@
+import type { Service } from '../service.js'
+import { type AuthenticationOptions, createAuthenticator } from './authentication.js'
+import { readJson } from './body.js'
+import type { App, RequestContext } from './context.js'
+import { HttpFault } from './faults.js'
+import { type Operation, operationsFor } from './operations.js'
+import { refuseQuery } from './query.js'
+import { createRateLimiter, type RateLimit } from './rate-limit.js'
+
+export interface ApiOptions extends AuthenticationOptions {
+  /** Default: none. */
+  rateLimit?: RateLimit | undefined
+  /** Takes query parameters that no operation knows. Default false. */
+  lenient?: boolean | undefined
+  /** Where the service is. */
+  url: () => string
+  /** Real time, in milliseconds. */
+  realNow: () => number
+}
+
+/** Adds the API of the service, `/v2/…`: it translates, and decides nothing about ticketing. */
+export function addApi(app: App, service: Service, options: ApiOptions): void {
+  const { authenticate } = createAuthenticator(options)
+  const takeOne = options.rateLimit && createRateLimiter(options.rateLimit, options.realNow)
+
+  app.use('/v2/*', (c, next) => {
+    takeOne?.()
+    c.set('caller', authenticate(c.req.header('authorization') ?? null))
+    return next()
+  })
+  app.use('/v2/sandbox/*', (c, next) => {
+    if (c.get('caller').mode === 'live') {
+      throw new HttpFault(
+        'test_key_required',
+        'Sandbox operations are for test keys, and this is a live key. Use a key that begins with sk_test_.',
+      )
+    }
+    return next()
+  })
+
+  for (const operation of operationsFor(service.assumptions)) {
+    app.on(operation.method.toUpperCase(), routeOf(operation), (c) => answer(c, operation, service, options))
+  }
+}
+
+async function answer(
+  c: RequestContext,
+  operation: Operation,
+  service: Service,
+  { lenient = false, url }: ApiOptions,
+): Promise<Response> {
+  const { searchParams: query } = new URL(c.req.url)
+  if (operation.query === undefined && !lenient) refuseQuery(query)
+  const body = operation.body && (await readJson(c.req.raw, operation.body))
+  const result = operation.run(service.accounts[c.get('caller').mode], {
+    id: c.req.param('id') ?? '',
+    query,
+    body,
+    baseUrl: url(),
+  })
+  return c.json(result, operation.status)
+}
+
+/** The path as the router writes it. */
+function routeOf({ path }: Operation): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1')
+}

@@ -1,0 +1,126 @@
+import { inspect } from 'node:util'
+import { type Context, Hono } from 'hono'
+import { methodNotAllowed } from 'hono/method-not-allowed'
+import { Fault } from '../domain/fault.js'
+import { Random } from '../random.js'
+import type { Service } from '../service.js'
+import { addApi } from './api.js'
+import { addCheckout } from './checkout.js'
+import type { App, Env, RequestContext } from './context.js'
+import { addControl } from './control/control.js'
+import { ERROR_FORMS } from './error-form.js'
+import { type ErrorReport, HttpFault, statusOf } from './faults.js'
+import { createGuard } from './guard.js'
+import { logRequests } from './log-requests.js'
+import { describeApi } from './openapi.js'
+import type { RateLimit } from './rate-limit.js'
+import { RequestLog, type RequestRecord } from './request-log.js'
+
+export interface AppOptions {
+  /** The API keys that are taken. Default: every one of the right form. */
+  keys?: readonly string[] | undefined
+  /** What the sandbox may be called besides: `name`, at any port, or `name:port`. */
+  allowHosts?: readonly string[] | undefined
+  /** Refuses what is more than this, to test how a client backs off. Default: none. */
+  rateLimit?: RateLimit | undefined
+  /** Takes query parameters that no operation knows. Default false. */
+  lenient?: boolean | undefined
+  /** What a person should know, such as that a live key was used. */
+  onWarning?: ((message: string) => void) | undefined
+  /** Each request to the API, when it is answered. */
+  onRequest?: ((record: RequestRecord) => void) | undefined
+  /** What was thrown and not expected: the answer tells nothing of it. Default: `onWarning` gets its stack. */
+  onError?: ((error: unknown) => void) | undefined
+  /** Checks where an endpoint is to be. @throws AddressRefused when nothing is sent there */
+  checkUrl: (url: string) => void
+  /** Begins anew. */
+  reset: () => void
+  /** Where the sandbox is, such as `http://127.0.0.1:4010`. */
+  url: () => string
+  /** The version of the package. */
+  version: string
+  /** Real time, in milliseconds since the epoch. Default `Date.now`. */
+  realNow?: (() => number) | undefined
+}
+
+/**
+ * The HTTP interface of the service: its API, the description of it, the public pages, and the control of the sandbox.
+ *
+ * @throws TypeError that names the option that makes no sense
+ */
+export function createApp(service: Service, options: AppOptions): App {
+  const app: App = new Hono<Env>()
+  const log = new RequestLog()
+  const guard = createGuard(options)
+  // Its own: the ids of the service must not depend on how often it is asked.
+  const random = new Random()
+  const realNow = options.realNow ?? Date.now
+  const onError = options.onError ?? ((error) => options.onWarning?.(`The sandbox failed. ${inspect(error)}`))
+  if (options.onRequest) log.subscribe(options.onRequest)
+
+  app.use(async (c, next) => {
+    c.set('requestId', random.id('req_'))
+    await next()
+    c.res.headers.set('x-request-id', c.get('requestId'))
+    c.res.headers.set('x-content-type-options', 'nosniff')
+  })
+  app.use('/v2/*', logRequests(log, service.clock))
+  app.use((c, next) => {
+    guard.checkHost(c.req.raw)
+    return next()
+  })
+
+  app.use(methodNotAllowed({ app, onMethodNotAllowed: refuseMethod }))
+
+  addApi(app, service, { ...options, realNow })
+  addControl(app, { ...options, service, log, guard, realNow })
+  addCheckout(app, service, guard)
+  app.get('/openapi.json', (c) => c.json(describeApi(service.assumptions, options.url())))
+
+  app.notFound((c) => answerError(c, service, unknownUrl(c)))
+  app.onError((error, c) => {
+    if (error instanceof Fault || error instanceof HttpFault) return answerError(c, service, error)
+    onError(error)
+    return answerError(
+      c,
+      service,
+      new HttpFault('internal', 'The sandbox failed: this is a fault of its own.'),
+    )
+  })
+  return app
+}
+
+function answerError(c: RequestContext, { assumptions }: Service, fault: Fault | HttpFault): Response {
+  // What is read by our own programs has one form, whatever is assumed about the service.
+  const form = ERROR_FORMS[isOfApi(c) ? assumptions.errors : 'stripe']
+  c.set('errorCode', fault.code)
+  const headers = fault instanceof HttpFault ? fault.headers : {}
+  return c.body(JSON.stringify(form.write(reportOf(fault))), statusOf(fault.code, fault.param), {
+    ...headers,
+    'content-type': form.contentType,
+  })
+}
+
+function reportOf(fault: Fault | HttpFault): ErrorReport {
+  const { code, message, param } = fault
+  const problems = fault instanceof Fault && param !== undefined ? fault.problems : undefined
+  return { code, message, param, problems }
+}
+
+function unknownUrl(c: RequestContext): HttpFault {
+  return new HttpFault(
+    'unknown_url',
+    `There is nothing at ${c.req.method} ${c.req.path.slice(0, 200)}. GET /openapi.json says what there is.`,
+  )
+}
+
+function refuseMethod(c: Context, methods: readonly string[]): never {
+  const allow = methods.join(', ')
+  throw new HttpFault('method_not_allowed', `${c.req.method} is not allowed here. Allowed: ${allow}.`, {
+    headers: { allow },
+  })
+}
+
+function isOfApi(c: RequestContext): boolean {
+  return c.req.path === '/v2' || c.req.path.startsWith('/v2/')
+}

@@ -1,0 +1,17 @@
+import type { Context, Hono } from 'hono'
+import type { Caller } from './authentication.js'
+import type { ErrorCode } from './faults.js'
+
+/** What is known of a request while it is answered. */
+export interface Env {
+  Variables: {
+    requestId: string
+    /** There where the key was taken. */
+    caller: Caller
+    /** There where the answer is an error. */
+    errorCode: ErrorCode
+  }
+}
+
+export type App = Hono<Env>
+export type RequestContext = Context<Env>

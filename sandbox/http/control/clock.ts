@@ -1,0 +1,103 @@
+import * as z from 'zod'
+import type { Advance } from '../../clock.js'
+import type { Service } from '../../service.js'
+import type { App } from '../context.js'
+import { HttpFault } from '../faults.js'
+import { invalid, readBody } from './input.js'
+import type { ControlParts } from './parts.js'
+import { span } from './span.js'
+
+/** Moments are written with a year of four digits. */
+const END_MS = Date.UTC(9000, 0)
+
+const clockBody = z.strictObject({
+  advance: span.exactOptional(),
+  to: z
+    .string()
+    .refine((text) => text === 'next' || isMoment(text), {
+      error: 'must be "next", or ISO 8601 with a timezone offset such as 2026-12-01T19:00:00Z',
+    })
+    .exactOptional(),
+  freeze: z.literal(true).exactOptional(),
+  run: z.literal(true).exactOptional(),
+})
+
+function isMoment(text: string): boolean {
+  return z.iso.datetime({ offset: true }).safeParse(text).success
+}
+
+/** Adds `/clock`. */
+export function addClock(app: App, { service, realNow }: ControlParts): void {
+  app.get('/_sandbox/clock', (c) => c.json(clockJson(service, realNow)))
+
+  app.post('/_sandbox/clock', async (c) => {
+    const body = await readBody(c, clockBody)
+    if (Object.keys(body).length !== 1) {
+      throw invalid('Give exactly one of advance, to, freeze and run, such as {"advance":"72h"}.')
+    }
+    const { clock } = service
+    if (body.freeze) clock.freeze()
+    if (body.run) clock.run()
+    const moves = body.advance !== undefined || body.to !== undefined
+    const advanced = moves ? await countAttempts(service, (begins) => move(service, body, begins)) : undefined
+    service.changed({ what: 'clock' })
+    return c.json({ ...clockJson(service, realNow), ...advanced })
+  })
+}
+
+/** The clock as the control tells it. */
+export function clockJson({ clock }: Service, realNow: () => number): object {
+  const nextAtMs = clock.nextAt()
+  return {
+    now: iso(clock.now()),
+    frozen: clock.isFrozen,
+    next_at: nextAtMs === undefined ? null : iso(nextAtMs),
+    real_now: iso(realNow()),
+  }
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+async function move(
+  { clock }: Service,
+  { advance, to }: z.output<typeof clockBody>,
+  begins: () => void,
+): Promise<Advance> {
+  if (to === 'next') return clock.advanceToNext(begins)
+  const targetMs = to === undefined ? clock.now() + (advance ?? 0) : Date.parse(to)
+  if (targetMs >= END_MS)
+    throw invalid('The clock goes no further than the year 8999.', to ? 'to' : 'advance')
+  if (to === undefined) return clock.advanceBy(advance ?? 0, begins)
+  try {
+    return await clock.advanceTo(targetMs, begins)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new HttpFault('time_goes_forward', error.message, { param: 'to' })
+  }
+}
+
+/** Moves the clock, and tells what became of the attempts that fell due. */
+async function countAttempts(
+  service: Service,
+  advance: (begins: () => void) => Promise<Advance>,
+): Promise<object> {
+  const attempts = { delivered: 0, failed: 0 }
+  let hasBegun = false
+  const stop = service.subscribe((change) => {
+    if (!hasBegun || change.what !== 'attempt' || change.attempt.trigger !== 'auto') return
+    const { response } = change.attempt
+    const isDelivered = response !== undefined && response.status >= 200 && response.status < 300
+    attempts[isDelivered ? 'delivered' : 'failed'] += 1
+  })
+  try {
+    // What falls due in another advance, which this one waits for, is told there.
+    const { fromMs, jobs } = await advance(() => {
+      hasBegun = true
+    })
+    return { from: iso(fromMs), ran: jobs, attempts }
+  } finally {
+    stop()
+  }
+}

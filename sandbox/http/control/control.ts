@@ -1,0 +1,27 @@
+import { checkJsonType } from '../body.js'
+import type { App } from '../context.js'
+import { addClock } from './clock.js'
+import { addDeliveries } from './deliveries.js'
+import { addEndpoints } from './endpoints.js'
+import type { ControlParts } from './parts.js'
+import { addState } from './state.js'
+import { addStream } from './stream.js'
+import { addTrigger } from './trigger.js'
+
+/** Adds the control of the sandbox, `/_sandbox/…`: what the command line and the page use. */
+export function addControl(app: App, parts: ControlParts): void {
+  app.use('/_sandbox/*', (c, next) => {
+    if (c.req.method !== 'GET' && c.req.method !== 'HEAD') {
+      parts.guard.checkOrigin(c.req.raw)
+      // A form of a foreign page can send anything but this. It cannot delete, and there is nothing to send then.
+      if (c.req.method !== 'DELETE') checkJsonType(c.req.header('content-type') ?? '')
+    }
+    return next()
+  })
+  addState(app, parts)
+  addStream(app, parts)
+  addClock(app, parts)
+  addEndpoints(app, parts)
+  addDeliveries(app, parts)
+  addTrigger(app, parts)
+}

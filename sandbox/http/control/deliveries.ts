@@ -1,0 +1,103 @@
+import pLimit from 'p-limit'
+import * as z from 'zod'
+import { DeliveryGone } from '../../engine/delivery-gone.js'
+import type { Delivery } from '../../engine/records.js'
+import type { App } from '../context.js'
+import { HttpFault } from '../faults.js'
+import { attemptJson, deliveryJson } from './delivery-json.js'
+import { invalid, missing, readBody, readParameters, refusingMisuse } from './input.js'
+import type { ControlParts } from './parts.js'
+import { span } from './span.js'
+
+/** What was spoilt on purpose, and is to be resent by its id alone: that sends the event as it should have been. */
+const isSpoilt = ({ attempts }: Delivery): boolean =>
+  attempts.length > 0 && attempts.every(({ trigger }) => trigger === 'scenario')
+
+/** As many as the engine itself sends at a time. */
+const AT_A_TIME = 32
+
+const listQuery = z.strictObject({
+  status: z.enum(['pending', 'retrying', 'delivered', 'failed', 'skipped']).exactOptional(),
+  type: z.string().min(1).exactOptional(),
+  endpoint: z.string().min(1).exactOptional(),
+  limit: z.int().min(1).max(1000).default(100),
+})
+const to = z.string().exactOptional()
+const resendBody = z.strictObject({ to })
+const resendManyBody = z.strictObject({
+  failed: z.literal(true).exactOptional(),
+  since: span.exactOptional(),
+  to,
+})
+
+/** Adds `/deliveries`, and `/resend`. */
+export function addDeliveries(app: App, { service: { engine, clock }, checkUrl }: ControlParts): void {
+  const found = (id: string): Delivery => {
+    const delivery = engine.delivery(id)
+    if (delivery === undefined) throw missing('delivery', id)
+    return delivery
+  }
+
+  /** The secret to sign with is gone with its endpoint. */
+  const canResend = ({ endpointId }: Delivery): boolean => engine.endpoint(endpointId) !== undefined
+  const checkTarget = async (to: string | undefined): Promise<void> => {
+    if (to !== undefined) await refusingMisuse(() => checkUrl(to), 'to')
+  }
+  /** Nothing where it goes, or its endpoint does, while it waits for its turn. */
+  const resend = async (id: string, options: { to?: string }): Promise<object | undefined> => {
+    try {
+      return attemptJson(await refusingMisuse(() => engine.resend(id, options), 'to'))
+    } catch (error) {
+      if (error instanceof DeliveryGone) return undefined
+      throw error
+    }
+  }
+  const removed = (): HttpFault =>
+    new HttpFault(
+      'endpoint_removed',
+      'Its endpoint was removed, and with it the secret to sign with. Trigger the kind again.',
+    )
+
+  app.get('/_sandbox/deliveries', (c) => {
+    const { endpoint, ...filter } = readParameters(c, listQuery)
+    const deliveries = engine.deliveries({ ...filter, ...(endpoint && { endpointId: endpoint }) })
+    return c.json({ data: deliveries.map((delivery) => deliveryJson(delivery, engine)) })
+  })
+
+  app.get('/_sandbox/deliveries/:id', (c) => c.json(deliveryJson(found(c.req.param('id')), engine)))
+
+  app.post('/_sandbox/deliveries/:id/resend', async (c) => {
+    const body = await readBody(c, resendBody)
+    await checkTarget(body.to)
+    const delivery = found(c.req.param('id'))
+    if (!canResend(delivery)) throw removed()
+    const attempt = await resend(delivery.id, body)
+    if (attempt !== undefined) return c.json(attempt)
+    found(delivery.id)
+    throw removed()
+  })
+
+  app.post('/_sandbox/resend', async (c) => {
+    const { failed, since, ...options } = await readBody(c, resendManyBody)
+    if (failed === undefined && since === undefined) {
+      throw invalid('Say which: {"failed":true}, or {"since":"1h"}, or both.')
+    }
+    await checkTarget(options.to)
+    const fromMs = since === undefined ? Number.NEGATIVE_INFINITY : clock.now() - since
+    const chosen = engine
+      .deliveries({ limit: Number.POSITIVE_INFINITY })
+      // What a disabled endpoint did not get has failed it too, once it is enabled.
+      .filter(({ status }) => !failed || status === 'failed' || status === 'skipped')
+      .filter(({ endpointId }) => engine.endpoint(endpointId)?.enabled || options.to !== undefined)
+      .filter((delivery) => !isSpoilt(delivery))
+      .filter(({ message }) => Date.parse(message.createdAt) >= fromMs)
+      .filter(canResend)
+      .reverse()
+    const limit = pLimit(AT_A_TIME)
+    const resent = await limit.map(chosen, async ({ id }) => ({
+      delivery: id,
+      attempt: await resend(id, options),
+    }))
+    return c.json({ data: resent.filter(({ attempt }) => attempt !== undefined) })
+  })
+}

@@ -1,0 +1,49 @@
+import type * as z from 'zod'
+import { Fault } from '../../domain/fault.js'
+import { validateBody, validateQuery } from '../../domain/validate.js'
+import { AddressRefused } from '../../engine/address-rules.js'
+import { readJson } from '../body.js'
+import type { RequestContext } from '../context.js'
+import { readQuery } from '../query.js'
+
+/** Reads the body of a control request; where there is none, `{}`. @throws Fault that names what is wrong with it */
+export async function readBody<Schema extends z.ZodObject>(
+  c: RequestContext,
+  schema: Schema,
+): Promise<z.output<Schema>> {
+  return validateBody(schema, (await readJson(c.req.raw, { required: false })) ?? {})
+}
+
+/** Reads the query of a control request. @throws Fault that names what is wrong with it */
+export function readParameters<Schema extends z.ZodObject>(
+  c: RequestContext,
+  schema: Schema,
+): z.output<Schema> {
+  return validateQuery(schema, readQuery(new URL(c.req.url).searchParams))
+}
+
+/** What has a name and is not there. */
+export function missing(what: string, id: string): Fault {
+  return new Fault({
+    code: 'resource_missing',
+    message: `There is no ${what} ${JSON.stringify(id.slice(0, 100))}.`,
+  })
+}
+
+/** A parameter that is wrong in a way that no schema can tell. */
+export function invalid(message: string, param?: string): Fault {
+  return new Fault({ code: 'parameter_invalid', message, ...(param !== undefined && { param }) })
+}
+
+/** What the engine calls misuse, and an address that it does not send to, is a bad request here. */
+export async function refusingMisuse<Result>(
+  work: () => Result | Promise<Result>,
+  param?: string,
+): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof TypeError || error instanceof AddressRefused) throw invalid(error.message, param)
+    throw error
+  }
+}

@@ -1,0 +1,18 @@
+import type { Service } from '../../service.js'
+import type { Guard } from '../guard.js'
+import type { RequestLog } from '../request-log.js'
+
+/** What the control of the sandbox needs beside the service. */
+export interface ControlParts {
+  readonly service: Service
+  readonly guard: Guard
+  readonly log: RequestLog
+  /** Begins anew. */
+  readonly reset: () => void
+  readonly url: () => string
+  readonly version: string
+  /** @throws AddressRefused when nothing is sent to the address */
+  readonly checkUrl: (url: string) => void
+  /** Real time, in milliseconds since the epoch. */
+  readonly realNow: () => number
+}

@@ -1,0 +1,47 @@
+import { setTimeout } from 'node:timers/promises'
+import { streamSSE } from 'hono/streaming'
+import type { App } from '../context.js'
+import type { ControlParts } from './parts.js'
+import { stateJson } from './state.js'
+
+/** At most 20 states a second. */
+const PAUSE_MS = 50
+const PING_MS = 15_000
+
+/** Adds `/stream`: the state on connect, and whenever it has changed. */
+export function addStream(app: App, parts: ControlParts): void {
+  app.get('/_sandbox/stream', (c) => {
+    // HEAD comes here too, and nobody would ever read its body, nor end it.
+    if (c.req.method === 'HEAD') return c.body(null, 200, { 'content-type': 'text/event-stream' })
+    return streamSSE(c, async (stream) => {
+      let isStale = true
+      let wake = (): void => {}
+      const change = (): void => {
+        isStale = true
+        wake()
+      }
+      const stops = [parts.service.subscribe(change), parts.log.subscribe(change)]
+      const ping = setInterval(() => void stream.write(': ping\n\n'), PING_MS).unref()
+      stream.onAbort(() => wake())
+      try {
+        while (!stream.aborted) {
+          if (isStale) {
+            isStale = false
+            const startedMs = performance.now()
+            await stream.writeSSE({ event: 'state', data: JSON.stringify(stateJson(parts)) })
+            // A large state, or a slow reader, gets fewer: the sandbox has other things to do.
+            const pauseMs = Math.max(PAUSE_MS, 4 * (performance.now() - startedMs))
+            await setTimeout(pauseMs, undefined, { ref: false })
+          } else {
+            await new Promise<void>((resolve) => {
+              wake = resolve
+            })
+          }
+        }
+      } finally {
+        clearInterval(ping)
+        for (const stop of stops) stop()
+      }
+    })
+  })
+}

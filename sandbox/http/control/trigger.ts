@@ -1,0 +1,41 @@
+import * as z from 'zod'
+import { SCENARIOS } from '../../../testing/index.js'
+import { firstAnswers } from '../../first-answers.js'
+import { readJson } from '../body.js'
+import type { App } from '../context.js'
+import { attemptJson } from './delivery-json.js'
+import { readBody } from './input.js'
+import type { ControlParts } from './parts.js'
+
+const anything = z.record(z.string(), z.unknown())
+
+const triggerBody = z.strictObject({
+  kind: z.string().min(1).max(200),
+  set: anything.exactOptional(),
+  data: anything.exactOptional(),
+  chain: z.boolean().exactOptional(),
+  scenario: z.string().min(1).exactOptional(),
+  repeat: z.int().exactOptional(),
+  mode: z.enum(['test', 'live']).exactOptional(),
+  wait: z.boolean().default(false),
+})
+
+/** Adds `/trigger`, `/scenarios` and `/seed`. */
+export function addTrigger(app: App, { service }: ControlParts): void {
+  app.post('/_sandbox/trigger', async (c) => {
+    const { wait, ...request } = await readBody(c, triggerBody)
+    const triggered = await service.trigger(request)
+    const told = wait ? await firstAnswers(service, triggered, c.req.raw.signal) : triggered
+    const { messages, deliveries, attempts } = told
+    return c.json({ messages, deliveries, attempts: attempts.map(attemptJson) }, 201)
+  })
+
+  app.get('/_sandbox/scenarios', (c) =>
+    c.json({ data: SCENARIOS.map(({ name, description, expect }) => ({ name, description, expect })) }),
+  )
+
+  app.post('/_sandbox/seed', async (c) => {
+    const fixtures = await readJson(c.req.raw, { required: true })
+    return c.json(service.seed(fixtures), 201)
+  })
+}

@@ -1,0 +1,83 @@
+import { STATUS_CODES } from 'node:http'
+import * as z from 'zod'
+import type { Assumptions } from '../assumptions.js'
+import { NOT_SHOWN } from '../domain/resources.js'
+import { API_ERROR_CODES, ERROR_TYPES, type ErrorReport, statusOf, typeOf } from './faults.js'
+
+/** How errors are told. */
+export interface ErrorForm {
+  readonly contentType: string
+  readonly schema: z.ZodObject
+  /** Where the code stands: names from the outside in. */
+  readonly codePath: readonly string[]
+  /** The body of an answer. */
+  write(report: ErrorReport): object
+}
+
+const code = z.enum(API_ERROR_CODES)
+const param = z.string().meta({ description: 'The field or query parameter that is at fault' })
+
+const stripe: ErrorForm = {
+  contentType: 'application/json',
+  schema: z
+    .strictObject({
+      error: z.strictObject({
+        type: z.enum(ERROR_TYPES),
+        code,
+        message: z.string(),
+        param: param.optional(),
+        errors: z
+          .array(z.strictObject({ code, message: z.string(), param: param.optional() }))
+          .min(1)
+          .optional()
+          .meta({ description: 'All that is wrong, where fields are' }),
+      }),
+    })
+    .meta({ id: 'Error', title: 'Error', ...NOT_SHOWN }),
+  codePath: ['error', 'code'],
+  write: ({ code, message, param, problems }) => ({
+    error: {
+      type: typeOf(statusOf(code, param)),
+      code,
+      message,
+      ...(param !== undefined && { param }),
+      ...(problems && { errors: problems }),
+    },
+  }),
+}
+
+const problem: ErrorForm = {
+  contentType: 'application/problem+json',
+  schema: z
+    .strictObject({
+      type: z.literal('about:blank'),
+      title: z.string(),
+      status: z.int(),
+      detail: z.string(),
+      code,
+      param: param.optional(),
+      errors: z
+        .array(z.strictObject({ code, detail: z.string(), param: param.optional() }))
+        .min(1)
+        .optional()
+        .meta({ description: 'All that is wrong, where fields are' }),
+    })
+    .meta({ id: 'Error', title: 'Problem (RFC 9457)', ...NOT_SHOWN }),
+  codePath: ['code'],
+  write: ({ code, message, param, problems }) => {
+    const status = statusOf(code, param)
+    return {
+      // The only type that is known to all; its title is then that of the status.
+      type: 'about:blank',
+      title: STATUS_CODES[status],
+      status,
+      detail: message,
+      code,
+      ...(param !== undefined && { param }),
+      ...(problems && { errors: problems.map(({ message: detail, ...rest }) => ({ ...rest, detail })) }),
+    }
+  },
+}
+
+/** The form of an error, by the assumption of that name. */
+export const ERROR_FORMS: Readonly<Record<Assumptions['errors'], ErrorForm>> = { stripe, problem }

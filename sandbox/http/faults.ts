@@ -1,0 +1,132 @@
+import type { FaultCode, Problem } from '../domain/fault.js'
+
+/** What is refused before the ticketing itself is asked, by its code. */
+export type HttpFaultCode =
+  | 'api_key_missing'
+  | 'api_key_invalid'
+  | 'host_refused'
+  | 'unknown_url'
+  | 'method_not_allowed'
+  | 'unsupported_media_type'
+  | 'invalid_json'
+  | 'body_too_large'
+  | 'rate_limited'
+  | 'internal'
+
+/** What the control and the pages of the sandbox refuse, which is none of the service's. */
+export type ControlFaultCode = 'origin_refused' | 'time_goes_forward' | 'endpoint_removed'
+
+/** The code of every error that an answer can tell. */
+export type ErrorCode = FaultCode | HttpFaultCode | ControlFaultCode
+
+/** The statuses of errors. */
+export type ErrorStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 429 | 500
+
+/** Which kind of error a status is. The specification shows neither. */
+const TYPES = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'invalid_request_error',
+  405: 'invalid_request_error',
+  409: 'state_error',
+  413: 'invalid_request_error',
+  415: 'invalid_request_error',
+  429: 'rate_limit_error',
+  500: 'api_error',
+} as const satisfies Record<ErrorStatus, string>
+
+export type ErrorType = (typeof TYPES)[ErrorStatus]
+
+const STATUSES: Readonly<Record<ErrorCode, ErrorStatus>> = {
+  parameter_missing: 400,
+  parameter_invalid: 400,
+  parameter_unknown: 400,
+  parameter_conflict: 400,
+  resource_missing: 404,
+  title_contains_html: 400,
+  ends_at_before_doors_at: 400,
+  on_sale_after_end: 400,
+  duplicate_tier_name: 400,
+  image_upload_not_shown: 400,
+  use_reschedule: 400,
+  doors_at_unchanged: 400,
+  doors_at_in_past: 400,
+  time_goes_forward: 400,
+  invalid_json: 400,
+  api_key_missing: 401,
+  api_key_invalid: 401,
+  test_key_required: 403,
+  host_refused: 403,
+  origin_refused: 403,
+  unknown_url: 404,
+  method_not_allowed: 405,
+  // Not 400: a client can so tell "mend the request" from "the world is another one now".
+  event_not_on_sale: 409,
+  event_already_published: 409,
+  event_already_cancelled: 409,
+  event_cancelled: 409,
+  event_past: 409,
+  event_ended: 409,
+  event_sold_out: 409,
+  tier_sold_out: 409,
+  sandbox_full: 409,
+  endpoint_removed: 409,
+  body_too_large: 413,
+  unsupported_media_type: 415,
+  rate_limited: 429,
+  internal: 500,
+}
+
+const OF_CONTROL: readonly ErrorCode[] = [
+  'origin_refused',
+  'time_goes_forward',
+  'endpoint_removed',
+] satisfies ControlFaultCode[]
+
+/** The codes of the API. */
+export const API_ERROR_CODES = (Object.keys(STATUSES) as ErrorCode[]).filter(
+  (code) => !OF_CONTROL.includes(code),
+)
+
+/** All kinds of errors. */
+export const ERROR_TYPES: readonly ErrorType[] = [...new Set(Object.values(TYPES))]
+
+/** The status of an error. What names nothing is a missing page in the path, and a bad parameter anywhere else. */
+export function statusOf(code: ErrorCode, param?: string): ErrorStatus {
+  return code === 'resource_missing' && param !== undefined ? 400 : STATUSES[code]
+}
+
+/** The kind of an error with this status. */
+export function typeOf(status: ErrorStatus): ErrorType {
+  return TYPES[status]
+}
+
+/** A request that is refused before the ticketing itself is asked. */
+export class HttpFault extends Error {
+  readonly code: ErrorCode
+  readonly param: string | undefined
+  /** What the answer carries besides, such as `allow`. */
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    { param, headers = {} }: { param?: string; headers?: Readonly<Record<string, string>> } = {},
+  ) {
+    super(message)
+    this.name = 'HttpFault'
+    this.code = code
+    this.param = param
+    this.headers = headers
+  }
+}
+
+/** What an answer tells of an error. */
+export interface ErrorReport {
+  readonly code: ErrorCode
+  readonly message: string
+  readonly param?: string | undefined
+  /** All that is wrong, where fields are. */
+  readonly problems?: readonly Problem[] | undefined
+}

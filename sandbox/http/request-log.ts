@@ -1,0 +1,60 @@
+import type { Mode } from '../domain/account.js'
+import type { ErrorCode } from './faults.js'
+
+/** One request to the API. */
+export interface RequestRecord {
+  /** The one of the header `x-request-id`. */
+  readonly id: string
+  /** ISO 8601 UTC, virtual time. */
+  readonly at: string
+  readonly method: string
+  /** With the query. */
+  readonly path: string
+  /** null where there was no key that is taken. */
+  readonly mode: Mode | null
+  /** The last four characters of the key. */
+  readonly key_end: string | null
+  readonly status: number
+  readonly error_code?: ErrorCode
+  /** What a person should know of it, such as that the `Idempotency-Key` was ignored. */
+  readonly note?: string
+}
+
+/** How many requests are kept. */
+export const KEPT_REQUESTS = 500
+
+const MAX_PATH = 500
+
+/** The latest requests to the API. */
+export class RequestLog {
+  #records: RequestRecord[] = []
+  readonly #listeners = new Set<(record: RequestRecord) => void>()
+
+  add(record: RequestRecord): void {
+    const kept = { ...record, path: withoutKeys(record.path).slice(0, MAX_PATH) }
+    this.#records.push(kept)
+    // In batches: to move the whole list at each request would cost more than the request.
+    if (this.#records.length >= 2 * KEPT_REQUESTS) this.#records = this.#records.slice(-KEPT_REQUESTS)
+    for (const listener of this.#listeners) listener(kept)
+  }
+
+  /** The newest first. */
+  latest(limit: number): readonly RequestRecord[] {
+    return this.#records.slice(-Math.min(limit, KEPT_REQUESTS)).reverse()
+  }
+
+  clear(): void {
+    this.#records = []
+  }
+
+  /** Calls back on each request, until the function that it gives is called. */
+  subscribe(listener: (record: RequestRecord) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+}
+
+/** Somebody may write a key into the address. */
+function withoutKeys(path: string): string {
+  return path.replaceAll(/sk_(test|live)_[^&/?#]*/gi, 'sk_$1_…')
+}

@@ -1,0 +1,80 @@
+import type { Assumptions } from './assumptions.js'
+import type { RequestRecord } from './http/request-log.js'
+import type { NewEndpoint } from './subscriptions.js'
+
+/** What a sandbox is like. Everything has a default. */
+export interface SandboxOptions {
+  /** Where its time begins: a `Date`, milliseconds since the epoch, or ISO 8601. Default: now. */
+  now?: Date | string | number
+  /** Whether time stands still until you advance it. Default true; the command line's sandbox runs. */
+  frozen?: boolean
+  /** Makes the ids and the jitter the same in each run: a whole number from 0 to 2,147,483,647. Default: others each time. */
+  seed?: number
+  /** Your receiver, called directly, without a port: what handles a `Request`. Default: endpoints are called over HTTP. */
+  deliver?: (request: Request) => Response | Promise<Response>
+  /** Where webhooks are sent from the start. Default: with `deliver` one endpoint that takes all kinds, else none. */
+  endpoints?: readonly NewEndpoint[]
+  /** The secret of an endpoint that has none of its own. Default: a new one for each. */
+  secret?: string
+  /**
+   * When a failed delivery is tried again: `default` (11 attempts in 72 hours), `tickettailor` (22 attempts), `fast` (after 1, 2 and 4
+   * seconds), or a list such as `5s,1m,1h`, or of seconds, counted from the first attempt.
+   */
+  retry?: string | readonly number[]
+  /** How much of each gap between attempts is random: 0 to 0.5. Default 0.1. */
+  jitter?: number
+  /** How long an endpoint has for its answer, in seconds; 0 is without end. Default 15. */
+  timeoutSeconds?: number
+  /** Delivers one after the other, in their order. Default false: as the service, which promises no order. */
+  serial?: boolean
+  /** How to read what the specification does not show: see `docs/sandbox.md`. */
+  assume?: Partial<Assumptions>
+  /** Spoils deliveries at random: names of scenarios to probabilities, such as `{ duplicate: 0.1 }`. */
+  chaos?: Readonly<Record<string, number>>
+  /** The API keys that it takes. Default: any that begins with `sk_test_` or `sk_live_`. */
+  keys?: readonly string[]
+  /** Takes parameters that the API does not know, and leaves them out. Default false: they are refused. */
+  lenient?: boolean
+  /** Answers 429 over so many requests to the API. Default: none. */
+  rateLimit?: { readonly requests: number; readonly perSeconds: number }
+  /** Delivers to addresses of the public internet too. Default false: nothing leaves the machine and its private network. */
+  allowPublic?: boolean
+  /** The names, beside those of this machine, under which it may be called. */
+  allowHosts?: readonly string[]
+  /** Keeps its state in this file, and goes on from there. Default: in memory alone. */
+  stateFile?: string
+  /**
+   * Which time `t` has: `real`, so that a receiver finds fast-forwarded retries fresh, or `virtual`, for a receiver that was given
+   * `now: sandbox.clock.now`. Default `real`.
+   */
+  signWith?: 'real' | 'virtual'
+  /** What looks wrong, for people: a live key, a state file that cannot be written. Default `console.warn`. */
+  onWarning?: (message: string) => void
+  /** Called with each request to the API, when it is answered: what your code asked for, and which error it got. */
+  onRequest?: (request: RequestRecord) => void
+}
+
+/** All names of options: a misspelt one would be left out in silence. */
+export const OPTION_NAMES: readonly (keyof SandboxOptions)[] = [
+  'now',
+  'frozen',
+  'seed',
+  'deliver',
+  'endpoints',
+  'secret',
+  'retry',
+  'jitter',
+  'timeoutSeconds',
+  'serial',
+  'assume',
+  'chaos',
+  'keys',
+  'lenient',
+  'rateLimit',
+  'allowPublic',
+  'allowHosts',
+  'stateFile',
+  'signWith',
+  'onWarning',
+  'onRequest',
+]

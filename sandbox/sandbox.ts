@@ -1,0 +1,206 @@
+import type { EventKind } from '../src/index.js'
+import {
+  clockOf,
+  deliveriesOf,
+  endpointsOf,
+  type SandboxClock,
+  type SandboxDeliveries,
+  type SandboxEndpoints,
+} from './controls.js'
+import type { EngineChange } from './engine/engine.js'
+import { firstAnswers } from './first-answers.js'
+import { createApp } from './http/app.js'
+import { type Listening, listen } from './http/server.js'
+import type { SandboxOptions } from './options.js'
+import type { SandboxAccount } from './sandbox-account.js'
+import type { Fixtures, Seeded } from './seed.js'
+import { Service } from './service.js'
+import { settle } from './settings.js'
+import { restore, type Snapshot, snapshotOf } from './snapshot.js'
+import { readStateFile, StateFile, unusable } from './state-file.js'
+import type { NewEndpoint } from './subscriptions.js'
+import type { Triggered, TriggerRequest } from './trigger.js'
+import { VERSION } from './version.js'
+
+/** The ticketing service, on your machine. */
+export interface Sandbox {
+  /** Its base address: once it listens, the one it listens at. */
+  readonly url: string
+  /** Its whole HTTP interface, in process: a path such as `/v2/events`, or a `Request`. */
+  fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>
+  /**
+   * Serves it on a port, for other processes.
+   *
+   * @param at `port` by default any free one, `host` by default 127.0.0.1
+   * @returns its base address
+   * @throws Error when the port is taken
+   */
+  listen(at?: { port?: number; host?: string }): Promise<string>
+  /** The data that a test key sees, without HTTP. */
+  readonly account: SandboxAccount
+  readonly clock: SandboxClock
+  readonly endpoints: SandboxEndpoints
+  readonly deliveries: SandboxDeliveries
+  /**
+   * Makes what a kind is about, and sends the webhook of that kind alone. Resolves when each endpoint has answered once: not before, so
+   * do not await it in a handler that it calls.
+   *
+   * @throws Error that names what is wrong with the request
+   */
+  trigger(kind: EventKind | (string & {}), options?: Omit<TriggerRequest, 'kind'>): Promise<Triggered>
+  /** Fills an account from fixtures, all or nothing, without webhooks. @throws Error that names the place in them */
+  seed(fixtures: Fixtures): Seeded
+  /** Resolves when all that is due has been answered. */
+  settled(): Promise<void>
+  /** Forgets all data and deliveries, and begins its time anew. Endpoints stay. */
+  reset(): void
+  /** Calls back with each message, delivery and attempt, until the function that it gives is called. */
+  subscribe(listener: (change: EngineChange) => void): () => void
+  /** Stops: no attempt begins any more, those under way are broken off, the port is free, the state is written. */
+  close(): Promise<void>
+}
+
+/**
+ * Makes a local stand-in of the ticketing service: its whole API, and webhooks that are signed, delivered, and retried for 72 hours
+ * of a time that you can fast-forward. It opens no port until you tell it to listen.
+ *
+ * @throws TypeError that names the option that makes no sense; Error when the state file cannot be used
+ * @example
+ * ```ts
+ * import { tixWebhooks } from 'tix-webhooks/fetch'
+ * import { createSandbox } from 'tix-webhooks/sandbox'
+ *
+ * const secret = 'whsec_test'
+ * let failures = 3
+ * const POST = tixWebhooks({ secret, onError: () => {}, on: { 'order.created': () => { if (failures-- > 0) throw new Error('not yet') } } })
+ *
+ * const sandbox = createSandbox({ secret, deliver: POST })
+ * await sandbox.trigger('order.created')
+ * await sandbox.clock.advance('72h')
+ * console.assert(sandbox.deliveries.list()[0]?.status === 'delivered')
+ * await sandbox.close()
+ * ```
+ */
+export function createSandbox(options: SandboxOptions = {}): Sandbox {
+  return new RunningSandbox(options)
+}
+
+/** Where it is while it does not listen: a name that only this machine has. */
+const IN_PROCESS_URL = 'http://sandbox.localhost'
+
+class RunningSandbox implements Sandbox {
+  readonly #service: Service
+  readonly #app: ReturnType<typeof createApp>
+  readonly #stateFile: StateFile | undefined
+  /** Nobody is kept waiting any more. */
+  readonly #closing = new AbortController()
+  readonly #breakOff: () => void
+  #server: Promise<Listening> | undefined
+  #url = IN_PROCESS_URL
+  readonly account: SandboxAccount
+  readonly clock: SandboxClock
+  readonly endpoints: SandboxEndpoints
+  readonly deliveries: SandboxDeliveries
+
+  constructor(options: SandboxOptions) {
+    const settings = settle(options)
+    const { stateFile, onWarning, breakOff } = settings
+    this.#breakOff = breakOff
+    const saved = stateFile === undefined ? undefined : readStateFile(stateFile)
+    const service = new Service({ ...settings, publicUrl: () => this.#url })
+    this.#service = service
+    if (saved !== undefined && stateFile !== undefined) resume(service, saved, stateFile)
+    addEndpoints(service, settings.endpoints)
+    this.#stateFile = stateFile === undefined ? undefined : keepState(service, stateFile, onWarning)
+    this.#app = createApp(service, {
+      ...settings,
+      url: () => this.#url,
+      reset: () => service.reset(),
+      version: VERSION,
+    })
+    // That an event has a tier is held by its schema, whose type does not say so.
+    this.account = service.accounts.test as unknown as SandboxAccount
+    this.clock = clockOf(service)
+    this.endpoints = endpointsOf(service, settings.checkUrl)
+    this.deliveries = deliveriesOf(service)
+  }
+
+  get url(): string {
+    return this.#url
+  }
+
+  async fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+    const request =
+      input instanceof Request ? new Request(input, init) : new Request(new URL(input, this.#url), init)
+    return this.#app.fetch(request)
+  }
+
+  async listen(at: { port?: number; host?: string } = {}): Promise<string> {
+    if (this.#server !== undefined) throw new Error(`The sandbox listens already, at ${this.#url}.`)
+    this.#server = listen(this.#app, at)
+    try {
+      this.#url = (await this.#server).url
+      return this.#url
+    } catch (error) {
+      this.#server = undefined
+      throw error
+    }
+  }
+
+  async trigger(kind: string, options: Omit<TriggerRequest, 'kind'> = {}): Promise<Triggered> {
+    if (this.#closing.signal.aborted) throw new Error('The sandbox is closed: make another one.')
+    const triggered = await this.#service.trigger({ ...options, kind })
+    return firstAnswers(this.#service, triggered, this.#closing.signal)
+  }
+
+  seed(fixtures: Fixtures): Seeded {
+    return this.#service.seed(fixtures)
+  }
+
+  settled(): Promise<void> {
+    return this.#service.clock.idle()
+  }
+
+  reset(): void {
+    this.#service.reset()
+  }
+
+  subscribe(listener: (change: EngineChange) => void): () => void {
+    return this.#service.subscribe((change) => {
+      if (change.what !== 'clock' && change.what !== 'state') listener(change)
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    this.#service.clock.close()
+    await (await this.#server)?.close()
+    // What has no answer yet is written as waiting: it is tried anew by whoever goes on from there.
+    this.#stateFile?.close()
+    this.#breakOff()
+  }
+}
+
+function resume(service: Service, saved: Snapshot, path: string): void {
+  try {
+    restore(service, saved)
+  } catch (error) {
+    throw unusable(path, error)
+  }
+}
+
+function keepState(service: Service, path: string, onWarning: (message: string) => void): StateFile {
+  const file = new StateFile(path, { take: () => snapshotOf(service), onWarning })
+  // At once: a path that cannot be written is told of now, and the secrets that are new are those of the next start too.
+  file.write()
+  service.subscribe(() => file.touch())
+  return file
+}
+
+/** Those that a state file does not have yet. */
+function addEndpoints({ engine }: Service, inputs: readonly NewEndpoint[]): void {
+  const known = new Set(engine.endpoints().map(({ url, mode }) => `${mode} ${url}`))
+  for (const input of inputs) {
+    if (!known.has(`${input.mode ?? 'test'} ${input.url}`)) engine.createEndpoint(input)
+  }
+}

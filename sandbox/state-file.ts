@@ -1,0 +1,139 @@
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { checkSnapshot, type Snapshot } from './snapshot.js'
+
+/** Changes that come together are written together. */
+const MIN_DELAY_MS = 250
+/** A large state is written less often: its writing takes at most a tenth of the time. */
+const DELAY_FACTOR = 10
+
+export interface StateFileOptions {
+  /** What is written. */
+  readonly take: () => Snapshot
+  /** What went wrong, or looks wrong, for people. */
+  readonly onWarning: (message: string) => void
+}
+
+/**
+ * What a state file holds; nothing where there is none yet.
+ *
+ * @throws Error that names the file, and says that it was left as it is
+ */
+export function readStateFile(path: string): Snapshot | undefined {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw unusable(path, error)
+  }
+  try {
+    return checkSnapshot(JSON.parse(text))
+  } catch (error) {
+    throw unusable(path, error)
+  }
+}
+
+/** An error for a state file that cannot be used: it is left as it is. */
+export function unusable(path: string, cause: unknown): Error {
+  const why = cause instanceof Error ? cause.message : String(cause)
+  return new Error(
+    `The state file ${path} cannot be used: ${why}. It was left as it is: give another file, or move this one away.`,
+    { cause },
+  )
+}
+
+/** Keeps a file as it should be: written a moment after a change, whole or not at all. */
+export class StateFile {
+  readonly #path: string
+  readonly #options: StateFileOptions
+  #timer: NodeJS.Timeout | undefined
+  #stamp: string | undefined
+  /** Somebody else writes it, or it is closed: it is left as it is. */
+  #isDone = false
+  #delayMs = MIN_DELAY_MS
+
+  constructor(path: string, options: StateFileOptions) {
+    this.#path = path
+    this.#options = options
+    this.#stamp = stampOf(path)
+  }
+
+  /** Writes it as it is now. @throws Error that names the file when that cannot be done */
+  write(): void {
+    try {
+      this.#write()
+    } catch (error) {
+      throw unwritable(this.#path, error)
+    }
+  }
+
+  /** Something has changed. */
+  touch(): void {
+    if (this.#timer !== undefined || this.#isDone) return
+    this.#timer = setTimeout(() => this.#writeOrWarn(), this.#delayMs)
+    this.#timer.unref()
+  }
+
+  /** Writes what is not written yet, and nothing after it: the next sandbox may have opened it. */
+  close(): void {
+    if (this.#timer !== undefined) this.#writeOrWarn()
+    this.#isDone = true
+  }
+
+  #writeOrWarn(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const startMs = performance.now()
+    try {
+      this.#write()
+      this.#delayMs = Math.max(MIN_DELAY_MS, DELAY_FACTOR * (performance.now() - startMs))
+    } catch (error) {
+      this.#options.onWarning(unwritable(this.#path, error).message)
+    }
+  }
+
+  #write(): void {
+    if (stampOf(this.#path) !== this.#stamp) {
+      this.#isDone = true
+      throw new Error(
+        'somebody else has changed it. Is another sandbox using it? It was left as it is, and is not written any more.',
+      )
+    }
+    // Beside it, so that the renaming stays on one file system.
+    const temporary = `${this.#path}.${process.pid}.tmp`
+    try {
+      const file = openSync(temporary, 'w', 0o600)
+      try {
+        writeFileSync(file, JSON.stringify(this.#options.take()))
+        fsyncSync(file)
+      } finally {
+        closeSync(file)
+      }
+      renameSync(temporary, this.#path)
+    } catch (error) {
+      rmSync(temporary, { force: true })
+      throw error
+    }
+    this.#stamp = stampOf(this.#path)
+  }
+}
+
+function unwritable(path: string, cause: unknown): Error {
+  const why = cause instanceof Error ? cause.message : String(cause)
+  return new Error(`The state file ${path} could not be written: ${why}`, { cause })
+}
+
+/** Tells one version of a file from another; nothing where there is none. */
+function stampOf(path: string): string | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false, bigint: true })
+  return stats && `${stats.ino} ${stats.mtimeNs} ${stats.size}`
+}

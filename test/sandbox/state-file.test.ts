@@ -1,0 +1,233 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createSandbox, type Sandbox, type SandboxOptions } from 'tix-webhooks/sandbox'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { SECRET } from '../support/deliveries.js'
+import { gate } from '../support/engine-stage.js'
+
+let folder: string
+let stateFile: string
+let warnings: string[]
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sandbox-state-'))
+  stateFile = join(folder, 'state.json')
+  warnings = []
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const EVENT = {
+  title: 'Harbour Jazz',
+  venue: { name: 'The Old Customs House' },
+  doors_at: '2027-05-17T19:30:00+02:00',
+  tickets: [{ name: 'GA', price_cents: 2700, quantity: 10 }],
+}
+
+const failing = () => new Response(null, { status: 500 })
+const working = () => new Response(null, { status: 204 })
+
+function open(options: SandboxOptions = {}): Sandbox {
+  return createSandbox({
+    now: '2026-11-20T12:00:00Z',
+    secret: SECRET,
+    deliver: failing,
+    jitter: 0,
+    stateFile,
+    onWarning: (message) => warnings.push(message),
+    ...options,
+  })
+}
+
+describe('a sandbox with a state file', () => {
+  test('goes on where it was: its data, its time, its log, its endpoints and their secrets', async () => {
+    const first = open()
+    await first.trigger('order.created')
+    await first.clock.advance('2h')
+    const before = [
+      first.account.listEvents(),
+      first.deliveries.list(),
+      first.endpoints.list(),
+      first.clock.now(),
+    ]
+    await first.close()
+
+    const second = open()
+    expect([
+      second.account.listEvents(),
+      second.deliveries.list(),
+      second.endpoints.list(),
+      second.clock.now(),
+    ]).toEqual(before)
+    await second.close()
+  })
+
+  test('tries again what waited, at the time it waited for', async () => {
+    const first = open()
+    await first.trigger('order.created')
+    await first.clock.advance('2h')
+    await first.close()
+
+    const second = open({ deliver: working })
+    expect(second.clock.nextAt).toBe(Date.parse('2026-11-20T18:00:00Z'))
+    await second.clock.next()
+    const [delivery] = second.deliveries.list()
+    expect(delivery?.status).toBe('delivered')
+    expect(delivery?.attempts.map(({ response }) => response?.status)).toEqual([
+      500, 500, 500, 500, 500, 500, 204,
+    ])
+    await second.close()
+  })
+
+  test('gives no id twice, and no created_at, though it has the same seed', async () => {
+    const ids = async () => {
+      const sandbox = open({ seed: 1 })
+      const { messages } = await sandbox.trigger('order.created', { repeat: 3 })
+      await sandbox.close()
+      return [
+        ...messages,
+        ...sandbox.deliveries.list().map(({ message }) => message.createdAt),
+        ...sandbox.account.listEvents().data.map(({ id }) => id),
+      ]
+    }
+    const first = await ids()
+    const second = await ids()
+    expect(new Set([...first, ...second]).size).toBe(second.length + 3)
+  })
+
+  test('has its endpoint once, however often it is started', async () => {
+    for (let times = 0; times < 3; times++) {
+      const sandbox = open()
+      sandbox.account.listEvents()
+      await sandbox.trigger('event.published')
+      expect(sandbox.endpoints.list()).toHaveLength(1)
+      await sandbox.close()
+    }
+  })
+
+  test('leaves no other file, and lets nobody else read the secrets in it', async () => {
+    const sandbox = open()
+    await sandbox.trigger('order.created')
+    await sandbox.close()
+    expect(readdirSync(folder)).toEqual(['state.json'])
+    expect(statSync(stateFile).mode & 0o777).toBe(0o600)
+  })
+
+  test('writes nothing once it is closed, whatever is answered late: the next one has the file', async () => {
+    const answer = gate<Response>()
+    const sandbox = open({ deliver: () => answer.opened })
+    const attempt = new Promise<void>((resolve) => {
+      sandbox.subscribe(({ what }) => what === 'attempt' && resolve())
+    })
+    const triggered = sandbox.trigger('order.created')
+    await new Promise(setImmediate)
+    await sandbox.close()
+    const text = readFileSync(stateFile, 'utf8')
+    answer.open(working())
+    await Promise.all([attempt, triggered])
+    await sandbox.close()
+    expect(readFileSync(stateFile, 'utf8')).toBe(text)
+  })
+
+  test.each<[string, (sandbox: Sandbox) => unknown]>([
+    ['what nobody is told of', ({ account }) => account.createEvent(EVENT)],
+    ['what happened by itself', ({ clock }) => clock.advance('8000d')],
+    [
+      'a change',
+      ({ account }) => account.updateEvent(account.listEvents().data[0]?.id ?? '', { title: 'Later' }),
+    ],
+    ['an endpoint', ({ endpoints }) => endpoints.create({ url: 'http://localhost/more' })],
+    ['the time', ({ clock }) => clock.advance('1h')],
+    ['that it runs', ({ clock }) => clock.run()],
+    ['that there is nothing any more', (sandbox) => sandbox.reset()],
+  ])('keeps %s', async (_, act) => {
+    const first = open()
+    first.account.publishEvent(first.account.createEvent(EVENT).id)
+    await first.close()
+
+    const second = open()
+    await act(second)
+    const seen = (sandbox: Sandbox) => [
+      sandbox.account.listEvents(),
+      sandbox.endpoints.list(),
+      sandbox.clock.frozen,
+      sandbox.clock.frozen && sandbox.clock.now(),
+    ]
+    const before = seen(second)
+    await second.close()
+    const third = open()
+    expect(seen(third)).toEqual(before)
+    await third.close()
+  })
+
+  test('keeps a secret that it made up, though nothing has happened, and it was killed', async () => {
+    const start = () =>
+      createSandbox({ stateFile, deliver: working, endpoints: [{ url: 'http://localhost/hooks' }] })
+    const [first] = start().endpoints.list()
+    const second = start()
+    expect(second.endpoints.list()).toEqual([first])
+    await second.close()
+  })
+})
+
+describe('a state file that cannot be used', () => {
+  async function saved(): Promise<string> {
+    const sandbox = open()
+    await sandbox.trigger('order.created')
+    await sandbox.close()
+    return readFileSync(stateFile, 'utf8')
+  }
+
+  test.each<[string, (text: string) => string]>([
+    ['is empty', () => ''],
+    ['was cut off', (text) => text.slice(0, text.length / 2)],
+    ['lost its last character', (text) => text.slice(0, -1)],
+    ['is of another program', () => '{"name":"my-app","version":"1.0.0"}'],
+    ['is of a later version', (text) => text.replace('"version":1', '"version":2')],
+    ['holds a list', () => '[]'],
+    ['has no accounts', (text) => JSON.stringify({ ...JSON.parse(text), accounts: {} })],
+    [
+      'has a foreign account',
+      (text) => JSON.stringify({ ...JSON.parse(text), accounts: { test: [], live: [] } }),
+    ],
+    ['has foreign deliveries', (text) => JSON.stringify({ ...JSON.parse(text), engine: { deliveries: 1 } })],
+    ['is no text', () => '\u0000\ufffd'],
+  ])('because it %s is refused by name, and left as it is', async (_, spoil) => {
+    const text = spoil(await saved())
+    writeFileSync(stateFile, text)
+    expect(() => open()).toThrow(`The state file ${stateFile} cannot be used: `)
+    expect(() => open()).toThrow(/It was left as it is: give another file, or move this one away\.$/)
+    expect(readFileSync(stateFile, 'utf8')).toBe(text)
+  })
+
+  test('because it is a folder is refused', () => {
+    expect(() => open({ stateFile: folder })).toThrow(/cannot be used: EISDIR/)
+  })
+})
+
+describe('a state file that cannot be written', () => {
+  test('because its folder is not there is refused at once', () => {
+    const path = join(folder, 'missing', 'state.json')
+    expect(() => open({ stateFile: path })).toThrow(`The state file ${path} could not be written: ENOENT`)
+  })
+
+  test('any more, because its folder is gone, is told of, and the sandbox goes on', async () => {
+    const sandbox = open()
+    rmSync(folder, { recursive: true })
+    await sandbox.trigger('order.created')
+    await sandbox.close()
+    expect(sandbox.deliveries.list()).toHaveLength(1)
+    expect(warnings).toEqual([expect.stringContaining('could not be written: ')])
+  })
+
+  test('because another sandbox writes it is left to that one', async () => {
+    const [first, second] = [open(), open()]
+    await first.trigger('order.created')
+    await second.trigger('event.published')
+    await second.close()
+    const text = readFileSync(stateFile, 'utf8')
+    await first.close()
+    expect(warnings).toEqual([expect.stringContaining('Is another sandbox using it?')])
+    expect(readFileSync(stateFile, 'utf8')).toBe(text)
+  })
+})

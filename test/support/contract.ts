@@ -1,0 +1,89 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+
+/** An answer of the API, and what was asked. */
+export interface Exchange {
+  readonly method: string
+  /** Without the query. */
+  readonly path: string
+  readonly status: number
+  readonly headers: Headers
+  readonly body: string
+}
+
+interface Media {
+  readonly schema: object
+}
+interface Described {
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Media>> }>>
+}
+/** What answers and webhooks are held against. Both throw where they differ from it. */
+export interface Contract {
+  /** The path, the method, the status, the content type and the body. */
+  checkAnswer(exchange: Exchange): void
+  /** The header that signs, and the body. */
+  checkWebhook(headers: Readonly<Record<string, string>>, body: string): void
+}
+
+/** An OpenAPI document, as far as it is read here. */
+interface Description {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+}
+
+/** What is answered where nothing is described: before anything else is looked at, or because there is nothing. */
+const UNDESCRIBED = { path: [401, 403, 404, 429], method: [401, 403, 405, 429] }
+
+/** Holds what is answered and sent against a description. */
+export function contractOf(description: object): Contract {
+  const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false })
+  formats.default(ajv)
+  ajv.addSchema(description, 'api')
+  const { paths } = description as Description
+  const templates = Object.keys(paths).map((path) => ({
+    path,
+    pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  }))
+  const validators = new Map<string, ValidateFunction>()
+  const validatorAt = (pointer: readonly string[]): ValidateFunction => {
+    const $ref = `api#/${pointer.map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`
+    const validator = validators.get($ref) ?? ajv.compile({ $ref })
+    validators.set($ref, validator)
+    return validator
+  }
+
+  const checkAnswer: Contract['checkAnswer'] = ({ method, path, status, headers, body }) => {
+    const says = (what: string): Error =>
+      new Error(`${method} ${path} → ${status}: ${what}\n${body.slice(0, 2000)}`)
+    if (!/^req_[0-9A-Za-z]{20}$/.test(headers.get('x-request-id') ?? ''))
+      throw says('there is no x-request-id')
+
+    const template = templates.find(({ pattern }) => pattern.test(path))?.path
+    const name = method === 'HEAD' ? 'get' : method.toLowerCase()
+    const operation = template === undefined ? undefined : paths[template]?.[name]
+    const type = headers.get('content-type') ?? ''
+    if (template === undefined || operation === undefined) {
+      const allowed = UNDESCRIBED[template === undefined ? 'path' : 'method']
+      if (!allowed.includes(status)) throw says(`this is not described, and not one of ${allowed}`)
+      validate(validatorAt(['components', 'schemas', 'Error']))
+      return
+    }
+    const response = operation.responses[status]
+    if (response === undefined) throw says(`described are ${Object.keys(operation.responses)}`)
+    if (response.content?.[type] === undefined) throw says(`the content type ${type} is not described`)
+    validate(validatorAt(['paths', template, name, 'responses', String(status), 'content', type, 'schema']))
+
+    function validate(validator: ValidateFunction): void {
+      if (method === 'HEAD') return
+      if (!validator(JSON.parse(body))) throw says(ajv.errorsText(validator.errors, { separator: '\n' }))
+    }
+  }
+  const checkWebhook: Contract['checkWebhook'] = (headers, body) => {
+    const event = JSON.parse(body)
+    const at = ['webhooks', String(event.type), 'post']
+    const signature = validatorAt([...at, 'parameters', '0', 'schema'])
+    if (!signature(headers['x-service-signature'])) throw new Error(ajv.errorsText(signature.errors))
+    const schema = validatorAt([...at, 'requestBody', 'content', headers['content-type'] ?? '', 'schema'])
+    if (!schema(event)) throw new Error(`${ajv.errorsText(schema.errors, { separator: '\n' })}\n${body}`)
+  }
+  return { checkAnswer, checkWebhook }
+}
