@@ -1,0 +1,43 @@
+import type { ScenarioName } from '../../testing/index.js'
+
+const RAW_BYTES = 'Verify the raw bytes of the body, before anything parses, decodes or trims them.'
+const WHOLE_BODY = 'Read the body to its end, by chunks if need be, and collect bytes rather than text.'
+
+/** What to do where a receiver fails a scenario. */
+export const ADVICE: Readonly<Record<ScenarioName, string>> = {
+  valid: 'Its log says what went wrong with a genuine delivery.',
+  whitespace: RAW_BYTES,
+  unicode: `${RAW_BYTES} If it fails later, its database or its log cannot keep such text: is it UTF-8 throughout (utf8mb4 in MySQL)?`,
+  'extra-fields': 'Ignore fields that you do not know: the service will add some.',
+  thin: 'The payload of event.* is not documented: rely on data.event.id alone, and read the rest through the API.',
+  large: 'Raise the limit of the body parser, and of the proxy before it, to 1 MiB.',
+  'two-v1': 'Take a delivery when any of its v1 matches: while a secret is rotated there are two.',
+  reordered:
+    'Deliveries come in any order: accept the older one too, and let your handler compare created_at.',
+  chunked: WHOLE_BODY,
+  'slow-body': WHOLE_BODY,
+  'missing-header': 'Refuse with 400 what has no signature, before you look at the body.',
+  'malformed-header':
+    'Take the header apart strictly: exactly one t of decimal digits, and at least one v1; refuse all else with 400.',
+  'tampered-byte': RAW_BYTES,
+  're-serialised-body': RAW_BYTES,
+  'wrong-secret':
+    'Compare the whole HMAC with that of your secret, in constant time, before you look at the kind; answer 401.',
+  stale:
+    'Refuse with 401 what was signed more than five minutes ago: compare t, in seconds, with your clock.',
+  future:
+    'Refuse with 401 what was signed more than five minutes ahead: compare t with your clock in both directions.',
+  truncated:
+    'Compare signatures of equal length alone, verify before you parse, and answer 401 in every other case.',
+  'other-endpoints-secret': 'Compare the HMAC with that of the secret of this very endpoint; answer 401.',
+  'empty-body': 'Verify a body of no bytes like any other: it is no ping.',
+  'not-json':
+    'Answer 5xx to what is authentic and cannot be read: the service keeps it for 72 hours, in which it can be mended.',
+  'not-an-envelope':
+    'Answer 5xx to an authentic body without type, created_at or data: a 2xx says that it was handled.',
+  duplicate: 'Answer 2xx to what was handled before: the service sends it again until you do.',
+  'concurrent-burst':
+    'Take note of an event before you handle it, in one atomic step, and answer 2xx or 503 to those that come meanwhile.',
+  'unknown-kind':
+    'Answer 2xx to kinds that you do not handle: else the service sends each of them for 72 hours.',
+}

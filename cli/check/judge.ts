@@ -1,0 +1,111 @@
+import { hintFor } from '../../sandbox/engine/hints.js'
+import type { SendResult } from '../../sandbox/engine/send.js'
+import type { Secrets } from '../../src/index.js'
+import type { ScenarioInfo } from '../../testing/index.js'
+import { ADVICE } from './advice.js'
+
+/** What was sent, and where to. */
+export interface Probed {
+  readonly scenario: Pick<ScenarioInfo, 'name' | 'verdict' | 'isBurst'>
+  readonly url: string
+  readonly timeoutMs: number
+  readonly secret: Secrets
+}
+
+/** What became of a scenario. */
+export interface Judgement {
+  readonly passed: boolean
+  /** What the answers must be, in words. */
+  readonly expected: string
+  /** What is wrong, and what to do; absent where it passed. */
+  readonly advice?: string
+}
+
+/** By what a receiver says that it does not believe a delivery. */
+const REFUSED: readonly number[] = [400, 401, 403]
+
+/** What may be answered to a delivery that is being handled in another request: come again. */
+export const COME_AGAIN: readonly number[] = [409, 425, 429, 503]
+
+/**
+ * Judges the answers of a receiver in any language, which knows no more than the law: 2xx is done, 4xx refused, 5xx come again.
+ *
+ * @param results in the order of the deliveries; fewer, where it was stopped
+ */
+export function judge(probed: Probed, results: readonly SendResult[]): Judgement {
+  const { verdict, isBurst } = probed.scenario
+  const expected = isBurst ? EXPECTED.burst : EXPECTED[verdict]
+  const advice = faultOf(probed, results)
+  return advice === undefined ? { passed: true, expected } : { passed: false, expected, advice }
+}
+
+const EXPECTED = {
+  genuine: 'each answered 2xx',
+  burst: `one at least answered 2xx, the others 2xx, ${COME_AGAIN.join(', ')}`,
+  forged: 'each answered 4xx',
+  unusable: 'none answered 2xx',
+  unknown: 'each answered 2xx',
+} as const
+
+/** What to say where a 2xx is the fault. */
+const ACCEPTED: { readonly [Verdict in ScenarioInfo['verdict']]?: (advice: string) => string } = {
+  forged: (advice) => `It ACCEPTED A FORGERY. ${advice}`,
+  unusable: (advice) => advice,
+}
+
+function faultOf(probed: Probed, results: readonly SendResult[]): string | undefined {
+  const { url, timeoutMs, scenario } = probed
+  const hint = (result: SendResult): string => hintFor({ url, timeoutMs, secrets: [] }, result) ?? ''
+  const [first] = results
+  if (scenario.name === 'valid') return first === undefined ? undefined : faultOfFirst(probed, first)
+  const statuses = results.map(({ response }) => response?.status ?? 0)
+  const isAny = (hundred: number): boolean => statuses.some((status) => Math.floor(status / 100) === hundred)
+  const unanswered = results.find(({ error }) => error !== undefined)
+  const silence = unanswered === undefined ? undefined : hint(unanswered)
+  // Worse than whatever else there is to say, so it comes first.
+  const accepted = isAny(2) ? ACCEPTED[scenario.verdict]?.(ADVICE[scenario.name]) : undefined
+  if (accepted !== undefined) return [accepted, ...(silence === undefined ? [] : [silence])].join(' ')
+  if (silence !== undefined) return silence
+  if (scenario.verdict === 'unusable') return undefined
+  const redirect = results.find(
+    ({ response }) => response !== undefined && response.status >= 300 && response.status < 400,
+  )
+  if (redirect !== undefined) return hint(redirect)
+  if (scenario.isBurst) return faultOfBurst(scenario.name, statuses)
+  if (statuses.includes(429)) {
+    return 'It answers 429, so nothing is known of it: allow more requests while you check.'
+  }
+  if (scenario.verdict !== 'forged') return statuses.every(isSuccess) ? undefined : ADVICE[scenario.name]
+  if (isAny(5)) {
+    return `It answers 5xx, which asks the service to come again, for 72 hours: answer 4xx. ${ADVICE[scenario.name]}`
+  }
+  return statuses.every((status) => status >= 400) ? undefined : ADVICE[scenario.name]
+}
+
+/** Of a genuine delivery: what is wrong here is wrong with all that would follow. */
+function faultOfFirst({ url, timeoutMs, secret }: Probed, result: SendResult): string | undefined {
+  const status = result.response?.status ?? 0
+  if (!REFUSED.includes(status)) {
+    const hint = hintFor({ url, timeoutMs, secrets: [] }, result)
+    return hint && `${hint} Nothing else was tried.`
+  }
+  return `It refuses a genuine delivery, so nothing else was tried: its secret is not the one${endOf(secret)}, or it reads the signature in another way. Let it log the header and the exact body that it gets, and try: tix-webhooks verify`
+}
+
+/** No more of a secret may be shown than tells two of them apart. */
+function endOf(secret: Secrets): string {
+  const newest = Array.isArray(secret) ? secret[0] : secret
+  return typeof newest === 'string' && newest.length > 8
+    ? ` that ends in ${newest.slice(-4)}`
+    : ' that you gave'
+}
+
+function faultOfBurst(name: ScenarioInfo['name'], statuses: readonly number[]): string | undefined {
+  const isFine =
+    statuses.some(isSuccess) && statuses.every((status) => isSuccess(status) || COME_AGAIN.includes(status))
+  return isFine ? undefined : ADVICE[name]
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300
+}

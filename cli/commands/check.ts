@@ -1,0 +1,84 @@
+import { awaitListener } from '../await-listener.js'
+import { type ProbeResult, probe } from '../check/probe.js'
+import { defineCommand } from '../command.js'
+import { readDuration, readSeconds } from '../durations.js'
+import { asUsage, EXIT } from '../failure.js'
+import { one } from '../options.js'
+import { type Output, printable, withProgram } from '../output.js'
+import { SCENARIO_NAMES } from '../scenario-names.js'
+import { sendAnywhere, whileWanted } from '../send-once.js'
+import { neededSecret, SIGNING_OPTIONS, signatureOptions } from '../signing.js'
+import { listOf, oneOf, readText, readUrl } from '../values.js'
+
+/** `tix-webhooks check`: it needs no sandbox. */
+export const check = defineCommand({
+  name: 'check',
+  summary: 'probes a receiver, in any language, and says what it does wrong',
+  details:
+    'It sends what the service sends, what an attacker forges, and what comes twice, and judges the answers: it handles made-up orders, correctly signed, so do not point it at what sends real mail. It needs no sandbox. Exit code 1 when a probe fails.',
+  args: [{ name: 'URL', says: 'where the receiver is, quoted for the shell' }],
+  options: {
+    ...SIGNING_OPTIONS,
+    only: one('LIST', listOf(oneOf(...SCENARIO_NAMES)), `only these: ${SCENARIO_NAMES.join(', ')}`),
+    kind: one(
+      'KIND',
+      readText,
+      'a kind that the receiver handles (default: order.created, and event.published)',
+    ),
+    tolerance: one('TIME', readSeconds, 'how old a signature may be for the receiver', '5m'),
+    timeout: one('TIME', readSeconds, 'how long each answer may take; 0 is without end', '15s'),
+    wait: one('TIME', readDuration, 'waits so long for something to listen there, such as 30s', '0'),
+  },
+  examples: [
+    { says: 'all probes', line: "tix-webhooks check 'http://localhost:3000/hooks' --secret whsec_test" },
+    {
+      says: 'some of them, for a program',
+      line: 'tix-webhooks check http://localhost:3000/hooks --secret whsec_test --only stale,duplicate --json',
+    },
+    {
+      says: 'in CI, where the receiver is still starting',
+      line: 'tix-webhooks check http://localhost:3000/hooks --secret whsec_test --wait 30s',
+    },
+  ],
+  async run({ secret, signature, only, kind, tolerance, timeout, wait }, [text = ''], { io, out }) {
+    const url = readUrl(text, 'URL')
+    const key = neededSecret(secret, io)
+    if (wait > 0) {
+      out.progress(`Waiting for ${url}…`)
+      await awaitListener(url, wait, io.signal)
+    }
+    out.progress(`Probing ${url}…`)
+    const results = await asUsage(() =>
+      probe(url, {
+        secret: key,
+        signature: signatureOptions(signature),
+        toleranceSeconds: tolerance,
+        timeoutSeconds: timeout,
+        send: whileWanted(sendAnywhere, io.signal),
+        ...(only !== undefined && { only }),
+        ...(kind !== undefined && { kind }),
+        onProgress(result) {
+          out.tell(result, line(result, out))
+          out.progress(`Probing ${url}…`)
+        },
+      }),
+    )
+    out.progress()
+    const passed = results.filter((result) => result.passed).length
+    const failed = results.length - passed
+    const summary = `${passed} of ${results.length} probes passed`
+    out.tell({ passed, failed }, failed === 0 ? out.colors.green(summary) : out.colors.red(summary))
+    return failed === 0 ? EXIT.ok : EXIT.failed
+  },
+})
+
+const WIDTH = Math.max(...SCENARIO_NAMES.map(({ length }) => length))
+
+function line({ name, passed, got, expected, advice }: ProbeResult, { colors, program }: Output): string {
+  const answers = [...new Set(got)].join(', ')
+  if (passed) return `${colors.green('ok  ')}  ${name.padEnd(WIDTH)}  ${answers}`
+  return [
+    `${colors.red('FAIL')}  ${name.padEnd(WIDTH)}  ${answers}; ${expected}`,
+    ...(advice === undefined ? [] : [`      ${printable(withProgram(advice, program))}`]),
+  ].join('\n')
+}

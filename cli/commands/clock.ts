@@ -1,0 +1,40 @@
+import { connect } from '../client.js'
+import { clockLine } from '../clock-lines.js'
+import { type Command, defineCommand } from '../command.js'
+import type { ClockView } from '../control-api.js'
+import { EXIT } from '../failure.js'
+import { SANDBOX_OPTIONS } from '../find-sandbox.js'
+
+const show = defineCommand({
+  name: 'clock',
+  summary: 'shows the virtual time, and what is due next',
+  options: SANDBOX_OPTIONS,
+  examples: [{ says: 'what time it is', line: 'tix-webhooks clock' }],
+  async run({ sandbox }, _words, context) {
+    const client = await connect(sandbox, context)
+    const clock = await client.call<ClockView>('GET', '/clock')
+    context.out.tell(clock, clockLine(clock))
+    return EXIT.ok
+  },
+})
+
+const change = (name: 'freeze' | 'run', summary: string, says: string): Command =>
+  defineCommand({
+    name: `clock ${name}`,
+    summary,
+    options: SANDBOX_OPTIONS,
+    examples: [{ says, line: `tix-webhooks clock ${name}` }],
+    async run({ sandbox }, _words, context) {
+      const client = await connect(sandbox, context)
+      const clock = await client.call<ClockView>('POST', '/clock', { [name]: true })
+      context.out.tell(clock, clockLine(clock))
+      return EXIT.ok
+    },
+  })
+
+/** The virtual time of the sandbox. */
+export const clockCommands: readonly Command[] = [
+  show,
+  change('freeze', 'stops the virtual time: only advance moves it', 'nothing happens by itself from here'),
+  change('run', 'lets the virtual time run on, as fast as the real one', 'retries come by themselves again'),
+]

@@ -1,0 +1,158 @@
+import { type Client, connect } from '../client.js'
+import { type Command, type Context, defineCommand } from '../command.js'
+import type { EndpointView } from '../control-api.js'
+import { EXIT, type ExitCode } from '../failure.js'
+import { SANDBOX_OPTIONS } from '../find-sandbox.js'
+import { readKinds } from '../kinds.js'
+import { flag, one } from '../options.js'
+import { type Output, printable } from '../output.js'
+import { envLine, SIGNING_OPTIONS, secretOf } from '../signing.js'
+import { readText, readUrl } from '../values.js'
+
+const ID = { name: 'ENDPOINT', says: 'id of the endpoint, we_…' }
+const EXAMPLE_ID = 'we_4eC39HqLyjWDarjtT1zd'
+
+const list = defineCommand({
+  name: 'endpoints',
+  summary: 'lists where webhooks are sent',
+  options: SANDBOX_OPTIONS,
+  examples: [{ says: 'all of them', line: 'tix-webhooks endpoints' }],
+  async run({ sandbox }, _words, context) {
+    const client = await connect(sandbox, context)
+    const { data } = await client.call<{ data: readonly EndpointView[] }>('GET', '/endpoints')
+    if (data.length === 0) context.out.note('There is none yet. Add one with: tix-webhooks endpoints add URL')
+    for (const endpoint of data) tell(endpoint, context.out)
+    return EXIT.ok
+  },
+})
+
+const add = defineCommand({
+  name: 'endpoints add',
+  summary: 'adds one, and shows its secret once',
+  args: [{ name: 'URL', says: 'where it is, quoted for the shell' }],
+  options: {
+    events: one('LIST', readKinds, 'the kinds that it takes, such as order.created,event.*', '*'),
+    secret: SIGNING_OPTIONS.secret,
+    live: flag('of the live account, not the test account'),
+    ...SANDBOX_OPTIONS,
+  },
+  examples: [
+    { says: 'for all kinds', line: "tix-webhooks endpoints add 'http://localhost:3000/hooks?source=tix'" },
+    {
+      says: 'for some, with the secret that the receiver has already',
+      line: 'tix-webhooks endpoints add http://localhost:3000/hooks --events order.created --secret whsec_test',
+    },
+  ],
+  async run({ events, secret, live, sandbox }, [url = ''], context) {
+    const { io, out } = context
+    const body = { url: readUrl(url, 'URL'), events, mode: live ? 'live' : 'test' }
+    const given = secretOf(secret, io)
+    const client = await connect(sandbox, context)
+    const endpoint = await client.call<EndpointView>('POST', '/endpoints', {
+      ...body,
+      ...(given !== undefined && { secret: given }),
+    })
+    out.tell(endpoint, `${line(endpoint, out)}\n${envLine(endpoint.secrets[0] ?? '')}`)
+    return EXIT.ok
+  },
+})
+
+const remove = defineCommand({
+  name: 'endpoints remove',
+  summary: 'removes one; its deliveries stay in the log',
+  args: [ID],
+  options: SANDBOX_OPTIONS,
+  examples: [{ says: 'by its id', line: `tix-webhooks endpoints remove ${EXAMPLE_ID}` }],
+  async run({ sandbox }, [id = ''], context) {
+    const client = await connect(sandbox, context)
+    await client.call('DELETE', pathOf(id))
+    context.out.tell({ id, removed: true }, `${id} is removed.`)
+    return EXIT.ok
+  },
+})
+
+const switched = (name: 'enable' | 'disable', summary: string): Command =>
+  defineCommand({
+    name: `endpoints ${name}`,
+    summary,
+    args: [ID],
+    options: SANDBOX_OPTIONS,
+    examples: [{ says: 'by its id', line: `tix-webhooks endpoints ${name} ${EXAMPLE_ID}` }],
+    run: ({ sandbox }, [id = ''], context) =>
+      change(context, sandbox, (client) => client.call('PATCH', pathOf(id), { enabled: name === 'enable' })),
+  })
+
+const setUrl = defineCommand({
+  name: 'endpoints set-url',
+  summary: 'gives it another URL, which its next retry uses',
+  args: [ID, { name: 'URL', says: 'where it is now, quoted for the shell' }],
+  options: SANDBOX_OPTIONS,
+  examples: [
+    {
+      says: 'after a correction',
+      line: `tix-webhooks endpoints set-url ${EXAMPLE_ID} http://localhost:3000/hooks`,
+    },
+  ],
+  run({ sandbox }, [id = '', text = ''], context) {
+    const url = readUrl(text, 'URL')
+    return change(context, sandbox, (client) => client.call('PATCH', pathOf(id), { url }))
+  },
+})
+
+const rotate = defineCommand({
+  name: 'endpoints rotate',
+  summary: 'gives it a new secret, beside which the old one signs too',
+  args: [ID],
+  options: {
+    secret: one('SECRET', readText, 'the new one (default: a random one)'),
+    'drop-old': flag('the new one alone signs'),
+    ...SANDBOX_OPTIONS,
+  },
+  examples: [
+    { says: 'as a rotation begins', line: `tix-webhooks endpoints rotate ${EXAMPLE_ID}` },
+    { says: 'without a time of both', line: `tix-webhooks endpoints rotate ${EXAMPLE_ID} --drop-old` },
+  ],
+  async run({ secret, 'drop-old': dropsOld, sandbox }, [id = ''], context) {
+    const body = { keep_old: !dropsOld, ...(secret !== undefined && { secret }) }
+    const code = await change(context, sandbox, (client) => client.call('POST', `${pathOf(id)}/rotate`, body))
+    if (secret === undefined) context.out.note(`Its new secret: tix-webhooks secret ${id}`)
+    return code
+  },
+})
+
+/** Where webhooks are sent. */
+export const endpointCommands: readonly Command[] = [
+  list,
+  add,
+  remove,
+  switched('enable', 'delivers to it again; resend --failed sends what it missed'),
+  switched('disable', 'delivers nothing to it until it is enabled'),
+  setUrl,
+  rotate,
+]
+
+const pathOf = (id: string): string => `/endpoints/${encodeURIComponent(id)}`
+
+async function change(
+  context: Context,
+  sandbox: string | undefined,
+  work: (client: Client) => Promise<EndpointView>,
+): Promise<ExitCode> {
+  tell(await work(await connect(sandbox, context)), context.out)
+  return EXIT.ok
+}
+
+/** Without its secrets: these are shown where they are asked for. */
+function tell(endpoint: EndpointView, out: Output): void {
+  const { secrets, ...shown } = endpoint
+  out.tell({ ...shown, secrets: secrets.length }, line(endpoint, out))
+}
+
+function line({ id, url, events, enabled, mode, secrets }: EndpointView, { colors }: Output): string {
+  const marks = [
+    ...(enabled ? [] : [colors.yellow('disabled')]),
+    ...(mode === 'live' ? [colors.magenta('live')] : []),
+    ...(secrets.length > 1 ? [`${secrets.length} secrets`] : []),
+  ]
+  return [id, colors.bold(printable(url)), events.join(','), ...marks].join('  ')
+}

@@ -1,0 +1,116 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { connectIfRunning } from '../client.js'
+import { defineCommand } from '../command.js'
+import { readDuration, readSeconds } from '../durations.js'
+import { EXIT, UsageError } from '../failure.js'
+import { SANDBOX_OPTIONS } from '../find-sandbox.js'
+import { forward } from '../forward.js'
+import { type Inspected, inspect } from '../inspect-delivery.js'
+import { aborted } from '../io.js'
+import { readKinds } from '../kinds.js'
+import { tellAnswered, tellReady, tellReceived } from '../listen-lines.js'
+import { flag, one } from '../options.js'
+import { type Received, type Reply, receive } from '../receiving-server.js'
+import { scriptedAnswers } from '../scripted-answers.js'
+import { newSecret, SIGNING_OPTIONS, secretOf, signatureOptions } from '../signing.js'
+import { addTemporaryEndpoint } from '../temporary-endpoint.js'
+import { listOf, readPort, readUrl, wholeNumber } from '../values.js'
+
+const UNAUTHENTICATED = 401
+const KEEPS_NOTHING_OPEN = { connection: 'close' }
+
+/** `tix-webhooks listen`: an endpoint of the sandbox as long as it runs. */
+export const listen = defineCommand({
+  name: 'listen',
+  summary: 'receives deliveries: prints them, verifies them, and answers as told or passes them on',
+  details:
+    'With a running sandbox it is an endpoint of it until Ctrl-C; without one it takes what is sent to its port. A delivery whose signature is wrong is answered 401, unless it is passed on: then your receiver decides.',
+  options: {
+    port: one('PORT', readPort, 'where it listens', '0'),
+    'forward-to': one(
+      'URL',
+      readUrl,
+      'passes the very bytes and headers on, and gives back what is answered',
+    ),
+    respond: one(
+      'LIST',
+      listOf(wholeNumber(200, 599)),
+      'statuses for the attempts of each event, the last one from then on',
+      '200',
+    ),
+    delay: one('TIME', readDuration, 'waits before it answers', '0'),
+    body: flag('prints the bodies, too'),
+    events: one('LIST', readKinds, 'the kinds that the endpoint takes, such as order.created,event.*', '*'),
+    live: flag('is an endpoint of the live account'),
+    ...SIGNING_OPTIONS,
+    tolerance: one('TIME', readSeconds, 'how old a signature may be', '5m'),
+    ...SANDBOX_OPTIONS,
+  },
+  examples: [
+    { says: 'see what comes', line: 'tix-webhooks listen --body' },
+    {
+      says: 'two failures of each event, then success: watch the retries',
+      line: 'tix-webhooks listen --respond 500,500,200',
+    },
+    {
+      says: 'in front of a receiver',
+      line: "tix-webhooks listen --forward-to 'http://localhost:3000/hooks' --events order.created",
+    },
+    { says: 'without a sandbox', line: 'tix-webhooks listen --port 4020 --secret whsec_test' },
+  ],
+  async run(values, _words, context) {
+    const { io, out } = context
+    const { 'forward-to': target, respond, delay } = values
+    if (target !== undefined && (delay > 0 || respond.join() !== '200')) {
+      throw new UsageError('--forward-to gives the answer of your receiver: leave --respond and --delay out.')
+    }
+    if (values.tolerance <= 0) throw new UsageError('--tolerance must be more than 0.')
+    const client = await connectIfRunning(values.sandbox, context)
+    const secret = secretOf(values.secret, io) ?? (client && newSecret())
+    const statusFor = scriptedAnswers(respond)
+
+    const server = await receive(values.port, async (request) => {
+      const startedAt = performance.now()
+      const inspected = await inspect(request, {
+        secrets: secret === undefined ? [] : [secret],
+        signature: signatureOptions(values.signature),
+        toleranceSeconds: values.tolerance,
+      })
+      tellReceived(request, inspected, { out, withBody: values.body })
+      const reply = await answerTo(request, inspected)
+      tellAnswered(reply, { out, durationMs: performance.now() - startedAt, target })
+      return reply
+    })
+
+    async function answerTo(request: Received, { verdict }: Inspected): Promise<Reply> {
+      if (target !== undefined) return forward(request, target, io.signal)
+      await pause(delay, undefined, { signal: io.signal }).catch(() => {})
+      const status = verdict === 'refused' ? UNAUTHENTICATED : statusFor(request.body)
+      return { status, headers: KEEPS_NOTHING_OPEN }
+    }
+
+    try {
+      const endpoint =
+        client &&
+        (await addTemporaryEndpoint(
+          client,
+          {
+            url: server.url,
+            events: values.events,
+            mode: values.live ? 'live' : 'test',
+            secret: secret ?? '',
+          },
+          out,
+        ))
+      tellReady({ out, url: server.url, endpoint: endpoint?.id, target, isVerifying: secret !== undefined })
+      try {
+        await aborted(io.signal)
+      } finally {
+        await endpoint?.remove()
+      }
+    } finally {
+      await server.close()
+    }
+    return EXIT.ok
+  },
+})

@@ -1,0 +1,32 @@
+import { type Client, connectIfRunning } from '../client.js'
+import { defineCommand } from '../command.js'
+import { EXIT } from '../failure.js'
+import { SANDBOX_OPTIONS } from '../find-sandbox.js'
+
+/** `tix-webhooks openapi`: it needs no sandbox, and asks one that runs. */
+export const openapi = defineCommand({
+  name: 'openapi',
+  summary: 'prints the OpenAPI document of the service',
+  details:
+    'From the running sandbox, by its assumptions; without one, by the default ones. What the specification does not show is marked x-not-shown.',
+  options: SANDBOX_OPTIONS,
+  examples: [{ says: 'for a generator of clients', line: 'tix-webhooks openapi > openapi.json' }],
+  async run({ sandbox }, _words, context) {
+    const client = await connectIfRunning(sandbox, context)
+    const document = JSON.parse(await documentOf(client))
+    context.out.tell(document, JSON.stringify(document, null, 2))
+    return EXIT.ok
+  },
+})
+
+async function documentOf(client: Client | undefined): Promise<string> {
+  if (client !== undefined) return client.text('/openapi.json')
+  // Loaded where it is needed alone: most commands need none of its libraries.
+  const { createSandbox } = await import('../../sandbox/index.js')
+  const sandbox = createSandbox()
+  try {
+    return await (await sandbox.fetch('/openapi.json')).text()
+  } finally {
+    await sandbox.close()
+  }
+}

@@ -1,0 +1,119 @@
+import type { Sandbox } from '../../sandbox/index.js'
+import { isSandboxAt } from '../client.js'
+import { type Context, defineCommand } from '../command.js'
+import { asUsage, EXIT, Failure, wordsOf } from '../failure.js'
+import { announce, DEFAULT_PORT, SANDBOX_FILE, writtenUrl } from '../find-sandbox.js'
+import { aborted } from '../io.js'
+import { tellChanges, tellRequest, tellStart } from '../sandbox-lines.js'
+import { isLoopback, START_OPTIONS, type StartValues, sandboxOptions } from '../sandbox-options.js'
+import { secretOf } from '../signing.js'
+
+/** `tix-webhooks sandbox`: the one command that makes a sandbox. */
+export const sandbox = defineCommand({
+  name: 'sandbox',
+  summary: 'runs the ticketing service on this machine, until Ctrl-C',
+  details:
+    'Its whole API, and signed webhooks that are retried for 72 hours of a time that you can fast-forward. It needs no account and no network. It prints a key for the API and the signing secret, then a line for each request to the API, each delivery and each attempt.',
+  options: START_OPTIONS,
+  examples: [
+    { says: 'with a receiver', line: "tix-webhooks sandbox --to 'http://localhost:3000/hooks'" },
+    {
+      says: 'for tests: any port, the same ids each time, a time that stands still',
+      line: 'tix-webhooks sandbox --port 0 --seed 1 --now 2026-12-01T12:00:00Z --freeze --json',
+    },
+    {
+      says: 'where the service might be otherwise than we think',
+      line: 'tix-webhooks sandbox --assume signature=concat --assume errors=problem',
+    },
+    { says: 'a bad day', line: 'tix-webhooks sandbox --chaos duplicate=0.2,stale=0.1 --retry fast' },
+  ],
+  async run(values, _words, context) {
+    const { io, out } = context
+    const options = sandboxOptions(values, io)
+    const { createSandbox } = await import('../../sandbox/index.js')
+    const running = await asUsage(() =>
+      created(createSandbox, {
+        ...options,
+        onWarning: out.warn,
+        onRequest: (request) => tellRequest(request, out),
+      }),
+    )
+    try {
+      keepSecret(running, values, secretOf(values.secret, io))
+      const url = await listening(running, values, io.signal)
+      if (!isLoopback(values.host)) {
+        out.warn(`It listens at ${values.host}: whoever can reach this machine can use it.`)
+      }
+      const withdraw = values.port === DEFAULT_PORT ? undefined : await announced(url, context)
+      try {
+        tellStart(running, { out, keys: values.keys })
+        const unsubscribe = tellChanges(running, { out, retry: values.retry })
+        await aborted(io.signal)
+        unsubscribe()
+      } finally {
+        await withdraw?.()
+      }
+    } finally {
+      await running.close()
+    }
+    return EXIT.ok
+  },
+})
+
+/** What is wrong with a state file is the user's to mend. */
+function created(
+  create: (options: Parameters<typeof import('../../sandbox/index.js').createSandbox>[0]) => Sandbox,
+  options: Parameters<typeof create>[0],
+): Sandbox {
+  try {
+    return create(options)
+  } catch (cause) {
+    if (cause instanceof TypeError || options?.stateFile === undefined) throw cause
+    throw new Failure(EXIT.usage, wordsOf(cause), { cause })
+  }
+}
+
+/** An endpoint that a state file has already keeps its secret, unless one is given. */
+function keepSecret({ endpoints }: Sandbox, { to }: StartValues, secret: string | undefined): void {
+  if (secret === undefined) return
+  for (const { id, url, secrets } of endpoints.list()) {
+    if (to.includes(url) && secrets[0] !== secret) endpoints.update(id, { secret })
+  }
+}
+
+async function listening(
+  running: Sandbox,
+  { port, host }: StartValues,
+  signal: AbortSignal,
+): Promise<string> {
+  try {
+    return await running.listen({ port, host })
+  } catch (cause) {
+    const there = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+    if (await isSandboxAt(there, signal)) {
+      throw new Failure(
+        EXIT.usage,
+        `A sandbox is running at ${there} already. To have it send to you, too: tix-webhooks endpoints add URL. To run another one: --port 0`,
+        { cause },
+      )
+    }
+    throw new Failure(EXIT.usage, wordsOf(cause), { cause })
+  }
+}
+
+/** A folder that cannot be written to is no reason not to run. */
+async function announced(url: string, { io, out }: Context): Promise<(() => Promise<void>) | undefined> {
+  const other = await writtenUrl(io.cwd())
+  if (other !== undefined && other !== url && (await isSandboxAt(other, io.signal))) {
+    out.note(
+      `The commands of this folder go on to use the sandbox at ${other}: name this one with --sandbox ${url}`,
+    )
+    return undefined
+  }
+  try {
+    return await announce(url, io)
+  } catch (error) {
+    out.note(`${SANDBOX_FILE} cannot be written (${wordsOf(error)}): name this sandbox with --sandbox ${url}`)
+    return undefined
+  }
+}

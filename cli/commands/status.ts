@@ -1,0 +1,36 @@
+import { connect } from '../client.js'
+import { clockLine } from '../clock-lines.js'
+import { defineCommand } from '../command.js'
+import type { SandboxStatus } from '../control-api.js'
+import { EXIT } from '../failure.js'
+import { SANDBOX_OPTIONS } from '../find-sandbox.js'
+
+/** `tix-webhooks status`: what the control API says when it is found. */
+export const status = defineCommand({
+  name: 'status',
+  summary: 'shows what is in the running sandbox',
+  options: SANDBOX_OPTIONS,
+  examples: [{ says: 'of the one of this folder', line: 'tix-webhooks status' }],
+  async run({ sandbox }, _words, context) {
+    const client = await connect(sandbox, context)
+    context.out.tell(client.status, lines(client.status))
+    return EXIT.ok
+  },
+})
+
+function lines({ version, url, clock, counts, deliveries, endpoints, assumptions }: SandboxStatus): string {
+  const counted = (numbers: Readonly<Record<string, number>>): string =>
+    Object.entries(numbers)
+      .map(([name, count]) => `${count} ${name}`)
+      .join(', ')
+  const assumed = Object.entries(assumptions).map(([name, choice]) => `${name}=${choice}`)
+  return [
+    `sandbox      ${version} at ${url}`,
+    `clock        ${clockLine(clock)}`,
+    `test         ${counted(counts.test)}`,
+    `live         ${counted(counts.live)}`,
+    `endpoints    ${endpoints}`,
+    `deliveries   ${counted(deliveries)}`,
+    `assumptions  ${assumed.join(', ')}`,
+  ].join('\n')
+}

@@ -1,0 +1,110 @@
+/** What the control API of a sandbox answers, as far as the commands read it. */
+export interface SandboxStatus {
+  readonly name: string
+  readonly version: string
+  readonly url: string
+  readonly clock: ClockView
+  readonly counts: Readonly<Record<'test' | 'live', { events: number; venues: number; orders: number }>>
+  readonly deliveries: Readonly<Record<string, number>>
+  readonly endpoints: number
+  readonly assumptions: Readonly<Record<string, string>>
+}
+
+/** The virtual time. */
+export interface ClockView {
+  readonly now: string
+  readonly frozen: boolean
+  readonly next_at: string | null
+  readonly real_now: string
+}
+
+/** The clock after an advance. */
+export interface AdvancedClock extends ClockView {
+  readonly from: string
+  /** How many jobs were done. */
+  readonly ran: number
+  readonly attempts: { readonly delivered: number; readonly failed: number }
+}
+
+/** Where webhooks are sent, with its secrets, the newest first. */
+export interface EndpointView {
+  readonly id: string
+  readonly url: string
+  readonly events: readonly string[]
+  readonly secrets: readonly string[]
+  readonly enabled: boolean
+  readonly mode: string
+}
+
+/** A message on its way to an endpoint, whole. */
+export interface DeliveryView {
+  readonly id: string
+  readonly type: string
+  readonly mode: string
+  readonly endpoint: string
+  readonly url: string | null
+  readonly status: string
+  readonly reason?: string
+  readonly created_at: string
+  readonly first_at: string
+  readonly next_at?: string | null
+  readonly body: string
+  readonly attempts: readonly AttemptView[]
+}
+
+/** One request, and what became of it. */
+export interface AttemptView {
+  readonly id: string
+  readonly number: number
+  readonly trigger: string
+  readonly scenario?: string
+  readonly virtual_time: string
+  readonly real_time: string
+  readonly url: string
+  readonly request: { readonly headers: Readonly<Record<string, string>>; readonly body?: string }
+  readonly response?: AnswerView
+  readonly error?: { readonly code: string; readonly message: string }
+  readonly duration_ms: number
+  readonly hint?: string
+}
+
+/** What was answered. */
+export interface AnswerView {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly truncated: boolean
+}
+
+/** What was sent; attempts are there of a scenario alone. */
+export interface TriggeredView {
+  readonly messages: readonly string[]
+  readonly deliveries: readonly string[]
+  readonly attempts: readonly AttemptView[]
+}
+
+/** What was sent once more. */
+export interface ResentView {
+  readonly data: readonly { readonly delivery: string; readonly attempt: AttemptView }[]
+}
+
+/** What a refusal looks like. */
+export interface ErrorView {
+  readonly error: { readonly code: string; readonly message: string }
+}
+
+/** The name by which a sandbox is known from anything else that answers. */
+export const SANDBOX_NAME = 'tix-webhooks sandbox'
+
+/** Whether it is a sandbox that says this. */
+export function isStatus(value: unknown): value is SandboxStatus {
+  return isObject(value) && value.name === SANDBOX_NAME && typeof value.version === 'string'
+}
+
+/** Whether it says why it refuses. */
+export function isRefusal(value: unknown): value is ErrorView {
+  return isObject(value) && isObject(value.error) && typeof value.error.message === 'string'
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null

@@ -1,0 +1,24 @@
+/** One thing that may have been different when the signature was made. */
+export interface Variant<Value> {
+  /** What it was, to follow "The signature matches". Empty: nothing was different. */
+  readonly what: string
+  /** What to do about it, a sentence. */
+  readonly advice: string
+  readonly value: Value
+}
+
+/** Nothing was different. */
+export function asItIs<Value>(value: Value): Variant<Value> {
+  return { what: '', advice: '', value }
+}
+
+/** Leaves out what is the same bytes as one before it, so that what matches has one name, the likeliest. */
+export function distinct(variants: readonly Variant<Uint8Array>[]): Variant<Uint8Array>[] {
+  const seen = new Set<string>()
+  return variants.filter(({ value }) => {
+    const bytes = Buffer.from(value).toString('latin1')
+    if (seen.has(bytes)) return false
+    seen.add(bytes)
+    return true
+  })
+}

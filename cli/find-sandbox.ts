@@ -1,0 +1,94 @@
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Io } from './io.js'
+import { one } from './options.js'
+import { readUrl } from './values.js'
+
+/** The port of a sandbox that was told none. */
+export const DEFAULT_PORT = 4010
+/** The environment variable that says where the sandbox is. */
+export const SANDBOX_VARIABLE = 'TIX_SANDBOX_URL'
+
+/** In place of a URL: there is none, whatever runs. */
+const NONE = 'none'
+
+const readPlace = (text: string, name: string): string => (text === NONE ? NONE : readUrl(text, name))
+
+/** What commands take that talk to a running sandbox. */
+export const SANDBOX_OPTIONS = {
+  sandbox: one(
+    'URL',
+    readPlace,
+    `where the sandbox runs, or none (default: $${SANDBOX_VARIABLE}, that of this folder or one above, port ${DEFAULT_PORT})`,
+  ),
+}
+
+/** Lies in the folder of a sandbox that runs elsewhere than on the default port, and says where. */
+export const SANDBOX_FILE = '.tix-webhooks-sandbox.json'
+
+/** Where a sandbox may be. */
+export interface Candidate {
+  readonly url: string
+  /** Who says so, for the message. */
+  readonly source: string
+  /** Whether the user named it: then it is the only one. */
+  readonly isNamed?: true
+  /** Whether a file says so, which may have been left behind. */
+  readonly isWritten?: true
+}
+
+/** Where to look for the sandbox, the most certain place first: one that the user names is the only one. */
+export async function candidates(flag: string | undefined, io: Io): Promise<readonly Candidate[]> {
+  const variable = io.env[SANDBOX_VARIABLE] || undefined
+  const named = flag ?? (variable && readPlace(variable, SANDBOX_VARIABLE))
+  if (named === NONE) return []
+  if (named !== undefined) {
+    return [{ url: named, source: flag === undefined ? SANDBOX_VARIABLE : '--sandbox', isNamed: true }]
+  }
+  return [
+    ...(await written(io.cwd())),
+    { url: `http://127.0.0.1:${DEFAULT_PORT}`, source: 'the default port' },
+  ]
+}
+
+/** What the files of this folder and of those above it say, the nearest first. */
+async function written(cwd: string): Promise<readonly Candidate[]> {
+  const found: Candidate[] = []
+  for (let folder = cwd, above = dirname(cwd); ; folder = above, above = dirname(above)) {
+    const url = await writtenUrl(folder)
+    const source = folder === cwd ? SANDBOX_FILE : join(folder, SANDBOX_FILE)
+    if (url !== undefined) found.push({ url, source, isWritten: true })
+    if (folder === above) return found
+  }
+}
+
+/** Where the file of a folder says that its sandbox is. A file that came with somebody's repository must not send what is typed here to another machine. */
+export async function writtenUrl(folder: string): Promise<string | undefined> {
+  try {
+    const { url } = JSON.parse(await readFile(join(folder, SANDBOX_FILE), 'utf8'))
+    return typeof url === 'string' && isLoopback(url) ? url : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isLoopback(url: string): boolean {
+  if (!URL.canParse(url)) return false
+  const { protocol, hostname } = new URL(url)
+  return protocol === 'http:' && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+}
+
+/**
+ * Writes down where the sandbox of this folder is, for the commands that look for it.
+ *
+ * @returns a function that takes the file away, unless another sandbox has written it since
+ */
+export async function announce(url: string, io: Io): Promise<() => Promise<void>> {
+  const path = join(io.cwd(), SANDBOX_FILE)
+  const text = `${JSON.stringify({ url })}\n`
+  await writeFile(path, text)
+  return async () => {
+    const there = await readFile(path, 'utf8').catch(() => undefined)
+    if (there === text) await rm(path, { force: true })
+  }
+}

@@ -1,0 +1,30 @@
+/** Where text goes: a terminal, a pipe, or a test. */
+export interface Sink {
+  write(text: string): void
+  readonly isTTY?: boolean
+  readonly columns?: number
+}
+
+/** All that a command has of its process: `bin.ts` makes it of the real one, a test makes its own. */
+export interface Io {
+  readonly stdout: Sink
+  readonly stderr: Sink
+  /** All of the standard input. @throws when there is more of it than the bound */
+  readonly stdin: () => Promise<Uint8Array>
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** The folder in which files are looked for. */
+  readonly cwd: () => string
+  /** Aborts when the user has had enough: Ctrl-C, or nobody reads on. */
+  readonly signal: AbortSignal
+}
+
+/** The reason of an abort that is not the user's: what reads our output has seen enough. */
+export const NOBODY_READS = 'nobody reads'
+
+/** Resolves when the user has had enough. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

@@ -1,0 +1,107 @@
+import { VERSION } from '../sandbox/version.js'
+import { checkWords, parse, readValues } from './arguments.js'
+import { COMMON_OPTIONS, type Command, type CommonOptions } from './command.js'
+import { commands } from './commands.js'
+import { EXIT, Failure, UsageError, wordsOf } from './failure.js'
+import { find } from './find-command.js'
+import { commandHelp, overview } from './help.js'
+import { type Io, NOBODY_READS } from './io.js'
+import type { OptionTable, Values } from './options.js'
+import { createOutput, type Output, type OutputOptions } from './output.js'
+
+/**
+ * Runs the command line `tix-webhooks`: all that it needs of its process comes in by `io`.
+ *
+ * @param argv what stands after the command's name
+ * @returns the exit code: 0 done, 1 a check failed, 2 the command line makes no sense, 3 no sandbox is running
+ */
+export async function main(argv: readonly string[], io: Io): Promise<number> {
+  // What goes wrong before the flags are known is said as if there were none.
+  let out = createOutput(io, {})
+  try {
+    const request = find(argv, commands)
+    if (request.what === 'version') {
+      out = createOutput(io, request.flags)
+      out.tell({ version: VERSION }, VERSION)
+      return EXIT.ok
+    }
+    if (request.what === 'help') {
+      out = createOutput(io, request.flags)
+      tellHelp(request.commands, out)
+      return EXIT.ok
+    }
+    if (request.what === 'nothing') {
+      io.stderr.write(`${overview(commands)}\n`)
+      return EXIT.usage
+    }
+    return await runCommand(request.command, request.argv, io, (options) => {
+      out = createOutput(io, options)
+      return out
+    })
+  } catch (error) {
+    return failed(error, out, io)
+  }
+}
+
+async function runCommand(
+  command: Command,
+  argv: readonly string[],
+  io: Io,
+  createOut: (options: OutputOptions) => Output,
+): Promise<number> {
+  try {
+    const parsed = parse(argv, command)
+    const out = createOut({ ...parsed.flags })
+    if (parsed.flags.help) {
+      tellHelp([command], out)
+      return EXIT.ok
+    }
+    checkWords(parsed.words, command)
+    const values = readValues(parsed, command) as Values<OptionTable & CommonOptions>
+    return await command.run(values, parsed.words, { io, out })
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    throw new UsageError(`${error.message}\nSee: tix-webhooks ${command.name} --help`, { cause: error.cause })
+  }
+}
+
+/** All commands, or one of them, or a group. */
+function tellHelp(about: readonly Command[], out: Output): void {
+  const isOverview = about.length === commands.length
+  if (out.json) {
+    for (const command of about) out.tell(described(command), '')
+    return
+  }
+  const texts = isOverview ? [overview(commands)] : about.map((command) => commandHelp(command))
+  out.tell({}, texts.join('\n\n'))
+}
+
+function described({ name, summary, args = [], options, examples }: Command): object {
+  const table: OptionTable = { ...options, ...COMMON_OPTIONS }
+  return {
+    name,
+    summary,
+    args: args.map((arg) => ({ name: arg.name, says: arg.says, optional: arg.optional ?? false })),
+    options: Object.entries(table).map(([option, { says, value, fallback, kind }]) => ({
+      name: `--${option}`,
+      says,
+      ...(value !== undefined && { value }),
+      ...(fallback !== undefined && { default: fallback }),
+      repeatable: kind === 'many',
+    })),
+    examples: examples.map(({ line }) => line),
+  }
+}
+
+/** What a `Failure` says is for the user; anything else is a fault of ours, whose stack helps who mends it. */
+function failed(error: unknown, out: Output, { signal, stderr }: Io): number {
+  out.progress()
+  if (signal.aborted) return signal.reason === NOBODY_READS ? EXIT.ok : EXIT.interrupted
+  if (error instanceof Failure) {
+    out.fail(error.message)
+    return error.exitCode
+  }
+  out.fail(`This is a fault of tix-webhooks itself: ${wordsOf(error)}`)
+  if (error instanceof Error && error.stack !== undefined) stderr.write(`${error.stack}\n`)
+  return EXIT.failed
+}

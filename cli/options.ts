@@ -1,0 +1,67 @@
+/** Makes a value of what stands after an option. `name` is for the message. @throws UsageError */
+export type Read<Value> = (text: string, name: string) => Value
+
+/** One option of a command. `help` writes it down, and `parse` reads it, from this alone. */
+export interface Option<Value> {
+  readonly kind: 'flag' | 'one' | 'many'
+  readonly says: string
+  /** What stands for the value in the help, such as `URL`. */
+  readonly value?: string
+  /** What is read where the option is not given. */
+  readonly fallback?: string
+  /** One letter that stands for the name. */
+  readonly short?: string
+  readonly read: (given: Given) => Value
+}
+
+/** What the parser found. */
+export interface Given {
+  readonly name: string
+  readonly texts: readonly string[]
+  readonly on: boolean
+}
+
+/** The options of a command, by their names. */
+export type OptionTable = Readonly<Record<string, Option<unknown>>>
+
+/** The values that a table of options gives. */
+export type Values<Table extends OptionTable> = {
+  readonly [Name in keyof Table]: Table[Name] extends Option<infer Value> ? Value : never
+}
+
+/** An option that is there or not. `--no-<name>` takes it back. */
+export function flag(says: string, { short }: { short?: string } = {}): Option<boolean> {
+  return { kind: 'flag', says, read: ({ on }) => on, ...(short !== undefined && { short }) }
+}
+
+/** An option with a value, given once. */
+export function one<Value>(value: string, read: Read<Value>, says: string): Option<Value | undefined>
+/** The same, with what is read where it is not given. */
+export function one<Value>(value: string, read: Read<Value>, says: string, fallback: string): Option<Value>
+export function one<Value>(
+  value: string,
+  read: Read<Value>,
+  says: string,
+  fallback?: string,
+): Option<Value | undefined> {
+  return {
+    kind: 'one',
+    says,
+    value,
+    ...(fallback !== undefined && { fallback }),
+    read: ({ name, texts }) => {
+      const text = texts[0] ?? fallback
+      return text === undefined ? undefined : read(text, `--${name}`)
+    },
+  }
+}
+
+/** An option with a value that may be given more than once. */
+export function many<Value>(value: string, read: Read<Value>, says: string): Option<readonly Value[]> {
+  return {
+    kind: 'many',
+    says,
+    value,
+    read: ({ name, texts }) => texts.map((text) => read(text, `--${name}`)),
+  }
+}

@@ -1,0 +1,71 @@
+import { request as httpRequest, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+
+/** A request as a command makes it. */
+export interface PlainRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers?: OutgoingHttpHeaders
+  readonly body?: Uint8Array
+  readonly signal?: AbortSignal
+  /** How long nothing may be heard. Default: without end, for a sandbox may have 72 hours to do. */
+  readonly silenceMs?: number
+}
+
+/** The whole answer, of any status. */
+export interface PlainAnswer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Uint8Array
+}
+
+const MAX_ANSWER_BYTES = 256 * 1024 * 1024
+
+/**
+ * Makes one request, and follows no redirect.
+ * It is not `fetch`, which refuses some ports, and gives up after five minutes.
+ *
+ * @throws Error with the `code` of the system when there is no whole answer
+ */
+export function request({
+  method,
+  url,
+  headers,
+  body,
+  signal,
+  silenceMs,
+}: PlainRequest): Promise<PlainAnswer> {
+  const target = new URL(url)
+  const send = target.protocol === 'https:' ? httpsRequest : httpRequest
+  return new Promise((resolve, reject) => {
+    const outgoing = send(target, {
+      method,
+      headers: { ...headers, ...(body !== undefined && { 'content-length': body.length }) },
+      // A command makes few requests: there is nothing to keep a connection for.
+      agent: false,
+      ...(signal !== undefined && { signal }),
+    })
+    outgoing.on('error', reject)
+    if (silenceMs !== undefined) {
+      outgoing.setTimeout(silenceMs, () =>
+        outgoing.destroy(coded('ETIMEDOUT', `no answer in ${silenceMs} ms`)),
+      )
+    }
+    outgoing.on('response', (response) => {
+      const chunks: Buffer[] = []
+      let size = 0
+      response.on('data', (chunk: Buffer) => {
+        size += chunk.length
+        chunks.push(chunk)
+        if (size > MAX_ANSWER_BYTES) response.destroy(coded('EMSGSIZE', 'the answer is larger than 256 MiB'))
+      })
+      response.on('error', reject)
+      response.on('end', () => {
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) })
+      })
+    })
+    outgoing.end(body)
+  })
+}
+
+const coded = (code: string, message: string): Error => Object.assign(new Error(message), { code })

@@ -1,0 +1,188 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { receiver } from '../support/cli-receiver.js'
+import { emptyFolder, sandbox } from '../support/cli-sandbox.js'
+import { listening } from '../support/cli-server.js'
+import { failing } from '../support/fake-sandbox.js'
+import { freePort } from '../support/free-port.js'
+import { ROOT } from '../support/source.js'
+
+// As one file, as it is shipped: to load each module by itself takes seconds.
+const folder = mkdtempSync(join(tmpdir(), 'tix-bin-'))
+const BIN = join(folder, 'bin.mjs')
+
+beforeAll(async () => {
+  const entryPoints = [join(ROOT, 'cli/bin.ts')]
+  await build({ entryPoints, outfile: BIN, bundle: true, platform: 'node', format: 'esm', target: 'node20' })
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+interface Process {
+  readonly child: ChildProcessWithoutNullStreams
+  readonly said: { stdout: string; stderr: string }
+  /** Resolves when the text is there. */
+  until(text: string | RegExp): Promise<void>
+  /** Its exit code, or the signal that ended it. */
+  readonly ended: Promise<number | string | null>
+}
+
+/** The real command, as a process of its own. */
+function start(argv: readonly string[], { cwd = emptyFolder(), env = {} } = {}): Process {
+  const child = spawn(process.execPath, [BIN, ...argv], {
+    cwd,
+    env: { PATH: process.env.PATH, TIX_SANDBOX_URL: 'none', ...env },
+  })
+  const said = { stdout: '', stderr: '' }
+  const looks = new Set<() => void>()
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      said[name] += text
+      for (const look of looks) look()
+    })
+  }
+  const ended = once(child, 'close').then(([code, signal]) => code ?? signal)
+  onTestFinished(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  const until = (text: string | RegExp): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        if (!(typeof text === 'string' ? said.stdout.includes(text) : text.test(said.stdout))) return
+        looks.delete(look)
+        resolve()
+      }
+      looks.add(look)
+      look()
+      void ended.then((code) => reject(new Error(`it ended with ${code}: ${said.stderr}`)))
+    })
+  return { child, said, until, ended }
+}
+
+describe('the command as a process', () => {
+  test.each(['SIGINT', 'SIGTERM'] as const)(
+    'runs a sandbox until %s, ends with 0, and leaves nothing behind',
+    async (signal) => {
+      const cwd = emptyFolder()
+      const port = await freePort()
+      for (const _time of ['first', 'second']) {
+        const { child, until, ended, said } = start(
+          ['sandbox', '--port', String(port), '--to', 'http://127.0.0.1:9'],
+          { cwd },
+        )
+        await until('Ctrl-C stops it.')
+        expect(existsSync(join(cwd, '.tix-webhooks-sandbox.json'))).toBe(true)
+        child.kill(signal)
+        expect(await ended).toBe(0)
+        expect(said.stderr).toBe('')
+        expect(readdirSync(cwd)).toEqual([])
+      }
+    },
+  )
+
+  test('removes its temporary endpoint on Ctrl-C', async () => {
+    const { url, json } = await sandbox()
+    const { child, until, ended, said } = start(['listen'], { env: { TIX_SANDBOX_URL: url } })
+    await until('Listening at')
+    expect(await json('endpoints')).toHaveLength(1)
+    await json('trigger', 'order.created', '--wait')
+    await until('<-- [200]')
+    expect(said.stdout).toMatch(/--> order\.created verified, signed \d+ s ago/)
+    child.kill('SIGINT')
+    expect(await ended).toBe(0)
+    expect(await json('endpoints')).toEqual([])
+  })
+
+  test('ends quietly when nobody reads on', async () => {
+    const { url: to } = await receiver()
+    const { url, json } = await sandbox(['--to', to])
+    await json('trigger', 'order.created', '--repeat', '50', '--wait')
+    const { child, ended, said } = start(['deliveries', '--json', '--limit', '50'], {
+      env: { TIX_SANDBOX_URL: url },
+    })
+    child.stdout.destroy()
+    expect(await ended).toBe(0)
+    expect(said.stderr).toBe('')
+  })
+
+  test('does not go on with what nobody reads', async () => {
+    const { url, arrivals } = await receiver()
+    const { child, until, ended } = start(
+      ['trigger', 'order.created', '--to', url, '--secret', 's', '--repeat', '1000', '--json'],
+      {},
+    )
+    await until('"status":200')
+    child.stdout.destroy()
+    expect(await ended).toBe(0)
+    expect(arrivals.length).toBeLessThan(1000)
+  })
+
+  test('stops a sandbox that nobody reads any more', async () => {
+    const { child, until, ended, said } = start(['sandbox', '--port', '0', '--json'])
+    await until('"event":"ready"')
+    const { api_url: api, key } = JSON.parse(said.stdout.split('\n')[0] ?? '')
+    child.stdout.destroy()
+    const url = new URL('/_sandbox/trigger', api)
+    const headers = { 'content-type': 'application/json', authorization: `bearer ${key}` }
+    await fetch(url, { method: 'POST', headers, body: '{"kind":"order.created"}' })
+    expect(await ended).toBe(0)
+    expect(said.stderr).toBe('')
+  })
+
+  test('says what to do where its port is taken, and ends with 2', async () => {
+    const { port } = await receiver()
+    const { ended, said } = start(['sandbox', '--port', String(port)])
+    expect(await ended).toBe(2)
+    expect(said).toEqual({ stdout: '', stderr: expect.stringMatching(`^Port ${port} is taken: `) })
+  })
+
+  test('reads the standard input, and a file of its folder', async () => {
+    const cwd = emptyFolder()
+    writeFileSync(join(cwd, 'body.json'), '{}')
+    const piped = start(['sign', '--secret', 's', '--t', '1'])
+    piped.child.stdin.end('{}')
+    const fromFile = start(['sign', '--secret', 's', '--t', '1', '--body', '@body.json'], { cwd })
+    expect(await piped.ended).toBe(0)
+    expect(await fromFile.ended).toBe(0)
+    expect(piped.said.stdout).toMatch(/^t=1,v1=\w{64}\n$/)
+    expect(fromFile.said.stdout).toBe(piped.said.stdout)
+  })
+
+  test('waits for no more input after Ctrl-C', async () => {
+    const { child, ended, said } = start(['sign', '--secret', 's'])
+    // More than a pipe holds: when it is taken, the command has begun to read.
+    if (!child.stdin.write('x'.repeat(1_000_000))) await once(child.stdin, 'drain')
+    child.kill('SIGINT')
+    expect(await ended).toBe(130)
+    expect(said).toEqual({ stdout: '', stderr: '' })
+  })
+
+  test('waits no more for a receiver after Ctrl-C, however long it may take', async () => {
+    let asked = (): void => {}
+    const isAsked = new Promise<void>((resolve) => {
+      asked = resolve
+    })
+    const { url } = await listening(() => asked())
+    const { child, ended } = start(['check', url, '--secret', 's', '--timeout', '0'])
+    await isAsked
+    child.kill('SIGINT')
+    expect(await ended).toBe(130)
+  })
+
+  test('waits no more for a sandbox after Ctrl-C', async () => {
+    let asked = (): void => {}
+    const isAsked = new Promise<void>((resolve) => {
+      asked = resolve
+    })
+    const { url } = await listening(failing(() => asked()))
+    const { child, ended } = start(['advance', '72h'], { env: { TIX_SANDBOX_URL: new URL(url).origin } })
+    await isAsked
+    child.kill('SIGINT')
+    expect(await ended).toBe(130)
+  })
+})

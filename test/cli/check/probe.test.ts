@@ -1,0 +1,303 @@
+import { createServer, type RequestListener } from 'node:http'
+import { tixWebhooks } from 'tix-webhooks/express'
+import { SCENARIOS } from 'tix-webhooks/testing'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type ProbeOptions, type ProbeResult, probe } from '../../../cli/check/probe.js'
+import { httpSender } from '../../../sandbox/engine/http-sender.js'
+import { byHand, CHECKED_RECEIVERS, crash, FORGED, readWhole } from '../../support/checked-receivers.js'
+import { SECRET } from '../../support/deliveries.js'
+import { EXPRESS_VERSIONS } from '../../support/express.js'
+import { freePort } from '../../support/free-port.js'
+import { listen } from '../../support/http.js'
+
+const send = httpSender()
+const NAMES = SCENARIOS.map(({ name }) => name)
+
+/** Probes what listens there. */
+async function check(
+  listener: RequestListener,
+  options: Partial<ProbeOptions> = {},
+): Promise<readonly ProbeResult[]> {
+  const { url, close } = await listen(listener)
+  onTestFinished(close)
+  return probe(`${url}/hooks`, { secret: SECRET, send, ...options })
+}
+
+const failed = (results: readonly ProbeResult[]): string[] =>
+  results.filter(({ passed }) => !passed).map(({ name }) => name)
+
+describe.each(EXPRESS_VERSIONS)('our receiver on Express $version', ({ express }) => {
+  const app = (on: object = { 'order.created': () => {}, 'event.published': () => {} }) =>
+    express().post('/hooks', tixWebhooks({ secret: SECRET, on, onError: () => {} }))
+
+  test('passes all probes', async () => {
+    const results = await check(app())
+    expect(failed(results)).toEqual([])
+    expect(results.map(({ name }) => name)).toEqual(NAMES)
+    expect(results.every(({ advice }) => advice === undefined)).toBe(true)
+  })
+
+  test.each(['order.created', 'event.published', 'event.cancelled', 'event.rescheduled'])(
+    'passes those of %s, and those of a receiver with no handler at all',
+    async (kind) => {
+      const results = await check(app({}), { kind })
+      expect(failed(results)).toEqual([])
+      expect(results).toHaveLength(kind === 'order.created' ? NAMES.length - 1 : NAMES.length)
+    },
+  )
+})
+
+describe('a receiver that', () => {
+  test.each(CHECKED_RECEIVERS)('$fault is seen by: $seenBy', async ({ listener, seenBy }) => {
+    const results = await check(listener())
+    expect(failed(results)).toEqual(seenBy)
+    for (const { passed, advice } of results) expect(advice === undefined).toBe(passed)
+  })
+
+  test('makes no mistake is not seen by any', async () => {
+    expect(failed(await check(byHand()))).toEqual([])
+  })
+
+  test('refuses forgeries with other 4xx, and says to burst and to what it cannot read to come again, is fine', async () => {
+    const statuses = { 400: 404, 401: 403, 500: 503 }
+    const results = await check((request, response) => {
+      const { writeHead } = response
+      response.writeHead = ((status: number) =>
+        writeHead.call(response, statuses[status as keyof typeof statuses] ?? status)) as typeof writeHead
+      byHand()(request, response)
+    })
+    expect(failed(results)).toEqual([])
+  })
+
+  test('takes a forgery is told so in capitals', async () => {
+    const verifiesNothing = CHECKED_RECEIVERS.find(({ fault }) => fault === 'verifies nothing')
+    const results = await check(verifiesNothing?.listener() ?? byHand(), { only: ['stale'] })
+    expect(results).toEqual([
+      {
+        name: 'stale',
+        description: expect.stringContaining('Signed longer ago than is allowed'),
+        passed: false,
+        expected: 'each answered 4xx',
+        got: ['204'],
+        advice: expect.stringMatching(/^It ACCEPTED A FORGERY\. Refuse with 401 what was signed more than/),
+      },
+    ])
+  })
+
+  test('answers 5xx to a forgery is told what comes of it', async () => {
+    const results = await check(byHand({ first: (body) => void JSON.parse(body.toString()) }), {
+      only: ['empty-body'],
+    })
+    expect(results[0]).toMatchObject({
+      got: ['500'],
+      advice: expect.stringMatching(
+        /^It answers 5xx, which asks the service to come again, for 72 hours: answer 4xx\. /,
+      ),
+    })
+  })
+
+  test('redirects forgeries is told that redirects are not followed', async () => {
+    let first = true
+    const results = await check(
+      (request, response) => {
+        request.resume()
+        response.writeHead(first ? 204 : 302, { location: '/login' }).end()
+        first = false
+      },
+      { only: ['stale', 'not-json'] },
+    )
+    expect(results).toMatchObject([
+      { name: 'stale', passed: false, advice: expect.stringMatching(/^Redirects are not followed/) },
+      { name: 'not-json', passed: true },
+    ])
+  })
+
+  test('limits requests is told that nothing is known', async () => {
+    let count = 0
+    const results = await check(
+      (request, response) => {
+        count += 1
+        if (count < 3) byHand()(request, response)
+        else response.writeHead(429).end()
+      },
+      { only: ['future', 'stale', 'extra-fields'] },
+    )
+    expect(results.map(({ name, passed, advice }) => [name, passed, advice])).toEqual([
+      ['extra-fields', true, undefined],
+      ['stale', false, expect.stringMatching(/^It answers 429, so nothing is known of it/)],
+      ['future', false, expect.stringMatching(/^It answers 429/)],
+    ])
+  })
+})
+
+describe('where a genuine delivery is not accepted, that is all there is to say:', () => {
+  test('the secret differs', async () => {
+    const results = await check(byHand(), { secret: 'whsec_of_somebody_else' })
+    expect(results).toMatchObject([
+      {
+        name: 'valid',
+        passed: false,
+        got: ['401'],
+        advice: expect.stringMatching(
+          /^It refuses a genuine delivery, so nothing else was tried: its secret is not the one that ends in else, or it reads the signature in another way\. .*tix-webhooks verify$/,
+        ),
+      },
+    ])
+    expect(JSON.stringify(results)).not.toContain('_else')
+  })
+
+  test.each<[string, ProbeOptions['secret']]>([
+    ['short', 'short'],
+    ['bytes', Buffer.from('whsec_of_bytes')],
+  ])('a secret that is %s is not shown at all', async (_, secret) => {
+    const [result] = await check(byHand(), { secret })
+    expect(result?.advice).toContain('is not the one that you gave, or')
+  })
+
+  test('another signature scheme, and then the right one', async () => {
+    const listener = () => byHand({ signedContent: (t, body) => `${t}${body}` })
+    expect(await check(listener())).toMatchObject([{ name: 'valid', passed: false }])
+    expect(failed(await check(listener(), { signature: { signedContent: 'concat' } }))).toEqual([])
+  })
+
+  test.each<[number, RegExp]>([
+    [404, /^Nothing is served at \/hooks.* Nothing else was tried\.$/],
+    [500, /^Your receiver failed with 500: its log says why\. Nothing else was tried\.$/],
+    [
+      308,
+      /^Redirects are not followed: set the endpoint's URL to http:\/\/127\.0\.0\.1:\d+\/hooks\/\. Nothing/,
+    ],
+  ])('it answers %d', async (status, advice) => {
+    const listener: RequestListener = (request, response) => {
+      request.resume()
+      response.writeHead(status, { location: '/hooks/' }).end()
+    }
+    const results = await check(listener, { only: ['stale'] })
+    expect(results).toMatchObject([
+      { name: 'valid', passed: false, got: [String(status)], advice: expect.stringMatching(advice) },
+    ])
+  })
+
+  test('nothing listens there', async () => {
+    const port = await freePort()
+    const results = await probe(`http://127.0.0.1:${port}/hooks`, { secret: SECRET, send })
+    expect(results).toMatchObject([
+      {
+        name: 'valid',
+        got: ['ECONNREFUSED'],
+        advice: expect.stringMatching(`^Nothing listens on 127.0.0.1:${port}`),
+      },
+    ])
+  })
+
+  test('it does not answer in time', async () => {
+    const results = await check(() => {}, { timeoutSeconds: 0.2 })
+    expect(results).toMatchObject([
+      { name: 'valid', got: ['timeout'], advice: expect.stringMatching(/^It took over 0\.2 s/) },
+    ])
+  })
+})
+
+describe('a receiver that ends or hangs on the way', () => {
+  test('is told by what, and nothing more is tried', async () => {
+    const server = createServer(async (request, response) => {
+      const body = await readWhole(request)
+      const probed = byHand({}, async () => body)
+      if (request.headers['x-service-signature'] !== undefined && body.length === 0) crash(server)
+      else probed(request, response)
+    })
+    const { url, close } = await listen(server)
+    onTestFinished(() => close().catch(() => {}))
+    const results = await probe(`${url}/hooks`, { secret: SECRET, send })
+    expect(results.slice(-2)).toMatchObject([
+      {
+        name: 'empty-body',
+        got: ['ECONNRESET'],
+        advice: expect.stringMatching(/hung up without a whole answer: did your receiver crash/),
+      },
+      {
+        name: 'not-json',
+        got: ['ECONNREFUSED'],
+        passed: false,
+        advice: expect.stringMatching(
+          /^Nothing listens there any more: the receiver has crashed, maybe by empty-body\. Its log/,
+        ),
+      },
+    ])
+    expect(failed(results)).toEqual(['empty-body', 'not-json'])
+  })
+
+  test('is not waited for at each delivery', async () => {
+    let hung = 0
+    const results = await check(
+      async (request, response) => {
+        const body = await readWhole(request)
+        if (request.headers['x-service-signature']?.includes('v1=') && !String(body).startsWith('{'))
+          hung += 1
+        else byHand({}, async () => body)(request, response)
+      },
+      { timeoutSeconds: 0.3, only: ['not-json', 'unknown-kind'] },
+    )
+    expect(results).toMatchObject([
+      { name: 'not-json', got: ['timeout'], passed: false },
+      { name: 'unknown-kind', passed: true },
+    ])
+    expect(hung).toBe(1)
+  })
+})
+
+describe('the options', () => {
+  test('choose scenarios, in the order of the table, after a genuine delivery that is not told of', async () => {
+    const results: ProbeResult[] = []
+    const only = ['stale', 'missing-header']
+    const given = await check(byHand(), { only, onProgress: (result) => results.push(result) })
+    expect(given.map(({ name }) => name)).toEqual(['missing-header', 'stale'])
+    expect(results).toEqual(given)
+    expect((await check(byHand(), { only: ['valid'] })).map(({ name }) => name)).toEqual(['valid'])
+  })
+
+  test('set how far t is off, and what the receiver allows', async () => {
+    const strict = () => byHand({ isFresh: (t) => Math.abs(Date.now() / 1000 - Number(t)) <= 1800 })
+    const only = ['stale', 'future']
+    expect(failed(await check(strict(), { only }))).toEqual(only)
+    expect(failed(await check(strict(), { only, toleranceSeconds: 1800 }))).toEqual([])
+  })
+
+  test.each<[string, Partial<ProbeOptions>, RegExp]>([
+    [
+      'a scenario that there is not',
+      { only: ['stale', 'mayhem'] },
+      /^There is no scenario "mayhem"\. The scenarios are valid, /,
+    ],
+    [
+      'a kind without samples',
+      { kind: 'order.refunded' },
+      /^There are made-up events of order\.created, .*; not of "order\.refunded"\.$/,
+    ],
+    [
+      'a scenario of other kinds',
+      { kind: 'order.created', only: ['thin'] },
+      /^There is no thin of order\.created/,
+    ],
+    ['no secret', { secret: undefined }, /^secret is undefined/],
+  ])('are refused before anything is sent: %s', async (_, options, message) => {
+    let requests = 0
+    const listener: RequestListener = () => {
+      requests += 1
+    }
+    await expect(check(listener, options)).rejects.toThrow(message)
+    expect(requests).toBe(0)
+  })
+
+  test('are for a receiver that is checked again: no event comes twice', async () => {
+    const seen: string[] = []
+    const listener = byHand({ first: (body) => void seen.push(String(body)) })
+    await check(listener, { only: ['valid'] })
+    await check(listener, { only: ['valid'] })
+    expect(new Set(seen.map((body) => JSON.parse(body).data.order.id)).size).toBe(2)
+  })
+})
+
+test('forgeries are all that is called forged', () => {
+  expect(SCENARIOS.filter(({ verdict }) => verdict === 'forged').map(({ name }) => name)).toEqual(FORGED)
+})

@@ -1,0 +1,60 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { run } from '../../support/cli.js'
+import { receiver } from '../../support/cli-receiver.js'
+import { emptyFolder, sandbox } from '../../support/cli-sandbox.js'
+
+describe('the sandbox', () => {
+  test('refuses a state file that is none, and leaves it as it is', async () => {
+    const folder = emptyFolder()
+    writeFileSync(join(folder, 'notes.json'), '{"my":"notes"}')
+    const { code, stderr } = await run(['sandbox', '--port', '0', '--state', 'notes.json'], { cwd: folder })
+    expect(code).toBe(2)
+    expect(stderr).toContain('notes.json')
+    expect(stderr).not.toContain('This is a fault')
+    expect(readFileSync(join(folder, 'notes.json'), 'utf8')).toBe('{"my":"notes"}')
+  })
+
+  test('says what to do where its port is taken', async () => {
+    const { port } = await receiver()
+    const { code, stderr } = await run(['sandbox', '--port', String(port)])
+    expect(code).toBe(2)
+    expect(stderr).toMatch(new RegExp(`^Port ${port} is taken: .*--port 0`))
+  })
+
+  test('says what to do where a sandbox has its port', async () => {
+    const { url } = await sandbox()
+    expect(await run(['sandbox', '--port', new URL(url).port])).toMatchObject({
+      code: 2,
+      stderr: `A sandbox is running at ${url} already. To have it send to you, too: tix-webhooks endpoints add URL. To run another one: --port 0\n`,
+    })
+  })
+
+  test.each([
+    [['--assume', 'signature=dots'], /^The assumption signature is one of dot, concat, body, not "dots"/],
+    [['--assume', 'singature=dot'], /^There is no assumption "singature"/],
+    [['--assume', 'signature'], /^--assume "signature" must be name=value/],
+    [['--retry', 'sometimes'], /^The retry schedule is default, tickettailor, fast/],
+    [['--jitter', '0.9'], /^jitter must be a number from 0 to 0\.5/],
+    [['--chaos', 'duplicate=2'], /^--chaos duplicate must be a number from 0 to 1/],
+    [['--chaos', 'stael=0.1'], /^--chaos must be one of valid, .*Did you mean stale\?/],
+    [['--keys', 'abc'], /^keys must be a list of API keys/],
+    [['--to', 'localhost:3000'], /Did you mean http:\/\/localhost:3000\?/],
+    [['--to', 'http://8.8.8.8/hooks'], /--allow-public/],
+    [
+      ['--to', 'http://127.0.0.1:9', '--events', 'order.craeted'],
+      /^--events must be one of order\.created, .*Did you mean order\.created\?/,
+    ],
+    [['--host', '0.0.0.0'], /^--host 0\.0\.0\.0 lets other machines in: .*--allow-host NAME/],
+    [['--rate-limit', '25'], /^--rate-limit "25" is no rate: write it like 25\/s/],
+    [['--rate-limit', '0/s'], /^--rate-limit "0\/s" is no rate/],
+    [['--timeout', '15'], /^--timeout 15 has no unit/],
+    [['--seed', '-1'], /^--seed needs a value/],
+    [['--now', 'today'], /^--now "today" is no instant/],
+  ])('refuses %j', async (argv, message) => {
+    const { code, stdout, stderr } = await run(['sandbox', '--port', '0', ...argv], { cwd: emptyFolder() })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(message)
+  })
+})

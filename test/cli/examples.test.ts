@@ -1,0 +1,86 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { tixWebhooks } from 'tix-webhooks/node'
+import { describe, expect, test } from 'vitest'
+import { commands } from '../../cli/commands.js'
+import { run } from '../support/cli.js'
+import { type CliSandbox, emptyFolder, sandbox } from '../support/cli-sandbox.js'
+import { listening } from '../support/cli-server.js'
+import { begin, isEvent } from '../support/cli-session.js'
+import { shellWords } from '../support/shell-words.js'
+
+const secret = 'whsec_test'
+
+const FILES = {
+  'order.json': '{"type":"order.created"}',
+  'fixtures.json': '{"venues":[{"name":"The Boathouse"}]}',
+}
+
+/** What goes on until Ctrl-C. */
+const LASTING: Readonly<Record<string, string>> = { sandbox: 'ready', listen: 'listening' }
+
+/** A sandbox with an endpoint that takes everything, and what it took, refused, and missed while it was disabled. */
+async function stage(): Promise<CliSandbox & { receiver: string }> {
+  const hook = tixWebhooks({
+    secret,
+    on: { 'order.created': () => {}, 'event.*': () => {} },
+    onUnhandled: () => {},
+    onError: () => {},
+  })
+  const { url: receiver } = await listening(hook)
+  const running = await sandbox(['--to', receiver, '--secret', secret, '--freeze'])
+  await running.json('trigger', 'order.created', '--wait')
+  await running.json('trigger', 'order.created', '--scenario', 'wrong-secret')
+  const [{ id = '' } = {}] = (await running.json('endpoints')) as { id: string }[]
+  await running.json('endpoints', 'disable', id)
+  await running.json('trigger', 'event.published')
+  await running.json('endpoints', 'enable', id)
+  for (const [name, text] of Object.entries(FILES)) writeFileSync(join(running.folder, name), text)
+  return { ...running, receiver }
+}
+
+/** What stands in an example for what is only known when it is run. */
+async function filled(line: string, { receiver, json }: CliSandbox & { receiver: string }): Promise<string> {
+  const [{ id: delivery = '' } = {}] = (await json('deliveries')) as { id: string }[]
+  const [{ id: endpoint = '' } = {}] = (await json('endpoints')) as { id: string }[]
+  return line
+    .replace('http://localhost:3000/hooks', receiver)
+    .replace('dlv_4eC39HqLyjWDarjtT1zd', delivery)
+    .replace('we_4eC39HqLyjWDarjtT1zd', endpoint)
+    .replace('--port 4020', '--port 0')
+}
+
+const examples = commands.flatMap(({ name, examples }) => examples.map(({ line }) => ({ name, line })))
+
+describe('an example of the help works as it stands', () => {
+  test.each(examples)('$line', async ({ name, line }) => {
+    const staged = await stage()
+    const { words, stdin } = shellWords(await filled(line, staged))
+    expect(words[0]).toBe('tix-webhooks')
+    const argv = words.slice(1)
+    const surroundings = {
+      cwd: staged.folder,
+      env: { TIX_SANDBOX_URL: staged.url },
+      ...(stdin !== undefined && { stdin: FILES[stdin as keyof typeof FILES] }),
+    }
+    const ready = LASTING[name]
+    if (ready === undefined) {
+      const { code, stdout, stderr } = await run(argv, surroundings)
+      expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' })
+      expect(stdout).not.toBe('')
+      return
+    }
+    // The default port may be taken on the machine of the test.
+    const isOnDefaultPort = name === 'sandbox' && !argv.includes('--port')
+    const session = begin(isOnDefaultPort ? [...argv, '--port', '0'] : argv, {
+      ...surroundings,
+      cwd: emptyFolder(),
+    })
+    await session.record(isEvent(ready))
+    expect(await session.stop()).toMatchObject({ code: 0 })
+  })
+
+  test('and each command has one that begins with its name', () => {
+    for (const { name, line } of examples) expect(line.startsWith(`tix-webhooks ${name}`)).toBe(true)
+  })
+})

@@ -1,0 +1,57 @@
+import type { Io } from '../../cli/io.js'
+import { main } from '../../cli/main.js'
+
+/** What a command line did. */
+export interface Ran {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+  /** The lines of stdout as JSON. */
+  readonly records: () => Record<string, unknown>[]
+}
+
+/** What a command line finds around it. */
+export interface Surroundings {
+  stdin?: string | Uint8Array
+  env?: Record<string, string>
+  /** Of both outputs. */
+  isTTY?: boolean
+  columns?: number
+  cwd?: string
+  signal?: AbortSignal
+  /** Sees all text as it comes, of both outputs. */
+  onOutput?: (all: { stdout: string; stderr: string }) => void
+}
+
+/** Runs the command line in this process, with everything it says captured. */
+export async function run(argv: readonly string[], surroundings: Surroundings = {}): Promise<Ran> {
+  const said = { stdout: '', stderr: '' }
+  const sink = (name: 'stdout' | 'stderr') => ({
+    write(text: string) {
+      said[name] += text
+      surroundings.onOutput?.(said)
+    },
+    ...(surroundings.isTTY !== undefined && { isTTY: surroundings.isTTY }),
+    ...(surroundings.columns !== undefined && { columns: surroundings.columns }),
+  })
+  const { stdin = '' } = surroundings
+  const io: Io = {
+    stdout: sink('stdout'),
+    stderr: sink('stderr'),
+    stdin: async () => (typeof stdin === 'string' ? new TextEncoder().encode(stdin) : stdin),
+    // Whatever runs on the machine of the test is not to be found, unless the test says where.
+    env: { TIX_SANDBOX_URL: 'none', ...surroundings.env },
+    cwd: () => surroundings.cwd ?? '/nowhere',
+    signal: surroundings.signal ?? new AbortController().signal,
+  }
+  const code = await main(argv, io)
+  return { code, ...said, records: () => recordsIn(said.stdout) }
+}
+
+/** The lines of NDJSON. @throws SyntaxError when one is none */
+export function recordsIn(text: string): Record<string, unknown>[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+}

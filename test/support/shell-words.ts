@@ -1,0 +1,13 @@
+/** A line as a shell reads it: quotes, and where input and output go. The output goes nowhere here. */
+export function shellWords(line: string): { words: string[]; stdin: string | undefined } {
+  const words: string[] = []
+  let stdin: string | undefined
+  let redirection: string | undefined
+  for (const [text] of line.matchAll(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g)) {
+    const word = text.replaceAll(/'([^']*)'|"([^"]*)"/g, '$1$2')
+    if (redirection === '<') stdin = word
+    if (redirection === undefined && !['<', '>', '>>'].includes(text)) words.push(word)
+    redirection = redirection === undefined && ['<', '>', '>>'].includes(text) ? text : undefined
+  }
+  return { words, stdin }
+}
