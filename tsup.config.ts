@@ -1,6 +1,21 @@
-import { defineConfig } from 'tsup'
+import { defineConfig, type Options } from 'tsup'
+import { thirdPartyLicenses } from './build/third-party-licenses.js'
 
-export default defineConfig({
+const shared: Options = {
+  target: 'es2022',
+  platform: 'neutral',
+  splitting: true,
+  removeNodeProtocol: false,
+  external: [/^node:/],
+}
+
+// tsup sets a baseUrl, which TypeScript 6 deprecates; and the paths of our own tsconfig must not leak into the types.
+const dts = { compilerOptions: { ignoreDeprecations: '6.0', paths: {} } }
+
+/** What receives, and what tests it: one core in one chunk, so that an error of one entry is an instance of the class of another. */
+const library: Options = {
+  ...shared,
+  dts,
   // Subpath = file = feature: the object form gives a flat dist/ of the same names.
   entry: {
     index: 'src/index.ts',
@@ -16,16 +31,30 @@ export default defineConfig({
     'testing/fast-check': 'testing/fast-check.ts',
   },
   format: ['esm', 'cjs'],
-  target: 'es2022',
-  platform: 'neutral',
-  // tsup sets a baseUrl, which TypeScript 6 deprecates; and the paths of our own tsconfig must not leak into the types.
-  dts: { compilerOptions: { ignoreDeprecations: '6.0', paths: {} } },
-  // One core in one chunk, so that an error of one entry is an instance of the class of another.
-  splitting: true,
   // Rollup then writes the CJS: clean code, and source maps without absolute paths.
   treeshake: true,
   sourcemap: true,
-  clean: true,
-  removeNodeProtocol: false,
-  external: [/^node:/],
-})
+}
+
+/** The local service brings its libraries along. It is built apart, so that nothing of it can get into what receives. */
+const bundled: Options = {
+  ...shared,
+  platform: 'node',
+  // A peer of the library, and so left out of the build unless it is named.
+  noExternal: ['hono'],
+}
+
+const sandbox = { sandbox: 'sandbox/index.ts' }
+
+export default defineConfig([
+  library,
+  {
+    ...bundled,
+    // The command is run, never imported: one format will do, and no types.
+    entry: { ...sandbox, cli: 'cli/bin.ts' },
+    format: ['esm'],
+    dts: { ...dts, entry: sandbox },
+    esbuildPlugins: [thirdPartyLicenses('dist/THIRD-PARTY-LICENSES.txt')],
+  },
+  { ...bundled, entry: sandbox, format: ['cjs'], dts },
+])

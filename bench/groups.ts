@@ -5,6 +5,7 @@ import { growth } from './receiver/growth.js'
 import { heap } from './receiver/heap.js'
 import { receive } from './receiver/receive.js'
 import { verify } from './receiver/verify.js'
+import { sandbox } from './sandbox/load.js'
 import { million } from './stores/million.js'
 import { purging } from './stores/purging.js'
 import { stores } from './stores/rate.js'
@@ -24,4 +25,5 @@ export const groups: readonly Group[] = [
   stores,
   million,
   purging,
+  sandbox,
 ]

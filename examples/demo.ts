@@ -1,4 +1,4 @@
-// The main job on real sockets: Express, Fastify and Hono each receive the same signed deliveries, good, repeated and bad.
+// The whole on real sockets: the service's sandbox sells tickets, and an Express, a Fastify and a Hono app receive its webhooks.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
@@ -9,112 +9,39 @@ import type { WebhookOptions } from 'tix-webhooks'
 import { tixWebhooks as expressWebhooks } from 'tix-webhooks/express'
 import { tixWebhooks as fastifyWebhooks } from 'tix-webhooks/fastify'
 import { tixWebhooks as honoWebhooks } from 'tix-webhooks/hono'
-import { signedDelivery } from 'tix-webhooks/testing'
+import { type Attempt, createSandbox } from 'tix-webhooks/sandbox'
 
 const secret = 'whsec_demo'
 const HOST = '127.0.0.1'
 
-/** What a receiver did since it was last asked: which handlers ran, and the codes of what it refused. */
-interface Seen {
-  ran: string[]
-  codes: string[]
-}
+let mailServerIsDown = false
 
-/** The options of a receiver that tells what it does. Its `event.published` waits to be told to finish; its `event.cancelled` fails twice. */
-function demoOptions(
-  seen: Seen,
-  published: { started: () => void; mayFinish: Promise<void> },
-): WebhookOptions {
+/** What each of the three apps does with an event. It counts, so that the story can tell. */
+function hooks(ran: string[]): WebhookOptions {
   return {
     secret,
     on: {
-      'order.created': (event, ctx) => seen.ran.push(`order ${event.data.order.id}, attempt ${ctx.attempt}`),
-      'event.rescheduled': (event, ctx) => seen.ran.push(`${event.type}, attempt ${ctx.attempt}`),
-      'event.published': async (event, ctx) => {
-        seen.ran.push(`${event.type}, attempt ${ctx.attempt}`)
-        published.started()
-        await published.mayFinish
+      'order.created': ({ data }, { attempt }) => {
+        if (mailServerIsDown) throw new Error('the mail server is down')
+        ran.push(`${data.tickets.length} tickets mailed, attempt ${attempt}`)
       },
-      'event.cancelled': (event, ctx) => {
-        seen.ran.push(`${event.type}, attempt ${ctx.attempt}`)
-        if (ctx.attempt !== 3) throw new Error('the mail server is down')
-      },
-    },
-    onDelivery: ({ code }) => {
-      if (code !== undefined) seen.codes.push(code)
+      'event.*': ({ type }) => void ran.push(type),
     },
     // The table says it already.
     onError: () => {},
   }
 }
 
-/** Sends a delivery, and says in a few words what was answered. */
-async function deliver(url: string, delivery: RequestInit): Promise<string> {
-  const response = await fetch(url, delivery)
-  const { outcome } = (await response.json()) as { outcome: string }
-  const retryAfter = response.headers.get('retry-after')
-  return `${response.status} ${outcome}${retryAfter === null ? '' : `, come again in ${retryAfter} s`}`
-}
-
-/** Tells the whole story to one receiver and prints a row for each delivery. */
-async function tell(framework: string, start: (options: WebhookOptions) => Promise<Server>): Promise<void> {
-  const seen: Seen = { ran: [], codes: [] }
-  const started = deferred()
-  const mayFinish = deferred()
-  const server = await start(demoOptions(seen, { started: started.resolve, mayFinish: mayFinish.promise }))
-  const { port } = server.address() as AddressInfo
-  const url = `http://${HOST}:${port}/hooks`
-
-  console.info(`\n${framework}, listening on ${HOST}:${port}`)
-  printRow('sent', 'answered', 'code', 'ran')
-  const row = (sent: string, answered: string): void => {
-    printRow(sent, answered, seen.codes.join(', '), seen.ran.join('; '))
-    seen.ran = []
-    seen.codes = []
-  }
-
-  const send = (delivery: RequestInit) => deliver(url, delivery)
-
-  const order = await signedDelivery('order.created', { secret, data: { order: { total_cents: 5400 } } })
-  row('order.created', await send(order))
-  row('event.rescheduled', await send(await signedDelivery('event.rescheduled', { secret })))
-  row('the same order again', await send(await order.signAgain()))
-
-  const published = await signedDelivery('event.published', { secret })
-  const first = send(published)
-  await started.promise
-  const second = await send(published)
-  mayFinish.resolve()
-  row('two of one event at once', `${await first} | ${second}`)
-
-  const tampered = order.body.replace('"total_cents":5400', '"total_cents":5401')
-  row('a tampered byte', await send({ ...order, body: tampered }))
-  row('a stale timestamp', await send(await order.signAgain({ now: () => Date.now() - 3_600_000 })))
-  row('a wrong secret', await send(await signedDelivery('order.created', { secret: 'whsec_other' })))
-  row('an unknown kind', await send(await signedDelivery('venue.opened', { secret, data: {} })))
-
-  const cancelled = await signedDelivery('event.cancelled', { secret })
-  row('a handler that fails', await send(cancelled))
-  row('… retried, fails again', await send(await cancelled.signAgain()))
-  row('… retried, succeeds', await send(await cancelled.signAgain()))
-
-  server.closeAllConnections()
-  server.close()
-}
-
-function printRow(...columns: string[]): void {
-  const widths = [25, 49, 19, 0]
-  console.info(
-    `  ${columns.map((text, index) => (text || '–').padEnd(widths[index] ?? 0)).join(' ')}`.trimEnd(),
-  )
-}
-
-function deferred(): { promise: Promise<void>; resolve: () => void } {
-  let resolve = (): void => {}
-  const promise = new Promise<void>((done) => {
-    resolve = done
-  })
-  return { promise, resolve }
+const STARTS: Readonly<Record<string, (options: WebhookOptions) => Promise<Server>>> = {
+  Express: (options) => listening(createServer(express().post('/hooks', expressWebhooks(options)))),
+  Fastify: async (options) => {
+    const app = fastify()
+    app.post('/hooks', fastifyWebhooks(options))
+    await app.listen({ host: HOST, port: 0 })
+    return app.server
+  },
+  Hono: (options) =>
+    listening(createServer(getRequestListener(new Hono().post('/hooks', honoWebhooks(options)).fetch))),
 }
 
 async function listening(server: Server): Promise<Server> {
@@ -122,21 +49,112 @@ async function listening(server: Server): Promise<Server> {
   return server
 }
 
-await tell('Express', (options) => {
-  const app = express()
-  app.post('/hooks', expressWebhooks(options))
-  return listening(createServer(app))
-})
+const apps = await Promise.all(
+  Object.entries(STARTS).map(async ([framework, start]) => {
+    const ran: string[] = []
+    const server = await start(hooks(ran))
+    return { framework, ran, server, url: `http://${HOST}:${(server.address() as AddressInfo).port}/hooks` }
+  }),
+)
 
-await tell('Fastify', async (options) => {
-  const app = fastify()
-  app.post('/hooks', fastifyWebhooks(options))
-  await app.listen({ host: HOST, port: 0 })
-  return app.server
-})
+// Its time stands still until it is advanced, so that three days pass in a moment.
+const sandbox = createSandbox({ secret, endpoints: apps.map(({ url }) => ({ url })), seed: 1 })
+console.info(`The ticketing service listens on ${await sandbox.listen()}, and sends to`)
+for (const { framework, url } of apps) console.info(`  ${framework.padEnd(8)} ${url}`)
 
-await tell('Hono', (options) => {
-  const app = new Hono()
-  app.post('/hooks', honoWebhooks(options))
-  return listening(createServer(getRequestListener(app.fetch)))
+/** Calls the service's API over HTTP, as an app would. */
+async function call<Answer = { id: string; status: string }>(
+  path: string,
+  body: object = {},
+): Promise<Answer> {
+  const response = await fetch(`${sandbox.url}/v2${path}`, {
+    method: 'POST',
+    headers: { authorization: 'bearer sk_test_demo', 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return response.json() as Promise<Answer>
+}
+
+/** What has happened since it was last told: a line for each app that was sent something. */
+async function tell(what: string): Promise<void> {
+  await sandbox.settled()
+  console.info(`\n${what}`)
+  for (const { framework, url, ran } of apps) {
+    const attempts = newAttempts(url)
+    if (attempts.length > 0) {
+      console.info(
+        `  ${framework.padEnd(8)} ${answersOf(attempts).padEnd(42)} ${ran.join('; ') || 'nothing ran'}`,
+      )
+    }
+    ran.length = 0
+  }
+}
+
+const told = new Set<string>()
+
+function newAttempts(url: string): Attempt[] {
+  const all = sandbox.deliveries.list().flatMap(({ attempts }) => attempts)
+  const fresh = all.filter((attempt) => attempt.url === url && !told.has(attempt.id))
+  for (const { id } of fresh) told.add(id)
+  return fresh
+}
+
+/** Equal answers once, with their number: `11 × 500 failed`. */
+function answersOf(attempts: readonly Attempt[]): string {
+  const counts = new Map<string, number>()
+  for (const { response } of attempts) {
+    const answer = response ? `${response.status} ${JSON.parse(response.body).outcome}` : 'no answer'
+    counts.set(answer, (counts.get(answer) ?? 0) + 1)
+  }
+  return [...counts].map(([answer, times]) => (times > 1 ? `${times} × ${answer}` : answer)).join(', ')
+}
+
+const event = await call<{ id: string; status: string; tickets: [{ id: string }] }>('/events', {
+  title: 'Harbour Jazz',
+  venue: { name: 'The Old Customs House' },
+  doors_at: '2030-05-17T19:30:00+02:00',
+  tickets: [{ name: 'general admission', price_cents: 2700, quantity: 200 }],
 })
+const sell = (quantity: number) =>
+  call('/sandbox/orders', { event_id: event.id, ticket_tier_id: event.tickets[0].id, quantity })
+const resendAll = async () => {
+  const [{ message } = { message: undefined }] = sandbox.deliveries.list()
+  const deliveries = sandbox.deliveries.list().filter((delivery) => delivery.message.id === message?.id)
+  for (const { id } of deliveries) await sandbox.deliveries.resend(id)
+}
+
+await tell(`An event is created: it is a ${event.status}, and nobody is told.`)
+
+const { status } = await call(`/events/${event.id}/publish`)
+await tell(`It is published, so it is ${status}.`)
+
+await sell(2)
+await tell('Two tickets are sold.')
+
+await resendAll()
+await tell('The same order is sent again, signed anew.')
+
+mailServerIsDown = true
+await sell(3)
+await tell('Three tickets are sold, and the mail server is down.')
+
+const startMs = performance.now()
+await sandbox.clock.advance('72h')
+const seconds = ((performance.now() - startMs) / 1000).toFixed(2)
+await tell(`It stays down, and the service tries again for 72 hours, which pass in ${seconds} s.`)
+
+mailServerIsDown = false
+await resendAll()
+await tell('The mail server is back. The service has given up, so the order is resent by hand.')
+
+await call(`/events/${event.id}/cancel`)
+await tell('The event is cancelled.')
+
+await sandbox.trigger('order.created', { scenario: 'wrong-secret' })
+await tell('Somebody who does not know the secret sends an order.')
+
+await sandbox.close()
+for (const { server } of apps) {
+  server.closeAllConnections()
+  server.close()
+}

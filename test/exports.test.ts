@@ -27,7 +27,11 @@ const SUBPATHS = {
   './sqlite': 'adapters/sqlite.ts',
   './testing': 'testing/index.ts',
   './testing/fast-check': 'testing/fast-check.ts',
+  './sandbox': 'sandbox/index.ts',
 }
+
+/** What is built beside them: the command. */
+const COMMAND = 'cli/bin.ts'
 
 const subpaths = Object.entries(SUBPATHS)
 const entryName = (subpath: string): string => (subpath === '.' ? 'index' : subpath.slice('./'.length))
@@ -80,9 +84,10 @@ describe('the package', () => {
 
   test('is built from the same files', async () => {
     const { default: config } = await import('../tsup.config.js')
-    const entries = subpaths.map(([subpath, file]) => [entryName(subpath), file])
-    expect(config).toMatchObject({ entry: Object.fromEntries(entries) })
-    expect(Object.keys((config as { entry: object }).entry)).toHaveLength(entries.length)
+    const entries = [...subpaths.map(([subpath, file]) => [entryName(subpath), file]), ['cli', COMMAND]]
+    const built = (config as { entry: object }[]).map(({ entry }) => entry)
+    expect(Object.assign({}, ...built)).toEqual(Object.fromEntries(entries))
+    expect(packageJson.bin).toEqual({ 'tix-webhooks': './dist/cli.js' })
   })
 
   test.each(subpaths)('has for %s a source file, and a build of it for ESM and for CJS', (subpath, file) => {
@@ -131,7 +136,7 @@ describe('a public function or class', () => {
   let documented: readonly Documented[]
   beforeAll(() => {
     documented = docblocksOf(Object.values(SUBPATHS))
-  })
+  }, 60_000)
 
   test('is seen by this test', () => {
     expect(documented.map(({ name }) => name)).toEqual(

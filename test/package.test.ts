@@ -14,6 +14,7 @@ const OTHER_SUBPATHS = {
   postgres: 'postgresInbox',
   sqlite: 'sqliteInbox',
   testing: 'storeCases',
+  sandbox: 'createSandbox',
 } as const
 const SPECIFIERS = Object.keys(packageJson.exports)
   .filter((subpath) => subpath !== './package.json')
@@ -78,6 +79,8 @@ describe('the tarball', () => {
       'LICENSE',
       'README.md',
       'docs/idempotency.md',
+      'docs/sandbox-rules.md',
+      'docs/sandbox.md',
       'docs/testing.md',
       'package.json',
     ])
@@ -89,7 +92,11 @@ describe('the tarball', () => {
         .sort(),
     )
     const built = files.filter((file) => file.startsWith('dist/'))
-    expect(built.filter((file) => !/\.(js|cjs|d\.ts|d\.cts|js\.map|cjs\.map)$/.test(file))).toEqual([])
+    expect(built.filter((file) => !/\.(js|cjs|d\.ts|d\.cts|js\.map|cjs\.map)$/.test(file))).toEqual([
+      'dist/THIRD-PARTY-LICENSES.txt',
+    ])
+    // The command is run, never imported.
+    expect(built.filter((file) => file.startsWith('dist/cli.'))).toEqual(['dist/cli.js'])
     for (const name of [...SUBPATHS, ...Object.keys(OTHER_SUBPATHS)]) {
       const endings = ['.js', '.cjs', '.d.ts', '.d.cts']
       expect(built).toEqual(expect.arrayContaining(endings.map((ending) => `dist/${name}${ending}`)))

@@ -25,6 +25,7 @@ test.each([
   ['CONTRIBUTING.md', 1],
   ['docs/idempotency.md', 10],
   ['docs/testing.md', 11],
+  ['docs/sandbox.md', 3],
 ])(
   'every snippet of %s compiles as it stands, under strict',
   (file, atLeast) => {
@@ -77,7 +78,7 @@ test('the table of deadlines has the defaults that really hold', () => {
   expect(Object.fromEntries(promised)).toEqual(really)
 })
 
-test.each(['README.md', 'docs/idempotency.md', 'docs/testing.md'])(
+test.each(['README.md', 'docs/idempotency.md', 'docs/testing.md', 'docs/sandbox.md'])(
   'every file that %s links to is there',
   (page) => {
     const links = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)/g)].map(

@@ -6,13 +6,15 @@ import { modulesIn, nodesIn, nodesOf, ROOT } from './support/source.js'
 // Folder by folder: beside them other tests make hidden ones, and take them away.
 const files = [
   ...readdirSync(`${ROOT}test`).filter((name) => name.endsWith('.ts')),
-  ...['adapters', 'proof', 'src', 'stores', 'support', 'testing', 'types'].flatMap((folder) =>
-    modulesIn(`test/${folder}`).map((name) => `${folder}/${name}.ts`),
+  ...['adapters', 'cli', 'proof', 'sandbox', 'src', 'stores', 'support', 'testing', 'types'].flatMap(
+    (folder) => modulesIn(`test/${folder}`).map((name) => `${folder}/${name}.ts`),
   ),
 ]
 
 /** Who signs without the testing kit: the tests of the signer itself, and of receivers written by hand. */
 const SIGNERS = [
+  'cli/diagnose.properties.test.ts',
+  'cli/diagnose.test.ts',
   'exports.test.ts',
   'src/option-names.test.ts',
   'src/secrets.test.ts',
@@ -21,6 +23,7 @@ const SIGNERS = [
   'src/signature.vectors.test.ts',
   'support/consumer/app.ts',
   'support/own-receiver.ts',
+  'support/plain-verifier.ts',
 ]
 
 const COMPARISONS =
