@@ -1,3 +1,4 @@
+import { isSuccess } from './check/judge.js'
 import type { AnswerView, AttemptView } from './control-api.js'
 import { sayDuration } from './durations.js'
 import { remarkOn } from './judge-scenario.js'
@@ -54,5 +55,5 @@ export function attemptLine(
 
 /** Whether the endpoint took it. */
 export function isDelivered({ response }: Pick<ToldAttempt, 'response'>): boolean {
-  return response !== undefined && response.status >= 200 && response.status < 300
+  return response !== undefined && isSuccess(response.status)
 }

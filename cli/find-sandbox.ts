@@ -1,6 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Io } from './io.js'
+import { isLoopback } from './loopback.js'
 import { one } from './options.js'
 import { readUrl } from './values.js'
 
@@ -66,16 +67,17 @@ async function written(cwd: string): Promise<readonly Candidate[]> {
 export async function writtenUrl(folder: string): Promise<string | undefined> {
   try {
     const { url } = JSON.parse(await readFile(join(folder, SANDBOX_FILE), 'utf8'))
-    return typeof url === 'string' && isLoopback(url) ? url : undefined
+    return typeof url === 'string' && isHere(url) ? url : undefined
   } catch {
     return undefined
   }
 }
 
-function isLoopback(url: string): boolean {
+function isHere(url: string): boolean {
   if (!URL.canParse(url)) return false
   const { protocol, hostname } = new URL(url)
-  return protocol === 'http:' && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+  // An IPv6 address stands in brackets there.
+  return protocol === 'http:' && isLoopback(hostname.replace(/^\[(.+)\]$/, '$1'))
 }
 
 /**

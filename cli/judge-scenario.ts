@@ -1,6 +1,6 @@
 import { SCENARIOS, type ScenarioInfo } from '../testing/index.js'
 import type { ToldAttempt } from './attempt-lines.js'
-import { COME_AGAIN, judge } from './check/judge.js'
+import { COME_AGAIN, isSuccess, judge } from './check/judge.js'
 import type { Output } from './output.js'
 
 /** Whether the answers to a scenario are what a receiver owes it. */
@@ -56,15 +56,14 @@ export function remarkOn({
   const info = scenario === undefined ? undefined : infoOf(scenario)
   if (info === undefined || response === undefined) return undefined
   const { status } = response
-  const isSuccess = status >= 200 && status < 300
   if (info.verdict === 'forged') {
-    if (isSuccess) return { isRight: false, says: 'accepted, though it is a forgery' }
+    if (isSuccess(status)) return { isRight: false, says: 'accepted, though it is a forgery' }
     return status >= 400 && status < 500 && status !== 429
       ? { isRight: true, says: 'refused, as it should be' }
       : undefined
   }
   if (info.verdict === 'unusable') {
-    return isSuccess
+    return isSuccess(status)
       ? { isRight: false, says: 'acknowledged, though nobody can use it' }
       : { isRight: true, says: 'not acknowledged, as it should be' }
   }

@@ -6,6 +6,7 @@ import { UsageError } from './failure.js'
 import { DEFAULT_PORT } from './find-sandbox.js'
 import type { Io } from './io.js'
 import { readKinds } from './kinds.js'
+import { isLoopback } from './loopback.js'
 import { flag, many, one, type Values } from './options.js'
 import { SCENARIO_NAMES } from './scenario-names.js'
 import { newSecret, SIGNING_OPTIONS, secretOf } from './signing.js'
@@ -95,11 +96,6 @@ export function sandboxOptions(values: StartValues, io: Io): SandboxOptions {
     ...(keys !== undefined && { keys }),
     ...(values['rate-limit'] !== undefined && { rateLimit: values['rate-limit'] }),
   }
-}
-
-/** Whether only this machine can call it. */
-export function isLoopback(host: string): boolean {
-  return /^(localhost|127(\.\d+){3}|::1)$/.test(host)
 }
 
 function readChaos(text: string, name: string): readonly [string, number] {

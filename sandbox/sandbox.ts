@@ -121,7 +121,7 @@ class RunningSandbox implements Sandbox {
     // That an event has a tier is held by its schema, whose type does not say so.
     this.account = service.accounts.test as unknown as SandboxAccount
     this.clock = clockOf(service)
-    this.endpoints = endpointsOf(service, settings.checkUrl)
+    this.endpoints = endpointsOf(service)
     this.deliveries = deliveriesOf(service)
   }
 

@@ -6,8 +6,7 @@ import { Account, type Mode } from './domain/account.js'
 import { Engine, type EngineChange } from './engine/engine.js'
 import type { Send } from './engine/send.js'
 import { Random } from './random.js'
-import type { Seeded } from './seed.js'
-import { seed } from './seed.js'
+import { type Seeded, seed } from './seed.js'
 import { type Triggered, type TriggerRequest, trigger } from './trigger.js'
 
 /** What the service is made from, once the options are known to make sense. */

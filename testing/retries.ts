@@ -1,7 +1,7 @@
 import { systemClock } from '../src/clock.js'
 import { describeType, describeValue } from '../src/describe-type.js'
 import { checkOptionNames } from '../src/option-names.js'
-import { nextAttempt, RETRY_SCHEDULE, retryAfterSeconds } from './retry-schedule.js'
+import { isSuccessStatus, nextAttempt, RETRY_SCHEDULE, retryAfterSeconds } from './retry-schedule.js'
 import type { SignedBody } from './signed-delivery.js'
 import type { TestClock } from './test-clock.js'
 
@@ -89,7 +89,7 @@ export async function deliverWithRetries<
   while (afterSeconds !== undefined) {
     const end = await attempt(send, await delivery.signAgain({ now }))
     attempts.push({ number: attempts.length + 1, afterSeconds, ...end })
-    if (end.status !== undefined && end.status >= 200 && end.status < 300) break
+    if (end.status !== undefined && isSuccessStatus(end.status)) break
     // A handler may have advanced the clock itself: the schedule goes by the first attempt, `Retry-After` by the answer.
     const answeredSeconds = Math.max(afterSeconds, clock === undefined ? 0 : (now() - startMs) / 1000)
     afterSeconds = nextAttempt(schedule, answeredSeconds, retryAfterSeconds(end.answer, now))

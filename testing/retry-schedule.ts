@@ -11,6 +11,11 @@ export const RETRY_SCHEDULE: readonly number[] = [
   5, 60, 300, 1800, 7200, 21_600, 43_200, 86_400, 172_800, 259_200,
 ]
 
+/** Whether an answer of this status ends the retries: all that is not 2xx is tried again (spec section 6). */
+export function isSuccessStatus(status: number): boolean {
+  return status >= 200 && status < 300
+}
+
 /**
  * The next step of a schedule, or later where there is something to wait for; nothing after the last. Steps that pass meanwhile
  * are left out. All times are in one unit, and count from the first attempt.

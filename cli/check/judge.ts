@@ -106,6 +106,7 @@ function faultOfBurst(name: ScenarioInfo['name'], statuses: readonly number[]): 
   return isFine ? undefined : ADVICE[name]
 }
 
-function isSuccess(status: number): boolean {
+/** Whether the service takes it for an acknowledgement. */
+export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300
 }

@@ -4,8 +4,9 @@ import { type Context, defineCommand } from '../command.js'
 import { asUsage, EXIT, Failure, wordsOf } from '../failure.js'
 import { announce, DEFAULT_PORT, SANDBOX_FILE, writtenUrl } from '../find-sandbox.js'
 import { aborted } from '../io.js'
+import { isLoopback } from '../loopback.js'
 import { tellChanges, tellRequest, tellStart } from '../sandbox-lines.js'
-import { isLoopback, START_OPTIONS, type StartValues, sandboxOptions } from '../sandbox-options.js'
+import { START_OPTIONS, type StartValues, sandboxOptions } from '../sandbox-options.js'
 import { secretOf } from '../signing.js'
 
 /** `tix-webhooks sandbox`: the one command that makes a sandbox. */

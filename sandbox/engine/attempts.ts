@@ -1,4 +1,5 @@
 import { type SignatureOptions, signPayload } from '../../src/index.js'
+import { isSuccessStatus } from '../../testing/retry-schedule.js'
 import type { VirtualClock } from '../clock.js'
 import type { Random } from '../random.js'
 import type { Tracked } from './delivery-log.js'
@@ -128,7 +129,7 @@ export class Attempts {
 
 /** Whether an endpoint took it (spec section 6). */
 export function isSuccess({ response }: Pick<Attempt, 'response'>): boolean {
-  return response !== undefined && response.status >= 200 && response.status < 300
+  return response !== undefined && isSuccessStatus(response.status)
 }
 
 function sentBodyOf({ body }: Message, sent: Uint8Array): string | undefined {

@@ -1,3 +1,4 @@
+import { isSuccessStatus } from '../../testing/retry-schedule.js'
 import type { SendResult } from './send.js'
 
 /** What was tried. */
@@ -12,7 +13,7 @@ export interface Tried {
 export function hintFor(tried: Tried, result: SendResult): string | undefined {
   if (result.error !== undefined) return hintForError(tried, result.error.code)
   const { status, headers } = result.response
-  if (status >= 200 && status < 300) return undefined
+  if (isSuccessStatus(status)) return undefined
   return hintForStatus(tried, status, headers.location)
 }
 

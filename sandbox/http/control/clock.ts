@@ -1,5 +1,7 @@
 import * as z from 'zod'
 import type { Advance } from '../../clock.js'
+import { utcText } from '../../domain/moments.js'
+import { isSuccess } from '../../engine/attempts.js'
 import type { Service } from '../../service.js'
 import type { App } from '../context.js'
 import { HttpFault } from '../faults.js'
@@ -49,15 +51,11 @@ export function addClock(app: App, { service, realNow }: ControlParts): void {
 export function clockJson({ clock }: Service, realNow: () => number): object {
   const nextAtMs = clock.nextAt()
   return {
-    now: iso(clock.now()),
+    now: utcText(clock.now()),
     frozen: clock.isFrozen,
-    next_at: nextAtMs === undefined ? null : iso(nextAtMs),
-    real_now: iso(realNow()),
+    next_at: nextAtMs === undefined ? null : utcText(nextAtMs),
+    real_now: utcText(realNow()),
   }
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }
 
 async function move(
@@ -87,16 +85,14 @@ async function countAttempts(
   let hasBegun = false
   const stop = service.subscribe((change) => {
     if (!hasBegun || change.what !== 'attempt' || change.attempt.trigger !== 'auto') return
-    const { response } = change.attempt
-    const isDelivered = response !== undefined && response.status >= 200 && response.status < 300
-    attempts[isDelivered ? 'delivered' : 'failed'] += 1
+    attempts[isSuccess(change.attempt) ? 'delivered' : 'failed'] += 1
   })
   try {
     // What falls due in another advance, which this one waits for, is told there.
     const { fromMs, jobs } = await advance(() => {
       hasBegun = true
     })
-    return { from: iso(fromMs), ran: jobs, attempts }
+    return { from: utcText(fromMs), ran: jobs, attempts }
   } finally {
     stop()
   }

@@ -1,3 +1,4 @@
+import { utcText } from '../../domain/moments.js'
 import type { Engine } from '../../engine/engine.js'
 import type { Attempt, Delivery } from '../../engine/records.js'
 
@@ -14,8 +15,8 @@ export function deliveryJson(delivery: Delivery, engine: Engine): object {
     status,
     ...(reason !== undefined && { reason }),
     created_at: message.createdAt,
-    first_at: iso(firstAtMs),
-    ...(nextAtMs !== undefined && { next_at: iso(nextAtMs) }),
+    first_at: utcText(firstAtMs),
+    ...(nextAtMs !== undefined && { next_at: utcText(nextAtMs) }),
     body: message.body,
     attempts: attempts.map(attemptJson),
   }
@@ -30,8 +31,8 @@ export function attemptJson(attempt: Attempt): object {
     number,
     trigger,
     ...(scenario !== undefined && { scenario }),
-    virtual_time: iso(virtualMs),
-    real_time: iso(realMs),
+    virtual_time: utcText(virtualMs),
+    real_time: utcText(realMs),
     url,
     request: { headers: requestHeaders, ...(sentBody !== undefined && { body: sentBody }) },
     ...(response && { response }),
@@ -39,8 +40,4 @@ export function attemptJson(attempt: Attempt): object {
     duration_ms: durationMs,
     ...(hint !== undefined && { hint }),
   }
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString()
 }
