@@ -26,7 +26,7 @@ export interface ExpressWebhooks extends Pick<Receiver, 'drain'> {
  * }))
  * ```
  */
-export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap = Record<never, never>>(
+export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
   options: WebhookOptions<Request, Tx, Schemas>,
 ): ExpressWebhooks {
   const receiver = createReceiver(options)

@@ -15,7 +15,7 @@ import { streamBody } from '../src/node.js'
 interface Reply {
   code(status: number): Reply
   headers(headers: Record<string, string>): Reply
-  send(body: string): unknown
+  send(body: never): unknown
   readonly sent: boolean
 }
 
@@ -32,7 +32,7 @@ interface RequestLike {
  */
 export interface FastifyWebhooks extends Pick<Receiver, 'drain'> {
   preParsing(request: RequestLike, reply: Reply, payload: Readable, done: (error: Error) => void): void
-  handler(request: RequestLike, reply: Reply): Promise<unknown>
+  handler(request: RequestLike, reply: Reply): Promise<void>
 }
 
 /**
@@ -47,7 +47,7 @@ export interface FastifyWebhooks extends Pick<Receiver, 'drain'> {
  * }))
  * ```
  */
-export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap = Record<never, never>>(
+export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
   options: WebhookOptions<FastifyRequest, Tx, Schemas>,
 ): FastifyWebhooks {
   const receiver = createReceiver(options)
@@ -74,7 +74,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap = Record<n
     reply
       .code(status)
       .headers({ ...headers })
-      .send(text)
+      .send(text as never)
   }
 
   return {
@@ -87,7 +87,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap = Record<n
     },
     async handler(request, reply) {
       await answer(request, reply, bytesGone)
-      return reply
+      return reply as never
     },
     drain: receiver.drain,
   }

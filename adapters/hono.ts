@@ -5,6 +5,7 @@ import {
   createReceiver,
   type Receiver,
   type SchemaMap,
+  type StandardSchemaV1,
   type WebhookOptions,
 } from '../src/index.js'
 
@@ -12,6 +13,12 @@ import {
 export interface HonoWebhooks<E extends Env = Env> extends Pick<Receiver, 'drain'> {
   (c: Context<E>): Promise<Response>
 }
+
+/** With a type argument TypeScript infers nothing else; its error then names what works. */
+type NotBesideATypeArgument = Record<
+  string,
+  StandardSchemaV1 & 'pass no type argument, and annotate: secret: (c: Context<AppEnv>) => c.env.SECRET'
+>
 
 /**
  * Receives the service's webhooks in a Hono app, on any runtime. The bytes are left in Hono's body cache for others.
@@ -28,7 +35,7 @@ export interface HonoWebhooks<E extends Env = Env> extends Pick<Receiver, 'drain
 export function tixWebhooks<
   E extends Env = Env,
   Tx = undefined,
-  Schemas extends SchemaMap = Record<never, never>,
+  Schemas extends SchemaMap<keyof Schemas> = NotBesideATypeArgument,
 >(options: WebhookOptions<Context<E>, Tx, Schemas>): HonoWebhooks<E> {
   const receiver = createReceiver(options)
 

@@ -15,14 +15,14 @@ import { tableOf } from './postgres-table.js'
 
 export interface PostgresInboxOptions {
   /** Its table: a name, or a schema and a name. Default `tix_webhooks_inbox`. */
-  table?: string
+  table?: string | undefined
   /**
    * How long a transaction may be idle between two statements of a handler before the server ends it, in seconds, so that a
    * machine that vanished does not hold an event for hours. Default 60; where the server has a limit of its own, that holds.
    */
-  idleTimeoutSeconds?: number
+  idleTimeoutSeconds?: number | undefined
   /** Purges in the background, every so many seconds, from the first delivery on. Default: only when you call `purge`. */
-  purgeEverySeconds?: number
+  purgeEverySeconds?: number | undefined
 }
 
 /** A transactional inbox. */

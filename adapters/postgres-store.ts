@@ -7,9 +7,9 @@ import { tableOf } from './postgres-table.js'
 
 export interface PostgresStoreOptions {
   /** Its table: a name, or a schema and a name. Default `tix_webhooks`. */
-  table?: string
+  table?: string | undefined
   /** Purges in the background, every so many seconds, from the first claim on. Default: only when you call `purge`. */
-  purgeEverySeconds?: number
+  purgeEverySeconds?: number | undefined
 }
 
 /** An idempotency store in a table. */

@@ -18,14 +18,14 @@ export type { IoredisClient, NodeRedisClient }
 
 export interface RedisStoreOptions {
   /** What the keys of the records begin with. Default `tix-webhooks:`. */
-  prefix?: string
+  prefix?: string | undefined
   /**
    * How many replicas must have a claim or a completion before it counts; fewer are an outage, and what was claimed is
    * released. For one client of one primary. Default 0. It narrows what a failover can forget, and does not close it.
    */
-  replicas?: number
+  replicas?: number | undefined
   /** How long the replicas are waited for, in milliseconds. Default 100, and best well under the 2 s that a store call may take. The connection sends nothing else meanwhile: give the store a client of its own. */
-  replicaTimeoutMs?: number
+  replicaTimeoutMs?: number | undefined
 }
 
 /**

@@ -9,11 +9,11 @@ import { type SqliteDatabase, sqliteTable } from './sqlite-database.js'
 
 export interface SqliteInboxOptions {
   /** The name of its table. Default `tix_webhooks_inbox`. */
-  table?: string
+  table?: string | undefined
   /** Milliseconds since the epoch. Default `Date.now`: a wall clock, because the records must survive a restart. */
-  now?: () => number
+  now?: (() => number) | undefined
   /** Purges in the background, every so many seconds, from the first delivery on. Default: only when you call `purge`. */
-  purgeEverySeconds?: number
+  purgeEverySeconds?: number | undefined
 }
 
 /** What handlers get as `ctx.tx`. */

@@ -7,11 +7,11 @@ import { type SqliteDatabase, sqliteTable } from './sqlite-database.js'
 
 export interface SqliteStoreOptions {
   /** The name of its table. Default `tix_webhooks`. */
-  table?: string
+  table?: string | undefined
   /** Milliseconds since the epoch. Default `Date.now`: a wall clock, because the records must survive a restart. */
-  now?: () => number
+  now?: (() => number) | undefined
   /** Purges in the background, every so many seconds, from the first claim on. Default: only when you call `purge`. */
-  purgeEverySeconds?: number
+  purgeEverySeconds?: number | undefined
 }
 
 /** An idempotency store in a table. */

@@ -5,53 +5,53 @@ import type { NewEndpoint } from './subscriptions.js'
 /** What a sandbox is like. Everything has a default. */
 export interface SandboxOptions {
   /** Where its time begins: a `Date`, milliseconds since the epoch, or ISO 8601. Default: now. */
-  now?: Date | string | number
+  now?: Date | string | number | undefined
   /** Whether time stands still until you advance it. Default true; the command line's sandbox runs. */
-  frozen?: boolean
+  frozen?: boolean | undefined
   /** Makes the ids and the jitter the same in each run: a whole number from 0 to 2,147,483,647. Default: others each time. */
-  seed?: number
+  seed?: number | undefined
   /** Your receiver, called directly, without a port: what handles a `Request`. Default: endpoints are called over HTTP. */
-  deliver?: (request: Request) => Response | Promise<Response>
+  deliver?: ((request: Request) => Response | Promise<Response>) | undefined
   /** Where webhooks are sent from the start. Default: with `deliver` one endpoint that takes all kinds, else none. */
-  endpoints?: readonly NewEndpoint[]
+  endpoints?: readonly NewEndpoint[] | undefined
   /** The secret of an endpoint that has none of its own. Default: a new one for each. */
-  secret?: string
+  secret?: string | undefined
   /**
    * When a failed delivery is tried again: `default` (11 attempts in 72 hours), `tickettailor` (22 attempts), `fast` (after 1, 2 and 4
    * seconds), or a list such as `5s,1m,1h`, or of seconds, counted from the first attempt.
    */
-  retry?: string | readonly number[]
+  retry?: string | readonly number[] | undefined
   /** How much of each gap between attempts is random: 0 to 0.5. Default 0.1. */
-  jitter?: number
+  jitter?: number | undefined
   /** How long an endpoint has for its answer, in seconds; 0 is without end. Default 15. */
-  timeoutSeconds?: number
+  timeoutSeconds?: number | undefined
   /** Delivers one after the other, in their order. Default false: as the service, which promises no order. */
-  serial?: boolean
+  serial?: boolean | undefined
   /** How to read what the specification does not show: see `docs/sandbox.md`. */
-  assume?: Partial<Assumptions>
+  assume?: Partial<Assumptions> | undefined
   /** Spoils deliveries at random: names of scenarios to probabilities, such as `{ duplicate: 0.1 }`. */
-  chaos?: Readonly<Record<string, number>>
+  chaos?: Readonly<Record<string, number>> | undefined
   /** The API keys that it takes. Default: any that begins with `sk_test_` or `sk_live_`. */
-  keys?: readonly string[]
+  keys?: readonly string[] | undefined
   /** Takes parameters that the API does not know, and leaves them out. Default false: they are refused. */
-  lenient?: boolean
+  lenient?: boolean | undefined
   /** Answers 429 over so many requests to the API. Default: none. */
-  rateLimit?: { readonly requests: number; readonly perSeconds: number }
+  rateLimit?: { readonly requests: number; readonly perSeconds: number } | undefined
   /** Delivers to addresses of the public internet too. Default false: nothing leaves the machine and its private network. */
-  allowPublic?: boolean
+  allowPublic?: boolean | undefined
   /** The names, beside those of this machine, under which it may be called. */
-  allowHosts?: readonly string[]
+  allowHosts?: readonly string[] | undefined
   /** Keeps its state in this file, and goes on from there. Default: in memory alone. */
-  stateFile?: string
+  stateFile?: string | undefined
   /**
    * Which time `t` has: `real`, so that a receiver finds fast-forwarded retries fresh, or `virtual`, for a receiver that was given
    * `now: sandbox.clock.now`. Default `real`.
    */
-  signWith?: 'real' | 'virtual'
+  signWith?: 'real' | 'virtual' | undefined
   /** What looks wrong, for people: a live key, a state file that cannot be written. Default `console.warn`. */
-  onWarning?: (message: string) => void
+  onWarning?: ((message: string) => void) | undefined
   /** Called with each request to the API, when it is answered: what your code asked for, and which error it got. */
-  onRequest?: (request: RequestRecord) => void
+  onRequest?: ((request: RequestRecord) => void) | undefined
 }
 
 /** All names of options: a misspelt one would be left out in silence. */

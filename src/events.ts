@@ -79,10 +79,10 @@ export interface EventDataByKind {
 
 export type EventKind = keyof EventDataByKind
 
+type EventByKind = { [Kind in EventKind]: Envelope<Kind, EventDataByKind[Kind]> }
+
 /** The event of one kind: `EventOf<'order.created'>`. */
-export type EventOf<Kind extends EventKind> = {
-  [K in Kind]: Envelope<K, EventDataByKind[K]>
-}[Kind]
+export type EventOf<Kind extends EventKind> = EventByKind[Kind]
 
 export type OrderCreatedEvent = EventOf<'order.created'>
 export type EventPublishedEvent = EventOf<'event.published'>
@@ -113,6 +113,11 @@ export type Narrowed<Event, Kind extends string> = [Extract<Event, { readonly ty
   ? Event & (Kind extends EventKind ? EventOf<Kind> : Envelope<Kind, JsonObject>)
   : Extract<Event, { readonly type: Kind }>
 
+/** A documented kind whose data no schema has replaced: also assignable to `EventOf<Kind>` where the kind is a type parameter. */
+export type NarrowedDocumented<Event, Kind extends EventKind> = [WebhookEvent] extends [Event]
+  ? Extract<Event, { readonly type: Kind }> & EventOf<Kind>
+  : Narrowed<Event, Kind>
+
 /**
  * Whether the event is of this kind. It narrows where a comparison of `type` cannot: in `onUnhandled` and after
  * `verifyWebhook`, where an event of any kind can come.
@@ -122,10 +127,15 @@ export type Narrowed<Event, Kind extends string> = [Extract<Event, { readonly ty
  * if (isKind(event, 'order.created')) console.info(event.data.order.id)
  * ```
  */
+export function isKind<Event extends { readonly type: string }, const Kind extends EventKind>(
+  event: Event,
+  kind: Kind,
+): event is NarrowedDocumented<Event, Kind>
 export function isKind<Event extends { readonly type: string }, const Kind extends string>(
   event: Event,
   kind: Kind,
-): event is Narrowed<Event, Kind> {
+): event is Narrowed<Event, Kind>
+export function isKind(event: { readonly type: string }, kind: string): boolean {
   return event.type === kind
 }
 

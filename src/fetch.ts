@@ -31,7 +31,7 @@ export interface FetchWebhooks extends Pick<Receiver, 'drain'> {
  * })
  * ```
  */
-export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap = Record<never, never>>(
+export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
   options: WebhookOptions<Request, Tx, Schemas>,
 ): FetchWebhooks {
   const receiver = createReceiver(options)

@@ -46,10 +46,10 @@ export type Handler<Event, Request, Tx = unknown> = (
 ) => unknown
 
 /** The kinds that have a type: the documented ones and those of `schemas`. */
-export type KindOf<Schemas extends SchemaMap> = EventKind | KnownKey<Schemas>
+export type KindOf<Schemas> = EventKind | KnownKey<Schemas>
 
 /** The kinds of a schema map whose keys are known: one that is typed as `SchemaMap` says nothing of them. */
-type KnownKey<Schemas extends SchemaMap> = string extends keyof Schemas ? never : keyof Schemas & string
+type KnownKey<Schemas> = string extends keyof Schemas ? never : keyof Schemas & string
 
 /** The groups that a kind is in: `a.b.c` is in `a.*` and in `a.b.*`. */
 export type GroupOf<Kind extends string> = Kind extends `${infer Head}.${infer Rest}`
@@ -57,7 +57,7 @@ export type GroupOf<Kind extends string> = Kind extends `${infer Head}.${infer R
   : never
 
 /** The event of one kind; a schema types its data. */
-export type EventOfKind<Kind extends string, Schemas extends SchemaMap> =
+export type EventOfKind<Kind extends string, Schemas> =
   Kind extends KnownKey<Schemas>
     ? Envelope<Kind, OutputOf<Schemas[Kind]>>
     : Kind extends EventKind
@@ -65,16 +65,18 @@ export type EventOfKind<Kind extends string, Schemas extends SchemaMap> =
       : never
 
 /** The event that a key of `on` gets: one kind, or the union of a group. */
-export type EventForKey<Key extends string, Schemas extends SchemaMap> = Key extends `${infer Prefix}.*`
+export type EventForKey<Key extends string, Schemas> = Key extends `${infer Prefix}.*`
   ? EventOfKind<Extract<KindOf<Schemas>, `${Prefix}.${string}`>, Schemas>
   : EventOfKind<Key, Schemas>
 
 /** Any event, with the data of `schemas` typed. */
-export type HandledEvent<Schemas extends SchemaMap> = EventOfKind<KindOf<Schemas>, Schemas> | UnknownEvent
+export type HandledEvent<Schemas> = EventOfKind<KindOf<Schemas>, Schemas> | UnknownEvent
 
 /** Handlers by kind and by group; the most specific one runs, exactly one. */
-export type Handlers<Schemas extends SchemaMap = Record<never, never>, Request = unknown, Tx = unknown> = {
-  [Key in KindOf<Schemas> | GroupOf<KindOf<Schemas>>]?: Handler<EventForKey<Key, Schemas>, Request, Tx>
+export type Handlers<Schemas = Record<never, never>, Request = unknown, Tx = unknown> = {
+  [Key in KindOf<Schemas> | GroupOf<KindOf<Schemas>>]?:
+    | Handler<EventForKey<Key, Schemas>, Request, Tx>
+    | undefined
 }
 
 /** A handler of whatever comes, in whatever transaction: what the receiver calls. */
@@ -98,8 +100,8 @@ export function handlerLookup<Request>(
   }
   if (onUnhandled !== undefined) checkHandler('onUnhandled', onUnhandled)
   // Own properties only: a payload whose type is "constructor" must find nothing.
-  const given = new Map<string, unknown>(Object.entries(on))
-  const kinds = new Set<string>([...EVENT_KINDS, ...Object.keys(schemas)])
+  const given = definedEntries(on)
+  const kinds = new Set<string>([...EVENT_KINDS, ...definedEntries(schemas).keys()])
   const groups = new Set([...kinds].flatMap(groupsOf))
   for (const [key, handler] of given) {
     if (!kinds.has(key) && !groups.has(key)) throw unknownKey(key, [...kinds, ...groups])
@@ -112,6 +114,11 @@ export function handlerLookup<Request>(
     if (key !== undefined) byKind.set(kind, given.get(key) as AnyHandler<Request>)
   }
   return (kind) => byKind.get(kind) ?? onUnhandled
+}
+
+/** An entry that is `undefined` counts as absent: `{ 'order.created': enabled ? handler : undefined }`. */
+function definedEntries(record: object): Map<string, unknown> {
+  return new Map(Object.entries(record).filter(([, value]) => value !== undefined))
 }
 
 /** The groups of a kind, the narrowest first. */

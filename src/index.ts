@@ -22,6 +22,7 @@ export {
 export {
   type AnyEvent,
   type Envelope,
+  EVENT_KINDS,
   type EventCancelledEvent,
   type EventDataByKind,
   type EventKind,
@@ -36,6 +37,7 @@ export {
   type JsonObject,
   type JsonValue,
   type Narrowed,
+  type NarrowedDocumented,
   type OrderCreatedData,
   type OrderCreatedEvent,
   type OrderTicket,

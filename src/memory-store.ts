@@ -10,13 +10,13 @@ import { monotonicMs } from './timers.js'
 
 export interface MemoryStoreOptions {
   /** How many records it holds at most. Default 250,000, some 30 MB. */
-  maxKeys?: number
+  maxKeys?: number | undefined
   /** When it is full: `evict` (the default) drops the oldest settled records; `reject` answers 503 until records age out. */
-  onFull?: 'evict' | 'reject'
+  onFull?: 'evict' | 'reject' | undefined
   /** Told of each eviction: what it counts may run again. Default: a `console.warn`, hourly at most. */
-  onEvict?: (eviction: Eviction) => void
+  onEvict?: ((eviction: Eviction) => void) | undefined
   /** Milliseconds on any clock that never goes back. Default: the monotonic clock. */
-  now?: () => number
+  now?: (() => number) | undefined
 }
 
 /** What a full store forgot to make room. */

@@ -23,7 +23,7 @@ export interface NodeWebhooks extends Pick<Receiver, 'drain'> {
  * createServer(tixWebhooks({ secret: process.env.TIX_SIGNING_SECRET, on: {} })).listen(3000)
  * ```
  */
-export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap = Record<never, never>>(
+export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
   options: WebhookOptions<IncomingMessage, Tx, Schemas>,
 ): NodeWebhooks {
   const receiver = createReceiver(options)

@@ -19,7 +19,7 @@ type NotInferred<T> = [T][T extends unknown ? 0 : never]
 export interface WebhookOptions<
   Request = unknown,
   Tx = undefined,
-  Schemas extends SchemaMap = Record<never, never>,
+  Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
 > {
   /**
    * The endpoint's signing secret; several while it is rotated; or a function of the request, asked at each delivery, for
@@ -29,42 +29,42 @@ export interface WebhookOptions<
   /** Handlers by kind (`order.created`) and by group (`event.*`); the most specific one runs, exactly one. */
   on: Handlers<NotInferred<Schemas>, Request, NotInferred<Tx>>
   /** The handler of every authentic event that `on` does not name. Without it such events are answered 200 and forgotten. */
-  onUnhandled?: Handler<HandledEvent<NotInferred<Schemas>>, Request, NotInferred<Tx>>
+  onUnhandled?: Handler<HandledEvent<NotInferred<Schemas>>, Request, NotInferred<Tx>> | undefined
   /** A Standard Schema by kind (zod, valibot, arktype, `unchecked<T>()`): it checks and types that kind's data, and adds kinds. */
-  schemas?: Schemas
+  schemas?: Schemas | undefined
   /** Where it is remembered what was handled. Default: a `memoryStore()` of its own, which forgets at each restart. */
-  store?: IdempotencyStore
+  store?: IdempotencyStore | undefined
   /** Instead of `store`: handlers get `ctx.tx`, and what they write through it is committed together with the record of the event. */
-  inbox?: Inbox<Tx>
+  inbox?: Inbox<Tx> | undefined
   /** What sets this endpoint's events apart in a shared store: 1 to 64 of `A-Z a-z 0-9 . _ -`. Required with `store` and `inbox`. */
-  namespace?: string
+  namespace?: string | undefined
   /** What an event is deduplicated by. Default: the order's id for `order.created`, else a digest of the event. */
-  key?: KeyFunction<Request>
+  key?: KeyFunction<Request> | undefined
   /** How far the signature's timestamp may be from now, in seconds, in both directions. Default 300; above 0. */
-  toleranceSeconds?: number
+  toleranceSeconds?: number | undefined
   /** When the sender is answered at the latest, in seconds from the request's entry, whatever still goes on. Default 10. */
-  timeoutSeconds?: number
+  timeoutSeconds?: number | undefined
   /** When a handler that has not settled is given up, in seconds. Default 300. */
-  maxRunSeconds?: number
+  maxRunSeconds?: number | undefined
   /** How long a crashed process blocks an event, in seconds; renewed every third of it while the handler runs. Default 60. */
-  leaseSeconds?: number
+  leaseSeconds?: number | undefined
   /** How long a completion is remembered, in seconds. Default 604,800 (7 days); at least 262,800 (73 h) and at least the tolerance. */
-  retentionSeconds?: number
+  retentionSeconds?: number | undefined
   /** The largest body that is read, in bytes. Default 1,048,576. */
-  maxBodyBytes?: number
+  maxBodyBytes?: number | undefined
   /** What to do when the store cannot be reached: `reject` (the default) answers 503; `process` runs without protection, and is refused with an inbox. */
-  storeFailure?: 'reject' | 'process'
+  storeFailure?: 'reject' | 'process' | undefined
   /** How the service signs. The defaults are the field's. */
-  signature?: SignatureOptions
+  signature?: SignatureOptions | undefined
   /** Gets exactly one record for each delivery, whatever its end. Not awaited; what it throws is swallowed. */
-  onDelivery?: (record: DeliveryRecord) => unknown
+  onDelivery?: ((record: DeliveryRecord) => unknown) | undefined
   /**
    * Gets what went wrong, for your logs; nothing is decided by it. Not awaited; what it throws is swallowed. Default: one
    * line with the message alone, on the framework's logger where it has one, else on `console.error`.
    */
-  onError?: (error: unknown, ctx: ErrorContext<Request>) => unknown
+  onError?: ((error: unknown, ctx: ErrorContext<Request>) => unknown) | undefined
   /** Milliseconds since the epoch: every reading of the wall clock, and the default store. Default `Date.now`. */
-  now?: () => number
+  now?: (() => number) | undefined
 }
 
 /** What became of one delivery. */

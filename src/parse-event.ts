@@ -6,9 +6,9 @@ import type { SchemaMap } from './schema.js'
 import { bytesOf, VERIFY_OPTION_NAMES, type VerifyOptions, verifyBytes } from './signature.js'
 import type { HeaderValue } from './signature-header.js'
 
-export interface ParseOptions<Schemas extends SchemaMap> {
+export interface ParseOptions<Schemas extends SchemaMap<keyof Schemas>> {
   /** A Standard Schema by kind: it checks and types the data of that kind. */
-  schemas?: Schemas
+  schemas?: Schemas | undefined
 }
 
 /**
@@ -24,7 +24,7 @@ export interface ParseOptions<Schemas extends SchemaMap> {
  * if (isOrderCreated(event)) console.log(event.data.order.id)
  * ```
  */
-export async function parseEvent<Schemas extends SchemaMap = Record<never, never>>(
+export async function parseEvent<Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
   rawBody: Uint8Array | string,
   options: ParseOptions<Schemas> = {},
 ): Promise<HandledEvent<Schemas>> {
@@ -52,7 +52,7 @@ const OPTION_NAMES = [...VERIFY_OPTION_NAMES, 'schemas']
  * const event = await verifyWebhook(rawBody, headers['x-service-signature'], { secret })
  * ```
  */
-export async function verifyWebhook<Schemas extends SchemaMap = Record<never, never>>(
+export async function verifyWebhook<Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
   rawBody: Uint8Array | string,
   header: HeaderValue,
   options: VerifyOptions & ParseOptions<Schemas>,

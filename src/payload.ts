@@ -87,6 +87,7 @@ export function checkSchemas(schemas: SchemaMap): void {
     throw new TypeError(`schemas must be a plain object of schemas by kind, not ${describeType(schemas)}.`)
   }
   for (const [kind, schema] of Object.entries(schemas)) {
+    if (schema === undefined) continue
     if (kind === '' || kind.endsWith('*')) {
       throw new TypeError(
         `schemas["${kind}"] is not a kind: a schema belongs to one kind, and groups have none.`,

@@ -59,7 +59,7 @@ export interface Receiver<Request = unknown> {
 export function createReceiver<
   Request = unknown,
   Tx = undefined,
-  Schemas extends SchemaMap = Record<never, never>,
+  Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
 >(options: WebhookOptions<Request, Tx, Schemas>): Receiver<Request> {
   const settings = resolveSettings(options)
   const { scheme, schemas, store, inbox } = settings

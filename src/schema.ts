@@ -23,11 +23,19 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** Schemas by kind. */
-export type SchemaMap = Record<string, StandardSchemaV1>
+/**
+ * Schemas by kind; one that is `undefined` counts as absent.
+ *
+ * @typeParam Kind `keyof Schemas` in a constraint, so that an interface fits, which has no index signature
+ */
+export type SchemaMap<Kind extends PropertyKey = string> = {
+  readonly [K in Kind]?: StandardSchemaV1 | undefined
+}
 
-/** The type of what a schema gives. */
-export type OutputOf<Schema extends StandardSchemaV1> = NonNullable<Schema['~standard']['types']>['output']
+/** The type of the data that a schema outputs. */
+export type OutputOf<Schema> = Schema extends StandardSchemaV1
+  ? NonNullable<Schema['~standard']['types']>['output']
+  : never
 
 /**
  * A schema that checks nothing and types the data as `Data`: for a kind that the service added before you want a validator.

@@ -78,7 +78,7 @@ const OPTION_NAMES: readonly (keyof WebhookOptions)[] = [
  *
  * @throws TypeError that names the option and the fix
  */
-export function resolveSettings<Request, Tx, Schemas extends SchemaMap>(
+export function resolveSettings<Request, Tx, Schemas extends SchemaMap<keyof Schemas>>(
   options: WebhookOptions<Request, Tx, Schemas>,
 ): Settings<Request> {
   checkOptionNames(options, OPTION_NAMES)
@@ -133,9 +133,9 @@ function namespaceOf({ namespace, store, inbox }: Kept): string {
 
 /** Where events are remembered. */
 interface Kept {
-  readonly store?: IdempotencyStore
-  readonly inbox?: object
-  readonly namespace?: string
+  readonly store?: IdempotencyStore | undefined
+  readonly inbox?: object | undefined
+  readonly namespace?: string | undefined
 }
 
 let warnedOfMemory = false

@@ -8,19 +8,21 @@ import { checkOptionNames } from './option-names.js'
  */
 export interface SignatureOptions {
   /** The header's name. Default `x-service-signature`. */
-  header?: string
+  header?: string | undefined
   /** The hash under the HMAC. Default `SHA-256`. */
-  algorithm?: HmacAlgorithm
+  algorithm?: HmacAlgorithm | undefined
   /** How the signature is written in `v1`. Default `hex`, read without regard to case. */
-  encoding?: 'hex' | 'base64'
+  encoding?: 'hex' | 'base64' | undefined
   /** What is signed. `dot` (the default): `t + "." + body`; `concat`: `t + body`; or the bytes that a function makes of both. */
-  signedContent?: 'dot' | 'concat' | ((t: string, body: Uint8Array) => Uint8Array)
+  signedContent?: 'dot' | 'concat' | ((t: string, body: Uint8Array) => Uint8Array) | undefined
   /** What `t` counts since the epoch. Default `s`. */
-  timestampUnit?: 's' | 'ms'
+  timestampUnit?: 's' | 'ms' | undefined
 }
 
 /** The options with their defaults filled in. */
-export type SignatureScheme = Required<SignatureOptions>
+export type SignatureScheme = {
+  readonly [Name in keyof SignatureOptions]-?: NonNullable<SignatureOptions[Name]>
+}
 
 const DEFAULT_SCHEME: SignatureScheme = {
   header: 'x-service-signature',

@@ -29,20 +29,20 @@ export interface VerifyOptions {
   /** The endpoint's secret, or several while it is rotated. */
   secret: Secrets
   /** How far `t` may be from now, in seconds, in both directions. Default 300; above 0. */
-  toleranceSeconds?: number
+  toleranceSeconds?: number | undefined
   /** How the service signs. The defaults are the field's. */
-  signature?: SignatureOptions
+  signature?: SignatureOptions | undefined
   /** Milliseconds since the epoch. Default `Date.now`. */
-  now?: () => number
+  now?: (() => number) | undefined
 }
 
 export interface SignOptions {
   /** The endpoint's secret. A list gives one `v1` each, as a service does while a secret is rotated. */
   secret: Secrets
   /** The value of `t`, in the unit of `signature.timestampUnit`. Default: now. */
-  timestamp?: number
+  timestamp?: number | undefined
   /** How the service signs. The defaults are the field's. */
-  signature?: SignatureOptions
+  signature?: SignatureOptions | undefined
 }
 
 export const VERIFY_OPTION_NAMES: readonly (keyof VerifyOptions)[] = [

@@ -13,12 +13,12 @@ export type AnyAnswer = { readonly headers?: unknown } & (
 
 export interface RetryOptions {
   /** When the service tries again, in seconds after the first attempt. Default `RETRY_SCHEDULE`. */
-  schedule?: readonly number[]
+  schedule?: readonly number[] | undefined
   /**
    * The clock that the receiver was given too: it is advanced to the time of each attempt, which is signed at that time. Default:
    * none, so that each attempt is signed at the real time, for a receiver that knows no other.
    */
-  clock?: TestClock
+  clock?: TestClock | undefined
 }
 
 /** One attempt to deliver. */

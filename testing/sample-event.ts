@@ -9,22 +9,22 @@ import { MAX_SEED, SAMPLES, type SampleDataByKind, sampleTime } from './samples.
 /** A sample event, and what of it is yours. */
 export interface SampleOptions<Kind extends EventKind = EventKind> {
   /** What differs from the sample's data, at any depth. A list is given whole, its elements in part. */
-  data?: DeepPartial<SampleDataByKind[Kind]>
+  data?: DeepPartial<SampleDataByKind[Kind]> | undefined
   /** Signs `data` as it is given: nothing is filled in, nothing is checked. Default false. */
-  exact?: false
+  exact?: false | undefined
   /** When it happened: `created_at`. Default: the time of `now` where that is given, else a time of the sample's own. */
-  at?: Date | string | number
+  at?: Date | string | number | undefined
   /** Which sample: 0 to 4,294,967,295, and the same one gives the same event. Default: another one at each call, counted from 1. */
-  seed?: number
+  seed?: number | undefined
   /** Milliseconds since the epoch: the `now` of a test clock. */
-  now?: () => number
+  now?: (() => number) | undefined
 }
 
 /** An event whose data is given whole: of a kind that is not documented, or of any kind with `exact: true`. */
 export interface ExactOptions<Data extends object> extends Omit<SampleOptions, 'data' | 'exact'> {
   /** The data, as it is. */
   data: Data
-  exact?: boolean
+  exact?: boolean | undefined
 }
 
 /** What there is to say of an event, checked or not. */

@@ -8,7 +8,7 @@ import { type TestDelivery, testDelivery } from './test-delivery.js'
 /** How the service of a scenario signs, and how far the receiver lets its clock be off. */
 export interface StageOptions extends Pick<SigningOptions, 'secret' | 'signature' | 'now'> {
   /** How far its `t` may be from now, in seconds. Default 300, as the receiver's. */
-  toleranceSeconds?: number
+  toleranceSeconds?: number | undefined
 }
 
 /** What the deliveries of scenarios are made of. */

@@ -27,11 +27,11 @@ export interface SigningOptions {
   /** The secret of the endpoint. A list gives a signature by each, as during a rotation. */
   secret: Secrets
   /** The value of `t`, in the unit of `signature.timestampUnit`. Default: the time of `now`. */
-  timestamp?: number
+  timestamp?: number | undefined
   /** How the service signs: the receiver's own option. */
-  signature?: SignatureOptions
+  signature?: SignatureOptions | undefined
   /** Milliseconds since the epoch: the `now` of a test clock. Default `Date.now`. */
-  now?: () => number
+  now?: (() => number) | undefined
 }
 
 /** A delivery with a valid signature. */

@@ -132,9 +132,19 @@ describe('a key that no delivery could reach is a TypeError that says what to do
   })
 })
 
+test('a handler, or a schema, that is undefined counts as absent', () => {
+  const onGroup = handler('order.*')
+  const lookup = handlerLookup({ 'order.created': undefined, 'order.*': onGroup }, undefined, {
+    'event.moved': undefined,
+  })
+  expect(lookup('order.created')).toBe(onGroup)
+  expect(() => handlerLookup({ 'event.moved': onGroup }, undefined, { 'event.moved': undefined })).toThrow(
+    'on["event.moved"] is not a kind that the service sends',
+  )
+})
+
 describe('what is no handler is a TypeError that names it', () => {
   test.each<[string, unknown]>([
-    ['undefined', undefined],
     ['null', null],
     ['a string', 'handler'],
     ['an array', [() => {}]],

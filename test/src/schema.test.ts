@@ -164,7 +164,6 @@ describe('unchecked()', () => {
 
 describe('what is no Standard Schema is a TypeError that names its kind', () => {
   test.each<[string, unknown]>([
-    ['undefined', undefined],
     ['null', null],
     ['a function', () => true],
     ['an object', { parse: () => ({}) }],

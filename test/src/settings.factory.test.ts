@@ -11,7 +11,13 @@ test.each([
   ['the least', {}],
   [
     'options that are undefined',
-    { store: undefined, namespace: undefined, key: undefined, schemas: undefined },
+    {
+      store: undefined,
+      namespace: undefined,
+      key: undefined,
+      schemas: { 'order.refunded': undefined },
+      signature: { header: undefined },
+    },
   ],
   ['a random key that ends in a white byte', { secret: new Uint8Array([0, 255, 10]) }],
   ['a secret with a blank inside', { secret: 'two words' }],

@@ -1,14 +1,12 @@
-import type { SchemaMap } from 'tix-webhooks'
-
-type Schema = SchemaMap[string]
+import type { StandardSchemaV1 } from 'tix-webhooks'
 
 /** A Standard Schema by hand, for what no validator does on command. */
-export function schemaOf(validate: (value: unknown) => unknown): Schema {
+export function schemaOf(validate: (value: unknown) => unknown): StandardSchemaV1 {
   return {
     '~standard': {
       version: 1,
       vendor: 'test',
-      validate: validate as Schema['~standard']['validate'],
+      validate: validate as StandardSchemaV1['~standard']['validate'],
     },
   }
 }
