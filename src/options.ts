@@ -69,7 +69,9 @@ export interface WebhookOptions<
 
 /** What became of one delivery. */
 export interface DeliveryRecord {
+  /** How it ended: see Answers. */
   readonly outcome: OutcomeName
+  /** The HTTP status of the answer. */
   readonly status: number
   /** Present with every outcome whose status is not 200. */
   readonly code?: OutcomeCode
