@@ -8,7 +8,8 @@ import { isPending, type Pending } from './pending.js'
 /**
  * What an event is deduplicated by, when you know better than the default. It sees the event before its data is checked.
  *
- * @returns a non-empty string, the same for all deliveries of one event; or `null` to run without deduplication
+ * @returns a non-empty string, the same for all deliveries of one event and of no other; or `null` to run without
+ * deduplication. Not `String()` of a field that may be missing: `undefined` is refused, `'undefined'` would be the key of many events
  */
 export type KeyFunction<Request> = (
   event: UnknownEvent,
