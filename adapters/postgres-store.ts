@@ -47,7 +47,7 @@ const COLUMNS = {
  * ```
  */
 export function postgresStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions = {}): PostgresStore {
-  checkOptionNames(options, ['table', 'purgeEverySeconds'])
+  options = checkOptionNames(options, ['table', 'purgeEverySeconds'])
   const table = tableOf({
     table: options.table ?? 'tix_webhooks',
     columns: COLUMNS,

@@ -43,7 +43,7 @@ export function redisStore(
   client: IoredisClient | NodeRedisClient,
   options: RedisStoreOptions = {},
 ): IdempotencyStore {
-  checkOptionNames(options, ['prefix', 'replicas', 'replicaTimeoutMs'])
+  options = checkOptionNames(options, ['prefix', 'replicas', 'replicaTimeoutMs'])
   const { prefix = 'tix-webhooks:', replicas = 0, replicaTimeoutMs = 100 } = options
   checkPrefix(prefix)
   checkWhole('replicas', replicas, 0)

@@ -36,7 +36,7 @@ export interface SqliteStore extends IdempotencyStore, Purgeable {
  * ```
  */
 export function sqliteStore(db: SqliteDatabase, options: SqliteStoreOptions = {}): SqliteStore {
-  checkOptionNames(options, ['table', 'now', 'purgeEverySeconds'])
+  options = checkOptionNames(options, ['table', 'now', 'purgeEverySeconds'])
   const table = sqliteTable(db, {
     table: options.table ?? 'tix_webhooks',
     columns: {

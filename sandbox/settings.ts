@@ -18,7 +18,7 @@ export type Settings = ReturnType<typeof settle>
 
 /** @throws TypeError that names the option and says what it must be */
 export function settle(options: SandboxOptions) {
-  checkOptionNames(options, OPTION_NAMES)
+  options = checkOptionNames(options, OPTION_NAMES)
   const { deliver, allowPublic = false, secret, signWith = 'real' } = options
   check('frozen', options.frozen, isBoolean, 'true or false')
   check('lenient', options.lenient, isBoolean, 'true or false')

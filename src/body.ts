@@ -58,7 +58,7 @@ async function callReader(reader: BodyReader, maxBytes: number, deadline: Deadli
 
 /** Readers may be anybody's: what counts is their `code`. */
 function asBodyFault(error: unknown, maxBytes: number): unknown {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+  const code = read(error, 'code')
   if (code === 'too_large') return isWebhookError(error) ? error : tooLarge(maxBytes, error)
   if (code === 'misconfigured') {
     return isWebhookError(error) ? error : new ConfigurationError(messageOf(error), { cause: error })
@@ -93,5 +93,15 @@ export function alreadyRead(advice: string): ConfigurationError {
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'The body cannot be read: it was consumed before.'
+  const message = read(error, 'message')
+  return typeof message === 'string' ? message : 'The body cannot be read: it was consumed before.'
+}
+
+/** A field of what somebody else has thrown: reading it may throw too. */
+function read(error: unknown, field: 'code' | 'message'): unknown {
+  try {
+    return (error as Partial<Record<string, unknown>> | null | undefined)?.[field]
+  } catch {
+    return undefined
+  }
 }

@@ -7,7 +7,7 @@ import {
   type EventOf,
   type UnknownEvent,
 } from './events.js'
-import { isRecord } from './option-names.js'
+import { isPlainObject, isRecord } from './option-names.js'
 import type { OutputOf, SchemaMap } from './schema.js'
 
 /**
@@ -84,7 +84,8 @@ export type AnyHandler<Request> = Handler<AnyEvent, Request>
  * Finds the handler of a kind.
  *
  * @returns the look-up: exact kind, else the longest group of a listed kind, else `onUnhandled`, else nothing
- * @throws TypeError when `on` has a key that no listed kind could reach, or a handler that is no function
+ * @throws TypeError when `on` is empty without `onUnhandled`, is no plain object, has a key that no listed kind could reach,
+ * or a handler that is no function
  */
 export function handlerLookup<Request>(
   on: object,
@@ -96,9 +97,19 @@ export function handlerLookup<Request>(
       `on must be a plain object of handlers by kind, such as { 'order.created': async (event) => {} }, not ${describeType(on)}.`,
     )
   }
+  if (!isPlainObject(on)) {
+    throw new TypeError(
+      "on must be a plain object, not an instance of a class or an object that inherits: only its own properties are read. For a method write { 'order.created': (event, ctx) => hooks.orderCreated(event, ctx) }.",
+    )
+  }
   if (onUnhandled !== undefined) checkHandler('onUnhandled', onUnhandled)
   // Own properties only: a payload whose type is "constructor" must find nothing.
-  const given = new Map<string, unknown>(Object.entries(on))
+  const given = new Map<string, unknown>(Object.getOwnPropertyNames(on).map((key) => [key, on[key]]))
+  if (given.size === 0 && onUnhandled === undefined) {
+    throw new TypeError(
+      "on is empty and there is no onUnhandled: every event would be answered 200 and dropped. Add a handler, such as { 'order.created': async (event) => {} }.",
+    )
+  }
   const kinds = new Set<string>([...EVENT_KINDS, ...Object.keys(schemas)])
   const groups = new Set([...kinds].flatMap(groupsOf))
   for (const [key, handler] of given) {

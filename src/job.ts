@@ -35,7 +35,9 @@ const ABORT = Symbol('abort')
  * Makes the signal when it is first read. A property of the context itself, so that a copy (`{ ...ctx }`) has it; and one
  * getter for all contexts, because for a getter of its own V8 keeps a shape, and all that the getter can see, in old space.
  */
-const SIGNAL: PropertyDescriptor & ThisType<{ [ABORT]: LazyAbort }> = {
+const SIGNAL: PropertyDescriptor & ThisType<{ [ABORT]: LazyAbort }> & { __proto__: null } = {
+  // Descriptors inherit nothing: a library that puts a `get` on Object.prototype would make any other one invalid.
+  __proto__: null,
   enumerable: true,
   configurable: true,
   get() {
@@ -59,6 +61,6 @@ export function contextOf<Request>(
     tx,
   }
   if (attempt !== undefined) told.attempt = attempt
-  Object.defineProperty(told, ABORT, { value: abort })
+  Object.defineProperty(told, ABORT, { __proto__: null, value: abort } as PropertyDescriptor)
   return Object.defineProperty(told, 'signal', SIGNAL) as HandlerContext<Request, unknown>
 }

@@ -50,14 +50,14 @@ const WARN_EVERY_MS = 3_600_000
  * ```
  */
 export function memoryStore(options: MemoryStoreOptions = {}): IdempotencyStore {
-  checkOptionNames(options, ['maxKeys', 'onFull', 'onEvict', 'now'])
-  const { maxKeys = 250_000, onFull = 'evict', onEvict = warnHourly() } = options
+  const given = checkOptionNames(options, ['maxKeys', 'onFull', 'onEvict', 'now'])
+  const { maxKeys = 250_000, onFull = 'evict', onEvict = warnHourly() } = given
   if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
     throw new TypeError(`maxKeys must be a whole number of at least 1, not ${describeValue(maxKeys)}.`)
   }
   if (onFull !== 'evict' && onFull !== 'reject') throw new TypeError("onFull must be 'evict' or 'reject'.")
   if (typeof onEvict !== 'function') throw new TypeError('onEvict must be a function.')
-  const now = checkedClock(options.now, monotonicMs)
+  const now = checkedClock(given.now, monotonicMs)
 
   const running = new Map<string, Running>()
   /** A key is in `running` or in here, never in both. */

@@ -20,7 +20,7 @@ export interface NodeWebhooks extends Pick<Receiver, 'drain'> {
  * import { createServer } from 'node:http'
  * import { tixWebhooks } from 'tix-webhooks/node'
  *
- * createServer(tixWebhooks({ secret: process.env.TIX_SIGNING_SECRET, on: {} })).listen(3000)
+ * createServer(tixWebhooks({ secret: process.env.TIX_SIGNING_SECRET, on: { 'order.created': () => {} } })).listen(3000)
  * ```
  */
 export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap = Record<never, never>>(

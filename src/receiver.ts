@@ -2,7 +2,7 @@ import { readBody } from './body.js'
 import { callSafely } from './call-safely.js'
 import { Deadline } from './deadline.js'
 import { type Delivery, type Facts, mismatchHint } from './delivery.js'
-import { RunError } from './errors.js'
+import { codeOf, RunError } from './errors.js'
 import type { UnknownEvent } from './events.js'
 import { createGate } from './gate.js'
 import type { Inbox } from './inbox.js'
@@ -22,7 +22,7 @@ import {
 } from './outcome.js'
 import { checkData, parseEnvelope } from './payload.js'
 import { isPending } from './pending.js'
-import { Report } from './report.js'
+import { Report, UnwantedKinds } from './report.js'
 import { LazyAbort, Run, type RunRecord } from './run.js'
 import type { SchemaMap } from './schema.js'
 import { resolveSettings } from './settings.js'
@@ -65,6 +65,7 @@ export function createReceiver<
   const { scheme, schemas, store, inbox } = settings
   const gate = createGate()
   const nextToken = tokenSource()
+  const unwanted = new UnwantedKinds()
 
   function receive(delivery: Delivery<Request>): Promise<Outcome> {
     const facts: Facts = {}
@@ -110,18 +111,22 @@ export function createReceiver<
       const envelope = parseEnvelope(rawBody)
       facts.kind = envelope.type
       const handler = settings.handlerFor(envelope.type)
-      if (handler === undefined) return UNHANDLED
+      if (handler === undefined) {
+        if (unwanted.isNew(envelope.type)) report.unwanted()
+        return UNHANDLED
+      }
 
       // Before the data is checked, so that a schema which changes its input cannot change the key.
+      const namespace = settings.namespaceFor(delivery.request)
       const stored =
         settings.key === undefined
-          ? defaultKey(settings.namespace, envelope)
-          : keyByFunction(settings.key, envelope, rawBody, delivery.request, deadline)
+          ? defaultKey(namespace, envelope, rawBody)
+          : keyByFunction(settings.key, namespace, envelope, rawBody, delivery.request, deadline)
       const key = isPending(stored) ? await stored : stored
+      if (key !== null) facts.key = key
       const data = checkData(envelope, schemas)
       const event = isPending(data) ? await inTime(data, deadline) : data
 
-      if (key !== null) facts.key = key
       const abort = new LazyAbort()
       const job = {
         delivery,
@@ -146,6 +151,7 @@ export function createReceiver<
   /** Where both the key function and the check of the data fail, the data is to blame. */
   async function keyByFunction(
     keyFunction: KeyFunction<Request>,
+    namespace: string,
     envelope: UnknownEvent,
     rawBody: Uint8Array,
     request: Request,
@@ -158,7 +164,7 @@ export function createReceiver<
       await inTime(Promise.resolve(checkData(envelope, schemas)), deadline)
       throw fault
     }
-    return part === null ? null : storedKey(settings.namespace, envelope.type, part)
+    return part === null ? null : storedKey(namespace, envelope.type, part)
   }
 
   /** Runs the handler if the store grants it: the event may have been handled, or be under way elsewhere. */
@@ -171,7 +177,8 @@ export function createReceiver<
     try {
       result = await claim(store, { key, token: lease.token, leaseMs, retainMs }, deadline, gate.track)
     } catch (fault) {
-      if (settings.storeFailure === 'reject') throw fault
+      // A store that is full, or misbehaves, is reached: only one that is not may be done without.
+      if (settings.storeFailure === 'reject' || codeOf(fault) !== 'store_unavailable') throw fault
       report.fault(fault)
       return run(job, UNPROTECTED)
     }
@@ -220,7 +227,7 @@ export function createReceiver<
       if (started.isFinished) return
       const finished = started.finished()
       gate.track(finished)
-      callSafely(delivery.waitUntil, finished)
+      callSafely(() => delivery.waitUntil?.(finished))
       started.outlive(outcomeOfFault(handlerTimedOut(event.type)))
     })
     return started.answer

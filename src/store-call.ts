@@ -1,5 +1,5 @@
 import { describeType } from './describe-type.js'
-import { isWebhookError, StoreError } from './errors.js'
+import { codeOf, StoreError } from './errors.js'
 import type { ClaimResult, IdempotencyStore } from './store.js'
 import { monotonicMs, pause, settleBy, type Timers } from './timers.js'
 
@@ -27,7 +27,7 @@ async function retry<T>(call: () => Promise<T>, error: unknown): Promise<T> {
   let last = error
   for (const pauseMs of RETRY_PAUSES_MS) {
     // What broke the contract breaks it again.
-    if (isWebhookError(last) && last.code === 'store_misbehaved') break
+    if (codeOf(last) === 'store_misbehaved') break
     await pause(pauseMs)
     try {
       return await call()
@@ -102,17 +102,23 @@ export function called(send: () => unknown): Promise<unknown> {
   }
 }
 
-/** @throws StoreError when it is not what the contract knows; or what a result throws that does not let itself be looked at */
+/** @throws StoreError when it is not what the contract knows, or cannot be read */
 function known<T>(method: Method, result: unknown, isResult: (value: unknown) => value is T): T {
-  if (isResult(result)) return result
+  let cause: unknown
+  try {
+    if (isResult(result)) return result
+  } catch (error) {
+    cause = error
+  }
   throw new StoreError(
     'store_misbehaved',
     `${nameOf(method)} resolved to ${describeType(result)}, which the contract does not know: see ${method === 'once' ? 'Inbox' : 'IdempotencyStore'}.`,
+    cause === undefined ? {} : { cause },
   )
 }
 
 function asStoreError(method: Method, error: unknown): StoreError {
-  if (isWebhookError(error) && error.code.startsWith('store_')) return error as StoreError
+  if (codeOf(error)?.startsWith('store_')) return error as StoreError
   return new StoreError(
     'store_unavailable',
     `${nameOf(method)} failed: is the database or cache behind it reachable from this process?`,

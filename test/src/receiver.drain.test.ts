@@ -73,8 +73,9 @@ describe('drain', () => {
   })
 
   test('ends though an adapter has handed in what is no delivery', async () => {
-    const { receiver } = receiving({ on: {} })
-    await expect(receiver.receive(undefined as unknown as Delivery)).rejects.toThrow(TypeError)
+    const { receiver } = receiving()
+    const outcome = await receiver.receive(undefined as unknown as Delivery)
+    expect(outcome).toMatchObject({ outcome: 'misconfigured', error: expect.any(TypeError) })
     await receiver.drain()
   })
 

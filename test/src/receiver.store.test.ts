@@ -1,3 +1,4 @@
+import { type IdempotencyStore, memoryStore } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
 import { orderCreated } from '../support/deliveries.js'
 import { deferred, never } from '../support/promises.js'
@@ -5,6 +6,12 @@ import { receiving, storeWith } from '../support/receiving.js'
 import { advance, useVirtualTime } from '../support/virtual-time.js'
 
 useVirtualTime()
+
+async function fullStore(): Promise<IdempotencyStore> {
+  const store = memoryStore({ maxKeys: 1, onFull: 'reject' })
+  await store.claim({ key: 'another', token: 'running', leaseMs: 60_000, retainMs: 60_000 })
+  return store
+}
 
 describe('a store', () => {
   test('that hangs at the claim is given up after 2 s, and a grant that comes later is given back', async () => {
@@ -67,6 +74,20 @@ describe('a store', () => {
     expect(contexts).toEqual([{ deduplicated: false, attempt: undefined }])
     expect(reports.map(({ error }) => error.code)).toEqual(['store_unavailable'])
   })
+
+  test.each<[string, () => Promise<IdempotencyStore>]>([
+    ['store_full', fullStore],
+    ['store_misbehaved', async () => storeWith({ claim: async () => 'granted' as never }).store],
+  ])(
+    "that is reached and cannot claim (%s) runs nothing, also where storeFailure is 'process'",
+    async (code, make) => {
+      const handler = vi.fn()
+      const options = { store: await make(), namespace: 'test', storeFailure: 'process' } as const
+      const { send } = receiving({ ...options, on: { 'order.created': handler } })
+      expect(await send(orderCreated())).toMatchObject({ outcome: 'unavailable', code, retryAfterSeconds: 5 })
+      expect(handler).not.toHaveBeenCalled()
+    },
+  )
 
   test("that hangs past the deadline starts no handler, also where storeFailure is 'process'", async () => {
     const handler = vi.fn()
