@@ -147,8 +147,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): IdempotencyStore 
       const hash = held?.hash ?? hashOf(key)
       if (held === undefined) {
         const found = settled.find(key, hash, time)
-        if (found === undefined || !isCompletedWith(found, token)) return false
-        settled.remove(key, found)
+        if (found === undefined) makeRoom(time)
+        else if (isCompletedWith(found, token)) settled.remove(key, found)
+        else return false
       } else {
         if (held.token !== token) return false
         running.delete(key)

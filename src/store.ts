@@ -38,7 +38,10 @@ export interface IdempotencyStore {
   claim(request: ClaimRequest): Promise<ClaimResult>
   /** Running with this token: a new lease of `leaseMs` from now. Otherwise `false`, and nothing changes. */
   renew(lease: Lease, leaseMs: number): Promise<boolean>
-  /** Running or completed with this token: completed, and kept for `retainMs` from now. Otherwise `false`. */
+  /**
+   * Absent, or running or completed with this token: completed, and kept for `retainMs` from now. Otherwise `false`.
+   * An absent record is written, because a backend that lost it during the run must not cause a second one.
+   */
   complete(lease: Lease, retainMs: number): Promise<boolean>
   /** Running or released with this token: released, so that the next claim takes it. Otherwise `false`. */
   release(lease: Lease): Promise<boolean>
