@@ -15,7 +15,10 @@ export interface ClaimRequest extends Lease {
 }
 
 export type ClaimResult =
-  /** Run the handler. `attempt` is 1 on the first run and rises at each grant: a fencing number. */
+  /**
+   * Run the handler. `attempt` is 1 on the first run and rises at each grant. It is a fencing number if the backend loses
+   * no record: one that does begins at 1 again.
+   */
   | { readonly status: 'claimed'; readonly attempt: number }
   /** It has been handled: do nothing. */
   | { readonly status: 'completed' }
