@@ -20,7 +20,10 @@ export interface HandlerContext<Request = unknown, Tx = unknown> {
   readonly request: Request
   /** What the event is deduplicated by, as it is stored; `null` where it is not. */
   readonly key: string | null
-  /** 1 on the first run of the event, counted by the store; absent with an inbox, and when the event runs without a record. */
+  /**
+   * 1 on the first run of the event, counted by the store; absent with an inbox, and when the event runs without a record.
+   * A fencing number on Postgres and SQLite. A backend that loses the record (Redis, memory) begins at 1 again.
+   */
   readonly attempt?: number
   /** False when the event runs without protection: `key` gave `null`, or the store is down and `storeFailure` is `process`. */
   readonly deduplicated: boolean

@@ -78,7 +78,10 @@ export interface WebhookOptions<
    * line with the message alone, on the framework's logger where it has one, else on `console.error`.
    */
   onError?: (error: unknown, ctx: ErrorContext<Request>) => unknown
-  /** Milliseconds since the epoch: every reading of the wall clock, and the default store. Default `Date.now`. */
+  /**
+   * Milliseconds since the epoch: every reading of the wall clock, and how long the default store remembers. Its leases,
+   * and all deadlines, are monotonic. Default `Date.now`.
+   */
   now?: () => number
 }
 

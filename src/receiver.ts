@@ -8,7 +8,7 @@ import { createGate } from './gate.js'
 import type { Inbox } from './inbox.js'
 import { contextOf, type Job, type Protection, UNPROTECTED } from './job.js'
 import { defaultKey, type KeyFunction, keyPartOf, storedKey } from './key.js'
-import { claim, HeldLease } from './lease.js'
+import { claim, Doubts, HeldLease } from './lease.js'
 import type { WebhookOptions } from './options.js'
 import {
   DRAINING,
@@ -30,6 +30,7 @@ import { checkTimestamp, signatureAgeSeconds } from './signature.js'
 import { parseSignatureHeader } from './signature-header.js'
 import { matchSignature } from './signature-match.js'
 import type { ClaimResult, Lease } from './store.js'
+import { SETTLING_MS } from './store-call.js'
 import { monotonicMs } from './timers.js'
 import { tokenSource } from './token.js'
 import { openTransaction } from './transaction.js'
@@ -66,19 +67,25 @@ export function createReceiver<
   const gate = createGate()
   const nextToken = tokenSource()
   const unwanted = new UnwantedKinds()
+  const doubts = new Doubts()
+
+  /** Store calls go on after the answer. */
+  function trackSettling(work: Promise<unknown>): void {
+    gate.track(work, { endsAtMs: monotonicMs() + SETTLING_MS })
+  }
 
   function receive(delivery: Delivery<Request>): Promise<Outcome> {
     const facts: Facts = {}
     const deadline = new Deadline(settings.timeoutMs)
     const report = new Report(settings, delivery, facts, deadline)
-    gate.enter()
+    gate.enter(deadline)
     const ended = gate.closed ? Promise.resolve(DRAINING) : deliver(delivery, facts, report, deadline)
     return ended.then((outcome) => {
       try {
         deadline.clear()
         report.end(outcome)
       } finally {
-        gate.leave()
+        gate.leave(deadline)
       }
       return outcome
     })
@@ -175,7 +182,13 @@ export function createReceiver<
     const claimedAtMs = monotonicMs()
     let result: ClaimResult
     try {
-      result = await claim(store, { key, token: lease.token, leaseMs, retainMs }, deadline, gate.track)
+      result = await claim(
+        store,
+        { key, token: lease.token, leaseMs, retainMs },
+        deadline,
+        trackSettling,
+        doubts,
+      )
     } catch (fault) {
       // A store that is full, or misbehaves, is reached: only one that is not may be done without.
       if (settings.storeFailure === 'reject' || codeOf(fault) !== 'store_unavailable') throw fault
@@ -183,7 +196,10 @@ export function createReceiver<
       return run(job, UNPROTECTED)
     }
     if (result.status === 'completed') return DUPLICATE
-    if (result.status === 'in-flight') return inFlight(result.retryAfterMs)
+    if (result.status === 'in-flight') {
+      // Maybe nobody handles it: the lease may be that of a claim which was given up, and is released soon.
+      return inFlight(doubts.has(key) ? Math.min(result.retryAfterMs, RETRY_MS) : result.retryAfterMs)
+    }
     const { attempt } = result
     facts.attempt = attempt
     const held = new HeldLease({
@@ -195,6 +211,10 @@ export function createReceiver<
       timers: deadline.timers,
       onLost: (reason) => job.abort.abort(reason),
       report: (error) => report.fault(error),
+      track: (work) => {
+        trackSettling(work)
+        callSafely(job.delivery.waitUntil, work)
+      },
     })
     return run(job, { deduplicated: true, attempt, tx: undefined }, held)
   }
@@ -214,7 +234,7 @@ export function createReceiver<
     // By the clock: where the event loop was blocked, the timer has not had its turn yet.
     if (deadline.passed) {
       const fault = timedOutBeforeRun()
-      if (record !== undefined) gate.track(record.settle(outcomeOfFault(fault)))
+      if (record !== undefined) trackSettling(record.settle(outcomeOfFault(fault)))
       throw fault
     }
 
@@ -226,7 +246,7 @@ export function createReceiver<
     deadline.onPass(() => {
       if (started.isFinished) return
       const finished = started.finished()
-      gate.track(finished)
+      gate.track(finished, started)
       callSafely(() => delivery.waitUntil?.(finished))
       started.outlive(outcomeOfFault(handlerTimedOut(event.type)))
     })

@@ -6,7 +6,7 @@ import { type AnyHandler, handlerLookup } from './handlers.js'
 import type { SecretKey } from './hmac.js'
 import type { Inbox } from './inbox.js'
 import type { KeyFunction } from './key.js'
-import { memoryStore } from './memory-store.js'
+import { defaultStore } from './memory-store.js'
 import { checkOptionNames } from './option-names.js'
 import type { DeliveryRecord, ErrorContext, WebhookOptions } from './options.js'
 import { checkSchemas } from './payload.js'
@@ -177,7 +177,7 @@ function storeOf({ store, inbox }: Kept<never>, now: (() => number) | undefined)
         'tix-webhooks: no store is given, so handled events are remembered only in the memory of this process, until it restarts. Pass a store or an inbox, and a namespace; store: memoryStore() says that this is meant.',
       )
     }
-    return memoryStore(now === undefined ? {} : { now })
+    return defaultStore(now)
   }
   for (const method of ['claim', 'renew', 'complete', 'release'] as const) {
     if (typeof store?.[method] !== 'function') {

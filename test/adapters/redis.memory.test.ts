@@ -54,6 +54,14 @@ onOwnRedis.each(LIBRARIES)('a Redis without free memory, on $name', (library) =>
     expect(await store.claim(claimOf('k', 'b'))).toEqual({ status: 'completed' })
   })
 
+  test('records the completion of an event that it has lost', async () => {
+    const store = await openStore(library, server.url)
+    await fillMemory()
+    expect(await store.complete({ key: 'k', token: 'a' }, HOUR_MS)).toBe(true)
+    await freeMemory()
+    expect(await store.claim(claimOf('k', 'b'))).toEqual({ status: 'completed' })
+  })
+
   test('lets a running event be released, also a second time', async () => {
     const store = await openStore(library, server.url)
     await store.claim(claimOf('k', 'a'))
