@@ -12,6 +12,8 @@ export interface BodyReader {
   (maxBytes: number): Promise<Uint8Array>
   /** Called when the deadline has passed while it reads, so that it can let go of what it holds. */
   cancel?(): void
+  /** Called when the signature does not match: whether the client has gone, so that it may not have sent all. */
+  isCutOff?(): boolean | Promise<boolean>
 }
 
 /**
@@ -26,6 +28,21 @@ export function readBody(
   deadline: Deadline,
 ): Pending<Uint8Array> {
   return typeof body === 'function' ? callReader(body, maxBytes, deadline) : checked(body, maxBytes)
+}
+
+/** What is to blame where a delivery ends with `fault`: a signature that does not match may be that of a body that was cut off. */
+export function blame(fault: unknown, body: Uint8Array | BodyReader, deadline: Deadline): Pending<unknown> {
+  const isMismatch = isWebhookError(fault) && fault.code === 'signature_mismatch'
+  if (!isMismatch || typeof body !== 'function' || body.isCutOff === undefined) return fault
+  return deadline.race(cutOff(body), () => false).then((isCutOff) => (isCutOff ? wentAway(fault) : fault))
+}
+
+async function cutOff(reader: BodyReader): Promise<boolean> {
+  try {
+    return (await reader.isCutOff?.()) === true
+  } catch {
+    return false
+  }
 }
 
 function checked(bytes: Uint8Array, maxBytes: number): Uint8Array {

@@ -1,4 +1,4 @@
-import { readBody } from './body.js'
+import { blame, readBody } from './body.js'
 import { callSafely } from './call-safely.js'
 import { Deadline } from './deadline.js'
 import { type Delivery, type Facts, mismatchHint } from './delivery.js'
@@ -151,7 +151,8 @@ export function createReceiver<
       if (inbox !== undefined) return await runInTransaction(job, inbox)
       return await (key === null ? run(job, UNPROTECTED) : runOnLease(job, key))
     } catch (fault) {
-      return outcomeOfFault(fault)
+      const blamed = blame(fault, delivery.body, deadline)
+      return outcomeOfFault(isPending(blamed) ? await blamed : blamed)
     }
   }
 
