@@ -161,7 +161,7 @@ test.each([
   ],
 ])('what an older Redis says of a script is understood as well: %s', (text, code, message) => {
   const words = 'ERR Error running script (call to f_81491dabb41f): @user_script:11: @user_script: 11: -'
-  expect(unavailable(new Error(words + text))).toMatchObject({
+  expect(unavailable(new Error(words + text), {})).toMatchObject({
     code,
     message: expect.stringMatching(message),
   })
