@@ -30,10 +30,15 @@ export function readBody(
   return typeof body === 'function' ? callReader(body, maxBytes, deadline) : checked(body, maxBytes)
 }
 
-/** What is to blame where a delivery ends with `fault`: a signature that does not match may be that of a body that was cut off. */
-export function blame(fault: unknown, body: Uint8Array | BodyReader, deadline: Deadline): Pending<unknown> {
-  const isMismatch = isWebhookError(fault) && fault.code === 'signature_mismatch'
-  if (!isMismatch || typeof body !== 'function' || body.isCutOff === undefined) return fault
+/** The fault that a delivery ends with: a signature that does not match may be that of a body that was cut off. */
+export function blame(
+  fault: unknown,
+  delivery: { readonly body: Uint8Array | BodyReader },
+  deadline: Deadline,
+): Pending<unknown> {
+  if (!isWebhookError(fault) || fault.code !== 'signature_mismatch') return fault
+  const { body } = delivery
+  if (typeof body !== 'function' || body.isCutOff === undefined) return fault
   return deadline.race(cutOff(body), () => false).then((isCutOff) => (isCutOff ? wentAway(fault) : fault))
 }
 

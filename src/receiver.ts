@@ -151,7 +151,7 @@ export function createReceiver<
       if (inbox !== undefined) return await runInTransaction(job, inbox)
       return await (key === null ? run(job, UNPROTECTED) : runOnLease(job, key))
     } catch (fault) {
-      const blamed = blame(fault, delivery.body, deadline)
+      const blamed = blame(fault, delivery, deadline)
       return outcomeOfFault(isPending(blamed) ? await blamed : blamed)
     }
   }

@@ -83,6 +83,22 @@ describe.each(FASTIFY_VERSIONS)('Fastify $version', ({ fastify }) => {
       expect(warnings).toEqual([])
     })
 
+    test('an onSend hook may make a stream of the answer', async () => {
+      const app = fastify()
+      app.addHook('onSend', async (_request, reply, payload) => {
+        reply.removeHeader('content-length')
+        return Readable.from([payload])
+      })
+      app.post('/hooks', tixWebhooks({ secret: SECRET, on }))
+      const { headers, payload } = injected(await sign(orderCreated()))
+      const answer = await post(await listenTo(app), { headers, body: payload })
+      expect(answer).toMatchObject({
+        status: 200,
+        text: HANDLED,
+        headers: { 'transfer-encoding': 'chunked' },
+      })
+    })
+
     test('a slow async onSend hook gets the answer once, and it is sent once', async () => {
       const seen: unknown[] = []
       const entered = deferred()
