@@ -45,6 +45,9 @@ const SIGNAL: PropertyDescriptor & ThisType<{ [ABORT]: LazyAbort }> & { __proto_
   },
 }
 
+/** One for all contexts too: an object without a prototype takes its time to make. */
+const HIDDEN: PropertyDescriptor & { __proto__: null } = { __proto__: null, value: undefined }
+
 /** What the handler of a job is told. */
 export function contextOf<Request>(
   { delivery, key, t, secretIndex, rawBody, abort }: Job<Request>,
@@ -61,6 +64,8 @@ export function contextOf<Request>(
     tx,
   }
   if (attempt !== undefined) told.attempt = attempt
-  Object.defineProperty(told, ABORT, { __proto__: null, value: abort } as PropertyDescriptor)
+  HIDDEN.value = abort
+  Object.defineProperty(told, ABORT, HIDDEN)
+  HIDDEN.value = undefined
   return Object.defineProperty(told, 'signal', SIGNAL) as HandlerContext<Request, unknown>
 }
