@@ -51,7 +51,7 @@ async function releaseIfGranted(
   doubts: Doubts,
 ): Promise<void> {
   const release = (): Promise<boolean> => store.release({ key, token })
-  const doubt = doubts.begin(key)
+  if (doubts.size < MAX_DOUBTS) doubts.add(key)
   const isGranted = call.then(mayBeGranted, () => true)
   const released = isGranted
     .then(async (granted) => {
@@ -61,10 +61,8 @@ async function releaseIfGranted(
         callLater('release', release, isBoolean, timers, error),
       )
     })
-    .then(
-      () => doubts.end(key, doubt),
-      () => {},
-    )
+    .catch(() => {})
+    .then(() => doubts.delete(key))
   const hasSettled = await timers.within(
     isGranted.then(() => true),
     STORE_CALL_MS,
@@ -73,37 +71,14 @@ async function releaseIfGranted(
   if (hasSettled) await released
 }
 
-/** More than there are where a store is slow now and then; in an outage no claim is granted. */
-const MAX_DOUBTS = 1_000
-
 /**
  * The keys that a claim of this receiver may hold although it was given up, so that a lease on one of them does not mean
  * that its event is being handled. Other processes see the lease alone.
  */
-export class Doubts {
-  private readonly keys = new Map<string, symbol>()
+export type Doubts = Set<string>
 
-  begin(key: string): symbol {
-    const doubt = Symbol()
-    this.keys.delete(key)
-    this.keys.set(key, doubt)
-    if (this.keys.size > MAX_DOUBTS) {
-      for (const oldest of this.keys.keys()) {
-        this.keys.delete(oldest)
-        break
-      }
-    }
-    return doubt
-  }
-
-  end(key: string, doubt: symbol): void {
-    if (this.keys.get(key) === doubt) this.keys.delete(key)
-  }
-
-  has(key: string): boolean {
-    return this.keys.has(key)
-  }
-}
+/** More than there are if a store is slow now and then; in an outage no claim is granted. */
+const MAX_DOUBTS = 1_000
 
 /** What is no answer, or does not let itself be looked at, says nothing of what the store did. */
 function mayBeGranted(result: unknown): boolean {
@@ -175,11 +150,11 @@ export class HeldLease implements RunRecord {
   /** Whether recording works decides nothing: once a handler has returned, a non-2xx would make a second run certain. */
   async settle(outcome: Outcome): Promise<Outcome> {
     const isDone = outcome.outcome === 'handled' || outcome.outcome === 'discarded'
-    const { timers, track } = this.terms
+    const { store, lease, retainMs, timers, track } = this.terms
     this.letGo()
     if (this.renewal !== undefined) await this.renewal
     const end = isDone ? 'complete' : 'release'
-    const send = (): Promise<boolean> => this.end(isDone)
+    const send = (): Promise<boolean> => (isDone ? store.complete(lease, retainMs) : store.release(lease))
     try {
       this.ended(isDone, await callWithRetries(end, send, isBoolean, timers))
     } catch (error) {
@@ -193,11 +168,6 @@ export class HeldLease implements RunRecord {
       )
     }
     return outcome
-  }
-
-  private end(isDone: boolean): Promise<boolean> {
-    const { store, lease, retainMs } = this.terms
-    return isDone ? store.complete(lease, retainMs) : store.release(lease)
   }
 
   private ended(isDone: boolean, isOurs: boolean): void {

@@ -8,7 +8,7 @@ import { createGate } from './gate.js'
 import type { Inbox } from './inbox.js'
 import { contextOf, type Job, type Protection, UNPROTECTED } from './job.js'
 import { defaultKey, type KeyFunction, keyPartOf, storedKey } from './key.js'
-import { claim, Doubts, HeldLease } from './lease.js'
+import { claim, type Doubts, HeldLease } from './lease.js'
 import type { WebhookOptions } from './options.js'
 import {
   DRAINING,
@@ -67,7 +67,7 @@ export function createReceiver<
   const gate = createGate()
   const nextToken = tokenSource()
   const unwanted = new UnwantedKinds()
-  const doubts = new Doubts()
+  const doubts: Doubts = new Set()
 
   /** Store calls go on after the answer. */
   function trackSettling(work: Promise<unknown>): void {
