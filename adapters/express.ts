@@ -1,4 +1,4 @@
-import type { Request, Response } from 'express'
+import type { NextFunction, Request, Response } from 'express'
 import {
   answerTo,
   type BodyReader,
@@ -7,10 +7,12 @@ import {
   type SchemaMap,
   type WebhookOptions,
 } from '../src/index.js'
-import { sendAnswer, streamBody } from '../src/node.js'
+import { sendAnswer, sendFailure, streamBody } from '../src/node.js'
 
 /** A request handler of Express 4 or 5. */
 export interface ExpressWebhooks extends Pick<Receiver, 'drain'> {
+  (request: Request, response: Response, next: NextFunction): Promise<void>
+  /** Called without `next`: what the app's error middleware would get goes to `onError`. */
   (request: Request, response: Response): Promise<void>
 }
 
@@ -32,18 +34,38 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
   const receiver = createReceiver(options)
 
   return Object.assign(
-    async (request: Request, response: Response): Promise<void> => {
-      const outcome = await receiver.receive({
-        header: request.headers[receiver.headerName],
-        request,
-        contentEncoding: request.headers['content-encoding'],
-        isAnswered: () => response.headersSent,
-        ...bodyOf(request),
-      })
-      sendAnswer(response, answerTo(outcome))
+    async (request: Request, response: Response, next?: NextFunction): Promise<void> => {
+      let isSending = false
+      try {
+        // An error that nobody listens for ends the process, as that of a handler which writes after our answer.
+        request.on('error', () => {})
+        response.on('error', () => {})
+        const outcome = await receiver.receive({
+          header: request.headers[receiver.headerName],
+          request,
+          contentEncoding: request.headers['content-encoding'],
+          isAnswered: () => response.headersSent,
+          ...bodyOf(request),
+        })
+        isSending = true
+        sendAnswer(response, answerTo(outcome))
+      } catch (error) {
+        // Not a rejection: Express 4 ignores what a handler returns, and one that nobody hears ends the process.
+        if (isSending) unwrap(response)
+        if (typeof next === 'function') next(error)
+        else sendFailure(response, error, request, options.onError)
+      }
     },
     { drain: receiver.drain },
   )
+}
+
+/**
+ * Gives a response its own methods back after one that a middleware had wrapped threw. The app's error middleware would call
+ * it again, and so would Express's last resort, in a later turn, where nobody can catch what it throws.
+ */
+function unwrap(response: Response): void {
+  for (const name of ['writeHead', 'write', 'end']) Reflect.deleteProperty(response, name)
 }
 
 /** The bytes that a parser before us has kept, else the stream. Cloud Functions and Firebase keep them as `rawBody`. */

@@ -9,20 +9,30 @@ import {
   type SchemaMap,
   type WebhookOptions,
 } from '../src/index.js'
-import { streamBody } from '../src/node.js'
+import { removePresetHeaders, streamBody } from '../src/node.js'
 
 /** What we need of a reply: structural, so that a reply of any logger, type provider or HTTP/2 server is one. */
 interface Reply {
   code(status: number): Reply
   headers(headers: Record<string, string>): Reply
+  hasHeader(name: string): boolean
+  removeHeader(name: string): unknown
   send(body: never): unknown
   readonly sent: boolean
+  readonly raw: {
+    readonly headersSent: boolean
+    statusMessage: string
+    hasHeader(name: string): boolean
+    removeHeader(name: string): void
+    on(event: 'error', listener: () => void): unknown
+    destroy(): unknown
+  }
 }
 
 /** What we need of a request. */
 interface RequestLike {
   readonly headers: Record<string, string | string[] | undefined>
-  readonly raw: Readable
+  readonly raw: Readable & { readonly httpVersionMajor: number }
   readonly log: { error(message: string): void }
 }
 
@@ -58,32 +68,56 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
     body: BodyReader,
     payload?: Readable,
   ): Promise<void> {
+    const own = takeOver(reply)
     const outcome = await receiver.receive({
       header: request.headers[receiver.headerName],
       body,
       // The same object: the structural type only forgets what Fastify's own generics would say of it.
       request: request as FastifyRequest,
       contentEncoding: String(request.headers['content-encoding'] ?? ''),
-      isAnswered: () => reply.sent,
+      isAnswered: own.isAnswered,
       log: (line) => request.log.error(line),
     })
-    if (reply.sent) return
+    if (own.isAnswered()) return
     // A layer that inflates is left standing; what the client still sends is thrown away, so that it sees the answer.
     if (payload !== undefined && payload !== request.raw) request.raw.unpipe().resume()
     const { status, headers, body: text } = answerTo(outcome)
-    reply
-      .code(status)
-      .headers({ ...headers })
-      .send(text as never)
+    const sent = { ...headers }
+    removePresetHeaders((name) => {
+      // Only what is there: Node would not send in chunks any more what a hook makes a stream of.
+      if (reply.hasHeader(name)) reply.removeHeader(name)
+      // Fastify 4 leaves what was set on Node's own response.
+      if (reply.raw.hasHeader(name)) reply.raw.removeHeader(name)
+    })
+    // HTTP/2 has neither a reason phrase nor a header that closes the connection, and warns of both.
+    if (request.raw.httpVersionMajor >= 2) delete sent.connection
+    else reply.raw.statusMessage = ''
+    reply.code(status).headers(sent)
+    own.send(text)
   }
 
   return {
     // `done` is not called after an answer, and no promise is returned: either would make Fastify go on to its parser and to
     // the handler where an onSend hook still runs or the client has gone, and so answer a second time.
     preParsing(request, reply, payload, done) {
-      // We may answer without reading it, and a stream whose error nobody hears takes the process down.
-      payload.on('error', () => {})
-      answer(request, reply, streamBody(payload, 'A hook or plugin before it did.'), payload).catch(done)
+      const fail = (error: Error): void => {
+        try {
+          // Where sending failed, the status is that of our answer, and Fastify would keep it.
+          reply.code(answerTo({ outcome: 'misconfigured' }).status)
+          done(error)
+        } catch {
+          // Fastify could not send its own answer either, and nobody but us would hear of it.
+          reply.raw.destroy()
+        }
+      }
+      try {
+        // We may answer without reading it, and a stream whose error nobody hears takes the process down.
+        payload.on('error', () => {})
+        const body = streamBody(payload, 'A hook or plugin before it did.', request.raw)
+        answer(request, reply, body, payload).catch(fail)
+      } catch (error) {
+        fail(error as Error)
+      }
     },
     async handler(request, reply) {
       await answer(request, reply, bytesGone)
@@ -91,6 +125,23 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
     },
     drain: receiver.drain,
   }
+}
+
+/**
+ * Sends on a reply, and says whether somebody else has begun to: while an asynchronous onSend hook of theirs runs, Fastify
+ * itself does not know of it, and what we send would take its place.
+ */
+function takeOver(reply: Reply): { isAnswered(): boolean; send(body: string): void } {
+  // As of a handler that writes after our answer.
+  reply.raw.on('error', () => {})
+  // Its own type is that of the route's response schema, which our answers need not fit.
+  const send = reply.send.bind(reply) as (body?: unknown) => unknown
+  let isTaken = false
+  reply.send = (body: unknown) => {
+    isTaken = true
+    return send(body)
+  }
+  return { isAnswered: () => isTaken || reply.sent || reply.raw.headersSent, send }
 }
 
 /** Only reached when the route's `preParsing` was taken away; then Fastify has parsed the body, and its bytes are gone. */

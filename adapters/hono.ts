@@ -1,7 +1,8 @@
 import type { Context, Env } from 'hono'
-import { requestBody, toResponse } from '../src/fetch.js'
+import { removePresetHeaders, requestBody, toResponse } from '../src/fetch.js'
 import {
   type BodyReader,
+  ConfigurationError,
   createReceiver,
   type Receiver,
   type SchemaMap,
@@ -48,7 +49,9 @@ export function tixWebhooks<
         ...bodyOf(c),
         waitUntil: (work) => c.executionCtx.waitUntil(work),
       })
-      return toResponse(outcome)
+      // Hono merges what a middleware has set on the response into ours.
+      removePresetHeaders((name) => c.header(name))
+      return toResponse(outcome, c.req.raw)
     },
     { drain: receiver.drain },
   )
@@ -72,43 +75,73 @@ function bodyOf(c: Context): { body: BodyReader; hint?: string } {
       'The body was read as text or JSON before us, which drops a byte order mark: read it with c.req.arrayBuffer().'
     return { body: async () => new TextEncoder().encode(await text), hint }
   }
+  const { incoming } = (c.env ?? {}) as NodeEnv
   const reader = requestBody(
     c.req.raw,
     'A middleware before tixWebhooks read it as a form, or through c.req.raw: mount the webhook route before it, or read with c.req.arrayBuffer().',
   )
   const read = async (maxBytes: number): Promise<Uint8Array> => {
-    const bytes = await (isBoundedByNode(c, maxBytes)
-      ? c.req.raw.arrayBuffer().then((buffer) => new Uint8Array(buffer))
+    const { raw } = c.req
+    const isNodes = isUntouched(raw, incoming)
+    if (isNodes && isConsumed(incoming)) throw consumed()
+    const bytes = await (isNodes && isBounded(incoming, maxBytes)
+      ? raw.arrayBuffer().then((buffer) => new Uint8Array(buffer))
       : reader(maxBytes))
     // A copy: a Buffer's own memory holds more than its bytes, and others may write to theirs.
     cache.arrayBuffer = Promise.resolve(new Uint8Array(bytes).buffer)
     return bytes
   }
-  return { body: Object.assign(read, { cancel: () => reader.cancel?.() }) }
+  return {
+    body: Object.assign(read, {
+      cancel: () => reader.cancel?.(),
+      isCutOff: () => reader.isCutOff?.() ?? false,
+    }),
+  }
 }
 
-/** What @hono/node-server puts into `c.env`. */
+/** What @hono/node-server puts into `c.env`. On another runtime, a variable or a binding may have this very name. */
 interface NodeEnv {
-  readonly incoming?: {
-    readonly headers?: { 'content-length'?: string; 'transfer-encoding'?: string }
-    readonly readableDidRead?: boolean
-  }
+  readonly incoming?: Incoming | undefined
+}
+
+interface Incoming {
+  readonly headers?: { 'content-length'?: string; 'transfer-encoding'?: string }
+  readonly readableDidRead?: boolean
+  /** The body, where a cloud function's host has read it. */
+  readonly rawBody?: unknown
+}
+
+/**
+ * Whether the body is the one that `incoming` brings: not put there by a middleware, which may have inflated it, and not
+ * touched by one.
+ */
+function isUntouched(raw: Request, incoming: Incoming | undefined): incoming is Incoming {
+  // The server's own request holds Node's under a symbol, and the web-standard one as soon as anybody has asked for that.
+  const held = Object.getOwnPropertySymbols(raw).map((key): unknown => Reflect.get(raw, key))
+  return (
+    incoming !== undefined &&
+    held.includes(incoming) &&
+    !held.some((one) => one instanceof Request) &&
+    !raw.bodyUsed
+  )
+}
+
+function isConsumed({ readableDidRead, rawBody }: Incoming): boolean {
+  return readableDidRead === true && !(rawBody instanceof Uint8Array)
+}
+
+function consumed(): ConfigurationError {
+  return new ConfigurationError(
+    'A middleware before tixWebhooks read the request body through c.env.incoming, so its exact bytes are gone and the signature cannot be checked: mount the webhook route before it, or read with c.req.arrayBuffer().',
+  )
 }
 
 /**
  * Whether Node itself sees to it that no more than `maxBytes` come, so that the body can be read in one go: under
- * @hono/node-server, a stream of the web's costs more than all the rest of a delivery. The body must be the one that
- * `content-length` speaks of: not put there by a middleware, which may have inflated it, and not touched by one.
+ * @hono/node-server, a stream of the web's costs more than all the rest of a delivery.
  */
-function isBoundedByNode(c: Context, maxBytes: number): boolean {
-  // On another runtime, a variable or a binding may have this very name.
-  const { incoming } = (c.env ?? {}) as NodeEnv
-  const { 'content-length': length, 'transfer-encoding': coding } = incoming?.headers ?? {}
+function isBounded({ headers, readableDidRead }: Incoming, maxBytes: number): boolean {
+  const { 'content-length': length, 'transfer-encoding': coding } = headers ?? {}
   // With both, which a lenient parser lets through, the chunks decide and not the length.
-  if (length === undefined || coding !== undefined || incoming?.readableDidRead) return false
-  // The server's own request holds Node's under a symbol, and the web-standard one as soon as anybody has asked for that.
-  const { raw } = c.req
-  const held = Object.getOwnPropertySymbols(raw).map((key): unknown => Reflect.get(raw, key))
-  const isUntouched = held.includes(incoming) && !held.some((one) => one instanceof Request)
-  return isUntouched && !raw.bodyUsed && Number(length) <= maxBytes
+  return length !== undefined && coding === undefined && !readableDidRead && Number(length) <= maxBytes
 }

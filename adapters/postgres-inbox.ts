@@ -76,7 +76,7 @@ export function postgresInbox<Tx>(
   pool: PgPool | PostgresJs | PostgresDriver<Tx>,
   options: PostgresInboxOptions = {},
 ): PostgresInbox<Tx> {
-  checkOptionNames(options, ['table', 'idleTimeoutSeconds', 'purgeEverySeconds'])
+  options = checkOptionNames(options, ['table', 'idleTimeoutSeconds', 'purgeEverySeconds'])
   const table = tableOf({
     table: options.table ?? 'tix_webhooks_inbox',
     columns: COLUMNS,

@@ -47,7 +47,7 @@ const COLUMNS = {
  * ```
  */
 export function postgresStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions = {}): PostgresStore {
-  checkOptionNames(options, ['table', 'purgeEverySeconds'])
+  options = checkOptionNames(options, ['table', 'purgeEverySeconds'])
   const table = tableOf({
     table: options.table ?? 'tix_webhooks',
     columns: COLUMNS,
@@ -164,9 +164,18 @@ function statementsFor(table: string): Record<'claim' | 'renew' | 'complete' | '
     renew: `
       UPDATE ${table} SET lease_until = ${inMs('$3')}
       WHERE ${mine} AND state = 'running'`,
+    // A record that is gone is written: its event was handled all the same.
     complete: `
-      UPDATE ${table} SET state = 'completed', expires_at = ${inMs('$3')}
-      WHERE ${mine} AND state IN ('running', 'completed')`,
+      INSERT INTO ${table} AS held (key, state, attempt, token, lease_until, expires_at, purge_after)
+      VALUES ($1, 'completed', 1, $2, now(), ${inMs('$3')}, ${inMs('$3')})
+      ON CONFLICT (key) DO UPDATE SET
+        state = 'completed',
+        token = excluded.token,
+        expires_at = excluded.expires_at,
+        purge_after = CASE WHEN held.expires_at <= now() THEN excluded.purge_after ELSE held.purge_after END
+      WHERE
+        held.expires_at <= now()
+        OR held.token = excluded.token AND held.state IN ('running', 'completed')`,
     release: `
       UPDATE ${table} SET state = 'released'
       WHERE ${mine} AND state IN ('running', 'released')`,

@@ -13,83 +13,126 @@ export interface NodeRedisClient {
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>
 }
 
-export interface WaitingClient {
-  wait(replicas: number, timeoutMs: number): Promise<unknown>
+/** What is used of a client of @upstash/redis. */
+export interface UpstashRedisClient {
+  evalsha(sha: string, keys: string[], args: string[]): Promise<unknown>
+  eval(script: string, keys: string[], args: string[]): Promise<unknown>
+  createScript(script: string): unknown
 }
 
-/** What only clients of node-redis with several connections have: its pool, its cluster, its Sentinel. */
-const SEVERAL_CONNECTIONS = ['clientsInUse', 'nodeClient', 'acquire']
+/** A client of any of the libraries. */
+export type RedisStoreClient = IoredisClient | NodeRedisClient | UpstashRedisClient
 
-/** WAIT counts the writes of its own connection, so there must be one, and it must be to the primary of the key. */
-export function waitingClient(client: object): WaitingClient {
-  const hasSeveral = SEVERAL_CONNECTIONS.some((name) => name in client)
-  const isCluster = 'isCluster' in client && client.isCluster === true
-  if (hasSeveral || isCluster || !isFunction(client, 'wait')) {
-    throw new TypeError(
-      'replicas needs a client with one connection to one primary: WAIT says nothing of the writes of a pool, a cluster or a Sentinel client of node-redis. Leave replicas out, or pass a single client.',
-    )
-  }
-  return client as WaitingClient
+/** Whether it follows the slots of a cluster. */
+export function isClusterClient(client: object): boolean {
+  return ('isCluster' in client && client.isCluster === true) || 'nodeClient' in client
 }
 
-/** What the store asks of either library. */
+/** What the store asks of any of the libraries. */
 export interface RedisCommands {
   evalSha(sha: string, key: string, args: string[]): Promise<unknown>
   eval(lua: string, key: string, args: string[]): Promise<unknown>
 }
 
-/** The two commands, by the spelling of the client's library. */
-export function commandsOf(client: IoredisClient | NodeRedisClient): RedisCommands {
-  if (isFunction(client, 'evalSha') && isFunction(client, 'eval')) {
+/**
+ * The two commands, by the spelling of the client's library.
+ *
+ * @throws TypeError when it is no client, or one that cannot answer
+ */
+export function commandsOf(client: RedisStoreClient): RedisCommands {
+  const isNodeRedis = isFunction(client, 'evalSha')
+  if (!(isNodeRedis || isFunction(client, 'evalsha')) || !isFunction(client, 'eval')) {
+    throw new TypeError(
+      `client must be a client of ioredis (new Redis(url)), of node-redis (await createClient({ url }).connect()) or of @upstash/redis (Redis.fromEnv()), not ${describeType(client)} without their eval and evalsha.`,
+    )
+  }
+  refuseUnanswering(client)
+  if (isNodeRedis) {
     const nodeRedis = client as NodeRedisClient
     return {
       evalSha: (sha, key, args) => nodeRedis.evalSha(sha, { keys: [key], arguments: args }),
       eval: (lua, key, args) => nodeRedis.eval(lua, { keys: [key], arguments: args }),
     }
   }
-  if (isFunction(client, 'evalsha') && isFunction(client, 'eval')) {
-    const ioredis = client as IoredisClient
+  if (isFunction(client, 'createScript')) {
+    const upstash = client as UpstashRedisClient
     return {
-      evalSha: (sha, key, args) => ioredis.evalsha(sha, 1, key, ...args),
-      eval: (lua, key, args) => ioredis.eval(lua, 1, key, ...args),
+      evalSha: (sha, key, args) => upstash.evalsha(sha, [key], args),
+      eval: (lua, key, args) => upstash.eval(lua, [key], args),
     }
   }
-  throw new TypeError(
-    `client must be a client of ioredis (new Redis(url)) or of node-redis (await createClient({ url }).connect()), not ${describeType(client)} without their eval and evalsha.`,
-  )
+  const ioredis = client as IoredisClient
+  return {
+    evalSha: (sha, key, args) => ioredis.evalsha(sha, 1, key, ...args),
+    eval: (lua, key, args) => ioredis.eval(lua, 1, key, ...args),
+  }
 }
 
-/**
- * A server that evicts keys forgets what was handled. Not every server tells.
- *
- * @returns whether there is no use in asking again
- */
-export async function warnOfEviction(client: object): Promise<boolean> {
+/** What has the methods of a client and cannot answer a call: a store on it would fail at each delivery. */
+function refuseUnanswering(client: object): void {
+  const { mode, isPubSubActive, options } = client as {
+    readonly mode?: unknown
+    readonly isPubSubActive?: unknown
+    readonly options?: { readonly RESP?: unknown } | null
+  }
+  const isConnecting = isFunction(client, 'connect') || isFunction(client, 'createScript')
+  if (isFunction(client, 'exec') && !isConnecting) {
+    throw new TypeError(
+      'client must not be a pipeline, a transaction or a script (multi(), pipeline(), createScript()), which sends nothing before exec(). Pass the client that it was made from: redisStore(client).',
+    )
+  }
+  if (isFunction(client, 'evalSha') && isFunction(client, 'sendCommand') && !isConnecting) {
+    throw new TypeError(
+      'client must not be a legacy client, whose calls return no promise. Pass the client that legacy() was called on: redisStore(client), and client.legacy() for the rest of the app.',
+    )
+  }
+  if (mode === 'subscriber' || mode === 'monitor' || (isPubSubActive === true && options?.RESP === 2)) {
+    throw new TypeError(`client must not be one that ${SUBSCRIBED}`)
+  }
+}
+
+const SUBSCRIBED =
+  'subscribes or monitors: it can run no other commands. Give the store a connection of its own: redisStore(new Redis(url)) with ioredis, redisStore(await client.duplicate().connect()) with node-redis.'
+
+const told = new WeakSet<object>()
+
+/** Warns, once for each client, that a server evicts keys, and so forgets what was handled. Not every server tells. */
+export function warnOfEvictionOnce(client: object): void {
+  if (told.has(client)) return
+  told.add(client)
+  void warnOfEviction(client).then((isOver) => isOver || told.delete(client))
+}
+
+/** @returns whether there is no use in asking again */
+async function warnOfEviction(client: object): Promise<boolean> {
   if (!isFunction(client, 'info')) return true
   try {
     const info = String(await (client as { info(section: string): Promise<unknown> }).info('memory'))
     const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1]
     if (policy === undefined || policy === 'noeviction') return true
     console.warn(
-      `tix-webhooks: this Redis has maxmemory-policy ${policy}, so when its memory is full it forgets events that were handled, and they run again if they are delivered again. Set it to noeviction, or use another Redis.`,
+      `tix-webhooks: this Redis has maxmemory-policy ${policy}. When its memory is full it forgets events that were handled, which run again if they are delivered again, and events that are running, which then run twice at the same time. Set it to noeviction, or use another Redis.`,
     )
     return true
   } catch (error) {
     // Where it is forbidden it stays so; where Redis is down, the calls themselves say so.
-    return /NOPERM/.test(messageOf(error))
+    return wordsOf(error).includes('NOPERM')
   }
 }
 
-function isFunction(client: unknown, name: string): boolean {
+export function isFunction(client: unknown, name: string): boolean {
   return typeof (client as Record<string, unknown> | null | undefined)?.[name] === 'function'
 }
+
+const FAILING_OVER = 'Redis is starting, failing over or moving slots. Nothing is lost: the sender retries.'
+const REDIRECTION = /\b(MOVED|ASK|CROSSSLOT) /
 
 /** What to do about an error of the server or the client, by its message. Redis 5 and 6 put words before that of a script. */
 const ADVICE: readonly [says: RegExp, code: 'store_unavailable' | 'store_full', message: string][] = [
   [
     /\bOOM /,
     'store_full',
-    'Redis is out of memory (maxmemory) and takes no new events: give it more, or free some. Nothing is lost: the sender comes again.',
+    'Redis is out of memory (maxmemory) and takes no new events: give it more, or free some. Nothing is lost: the sender retries.',
   ],
   [
     /\bREADONLY /,
@@ -106,16 +149,22 @@ const ADVICE: readonly [says: RegExp, code: 'store_unavailable' | 'store_full', 
     'store_unavailable',
     'Redis refuses writes: it cannot save its snapshot, or has fewer replicas than it must.',
   ],
-  [/\b(MOVED|ASK|CROSSSLOT) /, 'store_unavailable', 'This Redis is a cluster: pass a cluster client.'],
   [
-    /\b(LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN) /,
+    // A cluster client follows so many redirections, and then passes on the last: first, because it may be a MOVED.
+    /^Too many Cluster redirections|\b(LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN) /,
     'store_unavailable',
-    'Redis is starting, or failing over. Nothing is lost: the sender comes again.',
+    FAILING_OVER,
   ],
+  [REDIRECTION, 'store_unavailable', 'This Redis is a cluster: pass a cluster client.'],
   [
     /WRONGTYPE /,
     'store_unavailable',
     'A key of the prefix holds something else than a record of ours: give the store a prefix that nobody else uses.',
+  ],
+  [
+    /\b(subscriber|monitoring) mode\b|SUBSCRIBE .* allowed in this context/,
+    'store_unavailable',
+    `This Redis client ${SUBSCRIBED}`,
   ],
   [
     /client is closed|^Connection is closed/,
@@ -124,16 +173,25 @@ const ADVICE: readonly [says: RegExp, code: 'store_unavailable' | 'store_full', 
   ],
 ]
 
-export function unavailable(cause: unknown): StoreError {
-  const text = messageOf(cause)
-  const [
+/** What a call that failed is reported as. */
+export function unavailable(cause: unknown, client: object): StoreError {
+  const words = wordsOf(cause)
+  let [
     ,
-    code = 'store_unavailable',
+    code = 'store_unavailable' as const,
     message = 'Redis could not be reached, or did not answer as it should: is it up, and does the client reconnect?',
-  ] = ADVICE.find(([says]) => says.test(text)) ?? []
+  ] = ADVICE.find(([says]) => says.test(words)) ?? []
+  if (REDIRECTION.test(words) && isClusterClient(client)) message = FAILING_OVER
   return new StoreError(code, message, { cause })
 }
 
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+/** Whether the server does not have a script, because it is new or was restarted. */
+export function lacksScript(error: unknown): boolean {
+  return wordsOf(error).startsWith('NOSCRIPT')
+}
+
+/** What Redis said. @upstash/redis puts words before that, and the command behind it, in which any word may stand. */
+function wordsOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  return message.replace(/^Command (\d+ \[ \w+ \] )?failed: /, '').split(', command was: [', 1)[0] ?? ''
 }

@@ -59,9 +59,13 @@ if token ~= ARGV[1] or state ~= 'running' then return 0 end
 ${LEFT}
 ${replace('running', "string.format('%.0f', left - ARGV[2])", 'left')}`)
 
-/** Takes the token and the retention. */
+/** Takes the token and the retention. A record that is gone is written: its event was handled all the same. */
 export const COMPLETE: Script = script(`${READ}
-if token ~= ARGV[1] or state == 'released' then return 0 end
+if not held then
+  attempt, token = 1, ARGV[1]
+elseif token ~= ARGV[1] or state == 'released' then
+  return 0
+end
 ${replace('completed', '0', 'ARGV[2]')}`)
 
 /** Takes the token. */

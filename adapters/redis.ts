@@ -1,20 +1,21 @@
 import { describeType, describeValue } from '../src/describe-type.js'
-import { type ClaimResult, type IdempotencyStore, StoreError } from '../src/index.js'
+import { type ClaimResult, type IdempotencyStore, type Lease, StoreError } from '../src/index.js'
 import { checkOptionNames } from '../src/option-names.js'
 import { checkClaim, checkLease, checkMs } from '../src/store-rules.js'
 import {
   commandsOf,
   type IoredisClient,
-  messageOf,
+  lacksScript,
   type NodeRedisClient,
+  type RedisStoreClient,
+  type UpstashRedisClient,
   unavailable,
-  type WaitingClient,
-  waitingClient,
-  warnOfEviction,
+  warnOfEvictionOnce,
 } from './redis-client.js'
+import { Replicas } from './redis-replicas.js'
 import { CLAIM, COMPLETE, RELEASE, RENEW, type Script } from './redis-scripts.js'
 
-export type { IoredisClient, NodeRedisClient }
+export type { IoredisClient, NodeRedisClient, RedisStoreClient, UpstashRedisClient }
 
 export interface RedisStoreOptions {
   /** What the keys of the records begin with. Default `tix-webhooks:`. */
@@ -30,70 +31,61 @@ export interface RedisStoreOptions {
 
 /**
  * Remembers handled events in Redis 5 or newer, or Valkey, for all processes that share it. Records expire by themselves.
- * A failover, or a server that evicts keys, can forget some, which can cause a second run: see docs/idempotency.md.
+ * A failover, a restart, or a server that evicts keys can forget some, which can cause a second run: see docs/idempotency.md.
  *
- * @param client an ioredis or node-redis client of yours, connected
- * @throws TypeError when the client is of another library, or an option makes no sense
+ * @param client an ioredis or node-redis client of yours, connected, or one of @upstash/redis
+ * @throws TypeError when the client is of another library, a pipeline, a legacy client or one that subscribes, or an option is invalid
  * @example
  * ```ts
  * tixWebhooks({ secret, on, store: redisStore(new Redis('redis://localhost:6379')), namespace: 'orders' })
  * ```
  */
-export function redisStore(
-  client: IoredisClient | NodeRedisClient,
-  options: RedisStoreOptions = {},
-): IdempotencyStore {
-  checkOptionNames(options, ['prefix', 'replicas', 'replicaTimeoutMs'])
+export function redisStore(client: RedisStoreClient, options: RedisStoreOptions = {}): IdempotencyStore {
+  options = checkOptionNames(options, ['prefix', 'replicas', 'replicaTimeoutMs'])
   const { prefix = 'tix-webhooks:', replicas = 0, replicaTimeoutMs = 100 } = options
   checkPrefix(prefix)
   checkWhole('replicas', replicas, 0)
   checkWhole('replicaTimeoutMs', replicaTimeoutMs, 1)
   const commands = commandsOf(client)
-  const waiting = replicas > 0 ? waitingClient(client) : undefined
-  let hasReadPolicy = false
+  const waited = replicas > 0 ? new Replicas(client, replicas, replicaTimeoutMs) : undefined
+
+  function run(script: Script, key: string, args: string[]): Promise<unknown> {
+    return send(script, key, args, (sent) => sent)
+  }
 
   /** Sends a script by its digest. A server that does not have it, because it is new or was restarted, gets it whole. */
-  async function run(
+  async function send<T>(
     script: Script,
     key: string,
     args: string[],
-    confirm?: (sent: Promise<unknown>) => Promise<unknown>,
-  ): Promise<unknown> {
-    if (!hasReadPolicy) readPolicy()
+    confirm: (sent: Promise<unknown>) => Promise<T>,
+  ): Promise<T> {
+    warnOfEvictionOnce(client)
     const sha = await script.sha()
     try {
-      const sent = commands.evalSha(sha, prefix + key, args)
-      return await (confirm === undefined ? sent : confirm(sent))
+      return await confirm(commands.evalSha(sha, prefix + key, args))
     } catch (error) {
-      if (!messageOf(error).startsWith('NOSCRIPT')) throw unavailable(error)
+      if (!lacksScript(error)) throw unavailable(error, client)
     }
     try {
-      const sent = commands.eval(script.lua, prefix + key, args)
-      return await (confirm === undefined ? sent : confirm(sent))
+      return await confirm(commands.eval(script.lua, prefix + key, args))
     } catch (error) {
-      throw unavailable(error)
+      throw unavailable(error, client)
     }
   }
 
-  function readPolicy(): void {
-    hasReadPolicy = true
-    void warnOfEviction(client).then((hasAnswered) => {
-      hasReadPolicy = hasAnswered
-    })
+  async function claimReplicated(waited: Replicas, lease: Lease, args: string[]): Promise<ClaimResult> {
+    const { reply, isReplicated } = await send(CLAIM, lease.key, args, (sent) => waited.confirm(sent))
+    const result = asClaimResult(reply)
+    if (result.status !== 'claimed' || isReplicated) return result
+    await store.release(lease).catch(() => false)
+    throw waited.tooFew()
   }
 
-  /** Whether the replicas have it too is asked in the same breath: on one connection WAIT covers what was sent before it. */
-  async function runReplicated(
-    waiting: WaitingClient,
-    ...call: [script: Script, key: string, args: string[]]
-  ): Promise<{ reply: unknown; isReplicated: boolean }> {
-    let acknowledged = 0
-    const reply = await run(...call, async (sent) => {
-      const [reply, count] = await Promise.all([sent, waiting.wait(replicas, replicaTimeoutMs)])
-      acknowledged = Number(count)
-      return reply
-    })
-    return { reply, isReplicated: acknowledged >= replicas }
+  async function completeReplicated(waited: Replicas, key: string, args: string[]): Promise<boolean> {
+    const { reply, isReplicated } = await send(COMPLETE, key, args, (sent) => waited.confirm(sent))
+    if (isOne('completion', reply) && !isReplicated) throw waited.tooFew()
+    return isOne('completion', reply)
   }
 
   const store: IdempotencyStore = {
@@ -102,55 +94,49 @@ export function redisStore(
       const { key, token } = request
       const retainMs = Math.ceil(request.retainMs)
       const args = [token, `${retainMs}`, `${retainMs - Math.ceil(request.leaseMs)}`]
-      if (waiting === undefined) return asClaimResult(await run(CLAIM, key, args))
-      const { reply, isReplicated } = await runReplicated(waiting, CLAIM, key, args)
-      const result = asClaimResult(reply)
-      if (result.status === 'claimed' && !isReplicated) {
-        await store.release({ key, token }).catch(() => false)
-        throw tooFewReplicas(replicas, replicaTimeoutMs)
-      }
-      return result
+      if (waited === undefined) return asClaimResult(await run(CLAIM, key, args))
+      return waited.explained(claimReplicated(waited, request, args))
     },
 
     async renew(lease, leaseMs) {
       checkLease(lease)
       checkMs('leaseMs', leaseMs)
-      return isOne(await run(RENEW, lease.key, [lease.token, `${Math.ceil(leaseMs)}`]))
+      return isOne('renewal', await run(RENEW, lease.key, [lease.token, `${Math.ceil(leaseMs)}`]))
     },
 
     async complete(lease, retainMs) {
       checkLease(lease)
       checkMs('retainMs', retainMs)
       const args = [lease.token, `${Math.ceil(retainMs)}`]
-      if (waiting === undefined) return isOne(await run(COMPLETE, lease.key, args))
-      const { reply, isReplicated } = await runReplicated(waiting, COMPLETE, lease.key, args)
-      if (isOne(reply) && !isReplicated) throw tooFewReplicas(replicas, replicaTimeoutMs)
-      return isOne(reply)
+      if (waited === undefined) return isOne('completion', await run(COMPLETE, lease.key, args))
+      return waited.explained(completeReplicated(waited, lease.key, args))
     },
 
     async release(lease) {
       checkLease(lease)
-      return isOne(await run(RELEASE, lease.key, [lease.token]))
+      return isOne('release', await run(RELEASE, lease.key, [lease.token]))
     },
   }
   return store
 }
 
-/** Numbers come as the client's options say: as such, or as strings, buffers or bigints. */
 function asClaimResult(reply: unknown): ClaimResult {
-  if (!/^-?\d+$/.test(String(reply))) {
-    throw new StoreError(
-      'store_misbehaved',
-      `Redis answered a claim with ${describeType(reply)}: does the client transform replies?`,
-    )
-  }
-  const number = Number(reply)
+  const number = numberOf('claim', reply)
   if (number > 0) return { status: 'claimed', attempt: number }
   return number === 0 ? { status: 'completed' } : { status: 'in-flight', retryAfterMs: -number }
 }
 
-function isOne(reply: unknown): boolean {
-  return Number(reply) === 1
+function isOne(call: string, reply: unknown): boolean {
+  return numberOf(call, reply) === 1
+}
+
+/** Numbers come as the client's options say: as such, or as strings, buffers or bigints. */
+function numberOf(call: string, reply: unknown): number {
+  if (/^-?\d+$/.test(String(reply))) return Number(reply)
+  throw new StoreError(
+    'store_misbehaved',
+    `Redis answered a ${call} with ${describeType(reply)}: does the client transform replies, or is it in a transaction?`,
+  )
 }
 
 function checkPrefix(prefix: string): void {
@@ -163,11 +149,4 @@ function checkWhole(name: string, value: number, min: number): void {
   if (!Number.isSafeInteger(value) || value < min) {
     throw new TypeError(`${name} must be a whole number of at least ${min}, not ${describeValue(value)}.`)
   }
-}
-
-function tooFewReplicas(replicas: number, timeoutMs: number): StoreError {
-  return new StoreError(
-    'store_unavailable',
-    `Fewer than ${replicas} replicas had the write after ${timeoutMs} ms (replicas, replicaTimeoutMs): are they connected to the primary?`,
-  )
 }

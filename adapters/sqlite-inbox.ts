@@ -65,7 +65,7 @@ export function sqliteInbox<Db extends SqliteDatabase>(
   db: Db,
   options: SqliteInboxOptions = {},
 ): SqliteInbox<Db> {
-  checkOptionNames(options, ['table', 'now', 'purgeEverySeconds'])
+  options = checkOptionNames(options, ['table', 'now', 'purgeEverySeconds'])
   const table = sqliteTable(db, {
     table: options.table ?? 'tix_webhooks_inbox',
     columns: {

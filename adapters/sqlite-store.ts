@@ -36,7 +36,7 @@ export interface SqliteStore extends IdempotencyStore, Purgeable {
  * ```
  */
 export function sqliteStore(db: SqliteDatabase, options: SqliteStoreOptions = {}): SqliteStore {
-  checkOptionNames(options, ['table', 'now', 'purgeEverySeconds'])
+  options = checkOptionNames(options, ['table', 'now', 'purgeEverySeconds'])
   const table = sqliteTable(db, {
     table: options.table ?? 'tix_webhooks',
     columns: {
@@ -130,9 +130,15 @@ function statementsFor(table: string): Record<'claim' | 'find' | 'renew' | 'comp
       RETURNING attempt`,
     find: `SELECT state, lease_until FROM ${table} WHERE key = @key AND expires_at > @now`,
     renew: `UPDATE ${table} SET lease_until = @leaseUntil WHERE ${mine} AND state = 'running'`,
+    // A record that is gone is written: its event was handled all the same.
     complete: `
-      UPDATE ${table} SET state = 'completed', expires_at = @expiresAt
-      WHERE ${mine} AND state IN ('running', 'completed')`,
+      INSERT INTO ${table} AS held (key, state, attempt, token, lease_until, expires_at)
+      VALUES (@key, 'completed', 1, @token, @now, @expiresAt)
+      ON CONFLICT (key) DO UPDATE SET
+        state = 'completed', token = excluded.token, expires_at = excluded.expires_at
+      WHERE
+        held.expires_at <= @now
+        OR held.token = excluded.token AND held.state IN ('running', 'completed')`,
     release: `UPDATE ${table} SET state = 'released' WHERE ${mine} AND state IN ('running', 'released')`,
   }
 }

@@ -58,7 +58,9 @@ function code(type: string): string {
 function partsOf(docblock: string): { meaning: string; byDefault: string } {
   const sentences = docblock.split(/(?<=[.)]) (?=[A-Z])/)
   const isDefault = (sentence: string): boolean => /^Default\b/.test(sentence)
-  const byDefault = sentences.filter(isDefault).map((one) => one.replace(/^Default:? /, '').replace(/\.$/, ''))
+  const byDefault = sentences
+    .filter(isDefault)
+    .map((one) => one.replace(/^Default:? /, '').replace(/\.$/, ''))
   return { meaning: sentences.filter((one) => !isDefault(one)).join(' '), byDefault: byDefault.join(' ') }
 }
 

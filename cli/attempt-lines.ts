@@ -8,6 +8,8 @@ import { type Output, oneLine, printable } from './output.js'
 export interface ToldAttempt {
   readonly url: string
   readonly scenario?: string | undefined
+  /** What was sent, where that is told. */
+  readonly body?: string | undefined
   readonly response?: AnswerView | undefined
   readonly error?: { readonly code: string; readonly message: string } | undefined
   readonly durationMs: number
@@ -16,7 +18,7 @@ export interface ToldAttempt {
 
 /** An attempt of the control API, as a line tells it. */
 export function toldAttempt(attempt: AttemptView): ToldAttempt {
-  return { ...attempt, durationMs: attempt.duration_ms }
+  return { ...attempt, body: attempt.request.body, durationMs: attempt.duration_ms }
 }
 
 /** How much of an answer is shown beside its status. */

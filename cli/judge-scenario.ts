@@ -1,6 +1,7 @@
-import { SCENARIOS, type ScenarioInfo } from '../testing/index.js'
+import { SCENARIOS, type ScenarioInfo, type ScenarioName } from '../testing/index.js'
 import type { ToldAttempt } from './attempt-lines.js'
 import { COME_AGAIN, isSuccess, judge } from './check/judge.js'
+import { isDebatable } from './check/scenario-deliveries.js'
 import type { Output } from './output.js'
 
 /** Whether the answers to a scenario are what a receiver owes it. */
@@ -19,13 +20,21 @@ export interface Remark {
   readonly says: string
 }
 
+/** Why a delivery must be refused that is no forgery. */
+const WHY_REFUSE: { readonly [Name in ScenarioName]?: string } = {
+  stale: 'is a replay',
+  future: 'was signed in the future',
+  'malformed-header': 'has a malformed header',
+}
+
 const infoOf = (name: string): ScenarioInfo | undefined => SCENARIOS.find((known) => known.name === name)
 
 /** Judges the answers to one scenario, as `check` does. A name that is not known passes: a newer sandbox may have it. */
 export function judgeScenario(name: string, attempts: readonly ToldAttempt[]): ScenarioJudgement {
   const scenario = infoOf(name)
   if (scenario === undefined) return { scenario: name, passed: true, expected: 'not known here' }
-  const results = attempts.map(({ response, error }) =>
+  const judged = attempts.filter(({ body }) => !isDebatable(name, body))
+  const results = judged.map(({ response, error }) =>
     response === undefined
       ? { error: error ?? { code: 'no_answer', message: 'there was no answer' } }
       : { response },
@@ -52,12 +61,14 @@ export function tellJudgement(judgement: ScenarioJudgement, out: Output): void {
 export function remarkOn({
   scenario,
   response,
-}: Pick<ToldAttempt, 'scenario' | 'response'>): Remark | undefined {
+  body,
+}: Pick<ToldAttempt, 'scenario' | 'response' | 'body'>): Remark | undefined {
   const info = scenario === undefined ? undefined : infoOf(scenario)
-  if (info === undefined || response === undefined) return undefined
+  if (info === undefined || response === undefined || isDebatable(info.name, body)) return undefined
   const { status } = response
   if (info.verdict === 'forged') {
-    if (isSuccess(status)) return { isRight: false, says: 'accepted, though it is a forgery' }
+    if (isSuccess(status))
+      return { isRight: false, says: `accepted, though it ${WHY_REFUSE[info.name] ?? 'is a forgery'}` }
     return status >= 400 && status < 500 && status !== 429
       ? { isRight: true, says: 'refused, as it should be' }
       : undefined

@@ -1,5 +1,6 @@
-import { makeScenario, signedBody } from '../testing/index.js'
+import { signedBody } from '../testing/index.js'
 import { attemptLine, isDelivered, type ToldAttempt } from './attempt-lines.js'
+import { scenarioForAnyReceiver } from './check/scenario-deliveries.js'
 import type { Context } from './command.js'
 import { asUsage, EXIT, type ExitCode } from './failure.js'
 import { judgeScenario, tellJudgement } from './judge-scenario.js'
@@ -47,7 +48,7 @@ export async function triggerOnce(
       const delivery = await asUsage(() => signedBody(makeEvent(), signing))
       isAsExpected = isDelivered(await send(delivery)) && isAsExpected
     } else {
-      const played = await asUsage(() => makeScenario(scenario, { ...signing, body: makeEvent }))
+      const played = await asUsage(() => scenarioForAnyReceiver(scenario, { ...signing, body: makeEvent }))
       const judgement = judgeScenario(scenario, await played.deliver(send))
       tellJudgement(judgement, out)
       isAsExpected &&= judgement.passed

@@ -11,7 +11,11 @@ interface Tables {
   orders: { id: string; total_cents: number }
 }
 
-export const pool = new Pool({ connectionString: process.env.DATABASE_URL, max: 20 })
+export const pool = new Pool({
+  connectionString: process.env.DATABASE_URL,
+  connectionTimeoutMillis: 2_000,
+  max: 20,
+})
 pool.on('error', (error) => console.error(`an idle connection broke: ${error.message}`))
 // One that breaks while a handler runs: the statement tells it too, but without a listener it would end the process.
 pool.on('connect', (client) => client.on('error', () => {}))

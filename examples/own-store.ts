@@ -47,10 +47,17 @@ export class MapStore implements IdempotencyStore {
     })
   }
 
+  /** Written also where nothing is left: a store that lost the record during the run must not cause a second one. */
   async complete({ key, token }: Lease, retainMs: number): Promise<boolean> {
+    const now = this.#now()
+    if (this.#find(key) === undefined) {
+      const expiresAt = now + retainMs
+      this.#records.set(key, { state: 'completed', token, attempt: 1, leaseUntil: now, expiresAt })
+      return true
+    }
     return this.#change(key, token, ['running', 'completed'], (record) => {
       record.state = 'completed'
-      record.expiresAt = this.#now() + retainMs
+      record.expiresAt = now + retainMs
     })
   }
 

@@ -7,7 +7,11 @@ import { tixWebhooks } from 'tix-webhooks/node'
 import { postgresInbox } from 'tix-webhooks/postgres'
 
 // A handler holds a connection while it runs: one for each delivery that comes at once.
-export const pool = new Pool({ connectionString: process.env.DATABASE_URL, max: 20 })
+export const pool = new Pool({
+  connectionString: process.env.DATABASE_URL,
+  connectionTimeoutMillis: 2_000,
+  max: 20,
+})
 pool.on('error', (error) => console.error(`an idle connection broke: ${error.message}`))
 
 const inbox = postgresInbox(pool, { purgeEverySeconds: 3600 })

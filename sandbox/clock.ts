@@ -228,7 +228,8 @@ export class VirtualClock {
   #pumpSoon(): void {
     if (this.#isPumping) return
     this.#isPumping = true
-    queueMicrotask(() => {
+    // Not queueMicrotask, which the fake timers of jest and sinon hold back.
+    void Promise.resolve().then(() => {
       this.#isPumping = false
       if (this.#closed || this.#advancing > 0) return
       this.#runDue()

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import type { EventKind } from '../src/index.js'
 import {
   clockOf,
@@ -64,7 +65,7 @@ export interface Sandbox {
  * Makes a local stand-in of the ticketing service: its whole API, and webhooks that are signed, delivered, and retried for 72 hours
  * of a time that you can fast-forward. It opens no port until you tell it to listen.
  *
- * @throws TypeError that names the option that makes no sense; Error when the state file cannot be used
+ * @throws TypeError that names the option that makes no sense; Error when the state file cannot be used, and in jsdom
  * @example
  * ```ts
  * import { tixWebhooks } from 'tix-webhooks/fetch'
@@ -107,7 +108,8 @@ class RunningSandbox implements Sandbox {
     const { stateFile, onWarning, breakOff } = settings
     this.#breakOff = breakOff
     const saved = stateFile === undefined ? undefined : readStateFile(stateFile)
-    const service = new Service({ ...settings, publicUrl: () => this.#url })
+    const onError = (error: unknown): void => onWarning(`The sandbox failed. ${inspect(error)}`)
+    const service = new Service({ ...settings, onError, publicUrl: () => this.#url })
     this.#service = service
     if (saved !== undefined && stateFile !== undefined) resume(service, saved, stateFile)
     addEndpoints(service, settings.endpoints)

@@ -6,6 +6,7 @@ import { httpSender } from './engine/http-sender.js'
 import { inProcessSender } from './engine/in-process-sender.js'
 import { retrySchedule } from './engine/schedule.js'
 import { OPTION_NAMES, type SandboxOptions } from './options.js'
+import { checkRuntime } from './runtime.js'
 import { checkSubscriptions, type NewEndpoint } from './subscriptions.js'
 
 /** Where a receiver in this process is said to be. */
@@ -16,9 +17,10 @@ const MAX_TIMEOUT_SECONDS = 3600
 /** Options that are known to make sense, each with its default. */
 export type Settings = ReturnType<typeof settle>
 
-/** @throws TypeError that names the option and says what it must be */
+/** @throws TypeError that names the option and says what it must be; Error where it cannot run */
 export function settle(options: SandboxOptions) {
-  checkOptionNames(options, OPTION_NAMES)
+  checkRuntime()
+  options = checkOptionNames(options, OPTION_NAMES)
   const { deliver, allowPublic = false, secret, signWith = 'real' } = options
   check('frozen', options.frozen, isBoolean, 'true or false')
   check('lenient', options.lenient, isBoolean, 'true or false')

@@ -12,6 +12,8 @@ export interface BodyReader {
   (maxBytes: number): Promise<Uint8Array>
   /** Called when the deadline has passed while it reads, so that it can let go of what it holds. */
   cancel?(): void
+  /** Called when the signature does not match: whether the client has gone, so that it may not have sent all. */
+  isCutOff?(): boolean | Promise<boolean>
 }
 
 /**
@@ -26,6 +28,26 @@ export function readBody(
   deadline: Deadline,
 ): Pending<Uint8Array> {
   return typeof body === 'function' ? callReader(body, maxBytes, deadline) : checked(body, maxBytes)
+}
+
+/** The fault that a delivery ends with: a signature that does not match may be that of a body that was cut off. */
+export function blame(
+  fault: unknown,
+  delivery: { readonly body: Uint8Array | BodyReader },
+  deadline: Deadline,
+): Pending<unknown> {
+  if (!isWebhookError(fault) || fault.code !== 'signature_mismatch') return fault
+  const { body } = delivery
+  if (typeof body !== 'function' || body.isCutOff === undefined) return fault
+  return deadline.race(cutOff(body), () => false).then((isCutOff) => (isCutOff ? wentAway(fault) : fault))
+}
+
+async function cutOff(reader: BodyReader): Promise<boolean> {
+  try {
+    return (await reader.isCutOff?.()) === true
+  } catch {
+    return false
+  }
 }
 
 function checked(bytes: Uint8Array, maxBytes: number): Uint8Array {
@@ -58,7 +80,7 @@ async function callReader(reader: BodyReader, maxBytes: number, deadline: Deadli
 
 /** Readers may be anybody's: what counts is their `code`. */
 function asBodyFault(error: unknown, maxBytes: number): unknown {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+  const code = read(error, 'code')
   if (code === 'too_large') return isWebhookError(error) ? error : tooLarge(maxBytes, error)
   if (code === 'misconfigured') {
     return isWebhookError(error) ? error : new ConfigurationError(messageOf(error), { cause: error })
@@ -93,5 +115,15 @@ export function alreadyRead(advice: string): ConfigurationError {
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'The body cannot be read: it was consumed before.'
+  const message = read(error, 'message')
+  return typeof message === 'string' ? message : 'The body cannot be read: it was consumed before.'
+}
+
+/** A field of what somebody else has thrown: reading it may throw too. */
+function read(error: unknown, field: 'code' | 'message'): unknown {
+  try {
+    return (error as Partial<Record<string, unknown>> | null | undefined)?.[field]
+  } catch {
+    return undefined
+  }
 }

@@ -14,7 +14,11 @@ export function callSafely<T extends readonly unknown[]>(
 
 /** Keeps a promise that nobody waits for from becoming an unhandled rejection. Some thenables start only when asked. */
 export function ignoreRejection(value: unknown): void {
-  if (isThenable(value)) Promise.resolve(value).catch(() => {})
+  try {
+    if (isThenable(value)) Promise.resolve(value).catch(() => {})
+  } catch {
+    // A getter that throws, or a proxy that traps: no promise.
+  }
 }
 
 /** Whether it can be awaited, a promise or not. */

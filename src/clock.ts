@@ -11,7 +11,7 @@ export function systemClock(): number {
  *
  * @param byDefault the clock where none is given
  * @throws TypeError when it is not a function
- * @returns the clock; it throws a ConfigurationError when the function gives no finite number
+ * @returns the clock; it throws a ConfigurationError when the function throws or returns no finite number
  */
 export function checkedClock(now: (() => number) | undefined, byDefault: () => number): () => number {
   if (now === undefined) return byDefault
@@ -19,7 +19,15 @@ export function checkedClock(now: (() => number) | undefined, byDefault: () => n
     throw new TypeError(`now must be a function that returns milliseconds, not ${describeValue(now)}.`)
   }
   return () => {
-    const ms: unknown = now()
+    let ms: unknown
+    try {
+      ms = now()
+    } catch (cause) {
+      throw new ConfigurationError(
+        'now threw: it must return milliseconds since the epoch as a number, as Date.now does.',
+        { cause },
+      )
+    }
     if (typeof ms === 'number' && Number.isFinite(ms)) return ms
     throw new ConfigurationError(
       `now returned ${describeValue(ms)}: it must return milliseconds since the epoch as a number, as Date.now does.`,

@@ -1,3 +1,5 @@
+// The descriptors here inherit nothing: a library that puts a `get` on Object.prototype would make any other one invalid.
+
 /** The mark by which an error of one copy of this package (ESM) is known to the other (CJS). */
 const BRAND = Symbol.for('tix-webhooks.error')
 
@@ -23,7 +25,7 @@ export class WebhookError<Code extends string = string> extends Error {
   }
 
   static {
-    Object.defineProperty(this.prototype, BRAND, { value: true })
+    Object.defineProperty(this.prototype, BRAND, { __proto__: null, value: true } as PropertyDescriptor)
     nameClass(this, 'WebhookError')
   }
 }
@@ -35,6 +37,17 @@ export function isWebhookError(value: unknown): value is WebhookError {
   } catch {
     // A proxy that was revoked, or that traps.
     return false
+  }
+}
+
+/** The code of an error of this package; `undefined` for anything else, and where it cannot be read. */
+export function codeOf(error: unknown): string | undefined {
+  try {
+    const code: unknown = isWebhookError(error) ? error.code : undefined
+    return typeof code === 'string' ? code : undefined
+  } catch {
+    // A getter that throws, or a proxy that traps.
+    return undefined
   }
 }
 
@@ -149,7 +162,7 @@ export type AnyWebhookError =
   | RunError
 
 /** The longest `Retry-After` that a handler can ask for: one day, a third of the sender's 72 hours (spec section 8). */
-const MAX_RETRY_AFTER_SECONDS = 86_400
+export const MAX_RETRY_AFTER_SECONDS = 86_400
 
 /**
  * Throw it from a handler when the work cannot be done yet: the sender is answered 503 with `Retry-After`, and the
@@ -204,7 +217,7 @@ export class Discard extends WebhookError<'discarded'> {
 
 /** Whether a handler asks for its event to be discarded. */
 export function isDiscard(thrown: unknown): thrown is Discard {
-  return isWebhookError(thrown) && thrown.code === 'discarded'
+  return codeOf(thrown) === 'discarded'
 }
 
 /**
@@ -212,5 +225,6 @@ export function isDiscard(thrown: unknown): thrown is Discard {
  * `_PayloadError`); on the prototype, so that it is not printed as a field.
  */
 function nameClass(errorClass: { prototype: Error }, name: string): void {
-  Object.defineProperty(errorClass.prototype, 'name', { value: name, configurable: true, writable: true })
+  const descriptor = { __proto__: null, value: name, configurable: true, writable: true }
+  Object.defineProperty(errorClass.prototype, 'name', descriptor as PropertyDescriptor)
 }

@@ -1,8 +1,12 @@
 import { alreadyRead, type BodyReader, tooLarge } from './body.js'
+import { isCutOff, nodeRequestUnder } from './node-request.js'
 import type { WebhookOptions } from './options.js'
 import { answerTo, type Outcome } from './outcome.js'
+import { removePresetHeaders } from './preset-headers.js'
 import { createReceiver, type Receiver } from './receiver.js'
 import type { SchemaMap } from './schema.js'
+
+export { removePresetHeaders }
 
 /** What of the platform's context keeps a timed-out handler alive: a Worker's `ctx`, Next's `{ waitUntil }`. */
 export interface FetchContext {
@@ -47,7 +51,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
       contentEncoding: request.headers.get('content-encoding'),
       waitUntil: (work) => context?.waitUntil?.(work),
     })
-    return toResponse(outcome)
+    return toResponse(outcome, request)
   }
 
   return Object.assign(handle, { drain: receiver.drain })
@@ -59,10 +63,15 @@ function notARequest(): TypeError {
   )
 }
 
-/** The `Response` to an outcome. */
-export function toResponse(outcome: Outcome): Response {
+/** The `Response` to an outcome, and to a request of whichever version of HTTP. */
+export function toResponse(outcome: Outcome, request?: Request): Response {
   const { status, headers, body } = answerTo(outcome)
-  return new Response(body, { status, headers })
+  const sent = { ...headers }
+  // HTTP/2 forbids it.
+  if ('connection' in sent && request !== undefined && nodeRequestUnder(request)?.httpVersionMajor === 2) {
+    delete sent.connection
+  }
+  return new Response(body, { status, headers: sent })
 }
 
 /**
@@ -86,13 +95,18 @@ export function requestBody(
       throw alreadyRead(advice)
     }
     if (request.body === null) return new Uint8Array()
-    if (Number(request.headers.get('content-length')) > maxBytes) throw tooLarge(maxBytes)
+    const declared = Number(request.headers.get('content-length'))
+    if (declared > maxBytes) throw tooLarge(maxBytes)
     reader = request.body.getReader()
     const chunks: Uint8Array[] = []
     let length = 0
     for (;;) {
       const { done, value } = await reader.read()
-      if (done) return joined(chunks, length)
+      if (done) {
+        // Read by somebody else before, out of our sight.
+        if (length === 0 && declared > 0 && !request.signal?.aborted) throw alreadyRead(advice)
+        return joined(chunks, length)
+      }
       length += value.length
       if (length > maxBytes) {
         cancel()
@@ -106,7 +120,12 @@ export function requestBody(
     reader?.cancel().catch(() => {})
   }
 
-  return Object.assign(read, { cancel })
+  function hasGone(): boolean | Promise<boolean> {
+    const nodes = nodeRequestUnder(request)
+    return nodes === undefined ? request.signal?.aborted : isCutOff(nodes)
+  }
+
+  return Object.assign(read, { cancel, isCutOff: hasGone })
 }
 
 function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {

@@ -7,7 +7,7 @@ import {
   type EventOf,
   type UnknownEvent,
 } from './events.js'
-import { isRecord } from './option-names.js'
+import { isPlainObject, isRecord } from './option-names.js'
 import type { OutputOf, SchemaMap } from './schema.js'
 
 /**
@@ -20,7 +20,10 @@ export interface HandlerContext<Request = unknown, Tx = unknown> {
   readonly request: Request
   /** What the event is deduplicated by, as it is stored; `null` where it is not. */
   readonly key: string | null
-  /** 1 on the first run of the event, counted by the store; absent with an inbox, and when the event runs without a record. */
+  /**
+   * 1 on the first run of the event, counted by the store; absent with an inbox, and when the event runs without a record.
+   * A fencing number on Postgres and SQLite. A backend that loses the record (Redis, memory) begins at 1 again.
+   */
   readonly attempt?: number
   /** False when the event runs without protection: `key` gave `null`, or the store is down and `storeFailure` is `process`. */
   readonly deduplicated: boolean
@@ -86,7 +89,8 @@ export type AnyHandler<Request> = Handler<AnyEvent, Request>
  * Finds the handler of a kind.
  *
  * @returns the look-up: exact kind, else the longest group of a listed kind, else `onUnhandled`, else nothing
- * @throws TypeError when `on` has a key that no listed kind could reach, or a handler that is no function
+ * @throws TypeError when `on` is empty without `onUnhandled`, is no plain object, has a key that no listed kind could reach,
+ * or a handler that is no function
  */
 export function handlerLookup<Request>(
   on: object,
@@ -98,9 +102,19 @@ export function handlerLookup<Request>(
       `on must be a plain object of handlers by kind, such as { 'order.created': async (event) => {} }, not ${describeType(on)}.`,
     )
   }
+  if (!isPlainObject(on)) {
+    throw new TypeError(
+      "on must be a plain object, not an instance of a class or an object that inherits: only its own properties are read. For a method write { 'order.created': (event, ctx) => hooks.orderCreated(event, ctx) }.",
+    )
+  }
   if (onUnhandled !== undefined) checkHandler('onUnhandled', onUnhandled)
   // Own properties only: a payload whose type is "constructor" must find nothing.
   const given = definedEntries(on)
+  if (given.size === 0 && onUnhandled === undefined) {
+    throw new TypeError(
+      "on is empty and there is no onUnhandled: every event would be answered 200 and dropped. Add a handler, such as { 'order.created': async (event) => {} }.",
+    )
+  }
   const kinds = new Set<string>([...EVENT_KINDS, ...definedEntries(schemas).keys()])
   const groups = new Set([...kinds].flatMap(groupsOf))
   for (const [key, handler] of given) {
@@ -117,8 +131,9 @@ export function handlerLookup<Request>(
 }
 
 /** An entry that is `undefined` counts as absent: `{ 'order.created': enabled ? handler : undefined }`. */
-function definedEntries(record: object): Map<string, unknown> {
-  return new Map(Object.entries(record).filter(([, value]) => value !== undefined))
+function definedEntries(record: Readonly<Record<string, unknown>>): Map<string, unknown> {
+  const names = Object.getOwnPropertyNames(record).filter((name) => record[name] !== undefined)
+  return new Map(names.map((name) => [name, record[name]]))
 }
 
 /** The groups of a kind, the narrowest first. */

@@ -30,8 +30,8 @@ export interface HmacEngine {
     content: Uint8Array,
     encoding: HmacEncoding,
   ): Pending<string>
-  /** SHA-256 of the UTF-8 bytes of `text`, in lower-case hex. */
-  sha256Hex(text: string): Pending<string>
+  /** SHA-256 of bytes, or of the UTF-8 bytes of a text, in lower-case hex. */
+  sha256Hex(content: string | Uint8Array): Pending<string>
   /** Whether both are the same text, in a time that depends on their length alone. */
   equal(a: string, b: string): boolean
 }
@@ -73,8 +73,8 @@ export function nodeEngine(crypto: NodeCrypto): HmacEngine {
       // As text, because node:crypto gives each digest that is a buffer memory of its own, at a fifth of the whole cost.
       return hmac.update(prefix).update(content).digest(encoding)
     },
-    sha256Hex(text) {
-      return crypto.createHash('sha256').update(text).digest('hex')
+    sha256Hex(content) {
+      return crypto.createHash('sha256').update(content).digest('hex')
     },
     equal(a, b) {
       if (a.length !== b.length) return false
@@ -96,8 +96,9 @@ export function webEngine(crypto: Crypto): HmacEngine {
       const signature = await crypto.subtle.sign('HMAC', cryptoKey, signed as BufferSource)
       return encode(new Uint8Array(signature), encoding)
     },
-    async sha256Hex(text) {
-      return encodeHex(new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(text))))
+    async sha256Hex(content) {
+      const bytes = typeof content === 'string' ? encoder.encode(content) : content
+      return encodeHex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as BufferSource)))
     },
     equal(a, b) {
       // Web Crypto has no comparison of its own. No early exit: every character is looked at, whatever the ones before it were.

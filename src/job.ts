@@ -35,13 +35,18 @@ const ABORT = Symbol('abort')
  * Makes the signal when it is first read. A property of the context itself, so that a copy (`{ ...ctx }`) has it; and one
  * getter for all contexts, because for a getter of its own V8 keeps a shape, and all that the getter can see, in old space.
  */
-const SIGNAL: PropertyDescriptor & ThisType<{ [ABORT]: LazyAbort }> = {
+const SIGNAL: PropertyDescriptor & ThisType<{ [ABORT]: LazyAbort }> & { __proto__: null } = {
+  // Descriptors inherit nothing: a library that puts a `get` on Object.prototype would make any other one invalid.
+  __proto__: null,
   enumerable: true,
   configurable: true,
   get() {
     return this[ABORT].signal
   },
 }
+
+/** One for all contexts too: an object without a prototype takes its time to make. */
+const HIDDEN: PropertyDescriptor & { __proto__: null } = { __proto__: null, value: undefined }
 
 /** What the handler of a job is told. */
 export function contextOf<Request>(
@@ -59,6 +64,8 @@ export function contextOf<Request>(
     tx,
   }
   if (attempt !== undefined) told.attempt = attempt
-  Object.defineProperty(told, ABORT, { value: abort })
+  HIDDEN.value = abort
+  Object.defineProperty(told, ABORT, HIDDEN)
+  HIDDEN.value = undefined
   return Object.defineProperty(told, 'signal', SIGNAL) as HandlerContext<Request, unknown>
 }

@@ -8,7 +8,8 @@ import { isPending, type Pending } from './pending.js'
 /**
  * What an event is deduplicated by, when you know better than the default. It sees the event before its data is checked.
  *
- * @returns a non-empty string, the same for all deliveries of one event; or `null` to run without deduplication
+ * @returns a non-empty string, the same for all deliveries of one event and of no other; or `null` to run without
+ * deduplication. Not `String()` of a field that may be missing: `undefined` is refused, `'undefined'` would be the key of many events
  */
 export type KeyFunction<Request> = (
   event: UnknownEvent,
@@ -19,8 +20,8 @@ const MAX_KEY_LENGTH = 255
 const PRINTABLE_ASCII = /^[ -~]+$/
 
 /** The key of an event by the default rule, as the store sees it. */
-export function defaultKey(namespace: string, event: UnknownEvent): Pending<string> {
-  const part = defaultKeyPart(event)
+export function defaultKey(namespace: string, event: UnknownEvent, rawBody: Uint8Array): Pending<string> {
+  const part = defaultKeyPart(event, rawBody)
   if (!isPending(part)) return storedKey(namespace, event.type, part)
   return part.then((digest) => storedKey(namespace, event.type, digest))
 }
@@ -30,16 +31,18 @@ export function defaultKey(namespace: string, event: UnknownEvent): Pending<stri
  * Anything else is known by a digest of what makes it that event; `created_at` is in it on purpose: rescheduled from A to
  * B to A to B are four events, not two. An envelope `id` is in it too, where there is one: so it can tell deliveries
  * apart, but never merge them. Never from `t` or the signature, which a retry renews.
+ *
+ * If a number in it was too large for `JSON.parse`, which gives the nearest that it has, two events that differ only there would
+ * have one digest: then it is of the bytes as they were sent.
  */
-export function defaultKeyPart(event: UnknownEvent): Pending<string> {
+export function defaultKeyPart(event: UnknownEvent, rawBody: Uint8Array): Pending<string> {
   if (event.type === 'order.created') {
     const { order } = event.data
     if (isJsonObject(order) && typeof order.id === 'string' && order.id !== '') return order.id
   }
   const { id, type, created_at, data } = event
-  return hmacEngine().sha256Hex(
-    canonicalJson({ ...(id === undefined ? {} : { id }), type, created_at, data }),
-  )
+  const text = canonicalJson({ ...(id === undefined ? {} : { id }), type, created_at, data })
+  return hmacEngine().sha256Hex(text ?? rawBody)
 }
 
 /** @throws ConfigurationError when the user's function throws, or gives what is no key */
@@ -75,12 +78,26 @@ export function storedKey(namespace: string, type: string, part: string): Pendin
   return hmacEngine().sha256Hex(JSON.stringify([namespace, type, part]))
 }
 
-/** JSON with sorted keys and no spaces, so that one value has one text (after RFC 8785). */
-export function canonicalJson(value: unknown): string {
-  // JSON has no word for 1e400, which is read as Infinity; null would merge it with another event.
-  if (typeof value === 'number') return String(value)
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`).join(',')}}`
+/**
+ * JSON with sorted keys and no spaces, so that one value has one text (after RFC 8785).
+ *
+ * @returns `undefined` if it holds a number that may not be the one that was sent: an integer beyond 2^53 - 1, or infinity
+ */
+export function canonicalJson(value: unknown): string | undefined {
+  let isExact = true
+
+  function write(value: unknown): string {
+    if (typeof value === 'number') {
+      // Each number beyond is an integer: a fraction that large is read as one too.
+      if (Math.abs(value) > Number.MAX_SAFE_INTEGER) isExact = false
+      return String(value)
+    }
+    if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+    if (Array.isArray(value)) return `[${value.map(write).join(',')}]`
+    const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+    return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${write(member)}`).join(',')}}`
+  }
+
+  const text = write(value)
+  return isExact ? text : undefined
 }

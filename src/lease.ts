@@ -5,6 +5,7 @@ import type { RunRecord } from './run.js'
 import type { ClaimRequest, ClaimResult, IdempotencyStore, Lease } from './store.js'
 import {
   called,
+  callLater,
   callOnce,
   callWithRetries,
   isBoolean,
@@ -19,6 +20,7 @@ import { type Alarm, monotonicMs, type Timers } from './timers.js'
  * A claim that failed for us and was granted after all is released, so that it blocks nobody.
  *
  * @param track keeps a drain waiting for that release
+ * @param doubts holds the key until then
  * @throws StoreError when the store is down, full, or too slow
  */
 export function claim(
@@ -26,34 +28,41 @@ export function claim(
   request: ClaimRequest,
   { timers, endsAtMs }: Deadline,
   track: (work: Promise<unknown>) => void,
+  doubts: Doubts,
 ): Promise<ClaimResult> {
   const call = called(() => store.claim(request))
   // From after the call, which may have blocked the event loop.
   const atMs = Math.min(monotonicMs() + STORE_CALL_MS, endsAtMs)
   return resultBy(atMs, 'claim', call, isClaimResult, timers).catch((fault) => {
-    track(releaseIfGranted(store, request, call, timers))
+    track(releaseIfGranted(store, request, call, timers, doubts))
     throw fault
   })
 }
 
 /**
  * It may have been granted all the same: late, or with a reply that was lost. By the token, this releases nobody else's
- * record; where it fails, nobody is told, and the lease runs out by itself.
+ * record; if it fails, the lease runs out by itself.
  */
 async function releaseIfGranted(
   store: IdempotencyStore,
   { key, token }: Lease,
   call: Promise<unknown>,
   timers: Timers,
+  doubts: Doubts,
 ): Promise<void> {
+  const release = (): Promise<boolean> => store.release({ key, token })
+  if (doubts.size < MAX_DOUBTS) doubts.add(key)
   const isGranted = call.then(mayBeGranted, () => true)
   const released = isGranted
-    // A few times: what lost the reply may lose this too.
-    .then(
-      (granted) =>
-        granted && callWithRetries('release', () => store.release({ key, token }), isBoolean, timers),
-    )
-    .catch(() => false)
+    .then(async (granted) => {
+      if (!granted) return
+      // A few times: what lost the reply may lose this too.
+      await callWithRetries('release', release, isBoolean, timers).catch((error) =>
+        callLater('release', release, isBoolean, timers, error),
+      )
+    })
+    .catch(() => {})
+    .then(() => doubts.delete(key))
   const hasSettled = await timers.within(
     isGranted.then(() => true),
     STORE_CALL_MS,
@@ -61,6 +70,15 @@ async function releaseIfGranted(
   )
   if (hasSettled) await released
 }
+
+/**
+ * The keys that a claim of this receiver may hold although it was given up, so that a lease on one of them does not mean
+ * that its event is being handled. Other processes see the lease alone.
+ */
+export type Doubts = Set<string>
+
+/** More than there are if a store is slow now and then; in an outage no claim is granted. */
+const MAX_DOUBTS = 1_000
 
 /** What is no answer, or does not let itself be looked at, says nothing of what the store did. */
 function mayBeGranted(result: unknown): boolean {
@@ -82,11 +100,24 @@ export interface LeaseTerms {
   /** The lease is no longer ours, or can no longer be believed to be. */
   readonly onLost: (reason: StoreError) => void
   readonly report: (error: StoreError) => void
+  /** Keeps a drain waiting, and the platform if it can. */
+  readonly track: (work: Promise<unknown>) => void
 }
+
+/** A call that took so much longer than its limit says nothing: the process was stopped, or its event loop blocked. */
+const STOPPED_MS = 1_000
+
+const GONE =
+  'the store lost its record before the lease had run out: it was evicted, or the store was flushed, restarted empty, failed over, or had its clock set forward'
+const GONE_OR_TAKEN =
+  'it ran out before it was renewed, and either another delivery has taken the event over or the store has lost the record; is the event loop blocked for long, or leaseSeconds too short?'
+const UNREACHABLE = 'it ran out while the store could not be reached'
+const CLAIMED_SINCE =
+  'Another delivery has claimed it since, because its lease had run out or the store had lost the record, and may have run it a second time.'
 
 /**
  * A lease that was granted, as the record of a run. It is renewed every third of its time until the run is settled or
- * given up. There is one store call at a time for a lease: settling waits for a renewal that is under way, as long as a
+ * given up. If it runs out by our clock, a last renewal decides: nobody may have taken it over. There is one store call at a time for a lease: settling waits for a renewal that is under way, as long as a
  * store call is waited for.
  */
 export class HeldLease implements RunRecord {
@@ -96,12 +127,10 @@ export class HeldLease implements RunRecord {
   private renewing: Alarm
   /** By our clock. The store counts from when the request arrives, so from no earlier than it was sent. */
   private validUntilMs: number
-  /** Running while a renewal is open or has failed. */
-  private expiry: Alarm | undefined
 
   constructor(private readonly terms: LeaseTerms) {
     this.validUntilMs = terms.claimedAtMs + terms.leaseMs
-    this.renewing = this.renewAfter(terms.claimedAtMs)
+    this.renewing = this.renewAt(terms.claimedAtMs + terms.leaseMs / 3)
   }
 
   call(handler: () => unknown): unknown {
@@ -116,68 +145,73 @@ export class HeldLease implements RunRecord {
   letGo(): void {
     this.isHeld = false
     this.renewing.clear()
-    this.stopExpiry()
   }
 
   /** Whether recording works decides nothing: once a handler has returned, a non-2xx would make a second run certain. */
   async settle(outcome: Outcome): Promise<Outcome> {
-    const { store, lease, retainMs, timers, report } = this.terms
     const isDone = outcome.outcome === 'handled' || outcome.outcome === 'discarded'
+    const { store, lease, retainMs, timers, track } = this.terms
     this.letGo()
     if (this.renewal !== undefined) await this.renewal
+    const end = isDone ? 'complete' : 'release'
+    const send = (): Promise<boolean> => (isDone ? store.complete(lease, retainMs) : store.release(lease))
     try {
-      if (!isDone) await callWithRetries('release', () => store.release(lease), isBoolean, timers)
-      else if (
-        !(await callWithRetries('complete', () => store.complete(lease, retainMs), isBoolean, timers))
-      ) {
-        report(
-          notRecorded(
-            lease,
-            'Its lease had passed to another delivery, which may have run it a second time.',
-          ),
-        )
-      }
-    } catch (cause) {
-      const why = (cause as StoreError).message
-      report(isDone ? notRecorded(lease, why, cause) : notReleased(lease, why, cause))
+      this.ended(isDone, await callWithRetries(end, send, isBoolean, timers))
+    } catch (error) {
+      // The sender need not wait for it.
+      const late = callLater(end, send, isBoolean, timers, error)
+      track(
+        late.then(
+          (isOurs) => this.ended(isDone, isOurs),
+          (cause) => this.failedToEnd(isDone, cause),
+        ),
+      )
     }
     return outcome
   }
 
-  private renewAfter(ms: number): Alarm {
-    const { timers, leaseMs } = this.terms
-    const startRenewal = (): void => {
-      this.renewal = this.renew().finally(() => {
-        this.renewal = undefined
-        if (this.isHeld) this.renewing = this.renewAfter(monotonicMs())
-      })
-    }
-    return timers.set(startRenewal, ms + leaseMs / 3, true)
+  private ended(isDone: boolean, isOurs: boolean): void {
+    const { lease, report } = this.terms
+    if (isDone && !isOurs) report(notRecorded(lease, CLAIMED_SINCE))
   }
 
-  private async renew(): Promise<void> {
+  private failedToEnd(isDone: boolean, cause: StoreError): void {
+    const { lease, report } = this.terms
+    const toError = isDone ? notRecorded : notReleased
+    report(toError(lease, cause.message, cause))
+  }
+
+  private renewAt(atMs: number): Alarm {
+    const startRenewal = (): void => {
+      this.renewal = this.renew().then((nextAtMs) => {
+        this.renewal = undefined
+        if (this.isHeld) this.renewing = this.renewAt(nextAtMs)
+      })
+    }
+    return this.terms.timers.set(startRenewal, atMs, true)
+  }
+
+  /** Gives when the next one is due. */
+  private async renew(): Promise<number> {
     const { store, lease, leaseMs, timers, report } = this.terms
     const sentAtMs = monotonicMs()
-    const runOut = (): void => this.lost('it ran out while the store could not be reached')
-    this.expiry ??= timers.set(runOut, this.validUntilMs, true)
     try {
       if (await callOnce('renew', () => store.renew(lease, leaseMs), isBoolean, timers)) {
         this.validUntilMs = sentAtMs + leaseMs
-        this.stopExpiry()
       } else {
         this.letGo()
-        this.lost(
-          'another delivery has taken the event over; is the event loop blocked for long, or leaseSeconds too short?',
-        )
+        this.lost(monotonicMs() < this.validUntilMs ? GONE : GONE_OR_TAKEN)
       }
     } catch (error) {
+      const failedAtMs = monotonicMs()
+      const hasRunOut = failedAtMs >= this.validUntilMs
+      if (hasRunOut && failedAtMs - sentAtMs > STORE_CALL_MS + STOPPED_MS) return failedAtMs
       report(error as StoreError)
+      if (hasRunOut) this.lost(UNREACHABLE)
     }
-  }
-
-  private stopExpiry(): void {
-    this.expiry?.clear()
-    this.expiry = undefined
+    const nowMs = monotonicMs()
+    const nextAtMs = nowMs + leaseMs / 3
+    return this.validUntilMs > nowMs ? Math.min(nextAtMs, this.validUntilMs) : nextAtMs
   }
 
   private lost(why: string): void {

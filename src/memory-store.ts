@@ -15,7 +15,7 @@ export interface MemoryStoreOptions {
   onFull?: 'evict' | 'reject' | undefined
   /** Told of each eviction: what it counts may run again. Default: a `console.warn`, hourly at most. */
   onEvict?: ((eviction: Eviction) => void) | undefined
-  /** Milliseconds on any clock that never goes back. Default: the monotonic clock. */
+  /** Milliseconds on any clock that never goes back; leases and retention go by it. Default: the monotonic clock. */
   now?: (() => number) | undefined
 }
 
@@ -50,29 +50,52 @@ const WARN_EVERY_MS = 3_600_000
  * ```
  */
 export function memoryStore(options: MemoryStoreOptions = {}): IdempotencyStore {
-  checkOptionNames(options, ['maxKeys', 'onFull', 'onEvict', 'now'])
+  const given = checkOptionNames(options, ['maxKeys', 'onFull', 'onEvict', 'now'])
+  const now = checkedClock(given.now, monotonicMs)
+  return createStore(given, now, now)
+}
+
+/**
+ * The store of a receiver that was given none.
+ *
+ * @param now the clock of the retention alone: a wall clock that steps forward must not end a lease
+ */
+export function defaultStore(now: () => number = monotonicMs): IdempotencyStore {
+  return createStore({}, now, monotonicMs)
+}
+
+/**
+ * @param now the clock of what is settled
+ * @param runNow the clock of what is running
+ */
+function createStore(options: MemoryStoreOptions, now: () => number, runNow: () => number): IdempotencyStore {
   const { maxKeys = 250_000, onFull = 'evict', onEvict = warnHourly() } = options
   if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
     throw new TypeError(`maxKeys must be a whole number of at least 1, not ${describeValue(maxKeys)}.`)
   }
   if (onFull !== 'evict' && onFull !== 'reject') throw new TypeError("onFull must be 'evict' or 'reject'.")
   if (typeof onEvict !== 'function') throw new TypeError('onEvict must be a function.')
-  const now = checkedClock(options.now, monotonicMs)
 
   const running = new Map<string, Running>()
   /** A key is in `running` or in here, never in both. */
   const settled = createGenerations(maxKeys, forgetRunning)
 
-  function findRunning(key: string, time: number): Running | undefined {
+  /** One reading where there is one clock. */
+  function runTimeAt(time: number): number {
+    return runNow === now ? time : runNow()
+  }
+
+  function findRunning(key: string, runTime: number): Running | undefined {
     const record = running.get(key)
-    if (record === undefined || record.expiresAt > time) return record
+    if (record === undefined || record.expiresAt > runTime) return record
     running.delete(key)
     return undefined
   }
 
   function forgetRunning(time: number): void {
+    const runTime = runTimeAt(time)
     for (const [key, record] of running) {
-      if (record.expiresAt <= time) running.delete(key)
+      if (record.expiresAt <= runTime) running.delete(key)
     }
   }
 
@@ -101,9 +124,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): IdempotencyStore 
     { key, token, leaseMs, retainMs }: ClaimRequest,
     hash: number,
     attempt: number,
-    time: number,
+    runTime: number,
   ): ClaimResult {
-    running.set(key, { token, attempt, leaseUntil: time + leaseMs, expiresAt: time + retainMs, hash })
+    running.set(key, { token, attempt, leaseUntil: runTime + leaseMs, expiresAt: runTime + retainMs, hash })
     return { status: 'claimed', attempt }
   }
 
@@ -112,43 +135,46 @@ export function memoryStore(options: MemoryStoreOptions = {}): IdempotencyStore 
     async claim(request) {
       const { key, token } = request
       const time = now()
+      const runTime = runTimeAt(time)
       settled.forget(time)
-      const held = findRunning(key, time)
+      const held = findRunning(key, runTime)
       if (held !== undefined) {
-        if (held.token === token) return grant(request, held.hash, held.attempt, time)
-        if (held.leaseUntil > time) return { status: 'in-flight', retryAfterMs: held.leaseUntil - time }
-        return grant(request, held.hash, held.attempt + 1, time)
+        if (held.token === token) return grant(request, held.hash, held.attempt, runTime)
+        if (held.leaseUntil > runTime) return { status: 'in-flight', retryAfterMs: held.leaseUntil - runTime }
+        return grant(request, held.hash, held.attempt + 1, runTime)
       }
       const hash = hashOf(key)
       const found = settled.find(key, hash, time)
       if (found === undefined) {
         makeRoom(time)
-        return grant(request, hash, 1, time)
+        return grant(request, hash, 1, runTime)
       }
       const { record } = found
       if (typeof record === 'number') return { status: 'completed' }
       // Sent before our own release and arrived after it: nobody runs, so nothing may be taken.
       if (record.token === token) return { status: 'in-flight', retryAfterMs: 1 }
       settled.remove(key, found)
-      return grant(request, hash, record.attempt + 1, time)
+      return grant(request, hash, record.attempt + 1, runTime)
     },
 
     async renew({ key, token }, leaseMs) {
-      const time = now()
-      const held = findRunning(key, time)
+      const runTime = runNow()
+      const held = findRunning(key, runTime)
       if (held?.token !== token) return false
-      held.leaseUntil = time + leaseMs
+      held.leaseUntil = runTime + leaseMs
       return true
     },
 
     async complete({ key, token }, retainMs) {
       const time = now()
-      const held = findRunning(key, time)
+      const runTime = runTimeAt(time)
+      const held = findRunning(key, runTime)
       const hash = held?.hash ?? hashOf(key)
       if (held === undefined) {
         const found = settled.find(key, hash, time)
-        if (found === undefined || !isCompletedWith(found, token)) return false
-        settled.remove(key, found)
+        if (found === undefined) makeRoom(time)
+        else if (isCompletedWith(found, token)) settled.remove(key, found)
+        else return false
       } else {
         if (held.token !== token) return false
         running.delete(key)
@@ -159,14 +185,16 @@ export function memoryStore(options: MemoryStoreOptions = {}): IdempotencyStore 
 
     async release({ key, token }) {
       const time = now()
-      const held = findRunning(key, time)
+      const runTime = runTimeAt(time)
+      const held = findRunning(key, runTime)
       if (held === undefined) {
         const record = settled.find(key, hashOf(key), time)?.record
         return typeof record === 'object' && record.token === token
       }
       if (held.token !== token) return false
       running.delete(key)
-      const { attempt, expiresAt, hash } = held
+      const { attempt, hash } = held
+      const expiresAt = time + (held.expiresAt - runTime)
       settled.addReleased(key, hash, { token, attempt, expiresAt }, time)
       return true
     },

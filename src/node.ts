@@ -1,10 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { alreadyRead, type BodyReader, tooLarge, wentAway } from './body.js'
+import { callSafely } from './call-safely.js'
+import { isCutOff, type NodeRequest } from './node-request.js'
 import type { WebhookOptions } from './options.js'
-import { type Answer, answerTo } from './outcome.js'
+import { type Answer, answerTo, outcomeOfFault } from './outcome.js'
+import { removePresetHeaders } from './preset-headers.js'
 import { createReceiver, type Receiver } from './receiver.js'
 import type { SchemaMap } from './schema.js'
+
+export { removePresetHeaders }
 
 /** A listener for `node:http`. */
 export interface NodeWebhooks extends Pick<Receiver, 'drain'> {
@@ -20,7 +25,7 @@ export interface NodeWebhooks extends Pick<Receiver, 'drain'> {
  * import { createServer } from 'node:http'
  * import { tixWebhooks } from 'tix-webhooks/node'
  *
- * createServer(tixWebhooks({ secret: process.env.TIX_SIGNING_SECRET, on: {} })).listen(3000)
+ * createServer(tixWebhooks({ secret: process.env.TIX_SIGNING_SECRET, on: { 'order.created': () => {} } })).listen(3000)
  * ```
  */
 export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
@@ -29,30 +34,85 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
   const receiver = createReceiver(options)
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const outcome = await receiver.receive({
-      header: request.headers[receiver.headerName],
-      body: streamBody(request),
-      request,
-      method: request.method,
-      contentEncoding: request.headers['content-encoding'],
-      isAnswered: () => response.headersSent,
-    })
-    sendAnswer(response, answerTo(outcome))
+    try {
+      // An error that nobody listens for ends the process, as that of a handler which writes after our answer.
+      request.on('error', () => {})
+      response.on('error', () => {})
+      const outcome = await receiver.receive({
+        header: request.headers[receiver.headerName],
+        body: streamBody(request),
+        request,
+        method: request.method,
+        contentEncoding: request.headers['content-encoding'],
+        isAnswered: () => response.headersSent,
+      })
+      sendAnswer(response, answerTo(outcome))
+    } catch (error) {
+      sendFailure(response, error, request, options.onError)
+    }
   }
 
   return Object.assign(handle, { drain: receiver.drain })
 }
 
-/** Sends an answer, unless somebody else has answered or the client is gone. */
+/** Sends an answer, unless somebody else has answered or the client is gone. What was preset on the response is undone. */
 export function sendAnswer(response: ServerResponse, { status, headers, body }: Answer): void {
   if (response.headersSent || response.destroyed) return
-  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body)
+  removePresetHeaders((name) => response.hasHeader(name) && response.removeHeader(name))
+  const sent: Record<string, string | number> = { ...headers, 'content-length': Buffer.byteLength(body) }
+  // HTTP/2 has neither a reason phrase nor a header that closes the connection, and warns of both.
+  if ('stream' in response) delete sent.connection
+  else response.statusMessage = ''
+  response.writeHead(status, sent).end(body)
+}
+
+/**
+ * Ends a request whose answer could not be made or sent, where no framework takes the error: reports it, and answers 500, or
+ * closes the connection where that fails too. Never throws.
+ *
+ * @param onError the receiver's option. Default: `console.error`
+ * @example
+ * ```ts
+ * import { createServer } from 'node:http'
+ * import { sendFailure } from 'tix-webhooks/node'
+ *
+ * createServer((request, response) => {
+ *   try {
+ *     response.end(request.url)
+ *   } catch (error) {
+ *     sendFailure(response, error, request)
+ *   }
+ * })
+ * ```
+ */
+export function sendFailure<Request>(
+  response: ServerResponse,
+  error: unknown,
+  request: Request,
+  onError?: WebhookOptions<Request>['onError'],
+): void {
+  callSafely(() =>
+    onError === undefined
+      ? console.error(
+          'tix-webhooks: The request was not answered, because the app or a middleware threw:',
+          error,
+        )
+      : onError(error, { request }),
+  )
+  try {
+    sendAnswer(response, answerTo(outcomeOfFault(error)))
+    if (response.writableEnded) return
+  } catch {
+    // The connection is all that is left.
+  }
+  callSafely(() => response.destroy())
 }
 
 /**
  * A bounded reader of a Node request, for any adapter that has one.
  *
  * @param advice how to fix it where the stream was read before: what the refusal says
+ * @param request the request itself, where the stream is a layer over it. Default: the stream
  * @returns a reader that refuses as `misconfigured` where the stream was read before
  * @example
  * ```ts
@@ -62,6 +122,7 @@ export function sendAnswer(response: ServerResponse, { status, headers, body }: 
 export function streamBody(
   stream: Readable,
   advice = 'Mount the webhook route before anything that reads the body.',
+  request: Partial<NodeRequest> = stream as Readable & Partial<NodeRequest>,
 ): BodyReader {
   let letGo = (): void => {}
 
@@ -78,6 +139,11 @@ export function streamBody(
         else chunks.push(bytes)
       }
       function onEnd(): void {
+        // Over HTTP/2, a stream that was cut off ends like any other.
+        if (request.aborted) {
+          onGone()
+          return
+        }
         letGo()
         resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length))
       }
@@ -108,7 +174,7 @@ export function streamBody(
       else stream.on('data', onData).on('end', onEnd).on('close', onGone).resume()
     })
 
-  return Object.assign(read, { cancel: () => letGo() })
+  return Object.assign(read, { cancel: () => letGo(), isCutOff: () => isCutOff(request) })
 }
 
 function declaredLength(stream: Readable): number {

@@ -3,10 +3,15 @@ import { describeType } from './describe-type.js'
 /**
  * Refuses options that are not there, and names that nothing reads: a misspelt option would silently mean its default.
  *
+ * @returns the options without what a library has put on Object.prototype, which would be read as one of them
  * @param place what the options belong to, as the message says it: `signature.` or nothing
  * @throws TypeError that lists the names there are
  */
-export function checkOptionNames(options: object, names: readonly string[], place = ''): void {
+export function checkOptionNames<Options extends object>(
+  options: Options,
+  names: readonly string[],
+  place = '',
+): Options {
   if (!isRecord(options)) {
     const what = place === '' ? 'options' : place.replace(/\.$/, '')
     throw new TypeError(`${what} must be an object of ${names.join(', ')}; not ${describeType(options)}.`)
@@ -16,6 +21,27 @@ export function checkOptionNames(options: object, names: readonly string[], plac
       throw new TypeError(`There is no option ${place}${name}. The options are ${names.join(', ')}.`)
     }
   }
+  return names.some((name) => name in Object.prototype) ? withoutInherited(options, names) : options
+}
+
+function withoutInherited<Options extends object>(options: Options, names: readonly string[]): Options {
+  const inherited = Object.prototype as Readonly<Record<string, unknown>>
+  const given: Record<string, unknown> = Object.create(null)
+  for (const name of names) {
+    const value = options[name as keyof Options]
+    if (value !== inherited[name]) given[name] = value
+  }
+  return given as Options
+}
+
+/**
+ * Whether all that it holds is its own: it is no instance of a class, whose methods are not, and inherits from nothing but the
+ * `Object.prototype` of its realm.
+ */
+export function isPlainObject(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype === null) return true
+  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, 'isPrototypeOf')
 }
 
 /** Whether it can hold options by name: a `Map`, a list or a promise would read as an empty object. */

@@ -23,12 +23,19 @@ export interface WebhookOptions<
 > {
   /**
    * The endpoint's signing secret; several while it is rotated; or a function of the request, asked at each delivery, for
-   * secrets that live elsewhere. A string is used as its UTF-8 bytes, literally.
+   * secrets that live elsewhere. A string is used as its UTF-8 bytes, literally. If the function chooses by tenant,
+   * `namespace` must too: a tenant signs what it likes with its own secret, also an event with the id of another's order.
    */
   secret: Secrets | ((request: Request) => Secrets | Promise<Secrets>)
-  /** Handlers by kind (`order.created`) and by group (`event.*`); the most specific one runs, exactly one. */
+  /**
+   * Handlers by kind (`order.created`) and by group (`event.*`); the most specific one runs, exactly one. A plain object: an
+   * instance of a class, or an object that inherits its handlers, is refused, and so is an empty one without `onUnhandled`.
+   */
   on: Handlers<NotInferred<Schemas>, Request, NotInferred<Tx>>
-  /** The handler of every authentic event that `on` does not name. Without it such events are answered 200 and forgotten. */
+  /**
+   * The handler of every authentic event that `on` does not name. Without it such events are answered 200 and forgotten; if there
+   * is no `onDelivery` either, the first of each kind is logged.
+   */
   onUnhandled?: Handler<HandledEvent<NotInferred<Schemas>>, Request, NotInferred<Tx>> | undefined
   /** A Standard Schema by kind (zod, valibot, arktype, `unchecked<T>()`): it checks and types that kind's data, and adds kinds. */
   schemas?: Schemas | undefined
@@ -36,8 +43,13 @@ export interface WebhookOptions<
   store?: IdempotencyStore | undefined
   /** Instead of `store`: handlers get `ctx.tx`, and what they write through it is committed together with the record of the event. */
   inbox?: Inbox<Tx> | undefined
-  /** What sets this endpoint's events apart in a shared store: 1 to 64 of `A-Z a-z 0-9 . _ -`. Required with `store` and `inbox`. */
-  namespace?: string | undefined
+  /**
+   * What sets this endpoint's events apart in a shared store: 1 to 64 characters of `A-Z a-z 0-9 . _ -`. Required with `store`
+   * and `inbox`. If several tenants share the endpoint, it must be a function of the request, called at each delivery, that
+   * returns another namespace for each of them: within one namespace, one tenant's event can suppress another's. If it throws
+   * or returns something else, the delivery is `misconfigured`.
+   */
+  namespace?: string | ((request: Request) => string) | undefined
   /** What an event is deduplicated by. Default: the order's id for `order.created`, else a digest of the event. */
   key?: KeyFunction<Request> | undefined
   /** How far the signature's timestamp may be from now, in seconds, in both directions. Default 300; above 0. */
@@ -46,13 +58,16 @@ export interface WebhookOptions<
   timeoutSeconds?: number | undefined
   /** When a handler that has not settled is given up, in seconds. Default 300. */
   maxRunSeconds?: number | undefined
-  /** How long a crashed process blocks an event, in seconds; renewed every third of it while the handler runs. Default 60. */
+  /** How long a crashed process blocks an event, in seconds; renewed every third of it while the handler runs. Default 60; at least 0.1. */
   leaseSeconds?: number | undefined
   /** How long a completion is remembered, in seconds. Default 604,800 (7 days); at least 262,800 (73 h) and at least the tolerance. */
   retentionSeconds?: number | undefined
   /** The largest body that is read, in bytes. Default 1,048,576. */
   maxBodyBytes?: number | undefined
-  /** What to do when the store cannot be reached: `reject` (the default) answers 503; `process` runs without protection, and is refused with an inbox. */
+  /**
+   * What to do when the store cannot be reached: `reject` (the default) answers 503; `process` runs without protection, and is
+   * refused with an inbox. A store that is full or misbehaves is reached: 503 either way.
+   */
   storeFailure?: 'reject' | 'process' | undefined
   /** How the service signs. The defaults are the field's. */
   signature?: SignatureOptions | undefined
@@ -63,7 +78,10 @@ export interface WebhookOptions<
    * line with the message alone, on the framework's logger where it has one, else on `console.error`.
    */
   onError?: ((error: unknown, ctx: ErrorContext<Request>) => unknown) | undefined
-  /** Milliseconds since the epoch: every reading of the wall clock, and the default store. Default `Date.now`. */
+  /**
+   * Milliseconds since the epoch: every reading of the wall clock, and how long the default store remembers. Its leases,
+   * and all deadlines, are monotonic. Default `Date.now`.
+   */
   now?: (() => number) | undefined
 }
 

@@ -1,7 +1,7 @@
 import {
   type BodyCode,
-  isDiscard,
-  isWebhookError,
+  codeOf,
+  MAX_RETRY_AFTER_SECONDS,
   type PayloadCode,
   type RetryLater,
   RunError,
@@ -122,14 +122,21 @@ export const DRAINING: Outcome = {
 
 /** Somebody else handles the event; the sender comes again when their lease may be over. */
 export function inFlight(retryAfterMs: number): Outcome {
-  const seconds = Math.min(Math.max(Math.ceil(retryAfterMs / 1000), 1), MAX_IN_FLIGHT_SECONDS)
-  return { outcome: 'in-flight', code: 'in_flight', retryAfterSeconds: seconds }
+  const retryAfterSeconds = wholeSeconds(retryAfterMs / 1000, MAX_IN_FLIGHT_SECONDS)
+  return { outcome: 'in-flight', code: 'in_flight', retryAfterSeconds }
+}
+
+/** What a `Retry-After` can say: a handler may have overwritten what it was given, and NaN is no time. */
+function wholeSeconds(seconds: unknown, max: number): number {
+  if (typeof seconds !== 'number' || Number.isNaN(seconds)) return RETRY_SECONDS
+  return Math.min(Math.max(Math.ceil(seconds), 1), max)
 }
 
 /** What a delivery ends with when a step before the handler throws. An error of any other class is a bug or a misconfiguration: 500. */
 export function outcomeOfFault(error: unknown): Outcome {
-  const code = isWebhookError(error) ? (error.code as OutcomeCode) : 'misconfigured'
-  const outcome = OUTCOME_OF_CODE.get(code) ?? 'misconfigured'
+  const known = codeOf(error) ?? ''
+  const outcome = OUTCOME_OF_CODE.get(known) ?? 'misconfigured'
+  const code = OUTCOME_OF_CODE.has(known) ? (known as OutcomeCode) : 'misconfigured'
   return STATUS[outcome] === 503
     ? { outcome, code, retryAfterSeconds: RETRY_SECONDS, error }
     : { outcome, code, error }
@@ -138,10 +145,11 @@ export function outcomeOfFault(error: unknown): Outcome {
 /** What a run ends with when the handler throws: `RetryLater` and `Discard` are obeyed, all else has failed. */
 export function outcomeOfThrown(thrown: unknown, kind: string): Outcome {
   try {
-    if (isDiscard(thrown)) return { outcome: 'discarded', error: thrown }
-    if (isWebhookError(thrown) && thrown.code === 'retry_later') {
-      const { afterSeconds } = thrown as RetryLater
-      return { outcome: 'retry-later', code: 'retry_later', retryAfterSeconds: afterSeconds, error: thrown }
+    const code = codeOf(thrown)
+    if (code === 'discarded') return { outcome: 'discarded', error: thrown }
+    if (code === 'retry_later') {
+      const retryAfterSeconds = wholeSeconds((thrown as RetryLater).afterSeconds, MAX_RETRY_AFTER_SECONDS)
+      return { outcome: 'retry-later', code: 'retry_later', retryAfterSeconds, error: thrown }
     }
   } catch {
     // A proxy of one of ours that traps: nobody knows what it asks for.

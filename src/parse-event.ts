@@ -28,8 +28,7 @@ export async function parseEvent<Schemas extends SchemaMap<keyof Schemas> = Reco
   rawBody: Uint8Array | string,
   options: ParseOptions<Schemas> = {},
 ): Promise<HandledEvent<Schemas>> {
-  checkOptionNames(options, ['schemas'])
-  const schemas = options.schemas ?? {}
+  const { schemas = {} } = checkOptionNames(options, ['schemas'])
   checkSchemas(schemas)
   const event = await checkData(parseEnvelope(bytesOf(rawBody)), schemas)
   return event as HandledEvent<Schemas>
@@ -57,11 +56,11 @@ export async function verifyWebhook<Schemas extends SchemaMap<keyof Schemas> = R
   header: HeaderValue,
   options: VerifyOptions & ParseOptions<Schemas>,
 ): Promise<HandledEvent<Schemas>> {
-  checkOptionNames(options, OPTION_NAMES)
-  const schemas = options.schemas ?? NO_SCHEMAS
+  const given = checkOptionNames(options, OPTION_NAMES)
+  const schemas = given.schemas ?? NO_SCHEMAS
   if (schemas !== NO_SCHEMAS) checkSchemas(schemas)
   const bytes = bytesOf(rawBody)
-  const verified = verifyBytes(bytes, header, options)
+  const verified = verifyBytes(bytes, header, given)
   if (isPending(verified)) await verified
   return checkData(parseEnvelope(bytes), schemas) as Pending<HandledEvent<Schemas>>
 }

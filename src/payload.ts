@@ -1,7 +1,7 @@
 import { describeType } from './describe-type.js'
 import { ConfigurationError, PayloadError, type PayloadIssue } from './errors.js'
 import { type AnyEvent, isJsonObject, type UnknownEvent } from './events.js'
-import { isRecord } from './option-names.js'
+import { isPlainObject, isRecord } from './option-names.js'
 import type { Pending } from './pending.js'
 import { isStandardSchema, type SchemaMap, type StandardSchemaV1, toPayloadIssues } from './schema.js'
 
@@ -83,8 +83,11 @@ async function checkBySchema(event: UnknownEvent, schema: StandardSchemaV1): Pro
 
 /** @throws TypeError when one of them is no Standard Schema */
 export function checkSchemas(schemas: SchemaMap): void {
-  if (!isRecord(schemas)) {
-    throw new TypeError(`schemas must be a plain object of schemas by kind, not ${describeType(schemas)}.`)
+  // What it inherits would not be read: such kinds would go unchecked.
+  if (!isRecord(schemas) || !isPlainObject(schemas)) {
+    throw new TypeError(
+      `schemas must be a plain object of schemas by kind, not ${isRecord(schemas) ? 'an instance of a class or an object that inherits' : describeType(schemas)}.`,
+    )
   }
   for (const [kind, schema] of Object.entries(schemas)) {
     if (schema === undefined) continue

@@ -1,14 +1,14 @@
-import { readBody } from './body.js'
+import { blame, readBody } from './body.js'
 import { callSafely } from './call-safely.js'
 import { Deadline } from './deadline.js'
 import { type Delivery, type Facts, mismatchHint } from './delivery.js'
-import { RunError } from './errors.js'
+import { codeOf, RunError } from './errors.js'
 import type { UnknownEvent } from './events.js'
 import { createGate } from './gate.js'
 import type { Inbox } from './inbox.js'
 import { contextOf, type Job, type Protection, UNPROTECTED } from './job.js'
 import { defaultKey, type KeyFunction, keyPartOf, storedKey } from './key.js'
-import { claim, HeldLease } from './lease.js'
+import { claim, type Doubts, HeldLease } from './lease.js'
 import type { WebhookOptions } from './options.js'
 import {
   DRAINING,
@@ -22,7 +22,7 @@ import {
 } from './outcome.js'
 import { checkData, parseEnvelope } from './payload.js'
 import { isPending } from './pending.js'
-import { Report } from './report.js'
+import { Report, UnwantedKinds } from './report.js'
 import { LazyAbort, Run, type RunRecord } from './run.js'
 import type { SchemaMap } from './schema.js'
 import { resolveSettings } from './settings.js'
@@ -30,6 +30,7 @@ import { checkTimestamp, signatureAgeSeconds } from './signature.js'
 import { parseSignatureHeader } from './signature-header.js'
 import { matchSignature } from './signature-match.js'
 import type { ClaimResult, Lease } from './store.js'
+import { SETTLING_MS } from './store-call.js'
 import { monotonicMs } from './timers.js'
 import { tokenSource } from './token.js'
 import { openTransaction } from './transaction.js'
@@ -65,19 +66,26 @@ export function createReceiver<
   const { scheme, schemas, store, inbox } = settings
   const gate = createGate()
   const nextToken = tokenSource()
+  const unwanted = new UnwantedKinds()
+  const doubts: Doubts = new Set()
+
+  /** Store calls go on after the answer. */
+  function trackSettling(work: Promise<unknown>): void {
+    gate.track(work, { endsAtMs: monotonicMs() + SETTLING_MS })
+  }
 
   function receive(delivery: Delivery<Request>): Promise<Outcome> {
     const facts: Facts = {}
     const deadline = new Deadline(settings.timeoutMs)
     const report = new Report(settings, delivery, facts, deadline)
-    gate.enter()
+    gate.enter(deadline)
     const ended = gate.closed ? Promise.resolve(DRAINING) : deliver(delivery, facts, report, deadline)
     return ended.then((outcome) => {
       try {
         deadline.clear()
         report.end(outcome)
       } finally {
-        gate.leave()
+        gate.leave(deadline)
       }
       return outcome
     })
@@ -110,18 +118,22 @@ export function createReceiver<
       const envelope = parseEnvelope(rawBody)
       facts.kind = envelope.type
       const handler = settings.handlerFor(envelope.type)
-      if (handler === undefined) return UNHANDLED
+      if (handler === undefined) {
+        if (unwanted.isNew(envelope.type)) report.unwanted()
+        return UNHANDLED
+      }
 
       // Before the data is checked, so that a schema which changes its input cannot change the key.
+      const namespace = settings.namespaceFor(delivery.request)
       const stored =
         settings.key === undefined
-          ? defaultKey(settings.namespace, envelope)
-          : keyByFunction(settings.key, envelope, rawBody, delivery.request, deadline)
+          ? defaultKey(namespace, envelope, rawBody)
+          : keyByFunction(settings.key, namespace, envelope, rawBody, delivery.request, deadline)
       const key = isPending(stored) ? await stored : stored
+      if (key !== null) facts.key = key
       const data = checkData(envelope, schemas)
       const event = isPending(data) ? await inTime(data, deadline) : data
 
-      if (key !== null) facts.key = key
       const abort = new LazyAbort()
       const job = {
         delivery,
@@ -139,13 +151,15 @@ export function createReceiver<
       if (inbox !== undefined) return await runInTransaction(job, inbox)
       return await (key === null ? run(job, UNPROTECTED) : runOnLease(job, key))
     } catch (fault) {
-      return outcomeOfFault(fault)
+      const blamed = blame(fault, delivery, deadline)
+      return outcomeOfFault(isPending(blamed) ? await blamed : blamed)
     }
   }
 
   /** Where both the key function and the check of the data fail, the data is to blame. */
   async function keyByFunction(
     keyFunction: KeyFunction<Request>,
+    namespace: string,
     envelope: UnknownEvent,
     rawBody: Uint8Array,
     request: Request,
@@ -158,7 +172,7 @@ export function createReceiver<
       await inTime(Promise.resolve(checkData(envelope, schemas)), deadline)
       throw fault
     }
-    return part === null ? null : storedKey(settings.namespace, envelope.type, part)
+    return part === null ? null : storedKey(namespace, envelope.type, part)
   }
 
   /** Runs the handler if the store grants it: the event may have been handled, or be under way elsewhere. */
@@ -169,14 +183,24 @@ export function createReceiver<
     const claimedAtMs = monotonicMs()
     let result: ClaimResult
     try {
-      result = await claim(store, { key, token: lease.token, leaseMs, retainMs }, deadline, gate.track)
+      result = await claim(
+        store,
+        { key, token: lease.token, leaseMs, retainMs },
+        deadline,
+        trackSettling,
+        doubts,
+      )
     } catch (fault) {
-      if (settings.storeFailure === 'reject') throw fault
+      // A store that is full, or misbehaves, is reached: only one that is not may be done without.
+      if (settings.storeFailure === 'reject' || codeOf(fault) !== 'store_unavailable') throw fault
       report.fault(fault)
       return run(job, UNPROTECTED)
     }
     if (result.status === 'completed') return DUPLICATE
-    if (result.status === 'in-flight') return inFlight(result.retryAfterMs)
+    if (result.status === 'in-flight') {
+      // Maybe nobody handles it: the lease may be that of a claim which was given up, and is released soon.
+      return inFlight(doubts.has(key) ? Math.min(result.retryAfterMs, RETRY_MS) : result.retryAfterMs)
+    }
     const { attempt } = result
     facts.attempt = attempt
     const held = new HeldLease({
@@ -188,6 +212,10 @@ export function createReceiver<
       timers: deadline.timers,
       onLost: (reason) => job.abort.abort(reason),
       report: (error) => report.fault(error),
+      track: (work) => {
+        trackSettling(work)
+        callSafely(job.delivery.waitUntil, work)
+      },
     })
     return run(job, { deduplicated: true, attempt, tx: undefined }, held)
   }
@@ -207,7 +235,7 @@ export function createReceiver<
     // By the clock: where the event loop was blocked, the timer has not had its turn yet.
     if (deadline.passed) {
       const fault = timedOutBeforeRun()
-      if (record !== undefined) gate.track(record.settle(outcomeOfFault(fault)))
+      if (record !== undefined) trackSettling(record.settle(outcomeOfFault(fault)))
       throw fault
     }
 
@@ -219,8 +247,8 @@ export function createReceiver<
     deadline.onPass(() => {
       if (started.isFinished) return
       const finished = started.finished()
-      gate.track(finished)
-      callSafely(delivery.waitUntil, finished)
+      gate.track(finished, started)
+      callSafely(() => delivery.waitUntil?.(finished))
       started.outlive(outcomeOfFault(handlerTimedOut(event.type)))
     })
     return started.answer

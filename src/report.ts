@@ -21,11 +21,16 @@ export class Report<Request = unknown> {
   /** Something went wrong. */
   fault(error: unknown): void {
     const { onError } = this.listeners
-    const { request, log } = this.delivery
     const { kind, key } = this.facts
     const where = { ...(kind === undefined ? {} : { kind }), ...(key === undefined ? {} : { key }) }
-    if (onError !== undefined) callSafely(onError, error, { request, ...where })
-    else callSafely(() => (log ?? console.error)(errorLine(error, where)))
+    if (onError === undefined) this.log(errorLine(error, where))
+    else callSafely(() => onError(error, { request: this.delivery.request, ...where }))
+  }
+
+  /** No handler wants its kind, and nothing else of the receiver would say so. */
+  unwanted(): void {
+    const { kind = '' } = this.facts
+    if (this.listeners.onDelivery === undefined) this.log(logLine(kind, UNWANTED))
   }
 
   /** The delivery has ended: its one record, and its fault if it ended with one. */
@@ -45,6 +50,10 @@ export class Report<Request = unknown> {
     })
   }
 
+  private log(line: string): void {
+    callSafely(() => (this.delivery.log ?? console.error)(line))
+  }
+
   /** A run goes on though the sender has its answer: how it ends then is for the log alone. */
   lateEnd(run: Run, answered: Outcome): void {
     const told = new Set([answered])
@@ -57,9 +66,28 @@ export class Report<Request = unknown> {
   }
 }
 
-function isAnswered({ isAnswered }: Delivery): boolean {
+/** What is said of a kind that no handler wants. */
+const UNWANTED =
+  'No handler wants this kind: it is answered 200 and dropped. Add it to on, or give an onUnhandled; onUnhandled: () => {} says that this is meant. Logged once for each kind.'
+
+/** The kinds come from the sender. */
+const MAX_UNWANTED_KINDS = 100
+
+/** The kinds that no handler of a receiver wants, each to be logged once. */
+export class UnwantedKinds {
+  private readonly kinds = new Set<string>()
+
+  /** Whether it is the first delivery of its kind. Of more than a hundred kinds, the later ones are passed over. */
+  isNew(kind: string): boolean {
+    if (this.kinds.size >= MAX_UNWANTED_KINDS || this.kinds.has(kind)) return false
+    this.kinds.add(kind)
+    return true
+  }
+}
+
+function isAnswered(delivery: Delivery): boolean {
   try {
-    return isAnswered?.() === true
+    return delivery.isAnswered?.() === true
   } catch {
     return false
   }
@@ -75,16 +103,26 @@ function answeredByOthers(outcome: string): ConfigurationError {
 const MAX_LINE_LENGTH = 1000
 
 /**
+ * A line break could forge the next entry of the log; a character that changes the direction of text, or has no width, could
+ * make a line read as another.
+ */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]+/gu
+
+/**
  * The default report: the message alone. A stack or a cause is left out because it can quote the payload, as the text of
  * a JSON error does.
  */
 function errorLine(error: unknown, { kind, key }: Pick<ErrorContext, 'kind' | 'key'>): string {
   const where = [kind, key].filter((part) => part !== undefined).join(' ')
   const message = messageOf(error)
+  return logLine(where, message)
+}
+
+/** One line of the log, that shows all that is in it. */
+function logLine(where: string, message: string): string {
   const line = `tix-webhooks: ${where === '' ? '' : `[${where}] `}${message}`
-  // One line, whatever is in it: a line break could forge the next entry of the log.
-  const printable = line.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
-  return printable.length > MAX_LINE_LENGTH ? `${printable.slice(0, MAX_LINE_LENGTH)}…` : printable
+  const shown = line.length > MAX_LINE_LENGTH ? `${line.slice(0, MAX_LINE_LENGTH)}…` : line
+  return shown.replace(UNPRINTABLE, ' ')
 }
 
 /** A thrown value is somebody else's: reading its message may throw too. */

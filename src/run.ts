@@ -1,5 +1,6 @@
 import { RunError } from './errors.js'
 import { HANDLED, type Outcome, outcomeOfFault, outcomeOfThrown } from './outcome.js'
+import { SETTLING_MS } from './store-call.js'
 import { type Alarm, monotonicMs, type Timers } from './timers.js'
 
 /** An abort signal that costs nothing until somebody asks for it. */
@@ -56,6 +57,8 @@ export class Run {
   readonly settled: Promise<Outcome>
   /** Whether its record is settled too, or the handler is given up. */
   isFinished = false
+  /** When it is finished at the latest, on the monotonic clock. */
+  endsAtMs: number
   private tell: (answer: Outcome) => void = () => {}
   /** What the sender can be told as soon as the handler has settled, while its record may still be under way. */
   private soFar: Outcome | undefined
@@ -65,7 +68,8 @@ export class Run {
 
   constructor(private readonly terms: RunTerms) {
     const { timers, maxRunMs } = terms
-    this.limit = timers.set(() => this.giveUp(), monotonicMs() + maxRunMs, true)
+    this.endsAtMs = monotonicMs() + maxRunMs
+    this.limit = timers.set(() => this.giveUp(), this.endsAtMs, true)
     this.answer = new Promise((resolve) => {
       this.tell = resolve
     })
@@ -103,6 +107,7 @@ export class Run {
     }
     this.limit.clear()
     if (record !== undefined) {
+      this.endsAtMs = monotonicMs() + SETTLING_MS
       this.soFar = record.meanwhile(outcome)
       outcome = await record.settle(outcome)
     }

@@ -87,22 +87,24 @@ function toKey(secret: unknown, name: string): SecretKey {
       `${name} is empty: pass the signing secret of the endpoint, as in its webhook settings.`,
     )
   }
-  if (hasWhiteEdge(secret)) {
+  const text = textOf(secret)
+  if (text !== text?.trim()) {
     throw new TypeError(
       `${name} begins or ends with white space (a new line from a file or a shell?): trim it before passing it.`,
+    )
+  }
+  if (text !== undefined && /^(["']).*\1$/s.test(text)) {
+    throw new TypeError(
+      `${name} is in quotes, which would be part of it: remove them. docker --env-file keeps the quotes of a value, where a shell removes them.`,
     )
   }
   // A copy: what the caller does to its array later must not change what is verified.
   return secretKey(typeof secret === 'string' ? new TextEncoder().encode(secret) : Uint8Array.from(secret))
 }
 
-function hasWhiteEdge(secret: Secret): boolean {
-  if (typeof secret === 'string') return secret !== secret.trim()
-  // A text file's bytes, such as `readFileSync` gives, are judged like text; a random key is no text and may end in anything.
-  const isText = secret.every((byte) => isWhite(byte) || (byte > 0x20 && byte < 0x7f))
-  return isText && (isWhite(secret.at(0)) || isWhite(secret.at(-1)))
-}
-
-function isWhite(byte: number | undefined): boolean {
-  return byte === 0x20 || (byte !== undefined && byte >= 0x09 && byte <= 0x0d)
+/** A text file's bytes, such as `readFileSync` gives, are judged like text; a random key is no text, and may begin and end in anything. */
+function textOf(secret: Secret): string | undefined {
+  if (typeof secret === 'string') return secret
+  const isText = secret.every((byte) => (byte >= 0x20 && byte < 0x7f) || (byte >= 0x09 && byte <= 0x0d))
+  return isText ? new TextDecoder().decode(secret) : undefined
 }

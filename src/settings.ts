@@ -1,10 +1,12 @@
+import { ignoreRejection } from './call-safely.js'
 import { checkedClock, systemClock } from './clock.js'
 import { describeType, describeValue } from './describe-type.js'
+import { ConfigurationError } from './errors.js'
 import { type AnyHandler, handlerLookup } from './handlers.js'
 import type { SecretKey } from './hmac.js'
 import type { Inbox } from './inbox.js'
 import type { KeyFunction } from './key.js'
-import { memoryStore } from './memory-store.js'
+import { defaultStore } from './memory-store.js'
 import { checkOptionNames } from './option-names.js'
 import type { DeliveryRecord, ErrorContext, WebhookOptions } from './options.js'
 import { checkSchemas } from './payload.js'
@@ -30,7 +32,8 @@ export interface Settings<Request> {
   readonly store: IdempotencyStore
   /** Takes the place of the store. */
   readonly inbox: Inbox<unknown> | undefined
-  readonly namespace: string
+  /** @throws ConfigurationError when the user's function throws, or gives what is no namespace */
+  readonly namespaceFor: (request: Request) => string
   readonly key: KeyFunction<Request> | undefined
   readonly toleranceSeconds: number
   readonly timeoutMs: number
@@ -49,6 +52,8 @@ const MIN_RETENTION_SECONDS = RETRY_WINDOW_SECONDS + 3600
 /** A hundred years: what is longer is a mistake in the unit, and some backends cannot count so far. */
 const MAX_RETENTION_SECONDS = 100 * 365 * 24 * 3600
 const DEFAULT_RETENTION_SECONDS = 7 * 24 * 3600
+/** A shorter lease runs out between two turns of a busy event loop, and the event runs twice. */
+const MIN_LEASE_SECONDS = 0.1
 
 const OPTION_NAMES: readonly (keyof WebhookOptions)[] = [
   'secret',
@@ -78,16 +83,16 @@ const OPTION_NAMES: readonly (keyof WebhookOptions)[] = [
  *
  * @throws TypeError that names the option and the fix
  */
-export function resolveSettings<Request, Tx, Schemas extends SchemaMap<keyof Schemas>>(
-  options: WebhookOptions<Request, Tx, Schemas>,
+export function resolveSettings<Request, Tx, Schemas extends SchemaMap>(
+  given: WebhookOptions<Request, Tx, Schemas>,
 ): Settings<Request> {
-  checkOptionNames(options, OPTION_NAMES)
+  const options = checkOptionNames(given, OPTION_NAMES)
   const schemas: SchemaMap = options.schemas ?? {}
   checkSchemas(schemas)
   const toleranceSeconds = checkTolerance(options.toleranceSeconds ?? DEFAULT_TOLERANCE_SECONDS)
   const timeoutSeconds = seconds('timeoutSeconds', options.timeoutSeconds ?? 10)
   const maxRunSeconds = seconds('maxRunSeconds', options.maxRunSeconds ?? 300)
-  const leaseSeconds = seconds('leaseSeconds', options.leaseSeconds ?? 60)
+  const leaseSeconds = seconds('leaseSeconds', options.leaseSeconds ?? 60, MIN_LEASE_SECONDS)
   const now = checkedClock(options.now, systemClock)
 
   return {
@@ -99,7 +104,7 @@ export function resolveSettings<Request, Tx, Schemas extends SchemaMap<keyof Sch
       schemas,
     ),
     schemas,
-    namespace: namespaceOf(options),
+    namespaceFor: namespaceSource<Request>(options),
     store: storeOf(options, options.now === undefined ? undefined : now),
     inbox: inboxOf(options),
     key: optionalFunction('key', options.key),
@@ -118,29 +123,53 @@ export function resolveSettings<Request, Tx, Schemas extends SchemaMap<keyof Sch
 }
 
 /** `'default'` can stand for the one endpoint of a store that nobody shares; a store that is handed in may be shared. */
-function namespaceOf({ namespace, store, inbox }: Kept): string {
+function namespaceSource<Request>({ namespace, store, inbox }: Kept<Request>): (request: Request) => string {
   if (namespace === undefined) {
-    if (store === undefined && inbox === undefined) return 'default'
+    if (store === undefined && inbox === undefined) return () => 'default'
     throw new TypeError(
       "namespace is required with store and inbox: name this endpoint, such as namespace: 'orders', so that two endpoints on one database do not suppress each other's events.",
     )
   }
-  if (typeof namespace !== 'string' || !/^[A-Za-z0-9._-]{1,64}$/.test(namespace)) {
-    throw new TypeError('namespace must be 1 to 64 characters of A-Z a-z 0-9 . _ -')
+  if (typeof namespace === 'function') return (request) => namespaceBy(namespace, request)
+  if (!isNamespace(namespace)) {
+    throw new TypeError(`namespace must be ${NAMESPACE_RULE}, or a function of the request that returns it.`)
   }
-  return namespace
+  return () => namespace
+}
+
+function namespaceBy<Request>(namespaceFunction: (request: Request) => unknown, request: Request): string {
+  let namespace: unknown
+  try {
+    namespace = namespaceFunction(request)
+  } catch (cause) {
+    throw new ConfigurationError(
+      `Your namespace function threw: it must return the namespace of the request's endpoint, ${NAMESPACE_RULE}.`,
+      { cause },
+    )
+  }
+  if (isNamespace(namespace)) return namespace
+  ignoreRejection(namespace)
+  throw new ConfigurationError(
+    `Your namespace function returned ${namespace === '' ? 'an empty string' : describeType(namespace)} for this request: it must return ${NAMESPACE_RULE}.`,
+  )
+}
+
+const NAMESPACE_RULE = '1 to 64 characters of A-Z a-z 0-9 . _ -'
+
+function isNamespace(value: unknown): value is string {
+  return typeof value === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(value)
 }
 
 /** Where events are remembered. */
-interface Kept {
+interface Kept<Request> {
   readonly store?: IdempotencyStore | undefined
   readonly inbox?: object | undefined
-  readonly namespace?: string | undefined
+  readonly namespace?: string | ((request: Request) => string) | undefined
 }
 
 let warnedOfMemory = false
 
-function storeOf({ store, inbox }: Kept, now: (() => number) | undefined): IdempotencyStore {
+function storeOf({ store, inbox }: Kept<never>, now: (() => number) | undefined): IdempotencyStore {
   if (store === undefined) {
     if (inbox === undefined && isProduction() && !warnedOfMemory) {
       warnedOfMemory = true
@@ -148,7 +177,7 @@ function storeOf({ store, inbox }: Kept, now: (() => number) | undefined): Idemp
         'tix-webhooks: no store is given, so handled events are remembered only in the memory of this process, until it restarts. Pass a store or an inbox, and a namespace; store: memoryStore() says that this is meant.',
       )
     }
-    return memoryStore(now === undefined ? {} : { now })
+    return defaultStore(now)
   }
   for (const method of ['claim', 'renew', 'complete', 'release'] as const) {
     if (typeof store?.[method] !== 'function') {
@@ -160,7 +189,7 @@ function storeOf({ store, inbox }: Kept, now: (() => number) | undefined): Idemp
   return store
 }
 
-function inboxOf({ store, inbox }: Kept): Inbox<unknown> | undefined {
+function inboxOf({ store, inbox }: Kept<never>): Inbox<unknown> | undefined {
   if (inbox === undefined) return undefined
   const { once, addListener } = (inbox ?? {}) as Readonly<Record<string, unknown>>
   // A pool may be an event emitter, which has a once of its own.
@@ -205,10 +234,12 @@ function storeFailure(value: unknown, inbox: object | undefined): 'reject' | 'pr
   )
 }
 
-function seconds(option: string, value: number): number {
-  if (typeof value !== 'number' || !(value > 0) || value > MAX_TIMER_SECONDS) {
+function seconds(option: string, value: number, least?: number): number {
+  const isEnough = least === undefined ? value > 0 : value >= least
+  if (typeof value !== 'number' || !isEnough || value > MAX_TIMER_SECONDS) {
+    const floor = least === undefined ? 'above 0' : `that is at least ${least}`
     throw new TypeError(
-      `${option} must be a number of seconds above 0 and at most ${MAX_TIMER_SECONDS}, not ${describeValue(value)}.`,
+      `${option} must be a number of seconds ${floor} and at most ${MAX_TIMER_SECONDS}, not ${describeValue(value)}.`,
     )
   }
   return value

@@ -50,9 +50,9 @@ const OPTION_NAMES: readonly (keyof SignatureOptions)[] = [
  *
  * @throws TypeError when an option makes no sense
  */
-export function signatureScheme(options?: SignatureOptions): SignatureScheme {
-  if (options === undefined) return DEFAULT_SCHEME
-  checkOptionNames(options, OPTION_NAMES, 'signature.')
+export function signatureScheme(signature?: SignatureOptions): SignatureScheme {
+  if (signature === undefined) return DEFAULT_SCHEME
+  const options = checkOptionNames(signature, OPTION_NAMES, 'signature.')
   const scheme: SignatureScheme = {
     header: options.header ?? DEFAULT_SCHEME.header,
     algorithm: options.algorithm ?? DEFAULT_SCHEME.algorithm,

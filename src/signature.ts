@@ -71,8 +71,7 @@ export async function verifySignature(
   header: HeaderValue,
   options: VerifyOptions,
 ): Promise<Verified> {
-  checkOptionNames(options, VERIFY_OPTION_NAMES)
-  return verifyBytes(bytesOf(rawBody), header, options)
+  return verifyBytes(bytesOf(rawBody), header, checkOptionNames(options, VERIFY_OPTION_NAMES))
 }
 
 /** The same, of bytes, and with options whose names are checked. */
@@ -104,13 +103,13 @@ export function verifyBytes(
  * ```
  */
 export async function signPayload(rawBody: Uint8Array | string, options: SignOptions): Promise<string> {
-  checkOptionNames(options, SIGN_OPTION_NAMES)
-  const scheme = signatureScheme(options.signature)
-  const keys = secretKeys(options.secret, 'secret')
+  const { signature, secret, ...given } = checkOptionNames(options, SIGN_OPTION_NAMES)
+  const scheme = signatureScheme(signature)
+  const keys = secretKeys(secret, 'secret')
   if (keys.length > MAX_SIGNATURES) {
     throw new TypeError(`secret: a header holds at most ${MAX_SIGNATURES} signatures, not ${keys.length}.`)
   }
-  const timestamp = options.timestamp ?? toUnit(systemClock(), scheme)
+  const timestamp = given.timestamp ?? toUnit(systemClock(), scheme)
   if (!Number.isSafeInteger(timestamp) || timestamp < 0) {
     throw new TypeError(
       `timestamp must be a whole number of ${scheme.timestampUnit === 's' ? 'seconds' : 'milliseconds'} since the epoch, not ${describeValue(timestamp)}.`,

@@ -1,13 +1,22 @@
 import { describeType } from './describe-type.js'
-import { isWebhookError, StoreError } from './errors.js'
+import { codeOf, StoreError } from './errors.js'
 import type { ClaimResult, IdempotencyStore } from './store.js'
-import { monotonicMs, pause, settleBy, type Timers } from './timers.js'
+import { backgroundPause, monotonicMs, pause, settleBy, type Timers } from './timers.js'
 
 /** No store call is waited for longer: a store that hangs must not take the delivery with it. */
 export const STORE_CALL_MS = 2_000
 
-/** The pauses between the tries to record how a run ended. */
+/** The pauses between the tries to record how a run ended, while the sender waits. */
 const RETRY_PAUSES_MS = [200, 800]
+
+/** The pauses after that: a cluster takes up to fifteen seconds to fail over. */
+const LATE_PAUSES_MS = [2_000, 4_000, 8_000, 15_000]
+
+const PAUSES_MS = [...RETRY_PAUSES_MS, ...LATE_PAUSES_MS]
+
+/** The longest that settling takes: a renewal that is under way, and all tries. */
+export const SETTLING_MS: number =
+  PAUSES_MS.reduce((sum, pauseMs) => sum + pauseMs, 0) + (PAUSES_MS.length + 2) * STORE_CALL_MS
 
 /** What is called: a method of an idempotency store, or the one of an inbox. */
 type Method = keyof IdempotencyStore | 'once'
@@ -20,15 +29,31 @@ export function callWithRetries<T>(
   timers: Timers,
 ): Promise<T> {
   const call = (): Promise<T> => callOnce(method, send, isResult, timers)
-  return call().catch((error) => retry(call, error))
+  return call().catch((error) => retry(call, error, RETRY_PAUSES_MS, pause))
 }
 
-async function retry<T>(call: () => Promise<T>, error: unknown): Promise<T> {
+/** Calls the store again, after `callWithRetries` failed: for half a minute, and keeps no process alive. */
+export function callLater<T>(
+  method: Method,
+  send: () => Promise<T>,
+  isResult: (value: unknown) => value is T,
+  timers: Timers,
+  error: unknown,
+): Promise<T> {
+  return retry(() => callOnce(method, send, isResult, timers), error, LATE_PAUSES_MS, backgroundPause)
+}
+
+async function retry<T>(
+  call: () => Promise<T>,
+  error: unknown,
+  pausesMs: readonly number[],
+  wait: (ms: number) => Promise<void>,
+): Promise<T> {
   let last = error
-  for (const pauseMs of RETRY_PAUSES_MS) {
+  for (const pauseMs of pausesMs) {
     // What broke the contract breaks it again.
-    if (isWebhookError(last) && last.code === 'store_misbehaved') break
-    await pause(pauseMs)
+    if (codeOf(last) === 'store_misbehaved') break
+    await wait(pauseMs)
     try {
       return await call()
     } catch (again) {
@@ -102,17 +127,23 @@ export function called(send: () => unknown): Promise<unknown> {
   }
 }
 
-/** @throws StoreError when it is not what the contract knows; or what a result throws that does not let itself be looked at */
+/** @throws StoreError when it is not what the contract knows, or cannot be read */
 function known<T>(method: Method, result: unknown, isResult: (value: unknown) => value is T): T {
-  if (isResult(result)) return result
+  let cause: unknown
+  try {
+    if (isResult(result)) return result
+  } catch (error) {
+    cause = error
+  }
   throw new StoreError(
     'store_misbehaved',
     `${nameOf(method)} resolved to ${describeType(result)}, which the contract does not know: see ${method === 'once' ? 'Inbox' : 'IdempotencyStore'}.`,
+    cause === undefined ? {} : { cause },
   )
 }
 
 function asStoreError(method: Method, error: unknown): StoreError {
-  if (isWebhookError(error) && error.code.startsWith('store_')) return error as StoreError
+  if (codeOf(error)?.startsWith('store_')) return error as StoreError
   return new StoreError(
     'store_unavailable',
     `${nameOf(method)} failed: is the database or cache behind it reachable from this process?`,

@@ -15,7 +15,10 @@ export interface ClaimRequest extends Lease {
 }
 
 export type ClaimResult =
-  /** Run the handler. `attempt` is 1 on the first run and rises at each grant: a fencing number. */
+  /**
+   * Run the handler. `attempt` is 1 on the first run and rises at each grant. It is a fencing number if the backend loses
+   * no record: one that does begins at 1 again.
+   */
   | { readonly status: 'claimed'; readonly attempt: number }
   /** It has been handled: do nothing. */
   | { readonly status: 'completed' }
@@ -38,7 +41,10 @@ export interface IdempotencyStore {
   claim(request: ClaimRequest): Promise<ClaimResult>
   /** Running with this token: a new lease of `leaseMs` from now. Otherwise `false`, and nothing changes. */
   renew(lease: Lease, leaseMs: number): Promise<boolean>
-  /** Running or completed with this token: completed, and kept for `retainMs` from now. Otherwise `false`. */
+  /**
+   * Absent, or running or completed with this token: completed, and kept for `retainMs` from now. Otherwise `false`.
+   * An absent record is written, because a backend that lost it during the run must not cause a second one.
+   */
   complete(lease: Lease, retainMs: number): Promise<boolean>
   /** Running or released with this token: released, so that the next claim takes it. Otherwise `false`. */
   release(lease: Lease): Promise<boolean>

@@ -13,6 +13,11 @@ export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
+/** Resolves after `ms`, unless the process has ended by then: it is not kept alive. */
+export function backgroundPause(ms: number): Promise<void> {
+  return new Promise((resolve) => startBackgroundTimer(resolve, ms))
+}
+
 /** A timer that does not keep a process alive which has nothing else to do. Workers' timers are plain numbers. */
 export function startBackgroundTimer(callback: () => void, ms: number): ReturnType<typeof setTimeout> {
   const timer = setTimeout(callback, ms)

@@ -107,7 +107,7 @@ describe('the package', () => {
 
   test('has an optional peer for each framework, each client and fast-check, and no dependency', () => {
     const frameworks = ['express', 'fastify', 'hono']
-    const clients = ['ioredis', 'redis', 'pg', 'postgres', 'better-sqlite3']
+    const clients = ['@upstash/redis', 'ioredis', 'redis', 'pg', 'postgres', 'better-sqlite3']
     const peers = Object.keys(packageJson.peerDependencies)
     expect([...peers].sort()).toEqual([...frameworks, ...clients, 'fast-check'].sort())
     expect(packageJson.peerDependenciesMeta).toEqual(

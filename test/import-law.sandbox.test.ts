@@ -18,6 +18,7 @@ const INWARD = [
   'src/signature-scheme',
   'testing/index',
   'testing/dates',
+  'testing/fake-clock',
   'testing/retry-schedule',
 ]
 

@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs'
-import { posix } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, posix } from 'node:path'
 import { answerTo, type OutcomeName } from 'tix-webhooks'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { resolveSettings } from '../src/settings.js'
-import { problemsOf, snippetsOf } from './support/compile.js'
+import { problemsOf, snippetsFolder, snippetsOf } from './support/compile.js'
 import { ROOT } from './support/source.js'
 
 const read = (file: string): string => readFileSync(`${ROOT}${file}`, 'utf8')
@@ -53,6 +54,25 @@ describe('the commands', () => {
   })
 })
 
+test('the lint rule that is named finds a handler that forgets an await', () => {
+  expect(read('README.md')).toContain('`nursery/noFloatingPromises`')
+  const { write, remove } = snippetsFolder()
+  onTestFinished(remove)
+  const file = write(
+    'forgetful',
+    "async function issue(): Promise<void> {}\nexport const on = { 'order.created': async () => { issue() } }\n",
+  )
+  const config = join(dirname(file), 'biome.json')
+  writeFileSync(
+    config,
+    '{ "root": false, "linter": { "rules": { "nursery": { "noFloatingPromises": "error" } } } }',
+  )
+  const args = [`${ROOT}node_modules/@biomejs/biome/bin/biome`, 'lint', '--config-path', config, file]
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  expect(stderr).toContain('lint/nursery/noFloatingPromises')
+  expect(status).not.toBe(0)
+})
+
 test('the table of answers has every outcome, with the status that it really gets', () => {
   const promised = tableUnder('What the sender is told, and what it does next')
   expect(promised).toHaveLength(16)
@@ -62,7 +82,7 @@ test('the table of answers has every outcome, with the status that it really get
 })
 
 test('the table of deadlines has the defaults that really hold', () => {
-  const settings = resolveSettings({ secret: 'whsec_test', on: {} })
+  const settings = resolveSettings({ secret: 'whsec_test', on: { 'order.created': () => {} } })
   const really: Record<string, number> = {
     timeoutSeconds: settings.timeoutMs / 1000,
     maxRunSeconds: settings.maxRunMs / 1000,

@@ -20,7 +20,7 @@ type RequiredField = (typeof REQUIRED)[number]
  * import { envelopes } from 'tix-webhooks/testing/fast-check'
  *
  * const secret = 'whsec_test'
- * const POST = tixWebhooks({ secret, on: {} })
+ * const POST = tixWebhooks({ secret, on: { 'order.created': () => {} } })
  *
  * await fc.assert(
  *   fc.asyncProperty(envelopes(), async (envelope) => {
@@ -57,7 +57,7 @@ export function envelopes(): fc.Arbitrary<UnknownEvent> {
  * import { notEnvelopes } from 'tix-webhooks/testing/fast-check'
  *
  * const secret = 'whsec_test'
- * const POST = tixWebhooks({ secret, on: {}, onError: () => {} })
+ * const POST = tixWebhooks({ secret, on: { 'order.created': () => {} }, onError: () => {} })
  *
  * await fc.assert(
  *   fc.asyncProperty(notEnvelopes(), async (value) => {

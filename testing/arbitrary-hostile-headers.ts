@@ -35,7 +35,7 @@ const FEW = 3
  * import { hostileHeaders } from 'tix-webhooks/testing/fast-check'
  *
  * const secret = 'whsec_test'
- * const POST = tixWebhooks({ secret, on: {}, onError: () => {} })
+ * const POST = tixWebhooks({ secret, on: { 'order.created': () => {} }, onError: () => {} })
  * const delivery = await signedDelivery('order.created', { secret })
  *
  * await fc.assert(

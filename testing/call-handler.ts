@@ -114,12 +114,18 @@ function contextOf(event: SomeEvent, given: object): HandlerContext {
     },
     signal: controller.signal,
   }
-  Object.defineProperties(context, { request: missing('request'), tx: missing('tx') })
+  Object.defineProperty(context, 'request', missing('request'))
+  Object.defineProperty(context, 'tx', missing('tx'))
   // Not by Object.assign, which would keep the getters.
-  return Object.defineProperties(
-    context,
-    Object.getOwnPropertyDescriptors(given),
-  ) as unknown as HandlerContext
+  for (const name of Reflect.ownKeys(given)) {
+    Object.defineProperty(context, name, bare(Object.getOwnPropertyDescriptor(given, name)))
+  }
+  return context as unknown as HandlerContext
+}
+
+/** A descriptor that inherits nothing: a library that puts a `get` on Object.prototype would make any other one invalid. */
+function bare(descriptor: PropertyDescriptor | undefined): PropertyDescriptor {
+  return { __proto__: null, ...descriptor } as PropertyDescriptor
 }
 
 /** Made when it is read: what a schema made of the data need not be JSON. */
@@ -136,7 +142,7 @@ function rawBodyOf(event: SomeEvent): Uint8Array {
 
 /** A field that only the user can fill in: whoever reads it is told so, instead of meeting `undefined` later. */
 function missing(field: string): PropertyDescriptor {
-  return {
+  return bare({
     configurable: true,
     enumerable: false,
     get(): never {
@@ -144,5 +150,5 @@ function missing(field: string): PropertyDescriptor {
         `The handler reads ctx.${field}, which callHandler was not given: pass it, callHandler(on, name, event, { ${field} }).`,
       )
     },
-  }
+  })
 }

@@ -71,7 +71,7 @@ export async function deliverWithRetries<
   delivery: Delivery,
   options: RetryOptions = {},
 ): Promise<readonly DeliveryAttempt<Answer>[]> {
-  checkOptionNames(options, ['schedule', 'clock'])
+  options = checkOptionNames(options, ['schedule', 'clock'])
   const { clock, schedule = RETRY_SCHEDULE } = options
   checkSchedule(schedule)
   checkClock(clock)

@@ -69,7 +69,7 @@ export function sampleEvent<Kind extends string, Data extends object>(
  */
 export function sampleEvent<Kind extends EventKind>(kind: Kind, options?: SampleOptions<Kind>): EventOf<Kind>
 export function sampleEvent(kind: string, options: AnyOptions = {}): Envelope<string, unknown> {
-  checkOptionNames(options, SAMPLE_OPTION_NAMES)
+  options = checkOptionNames(options, SAMPLE_OPTION_NAMES)
   return makeEvent(kind, options)
 }
 

@@ -16,7 +16,7 @@ export async function sampleStage(
   kind: string,
   options: StageOptions & Pick<AnyOptions, 'data' | 'exact'>,
 ): Promise<Stage> {
-  checkOptionNames(options, OPTION_NAMES)
+  options = checkOptionNames(options, OPTION_NAMES)
   if (kind === 'order.created') checkDistinct(options)
   const { data, exact = false, ...rest } = options
   const event = (): string => JSON.stringify(makeEvent(kind, { ...(data !== undefined && { data }), exact }))

@@ -65,8 +65,19 @@ export async function setStage(kind: string, event: () => string, options: Stage
       return unknown
     },
     sign: (body, other = secret) => signedBody(body, { ...signing, secret: other }),
-    signIn: (seconds, delivery) => delivery.signAgain({ now: () => clock() + seconds * 1000 }),
+    signIn(seconds, delivery) {
+      const nowMs = clock()
+      if (nowMs + seconds * 1000 < 0) throw tooEarly(nowMs, seconds)
+      return delivery.signAgain({ now: () => nowMs + seconds * 1000 })
+    },
     withHeader: ({ body }, header) => testDelivery(body, { header, headerName }),
     withBody: ({ header }, body) => testDelivery(body, { header, headerName }),
   }
+}
+
+/** Fake clocks begin in 1970 by default. */
+function tooEarly(nowMs: number, seconds: number): TypeError {
+  return new TypeError(
+    `The clock stands at ${new Date(nowMs).toISOString()}, and a delivery of ${-seconds} s earlier would be signed before 1970, which no t can say: set your fake clock to a date, such as new Date('2026-05-17T14:00:00Z'), or pass now.`,
+  )
 }

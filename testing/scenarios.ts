@@ -108,7 +108,7 @@ export async function makeScenario(
   source: ScenarioSource,
 ): Promise<Scenario> {
   const entry = scenarioEntry(name)
-  checkOptionNames(source, SOURCE_OPTION_NAMES)
+  source = checkOptionNames(source, SOURCE_OPTION_NAMES)
   const { body, ...options } = source
   const next = typeof body === 'function' ? body : () => body
   let first: string | undefined = next()

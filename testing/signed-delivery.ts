@@ -91,7 +91,7 @@ export async function signedDelivery(
   kind: string,
   options: AnyOptions & SigningOptions,
 ): Promise<SignedDelivery> {
-  checkOptionNames(options, DELIVERY_OPTION_NAMES)
+  options = checkOptionNames(options, DELIVERY_OPTION_NAMES)
   const event = makeEvent(kind, options)
   return signed({ event, body: JSON.stringify(event) }, options)
 }
@@ -114,7 +114,7 @@ export async function signedBody<Body extends string | Uint8Array>(
   body: Body,
   options: SigningOptions,
 ): Promise<SignedBody<Body>> {
-  checkOptionNames(options, SIGNING_OPTION_NAMES)
+  options = checkOptionNames(options, SIGNING_OPTION_NAMES)
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
     throw new TypeError(
       `body must be a string or a Uint8Array, not ${describeType(body)}: JSON.stringify an event yourself, so that its bytes are known.`,
@@ -137,7 +137,7 @@ async function signed<Content extends { readonly body: string | Uint8Array }>(
   })
   const delivery = testDelivery<Content['body']>(content.body, { header, headerName: scheme.header })
   const signAgain = async (again: Pick<SigningOptions, 'timestamp' | 'now'> = {}) => {
-    checkOptionNames(again, RESIGNING_OPTION_NAMES)
+    again = checkOptionNames(again, RESIGNING_OPTION_NAMES)
     return signed(content, { ...again, secret, ...(signature && { signature }), now: again.now ?? clock })
   }
   return { ...content, ...delivery, header, signAgain } as Content & SignedBody<Content['body']>

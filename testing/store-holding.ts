@@ -106,10 +106,33 @@ export const holdingCases: readonly StoreCase[] = [
     b.claims(claimed(2)),
   ]),
 
-  story('complete-absent', 'MUST NOT make a record for a completion.', ({ a, b }) => [
-    a.completes(false),
-    b.claims(claimed(1)),
-  ]),
+  story(
+    'complete-absent',
+    'MUST write a completion of which there is no record, and keep it as any other.',
+    ({ a, b, c }) => [
+      a.completes(true),
+      a.completes(true),
+      b.claims(completed),
+      b.completes(false),
+      a.releases(false),
+      pass(1005),
+      c.claims(claimed(1)),
+    ],
+  ),
+
+  story(
+    'complete-absent-taken',
+    'MUST NOT take a completion from a token that has no record while another has one.',
+    ({ a, b, c }) => [
+      b.claims(claimed(1)),
+      a.completes(false),
+      pass(35),
+      a.completes(false),
+      b.releases(true),
+      a.completes(false),
+      c.claims(claimed(2)),
+    ],
+  ),
 
   story('release-resent', 'MUST answer true when release is sent again.', ({ a, b }) => [
     a.claims(claimed(1)),

@@ -74,6 +74,7 @@ export const keyCases: readonly StoreCase[] = [
     await trial.take(first.claims(claimed(1)))
     await trial.take(second.renews(false))
     await trial.take(second.claims(claimed(1)))
+    await trial.take(first.renews(true))
     await trial.take(first.completes(true))
     await trial.take(second.releases(true))
     await trial.take(first.claims(completed))

@@ -66,8 +66,14 @@ export function createStoreModel(): StoreModel {
     },
 
     complete(lease, retainMs) {
+      const { key, token } = lease
+      const expiresAt = now + retainMs
+      if (find(key) === undefined) {
+        records.set(key, { state: 'completed', token, attempt: 1, leaseUntil: now, expiresAt })
+        return true
+      }
       const record = findOwn(lease, 'running', 'completed')
-      if (record !== undefined) Object.assign(record, { state: 'completed', expiresAt: now + retainMs })
+      if (record !== undefined) Object.assign(record, { state: 'completed', expiresAt })
       return record !== undefined
     },
 

@@ -107,6 +107,7 @@ export const retentionCases: readonly StoreCase[] = [
       pass(900),
       a.claims(claimed(1)),
       pass(900),
+      a.renews(true),
       a.completes(true),
       b.claims(completed),
     ],
@@ -151,13 +152,17 @@ export const retentionCases: readonly StoreCase[] = [
   story(
     'retention-over-running',
     'MUST treat an unfinished record that is past its retention as absent.',
-    ({ a, b }) => [
+    ({ a, b }, other) => [
       a.claims(claimed(1)),
       pass(1005),
       a.renews(false),
-      a.completes(false),
       a.releases(false),
       b.claims(claimed(1)),
+      a.completes(false),
+      other.a.claims(claimed(1)),
+      pass(1005),
+      other.a.completes(true),
+      other.b.claims(completed),
     ],
   ),
 
@@ -171,23 +176,29 @@ export const retentionCases: readonly StoreCase[] = [
       other.a.releases(true),
       pass(1005),
       a.renews(false),
-      a.completes(false),
       a.releases(false),
-      b.claims(claimed(1)),
+      a.completes(true),
+      b.claims(completed),
       other.a.claims(claimed(1)),
     ],
   ),
 
   story(
     'retention-over-completed',
-    'MUST NOT bring a completed record back that is past its retention.',
-    ({ a, b }) => [
+    'MUST treat a completed record that is past its retention as absent.',
+    ({ a, b }, other) => [
       a.claims(claimed(1)),
       a.completes(true),
+      other.a.claims(claimed(1)),
+      other.a.completes(true),
       pass(1005),
-      a.completes(false),
       a.renews(false),
+      a.releases(false),
       b.claims(claimed(1)),
+      a.completes(false),
+      other.b.completes(true),
+      other.a.completes(false),
+      other.c.claims(completed),
     ],
   ),
 

@@ -25,7 +25,7 @@ const START = '2026-05-17T14:00:00Z'
  *
  * const secret = 'whsec_test'
  * const clock = createTestClock()
- * const POST = tixWebhooks({ secret, on: {}, now: clock.now })
+ * const POST = tixWebhooks({ secret, on: { 'order.created': () => {} }, now: clock.now })
  *
  * const delivery = await signedDelivery('event.published', { secret, now: clock.now })
  * clock.advance(301_000)

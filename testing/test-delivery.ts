@@ -1,3 +1,6 @@
+import { holdsBackMicrotasks } from './fake-clock.js'
+import { inParts, streamedRequest } from './streamed-body.js'
+
 /**
  * A request of the service's, for whatever client you test with. With a string as its body it is a `RequestInit` too:
  * `fetch(url, delivery)` and Hono's `app.request(path, delivery)` send it as it is.
@@ -38,12 +41,13 @@ export function testDelivery<Body extends string | Uint8Array>(
     body,
     header,
     headers,
-    toRequest: (url) =>
-      new Request(new URL(checkedUrl(url, 'toRequest'), 'http://localhost'), {
-        method: 'POST',
-        headers,
-        body: body as BodyInit,
-      }),
+    toRequest(url) {
+      const target = new URL(checkedUrl(url, 'toRequest'), 'http://localhost')
+      const init = { method: 'POST', headers }
+      return holdsBackMicrotasks()
+        ? streamedRequest(target, init, inParts(bytesOf(body)))
+        : new Request(target, { ...init, body: body as BodyInit })
+    },
     toInject: (url) => ({
       method: 'POST',
       url: checkedUrl(url, 'toInject'),
@@ -51,6 +55,10 @@ export function testDelivery<Body extends string | Uint8Array>(
       payload: injectable(body),
     }),
   }
+}
+
+function bytesOf(body: string | Uint8Array): Uint8Array {
+  return typeof body === 'string' ? new TextEncoder().encode(body) : body
 }
 
 /** A path that was left out would be the path `/undefined`. */

@@ -2,7 +2,8 @@ import { hintFor } from '../../sandbox/engine/hints.js'
 import type { SendResult } from '../../sandbox/engine/send.js'
 import type { Secrets } from '../../src/index.js'
 import type { ScenarioInfo } from '../../testing/index.js'
-import { ADVICE } from './advice.js'
+import { ACCEPTED, ADVICE } from './advice.js'
+import { OF_ONE_EVENT } from './scenario-deliveries.js'
 
 /** What was sent, and where to. */
 export interface Probed {
@@ -10,6 +11,10 @@ export interface Probed {
   readonly url: string
   readonly timeoutMs: number
   readonly secret: Secrets
+  /** Whether all deliveries are of one order, which may have been handled before: then a 409 says so. Default false. */
+  readonly isOneOrder?: boolean
+  /** The status of a genuine delivery, if its handler fails: what is answered likewise was not refused. */
+  readonly failsWith?: number | undefined
 }
 
 /** What became of a scenario. */
@@ -22,10 +27,13 @@ export interface Judgement {
 }
 
 /** By what a receiver says that it does not believe a delivery. */
-const REFUSED: readonly number[] = [400, 401, 403]
+export const REFUSED: readonly number[] = [400, 401, 403]
 
 /** What may be answered to a delivery that is being handled in another request: come again. */
 export const COME_AGAIN: readonly number[] = [409, 425, 429, 503]
+
+/** What many answer to an event that they have handled: no refusal of its bytes. */
+const CONFLICT = 409
 
 /**
  * Judges the answers of a receiver in any language, which knows no more than the law: 2xx is done, 4xx refused, 5xx come again.
@@ -47,39 +55,59 @@ const EXPECTED = {
   unknown: 'each answered 2xx',
 } as const
 
-/** What to say where a 2xx is the fault. */
-const ACCEPTED: { readonly [Verdict in ScenarioInfo['verdict']]?: (advice: string) => string } = {
-  forged: (advice) => `It ACCEPTED A FORGERY. ${advice}`,
-  unusable: (advice) => advice,
-}
-
 function faultOf(probed: Probed, results: readonly SendResult[]): string | undefined {
-  const { url, timeoutMs, scenario } = probed
+  const { url, timeoutMs, scenario, failsWith } = probed
+  const { name, verdict } = scenario
   const hint = (result: SendResult): string => hintFor({ url, timeoutMs, secrets: [] }, result) ?? ''
-  const [first] = results
-  if (scenario.name === 'valid') return first === undefined ? undefined : faultOfFirst(probed, first)
   const statuses = results.map(({ response }) => response?.status ?? 0)
+  const isDone = whetherDone(probed, statuses)
+  const [first] = results
+  if (name === 'valid') return first === undefined || isDone[0] ? undefined : faultOfFirst(probed, first)
   const isAny = (hundred: number): boolean => statuses.some((status) => Math.floor(status / 100) === hundred)
   const unanswered = results.find(({ error }) => error !== undefined)
   const silence = unanswered === undefined ? undefined : hint(unanswered)
   // Worse than whatever else there is to say, so it comes first.
-  const accepted = isAny(2) ? ACCEPTED[scenario.verdict]?.(ADVICE[scenario.name]) : undefined
+  const accepted = isAny(2) ? acceptance(probed) : undefined
   if (accepted !== undefined) return [accepted, ...(silence === undefined ? [] : [silence])].join(' ')
   if (silence !== undefined) return silence
-  if (scenario.verdict === 'unusable') return undefined
+  if (verdict === 'unusable') return undefined
   const redirect = results.find(
     ({ response }) => response !== undefined && response.status >= 300 && response.status < 400,
   )
   if (redirect !== undefined) return hint(redirect)
-  if (scenario.isBurst) return faultOfBurst(scenario.name, statuses)
+  if (scenario.isBurst) {
+    const isFine =
+      isDone.includes(true) && statuses.every((status, index) => isDone[index] || COME_AGAIN.includes(status))
+    return isFine ? undefined : ADVICE[name]
+  }
   if (statuses.includes(429)) {
     return 'It answers 429, so nothing is known of it: allow more requests while you check.'
   }
-  if (scenario.verdict !== 'forged') return statuses.every(isSuccess) ? undefined : ADVICE[scenario.name]
-  if (isAny(5)) {
-    return `It answers 5xx, which asks the service to come again, for 72 hours: answer 4xx. ${ADVICE[scenario.name]}`
+  if (verdict !== 'forged') return isDone.includes(false) ? ADVICE[name] : undefined
+  if (failsWith !== undefined && !REFUSED.includes(failsWith) && statuses.includes(failsWith)) {
+    return `It answers ${failsWith}, as to a genuine delivery: it has taken this for one, or fails before it verifies. ${ADVICE[name]}`
   }
-  return statuses.every((status) => status >= 400) ? undefined : ADVICE[scenario.name]
+  if (isAny(5)) {
+    return `It answers 5xx, which asks the service to come again, for 72 hours: answer 4xx. ${ADVICE[name]}`
+  }
+  return statuses.every((status) => status >= 400) ? undefined : ADVICE[name]
+}
+
+/** Which deliveries were taken for done: a 409 says so too, if their event was sent before. */
+function whetherDone(
+  { scenario: { name }, isOneOrder = false }: Probed,
+  statuses: readonly number[],
+): boolean[] {
+  const isKnown = isOneOrder
+    ? name !== 'duplicate'
+    : OF_ONE_EVENT.includes(name) && statuses[0] !== undefined && isSuccess(statuses[0])
+  return statuses.map((status) => isSuccess(status) || (isKnown && status === CONFLICT))
+}
+
+/** What to say where a 2xx is the fault. */
+function acceptance({ scenario: { name, verdict } }: Probed): string | undefined {
+  if (verdict === 'forged') return `${ACCEPTED[name] ?? 'It ACCEPTED A FORGERY.'} ${ADVICE[name]}`
+  return verdict === 'unusable' ? ADVICE[name] : undefined
 }
 
 /** Of a genuine delivery: what is wrong here is wrong with all that would follow. */
@@ -98,12 +126,6 @@ function endOf(secret: Secrets): string {
   return typeof newest === 'string' && newest.length > 8
     ? ` that ends in ${newest.slice(-4)}`
     : ' that you gave'
-}
-
-function faultOfBurst(name: ScenarioInfo['name'], statuses: readonly number[]): string | undefined {
-  const isFine =
-    statuses.some(isSuccess) && statuses.every((status) => isSuccess(status) || COME_AGAIN.includes(status))
-  return isFine ? undefined : ADVICE[name]
 }
 
 /** Whether the service takes it for an acknowledgement. */

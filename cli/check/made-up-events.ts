@@ -30,6 +30,14 @@ export function madeUpEventToCut(kind: EventKind): string {
   return bodies.find(isCutWithinCharacter) ?? madeUpEvent(kind)
 }
 
+/** The JSON of an event with data of the user's own: the same data each time, at another date. */
+export function givenEvent(type: string, data: object): string {
+  latestMs = Math.max(latestMs + 1, Date.now())
+  return JSON.stringify({ type, created_at: new Date(latestMs).toISOString(), data })
+}
+
+let latestMs = 0
+
 function unseen(): { seed: number; at: number } {
   return { seed: randomInt(MAX_SEED), at: Date.now() }
 }

@@ -1,21 +1,25 @@
 import type { Send, SendResult } from '../../sandbox/engine/send.js'
 import { type EventKind, isKnownEvent, type Secrets, type SignatureOptions } from '../../src/index.js'
 import {
-  makeScenario,
   SCENARIOS,
   type ScenarioDelivery,
   type ScenarioInfo,
   type ScenarioName,
 } from '../../testing/index.js'
+import { NOT_SHOWN } from './advice.js'
+import { type FailingHandler, failingHandler } from './failing-handler.js'
 import { judge } from './judge.js'
-import { madeUpEvent, madeUpEventToCut } from './made-up-events.js'
+import { givenEvent, madeUpEvent, madeUpEventToCut } from './made-up-events.js'
+import { scenarioForAnyReceiver } from './scenario-deliveries.js'
 
 /** What a receiver is probed with. */
 export interface ProbeOptions {
   /** The secret of the endpoint. */
   secret: Secrets
-  /** A kind that it handles. Default `order.created`, and `event.published` for what an order cannot play. */
+  /** A kind that it handles. Default `order.created`, and, without `data`, `event.published` for what an order cannot play. */
   kind?: string
+  /** The data of what exists, for a handler that looks it up. Default: orders and events that are made up, another one each time. */
+  data?: Readonly<Record<string, unknown>>
   /** The scenarios to play. Default: all that the kind can play. */
   only?: readonly string[]
   /** How the service signs: the receiver's own option. */
@@ -41,11 +45,25 @@ export interface ProbeResult {
   readonly got: readonly string[]
   /** What is wrong, and what to do; absent where it passed. */
   readonly advice?: string
+  /** What the answers do not show, though they are right. */
+  readonly note?: string
 }
 
 interface Probe {
   readonly scenario: ScenarioInfo
-  readonly kind: EventKind
+  readonly event: EventSource
+}
+
+/** What was sent, and came of it. */
+interface Played extends ProbeResult {
+  readonly status: number | undefined
+}
+
+interface EventSource {
+  /** The JSON of an event. */
+  make(): string
+  /** Of one that is cut within a character where it is sent in pieces. */
+  makeToCut(): string
 }
 
 const DEFAULT_KINDS: readonly EventKind[] = ['order.created', 'event.published']
@@ -56,8 +74,9 @@ const IN_PIECES: readonly ScenarioName[] = ['chunked', 'slow-body']
  * Plays scenarios on a receiver in whatever language, and judges its answers by the law alone: 2xx is done, 4xx refused, 5xx come
  * again. It is told of made-up orders and events, correctly signed, and will handle them.
  *
- * First comes a genuine delivery. If that is not accepted, nothing else is tried: all that follows would fail for the same reason, or
- * seem to pass. Nor is it where the receiver is gone.
+ * First comes a genuine delivery. If that is not accepted, what needs no handler is tried as long as its answers say something: a
+ * forgery that is answered likewise says nothing, because all that follows would fail for the same reason, or seem to pass. Nor is
+ * anything else tried where the receiver is gone.
  *
  * @returns a result for each scenario that was played
  * @throws TypeError when an option makes no sense
@@ -65,22 +84,42 @@ const IN_PIECES: readonly ScenarioName[] = ['chunked', 'slow-body']
 export async function probe(url: string, options: ProbeOptions): Promise<readonly ProbeResult[]> {
   const results: ProbeResult[] = []
   const { only, onProgress } = options
-  for (const one of planned(options)) {
-    const isFirst = one.scenario.name === 'valid'
-    const result = await play(url, one, options)
-    const isGone = !isFirst && result.got.includes('ECONNREFUSED')
-    if (!isFirst || !result.passed || only === undefined || only.includes('valid')) {
-      const told = isGone ? gone(result, results.at(-1)?.name) : result
-      results.push(told)
-      onProgress?.(told)
-    }
-    if (isGone || (isFirst && !result.passed)) break
+  const [valid, ...others] = planned(options)
+  if (valid === undefined) return results
+  const tell = (result: ProbeResult): void => {
+    results.push(result)
+    onProgress?.(result)
+  }
+  const { status, ...first } = await play(url, valid, options)
+  const failing = first.passed ? undefined : await handlerThatFails(url, { ...valid, status }, options)
+  if (!first.passed || only === undefined || only.includes('valid')) {
+    tell(failing === undefined ? first : { ...first, advice: failing.advice })
+  }
+  if (!first.passed && failing === undefined) return results
+  for (const one of others) {
+    if (failing?.judges(one.scenario.verdict) === false) continue
+    const { status: _, ...result } = await play(url, one, options, failing)
+    const isGone = result.got.includes('ECONNREFUSED')
+    tell(isGone ? gone(result, results.at(-1)?.name) : result)
+    if (isGone) break
   }
   return results
 }
 
+/** Sends a forgery, to see whether it is answered otherwise than a genuine delivery. */
+async function handlerThatFails(
+  url: string,
+  { event, status }: Pick<Probe, 'event'> & Pick<Played, 'status'>,
+  options: ProbeOptions,
+): Promise<FailingHandler | undefined> {
+  const scenario = SCENARIOS.find(({ name }) => name === 'wrong-secret')
+  if (status === undefined || scenario === undefined) return undefined
+  const forged = await play(url, { scenario, event }, options)
+  return failingHandler(status, forged.status, options.data === undefined)
+}
+
 /** A genuine delivery, always; and what was asked for. */
-function planned({ kind, only }: ProbeOptions): readonly Probe[] {
+function planned({ kind, only, data }: ProbeOptions): readonly Probe[] {
   const names = SCENARIOS.map(({ name }) => name)
   const unknown = only?.find((name) => !names.some((one) => one === name))
   if (unknown !== undefined) {
@@ -88,31 +127,46 @@ function planned({ kind, only }: ProbeOptions): readonly Probe[] {
       `There is no scenario ${JSON.stringify(unknown)}. The scenarios are ${names.join(', ')}.`,
     )
   }
-  const kinds = kind === undefined ? DEFAULT_KINDS : [documented(kind)]
+  const sources = sourcesOf(kind, data)
   const wanted = SCENARIOS.filter(({ name }) => name === 'valid' || only === undefined || only.includes(name))
   return wanted.flatMap((scenario): Probe[] => {
-    const suited = kinds.find((one) => scenario.suits(JSON.parse(madeUpEvent(one))))
-    if (suited !== undefined) return [{ scenario, kind: suited }]
+    const event = sources.find(({ make }) => scenario.suits(JSON.parse(make())))
+    if (event !== undefined) return [{ scenario, event }]
     if (only === undefined) return []
     throw new TypeError(
-      `There is no ${scenario.name} of ${kind}: it is for an event.*, such as event.published.`,
+      `There is no ${scenario.name} of ${kind ?? 'order.created'}: it is for an event.*, such as event.published.`,
     )
   })
+}
+
+/** Where its events come from: the first that suits a scenario plays it. */
+function sourcesOf(kind: string | undefined, data: ProbeOptions['data']): readonly EventSource[] {
+  if (data !== undefined) {
+    const make = (): string => givenEvent(kind ?? 'order.created', data)
+    return [{ make, makeToCut: make }]
+  }
+  const kinds = kind === undefined ? DEFAULT_KINDS : [documented(kind)]
+  return kinds.map((one) => ({ make: () => madeUpEvent(one), makeToCut: () => madeUpEventToCut(one) }))
 }
 
 function documented(kind: string): EventKind {
   const event = { type: kind }
   if (isKnownEvent(event)) return event.type
   throw new TypeError(
-    `There are made-up events of order.created, event.published, event.cancelled and event.rescheduled; not of ${JSON.stringify(kind)}.`,
+    `There are made-up events of order.created, event.published, event.cancelled and event.rescheduled; not of ${JSON.stringify(kind)}, whose data you must give.`,
   )
 }
 
-async function play(url: string, { scenario, kind }: Probe, options: ProbeOptions): Promise<ProbeResult> {
+async function play(
+  url: string,
+  { scenario, event }: Probe,
+  options: ProbeOptions,
+  failing?: FailingHandler,
+): Promise<Played> {
   const { secret, signature, toleranceSeconds, timeoutSeconds = DEFAULT_TIMEOUT_SECONDS, send } = options
   const timeoutMs = timeoutSeconds * 1000
-  const { deliver } = await makeScenario(scenario.name, {
-    body: () => (IN_PIECES.includes(scenario.name) ? madeUpEventToCut(kind) : madeUpEvent(kind)),
+  const { deliveries, deliver } = await scenarioForAnyReceiver(scenario.name, {
+    body: IN_PIECES.includes(scenario.name) ? event.makeToCut : event.make,
     secret,
     ...(signature && { signature }),
     ...(toleranceSeconds !== undefined && { toleranceSeconds }),
@@ -134,7 +188,21 @@ async function play(url: string, { scenario, kind }: Probe, options: ProbeOption
   await deliver(sendOne)
   const { name, description } = scenario
   const got = results.map(({ response, error }) => String(response?.status ?? error?.code))
-  return { name, description, got, ...judge({ scenario, url, timeoutMs, secret }, results) }
+  const isOneOrder = options.data !== undefined
+  const judgement = judge(
+    { scenario, url, timeoutMs, secret, isOneOrder, failsWith: failing?.status },
+    results,
+  )
+  const note = judgement.passed ? NOT_SHOWN[name]?.(idIn(deliveries[0]?.body)) : undefined
+  const status = results[0]?.response?.status
+  return { name, description, got, ...judgement, ...(note !== undefined && { note }), status }
+}
+
+/** By what the user finds it again. */
+function idIn(body = '{}'): string {
+  const { data } = JSON.parse(body) as { data?: { order?: { id?: unknown }; event?: { id?: unknown } } }
+  const id = data?.order?.id ?? data?.event?.id
+  return typeof id === 'string' ? id : 'it'
 }
 
 /** It answered before, so something that it was sent has ended it. */

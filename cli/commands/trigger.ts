@@ -2,18 +2,16 @@ import { defineCommand } from '../command.js'
 import { readDuration } from '../durations.js'
 import { UsageError } from '../failure.js'
 import { SANDBOX_OPTIONS } from '../find-sandbox.js'
-import { readBytes, textOf } from '../input.js'
 import { checkKind } from '../kinds.js'
 import { flag, many, one } from '../options.js'
+import { readData } from '../read-data.js'
 import { SCENARIO_NAMES } from '../scenario-names.js'
 import { neededSecret, SIGNING_OPTIONS } from '../signing.js'
 import { triggerInSandbox } from '../trigger-in-sandbox.js'
 import { triggerOnce } from '../trigger-once.js'
-import { oneOf, pairOf, readJsonOrText, readObject, readText, readUrl, wholeNumber } from '../values.js'
+import { oneOf, pairOf, readJsonOrText, readText, readUrl, wholeNumber } from '../values.js'
 
 const MAX_REPEAT = 1000
-
-const IN_A_FILE = { example: '{"order":{"id":"ord_1"}}', cure: 'Mend it there.' }
 
 /** `tix-webhooks trigger`: in a sandbox, or with `--to` without one. */
 export const trigger = defineCommand({
@@ -68,14 +66,7 @@ export const trigger = defineCommand({
         `--${stray[0]} is for a sandbox, and --to sends without one: leave one of them out.`,
       )
     }
-    const data =
-      values.data === undefined
-        ? undefined
-        : readObject(
-            textOf(await readBytes(values.data, '--data', io)),
-            '--data',
-            /^(@|-$)/.test(values.data) ? IN_A_FILE : undefined,
-          )
+    const data = values.data === undefined ? undefined : await readData(values.data, io)
     if (data === undefined) checkKind(kind)
     const request = {
       kind: readText(kind, 'KIND'),

@@ -22,6 +22,9 @@ export interface HttpSenderOptions extends AddressRules {
   signal?: AbortSignal
 }
 
+/** Taken before any test puts a clock of its own in its place. */
+const pause = setTimeoutPromise
+
 /** What `setTimeout` takes at most. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
@@ -91,7 +94,7 @@ async function write(
     return
   }
   for (const [index, piece] of piecesOf(body).entries()) {
-    if (index > 0 && transport === 'slow') await setTimeoutPromise(SLOW_PIECE_MS)
+    if (index > 0 && transport === 'slow') await pause(SLOW_PIECE_MS)
     if (request.destroyed) return
     request.write(piece)
   }

@@ -47,7 +47,10 @@ describe.each(FASTIFY_VERSIONS)('Fastify $version', ({ fastify }) => {
       expect(records).toEqual([])
     })
 
-    test('an answer that somebody else sends meanwhile is left alone, and reported', async () => {
+    test.each([
+      ['without an onSend hook', false],
+      ['while its async onSend hook runs', true],
+    ])('an answer that a handler sends itself is left alone, and reported: %s', async (_, isHooked) => {
       const { options, records, reports } = watched({
         on: {
           'order.created': () => {
@@ -61,14 +64,39 @@ describe.each(FASTIFY_VERSIONS)('Fastify $version', ({ fastify }) => {
         logger: { level: 'warn', stream: { write: (line: string) => warnings.push(line) } },
       })
       app.addHook('onRequest', async (_request, reply) => void replies.push(reply))
+      const sent: unknown[] = []
+      if (isHooked) {
+        app.addHook('onSend', async (_request, _reply, payload) => {
+          sent.push(payload)
+          await turns(3)
+          return payload
+        })
+      }
       app.post('/hooks', tixWebhooks({ ...options, secret: SECRET }))
       const answer = await app.inject(injected(await sign(orderCreated())))
       expect(answer).toMatchObject({ statusCode: 202, body: 'mine' })
       await turns(5)
+      expect(sent).toEqual(isHooked ? ['mine'] : [])
       expect(records).toMatchObject([{ outcome: 'handled' }])
       expect(reports).toEqual([expect.stringMatching(/ended as handled, but .* answered by somebody else/)])
       // Fastify warns of a reply that is sent twice.
       expect(warnings).toEqual([])
+    })
+
+    test('an onSend hook may make a stream of the answer', async () => {
+      const app = fastify()
+      app.addHook('onSend', async (_request, reply, payload) => {
+        reply.removeHeader('content-length')
+        return Readable.from([payload])
+      })
+      app.post('/hooks', tixWebhooks({ secret: SECRET, on }))
+      const { headers, payload } = injected(await sign(orderCreated()))
+      const answer = await post(await listenTo(app), { headers, body: payload })
+      expect(answer).toMatchObject({
+        status: 200,
+        text: HANDLED,
+        headers: { 'transfer-encoding': 'chunked' },
+      })
     })
 
     test('a slow async onSend hook gets the answer once, and it is sent once', async () => {

@@ -1,4 +1,5 @@
-import { createServer, type Server } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
 import { Hono, type MiddlewareHandler } from 'hono'
 import { tixWebhooks } from 'tix-webhooks/hono'
@@ -10,12 +11,16 @@ import { dial, listen, post } from '../support/http.js'
 const MAX_BYTES = 10_000
 
 /** An app on a server of Node's, with a middleware before the webhook. */
-async function serve(before: MiddlewareHandler, serverOptions: object = {}) {
+async function serve(
+  before: MiddlewareHandler,
+  serverOptions: object = {},
+  onError = (_error: unknown): void => {},
+) {
   const webhooks = tixWebhooks({
     secret: SECRET,
     maxBodyBytes: MAX_BYTES,
     on: { 'order.created': () => {} },
-    onError: () => {},
+    onError,
   })
   const app = new Hono().use(before).post('/hooks', webhooks)
   const server = await listen(
@@ -48,6 +53,40 @@ test('a body that a middleware is reading through c.req.raw is gone, though noth
   const answer = await post(server.port, { headers: { 'x-service-signature': header }, body })
   expect([answer.status, answer.text]).toEqual([500, '{"outcome":"misconfigured"}'])
   await Promise.all(reading)
+})
+
+test.each<[string, (incoming: IncomingMessage) => Promise<unknown>]>([
+  ['whole', (incoming) => incoming.toArray()],
+  ['in part', (incoming) => once(incoming, 'data')],
+])(
+  'a body that a middleware read through c.env.incoming, %s, is misconfigured, and the message says so',
+  async (_, consume) => {
+    const errors: unknown[] = []
+    const before: MiddlewareHandler = async (c, next) => {
+      await consume(c.env.incoming)
+      await next()
+    }
+    const server = await serve(before, {}, (error) => errors.push(error))
+    const { header, body } = await sign(orderCreated())
+    const answer = await post(server.port, { headers: { 'x-service-signature': header }, body })
+    expect([answer.status, answer.text]).toEqual([500, '{"outcome":"misconfigured"}'])
+    expect(errors).toEqual([
+      expect.objectContaining({
+        code: 'misconfigured',
+        message: expect.stringMatching(/read the request body through c\.env\.incoming/),
+      }),
+    ])
+  },
+)
+
+test('a body of which a middleware has read a clone is handled', async () => {
+  const server = await serve(async (c, next) => {
+    await c.req.raw.clone().text()
+    await next()
+  })
+  const { header, body } = await sign(orderCreated())
+  const answer = await post(server.port, { headers: { 'x-service-signature': header }, body })
+  expect([answer.status, answer.text]).toEqual([200, '{"outcome":"handled"}'])
 })
 
 test('chunks are read no further than to the limit, whatever the length that a lenient parser lets through with them', async () => {

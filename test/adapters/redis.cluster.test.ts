@@ -2,6 +2,7 @@ import { Cluster, Redis } from 'ioredis'
 import { createCluster } from 'redis'
 import { redisStore } from 'tix-webhooks/redis'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { unavailable } from '../../adapters/redis-client.js'
 import { onOwnRedis } from '../support/on-servers.js'
 import { claimOf, HOUR_MS, type RedisClient } from '../support/redis-clients.js'
 import { type RedisCluster, startRedisCluster } from '../support/redis-cluster.js'
@@ -90,5 +91,57 @@ onOwnRedis('a Redis store on a cluster of three', () => {
     const client = await connect()
     expect(() => redisStore(client, { replicas: 1 })).toThrow(TypeError)
     expect(() => redisStore(client, { replicas: 1 })).toThrow(/WAIT says nothing .* cluster.*single client/)
+  })
+
+  test.each([
+    ['Cluster of ioredis', connectIoredisCluster],
+    ['createCluster of node-redis', connectNodeRedisCluster],
+  ])(
+    '%s is told of a failover while nodes disagree on a slot, not to be a cluster client',
+    async (_name, connect) => {
+      const [key = ''] = KEYS
+      const nodes = cluster.nodes.map(({ url }) => new Redis(url))
+      onTestFinished(() => {
+        for (const node of nodes) node.disconnect()
+      })
+      const slot = Number(await nodes[0]?.call('CLUSTER', 'KEYSLOT', `tix-webhooks:${key}`))
+      const isOwner = await Promise.all(
+        nodes.map((node) =>
+          node.get(`tix-webhooks:${key}`).then(
+            () => true,
+            () => false,
+          ),
+        ),
+      )
+      const owner = nodes[isOwner.indexOf(true)]
+      const other = nodes[isOwner.indexOf(false)]
+      // Each of the two sends the client to the other.
+      await owner?.call('CLUSTER', 'SETSLOT', slot, 'NODE', String(await other?.call('CLUSTER', 'MYID')))
+      const claim = redisStore(await connect()).claim(claimOf(key, 'a'))
+      await expect(claim).rejects.toMatchObject({
+        code: 'store_unavailable',
+        message: 'Redis is starting, failing over or moving slots. Nothing is lost: the sender retries.',
+        cause: { message: expect.stringMatching(/^Too many Cluster redirections/) },
+      })
+      await owner?.call('CLUSTER', 'SETSLOT', slot, 'NODE', String(await owner.call('CLUSTER', 'MYID')))
+    },
+  )
+
+  test('a client that is none of a cluster is told to be one', async () => {
+    const node = new Redis(cluster.nodes[0]?.url ?? '')
+    onTestFinished(() => node.disconnect())
+    const store = redisStore(node)
+    const claims = await Promise.allSettled(KEYS.map((key) => store.claim(claimOf(key, 'z'))))
+    const messages = claims.flatMap((claim) => (claim.status === 'rejected' ? [claim.reason.message] : []))
+    expect(new Set(messages)).toEqual(new Set(['This Redis is a cluster: pass a cluster client.']))
+  })
+})
+
+test.each([
+  ['ioredis', new Cluster([{ port: 1 }], { lazyConnect: true })],
+  ['node-redis', createCluster({ rootNodes: [{ url: 'redis://127.0.0.1:1' }] })],
+])('what older versions of %s pass on is understood as well', (_name, client) => {
+  expect(unavailable(new Error('MOVED 7602 127.0.0.1:7001'), client)).toMatchObject({
+    message: expect.stringMatching(/failing over or moving slots/),
   })
 })

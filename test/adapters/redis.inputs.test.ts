@@ -1,34 +1,136 @@
-import { Redis } from 'ioredis'
+import { Redis as Upstash } from '@upstash/redis'
+import * as ioredisModule from 'ioredis'
+import { Cluster, Redis } from 'ioredis'
 import { Pool } from 'pg'
-import type { IdempotencyStore } from 'tix-webhooks'
+import { createClient, createClientPool, createCluster } from 'redis'
+import { type IdempotencyStore, memoryStore } from 'tix-webhooks'
 import { type RedisStoreOptions, redisStore } from 'tix-webhooks/redis'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { onRedis, redisPrefix, redisUrl } from '../support/on-servers.js'
 import {
   claimOf,
   connectIoredis,
+  connectNodeRedis,
   HOUR_MS,
   LIBRARIES,
   openStore,
   type RedisClient,
 } from '../support/redis-clients.js'
 
-describe('redisStore refuses as a client', () => {
-  test.each([
-    ['undefined', undefined],
-    ['null', null],
-    ['a URL', 'redis://localhost'],
-    ['a number', 6379],
-    ['a plain object', {}],
-    ['a pool of pg', new Pool({ max: 0 })],
-    ['a memory store', { claim: async () => ({}) }],
-    ['the class itself', Redis],
-    ['options', { url: 'redis://localhost', eval: true, evalsha: true }],
-    ['a client with eval alone', { eval: async () => 1 }],
-  ])('%s, and names the two that it takes', (_name, client) => {
-    const make = () => redisStore(client as unknown as RedisClient)
-    expect(make).toThrow(TypeError)
-    expect(make).toThrow(/ioredis \(new Redis\(url\)\) or of node-redis \(await createClient/)
+// Each is the real one, and none of them connects before it is used.
+const ioredis = new Redis({ lazyConnect: true })
+const cluster = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true })
+const nodeRedis = createClient()
+const nodeCluster = createCluster({ rootNodes: [{ url: 'redis://127.0.0.1:1' }] })
+const upstash = new Upstash({ url: 'http://127.0.0.1:1', token: 'a-token' })
+const oneByOne = new Upstash({ url: 'http://127.0.0.1:1', token: 'a-token', enableAutoPipelining: false })
+
+const NO_CLIENT =
+  /ioredis \(new Redis\(url\)\), of node-redis \(await createClient\(.*@upstash\/redis \(Redis\.fromEnv/
+const NOT_SENT = /must not be a pipeline, a transaction or a script .*before exec\(\).* redisStore\(client\)/
+const LEGACY = /must not be a legacy client.* redisStore\(client\), and client\.legacy\(\) for the rest/
+const SUBSCRIBED = /^client must not be one that subscribes or monitors: .* redisStore\(new Redis\(url\)\)/
+
+test.each<[string, unknown, RegExp]>([
+  ['undefined', undefined, NO_CLIENT],
+  ['null', null, NO_CLIENT],
+  ['a URL', 'redis://localhost', NO_CLIENT],
+  ['a number', 6379, NO_CLIENT],
+  ['a plain object', {}, NO_CLIENT],
+  ['a pool of pg', new Pool({ max: 0 }), NO_CLIENT],
+  ['a memory store', memoryStore(), NO_CLIENT],
+  ['the class itself', Redis, NO_CLIENT],
+  ['the module of ioredis', ioredisModule, NO_CLIENT],
+  ['options', { url: 'redis://localhost', eval: true, evalsha: true }, NO_CLIENT],
+  ['a client with eval alone', { eval: async () => 1 }, NO_CLIENT],
+  ['a client that nobody awaited', Promise.resolve(nodeRedis), /not a promise without/],
+  ['a pipeline of ioredis', ioredis.pipeline(), NOT_SENT],
+  ['a transaction of ioredis', ioredis.multi(), NOT_SENT],
+  ['a pipeline of a cluster of ioredis', cluster.pipeline(), NOT_SENT],
+  ['a transaction of node-redis', nodeRedis.multi(), NOT_SENT],
+  ['a transaction of a cluster of node-redis', nodeCluster.multi(), NOT_SENT],
+  ['a transaction of a pool of node-redis', createClientPool().multi(), NOT_SENT],
+  ['a pipeline of @upstash/redis', upstash.pipeline(), NOT_SENT],
+  ['a transaction of @upstash/redis', oneByOne.multi(), NOT_SENT],
+  ['a script of @upstash/redis', upstash.createScript('return 1'), NOT_SENT],
+  ['a legacy client of node-redis', nodeRedis.legacy(), LEGACY],
+  ['a transaction of a legacy client', nodeRedis.legacy().multi(), NOT_SENT],
+])('redisStore refuses %s as a client, and says what it takes', (_name, client, message) => {
+  const make = () => redisStore(client as RedisClient)
+  expect(make).toThrow(TypeError)
+  expect(make).toThrow(message)
+})
+
+test.each<[string, RedisClient]>([
+  ['a client of ioredis', ioredis],
+  ['a cluster of ioredis', cluster],
+  ['a client of node-redis', nodeRedis],
+  ['a cluster of node-redis', nodeCluster],
+  ['a pool of node-redis', createClientPool()],
+  ['a client of @upstash/redis', upstash],
+  ['one that sends each command by itself', oneByOne],
+])('redisStore takes %s', (_name, client) => {
+  expect(() => redisStore(client)).not.toThrow()
+})
+
+onRedis('a client that subscribes or monitors', () => {
+  /** Before the store is made, and after. */
+  async function expectRefused(
+    connect: () => Promise<RedisClient>,
+    enter: (client: never) => Promise<unknown>,
+  ) {
+    const before = await connect()
+    await enter(before as never)
+    expect(() => redisStore(before)).toThrow(TypeError)
+    expect(() => redisStore(before)).toThrow(SUBSCRIBED)
+
+    const after = await connect()
+    const store = redisStore(after)
+    await enter(after as never)
+    await expect(store.claim(claimOf('k', 'a'))).rejects.toMatchObject({
+      code: 'store_unavailable',
+      message: expect.stringMatching(/^This Redis client subscribes or monitors: /),
+    })
+  }
+
+  test('is refused on ioredis with RESP 2', () =>
+    expectRefused(
+      () => connectIoredis(redisUrl(), { protocol: 2 }),
+      (client: Redis) => client.subscribe('news'),
+    ))
+
+  test('is refused on node-redis with RESP 2', () =>
+    expectRefused(
+      () => connectNodeRedis(redisUrl(), { RESP: 2 }),
+      (client: NodeRedis) => client.subscribe('news', () => {}),
+    ))
+
+  test('is refused on ioredis when it monitors', async () => {
+    const client = await (await connectIoredis(redisUrl())).monitor()
+    onTestFinished(() => client.disconnect())
+    expect(() => redisStore(client)).toThrow(SUBSCRIBED)
+  })
+
+  test.each<[string, () => Promise<RedisClient>]>([
+    [
+      'ioredis',
+      async () => {
+        const client = await connectIoredis(redisUrl(), { protocol: 3 })
+        await client.subscribe('news')
+        return client
+      },
+    ],
+    [
+      'node-redis',
+      async () => {
+        const client = await connectNodeRedis(redisUrl(), { RESP: 3 })
+        await client.subscribe('news', () => {})
+        return client
+      },
+    ],
+  ])('works on %s with RESP 3', async (_name, connect) => {
+    const store = redisStore(await connect(), { prefix: redisPrefix('subscribed') })
+    expect(await store.claim(claimOf(_name, 'a'))).toMatchObject({ status: 'claimed' })
   })
 })
 
@@ -73,6 +175,8 @@ describe('redisStore refuses the options', () => {
     expect(() => redisStore(new Redis({ lazyConnect: true }), options)).not.toThrow()
   })
 })
+
+type NodeRedis = Awaited<ReturnType<typeof connectNodeRedis>>
 
 let prefix: string
 let tests = 0

@@ -54,6 +54,14 @@ onOwnRedis.each(LIBRARIES)('a Redis without free memory, on $name', (library) =>
     expect(await store.claim(claimOf('k', 'b'))).toEqual({ status: 'completed' })
   })
 
+  test('records the completion of an event that it has lost', async () => {
+    const store = await openStore(library, server.url)
+    await fillMemory()
+    expect(await store.complete({ key: 'k', token: 'a' }, HOUR_MS)).toBe(true)
+    await freeMemory()
+    expect(await store.claim(claimOf('k', 'b'))).toEqual({ status: 'completed' })
+  })
+
   test('lets a running event be released, also a second time', async () => {
     const store = await openStore(library, server.url)
     await store.claim(claimOf('k', 'a'))
@@ -153,7 +161,7 @@ test.each([
   ],
 ])('what an older Redis says of a script is understood as well: %s', (text, code, message) => {
   const words = 'ERR Error running script (call to f_81491dabb41f): @user_script:11: @user_script: 11: -'
-  expect(unavailable(new Error(words + text))).toMatchObject({
+  expect(unavailable(new Error(words + text), {})).toMatchObject({
     code,
     message: expect.stringMatching(message),
   })

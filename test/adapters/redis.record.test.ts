@@ -132,8 +132,9 @@ onRedis.each(LIBRARIES)('a record of a store on $name', (library) => {
     const store = await open()
     await store.claim(claimOf('k', 'a', { leaseMs: 1, retainMs: 1 }))
     await expect.poll(() => admin.exists(`${prefix}k`), { timeout: 10_000 }).toBe(0)
-    expect(await store.complete({ key: 'k', token: 'a' }, HOUR_MS)).toBe(false)
+    expect(await store.renew({ key: 'k', token: 'a' }, HOUR_MS)).toBe(false)
     expect(await store.claim(claimOf('k', 'b'))).toEqual({ status: 'claimed', attempt: 1 })
+    expect(await store.complete({ key: 'k', token: 'a' }, HOUR_MS)).toBe(false)
   })
 
   test.each(['1999-01-01', '2099-01-01'])('knows nothing of a clock of ours that says %s', async (date) => {

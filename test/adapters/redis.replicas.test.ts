@@ -1,8 +1,11 @@
 import { Redis } from 'ioredis'
 import { createClientPool, createSentinel, RESP_TYPES } from 'redis'
 import { StoreError } from 'tix-webhooks'
+import { tixWebhooks } from 'tix-webhooks/fetch'
 import { redisStore } from 'tix-webhooks/redis'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { orderCreated, sign } from '../support/deliveries.js'
+import { requestOf } from '../support/fetching.js'
 import { onOwnRedis } from '../support/on-servers.js'
 import {
   CALLS,
@@ -17,6 +20,9 @@ import {
 } from '../support/redis-clients.js'
 import { type ReplicatedRedis, startReplicatedRedis } from '../support/redis-replication.js'
 import { startProxy } from '../support/tcp-proxy.js'
+import { watched } from '../support/watched.js'
+
+let orders = 0
 
 /** One replica, for which a write is waited patiently. */
 const PATIENT = { replicas: 1, replicaTimeoutMs: 15_000 }
@@ -113,6 +119,28 @@ onOwnRedis('a store that waits for a replica', () => {
       const hasty = await open(HASTY)
       await expect(hasty.claim(claimOf('j', 'a'))).rejects.toMatchObject({ code: 'store_unavailable' })
       expect(await admin.get('tix-webhooks:j')).toBe('released 1 0 a')
+    })
+
+    test('says why, to every delivery of a burst that fills its connection', async () => {
+      const store = await open({ replicas: 1, replicaTimeoutMs: 100 })
+      servers.link.hold()
+      const { options, runs, reports } = watched({ store, namespace: 'shop' })
+      const hooks = tixWebhooks(options)
+      const answers = await Promise.all(
+        Array.from({ length: 40 }, async () => {
+          const answer = await hooks(requestOf(await sign(orderCreated({ id: `ord_${++orders}` }))))
+          return answer.status
+        }),
+      )
+      expect(new Set(answers)).toEqual(new Set([503]))
+      expect(runs).toEqual([])
+      expect(reports).toHaveLength(40)
+      expect(
+        reports.filter((report) => !/^Fewer than 1 replicas had the write after 100 ms/.test(report)),
+      ).toEqual([])
+      expect(reports[0]).toMatch(/ \d+ calls of the store wait on its one connection\.$/)
+      await servers.reconnect()
+      await hooks.drain()
     })
 
     test('needs as many as it was told to wait for', async () => {

@@ -8,6 +8,7 @@ import {
   connectNodeRedis,
   HOUR_MS,
   lazyIoredis,
+  METHODS,
   type RedisClient,
 } from '../support/redis-clients.js'
 
@@ -97,9 +98,19 @@ onRedis('a Redis store', () => {
   ])('says that a client transforms replies, which then are %s', async (_name, reply) => {
     const answer = async () => reply
     const store = redisStore({ eval: answer, evalsha: answer })
-    await expect(store.claim(claimOf('k', 'a'))).rejects.toMatchObject({
-      code: 'store_misbehaved',
-      message: expect.stringMatching(/^Redis answered a claim with .*does the client transform replies/),
-    })
+    for (const { call } of METHODS) {
+      await expect(call(store, 'k', 'a')).rejects.toMatchObject({
+        code: 'store_misbehaved',
+        message: expect.stringMatching(/^Redis answered a \w+ with .*does the client transform replies/),
+      })
+    }
+  })
+
+  test('says so of a client in the midst of a transaction', async () => {
+    const client = await connectIoredis(redisUrl())
+    await client.multi({ pipeline: false })
+    await expect(redisStore(client, { prefix }).complete({ key: 'k', token: 'a' }, HOUR_MS)).rejects.toThrow(
+      /^Redis answered a completion with a string: .*is it in a transaction/,
+    )
   })
 })

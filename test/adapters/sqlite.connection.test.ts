@@ -117,7 +117,7 @@ onEachDriver('the connection', ({ open }) => {
       ['renew', /^UPDATE "tix_webhooks"/, () => store.renew(lease, 60_000)],
       ['release', /^UPDATE/, () => store.release(lease)],
       ['a takeover', /^INSERT/, () => claim(store, 'k', 'b')],
-      ['complete', /^UPDATE/, () => store.complete({ ...lease, token: 'b' }, 60_000)],
+      ['complete', /^INSERT/, () => store.complete({ ...lease, token: 'b' }, 60_000)],
       ['a claim of what is completed', refused, () => claim(store, 'k', 'c')],
       ['purge', /^DELETE FROM "tix_webhooks"/, () => store.purge()],
     ]

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { tixWebhooks } from 'tix-webhooks/node'
+import { sampleEvent } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { commands } from '../../cli/commands.js'
 import { run } from '../support/cli.js'
@@ -13,6 +14,7 @@ const secret = 'whsec_test'
 
 const FILES = {
   'order.json': '{"type":"order.created"}',
+  'data.json': JSON.stringify(sampleEvent('order.created').data),
   'fixtures.json': '{"venues":[{"name":"The Boathouse"}]}',
 }
 

@@ -95,6 +95,14 @@ describe('a streamed body', () => {
     expect(await send(streamedRequest(header, source([body]).stream))).toMatchObject(expected)
   })
 
+  test('of which nothing comes though a length was declared was read out of sight: misconfigured', async () => {
+    const { send, reports } = mounted()
+    const { header, body } = await sign(orderCreated())
+    const request = streamedRequest(header, source([]).stream, { 'content-length': String(body.length) })
+    expect(await send(request)).toMatchObject({ status: 500, text: '{"outcome":"misconfigured"}' })
+    expect(reports).toEqual([expect.stringContaining('already read')])
+  })
+
   test('that is slow is incomplete at the deadline, and its source is cancelled', async () => {
     vi.useFakeTimers()
     const { send, records, reports } = mounted({ timeoutSeconds: 10 })

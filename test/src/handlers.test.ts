@@ -41,7 +41,6 @@ describe('the most specific handler runs', () => {
     [['order.*'], 'order.created', 'order.*'],
     [['order.created'], 'event.published', undefined],
     [['order.*'], 'event.published', undefined],
-    [[], 'order.created', undefined],
   ])('of %j, for %s: %s', (keys, kind, expected) => {
     expect(found(keys, kind)).toBe(expected)
     expect(found(keys, kind, { fallback: true })).toBe(expected ?? 'onUnhandled')
@@ -82,11 +81,6 @@ describe('a kind that is not listed goes to onUnhandled, or nowhere', () => {
     const keys = ['order.created', 'order.*', 'event.published', 'event.*']
     expect(found(keys, kind)).toBeUndefined()
     expect(found(keys, kind, { fallback: true })).toBe('onUnhandled')
-  })
-
-  test('and what `on` inherits is no handler', () => {
-    const on: object = Object.create({ 'order.created': handler('inherited') })
-    expect(handlerLookup(on, undefined, {})('order.created')).toBeUndefined()
   })
 })
 

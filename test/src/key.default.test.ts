@@ -5,13 +5,22 @@ import { describe, expect, test } from 'vitest'
 import { canonicalJson, defaultKeyPart } from '../../src/key.js'
 import { lifecycleEvent, orderCreated } from '../support/deliveries.js'
 
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
+
 const DIGEST = /^[0-9a-f]{64}$/
 
 /** An event as it comes: JSON, read again. */
 const eventOf = (value: object): UnknownEvent => JSON.parse(JSON.stringify(value))
-const partOf = async (value: object): Promise<string> => defaultKeyPart(eventOf(value))
+const partOf = async (value: object): Promise<string> =>
+  defaultKeyPart(eventOf(value), bytesOf(JSON.stringify(value)))
 
-const json = fc.jsonValue({ stringUnit: 'binary' })
+/** The same value with numbers that JSON.parse gives exactly. */
+const exact = <T>(value: T): T =>
+  JSON.parse(JSON.stringify(value), (_, part) =>
+    typeof part === 'number' && Math.abs(part) > Number.MAX_SAFE_INTEGER ? Math.log(Math.abs(part)) : part,
+  )
+
+const json = fc.jsonValue({ stringUnit: 'binary' }).map(exact)
 
 /** The same value with the members of every object in another order. */
 function reordered(value: unknown, gen: fc.GeneratorValue): unknown {
@@ -98,11 +107,50 @@ describe('the default key of any other event', () => {
 
   test('does not see the order of keys or white space', async () => {
     await fc.assert(
-      fc.asyncProperty(envelopes(), fc.gen(), fc.nat(4), async (sent, gen, indent) => {
+      fc.asyncProperty(envelopes().map(exact), fc.gen(), fc.nat(4), async (sent, gen, indent) => {
         const again = JSON.parse(JSON.stringify(reordered(sent, gen), null, indent))
-        expect(await defaultKeyPart(again)).toBe(await partOf(sent))
+        expect(await defaultKeyPart(again, bytesOf('other bytes'))).toBe(await partOf(sent))
       }),
     )
+  })
+})
+
+describe('numbers that JSON.parse cannot give exactly', () => {
+  const bodyOf = (number: string): string =>
+    `{"type":"event.published","created_at":"2026-05-17T14:02:11Z","data":{"seats":[{"n":${number}}]}}`
+  const partOfText = async (text: string): Promise<string> => defaultKeyPart(JSON.parse(text), bytesOf(text))
+
+  test.each([
+    ['9007199254740993', '9007199254740992'],
+    ['9007199254740993', '9007199254740992.0'],
+    ['-9007199254740993', '-9007199254740992'],
+    ['9007199254740993.0', '9007199254740992.0'],
+    ['12345678901234567890123', '12345678901234567890124'],
+    ['1e400', '1e401'],
+    ['1e400', '-1e400'],
+    ['1e400', 'null'],
+    ['100000000000000000000000000001', '1e29'],
+  ])('%s and %s are two events', async (one, other) => {
+    expect(await partOfText(bodyOf(one))).not.toBe(await partOfText(bodyOf(other)))
+    expect(await partOfText(bodyOf(one))).toBe(await partOfText(bodyOf(one)))
+  })
+
+  test('also as the id of the envelope', async () => {
+    const withId = (id: string) => bodyOf('1').replace('{', `{"id":${id},`)
+    expect(await partOfText(withId('9007199254740993'))).not.toBe(
+      await partOfText(withId('9007199254740992')),
+    )
+  })
+
+  // One event, in other words: the key is that of the JSON, whatever the bytes are.
+  test.each([
+    ['9007199254740991', '9007199254740991.0'],
+    ['1.50', '15e-1'],
+    ['1e3', '1000'],
+    ['-0', '0'],
+    ['"9007199254740993 and 1e400"', '"\\u0039007199254740993 and 1e400"'],
+  ])('but %s and %s are one', async (one, other) => {
+    expect(await partOfText(bodyOf(one))).toBe(await partOfText(bodyOf(other)))
   })
 })
 
@@ -111,7 +159,7 @@ describe('canonical JSON', () => {
     fc.assert(
       fc.property(json, (value) => {
         // -0 is written 0, as in JSON.stringify.
-        expect(JSON.parse(canonicalJson(value))).toEqual(JSON.parse(JSON.stringify(value)))
+        expect(JSON.parse(canonicalJson(value) ?? '')).toEqual(JSON.parse(JSON.stringify(value)))
       }),
     )
   })
@@ -136,8 +184,6 @@ describe('canonical JSON', () => {
   })
 
   test.each([
-    ['{"a":1e400}', '{"a":null}'],
-    ['{"a":1e400}', '{"a":-1e400}'],
     ['{"a":"1"}', '{"a":1}'],
     ['{"a":[]}', '{"a":{}}'],
     ['{"a":null}', '{}'],

@@ -2,7 +2,7 @@ import { type ClaimRequest, type ClaimResult, memoryStore, StoreError } from 'ti
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Deadline } from '../../src/deadline.js'
 import { claim } from '../../src/lease.js'
-import { unreachable } from '../support/held-lease.js'
+import { ALL_TRIES_MS, unreachable } from '../support/held-lease.js'
 import { deferred, never, watch } from '../support/promises.js'
 import { type Script, scriptedStore } from '../support/scripted-store.js'
 
@@ -23,7 +23,7 @@ function send(script: Script, deadlineMs = 10_000) {
   const deadline = new Deadline(deadlineMs)
   const tracked: Promise<unknown>[] = []
   const settled: { result?: ClaimResult; error?: unknown } = {}
-  const sent = claim(scripted.store, REQUEST, deadline, (work) => tracked.push(work)).then(
+  const sent = claim(scripted.store, REQUEST, deadline, (work) => tracked.push(work), new Set()).then(
     (result) => {
       settled.result = result
     },
@@ -151,7 +151,7 @@ describe('a claim that is too slow', () => {
     const deadline = new Deadline(2_500)
     await vi.advanceTimersByTimeAsync(2_000)
     const failed = vi.fn()
-    claim(scripted.store, REQUEST, deadline, () => {}).catch(failed)
+    claim(scripted.store, REQUEST, deadline, () => {}, new Set()).catch(failed)
     await vi.advanceTimersByTimeAsync(499)
     expect(failed).not.toHaveBeenCalled()
     await vi.advanceTimersByTimeAsync(1)
@@ -243,7 +243,7 @@ describe('a claim that is too slow', () => {
     const { tracked } = send({ claim: () => late.promise, ...(release === undefined ? {} : { release }) })
     await vi.advanceTimersByTimeAsync(2_000)
     settle(late)
-    await vi.advanceTimersByTimeAsync(2_000)
+    await vi.advanceTimersByTimeAsync(ALL_TRIES_MS)
     await expect(Promise.all(tracked)).resolves.toBeDefined()
   })
 })

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
+  ALL_TRIES_MS,
   ENDING,
   hold,
   LEASE,
@@ -87,29 +88,56 @@ describe('settling', () => {
         throw new Error('not connected')
       },
     ],
-  ])('against a store that %s ends after three tries, reported and never thrown', async (_, reply) => {
-    const completing = hold({ complete: reply })
-    await toTheEnd(completing.held.settle(ENDING.complete))
-    expect(completing.called()).toEqual(['complete', 'complete', 'complete'])
-    expect(completing.reports).toEqual([
-      expect.objectContaining({
-        code: 'not_recorded',
-        message: expect.stringMatching(/ord_1 was handled.*may run again: The idempotency store's complete/),
-        cause: expect.objectContaining({ code: 'store_unavailable' }),
-      }),
-    ])
+  ])(
+    'against a store that %s ends after three tries, is tried for half a minute more, and is reported once',
+    async (_, reply) => {
+      const completing = hold({ complete: reply })
+      await toTheEnd(completing.held.settle(ENDING.complete))
+      expect(completing.tracked).toHaveLength(1)
+      expect(completing.reports).toEqual([])
+      await vi.advanceTimersByTimeAsync(ALL_TRIES_MS)
+      expect(completing.called()).toEqual(Array(7).fill('complete'))
+      expect(completing.reports).toEqual([
+        expect.objectContaining({
+          code: 'not_recorded',
+          message: expect.stringMatching(
+            /ord_1 was handled.*may run again: The idempotency store's complete/,
+          ),
+          cause: expect.objectContaining({ code: 'store_unavailable' }),
+        }),
+      ])
 
-    const releasing = hold({ release: reply })
-    await toTheEnd(releasing.held.settle(ENDING.release))
-    expect(releasing.called()).toEqual(['release', 'release', 'release'])
-    expect(releasing.reports).toEqual([
-      expect.objectContaining({
-        code: 'not_released',
-        message: expect.stringMatching(/ord_1 failed.*when its lease has run out/),
-        cause: expect.objectContaining({ code: 'store_unavailable' }),
-      }),
-    ])
-    expect(vi.getTimerCount()).toBe(0)
+      const releasing = hold({ release: reply })
+      await toTheEnd(releasing.held.settle(ENDING.release))
+      await vi.advanceTimersByTimeAsync(ALL_TRIES_MS)
+      expect(releasing.called()).toEqual(Array(7).fill('release'))
+      expect(releasing.reports).toEqual([
+        expect.objectContaining({
+          code: 'not_released',
+          message: expect.stringMatching(/ord_1 failed.*when its lease has run out/),
+          cause: expect.objectContaining({ code: 'store_unavailable' }),
+        }),
+      ])
+      await Promise.all([...completing.tracked, ...releasing.tracked])
+      expect(vi.getTimerCount()).toBe(0)
+    },
+  )
+
+  test.each([
+    ['is back', true, []],
+    ['is back, and another delivery has claimed the event', false, ['not_recorded']],
+  ])('goes on until the store %s', async (_, answer, codes) => {
+    let isBack = false
+    const { held, called, tracked, ...heard } = hold({
+      complete: async () => (isBack ? answer : unreachable()),
+    })
+    await toTheEnd(held.settle(ENDING.complete))
+    const soFar = called().length
+    isBack = true
+    await vi.advanceTimersByTimeAsync(ALL_TRIES_MS)
+    await Promise.all(tracked)
+    expect(called()).toHaveLength(soFar + 1)
+    expect(heard.codes()).toEqual(codes)
   })
 
   test.each([
@@ -139,7 +167,7 @@ describe('settling', () => {
     expect(reports).toEqual([
       expect.objectContaining({
         code: 'not_recorded',
-        message: expect.stringMatching(/passed to another delivery.*second time/),
+        message: expect.stringMatching(/Another delivery has claimed it since.*second time/),
       }),
     ])
   })
@@ -154,6 +182,7 @@ describe('settling', () => {
   test('keeps the cause that the store gave', async () => {
     const { held, reports } = hold({ complete: unreachable })
     await toTheEnd(held.settle(ENDING.complete))
+    await vi.advanceTimersByTimeAsync(ALL_TRIES_MS)
     expect(reports[0]?.cause).toMatchObject({ cause: new Error('connect ECONNREFUSED') })
   })
 })

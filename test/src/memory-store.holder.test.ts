@@ -16,7 +16,7 @@ type Call = 'renew' | 'complete' | 'release'
 /** Every state that a key can be in, which of the calls of `mine` are then granted, and how it gets there. */
 const STATES: readonly [state: string, granted: readonly Call[], reach: (set: SetUp) => Promise<unknown>][] =
   [
-    ['absent', [], async () => {}],
+    ['absent', ['complete'], async () => {}],
     ['running', ['renew', 'complete', 'release'], ({ mine }) => mine.claim()],
     [
       'running, its lease run out and nobody in its place',
@@ -37,10 +37,14 @@ const STATES: readonly [state: string, granted: readonly Call[], reach: (set: Se
     ['completed with another token', [], ({ other }) => other.claim().then(() => other.complete())],
     ['released', ['release'], ({ mine }) => mine.claim().then(() => mine.release())],
     ['released with another token', [], ({ other }) => other.claim().then(() => other.release())],
-    ['running, past its retention', [], ({ mine, advance }) => mine.claim().then(() => advance(RETAIN))],
+    [
+      'running, past its retention',
+      ['complete'],
+      ({ mine, advance }) => mine.claim().then(() => advance(RETAIN)),
+    ],
     [
       'completed, past its retention',
-      [],
+      ['complete'],
       async ({ mine, advance }) => {
         await mine.claim()
         await mine.complete()
@@ -49,7 +53,7 @@ const STATES: readonly [state: string, granted: readonly Call[], reach: (set: Se
     ],
     [
       'released, past its retention',
-      [],
+      ['complete'],
       async ({ mine, advance }) => {
         await mine.claim()
         await mine.release()

@@ -108,7 +108,7 @@ describe('at the deadline', () => {
     const outcome = send(orderCreated())
     await advance(3)
     expect(await outcome).toEqual({ outcome: 'handled' })
-    await advance(10)
+    await advance(50)
   })
 
   test('a handler that has thrown has failed, though releasing it hangs', async () => {
@@ -119,7 +119,7 @@ describe('at the deadline', () => {
     const outcome = send(orderCreated())
     await advance(3)
     expect(await outcome).toMatchObject({ outcome: 'failed', error: boom })
-    await advance(10)
+    await advance(50)
   })
 
   test('work that goes on is handed to waitUntil, and work that is done is not', async () => {

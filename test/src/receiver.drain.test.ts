@@ -50,6 +50,31 @@ describe('drain', () => {
     await drain
   })
 
+  // A Worker ends the timers of a request with it.
+  test.each([
+    ['a handler that never settles', 0, 11],
+    ['a handler that never settles and whose sender has been answered', 10, 31],
+    ['a store that hangs', 0, 11],
+  ])(
+    'waits for %s no longer than it may last, though its timers are gone',
+    async (what, goneAt, lastsUntil) => {
+      const { store, namespace } = storeWith(what === 'a store that hangs' ? { claim: () => never() } : {})
+      const on = { 'order.created': () => never() }
+      const { receiver, send } = receiving({ store, namespace, on, leaseSeconds: 120, maxRunSeconds: 30 })
+      const timers = vi.spyOn(globalThis, 'setTimeout')
+      void send(orderCreated())
+      await advance(goneAt)
+      for (const { value } of timers.mock.results) clearTimeout(value as NodeJS.Timeout)
+      timers.mockRestore()
+      const drain = receiver.drain()
+      const drained = watch(drain)
+      await advance(lastsUntil - goneAt - 1)
+      expect(drained.isResolved).toBe(false)
+      await advance(2)
+      await drain
+    },
+  )
+
   test('can be called twice, and before anything came', async () => {
     const { receiver } = receiving()
     await Promise.all([receiver.drain(), receiver.drain()])
@@ -73,8 +98,9 @@ describe('drain', () => {
   })
 
   test('ends though an adapter has handed in what is no delivery', async () => {
-    const { receiver } = receiving({ on: {} })
-    await expect(receiver.receive(undefined as unknown as Delivery)).rejects.toThrow(TypeError)
+    const { receiver } = receiving()
+    const outcome = await receiver.receive(undefined as unknown as Delivery)
+    expect(outcome).toMatchObject({ outcome: 'misconfigured', error: expect.any(TypeError) })
     await receiver.drain()
   })
 

@@ -114,7 +114,7 @@ describe('the order of the steps', () => {
 
   test('the look-up of the handler comes before the key and the check of the data', async () => {
     const { touched, options } = everythingWrong()
-    const { send } = receiving({ ...options, on: {} })
+    const { send } = receiving({ ...options, on: { 'event.published': () => {} } })
     expect(await send(lifecycleEvent('order.created', { order: 1 }))).toEqual({ outcome: 'unhandled' })
     expect(touched).toEqual(['secret'])
   })

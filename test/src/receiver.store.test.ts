@@ -1,3 +1,4 @@
+import { type IdempotencyStore, memoryStore } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
 import { orderCreated } from '../support/deliveries.js'
 import { deferred, never } from '../support/promises.js'
@@ -5,6 +6,12 @@ import { receiving, storeWith } from '../support/receiving.js'
 import { advance, useVirtualTime } from '../support/virtual-time.js'
 
 useVirtualTime()
+
+async function fullStore(): Promise<IdempotencyStore> {
+  const store = memoryStore({ maxKeys: 1, onFull: 'reject' })
+  await store.claim({ key: 'another', token: 'running', leaseMs: 60_000, retainMs: 60_000 })
+  return store
+}
 
 describe('a store', () => {
   test('that hangs at the claim is given up after 2 s, and a grant that comes later is given back', async () => {
@@ -68,6 +75,20 @@ describe('a store', () => {
     expect(reports.map(({ error }) => error.code)).toEqual(['store_unavailable'])
   })
 
+  test.each<[string, () => Promise<IdempotencyStore>]>([
+    ['store_full', fullStore],
+    ['store_misbehaved', async () => storeWith({ claim: async () => 'granted' as never }).store],
+  ])(
+    "that is reached and cannot claim (%s) runs nothing, also where storeFailure is 'process'",
+    async (code, make) => {
+      const handler = vi.fn()
+      const options = { store: await make(), namespace: 'test', storeFailure: 'process' } as const
+      const { send } = receiving({ ...options, on: { 'order.created': handler } })
+      expect(await send(orderCreated())).toMatchObject({ outcome: 'unavailable', code, retryAfterSeconds: 5 })
+      expect(handler).not.toHaveBeenCalled()
+    },
+  )
+
   test("that hangs past the deadline starts no handler, also where storeFailure is 'process'", async () => {
     const handler = vi.fn()
     const { store, namespace } = storeWith({ claim: () => never() })
@@ -88,6 +109,8 @@ describe('a store', () => {
     await advance(2)
     expect(await outcome).toEqual({ outcome: 'handled' })
     expect(complete).toHaveBeenCalledTimes(3)
+    expect(reports).toEqual([])
+    await advance(50)
     expect(reports.map(({ error }) => error.code)).toEqual(['not_recorded'])
   })
 
@@ -113,5 +136,88 @@ describe('a store', () => {
     work.resolve()
     expect(await outcome).toEqual({ outcome: 'handled' })
     expect(reports.map(({ error }) => error.code)).toEqual(['lease_lost', 'not_recorded'])
+  })
+
+  test('that is back long after the answer records the completion, and a drain waits for that', async () => {
+    const start = performance.now()
+    const { store, namespace, base } = storeWith({})
+    const isBack = (): boolean => performance.now() - start >= 15_000
+    store.complete = async (lease, retainMs) => {
+      if (isBack()) return base.complete(lease, retainMs)
+      throw new Error('failing over')
+    }
+    const handler = vi.fn()
+    const waitUntil = vi.fn()
+    const { receiver, send, reports } = receiving({ store, namespace, on: { 'order.created': handler } })
+    const order = orderCreated()
+    const first = send(order, { waitUntil })
+    await advance(1)
+    expect(await first).toEqual({ outcome: 'handled' })
+    expect(waitUntil).toHaveBeenCalledOnce()
+    const drained = receiver.drain()
+    await advance(30)
+    await drained
+
+    const next = receiving({ store, namespace, on: { 'order.created': handler } })
+    expect(await next.send(order)).toEqual({ outcome: 'duplicate' })
+    expect(handler).toHaveBeenCalledOnce()
+    expect(reports).toEqual([])
+  })
+
+  test('that grants a claim after it was given up says 5 s at most to the next delivery, until that is released', async () => {
+    const { store, namespace, base } = storeWith({})
+    const reply = deferred()
+    const claims: (typeof base.claim)[] = [
+      async (request) => {
+        const granted = await base.claim(request)
+        await reply.promise
+        return granted
+      },
+    ]
+    store.claim = (request) => (claims.shift() ?? base.claim)(request)
+    const { send } = receiving({ store, namespace, on: { 'order.created': () => {} } })
+    const order = orderCreated()
+    const first = send(order)
+    await advance(2)
+    expect(await first).toMatchObject({ outcome: 'unavailable' })
+    expect(await send(order)).toMatchObject({ outcome: 'in-flight', retryAfterSeconds: 5 })
+    reply.resolve()
+    await advance(0)
+    expect(await send(order)).toEqual({ outcome: 'handled' })
+    await advance(2)
+  })
+
+  test('that is held by another process says what is left of the lease, 30 s at most', async () => {
+    const { store, namespace, base } = storeWith({})
+    const { send } = receiving({ store, namespace, on: { 'order.created': () => {} } })
+    const order = orderCreated()
+    const key = `test/order.created/${order.data.order.id}`
+    await base.claim({ key, token: 'other', leaseMs: 60_000, retainMs: 9e9 })
+    expect(await send(order)).toMatchObject({ outcome: 'in-flight', retryAfterSeconds: 30 })
+  })
+
+  test.each([
+    ['an hour', 3_600_000],
+    ['a month', 30 * 86_400_000],
+  ])('by default keeps its leases when the clock of the receiver steps forward by %s', async (_, stepMs) => {
+    let steppedMs = 0
+    const now = (): number => Date.now() + steppedMs
+    const work = deferred()
+    const handler = vi.fn(() => work.promise)
+    const { send } = receiving({
+      now,
+      toleranceSeconds: 1e8,
+      retentionSeconds: 1e8,
+      on: { 'order.created': handler },
+    })
+    const order = orderCreated()
+    const first = send(order)
+    await advance(0)
+    steppedMs = stepMs
+    expect(await send(order)).toMatchObject({ outcome: 'in-flight' })
+    work.resolve()
+    expect(await first).toEqual({ outcome: 'handled' })
+    expect(await send(order)).toEqual({ outcome: 'duplicate' })
+    expect(handler).toHaveBeenCalledOnce()
   })
 })

@@ -1,4 +1,4 @@
-import { type ClaimResult, createReceiver, RetryLater } from 'tix-webhooks'
+import { answerTo, type ClaimResult, createReceiver, RetryLater } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { receiving, storeWith } from '../support/receiving.js'
@@ -55,6 +55,29 @@ describe('a handler that throws what cannot be looked at', () => {
   })
 })
 
+test.each<[unknown, string]>([
+  [Number.NaN, '5'],
+  [undefined, '5'],
+  ['60', '5'],
+  [Number.POSITIVE_INFINITY, '86400'],
+  [-1, '1'],
+  [1.5, '2'],
+])(
+  'a RetryLater whose afterSeconds was overwritten by %s says retry-after: %s',
+  async (afterSeconds, header) => {
+    const { send } = receiving({
+      on: {
+        'order.created': () => {
+          throw Object.assign(new RetryLater({ afterSeconds: 60 }), { afterSeconds })
+        },
+      },
+    })
+    const outcome = await send(orderCreated())
+    expect(outcome.outcome).toBe('retry-later')
+    expect(answerTo(outcome).headers['retry-after']).toBe(header)
+  },
+)
+
 test('an adapter whose isAnswered throws does not make receive() reject', async () => {
   const { send } = receiving({ on: { 'order.created': () => {} } })
   const isAnswered = () => {
@@ -108,7 +131,7 @@ test('a claim that throws when it is looked at is answered, and released', async
   })
   const { send, receiver } = receiving({ store, namespace, on: { 'order.created': () => {} } })
   const order = orderCreated()
-  expect(await send(order)).toMatchObject({ outcome: 'misconfigured' })
+  expect(await send(order)).toMatchObject({ outcome: 'unavailable', code: 'store_misbehaved' })
   await receiver.drain()
   const again = receiving({ store: base, namespace, on: { 'order.created': () => {} } })
   expect(await again.send(order)).toEqual({ outcome: 'handled' })
@@ -140,9 +163,21 @@ describe('what would be read as nothing is refused when the receiver is made', (
     ['a Map of handlers', { on: new Map([['order.created', handler]]) }, /^on must be a plain object/],
     ['a list of handlers', { on: [handler] }, /^on must be a plain object/],
     ['a promise of handlers', { on: Promise.resolve({}) }, /^on must be a plain object.*not a promise/],
-    ['a Map of schemas', { on: {}, schemas: new Map() }, /^schemas must be a plain object/],
-    ['a schema for a group', { on: {}, schemas: { 'event.*': {} } }, /^schemas\["event\.\*"\] is not a kind/],
-    ['a schema for all', { on: {}, schemas: { '*': {} } }, /^schemas\["\*"\] is not a kind/],
+    [
+      'a Map of schemas',
+      { on: { 'order.created': handler }, schemas: new Map() },
+      /^schemas must be a plain object/,
+    ],
+    [
+      'a schema for a group',
+      { on: { 'order.created': handler }, schemas: { 'event.*': {} } },
+      /^schemas\["event\.\*"\] is not a kind/,
+    ],
+    [
+      'a schema for all',
+      { on: { 'order.created': handler }, schemas: { '*': {} } },
+      /^schemas\["\*"\] is not a kind/,
+    ],
     ['a generator', { on: { 'order.created': function* () {} } }, /must not be a generator function/],
     ['an async generator', { on: { 'order.created': async function* () {} } }, /must not be a generator/],
   ])('%s', (_, options, message) => {

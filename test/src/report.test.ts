@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { never } from '../support/promises.js'
 import { receiving } from '../support/receiving.js'
+import { schemaOf } from '../support/schema-of.js'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -54,6 +55,18 @@ describe('onDelivery', () => {
     ])
   })
 
+  test.each<[string, Partial<WebhookOptions>]>([
+    ['the documented fields', {}],
+    ['a schema', { schemas: { 'order.created': schemaOf(() => ({ issues: [{ message: 'no' }] })) } }],
+    ['a key function', { key: () => 'ord_9' }],
+  ])('is told the key of data that does not fit %s, as onError is', async (_, options) => {
+    const { send, records, reports } = receiving({ on: { 'order.created': () => {} }, ...options })
+    await send(lifecycleEvent('order.created', { order: { id: 'ord_9' } }))
+    const key = 'default/order.created/ord_9'
+    expect(records).toMatchObject([{ code: 'data_mismatch', kind: 'order.created', key }])
+    expect(reports).toMatchObject([{ ctx: { kind: 'order.created', key } }])
+  })
+
   test('is told the age of a delivery that is authentic but too old', async () => {
     const { receiver, records } = receiving({ now: () => 2_000_000 })
     await receiver.receive({ ...(await sign(orderCreated(), { timestamp: 1000 })), request: null })
@@ -92,7 +105,7 @@ describe('the default report', () => {
     log?: (line: string) => void,
   ) {
     const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
-    const receiver = createReceiver({ secret: SECRET, on: {}, ...options })
+    const receiver = createReceiver({ secret: SECRET, on: { 'event.published': () => {} }, ...options })
     await receiver.receive({ ...(await sign(payload)), request: null, log })
     return printed.mock.calls
   }
@@ -130,15 +143,78 @@ describe('the default report', () => {
         const [line] = await linesOf(orderCreated(), failing(message))
         vi.restoreAllMocks()
         expect(line).toHaveLength(1)
-        expect(line?.[0]).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}]/u)
+        expect(line?.[0]).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{DI}]/u)
         expect(String(line?.[0]).length).toBeLessThan(1100)
       }),
       { numRuns: 50 },
     )
   })
 
+  test('shows what a stranger sent: no character changes direction, or has no width', async () => {
+    const hidden = [
+      '\u202e',
+      '\u2066',
+      '\u200b',
+      '\u200d',
+      '\ufeff',
+      '\u00ad',
+      '\u034f',
+      '\u3164',
+      '\u{e0041}',
+      '\ud800',
+    ]
+    const [line] = await linesOf(
+      orderCreated(),
+      failing(hidden.map((character) => `a${character}b`).join('|')),
+    )
+    expect(line?.[0]).toMatch(/ a b(\|a b){9}$/)
+  })
+
   test('says nothing of what is no fault', async () => {
-    expect(await linesOf(lifecycleEvent('venue.opened'), {})).toEqual([])
+    expect(await linesOf(lifecycleEvent('event.published'), {})).toEqual([])
+  })
+})
+
+describe('a kind that no handler wants', () => {
+  async function linesOf(kinds: readonly string[], options: Partial<WebhookOptions> = {}) {
+    const lines: string[] = []
+    const printed = vi.spyOn(console, 'error').mockImplementation((line) => lines.push(line))
+    const receiver = createReceiver({ secret: SECRET, on: { 'order.created': () => {} }, ...options })
+    for (const kind of kinds) {
+      const outcome = await receiver.receive({ ...(await sign(lifecycleEvent(kind))), request: null })
+      if (options.onUnhandled === undefined) expect(outcome).toEqual({ outcome: 'unhandled' })
+    }
+    printed.mockRestore()
+    return lines
+  }
+
+  test('is logged at its first delivery, once, in one line that says what to do', async () => {
+    const lines = await linesOf(['event.published', 'venue\u202e.opened', 'event.published'])
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /^tix-webhooks: \[event\.published\] No handler wants this kind: .* onUnhandled: \(\) => \{\}/,
+      ),
+      expect.stringMatching(/^tix-webhooks: \[venue \.opened\] No handler wants this kind: /),
+    ])
+  })
+
+  test("goes to the framework's logger where the adapter has one", async () => {
+    const log = vi.fn()
+    const receiver = createReceiver({ secret: SECRET, on: { 'order.created': () => {} } })
+    await receiver.receive({ ...(await sign(lifecycleEvent('event.published'))), request: null, log })
+    expect(log.mock.calls).toEqual([[expect.stringContaining('[event.published]')]])
+  })
+
+  test.each<[string, Partial<WebhookOptions>]>([
+    ['onUnhandled', { onUnhandled: () => {} }],
+    ['onDelivery', { onDelivery: () => {} }],
+  ])('is not logged where there is an %s', async (_, options) => {
+    expect(await linesOf(['event.published'], options)).toEqual([])
+  })
+
+  test('is logged for a hundred kinds at most: the sender chooses them', async () => {
+    const kinds = Array.from({ length: 150 }, (_, index) => `venue.${index}`)
+    expect(await linesOf(kinds)).toHaveLength(100)
   })
 })
 

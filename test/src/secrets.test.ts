@@ -7,6 +7,7 @@ import { sign } from '../support/deliveries.js'
 
 const keysOf = (value: unknown) => secretKeys(value as Secrets, 'secret')
 
+const QUOTED = /is in quotes, which would be part of it: remove them\. docker --env-file keeps the quotes/
 const EDGE = /begins or ends with white space \(a new line from a file or a shell\?\): trim it/
 
 const refused: [string, unknown, RegExp][] = [
@@ -33,6 +34,11 @@ const refused: [string, unknown, RegExp][] = [
   ['the bytes of a text file with a Windows line end', Buffer.from('whsec_good\r\n'), EDGE],
   ['the bytes of text with a blank before it', new TextEncoder().encode(' whsec_good'), EDGE],
   ['the bytes of an empty line', Buffer.from('\n'), EDGE],
+  ['double quotes around it', '"whsec_good"', QUOTED],
+  ['single quotes around it', "'whsec_good'", QUOTED],
+  ['nothing but quotes', '""', QUOTED],
+  ['quotes around it, in a list', ['good', '"good"'], /^secret\[1\] is in quotes/],
+  ['the bytes of text in quotes', Buffer.from('"whsec_good"'), QUOTED],
 ]
 
 describe('a secret that cannot be meant is a TypeError', () => {
@@ -44,17 +50,17 @@ describe('a secret that cannot be meant is a TypeError', () => {
     await expect(signPayload('{}', { secret })).rejects.toThrow(message)
     // Before the header is looked at: a receiver without a secret must not pass for one that was sent nonsense.
     await expect(verifySignature('{}', undefined, { secret })).rejects.toThrow(TypeError)
-    expect(() => createReceiver({ secret, on: {} })).toThrow(TypeError)
+    expect(() => createReceiver({ secret, on: { 'order.created': () => {} } })).toThrow(TypeError)
   })
 
   test('and the message does not show it', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: 16 }),
-        fc.constantFrom(' ', '\n', '\t'),
+        fc.constantFrom(['', ' '], ['', '\n'], ['\t', ''], ['"', '"']),
         fc.boolean(),
-        (secret, white, isBytes) => {
-          const edged = `${secret}${white}`
+        (secret, [before, after], isBytes) => {
+          const edged = `${before}${secret}${after}`
           const thrown = errorOf(() => keysOf(isBytes ? Buffer.from(edged) : edged))
           expect(thrown).toBeInstanceOf(TypeError)
           expect(String(thrown)).not.toContain(secret)
@@ -94,6 +100,10 @@ describe('a secret becomes a key', () => {
     ['random bytes that end in a new line', Uint8Array.of(0x8f, 0x00, 0xff, 0x0a)],
     ['random bytes that begin with a blank', Uint8Array.of(0x20, 0x9c)],
     ['bytes of zero', Uint8Array.of(0, 0)],
+    ['one quote', '"'],
+    ['a quote at one end', '"whsec'],
+    ['another quote at each end', `"whsec'`],
+    ['random bytes between two quotes', Uint8Array.of(0x22, 0xff, 0x22)],
   ])('with %s', (_, secret) => {
     expect(keysOf(secret)).toHaveLength(1)
   })
@@ -108,7 +118,7 @@ describe('a secret becomes a key', () => {
     ['Buffer', (text) => Buffer.from(text)],
   ])('that a later change of the caller\u2019s %s does not reach', async (_, bytesOf) => {
     const secret = bytesOf('whsec_wiped')
-    const receiver = createReceiver({ secret, on: {} })
+    const receiver = createReceiver({ secret, on: { 'order.created': () => {} } })
     secret.fill(0)
     const delivery = await sign({ type: 'x', created_at: '', data: {} }, { secret: 'whsec_wiped' })
     expect(await receiver.receive({ ...delivery, request: null })).toMatchObject({ outcome: 'unhandled' })

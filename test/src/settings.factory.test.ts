@@ -1,4 +1,5 @@
 import { createHook } from 'node:async_hooks'
+import { runInNewContext } from 'node:vm'
 import { type IdempotencyStore, memoryStore } from 'tix-webhooks'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
@@ -29,7 +30,10 @@ test.each([
       on: { 'order.refunded': handler, 'order.*': handler },
     },
   ],
-  ['no handlers', { on: {} }],
+  ['onUnhandled alone', { on: {}, onUnhandled: handler }],
+  ['handlers of no prototype', { on: Object.assign(Object.create(null), { 'order.created': handler }) }],
+  ['handlers of another realm', { on: runInNewContext(`({ 'order.created': () => {} })`) }],
+  ['the shortest lease', { leaseSeconds: 0.1 }],
   ['the longest namespace', { namespace: 'Aa0._-'.padEnd(64, 'x') }],
   ['a store and a namespace', { store: memoryStore(), namespace: 'orders' }],
   ['the least retention', { retentionSeconds: 73 * 3600 }],
@@ -50,14 +54,6 @@ test.each([
   ['the smallest body', { maxBodyBytes: 1 }],
 ])('a receiver is made with %s', (_, options) => {
   expect(make(options)).toMatchObject({ headerName: 'x-service-signature' })
-})
-
-test('what on inherits is no handler', async () => {
-  const on = Object.create({ 'order.created': 'inherited and no function' })
-  const receiver = make({ on })
-  expect(await receiver.receive({ ...(await sign(orderCreated())), request: null })).toEqual({
-    outcome: 'unhandled',
-  })
 })
 
 test('a store of a class, with its methods on the prototype, is a store', async () => {

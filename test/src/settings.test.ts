@@ -10,6 +10,16 @@ function brokenStore(change: Record<string, unknown>): unknown {
   return { ...memoryStore(), ...change }
 }
 
+class Hooks {
+  'order.created'() {}
+}
+
+class FieldHooks {
+  'order.created' = handler
+}
+
+const INHERITING = /^on must be a plain object, not an instance of a class or an object that inherits: /
+
 const REFUSED: readonly [what: string, options: Record<string, unknown>, message: RegExp][] = [
   ['no secret', { secret: undefined }, /^secret is undefined: pass the signing secret.*environment variable/],
   ['null as secret', { secret: null }, /^secret is null: pass/],
@@ -31,6 +41,27 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
   ['no on', { on: undefined }, /^on must be a plain object of handlers by kind, such as .*not undefined/],
   ['null as on', { on: null }, /^on must be a plain object.*not null/],
   ['a function as on', { on: handler }, /^on must be a plain object.*not a function/],
+  ['an empty on', { on: {} }, /^on is empty and there is no onUnhandled: every event would be answered 200/],
+  ['an empty on of no prototype', { on: Object.create(null) }, /^on is empty and there is no onUnhandled/],
+  ['an instance of a class as on', { on: new Hooks() }, INHERITING],
+  ['an instance as on beside onUnhandled', { on: new Hooks(), onUnhandled: handler }, INHERITING],
+  ['an instance whose handlers are fields', { on: new FieldHooks() }, INHERITING],
+  ['an on that inherits its handlers', { on: Object.create({ 'order.created': handler }) }, INHERITING],
+  [
+    'an on that inherits from an object of no prototype',
+    { on: Object.create(Object.assign(Object.create(null), { 'order.created': handler })) },
+    INHERITING,
+  ],
+  [
+    'an on with a hidden property that is no kind',
+    { on: Object.defineProperty({ 'order.created': handler }, 'order.create', { value: handler }) },
+    /^on\["order\.create"\] is not a kind/,
+  ],
+  [
+    'schemas that are inherited',
+    { schemas: Object.create({ 'order.refunded': {} }) },
+    /^schemas must be a plain object of schemas by kind, not an instance of a class/,
+  ],
   [
     'a misspelt kind',
     { on: { 'order.create': handler } },
@@ -111,6 +142,11 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
     'a store without release',
     { store: brokenStore({ release: null }), namespace: 'n' },
     /its release is not a function/,
+  ],
+  [
+    'a lease that a busy event loop outlasts',
+    { leaseSeconds: 0.099 },
+    /^leaseSeconds must be a number of seconds that is at least 0\.1 and at most 2147483, not 0\.099/,
   ],
   ['another storeFailure', { storeFailure: 'ignore' }, /^storeFailure must be 'reject'.* or 'process'/],
 
@@ -226,7 +262,9 @@ describe('a receiver is not made', () => {
   )('with $option: $value', ({ option, value, shown }) => {
     expect(() => make({ [option]: value })).toThrow(TypeError)
     expect(() => make({ [option]: value })).toThrow(
-      new RegExp(`^${option} must be a number of seconds above 0 and at most 2147483, not ${shown}`),
+      new RegExp(
+        `^${option} must be a number of seconds (above 0|that is at least 0.1) and at most 2147483, not ${shown}`,
+      ),
     )
   })
 

@@ -20,6 +20,8 @@ export function boundedStore(maxKeys: number, options: { onFull?: 'evict' | 'rej
     claim,
     complete: (key: string, token = key) => store.complete({ key, token }, RETAIN),
     release: (key: string, token = key) => store.release({ key, token }),
+    /** Whether it runs with this token: of an absent record, a completion would not tell. */
+    isHeld: (key: string, token = key) => store.renew({ key, token }, LEASE),
     async handle(...keys: string[]) {
       for (const key of keys) {
         await claim(key)

@@ -14,8 +14,7 @@ declare global {
   function book(order: object, options: { signal: AbortSignal }): Promise<void>
   function move(event: string, doorsAt: Date): Promise<void>
   function refund(order: string, cents: number): Promise<void>
-  const queue: { add(name: string, data: object, options: { jobId: string | undefined }): Promise<unknown> }
-  const boss: { send(name: string, data: object, options: { singletonKey?: string; db: object }): Promise<unknown> }
+  const boss: { send(name: string, data: object, options: { db: object }): Promise<string | null> }
 }
 `
 

@@ -163,11 +163,40 @@ export const FAULTY_HOLDING: readonly Fault[] = [
     },
   },
   {
-    fault: 'makes a record for a completion',
+    fault: 'refuses a completion of which it has no record',
+    seenBy: 'complete-absent',
+    Store: class extends PlainStore {
+      override writeCompletion(): void {}
+    },
+  },
+  {
+    fault: 'says true to a completion of which it has no record, and writes nothing',
     seenBy: 'complete-absent',
     Store: class extends PlainStore {
       override async complete(lease: Lease, retainMs: number): Promise<boolean> {
-        if (this.find(lease.key) === undefined) this.grant({ ...lease, leaseMs: 1, retainMs }, 1)
+        return this.find(lease.key) === undefined || super.complete(lease, retainMs)
+      }
+    },
+  },
+  {
+    fault: 'takes a record whose lease has run out for one that is gone',
+    seenBy: 'complete-absent-taken',
+    Store: class extends PlainStore {
+      override async complete(lease: Lease, retainMs: number): Promise<boolean> {
+        const record = this.find(lease.key)
+        if (record?.state === 'running' && !this.isLive(record)) this.writeCompletion(lease, retainMs)
+        return super.complete(lease, retainMs)
+      }
+    },
+  },
+  {
+    fault: 'takes a released record for one that is gone',
+    seenBy: 'complete-absent-taken',
+    Store: class extends PlainStore {
+      override async complete(lease: Lease, retainMs: number): Promise<boolean> {
+        const record = this.find(lease.key)
+        if (record?.state === 'released' && record.token !== lease.token)
+          this.writeCompletion(lease, retainMs)
         return super.complete(lease, retainMs)
       }
     },

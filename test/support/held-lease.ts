@@ -22,6 +22,7 @@ export function hold(script: Script = {}, { leaseMs = LEASE_MS, claimedMsAgo = 0
   const scripted = scriptedStore(script)
   const reports: StoreError[] = []
   const losses: StoreError[] = []
+  const tracked: Promise<unknown>[] = []
   const held = new HeldLease({
     store: scripted.store,
     lease: LEASE,
@@ -31,8 +32,9 @@ export function hold(script: Script = {}, { leaseMs = LEASE_MS, claimedMsAgo = 0
     timers: new Timers(),
     onLost: (reason) => losses.push(reason),
     report: (error) => reports.push(error),
+    track: (work) => tracked.push(work),
   })
-  return { ...scripted, held, reports, losses, codes: () => reports.map(({ code }) => code) }
+  return { ...scripted, held, reports, losses, tracked, codes: () => reports.map(({ code }) => code) }
 }
 
 /** Lets a settling go to its end, however long its pauses and limits are together. */
@@ -41,6 +43,9 @@ export async function toTheEnd(settling: Promise<unknown>): Promise<void> {
   await vi.advanceTimersByTimeAsync(15_000)
   expect(settled.isResolved, 'settling ends').toBe(true)
 }
+
+/** Longer than all tries to settle take, each of them as long as it may. */
+export const ALL_TRIES_MS = 50_000
 
 export const unreachable = async () => {
   throw new Error('connect ECONNREFUSED')

@@ -98,6 +98,8 @@ export interface RawClient {
   readonly closed: Promise<void>
   /** Goes away without a word. */
   destroy(): void
+  /** Goes away with an RST. */
+  reset(): void
 }
 
 /** Opens a connection. */
@@ -153,6 +155,7 @@ export async function dial(port: number): Promise<RawClient> {
       return answer
     },
     destroy: () => socket.destroy(),
+    reset: () => void socket.resetAndDestroy(),
   }
 }
 

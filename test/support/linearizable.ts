@@ -37,6 +37,16 @@ export function transition(state: KeyState, call: StoreCall): Step {
   if (call.do === 'advance') return { state: { ...state, now: now + call.ms }, answer: undefined }
   const record = state.record !== undefined && state.record.expiresAt > now ? state.record : undefined
   if (call.do === 'claim') return claim(state, record, call)
+  if (call.do === 'complete' && record === undefined) {
+    const { token, retainMs } = call
+    return become(state, {
+      phase: 'completed',
+      token,
+      attempt: 1,
+      leaseUntil: now,
+      expiresAt: now + retainMs,
+    })
+  }
   if (record?.token !== call.token) return { state, answer: false }
   switch (call.do) {
     case 'renew':

@@ -33,6 +33,7 @@ export class PlainStore implements IdempotencyStore {
   }
 
   async complete(lease: Lease, retainMs: number): Promise<boolean> {
+    if (this.find(lease.key) === undefined) this.writeCompletion(lease, retainMs)
     return this.change(lease, ['running', 'completed'], (record) => {
       record.state = 'completed'
       record.expiresAt = this.now + retainMs
@@ -70,6 +71,18 @@ export class PlainStore implements IdempotencyStore {
     const record = { token, attempt, leaseUntil: this.now + leaseMs, expiresAt: this.now + retainMs }
     this.records.set(this.keyOf(key), { state: 'running', ...record })
     return { status: 'claimed', attempt }
+  }
+
+  /** The store lost the record while its handler ran. */
+  writeCompletion({ key, token }: Lease, retainMs: number): void {
+    const expiresAt = this.now + retainMs
+    this.records.set(this.keyOf(key), {
+      state: 'completed',
+      token,
+      attempt: 1,
+      leaseUntil: this.now,
+      expiresAt,
+    })
   }
 
   repeat(request: ClaimRequest, record: PlainRecord): ClaimResult {

@@ -24,7 +24,7 @@ export interface Receiving {
 export function receiving<Tx = undefined>(options: Partial<WebhookOptions<unknown, Tx>> = {}): Receiving {
   const reports: Receiving['reports'] = []
   const { options: watchedOptions, records } = watched<Tx>({
-    on: {},
+    on: { 'event.rescheduled': () => {} },
     onError: (error, ctx) => reports.push({ error: error as Error, ctx }),
     ...options,
   })

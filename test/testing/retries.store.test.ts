@@ -72,7 +72,7 @@ describe('each attempt', () => {
     const delivery = await signedDelivery('event.published', { secret: ['whsec_old', SECRET], signature })
     const { clock, process } = stage()
     for (const secret of ['whsec_old', SECRET]) {
-      const { outcomes, send } = process({}, { secret, signature })
+      const { outcomes, send } = process({ 'order.created': fail }, { secret, signature })
       await deliverWithRetries(send, delivery, { clock })
       expect(outcomes).toEqual(['unhandled'])
     }

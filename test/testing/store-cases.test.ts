@@ -104,6 +104,7 @@ describe('the cases', () => {
         "complete-taken-over",
         "complete-released",
         "complete-absent",
+        "complete-absent-taken",
         "release-resent",
         "release-late",
         "release-stranger",

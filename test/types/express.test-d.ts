@@ -47,6 +47,10 @@ describe('tixWebhooks of Express', () => {
         expectTypeOf(request).toEqualTypeOf<Request>()
         return request.header('x-tenant')
       },
+      namespace: (request) => {
+        expectTypeOf(request).toEqualTypeOf<Request>()
+        return request.hostname
+      },
       key: (event, { request }) => {
         expectTypeOf(event).not.toBeAny()
         expectTypeOf(request).toEqualTypeOf<Request>()

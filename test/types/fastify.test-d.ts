@@ -101,6 +101,10 @@ describe('tixWebhooks of Fastify', () => {
         expectTypeOf(request).toEqualTypeOf<FastifyRequest>()
         return request.hostname
       },
+      namespace: (request) => {
+        expectTypeOf(request).toEqualTypeOf<FastifyRequest>()
+        return request.hostname
+      },
       key: (event, { request }) => {
         expectTypeOf(event).not.toBeAny()
         expectTypeOf(request).toEqualTypeOf<FastifyRequest>()

@@ -16,6 +16,10 @@ describe('tixWebhooks of fetch', () => {
   test('takes a Request and gives a Response', () => {
     const POST = tixWebhooksForFetch({
       secret: process.env.TIX_SIGNING_SECRET,
+      namespace: (request) => {
+        expectTypeOf(request).toEqualTypeOf<Request>()
+        return new URL(request.url).hostname
+      },
       on: {
         'order.created': async (event, ctx) => {
           expectTypeOf(event).toEqualTypeOf<OrderCreatedEvent>()
@@ -60,6 +64,10 @@ describe('tixWebhooks of node', () => {
       secret: (request) => {
         expectTypeOf(request).toEqualTypeOf<IncomingMessage>()
         return process.env.TIX_SIGNING_SECRET
+      },
+      namespace: (request) => {
+        expectTypeOf(request).toEqualTypeOf<IncomingMessage>()
+        return request.url?.slice(1) ?? 'nobody'
       },
       schemas: { 'order.refunded': unchecked<{ cents: number }>() },
       on: {

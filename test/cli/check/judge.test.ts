@@ -21,6 +21,7 @@ test.each<[ScenarioName, (number | string)[]]>([
   ['valid', [200]],
   ['duplicate', [200, 204, 202]],
   ['unknown-kind', [200, 299]],
+  ['whitespace', [200, 409]],
   ['concurrent-burst', [200, 200]],
   ['concurrent-burst', [503, 409, 425, 429, 200]],
   ['stale', [401]],
@@ -32,6 +33,8 @@ test.each<[ScenarioName, (number | string)[]]>([
 
 test.each<[ScenarioName, (number | string)[], string]>([
   ['duplicate', [200, 200, 409], 'Answer 2xx to what was handled before'],
+  ['whitespace', [409, 409], 'Verify the raw bytes'],
+  ['reordered', [200, 409], 'Deliveries come in any order'],
   ['duplicate', [200, 302, 200], 'Redirects are not followed'],
   ['duplicate', [200, 429, 200], 'It answers 429, so nothing is known'],
   ['duplicate', [200, 'timeout'], 'It took over 15 s'],
@@ -41,7 +44,7 @@ test.each<[ScenarioName, (number | string)[], string]>([
   ['concurrent-burst', [200, 500], 'Take note of an event before you handle it'],
   ['concurrent-burst', [200, 400], 'Take note of an event before you handle it'],
   ['concurrent-burst', [200, 'ECONNRESET'], 'localhost:3000 hung up without a whole answer'],
-  ['stale', [200], 'It ACCEPTED A FORGERY. Refuse with 401 what was signed more than five minutes ago'],
+  ['stale', [200], 'It ACCEPTED A REPLAY. Refuse with 401 what was signed more than five minutes ago'],
   ['truncated', [401, 500, 401, 429, 301, 204], 'It ACCEPTED A FORGERY. Compare signatures'],
   ['truncated', [200, 'ECONNRESET'], 'It ACCEPTED A FORGERY.'],
   [

@@ -1,7 +1,11 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { tixWebhooks } from 'tix-webhooks/node'
+import { sampleEvent } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { run } from '../../support/cli.js'
 import { receiver } from '../../support/cli-receiver.js'
+import { emptyFolder } from '../../support/cli-sandbox.js'
 import { listening } from '../../support/cli-server.js'
 import { freePort } from '../../support/free-port.js'
 
@@ -45,6 +49,56 @@ describe('check', () => {
       },
       { passed: 1, failed: 0 },
     ])
+  })
+
+  test('says what the answers of a passed probe do not show, with the order to look for', async () => {
+    const { url } = await receiver(({ headers }) => (headers['x-service-signature'] ? 200 : 400))
+    const { code, stdout } = await check(url, '--only', 'duplicate,missing-header')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(
+      /^ok {4}duplicate +200\n {6}Answers do not show how often your handler ran\. Check that it handled ord_\w+ once\.$/m,
+    )
+    const { records } = await check(url, '--only', 'duplicate,missing-header', '--json')
+    expect(records()).toMatchObject([
+      { name: 'missing-header', passed: true },
+      { name: 'duplicate', passed: true, note: expect.stringMatching(/^Answers do not show/) },
+      { passed: 2, failed: 0 },
+    ])
+  })
+
+  test('takes an order that exists from a file, for a handler that looks it up', async () => {
+    const known = 'ord_4711'
+    const hook = tixWebhooks({
+      secret,
+      onError: () => {},
+      on: {
+        'order.created': ({ data }) => {
+          if (data.order.id !== known) throw new Error('no such order')
+        },
+      },
+    })
+    const { url } = await listening(hook)
+    const failing = await check(url)
+    expect(failing.code).toBe(1)
+    expect(failing.stdout).toMatch(/^FAIL {2}valid +500; each answered 2xx\n {6}.*--data @data\.json/)
+    expect(failing.stdout).toMatch(/^ok {4}stale +401$/m)
+    expect(failing.stdout).toMatch(/^13 of 14 probes passed$/m)
+
+    const data = sampleEvent('order.created', { data: { order: { id: known } } }).data
+    const cwd = emptyFolder()
+    writeFileSync(join(cwd, 'data.json'), JSON.stringify(data))
+    writeFileSync(join(cwd, 'event.json'), JSON.stringify({ type: 'order.created', data }))
+    const argv = ['check', url, '--secret', secret, '--data']
+    expect(await run([...argv, '@data.json'], { cwd })).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('24 of 24 probes passed'),
+    })
+    expect(await run([...argv, '@event.json'], { cwd })).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(
+        /^--data is a whole event: give what stands in its data, and its type as --kind\./,
+      ),
+    })
   })
 
   test('stops at a receiver that has another secret, and shows the end of ours alone', async () => {

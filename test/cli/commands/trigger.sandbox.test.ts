@@ -72,7 +72,7 @@ describe('trigger in a sandbox', () => {
           scenario: 'stale',
           passed: false,
           expected: 'each answered 4xx',
-          advice: expect.stringMatching(/^It ACCEPTED A FORGERY/),
+          advice: expect.stringMatching(/^It ACCEPTED A REPLAY/),
         },
       ]),
     )

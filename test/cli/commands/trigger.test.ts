@@ -124,7 +124,7 @@ describe('trigger without a sandbox', () => {
     ])
     expect(code).toBe(1)
     expect(stdout).toMatch(
-      /^--> order\.created\n<-- \[200\] POST \S+ stale \d+ m?s accepted, though it is a forgery\nFAIL {2}stale; expected: each answered 4xx\n {6}It ACCEPTED A FORGERY\./,
+      /^--> order\.created\n<-- \[200\] POST \S+ stale \d+ m?s accepted, though it is a replay\nFAIL {2}stale; expected: each answered 4xx\n {6}It ACCEPTED A REPLAY\./,
     )
     expect(stderr).toBe('')
   })

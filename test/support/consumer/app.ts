@@ -46,7 +46,7 @@ app.post(
     },
   }),
 )
-express.Router().post('/:tenant/hooks', forExpress({ secret: 's', on: {} }))
+express.Router().post('/:tenant/hooks', forExpress({ secret: 's', on: { 'order.created': () => {} } }))
 
 const fastify = Fastify({ logger: true })
 fastify.post(
@@ -64,7 +64,7 @@ fastify.post(
     },
   }),
 )
-Fastify({ http2: true }).post('/hooks', forFastify({ secret: 's', on: {} }))
+Fastify({ http2: true }).post('/hooks', forFastify({ secret: 's', on: { 'order.created': () => {} } }))
 
 new Hono<AppEnv>().post(
   '/hooks',

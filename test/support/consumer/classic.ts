@@ -5,7 +5,7 @@ import { tixWebhooks } from 'tix-webhooks/express'
 import { tixWebhooks as fetchWebhooks } from 'tix-webhooks/fetch'
 import { tixWebhooks as nodeWebhooks } from 'tix-webhooks/node'
 
-const options = { secret: process.env.TIX_SIGNING_SECRET, on: {} }
+const options = { secret: process.env.TIX_SIGNING_SECRET, on: { 'order.created': () => {} } }
 
 express().post(
   '/hooks',

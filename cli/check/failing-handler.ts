@@ -1,0 +1,52 @@
+import type { ScenarioInfo } from '../../testing/index.js'
+import { REFUSED } from './judge.js'
+
+/** What can be known of a receiver that does not accept a genuine delivery. */
+export interface FailingHandler {
+  /** What a genuine delivery was answered. */
+  readonly status: number
+  /** What is wrong, and what to do. */
+  readonly advice: string
+  /** Whether its answers to such a scenario say anything. */
+  judges(verdict: ScenarioInfo['verdict']): boolean
+}
+
+/**
+ * Compares the answers to a genuine delivery and to a forgery. Where they differ, it verifies, and it is the handler that fails: what
+ * needs no handler can still be tried.
+ *
+ * @param genuine the status of a genuine delivery, which is no 2xx
+ * @param forged that of a forgery; undefined where there was no answer
+ * @param isMadeUp whether the delivery is of an order that does not exist
+ * @returns nothing where all that followed would fail for the same reason, or seem to pass
+ */
+export function failingHandler(
+  genuine: number,
+  forged: number | undefined,
+  isMadeUp: boolean,
+): FailingHandler | undefined {
+  const lookUp = isMadeUp
+    ? ' If it looks the order up, give one that exists: --data @data.json.'
+    : ' Its log says why.'
+  const isServerError = genuine >= 500
+  if (genuine < 400 || genuine === 429 || forged === undefined) return undefined
+  if (forged === genuine) {
+    if (!isServerError) return undefined
+    return {
+      status: genuine,
+      advice: `It answers ${genuine} to a genuine delivery and to a forgery alike: it fails before it verifies, or verifies nothing.${lookUp} Apart from this, only forgeries were tried.`,
+      judges: (verdict) => verdict === 'forged',
+    }
+  }
+  const refusal = isServerError
+    ? ''
+    : ' A handler that fails should answer 5xx, so that the service sends the event again.'
+  const caveat = REFUSED.includes(genuine)
+    ? ' Until it does, a forgery that it takes cannot be told from one that it refuses.'
+    : ''
+  return {
+    status: genuine,
+    advice: `It answers ${genuine} to a genuine delivery and ${forged} to a forgery, so it verifies, and its handler fails.${lookUp}${refusal}${caveat} Apart from this, only what needs no order was tried.`,
+    judges: (verdict) => verdict !== 'genuine',
+  }
+}

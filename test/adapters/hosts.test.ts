@@ -1,0 +1,154 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { FAULT_HEADER, type HostName, type NodeFault, type WebFault } from '../support/apps/host-faults.js'
+import { orderCreated, sign } from '../support/deliveries.js'
+import { type HostProcess, useHosts } from '../support/host-processes.js'
+import { dial, type HttpAnswer, post, requestHead } from '../support/http.js'
+import { assertAnswer, deliver, jsonHeaders } from '../support/raw-bytes-harness.js'
+
+const { start } = useHosts()
+
+/** What an unsigned request gets where the host misbehaves so. */
+type End =
+  | 'ours'
+  | 'misconfigured'
+  | 'incomplete'
+  | 'begun'
+  | 'by the app'
+  | '5xx'
+  | 'closed'
+  | '5xx or closed'
+
+type Case = readonly [fault: NodeFault | WebFault, end: End, path: string]
+
+const NODE_FAULTS = {
+  'writeHead throws once': '5xx',
+  'writeHead throws': '5xx or closed',
+  'end throws': 'closed',
+  'the headers of the request throw': '5xx',
+  'the response is destroyed': 'closed',
+  'the answer is begun': 'begun',
+  'the reason phrase is invalid': 'ours',
+  'framing is preset': 'ours',
+  'another body is preset': 'ours',
+  'errors are emitted after the answer': 'ours',
+} as const satisfies Partial<Record<NodeFault, End>>
+
+/** In Express, the app's own error middleware answers. */
+const EXPRESS_FAULTS = {
+  ...NODE_FAULTS,
+  'writeHead throws once': 'by the app',
+  'writeHead throws': 'by the app',
+  'the headers of the request throw': 'by the app',
+  'the body throws': 'by the app',
+  'the type of a body that was read throws': 'by the app',
+} as const satisfies Partial<Record<NodeFault, End>>
+
+const WEB_FAULTS = {
+  'the headers of the request throw': '5xx',
+  'the body throws': 'incomplete',
+  'the body is locked': 'misconfigured',
+  'the body was cancelled': 'misconfigured',
+} as const satisfies Partial<Record<WebFault, End>>
+
+const HOSTS: readonly (readonly [HostName, Partial<Record<NodeFault | WebFault, End>>])[] = [
+  ['Express 4', EXPRESS_FAULTS],
+  ['Express 5', EXPRESS_FAULTS],
+  ['Fastify 4', { ...NODE_FAULTS, 'the log throws': 'ours' }],
+  ['Fastify 5', { ...NODE_FAULTS, 'the log throws': 'ours' }],
+  ['node:http', NODE_FAULTS],
+  [
+    'Hono',
+    {
+      ...WEB_FAULTS,
+      'the headers of the request throw': 'by the app',
+      'the body was read under it': 'misconfigured',
+      'framing is preset': 'ours',
+      'another body is preset': 'ours',
+    },
+  ],
+  ['fetch', WEB_FAULTS],
+]
+
+describe.each(HOSTS)('a process with %s lives on, and answers, where', (name, faults) => {
+  let host: HostProcess
+  beforeAll(async () => {
+    host = await start(name)
+  })
+
+  const cases = Object.entries(faults).map(
+    ([fault, end]): Case => [fault as NodeFault | WebFault, end, '/hooks'],
+  )
+  // Where the app calls our handler itself, and gives no `next`.
+  const direct: Case[] = [
+    ['writeHead throws once', '5xx', '/without-next'],
+    ['writeHead throws', '5xx or closed', '/without-next'],
+    ['the body throws', '5xx', '/without-next'],
+  ]
+
+  test.each([...cases, ...(name.startsWith('Express') ? direct : [])])(
+    '%s: %s at %s',
+    async (fault, end, path) => {
+      const forged = await sign(orderCreated(), { secret: 'another' })
+      const headers = { [FAULT_HEADER]: fault }
+      assertEnd(await deliver(host.port, forged, { path, headers }).catch(() => 'closed' as const), end)
+      await post(host.port, { path, headers }).catch(() => {})
+      assertAnswer(await deliver(host.port, await sign(orderCreated())), 200, 'handled')
+      expect(host.death).toBeUndefined()
+    },
+  )
+
+  test('clients leave at any point', async () => {
+    const { header, body } = await sign(orderCreated(), { secret: 'another' })
+    const head = requestHead({
+      ...jsonHeaders(header),
+      'content-length': body.length,
+      expect: '100-continue',
+    })
+    const whole = Buffer.concat([Buffer.from(head), body])
+    // Before, between and within the head and the body, and while the answer is written.
+    for (const sent of [0, 10, head.length, head.length + 10, whole.length]) {
+      for (const how of ['destroy', 'reset'] as const) {
+        const client = await dial(host.port)
+        await client.write(whole.subarray(0, sent))
+        client[how]()
+        await client.closed
+      }
+    }
+    assertAnswer(await deliver(host.port, await sign(orderCreated())), 200, 'handled')
+    expect(host.death).toBeUndefined()
+  })
+
+  test('requests are pipelined: each is answered, in order', async () => {
+    const deliveries = await Promise.all([
+      sign(orderCreated(), { secret: 'another' }),
+      sign(orderCreated()),
+      sign('no JSON'),
+    ])
+    const client = await dial(host.port)
+    for (const { header, body } of deliveries) {
+      await client.write(requestHead({ ...jsonHeaders(header), 'content-length': body.length }))
+      await client.write(body)
+    }
+    const statuses = [await client.answer(), await client.answer(), await client.answer()]
+    expect(statuses.map(({ status }) => status)).toEqual([401, 200, 500])
+    client.destroy()
+  })
+})
+
+function assertEnd(answer: HttpAnswer | 'closed', end: End): void {
+  if (answer === 'closed') {
+    expect(end).toMatch(/closed$/)
+    return
+  }
+  const { status, text, headers } = answer
+  if (end === 'ours') {
+    assertAnswer(answer, 401, 'unauthenticated')
+    expect(headers['content-length']).toBe(String(text.length))
+    const kept = ['transfer-encoding', 'trailer', 'content-encoding', 'etag', 'retry-after']
+    expect(kept.filter((name) => name in headers)).toEqual([])
+  } else if (end === 'misconfigured') assertAnswer(answer, 500, 'misconfigured')
+  else if (end === 'incomplete') assertAnswer(answer, 400, 'incomplete')
+  else if (end === 'begun') expect([status, text]).toEqual([202, 'begun'])
+  else if (end === 'by the app') expect([status, text]).toEqual([500, 'by the app'])
+  else expect([end.startsWith('5xx'), status]).toEqual([true, 500])
+}

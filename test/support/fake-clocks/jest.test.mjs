@@ -1,0 +1,11 @@
+import { jest } from '@jest/globals'
+import * as main from 'tix-webhooks'
+import * as fetch from 'tix-webhooks/fetch'
+import * as sandbox from 'tix-webhooks/sandbox'
+import * as testing from 'tix-webhooks/testing'
+import parts from './parts.cjs'
+
+test('the parts', async () => {
+  jest.useFakeTimers(JSON.parse(process.env.CLOCK))
+  parts.report(await parts.outcomes({ main, fetch, sandbox, testing }))
+}, 120_000)

@@ -1,0 +1,76 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+import { afterAll } from 'vitest'
+import type { HostName } from './apps/host-faults.js'
+import { makeFolder, removeFolder } from './server-process.js'
+import { ROOT } from './source.js'
+
+/** A framework's app in a process of its own, which ends of what nobody catches as it does in production. */
+export interface HostProcess {
+  readonly port: number
+  /** What it printed when it ended, or `undefined` while it lives. */
+  readonly death: string | undefined
+}
+
+/** Starts hosts for the tests of a file, and leaves none behind. */
+export function useHosts(): { start(name: HostName): Promise<HostProcess> } {
+  const children = new Set<ChildProcess>()
+  let folder: Promise<string> | undefined
+  let bundle: Promise<string> | undefined
+
+  async function bundled(): Promise<string> {
+    folder ??= makeFolder()
+    const file = join(await folder, 'hosts.cjs')
+    const entry = join(ROOT, 'test/support/apps/hosts.ts')
+    await build({
+      entryPoints: [entry],
+      outfile: file,
+      bundle: true,
+      platform: 'node',
+      format: 'cjs',
+      logLevel: 'error',
+    })
+    return file
+  }
+
+  async function start(name: HostName): Promise<HostProcess> {
+    bundle ??= bundled()
+    const child = fork(await bundle, [name], {
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      // Express prints the errors that its last resort answers, unless it is tested.
+      env: { ...process.env, NODE_ENV: 'test' },
+    })
+    children.add(child)
+    let printed = ''
+    let death: string | undefined
+    child.stderr?.on('data', (data) => {
+      printed += data
+    })
+    child.once('exit', (code, signal) => {
+      death = `${name} ended with ${signal ?? code}: ${printed}`
+    })
+    const port = await new Promise<number>((resolve, reject) => {
+      child.once('message', (message: { port: number }) => resolve(message.port))
+      child.once('exit', () => reject(new Error(death)))
+    })
+    return {
+      port,
+      get death() {
+        return death
+      },
+    }
+  }
+
+  afterAll(async () => {
+    for (const child of children) {
+      if (child.exitCode !== null || child.signalCode !== null) continue
+      const exited = once(child, 'exit')
+      child.kill('SIGKILL')
+      await exited
+    }
+    if (folder !== undefined) await removeFolder(await folder)
+  })
+  return { start }
+}

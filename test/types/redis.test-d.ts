@@ -1,0 +1,46 @@
+import type { Redis as Upstash } from '@upstash/redis'
+import type { Redis as UpstashOnCloudflare } from '@upstash/redis/cloudflare'
+import type { Cluster, Redis } from 'ioredis'
+import type { createClient, createClientPool, createCluster, createSentinel } from 'redis'
+import type { IdempotencyStore } from 'tix-webhooks'
+import { redisStore } from 'tix-webhooks/redis'
+import { describe, expectTypeOf, test } from 'vitest'
+
+declare const ioredis: Redis
+declare const cluster: Cluster
+declare const nodeRedis: ReturnType<typeof createClient>
+declare const pool: ReturnType<typeof createClientPool>
+declare const nodeCluster: ReturnType<typeof createCluster>
+declare const sentinel: ReturnType<typeof createSentinel>
+declare const upstash: Upstash
+declare const upstashOnCloudflare: UpstashOnCloudflare
+
+describe('redisStore', () => {
+  test('takes every client that it works with', () => {
+    expectTypeOf(redisStore(ioredis)).toEqualTypeOf<IdempotencyStore>()
+    expectTypeOf(redisStore(cluster)).toEqualTypeOf<IdempotencyStore>()
+    expectTypeOf(redisStore(nodeRedis)).toEqualTypeOf<IdempotencyStore>()
+    expectTypeOf(redisStore(pool)).toEqualTypeOf<IdempotencyStore>()
+    expectTypeOf(redisStore(nodeCluster)).toEqualTypeOf<IdempotencyStore>()
+    expectTypeOf(redisStore(sentinel)).toEqualTypeOf<IdempotencyStore>()
+    expectTypeOf(redisStore(upstash)).toEqualTypeOf<IdempotencyStore>()
+    expectTypeOf(redisStore(upstashOnCloudflare)).toEqualTypeOf<IdempotencyStore>()
+  })
+
+  test('takes nothing else', () => {
+    // @ts-expect-error: sends nothing before exec()
+    redisStore(ioredis.pipeline())
+    // @ts-expect-error: sends nothing before exec()
+    redisStore(nodeRedis.multi())
+    // @ts-expect-error: sends nothing before exec()
+    redisStore(upstash.pipeline())
+    // @ts-expect-error: sends nothing before exec()
+    redisStore(upstash.multi())
+    // @ts-expect-error: its calls return no promise
+    redisStore(nodeRedis.legacy())
+    // @ts-expect-error: has to be awaited
+    redisStore(nodeRedis.connect())
+    // @ts-expect-error: is no client
+    redisStore('redis://localhost')
+  })
+})
