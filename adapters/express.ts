@@ -43,6 +43,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
         const outcome = await receiver.receive({
           header: request.headers[receiver.headerName],
           request,
+          path: () => request.originalUrl,
           contentEncoding: request.headers['content-encoding'],
           isAnswered: () => response.headersSent,
           ...bodyOf(request),

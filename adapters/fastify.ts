@@ -33,7 +33,8 @@ interface Reply {
 interface RequestLike {
   readonly headers: Record<string, string | string[] | undefined>
   readonly raw: Readable & { readonly httpVersionMajor: number }
-  readonly log: { error(message: string): void }
+  readonly url: string
+  readonly log: { error(fields: object, message: string): void }
 }
 
 /**
@@ -76,7 +77,8 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
       request: request as FastifyRequest,
       contentEncoding: String(request.headers['content-encoding'] ?? ''),
       isAnswered: own.isAnswered,
-      log: (line) => request.log.error(line),
+      path: () => request.url,
+      log: (line, err) => request.log.error(err === undefined ? {} : { err }, line),
     })
     if (own.isAnswered()) return
     // A layer that inflates is left standing; what the client still sends is thrown away, so that it sees the answer.

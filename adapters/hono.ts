@@ -45,6 +45,7 @@ export function tixWebhooks<
       const outcome = await receiver.receive({
         header: c.req.header(receiver.headerName),
         request: c,
+        path: () => c.req.path,
         contentEncoding: c.req.header('content-encoding'),
         ...bodyOf(c),
         waitUntil: (work) => c.executionCtx.waitUntil(work),

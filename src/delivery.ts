@@ -19,8 +19,13 @@ export interface Delivery<Request = unknown> {
   readonly isAnswered?: (() => boolean) | undefined
   /** Where the runtime stops with the answer: keeps it alive for a handler that goes on. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
-  /** Where a line of the default report goes. Default `console.error`. */
-  readonly log?: ((line: string) => void) | undefined
+  /** The request's path, for the default report. It is called when something is reported. */
+  readonly path?: (() => string | undefined) | undefined
+  /**
+   * Where a line of the default report goes, with what the user's own code threw if it is about that. Default `console.error`,
+   * with the stack.
+   */
+  readonly log?: ((line: string, thrown?: unknown) => void) | undefined
 }
 
 /** What has been found out about a delivery so far. */

@@ -42,6 +42,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
         header: request.headers[receiver.headerName],
         body: streamBody(request),
         request,
+        path: () => request.url,
         method: request.method,
         contentEncoding: request.headers['content-encoding'],
         isAnswered: () => response.headersSent,

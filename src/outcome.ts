@@ -162,6 +162,12 @@ export function isFault({ outcome, error }: Outcome): boolean {
   return error !== undefined && outcome !== 'retry-later' && outcome !== 'discarded'
 }
 
+/** Whether it is not proven to be of the service, so that anybody can have sent it. */
+export function isRefusal({ outcome, error }: Outcome): boolean {
+  const status = STATUS[outcome]
+  return error !== undefined && status >= 400 && status < 500
+}
+
 /**
  * The HTTP answer to an outcome: nothing but its name is in the body.
  *

@@ -1,6 +1,7 @@
 import { blame, readBody } from './body.js'
 import { callSafely } from './call-safely.js'
 import { Deadline } from './deadline.js'
+import { DefaultLog } from './default-log.js'
 import { type Delivery, type Facts, mismatchHint } from './delivery.js'
 import { codeOf, RunError } from './errors.js'
 import type { UnknownEvent } from './events.js'
@@ -22,7 +23,7 @@ import {
 } from './outcome.js'
 import { checkData, parseEnvelope } from './payload.js'
 import { isPending } from './pending.js'
-import { Report, UnwantedKinds } from './report.js'
+import { Report } from './report.js'
 import { LazyAbort, Run, type RunRecord } from './run.js'
 import type { SchemaMap } from './schema.js'
 import { resolveSettings } from './settings.js'
@@ -66,7 +67,7 @@ export function createReceiver<
   const { scheme, schemas, store, inbox } = settings
   const gate = createGate()
   const nextToken = tokenSource()
-  const unwanted = new UnwantedKinds()
+  const log = new DefaultLog(settings.namespace)
   const doubts: Doubts = new Set()
 
   /** Store calls go on after the answer. */
@@ -77,7 +78,7 @@ export function createReceiver<
   function receive(delivery: Delivery<Request>): Promise<Outcome> {
     const facts: Facts = {}
     const deadline = new Deadline(settings.timeoutMs)
-    const report = new Report(settings, delivery, facts, deadline)
+    const report = new Report(settings, delivery, facts, deadline, log)
     gate.enter(deadline)
     const ended = gate.closed ? Promise.resolve(DRAINING) : deliver(delivery, facts, report, deadline)
     return ended.then((outcome) => {
@@ -119,7 +120,7 @@ export function createReceiver<
       facts.kind = envelope.type
       const handler = settings.handlerFor(envelope.type)
       if (handler === undefined) {
-        if (unwanted.isNew(envelope.type)) report.unwanted()
+        report.unwanted()
         return UNHANDLED
       }
 

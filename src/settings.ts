@@ -34,6 +34,8 @@ export interface Settings<Request> {
   readonly inbox: Inbox<unknown> | undefined
   /** @throws ConfigurationError when the user's function throws, or gives what is no namespace */
   readonly namespaceFor: (request: Request) => string
+  /** The one that was given, if it is one for all requests: for the log. */
+  readonly namespace: string | undefined
   readonly key: KeyFunction<Request> | undefined
   readonly toleranceSeconds: number
   readonly timeoutMs: number
@@ -105,6 +107,7 @@ export function resolveSettings<Request, Tx, Schemas extends SchemaMap>(
     ),
     schemas,
     namespaceFor: namespaceSource<Request>(options),
+    namespace: typeof options.namespace === 'string' ? options.namespace : undefined,
     store: storeOf(options, options.now === undefined ? undefined : now),
     inbox: inboxOf(options),
     key: optionalFunction('key', options.key),

@@ -140,14 +140,30 @@ describe.each(FASTIFY_VERSIONS)('Fastify $version', ({ fastify }) => {
         },
       })
       const app = fastify({ logger: { level: 'error', stream } })
-      app.post('/hooks', tixWebhooks({ secret: SECRET, on }))
+      const failing = () => {
+        throw new RangeError('no seats left', { cause: new Error('the hall is closed') })
+      }
+      app.post('/hooks', tixWebhooks({ secret: SECRET, on: { ...on, 'order.created': failing } }))
       await app.inject(injected(await sign(orderCreated(), { secret: 'another' })))
-      expect(lines).toHaveLength(1)
-      expect(lines[0]).toMatchObject({
-        level: 50,
-        reqId: 'req-1',
-        msg: expect.stringMatching(/^tix-webhooks: No signature in x-service-signature matches/),
-      })
+      await app.inject(injected(await sign(orderCreated({ id: 'ord_8' }))))
+      expect(lines).toEqual([
+        expect.objectContaining({
+          level: 50,
+          reqId: 'req-1',
+          msg: expect.stringMatching(
+            /^tix-webhooks: \[\/hooks\] No signature in x-service-signature matches/,
+          ),
+        }),
+        expect.objectContaining({
+          reqId: 'req-2',
+          msg: 'tix-webhooks: [order.created default/order.created/ord_8] no seats left',
+          err: expect.objectContaining({
+            type: 'RangeError',
+            stack: expect.stringMatching(/at .*failing[^]*the hall is closed/),
+          }),
+        }),
+      ])
+      expect(lines[0]).not.toHaveProperty('err')
       expect(onConsole).not.toHaveBeenCalled()
     })
 

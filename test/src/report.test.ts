@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { createReceiver, type WebhookOptions } from 'tix-webhooks'
+import { createReceiver, memoryStore, type WebhookOptions } from 'tix-webhooks'
 import { envelopes, hostileHeaders, notEnvelopes, orderCreatedEvents } from 'tix-webhooks/testing/fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../support/deliveries.js'
@@ -102,7 +102,7 @@ describe('the default report', () => {
   async function linesOf(
     payload: object | string,
     options: Partial<WebhookOptions>,
-    log?: (line: string) => void,
+    log?: (line: string, thrown?: unknown) => void,
   ) {
     const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
     const receiver = createReceiver({ secret: SECRET, on: { 'event.published': () => {} }, ...options })
@@ -118,17 +118,47 @@ describe('the default report', () => {
     },
   })
 
-  test('is one line on console.error: the kind, the key and the message alone', async () => {
-    expect(await linesOf(orderCreated({ id: 'ord_3' }), failing('the printer is on fire'))).toEqual([
-      ['tix-webhooks: [order.created default/order.created/ord_3] the printer is on fire'],
-    ])
+  test('of what a handler threw is the kind, the key and the message, then the stack with its causes, indented', async () => {
+    const [text, ...others] = await linesOf(orderCreated({ id: 'ord_3' }), {
+      on: {
+        'order.created': function printTickets() {
+          throw new Error('the printer is on fire', { cause: new TypeError('no paper') })
+        },
+      },
+    })
+    expect(others).toEqual([])
+    const [line, ...stack] = String(text?.[0]).split('\n')
+    expect(line).toBe('tix-webhooks: [order.created default/order.created/ord_3] the printer is on fire')
+    expect(stack[0]).toBe('    Error: the printer is on fire')
+    expect(stack[1]).toMatch(/^ {8}at .*printTickets .*report\.test\.ts/)
+    expect(stack).toContain('    caused by TypeError: no paper')
+    expect(stack.every((one) => one.startsWith('    '))).toBe(true)
+  })
+
+  test('of our own errors is one line, the message alone', async () => {
+    const [text] = await linesOf('{"card":"4242424242424242"', {})
+    expect(text?.[0]).toMatch(/^tix-webhooks: The body is authentic, but not JSON[^\n]*$/)
+  })
+
+  test('of a function of the user that threw is our message, then the stack of theirs', async () => {
+    const [text] = await linesOf(orderCreated(), {
+      on: { 'order.created': () => {} },
+      key: function keyOf() {
+        throw new RangeError('no such order')
+      },
+    })
+    expect(text?.[0]).toMatch(
+      /^tix-webhooks: \[order\.created\] Your key function threw .*\n {4}RangeError: no such order\n {8}at .*keyOf/,
+    )
   })
 
   test("goes to the framework's logger where the adapter has one", async () => {
-    const lines: string[] = []
-    const log = (line: string) => lines.push(line)
+    const lines: unknown[] = []
+    const log = (line: string, thrown: unknown) => lines.push([line, thrown])
     expect(await linesOf(orderCreated(), failing('boom'), log)).toEqual([])
-    expect(lines).toEqual([expect.stringContaining('boom')])
+    expect(lines).toEqual([
+      [expect.stringMatching(/^[^\n]* boom$/), expect.objectContaining({ message: 'boom' })],
+    ])
   })
 
   test('does not quote a body that is no JSON, though the JSON error does', async () => {
@@ -137,14 +167,19 @@ describe('the default report', () => {
     expect(line?.[0]).not.toContain('4242')
   })
 
-  test('stays one line of bounded length, whatever the message is', async () => {
+  test('is bounded, and each line but the first is indented, whatever the message is', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 3000 }), async (message) => {
         const [line] = await linesOf(orderCreated(), failing(message))
         vi.restoreAllMocks()
         expect(line).toHaveLength(1)
-        expect(line?.[0]).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{DI}]/u)
-        expect(String(line?.[0]).length).toBeLessThan(1100)
+        const lines = String(line?.[0]).split('\n')
+        expect(lines.length).toBeLessThan(60)
+        for (const [index, one] of lines.entries()) {
+          expect(one).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{DI}]/u)
+          expect(one.length).toBeLessThan(1100)
+          expect(one).toMatch(index === 0 ? /^tix-webhooks: / : /^ {4}/)
+        }
       }),
       { numRuns: 50 },
     )
@@ -167,11 +202,53 @@ describe('the default report', () => {
       orderCreated(),
       failing(hidden.map((character) => `a${character}b`).join('|')),
     )
-    expect(line?.[0]).toMatch(/ a b(\|a b){9}$/)
+    expect(String(line?.[0]).split('\n')[0]).toMatch(/ a b(\|a b){9}$/)
   })
 
   test('says nothing of what is no fault', async () => {
     expect(await linesOf(lifecycleEvent('event.published'), {})).toEqual([])
+  })
+})
+
+describe('a refusal, which anybody can cause at any rate,', () => {
+  const timers = ['performance', 'Date'] as const
+
+  test('is logged three times a minute, with path and namespace, and then counted', async () => {
+    vi.useFakeTimers({ toFake: [...timers] })
+    const lines: string[] = []
+    vi.spyOn(console, 'error').mockImplementation((line) => lines.push(line))
+    const receiver = createReceiver({
+      secret: SECRET,
+      on: { 'order.created': () => {} },
+      store: memoryStore(),
+      namespace: 'orders',
+    })
+    const refuse = () =>
+      receiver.receive({
+        header: 't=1,v1=00',
+        body: new Uint8Array(),
+        request: null,
+        path: () => '/hooks/\u202e?token=secret',
+      })
+    for (let i = 0; i < 32; i++) expect(await refuse()).toMatchObject({ outcome: 'unauthenticated' })
+    expect(lines).toHaveLength(3)
+    expect(lines[0]).toMatch(
+      /^tix-webhooks: \[\/hooks\/ {1,2}orders\] No signature in x-service-signature matches/,
+    )
+    vi.advanceTimersByTime(60_000)
+    await refuse()
+    expect(lines.slice(3)).toEqual([
+      'tix-webhooks: [orders] … and 29 more requests were refused.',
+      expect.stringContaining('No signature'),
+    ])
+    vi.useRealTimers()
+  })
+
+  test('is told to onError each time', async () => {
+    const { receiver, reports } = receiving({ on: { 'order.created': () => {} } })
+    for (let i = 0; i < 10; i++)
+      await receiver.receive({ header: null, body: new Uint8Array(), request: null })
+    expect(reports).toHaveLength(10)
   })
 })
 
@@ -202,7 +279,7 @@ describe('a kind that no handler wants', () => {
     const log = vi.fn()
     const receiver = createReceiver({ secret: SECRET, on: { 'order.created': () => {} } })
     await receiver.receive({ ...(await sign(lifecycleEvent('event.published'))), request: null, log })
-    expect(log.mock.calls).toEqual([[expect.stringContaining('[event.published]')]])
+    expect(log.mock.calls).toEqual([[expect.stringContaining('[event.published]'), undefined]])
   })
 
   test.each<[string, Partial<WebhookOptions>]>([
