@@ -197,22 +197,15 @@ export class Engine {
   }
 
   /**
-   * Forgets all deliveries, and gives the same ids again as when it was made. What is under way goes on, and its answer is
-   * forgotten too.
+   * Forgets all deliveries, and with a seed gives the same ids again as when it was made. What is under way is broken off.
    *
    * @param keepEndpoints default false: they are forgotten too
    */
-  reset({
-    keepEndpoints = false,
-    rewindIds = true,
-  }: {
-    keepEndpoints?: boolean
-    rewindIds?: boolean
-  } = {}): void {
+  reset({ keepEndpoints = false }: { keepEndpoints?: boolean } = {}): void {
     this.#log.clear()
     this.#lanes.forgetAll()
     this.#messages.restore(null)
-    if (rewindIds) this.#generators.restart({ keepEndpoints })
+    this.#generators.restart({ keepEndpoints })
     if (!keepEndpoints) this.#endpoints.load([])
     this.#tell({ what: 'endpoints' })
   }

@@ -95,6 +95,28 @@ describe('a sandbox with a state file', () => {
     expect(new Set([...first, ...second]).size).toBe(second.length + 3)
   })
 
+  test('[N140] gives no id twice without a seed, though what was saved is older than what was done', async () => {
+    const sent = async () => {
+      const sandbox = open()
+      const text = readFileSync(stateFile, 'utf8')
+      await sandbox.trigger('order.created', { repeat: 3 })
+      sandbox.endpoints.create({ url: 'http://localhost/more' })
+      const list = sandbox.deliveries.list()
+      const { id: endpoint } = sandbox.endpoints.list().at(-1) ?? {}
+      await sandbox.close()
+      // As if it had been killed before it could write.
+      writeFileSync(stateFile, text)
+      return [
+        endpoint,
+        ...list.flatMap(({ id, message, attempts }) => [id, message.id, ...attempts.map(({ id }) => id)]),
+        ...list.map(({ message }) => JSON.parse(message.body).data.order.id),
+      ]
+    }
+    const ids = [...(await sent()), ...(await sent()), ...(await sent())]
+    expect(ids).toHaveLength(39)
+    expect(new Set(ids).size).toBe(39)
+  })
+
   test('has its endpoint once, however often it is started', async () => {
     for (let times = 0; times < 3; times++) {
       const sandbox = open()
