@@ -45,7 +45,12 @@ export const START_OPTIONS = {
     'default',
   ),
   jitter: one('SHARE', readShare, 'how much of each gap between attempts is random, 0 to 0.5', '0.1'),
-  timeout: one('TIME', readSeconds, 'how long an endpoint has for its answer; 0 is without end', '15s'),
+  timeout: one(
+    'TIME',
+    readSeconds,
+    'how long an endpoint has for its answer; 0 is without end: advance then waits until reset',
+    '15s',
+  ),
   serial: flag('delivers one after the other, in their order'),
   assume: many(
     'NAME=CHOICE',

@@ -175,6 +175,16 @@ export class Engine {
     )
   }
 
+  /** Aborts when what is under way now is broken off. */
+  get underWay(): AbortSignal {
+    return this.#attempts.underWay
+  }
+
+  /** Sends nothing any more, and breaks off what is under way. */
+  close(): void {
+    this.#attempts.close()
+  }
+
   /** Plain JSON, from which `restore` makes the same deliveries and endpoints. */
   snapshot(): unknown {
     return toSnapshot({
@@ -204,6 +214,7 @@ export class Engine {
   reset({ keepEndpoints = false }: { keepEndpoints?: boolean } = {}): void {
     this.#log.clear()
     this.#lanes.forgetAll()
+    this.#attempts.breakOff()
     this.#messages.restore(null)
     this.#generators.restart({ keepEndpoints })
     if (!keepEndpoints) this.#endpoints.load([])

@@ -1,6 +1,6 @@
 import type { VirtualClock } from '../clock.js'
 import type { Random } from '../random.js'
-import { type Attempts, isSuccess, type SpoiltRequest } from './attempts.js'
+import { type Attempts, isBrokenOff, isSuccess, type SpoiltRequest } from './attempts.js'
 import type { DeliveryLog } from './delivery-log.js'
 import type { Attempt, Delivery, Message } from './records.js'
 
@@ -48,17 +48,18 @@ export async function deliverSpoilt(
 
   const send = async (request: SpoiltRequest): Promise<Attempt> => {
     const attempt = await attempts.spoilt(tracked, target, scenario, request)
-    if (log.has(tracked)) {
+    if (log.has(tracked) && !isBrokenOff(attempt)) {
       log.addAttempt(tracked, attempt)
       onAttempt(tracked.delivery, attempt)
     }
     return attempt
   }
+  const { underWay } = attempts
   let sent: Attempt[] = []
   if (atOnce) sent = await Promise.all(requests.map(send))
-  else for (const request of requests) sent.push(await send(request))
+  else for (const request of requests) if (!underWay.aborted) sent.push(await send(request))
 
-  if (!log.has(tracked)) return tracked.delivery
+  if (underWay.aborted || !log.has(tracked)) return tracked.delivery
   const last = sent.at(-1)
   const isDelivered = last !== undefined && isSuccess(last)
   log.change(tracked, {
