@@ -57,19 +57,23 @@ export class Attempts {
     this.#parts = parts
   }
 
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
   /** Aborts when what is under way now is broken off. */
   get underWay(): AbortSignal {
     return this.#breaking.signal
   }
 
-  /** Waits for no answer any more: each attempt under way ends at once, as one that `isBrokenOff`. */
+  /** Waits for no answer any more: each attempt under way ends at once. */
   breakOff(): void {
     const broken = this.#breaking
     if (!this.#isClosed) this.#breaking = breaker()
     broken.abort()
   }
 
-  /** The same, and each attempt from now on ends before it begins. */
+  /** The same, for good: no attempt begins any more. */
   close(): void {
     this.#isClosed = true
     this.breakOff()
@@ -158,16 +162,11 @@ export class Attempts {
     if (signal.aborted) return { error: BROKEN_OFF }
     try {
       const result = await this.#parts.send(request)
-      return signal.aborted ? { error: BROKEN_OFF } : result
+      return signal.aborted && result.error !== undefined ? { error: BROKEN_OFF } : result
     } catch (error) {
       return { error: errorOf(error) }
     }
   }
-}
-
-/** Whether nobody waited for its answer: then it is no attempt that counts. */
-export function isBrokenOff({ error }: Pick<Attempt, 'error'>): boolean {
-  return error?.code === BROKEN_OFF.code
 }
 
 function breaker(): AbortController {

@@ -1,7 +1,7 @@
 import { nextAttempt, retryAfterSeconds } from '../../testing/retry-schedule.js'
 import type { VirtualClock } from '../clock.js'
 import type { Random } from '../random.js'
-import { type Attempts, isBrokenOff, isSuccess, type SpoiltRequest } from './attempts.js'
+import { type Attempts, isSuccess, type SpoiltRequest } from './attempts.js'
 import { DeliveryGone } from './delivery-gone.js'
 import { type DeliveryLog, isSettled, LIMITS, type Tracked } from './delivery-log.js'
 import type { Endpoint } from './endpoint.js'
@@ -180,15 +180,16 @@ export class Courier {
     this.#parts.log.change(tracked, { status, reason, nextAtMs: undefined })
   }
 
-  /** Whether it is still in the log, and was not broken off: a reset forgets what is under way. */
+  /** Whether it is still in the log: a reset forgets what is under way. */
   #record(tracked: Tracked, attempt: Attempt): boolean {
     const { log } = this.#parts
-    if (isBrokenOff(attempt) || !log.has(tracked)) return false
+    if (!log.has(tracked)) return false
     log.addAttempt(tracked, attempt)
     return true
   }
 
   #isWaiting(tracked: Tracked): boolean {
-    return this.#parts.log.has(tracked) && !isSettled(tracked.delivery)
+    const { log, attempts } = this.#parts
+    return log.has(tracked) && !isSettled(tracked.delivery) && !attempts.isClosed
   }
 }

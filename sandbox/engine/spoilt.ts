@@ -1,6 +1,6 @@
 import type { VirtualClock } from '../clock.js'
 import type { Random } from '../random.js'
-import { type Attempts, isBrokenOff, isSuccess, type SpoiltRequest } from './attempts.js'
+import { type Attempts, isSuccess, type SpoiltRequest } from './attempts.js'
 import type { DeliveryLog } from './delivery-log.js'
 import type { Attempt, Delivery, Message } from './records.js'
 
@@ -48,7 +48,7 @@ export async function deliverSpoilt(
 
   const send = async (request: SpoiltRequest): Promise<Attempt> => {
     const attempt = await attempts.spoilt(tracked, target, scenario, request)
-    if (log.has(tracked) && !isBrokenOff(attempt)) {
+    if (log.has(tracked)) {
       log.addAttempt(tracked, attempt)
       onAttempt(tracked.delivery, attempt)
     }

@@ -30,6 +30,7 @@ const SHARED = [
   'sandbox/engine/send',
   'sandbox/engine/transport',
   'sandbox/http/control/delivery-json',
+  'sandbox/own-file',
   'sandbox/payload-changes',
   'sandbox/version',
   'src/hmac',
