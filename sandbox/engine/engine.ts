@@ -1,7 +1,7 @@
 import { Attempts } from './attempts.js'
 import { Courier } from './courier.js'
 import { DeliveryGone } from './delivery-gone.js'
-import { DeliveryLog } from './delivery-log.js'
+import { DeliveryLog, type Tally } from './delivery-log.js'
 import type { Endpoint, EndpointInput, EndpointPatch } from './endpoint.js'
 import { checkUrl } from './endpoint-rules.js'
 import { Endpoints } from './endpoints.js'
@@ -155,6 +155,16 @@ export class Engine {
     return this.#log.get(id)?.delivery
   }
 
+  /** How many deliveries a filter finds, whatever its limit, and how many it may have missed. */
+  tally(filter?: Omit<DeliveryFilter, 'limit'>): Tally {
+    return this.#log.tally(filter)
+  }
+
+  /** How many deliveries of each status there have been, those that the log no longer has included. */
+  totals(): Readonly<Record<DeliveryStatus, number>> {
+    return this.#log.totals
+  }
+
   /** How many deliveries of each status the log has. */
   counts(): Readonly<Record<DeliveryStatus, number>> {
     return this.#log.counts
@@ -193,6 +203,7 @@ export class Engine {
       endpoints: this.#endpoints.list(),
       deliveries: [...this.#log].reverse(),
       settled: this.#log.settledIds(),
+      forgotten: this.#log.forgotten,
     })
   }
 
@@ -202,7 +213,8 @@ export class Engine {
     this.#generators.restore(state.random)
     this.#messages.restore(state.latestMessageMs)
     this.#endpoints.load(state.endpoints)
-    for (const tracked of this.#log.load(state.deliveries, state.settled)) this.#courier.arm(tracked)
+    const loaded = this.#log.load(state.deliveries, state.settled, state.forgotten)
+    for (const tracked of loaded) this.#courier.arm(tracked)
     this.#tell({ what: 'endpoints' })
   }
 
