@@ -57,7 +57,7 @@ export const title = z
 
 export const description = z.string().max(LIMITS.descriptionCharacters).meta({
   description:
-    'Markdown. Raw HTML is taken out, and so are link targets other than http, https, mailto, tel and relative ones.',
+    'Markdown. The tags of raw HTML are taken out, and so are link targets other than http, https, mailto, tel and relative ones.',
 })
 
 /** The characters of RFC 3986: what a browser would still repair is refused. */
