@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { type Forgotten, isSettled, type Tracked } from './delivery-log.js'
 import type { Endpoint } from './endpoint.js'
+import { isPlainUrl, PLAIN_URL } from './plain-url.js'
 import type { Delivery, Message } from './records.js'
 
 const text = z.string()
@@ -14,7 +15,7 @@ const state = z
 
 const endpoint = z.strictObject({
   id: id('we'),
-  url: z.url(),
+  url: z.url().refine(isPlainUrl, PLAIN_URL),
   events: z.array(text).min(1),
   secrets: z.array(text.min(1)).min(1),
   enabled: z.boolean(),

@@ -27,6 +27,7 @@ const SHARED = [
   'sandbox/engine/http-sender',
   'sandbox/engine/kinds',
   'sandbox/engine/schedule',
+  'sandbox/engine/plain-url',
   'sandbox/engine/send',
   'sandbox/engine/transport',
   'sandbox/http/control/delivery-json',
