@@ -4,13 +4,9 @@ import type { Inbox, OnceRequest, OnceResult, Purgeable } from '../src/index.js'
 import { checkOptionNames } from '../src/option-names.js'
 import { backgroundPurge, checkLimit, DEFAULT_PURGE_LIMIT } from '../src/purge.js'
 import { checkKey, checkMs } from '../src/store-rules.js'
-import {
-  driverOf,
-  type PgPool,
-  type PostgresDriver,
-  type PostgresJs,
-  type TransactionOf,
-} from './postgres-driver.js'
+import type { PostgresDriver } from './postgres-check.js'
+import { driverOf, type PostgresJs, type TransactionOf } from './postgres-driver.js'
+import { type PgPool, ROLLBACK_MS } from './postgres-pg.js'
 import { tableOf } from './postgres-table.js'
 
 export interface PostgresInboxOptions {
@@ -23,6 +19,15 @@ export interface PostgresInboxOptions {
   idleTimeoutSeconds?: number | undefined
   /** Purges in the background, every so many seconds, from the first delivery on. Default: only when you call `purge`. */
   purgeEverySeconds?: number | undefined
+}
+
+/** Options for a `Pool` of pg whose handlers get something else than its client. */
+export interface PostgresInboxAsOptions<Client, Tx> extends PostgresInboxOptions {
+  /**
+   * Makes `ctx.tx` of the client that is in the transaction, for a library that wraps one: `(client) => drizzle(client)`.
+   * It is called for each delivery. The library cannot begin transactions on that client: it is in one.
+   */
+  as(client: Client): Tx
 }
 
 /** A transactional inbox. */
@@ -47,7 +52,7 @@ const COLUMNS = {
  * the database, such as an e-mail, belongs into a row that is sent after the commit.
  *
  * @param pool a `Pool` of pg, the `sql` of postgres.js, or a driver for another library
- * @throws TypeError when it is something else, or an option makes no sense
+ * @throws TypeError when it is something else, such as a `DataSource` of TypeORM, or an option is invalid
  * @example
  * ```ts
  * const inbox = postgresInbox(new Pool({ connectionString: process.env.DATABASE_URL }))
@@ -64,6 +69,10 @@ const COLUMNS = {
  * })
  * ```
  */
+export function postgresInbox<Pool extends PgPool, Tx>(
+  pool: Pool,
+  options: PostgresInboxAsOptions<TransactionOf<Pool>, Tx>,
+): PostgresInbox<Tx>
 export function postgresInbox<Pool extends PgPool | PostgresJs>(
   pool: Pool,
   options?: PostgresInboxOptions,
@@ -74,9 +83,14 @@ export function postgresInbox<Tx>(
 ): PostgresInbox<Tx>
 export function postgresInbox<Tx>(
   pool: PgPool | PostgresJs | PostgresDriver<Tx>,
-  options: PostgresInboxOptions = {},
+  options: PostgresInboxOptions & { as?(client: never): Tx } = {},
 ): PostgresInbox<Tx> {
-  options = checkOptionNames(options, ['table', 'idleTimeoutSeconds', 'purgeEverySeconds'])
+  options = checkOptionNames(options, ['table', 'idleTimeoutSeconds', 'purgeEverySeconds', 'as'])
+  if (options.as !== undefined && typeof options.as !== 'function') {
+    throw new TypeError(
+      `as must be a function, such as (client) => drizzle(client), not ${describeValue(options.as)}.`,
+    )
+  }
   const table = tableOf({
     table: options.table ?? 'tix_webhooks_inbox',
     columns: COLUMNS,
@@ -84,7 +98,7 @@ export function postgresInbox<Tx>(
   })
   const idleTimeout = `${checkSeconds(options.idleTimeoutSeconds ?? 60) * 1000}`
   const sql = statementsFor(table.name)
-  const driver = driverOf<Tx>(pool)
+  const driver = driverOf<Tx>(pool, options.as)
   const background = backgroundPurge(purge, options.purgeEverySeconds)
 
   async function purge({ limit = DEFAULT_PURGE_LIMIT } = {}): Promise<number> {
@@ -97,11 +111,12 @@ export function postgresInbox<Tx>(
   }
 
   /** Opens the transaction of a handler: with the record of the event, where it has a key. */
-  async function open(tx: Tx, { key, retainMs }: OnceRequest): Promise<Opening> {
+  async function open(tx: unknown, { key, retainMs, maxRunMs }: OnceRequest): Promise<Opening> {
+    const limits = [idleTimeout, maxRunMs === undefined ? '0' : `${Math.ceil(maxRunMs) + STUCK_MS}`]
     const [row] =
       key === null
-        ? await driver.first(tx, sql.open, [idleTimeout])
-        : await driver.first(tx, sql.record, [key, retainMs, idleTimeout])
+        ? await driver.first(tx, sql.open, limits)
+        : await driver.first(tx, sql.record, [key, retainMs, ...limits])
     // By position: clients can be told to rename columns.
     const [isLocked, isNew, id] = Object.values(row ?? {})
     if (typeof isLocked !== 'boolean') throw table.misread()
@@ -116,11 +131,11 @@ export function postgresInbox<Tx>(
     let thrown: { error: unknown } | undefined
     let isCommitting = false
 
-    async function run(tx: Tx): Promise<Opening> {
+    async function run(tx: unknown, handed: Tx): Promise<Opening> {
       const opening = await open(tx, request)
       if (opening.status !== 'opened') return opening
       try {
-        await work(tx)
+        await work(handed)
       } catch (error) {
         thrown = { error }
         throw error
@@ -159,6 +174,7 @@ export function postgresInbox<Tx>(
       const recorded = key === null ? 'recorded' : await transact(request, async () => {})
       return recorded === 'duplicate' || recorded === 'in-flight' ? recorded : 'discarded'
     },
+    hint: () => driver.hint?.(),
     purge,
     migrate: () => table.migrate(driver),
     schema: table.schema,
@@ -172,15 +188,23 @@ export const inboxSchema: string = tableOf({
   migrate: '',
 }).schema
 
+/** How much later than the receiver the server gives up a run, whose roll-back waits for a statement that is stuck. */
+const STUCK_MS = 2 * ROLLBACK_MS
+
 type Opening = { status: 'opened'; id: string } | { status: 'duplicate' | 'in-flight' }
 
 function statementsFor(table: string): Record<'open' | 'record', string> {
-  const limitIdle = (parameter: string): string => {
-    const setting = "'idle_in_transaction_session_timeout'"
-    return `set_config(${setting}, CASE current_setting(${setting}) WHEN '0' THEN ${parameter} ELSE current_setting(${setting}) END, true)`
-  }
+  // Where the server has a limit of its own, that holds.
+  const limit = (name: string, parameter: string): string =>
+    `set_config('${name}', CASE current_setting('${name}') WHEN '0' THEN ${parameter} ELSE current_setting('${name}') END, true)`
+  const limits = (idle: string, run: string): string => `
+    ${limit('idle_in_transaction_session_timeout', idle)},
+    CASE WHEN current_setting('server_version_num')::int >= 170000
+      THEN ${limit('transaction_timeout', run)}
+      ELSE ${limit('statement_timeout', run)}
+    END`
   return {
-    open: `SELECT true AS is_locked, true AS is_new, txid_current()::text AS id, ${limitIdle('$1')}`,
+    open: `SELECT true AS is_locked, true AS is_new, txid_current()::text AS id, ${limits('$1', '$2')}`,
     // Without the lock, a second delivery would wait for the first one's row, with a connection and a socket. The lock ends
     // with the transaction, or with its connection: there is no lease, no renewal and no clock. Where two keys
     // have one hash, the one is merely told that the other is in flight.
@@ -194,7 +218,7 @@ function statementsFor(table: string): Record<'open' | 'record', string> {
         WHERE held.expires_at <= now()
         RETURNING 1
       )
-      SELECT is_locked, is_new, CASE WHEN is_new THEN txid_current()::text END AS id, ${limitIdle('$3')}
+      SELECT is_locked, is_new, CASE WHEN is_new THEN txid_current()::text END AS id, ${limits('$3', '$4')}
       FROM lock, (SELECT EXISTS (SELECT FROM recorded) AS is_new) AS outcome`,
   }
 }

@@ -39,16 +39,18 @@ export function lossGuard(): LossGuard {
       get(target, name) {
         check()
         const value: unknown = Reflect.get(target, name)
-        if (name === 'savepoint') return guardedSavepoint(value as Callable)
-        return typeof value === 'function' ? guardedMethod(value as Callable) : value
+        // A proxy must show a constant property as it is.
+        if (typeof value !== 'function' || isConstant(target, name)) return value
+        return guardedMethod(value as Callable, name === 'savepoint' || name === 'transaction')
       },
     })
 
     /** It works on the library's own object: what it does in a later turn is the library's, and must not be refused there. */
-    function guardedMethod(method: Callable): Callable {
+    function guardedMethod(method: Callable, opensSavepoint: boolean): Callable {
       return new Proxy(method, {
-        apply(target, self, parameters) {
+        apply(target, self, given: unknown[]) {
           check()
+          const parameters = opensSavepoint ? given.map(guardedWork) : given
           const result = Reflect.apply(target, self === guarded ? tx : self, parameters)
           return result === tx ? guarded : result
         },
@@ -58,18 +60,16 @@ export function lossGuard(): LossGuard {
   }
 
   /** A savepoint has a transaction object of its own, and statements that the library sends at its end. */
-  function guardedSavepoint(savepoint: Callable): Callable {
-    return (...parameters) => {
-      const work = parameters.pop() as (tx: object) => Promise<unknown>
-      return savepoint(...parameters, (tx: object) => unlessLost(async () => work(guard(tx))))
-    }
+  function guardedWork(parameter: unknown): unknown {
+    if (typeof parameter !== 'function') return parameter
+    return (tx: object) => unlessLost(async () => parameter(guard(tx)))
   }
 
   async function unlessLost<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } finally {
-      // The work may have heard of the loss first, and the library in the same turn.
+      // The work may have heard of the loss first, and the library by the end of the same turn.
       await nextTurn()
       if (isLost) await new Promise(() => {})
     }
@@ -92,8 +92,17 @@ export function lossGuard(): LossGuard {
   }
 }
 
+function isConstant(target: object, name: PropertyKey): boolean {
+  const property = Reflect.getOwnPropertyDescriptor(target, name)
+  return property?.configurable === false && property.writable === false
+}
+
 type Callable = (...parameters: unknown[]) => unknown
 
+/**
+ * Not by setImmediate: it calls just before sockets close, so the library might not know yet; and what postgres.js is given to
+ * send then, when its socket is about to close, makes it wait for ever for the connection after it.
+ */
 function nextTurn(): Promise<void> {
-  return new Promise((resolve) => (globalThis.setImmediate ?? setTimeout)(resolve))
+  return new Promise((resolve) => setTimeout(resolve, 0))
 }

@@ -1,4 +1,4 @@
-import type { Row } from './postgres-driver.js'
+import type { Row } from './postgres-check.js'
 
 /** What is used of a result of `pg`. */
 export interface PgResult {

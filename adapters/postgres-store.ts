@@ -2,7 +2,8 @@ import type { IdempotencyStore, Purgeable } from '../src/index.js'
 import { checkOptionNames } from '../src/option-names.js'
 import { backgroundPurge, checkLimit, DEFAULT_PURGE_LIMIT } from '../src/purge.js'
 import { checkClaim, checkLease, checkMs } from '../src/store-rules.js'
-import { driverOf, type PgPool, type PostgresJs, queryOf, type Result } from './postgres-driver.js'
+import { driverOf, type PostgresJs, queryOf, type Result } from './postgres-driver.js'
+import type { PgPool } from './postgres-pg.js'
 import { tableOf } from './postgres-table.js'
 
 export interface PostgresStoreOptions {
@@ -38,7 +39,7 @@ const COLUMNS = {
  * It does not forget by itself: see `purge` and `purgeEverySeconds`.
  *
  * @param pool a `Pool` of pg, or the `sql` of postgres.js
- * @throws TypeError when it is something else, or an option makes no sense
+ * @throws TypeError when it is something else, such as a `Client` of pg, or an option is invalid
  * @example
  * ```ts
  * const store = postgresStore(new Pool({ connectionString: process.env.DATABASE_URL }), { purgeEverySeconds: 300 })

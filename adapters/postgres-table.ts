@@ -1,5 +1,6 @@
 import { StoreError } from '../src/index.js'
-import { type CheckingDriver, ENDED, ROLLED_BACK } from './postgres-driver.js'
+import { notCommitted, unavailable } from './postgres-advice.js'
+import type { CheckingDriver } from './postgres-check.js'
 
 /** A table of ours, of which the user may have chosen the name. */
 export interface Table {
@@ -10,7 +11,7 @@ export interface Table {
   /** Deletes expired records, `$1` at most. */
   readonly purge: string
   /** Creates the table if it is missing, and refuses one that has other columns. */
-  migrate<Tx>(driver: CheckingDriver<Tx>): Promise<void>
+  migrate(driver: CheckingDriver<unknown, unknown>): Promise<void>
   /** What to do about an error of the database or the driver. */
   unavailable(error: unknown): StoreError
   /** What to do about rows that do not hold what was selected. */
@@ -41,6 +42,7 @@ export function tableOf({ table, columns, purgedBy = 'expires_at', migrate }: Ta
     )
   }
   const name = table.split('.').map(quote).join('.')
+  const names = { name, migrate }
   const index = quote(`${table.split('.').at(-1)}_${purgedBy}`)
   const definitions = Object.entries(columns).map(([column, type]) => `  ${column} ${type}`)
   const statements = [
@@ -67,41 +69,6 @@ export function tableOf({ table, columns, purgedBy = 'expires_at', migrate }: Ta
     )
     ORDER BY position`
 
-  function unavailable(error: unknown): StoreError {
-    if (error instanceof StoreError) return error
-    return new StoreError('store_unavailable', adviceFor(error), { cause: error })
-  }
-
-  function adviceFor(error: unknown): string {
-    switch (codeOf(error)) {
-      case '42P01':
-        return `The table ${name} is missing: run ${migrate} when you deploy, or apply the exported schema.`
-      case '42703':
-      case '42P10':
-      case '42804':
-      case '42883':
-        return `The table ${name} is of another version, or not ours: ${migrate} says what it lacks.`
-      case '42501':
-        return `The user of this connection has no rights on ${name}: the app's needs SELECT, INSERT, UPDATE and DELETE, and the one that runs ${migrate} CREATE on the schema.`
-      case '3D000':
-        return 'The database of the connection does not exist: check the connection string.'
-      case '28000':
-      case '28P01':
-        return 'Postgres refused the user or the password of the connection.'
-      case 'ECONNREFUSED':
-      case 'ENOTFOUND':
-        return 'There is no Postgres at the host and port of the connection: is it up?'
-      case '25P03':
-        return 'The handler sent nothing to Postgres for longer than idleTimeoutSeconds, or than the server allows, so its transaction was ended: do what takes long before the first statement, or after the commit.'
-      case '25006':
-        return 'This database is read-only, such as a replica: connect the pool to the primary.'
-      default:
-        return /calling end on the pool|CONNECTION_ENDED/i.test(String((error as Error)?.message ?? error))
-          ? 'The pool is closed: drain the receiver before you end it.'
-          : 'Postgres could not be reached, or did not answer as it should: is it up, and is the pool large enough?'
-    }
-  }
-
   return {
     name,
     schema: `${statements.join(';\n\n')};\n`,
@@ -112,22 +79,13 @@ export function tableOf({ table, columns, purgedBy = 'expires_at', migrate }: Ta
         ORDER BY ${purgedBy} LIMIT $1 FOR UPDATE SKIP LOCKED
       )
       DELETE FROM ${name} AS held USING expired WHERE held.key = expired.key RETURNING 1`,
-    unavailable,
+    unavailable: (error) => unavailable(error, names),
     misread: () =>
       new StoreError(
         'store_misbehaved',
         'The client gives rows that do not hold what was selected: does a type parser or a plugin of it change booleans?',
       ),
-    notCommitted(error) {
-      if (codeOf(error) === '22P02' && messageOf(error).includes(ENDED)) {
-        return new StoreError('store_unavailable', ENDED_BY_HANDLER, { cause: error })
-      }
-      // What a statement of the handler's, or a deferred constraint, has failed with; classes 08, 53 and 57 are the connection's.
-      const isTheirs = /^(?!08|28|3D|53|57|25P03|E)[0-9A-Z]{5}$/.test(String(codeOf(error)))
-      return isTheirs
-        ? new StoreError('store_unavailable', ROLLED_BACK, { cause: error })
-        : unavailable(error)
-    },
+    notCommitted: (error) => notCommitted(error, names),
     async migrate(driver) {
       try {
         await driver.transaction(async (tx) => {
@@ -142,7 +100,7 @@ export function tableOf({ table, columns, purgedBy = 'expires_at', migrate }: Ta
           if (missing.length > 0) throw otherTable(missing)
         })
       } catch (error) {
-        throw unavailable(error)
+        throw unavailable(error, names)
       }
     },
   }
@@ -154,24 +112,6 @@ export function tableOf({ table, columns, purgedBy = 'expires_at', migrate }: Ta
     )
   }
 }
-
-/** PostgreSQL's code for an error. */
-function codeOf(error: unknown): unknown {
-  return innermost(error).code
-}
-
-function messageOf(error: unknown): string {
-  return String(innermost(error).message)
-}
-
-/** Some libraries wrap the driver's error, and put the statement into the message of their own. */
-function innermost(error: unknown): { code?: unknown; message?: unknown } {
-  const { code, message, cause } = (error ?? {}) as { code?: unknown; message?: unknown; cause?: unknown }
-  return code === undefined && cause instanceof Object ? cause : { code, message }
-}
-
-const ENDED_BY_HANDLER =
-  'The handler ended the transaction of the inbox by itself, so what it wrote may be lost, or kept without its record: leave BEGIN, COMMIT and ROLLBACK to the inbox, and use a SAVEPOINT within it.'
 
 function quote(name: string): string {
   return `"${name}"`

@@ -125,13 +125,15 @@ export function sqliteInbox<Db extends SqliteDatabase>(
         return end
       },
       attempt,
-      /** The handler has ended: nobody asks any more what a commit came to. */
+      /** The handler has ended, or is given up: nobody asks any more what a commit came to. */
       close() {
         isOver = true
       },
       commit<R>(effects: (db: Db) => R): R {
         if (isOver) {
-          throw new TypeError('ctx.tx.commit was called after the handler had ended: await what calls it.')
+          throw new TypeError(
+            'ctx.tx.commit was called after the run had ended: await what calls it, and stop when ctx.signal aborts (maxRunSeconds).',
+          )
         }
         if (end === 'committed') {
           throw new TypeError('ctx.tx.commit was called twice: put all effects into one call.')

@@ -87,15 +87,22 @@ function parsed(argv: readonly string[], table: OptionTable) {
       ),
     })
   } catch (error) {
-    throw explained(error, table)
+    throw explained(error, argv, table)
   }
 }
 
 /** In our words: Node's speak of what a program can do, not of what its user can. */
-function explained(error: unknown, table: OptionTable): unknown {
+function explained(error: unknown, argv: readonly string[], table: OptionTable): unknown {
   const given = /'(-[^'\s]*)/.exec(wordsOf(error))?.[1] ?? ''
   const name = given.replace(/^--?/, '')
   if (codeOf(error) === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
+    // A time or a number that is meant as a word of its own: Node reads a cluster of short options.
+    const negative = argv.find((word) => word.startsWith(given) && isNegative(word))
+    if (negative !== undefined) {
+      return new UsageError(
+        `${negative} is less than 0, and nothing here can be: time does not go back, and counts begin at 0.`,
+      )
+    }
     const names = Object.keys(table).flatMap((known) =>
       table[known]?.kind === 'flag' ? [`--${known}`, `--no-${known}`] : [`--${known}`],
     )
@@ -114,3 +121,5 @@ function explained(error: unknown, table: OptionTable): unknown {
     `${given} needs a value: ${given} ${option.value}. One that begins with a dash is written ${given}=-….`,
   )
 }
+
+const isNegative = (word: string): boolean => /^-\.?\d/.test(word)

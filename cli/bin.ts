@@ -10,7 +10,8 @@ const stop = new AbortController()
 // Each request under way listens to it.
 setMaxListeners(0, stop.signal)
 
-for (const name of ['SIGINT', 'SIGTERM'] as const) {
+// SIGHUP is what a terminal sends when it is closed.
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(name, () => {
     // The second time, whatever is still going on is not waited for.
     if (stop.signal.aborted) process.exit(INTERRUPTED)
@@ -20,7 +21,8 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) {
 
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
+    // A pipe that nobody reads, or a terminal that is gone.
+    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error
     stop.abort(NOBODY_READS)
   })
 }

@@ -31,7 +31,7 @@ const NOT_FOUND = 404
 export async function connect(flag: string | undefined, context: Context): Promise<Client> {
   const client = await connectIfRunning(flag, context)
   if (client !== undefined) return client
-  const places = await candidates(flag, context.io)
+  const places = candidates(flag, context.io)
   throw places.length === 0
     ? new Failure(EXIT.noSandbox, 'This needs a running sandbox, and it was told that there is none.')
     : noSandbox(placesOf(places))
@@ -42,7 +42,7 @@ export async function connectIfRunning(
   flag: string | undefined,
   { io }: Context,
 ): Promise<Client | undefined> {
-  for (const candidate of await candidates(flag, io)) {
+  for (const candidate of candidates(flag, io)) {
     const url = candidate.url.replace(/\/+$/, '')
     const status = await statusAt({ ...candidate, url }, io.signal).catch((error: unknown) => {
       // A file that was left behind may name a port that is somebody else's by now.

@@ -52,6 +52,17 @@ export interface DeliveryView {
   readonly attempts: readonly AttemptView[]
 }
 
+/** Some deliveries, and how many there are in all. */
+export interface DeliveriesView {
+  readonly data: readonly DeliveryView[]
+  /** How many match, whatever the limit. */
+  readonly matching: number
+  /** How many of these no scenario sent. */
+  readonly genuine: number
+  /** How many no scenario sent that are no longer kept, and of which only the status is known to match. */
+  readonly forgotten: number
+}
+
 /** One request, and what became of it. */
 export interface AttemptView {
   readonly id: string

@@ -1,5 +1,6 @@
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { readOwnFile, replaceOwnFile } from '../sandbox/own-file.js'
 import type { Io } from './io.js'
 import { isLoopback } from './loopback.js'
 import { one } from './options.js'
@@ -27,6 +28,9 @@ export const SANDBOX_OPTIONS = {
 /** Lies in the folder of a sandbox that runs elsewhere than on the default port, and says where. */
 export const SANDBOX_FILE = '.tix-webhooks-sandbox.json'
 
+/** It holds a URL and nothing else. */
+const MAX_FILE_BYTES = 4096
+
 /** Where a sandbox may be. */
 export interface Candidate {
   readonly url: string
@@ -39,24 +43,21 @@ export interface Candidate {
 }
 
 /** Where to look for the sandbox, the most certain place first: one that the user names is the only one. */
-export async function candidates(flag: string | undefined, io: Io): Promise<readonly Candidate[]> {
+export function candidates(flag: string | undefined, io: Io): readonly Candidate[] {
   const variable = io.env[SANDBOX_VARIABLE] || undefined
   const named = flag ?? (variable && readPlace(variable, SANDBOX_VARIABLE))
   if (named === NONE) return []
   if (named !== undefined) {
     return [{ url: named, source: flag === undefined ? SANDBOX_VARIABLE : '--sandbox', isNamed: true }]
   }
-  return [
-    ...(await written(io.cwd())),
-    { url: `http://127.0.0.1:${DEFAULT_PORT}`, source: 'the default port' },
-  ]
+  return [...written(io.cwd()), { url: `http://127.0.0.1:${DEFAULT_PORT}`, source: 'the default port' }]
 }
 
 /** What the files of this folder and of those above it say, the nearest first. */
-async function written(cwd: string): Promise<readonly Candidate[]> {
+function written(cwd: string): readonly Candidate[] {
   const found: Candidate[] = []
   for (let folder = cwd, above = dirname(cwd); ; folder = above, above = dirname(above)) {
-    const url = await writtenUrl(folder)
+    const url = writtenUrl(folder)
     const source = folder === cwd ? SANDBOX_FILE : join(folder, SANDBOX_FILE)
     if (url !== undefined) found.push({ url, source, isWritten: true })
     if (folder === above) return found
@@ -64,10 +65,19 @@ async function written(cwd: string): Promise<readonly Candidate[]> {
 }
 
 /** Where the file of a folder says that its sandbox is. A file that came with somebody's repository must not send what is typed here to another machine. */
-export async function writtenUrl(folder: string): Promise<string | undefined> {
+export function writtenUrl(folder: string): string | undefined {
   try {
-    const { url } = JSON.parse(await readFile(join(folder, SANDBOX_FILE), 'utf8'))
+    const { url } = JSON.parse(writtenText(folder) ?? 'null')
     return typeof url === 'string' && isHere(url) ? url : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Nothing where there is no file, or something else in its place. */
+function writtenText(folder: string): string | undefined {
+  try {
+    return readOwnFile(join(folder, SANDBOX_FILE), MAX_FILE_BYTES)
   } catch {
     return undefined
   }
@@ -84,13 +94,14 @@ function isHere(url: string): boolean {
  * Writes down where the sandbox of this folder is, for the commands that look for it.
  *
  * @returns a function that takes the file away, unless another sandbox has written it since
+ * @throws Error when something else than a file is there, which a repository could contain, or it cannot be written
  */
-export async function announce(url: string, io: Io): Promise<() => Promise<void>> {
-  const path = join(io.cwd(), SANDBOX_FILE)
+export function announce(url: string, io: Io): () => Promise<void> {
+  const folder = io.cwd()
+  const path = join(folder, SANDBOX_FILE)
   const text = `${JSON.stringify({ url })}\n`
-  await writeFile(path, text)
+  replaceOwnFile(path, text)
   return async () => {
-    const there = await readFile(path, 'utf8').catch(() => undefined)
-    if (there === text) await rm(path, { force: true })
+    if (writtenText(folder) === text) await rm(path, { force: true })
   }
 }

@@ -14,7 +14,7 @@ const LIVE_KEY = 'sk_live_…'
 /** A key that any sandbox takes, unless it was told which ones to take. */
 const EXAMPLE_KEY = 'sk_test_local'
 
-/** Says where the sandbox is, and all that one needs to use it. The secrets are said here, once. */
+/** Says where the sandbox is, and all that one needs to use it, the secrets included. */
 export function tellStart(
   { url, clock, endpoints }: Sandbox,
   { out, keys }: { out: Output; keys: readonly string[] | undefined },

@@ -19,10 +19,14 @@ import {
   readShare,
   readText,
   readUrl,
+  shareUpTo,
   wholeNumber,
 } from './values.js'
 
 const MAX_SEED = 0x7fff_ffff
+const MAX_JITTER = 0.5
+const MAX_TIMEOUT_SECONDS = 3600
+const MAX_REQUESTS = 1_000_000
 
 const assumptions = Object.entries(ASSUMPTIONS).map(
   ([name, { choices }]) => `${name}=${Object.keys(choices).join('|')}`,
@@ -44,8 +48,18 @@ export const START_OPTIONS = {
     'default (11 attempts in 72 h), tickettailor, fast, or a list such as 5s,1m,1h',
     'default',
   ),
-  jitter: one('SHARE', readShare, 'how much of each gap between attempts is random, 0 to 0.5', '0.1'),
-  timeout: one('TIME', readSeconds, 'how long an endpoint has for its answer; 0 is without end', '15s'),
+  jitter: one(
+    'SHARE',
+    shareUpTo(MAX_JITTER),
+    'how much of each gap between attempts is random, 0 to 0.5',
+    '0.1',
+  ),
+  timeout: one(
+    'TIME',
+    readTimeout,
+    'how long an endpoint has for its answer; 0 is without end: advance then waits until reset',
+    '15s',
+  ),
   serial: flag('delivers one after the other, in their order'),
   assume: many(
     'NAME=CHOICE',
@@ -103,12 +117,20 @@ function readChaos(text: string, name: string): readonly [string, number] {
   return [oneOf(...SCENARIO_NAMES)(scenario, name), share]
 }
 
+function readTimeout(text: string, name: string): number {
+  const seconds = readSeconds(text, name)
+  if (seconds <= MAX_TIMEOUT_SECONDS) return seconds
+  throw new UsageError(`${name} ${text} is too long: it is at most 1h, or 0, which is without end.`)
+}
+
 const UNITS = { s: 1, m: 60, h: 3600 } as const
 
 function readRate(text: string, name: string): { requests: number; perSeconds: number } {
   const [, requests, unit] = /^(\d{1,7})\/(s|m|h)$/.exec(text) ?? []
-  if (requests !== undefined && Number(requests) > 0) {
+  if (requests !== undefined && Number(requests) > 0 && Number(requests) <= MAX_REQUESTS) {
     return { requests: Number(requests), perSeconds: UNITS[oneOf('s', 'm', 'h')(unit ?? '', name)] }
   }
-  throw new UsageError(`${name} ${JSON.stringify(text)} is no rate: write it like 25/s, 100/m or 1000/h.`)
+  throw new UsageError(
+    `${name} ${JSON.stringify(text)} is no rate: write it like 25/s, 100/m or 1000/h, of at most ${MAX_REQUESTS} requests.`,
+  )
 }

@@ -1,3 +1,4 @@
+import { isPlainUrl, PLAIN_URL } from '../sandbox/engine/plain-url.js'
 import { didYouMean } from './did-you-mean.js'
 import { UsageError, wordsOf } from './failure.js'
 import type { Read } from './options.js'
@@ -26,15 +27,23 @@ export function wholeNumber(min: number, max: number): Read<number> {
   }
 }
 
-/** A number from 0 to 1. */
-export function readShare(text: string, name: string): number {
-  const number = /^(\d+(\.\d+)?|\.\d+)$/.test(text) ? Number(text) : Number.NaN
-  if (number <= 1) return number
-  throw new UsageError(`${name} must be a number from 0 to 1, such as 0.1, not ${JSON.stringify(text)}.`)
+/** A number from 0 to this. */
+export function shareUpTo(max: number): Read<number> {
+  return (text, name) => {
+    const number = /^(\d+(\.\d+)?|\.\d+)$/.test(text) ? Number(text) : Number.NaN
+    if (number <= max) return number
+    throw new UsageError(
+      `${name} must be a number from 0 to ${max}, such as 0.1, not ${JSON.stringify(text)}.`,
+    )
+  }
 }
+
+/** A number from 0 to 1. */
+export const readShare: Read<number> = shareUpTo(1)
 
 /** An http or https URL, exactly as it was given. */
 export function readUrl(text: string, name: string): string {
+  if (!isPlainUrl(text)) throw new UsageError(`${name} ${JSON.stringify(text)} ${PLAIN_URL}.`)
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     const isPort = /^:?\d{1,5}(\/|$)/.test(text)

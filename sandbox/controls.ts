@@ -1,7 +1,7 @@
 import { toMoment } from '../testing/dates.js'
 import { durationMs } from './duration.js'
 import type { Endpoint } from './engine/endpoint.js'
-import type { Attempt, Delivery, DeliveryFilter } from './engine/records.js'
+import type { Attempt, Delivery, DeliveryFilter, DeliveryStatus } from './engine/records.js'
 import type { Service } from './service.js'
 import { checkSubscriptions, type EndpointChanges, type NewEndpoint } from './subscriptions.js'
 
@@ -39,6 +39,8 @@ export interface SandboxDeliveries {
   /** The newest first. */
   list(filter?: DeliveryFilter): readonly Delivery[]
   get(id: string): Delivery | undefined
+  /** How many there have been of each status: the list keeps the latest 1,000 that are done, this counts all since the last reset. */
+  counts(): Readonly<Record<DeliveryStatus, number>>
   /** Sends the same bytes once more, signed anew. @throws Error when there is no such delivery */
   resend(id: string, options?: { to?: string }): Promise<Attempt>
 }
@@ -92,6 +94,7 @@ export function deliveriesOf({ engine }: Service): SandboxDeliveries {
   return {
     list: (filter) => engine.deliveries(filter),
     get: (id) => engine.delivery(id),
+    counts: () => engine.totals(),
     resend: async (id, options) => engine.resend(id, options),
   }
 }

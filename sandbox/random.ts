@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { uniformInt } from 'pure-rand/distribution/uniformInt'
 import { xoroshiro128plus, xoroshiro128plusFromState } from 'pure-rand/generator/xoroshiro128plus'
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator'
@@ -9,19 +9,24 @@ const MAX_INT = 0x7fff_ffff
 /** The first numbers of small seeds are nearly the same. */
 const WARM_UP = 16
 
-/** Where the ids and the jitter come from. The same seed gives the same ones. */
+/**
+ * Where the ids and the jitter come from. With a seed, the same ones each time. Without one, each begins with 128 bits of the system's
+ * entropy, so that no two give the same ids, whatever was saved, lost or restored before.
+ */
 export class Random {
+  readonly #isSeeded: boolean
   #generator: RandomGenerator
 
   /**
-   * @param seed a whole number. Default: another one each time
+   * @param seed a whole number. Default: none
    * @throws RangeError when it is none
    */
-  constructor(seed: number = randomInt(MAX_INT)) {
-    if (!Number.isSafeInteger(seed)) {
+  constructor(seed?: number) {
+    if (seed !== undefined && !Number.isSafeInteger(seed)) {
       throw new RangeError(`The seed must be a whole number, such as 42, not ${seed}.`)
     }
-    this.#generator = xoroshiro128plus(seed)
+    this.#isSeeded = seed !== undefined
+    this.#generator = seed === undefined ? xoroshiro128plusFromState(entropy()) : xoroshiro128plus(seed)
     for (let count = 0; count < WARM_UP; count++) this.#generator.next()
   }
 
@@ -37,7 +42,7 @@ export class Random {
 
   /** One that goes its own way from here: how much is drawn from it changes nothing for others. */
   fork(): Random {
-    return new Random(this.seed())
+    return new Random(this.#isSeeded ? this.seed() : undefined)
   }
 
   /** An id, such as `evt_4eC39HqLyjWDarjtT1zd`. */
@@ -47,17 +52,23 @@ export class Random {
 
   /** So many letters and digits. */
   characters(length: number): string {
-    let text = ''
-    while (text.length < length) text += BASE62[uniformInt(this.#generator, 0, BASE62.length - 1)]
-    return text
+    return charactersOf(length, () => uniformInt(this.#generator, 0, BASE62.length - 1))
   }
 
-  /** What a generator goes on from: after a restart it must not give the same ids again. */
+  /** So many letters and digits that, without a seed, nobody can guess, however many ids they have seen. */
+  secretCharacters(length: number): string {
+    return this.#isSeeded ? this.characters(length) : charactersOf(length, () => randomInt(BASE62.length))
+  }
+
+  /** What a generator with a seed goes on from. */
   get state(): readonly number[] {
     return [...this.#generator.getState()]
   }
 
   /**
+   * Goes on from a state, with a seed; without one it stays as it is, since ids that were given after the state was taken would be
+   * given again.
+   *
    * @param state what `state` gave
    * @throws TypeError when it is something else
    */
@@ -67,6 +78,18 @@ export class Random {
     if (!isState || state.every((word) => word === 0)) {
       throw new TypeError('That is no state of a generator: it is four whole numbers, as `state` gave them.')
     }
-    this.#generator = xoroshiro128plusFromState(state)
+    if (this.#isSeeded) this.#generator = xoroshiro128plusFromState(state)
   }
+}
+
+/** A state of 128 bits; one of zeros alone would give nothing else. */
+function entropy(): readonly number[] {
+  const words = [...new Int32Array(Uint8Array.from(randomBytes(16)).buffer)]
+  return words.some((word) => word !== 0) ? words : entropy()
+}
+
+function charactersOf(length: number, draw: () => number): string {
+  let text = ''
+  while (text.length < length) text += BASE62[draw()]
+  return text
 }

@@ -53,7 +53,7 @@ export interface Sandbox {
   seed(fixtures: Fixtures): Seeded
   /** Resolves when all that is due has been answered. */
   settled(): Promise<void>
-  /** Forgets all data and deliveries, and begins its time anew. Endpoints stay. */
+  /** Forgets all data and deliveries, breaks off what is under way, and begins its time again. Endpoints stay. */
   reset(): void
   /** Calls back with each message, delivery and attempt, until the function that it gives is called. */
   subscribe(listener: (change: EngineChange) => void): () => void
@@ -95,7 +95,6 @@ class RunningSandbox implements Sandbox {
   readonly #stateFile: StateFile | undefined
   /** Nobody is kept waiting any more. */
   readonly #closing = new AbortController()
-  readonly #breakOff: () => void
   #server: Promise<Listening> | undefined
   #url = IN_PROCESS_URL
   readonly account: SandboxAccount
@@ -105,8 +104,7 @@ class RunningSandbox implements Sandbox {
 
   constructor(options: SandboxOptions) {
     const settings = settle(options)
-    const { stateFile, onWarning, breakOff } = settings
-    this.#breakOff = breakOff
+    const { stateFile, onWarning } = settings
     const saved = stateFile === undefined ? undefined : readStateFile(stateFile)
     const onError = (error: unknown): void => onWarning(`The sandbox failed. ${inspect(error)}`)
     const service = new Service({ ...settings, onError, publicUrl: () => this.#url })
@@ -179,7 +177,7 @@ class RunningSandbox implements Sandbox {
     await (await this.#server)?.close()
     // What has no answer yet is written as waiting: it is tried anew by whoever goes on from there.
     this.#stateFile?.close()
-    this.#breakOff()
+    this.#service.engine.close()
   }
 }
 

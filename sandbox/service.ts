@@ -63,11 +63,9 @@ export class Service {
   readonly #listeners = new Set<(change: ServiceChange) => void>()
   readonly #start: Pick<ServiceParts, 'startMs' | 'frozen'>
   readonly #empty: { readonly test: unknown; readonly live: unknown; readonly random: readonly number[] }
-  readonly #isSeeded: boolean
   #held: Emission[] | undefined
 
   constructor(parts: ServiceParts) {
-    this.#isSeeded = parts.seed !== undefined
     this.#start = { startMs: parts.startMs, frozen: parts.frozen }
     this.assumptions = parts.assumptions ?? assume()
     this.clock = new VirtualClock({ ...this.#start, onError: parts.onError })
@@ -105,15 +103,15 @@ export class Service {
   }
 
   /**
-   * Forgets all data and deliveries, and begins its time anew. Endpoints stay. With a seed the ids come again too; without one they do not,
-   * since a receiver that goes on running would take new events for those that it knows.
+   * Forgets all data and deliveries, breaks off what is under way, and begins its time again. Endpoints stay. With a seed the ids
+   * come again too; without one they do not, since a receiver that goes on running would take new events for those that it knows.
    */
   reset(): void {
     this.clock.restart(this.#start)
-    this.engine.reset({ keepEndpoints: true, rewindIds: this.#isSeeded })
+    this.engine.reset({ keepEndpoints: true })
     this.accounts.test.restore(this.#empty.test)
     this.accounts.live.restore(this.#empty.live)
-    if (this.#isSeeded) this.random.restore(this.#empty.random)
+    this.random.restore(this.#empty.random)
   }
 
   /** Makes what the kind is about, and sends the webhook of that kind alone. */

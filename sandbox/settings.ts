@@ -48,15 +48,11 @@ export function settle(options: SandboxOptions) {
     (value) => isRateLimit(value),
     'an object such as { requests: 25, perSeconds: 1 }',
   )
-  const closing = new AbortController()
   return {
-    /** Waits for no answer any more. */
-    breakOff: () => closing.abort(),
     startMs: options.now === undefined ? undefined : toMoment('now', options.now),
     frozen: options.frozen ?? true,
     seed: options.seed,
-    send:
-      deliver === undefined ? httpSender({ allowPublic, signal: closing.signal }) : inProcessSender(deliver),
+    send: deliver === undefined ? httpSender({ allowPublic }) : inProcessSender(deliver),
     /** What is never called needs no rules: a receiver in this process may have any URL. */
     checkUrl: (url: string) => checkDestination(url, { allowPublic: allowPublic || deliver !== undefined }),
     assumptions: assume(options.assume),

@@ -50,7 +50,7 @@ function resumedAt({ clock, saved_at }: Snapshot): number {
   return Date.parse(clock.now) + passedMs
 }
 
-/** Goes on from there: what waited is due again. @throws Error that says what is wrong with it */
+/** Goes on from there: what waited is due again; without a seed, ids are others than before. @throws Error that says what is wrong with it */
 export function restore({ clock, random, accounts, engine }: Service, snapshot: Snapshot): void {
   clock.restart({ startMs: resumedAt(snapshot), frozen: snapshot.clock.frozen })
   accounts.test.restore(snapshot.accounts.test)

@@ -1,13 +1,5 @@
-import {
-  closeSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { lstatSync } from 'node:fs'
+import { readOwnFile, replaceOwnFile } from './own-file.js'
 import { checkSnapshot, type Snapshot } from './snapshot.js'
 
 /** Changes that come together are written together. */
@@ -28,15 +20,9 @@ export interface StateFileOptions {
  * @throws Error that names the file, and says that it was left as it is
  */
 export function readStateFile(path: string): Snapshot | undefined {
-  let text: string
   try {
-    text = readFileSync(path, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw unusable(path, error)
-  }
-  try {
-    return checkSnapshot(JSON.parse(text))
+    const text = readOwnFile(path)
+    return text === undefined ? undefined : checkSnapshot(JSON.parse(text))
   } catch (error) {
     throw unusable(path, error)
   }
@@ -108,21 +94,7 @@ export class StateFile {
         'somebody else has changed it. Is another sandbox using it? It was left as it is, and is not written any more.',
       )
     }
-    // Beside it, so that the renaming stays on one file system.
-    const temporary = `${this.#path}.${process.pid}.tmp`
-    try {
-      const file = openSync(temporary, 'w', 0o600)
-      try {
-        writeFileSync(file, JSON.stringify(this.#options.take()))
-        fsyncSync(file)
-      } finally {
-        closeSync(file)
-      }
-      renameSync(temporary, this.#path)
-    } catch (error) {
-      rmSync(temporary, { force: true })
-      throw error
-    }
+    replaceOwnFile(this.#path, JSON.stringify(this.#options.take()))
     this.#stamp = stampOf(this.#path)
   }
 }
@@ -134,6 +106,6 @@ function unwritable(path: string, cause: unknown): Error {
 
 /** Tells one version of a file from another; nothing where there is none. */
 function stampOf(path: string): string | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false, bigint: true })
+  const stats = lstatSync(path, { throwIfNoEntry: false, bigint: true })
   return stats && `${stats.ino} ${stats.mtimeNs} ${stats.size}`
 }

@@ -33,7 +33,7 @@ export interface HandlerContext<Request = unknown, Tx = unknown> {
   readonly secretIndex: number
   /** The bytes as they were sent. */
   readonly rawBody: Uint8Array
-  /** Aborts when the lease is lost or `maxRunSeconds` is over, and for nothing else: finishing after the deadline is a success. */
+  /** Aborts when the lease, or the connection of an inbox, is lost or `maxRunSeconds` is over, and for nothing else: finishing after the deadline is a success. */
   readonly signal: AbortSignal
   /** The transaction of the inbox: what is written through it is committed together with the record of the event. `undefined` without one. */
   readonly tx: Tx

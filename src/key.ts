@@ -17,6 +17,8 @@ export type KeyFunction<Request> = (
 ) => string | null
 
 const MAX_KEY_LENGTH = 255
+/** The texts of values that are missing, or that are no text. */
+const MISSING = new Set(['undefined', 'null', 'NaN', '[object Object]', '[object Promise]'])
 const PRINTABLE_ASCII = /^[ -~]+$/
 
 /** The key of an event by the default rule, as the store sees it. */
@@ -60,7 +62,13 @@ export function keyPartOf<Request>(
       { cause },
     )
   }
-  if (part === null || (typeof part === 'string' && part !== '')) return part
+  if (part === null) return null
+  if (typeof part === 'string' && MISSING.has(part)) {
+    throw new ConfigurationError(
+      `Your key function returned the text "${part}" for ${event.type}, as String() makes it of a value that is missing: all such events would be one, and all but the first lost. Return null for a kind that has no such value.`,
+    )
+  }
+  if (typeof part === 'string' && part !== '') return part
   ignoreRejection(part)
   throw new ConfigurationError(
     `Your key function returned ${part === '' ? 'an empty string' : describeType(part)} for ${event.type}: it must return a non-empty string, or null to run without deduplication.`,

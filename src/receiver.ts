@@ -224,7 +224,10 @@ export function createReceiver<
   /** Runs the handler in a transaction of the inbox, unless the event has been handled or is under way elsewhere. */
   async function runInTransaction(job: Job<Request>, inbox: Inbox<unknown>): Promise<Outcome> {
     const { key, deadline } = job
-    const opened = await openTransaction(inbox, { key, retainMs: settings.retainMs }, deadline)
+    const { retainMs, maxRunMs } = settings
+    const opened = await openTransaction(inbox, { key, retainMs, maxRunMs }, deadline, (reason) =>
+      job.abort.abort(reason),
+    )
     if (opened === 'duplicate') return DUPLICATE
     if (opened === 'in-flight') return inFlight(RETRY_MS)
     return run(job, { deduplicated: key !== null, tx: opened.tx }, opened)
@@ -250,7 +253,7 @@ export function createReceiver<
       const finished = started.finished()
       gate.track(finished, started)
       callSafely(() => delivery.waitUntil?.(finished))
-      started.outlive(outcomeOfFault(handlerTimedOut(event.type)))
+      started.outlive(outcomeOfFault(handlerTimedOut(event.type, record?.hint?.() ?? '')))
     })
     return started.answer
   }
@@ -268,10 +271,10 @@ export function createReceiver<
     )
   }
 
-  function handlerTimedOut(kind: string): RunError {
+  function handlerTimedOut(kind: string, hint: string): RunError {
     return new RunError(
       'timed_out',
-      `The handler of ${kind} had not returned after ${settings.timeoutMs / 1000} s (timeoutSeconds): the sender is told to come again, and the handler goes on. Hand long work to a queue, or raise timeoutSeconds if the sender waits longer.`,
+      `The handler of ${kind} had not returned after ${settings.timeoutMs / 1000} s (timeoutSeconds): the sender is told to come again, and the handler goes on. Hand long work to a queue, or raise timeoutSeconds if the sender waits longer.${hint === '' ? '' : ` ${hint}`}`,
     )
   }
 

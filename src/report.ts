@@ -53,10 +53,10 @@ export class Report<Request = unknown> {
 
   /** A run goes on though the sender has its answer: how it ends then is for the log alone. */
   lateEnd(run: Run, answered: Outcome): void {
-    const told = new Set([answered])
+    const told = new Set([answered.error])
     const tell = (end: Outcome): void => {
-      if (isFault(end) && !told.has(end)) this.fault(end.error)
-      told.add(end)
+      if (isFault(end) && !told.has(end.error)) this.fault(end.error)
+      told.add(end.error)
     }
     void run.finished().then(tell)
     void run.settled.then(tell)

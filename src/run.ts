@@ -26,12 +26,14 @@ export class LazyAbort {
 export interface RunRecord {
   /** Calls the handler. */
   call(handler: () => unknown): unknown
-  /** The handler is given up: what holds its place no longer does. */
-  letGo(): void
+  /** The handler is given up for this reason: what holds its place no longer does. */
+  letGo(reason: unknown): void
   /** Records how the run ended, and gives what the sender may be told then. */
   settle(outcome: Outcome): Promise<Outcome>
   /** What the sender is told should the deadline pass while it is being recorded. */
   meanwhile(outcome: Outcome): Outcome
+  /** A sentence on what may hold up the handler, for the log, or none. Never throws. */
+  hint?(): string
 }
 
 export interface RunTerms {
@@ -119,9 +121,9 @@ export class Run {
     const { kind, record, maxRunMs, abort } = this.terms
     const error = new RunError(
       'given_up',
-      `The handler of ${kind} had not settled after ${maxRunMs / 1000} s (maxRunSeconds) and is given up: with a store, its lease is no longer renewed, so that another delivery may run. Hand long work to a queue, or raise maxRunSeconds.`,
+      `The handler of ${kind} had not settled after ${maxRunMs / 1000} s (maxRunSeconds) and is given up: its lease is not renewed, its transaction rolled back, and another delivery may run. Hand long work to a queue, or raise maxRunSeconds.`,
     )
-    record?.letGo()
+    record?.letGo(error)
     abort.abort(error)
     const givenUp = outcomeOfFault(error)
     this.outlive(givenUp)

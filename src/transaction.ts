@@ -25,12 +25,14 @@ const COMMIT_MS = 30_000
 /**
  * Opens a transaction, unless the event has been handled or is in flight.
  *
+ * @param onLost hears of a transaction that ended while its handler was running: its connection was lost
  * @throws StoreError when the inbox is down, or has opened none by the deadline: one that opens later is rolled back
  */
 export function openTransaction(
   inbox: Inbox<unknown>,
   request: OnceRequest,
   deadline: Deadline,
+  onLost?: (reason: unknown) => void,
 ): Promise<OpenTransaction | 'duplicate' | 'in-flight'> {
   const opened = deferred<OpenTransaction>()
   let phase: 'opening' | 'open' | 'over' = 'opening'
@@ -42,6 +44,9 @@ export function openTransaction(
       // An inbox that does not await its work would say so before there is anything to commit.
       if (phase === 'open' && isDone(result)) throw misbehaved(result)
       return result
+    } catch (error) {
+      if (phase === 'open') onLost?.(error)
+      throw error
     } finally {
       phase = 'over'
     }
@@ -55,6 +60,7 @@ export function openTransaction(
     phase = 'open'
     const handed = deferred<() => void>()
     const settled = deferred<Outcome>()
+    let settleAs = (outcome: Outcome): Promise<Outcome> => settledAs(outcome, ended)
     opened.resolve({
       tx,
       call: (handler) =>
@@ -62,19 +68,30 @@ export function openTransaction(
           handed.resolve(() => void (async () => handler())().then(resolve, reject))
         }),
       settle: (outcome) => {
+        phase = 'over'
         handed.resolve(() => {})
         settled.resolve(outcome)
-        return settledAs(outcome, ended)
+        return settleAs(outcome)
       },
       // Until the commit is confirmed, nothing is.
       meanwhile: (outcome) => (isDone(outcome.outcome) ? outcomeOfFault(notConfirmed()) : outcome),
-      letGo: () => {},
+      letGo: (reason) => {
+        phase = 'over'
+        // Whatever the handler comes to later, what it has written is gone.
+        settleAs = async (outcome) => (isDone(outcome.outcome) ? outcomeOfFault(reason) : outcome)
+        settled.reject(reason)
+      },
+      hint() {
+        try {
+          return inbox.hint?.() ?? ''
+        } catch {}
+        return ''
+      },
     })
     const call = await handed.promise
     // In here, because some libraries know their transaction by the asynchronous context.
     call()
     const { outcome, error } = await settled.promise
-    phase = 'over'
     if (outcome !== 'handled') throw error
   }
 

@@ -4,15 +4,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { drizzle } from 'drizzle-orm/postgres-js'
 import type { JsonObject } from 'tix-webhooks'
-import { postgresInbox } from 'tix-webhooks/postgres'
 import { storeCases } from 'tix-webhooks/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from './support/deliveries.js'
 import { requestOf } from './support/fetching.js'
 import { onPostgres } from './support/on-servers.js'
-import { openPostgresJs } from './support/postgres-clients.js'
 import { testDatabase } from './support/postgres-database.js'
 import { deliver } from './support/raw-bytes-harness.js'
 
@@ -164,7 +161,7 @@ const INBOXES = [
   ['kysely', () => import('../examples/kysely.js')],
 ] as const
 
-onPostgres.each(INBOXES)('examples/%s.ts', (name, start) => {
+onPostgres.each(INBOXES)('examples/%s.ts', (_, start) => {
   const database = testDatabase()
 
   function stubDatabase(): void {
@@ -196,23 +193,6 @@ onPostgres.each(INBOXES)('examples/%s.ts', (name, start) => {
       await pool.end()
     }
   })
-
-  if (name === 'drizzle') {
-    test('has a driver for Drizzle on postgres.js too', async () => {
-      stubDatabase()
-      const { postgresJsDriver } = await start().then(
-        (example) => example as typeof import('../examples/drizzle.js'),
-      )
-      const inbox = postgresInbox(postgresJsDriver(drizzle(openPostgresJs(database))))
-      await inbox.migrate()
-      const write = () =>
-        inbox.once({ key: 'k', retainMs: 60_000 }, async (tx) => {
-          await tx.execute("INSERT INTO orders VALUES ('ord_3', 3)")
-        })
-      expect([await write(), await write()]).toEqual(['handled', 'duplicate'])
-      expect(await database.column("SELECT total_cents FROM orders WHERE id = 'ord_3'")).toEqual([3])
-    })
-  }
 })
 
 test('examples/fetch.ts answers a Request with a Response', async () => {

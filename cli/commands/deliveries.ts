@@ -1,7 +1,7 @@
 import { attemptLine, toldAttempt } from '../attempt-lines.js'
 import { connect } from '../client.js'
 import { type Command, defineCommand } from '../command.js'
-import type { AttemptView, DeliveryView } from '../control-api.js'
+import type { AttemptView, DeliveriesView, DeliveryView } from '../control-api.js'
 import { EXIT } from '../failure.js'
 import { SANDBOX_OPTIONS } from '../find-sandbox.js'
 import { flag, one } from '../options.js'
@@ -15,13 +15,13 @@ const list = defineCommand({
   name: 'deliveries',
   summary: 'lists deliveries, the newest first',
   details:
-    'What a scenario sent is listed, too: there, failed means that it was refused, which may be right: --exit-code does not count it.',
+    'What a scenario sent is listed, too: there, failed means that it was refused, which may be right: --exit-code does not count it. It counts all others, beyond --limit too, and those of this status that the sandbox no longer keeps: it has the latest 1,000 that are done.',
   options: {
     status: one('STATUS', oneOf(...STATUSES), `only those: ${STATUSES.join(', ')}`),
     type: one('KIND', readText, 'only this kind, or a group such as event.*'),
     endpoint: one('ENDPOINT', readText, 'only to this one'),
     limit: one('N', wholeNumber(1, MAX_LIMIT), 'no more than these', '25'),
-    'exit-code': flag('exit code 1 when any is listed that no scenario sent'),
+    'exit-code': flag('exit code 1 if there are any that no scenario sent'),
     ...SANDBOX_OPTIONS,
   },
   examples: [
@@ -40,7 +40,10 @@ const list = defineCommand({
       ...(type !== undefined && { type }),
       ...(endpoint !== undefined && { endpoint }),
     })
-    const { data } = await client.call<{ data: readonly DeliveryView[] }>('GET', `/deliveries?${query}`)
+    const { data, matching, genuine, forgotten } = await client.call<DeliveriesView>(
+      'GET',
+      `/deliveries?${query}`,
+    )
     if (data.length === 0) {
       context.out.note(
         [status, type, endpoint].every((filter) => filter === undefined)
@@ -52,8 +55,14 @@ const list = defineCommand({
     data.forEach((delivery, index) => {
       context.out.tell(delivery, lines[index] ?? '')
     })
-    const isAny = data.some(({ attempts }) => !attempts.some(({ trigger }) => trigger === 'scenario'))
-    return withExitCode && isAny ? EXIT.failed : EXIT.ok
+    if (matching > data.length) context.out.note(`${matching - data.length} more match: see --limit.`)
+    if (forgotten > 0) {
+      const are = forgotten === 1 ? 'delivery is' : 'deliveries are'
+      context.out.note(
+        `${forgotten} older ${status === undefined ? '' : `${status} `}${are} no longer kept, and so not listed: the sandbox keeps the latest 1,000.`,
+      )
+    }
+    return withExitCode && genuine + forgotten > 0 ? EXIT.failed : EXIT.ok
   },
 })
 

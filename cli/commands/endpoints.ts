@@ -28,7 +28,7 @@ const list = defineCommand({
 
 const add = defineCommand({
   name: 'endpoints add',
-  summary: 'adds one, and shows its secret once',
+  summary: 'adds one, and shows its secret',
   args: [{ name: 'URL', says: 'where it is, quoted for the shell' }],
   options: {
     events: one('LIST', readKinds, 'the kinds that it takes, such as order.created,event.*', '*'),
@@ -142,7 +142,7 @@ async function change(
   return EXIT.ok
 }
 
-/** Without its secrets: these are shown where they are asked for. */
+/** Without its secrets: `tix-webhooks secret` shows these. */
 function tell(endpoint: EndpointView, out: Output): void {
   const { secrets, ...shown } = endpoint
   out.tell({ ...shown, secrets: secrets.length }, line(endpoint, out))

@@ -4,7 +4,7 @@ import { defineCommand } from '../command.js'
 import { readDuration, readSeconds } from '../durations.js'
 import { EXIT, UsageError } from '../failure.js'
 import { SANDBOX_OPTIONS } from '../find-sandbox.js'
-import { forward } from '../forward.js'
+import { forwarder, leadsTo } from '../forward.js'
 import { type Inspected, inspect } from '../inspect-delivery.js'
 import { aborted } from '../io.js'
 import { readKinds } from '../kinds.js'
@@ -65,6 +65,12 @@ export const listen = defineCommand({
       throw new UsageError('--forward-to gives the answer of your receiver: leave --respond and --delay out.')
     }
     if (values.tolerance <= 0) throw new UsageError('--tolerance must be more than 0.')
+    if (target !== undefined && values.port !== 0 && (await leadsTo(values.port, target))) {
+      throw new UsageError(
+        `--forward-to ${target} is this very listener: give the URL of your receiver, or another --port.`,
+      )
+    }
+    const forward = target === undefined ? undefined : forwarder(target, io.signal)
     const client = await connectIfRunning(values.sandbox, context)
     const secret = secretOf(values.secret, io) ?? (client && newSecret())
     const statusFor = scriptedAnswers(respond)
@@ -83,7 +89,7 @@ export const listen = defineCommand({
     })
 
     async function answerTo(request: Received, { verdict }: Inspected): Promise<Reply> {
-      if (target !== undefined) return forward(request, target, io.signal)
+      if (forward !== undefined) return forward(request)
       await pause(delay, undefined, { signal: io.signal }).catch(() => {})
       const status = verdict === 'refused' ? UNAUTHENTICATED : statusFor(request.body)
       return { status, headers: KEEPS_NOTHING_OPEN }

@@ -7,7 +7,8 @@ import { SANDBOX_OPTIONS } from '../find-sandbox.js'
 export const reset = defineCommand({
   name: 'reset',
   summary: 'makes the running sandbox forget all data and deliveries',
-  details: 'Its time begins anew. Its endpoints, and their secrets, stay.',
+  details:
+    'Its time begins again, and what is under way is broken off: an advance that waits for an answer ends. Its endpoints, and their secrets, stay.',
   options: SANDBOX_OPTIONS,
   examples: [{ says: 'between two runs of a test suite', line: 'tix-webhooks reset' }],
   async run({ sandbox }, _words, context) {

@@ -104,7 +104,7 @@ async function listening(
 
 /** A folder that cannot be written to is no reason not to run. */
 async function announced(url: string, { io, out }: Context): Promise<(() => Promise<void>) | undefined> {
-  const other = await writtenUrl(io.cwd())
+  const other = writtenUrl(io.cwd())
   if (other !== undefined && other !== url && (await isSandboxAt(other, io.signal))) {
     out.note(
       `The commands of this folder go on to use the sandbox at ${other}: name this one with --sandbox ${url}`,
@@ -112,7 +112,7 @@ async function announced(url: string, { io, out }: Context): Promise<(() => Prom
     return undefined
   }
   try {
-    return await announce(url, io)
+    return announce(url, io)
   } catch (error) {
     out.note(`${SANDBOX_FILE} cannot be written (${wordsOf(error)}): name this sandbox with --sandbox ${url}`)
     return undefined

@@ -7,7 +7,7 @@ import { flag } from '../options.js'
 import { type Output, printable } from '../output.js'
 import { envLine, newSecret } from '../signing.js'
 
-/** `tix-webhooks secret`: one of the three places where a secret is shown. */
+/** `tix-webhooks secret`: what the receiver needs to know. */
 export const secret = defineCommand({
   name: 'secret',
   summary: 'shows the signing secret of an endpoint, as a line for .env',

@@ -1,17 +1,14 @@
 import * as z from 'zod'
-import { description, image, moment, reference, refusal, rule, title } from './fields.js'
+import { description, image, line, moment, reference, refusal, rule, title } from './fields.js'
 import { LIMITS } from './limits.js'
 import { NOT_SHOWN, refundPolicy } from './resources.js'
 import { createVenueBody } from './venue-requests.js'
 
 const tier = z
   .strictObject({
-    name: z
-      .string()
-      .trim()
-      .min(1)
-      .max(LIMITS.tierNameCharacters)
-      .meta({ description: 'Unlike that of every other tier: a webhook tells the tier by its name alone.' }),
+    name: line(LIMITS.tierNameCharacters).meta({
+      description: 'Unlike that of every other tier: a webhook tells the tier by its name alone.',
+    }),
     price_cents: z.int().min(0).max(LIMITS.priceCents).meta({ description: 'In minor units; 0 is free.' }),
     quantity: z.int().min(1).max(LIMITS.tierQuantity),
   })

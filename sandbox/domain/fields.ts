@@ -39,26 +39,50 @@ export function reference(prefix: string): z.ZodString {
   return z.string().meta({ pattern: `^${prefix}_` })
 }
 
+/** Controls, line breaks among them, and halves of characters: no database of a service would take a NUL, no ticket shows a bell. */
+const CONTROL = /[\p{Cc}\p{Cs}]/u
+const NO_CONTROL = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$'
+
+/** Text on one line. Blanks around it are taken away. */
+export function line(maxCharacters: number) {
+  return z
+    .string()
+    .trim()
+    .min(1)
+    .max(maxCharacters)
+    .refine((text) => !CONTROL.test(text), {
+      error: 'must have no control characters, such as NUL or a line break: leave them out',
+      ...refusal('parameter_invalid'),
+    })
+    .meta({ pattern: NO_CONTROL })
+}
+
 /** Where a parser of HTML opens a tag: `<` before a letter, `/`, `!` or `?`. "I <3 NY" and "A < B" have none. */
-const NO_HTML = '^(?:[^<]|<(?![A-Za-z/!?]))*$'
+const NO_HTML = '^(?:[^<\\u0000-\\u001f\\u007f-\\u009f]|<(?![A-Za-z/!?]))*$'
 const TAG = /<[A-Za-z/!?]/
 
-/** The title of an event: text without HTML. Blanks around it are taken away. */
-export const title = z
-  .string()
-  .trim()
-  .min(1)
-  .max(LIMITS.titleCharacters)
+/** The title of an event: text without HTML. */
+export const title = line(LIMITS.titleCharacters)
   .refine((text) => !TAG.test(text), {
     error: 'must have no HTML: leave out the tags, or put a blank after each <',
     ...refusal('title_contains_html'),
   })
   .meta({ pattern: NO_HTML, description: 'Shown on the event page and on tickets. No HTML.' })
 
-export const description = z.string().max(LIMITS.descriptionCharacters).meta({
-  description:
-    'Markdown. Raw HTML is taken out, and so are link targets other than http, https, mailto, tel and relative ones.',
-})
+/** Tabs and line breaks are of the text. */
+const CONTROL_IN_TEXT = /(?![\t\n\r])[\p{Cc}\p{Cs}]/u
+
+export const description = z
+  .string()
+  .max(LIMITS.descriptionCharacters)
+  .refine((text) => !CONTROL_IN_TEXT.test(text), {
+    error: 'must have no control characters but tabs and line breaks: leave them out',
+    ...refusal('parameter_invalid'),
+  })
+  .meta({
+    description:
+      'Markdown. The tags of raw HTML are taken out, and so are link targets other than http, https, mailto, tel and relative ones.',
+  })
 
 /** The characters of RFC 3986: what a browser would still repair is refused. */
 const PATH_CHARACTER = "(?:%[0-9A-Fa-f]{2}|[A-Za-z0-9._~!$&'()*+,;=:@-])"

@@ -1,15 +1,12 @@
 import { fromMarkdown } from 'mdast-util-from-markdown'
-
-/** A part of the source, from an offset up to another. */
-interface Span {
-  readonly start: number
-  readonly end: number
-}
+import { type Edit, type RawHtml, type Span, stripHtml } from './strip-html.js'
 
 /** What a source has that it must not have. */
 interface Findings {
-  /** Raw HTML, and links such as `<javascript:…>` that are their own text. */
-  readonly html: readonly Span[]
+  /** In the order of the source. */
+  readonly html: readonly RawHtml[]
+  /** Links such as `<javascript:…>` that are their own text. */
+  readonly autolinks: readonly Span[]
   /** Targets of links, images and definitions. */
   readonly targets: readonly Span[]
 }
@@ -18,34 +15,46 @@ type Node = ReturnType<typeof fromMarkdown> | ReturnType<typeof fromMarkdown>['c
 
 const SAFE_SCHEMES = ['http', 'https', 'mailto', 'tel']
 
+/** An address of these is itself a program, or a page: it is no text to keep. */
+const RUNNING = /^(?:javascript|vbscript|data):/i
+
 /** After so many passes what is left was written to get through: then no mark of HTML or of a link stays one. */
 const PATIENCE = 4
 
 /**
- * Markdown without raw HTML, and without targets of links that could run or load anything but pages: these become `#`
- * (spec section 2.1: "sanitized by the service"). What is sanitized already stays as it is.
+ * Markdown without raw HTML, of which the text stays, and without targets of links that could run or load anything but pages: these
+ * become `#` (spec section 2.1: "sanitized by the service"). What is sanitized already stays as it is.
  */
 export function sanitizeMarkdown(markdown: string): string {
   let source = markdown
   for (let pass = 0; ; pass += 1) {
-    const { html, targets } = findingsIn(source)
-    if (html.length === 0 && targets.length === 0) return source
+    const { html, autolinks, targets } = findingsIn(source)
+    if (html.length === 0 && autolinks.length === 0 && targets.length === 0) return source
     if (pass === PATIENCE) {
       source = source.replaceAll('<', '&lt;').replaceAll('[', '&#91;')
       continue
     }
-    const edits = [
-      // What is cut out can bring other HTML together, as in `<<b>script>`: from then on it is written as text instead.
-      ...html.map((span) => ({
-        ...span,
-        text: pass === 0 ? '' : source.slice(span.start, span.end).replaceAll('<', '&lt;'),
-      })),
+    // What is taken out can bring other HTML together, as in `<<b>script>`: from then on it is written as text instead.
+    const stripped = pass === 0 ? stripHtml(source, html) : html.map((span) => asText(source, span))
+    const others = [
+      ...autolinks.map((span) => ({ ...span, text: withoutBrackets(source, span) })),
       ...targets.map((span) => ({ ...span, text: '#' })),
-    ]
+    ].filter(({ start, end }) => !stripped.some((edit) => start < edit.end && end > edit.start))
+    const edits: Edit[] = [...stripped, ...others]
     for (const { start, end, text } of edits.sort((a, b) => b.start - a.start)) {
       source = source.slice(0, start) + text + source.slice(end)
     }
   }
+}
+
+function asText(source: string, { start, end }: Span): Edit {
+  return { start, end, text: source.slice(start, end).replaceAll('<', '&lt;') }
+}
+
+/** Of a link that is its own text, the text, unless that is a program. */
+function withoutBrackets(source: string, { start, end }: Span): string {
+  const text = source.slice(start + 1, end - 1)
+  return RUNNING.test(text) ? '' : text
 }
 
 /** Whether a link may lead there: to a page, relative ones too, a mailbox or a telephone. */
@@ -64,21 +73,33 @@ function findingsIn(source: string): Findings {
   const tree = fromMarkdown(source, {
     mdastExtensions: [{ enter: { resourceDestination: note, definitionDestination: note } }],
   })
-  const html: Span[] = []
+  const html: RawHtml[] = []
+  const autolinks: Span[] = []
   const targets: Span[] = []
   // A stack of its own: quotes can be nested deeper than calls.
-  const nodes: Node[] = [tree]
-  for (let node = nodes.pop(); node !== undefined; node = nodes.pop()) {
+  const nodes: { node: Node; blockEnd: number; isRoot: boolean }[] = [
+    { node: tree, blockEnd: source.length, isRoot: false },
+  ]
+  for (let next = nodes.pop(); next !== undefined; next = nodes.pop()) {
+    const { node, blockEnd, isRoot } = next
     const span = { start: node.position?.start.offset ?? 0, end: node.position?.end.offset ?? source.length }
-    if (node.type === 'html') html.push(span)
+    if (node.type === 'html') html.push({ ...span, blockEnd, isWhole: isRoot })
     else if ('url' in node && !isSafeTarget(node.url)) {
-      const own = source[span.start] === '<' ? undefined : lastWithin(destinations, span)
-      if (own === undefined) html.push(span)
-      else targets.push(own)
+      if (source[span.start] === '<') autolinks.push(span)
+      else targets.push(lastWithin(destinations, span) ?? span)
     }
-    if ('children' in node) nodes.push(...node.children)
+    if (!('children' in node)) continue
+    const isBlock = node.type === 'paragraph' || node.type === 'heading'
+    for (const child of node.children) {
+      const ends = isBlock
+        ? span.end
+        : child.type === 'html'
+          ? (child.position?.end.offset ?? blockEnd)
+          : blockEnd
+      nodes.push({ node: child, blockEnd: ends, isRoot: node.type === 'root' })
+    }
   }
-  return { html, targets }
+  return { html: html.sort((a, b) => a.start - b.start), autolinks, targets }
 }
 
 /** Of a link its own target: those of the images in its text come before. */

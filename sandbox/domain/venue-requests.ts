@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { refusal } from './fields.js'
+import { line, refusal } from './fields.js'
 import { LIMITS } from './limits.js'
 import { NOT_SHOWN } from './resources.js'
 
-const text = z.string().trim().min(1).max(LIMITS.venueTextCharacters)
+const text = line(LIMITS.venueTextCharacters)
 
 /** A name of the IANA time zone database, as this runtime knows it. An offset such as `+01:00` is none. */
 function isTimeZone(name: string): boolean {

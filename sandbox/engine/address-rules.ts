@@ -1,6 +1,7 @@
 import { lookup as dnsLookup, type LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { classOf } from './address-classes.js'
+import { isPlainUrl, PLAIN_URL } from './plain-url.js'
 
 export interface AddressRules {
   /** Whether deliveries may leave this machine and its networks. Default false. */
@@ -24,6 +25,7 @@ export class AddressRefused extends TypeError {
  * @throws AddressRefused
  */
 export function checkDestination(url: string, rules: AddressRules = {}): void {
+  if (!isPlainUrl(url)) throw new AddressRefused(`The URL ${PLAIN_URL}.`)
   if (!URL.canParse(url)) {
     throw new AddressRefused('That is no URL: give the whole address, such as http://localhost:3000/hooks.')
   }

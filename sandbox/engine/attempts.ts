@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { type SignatureOptions, signPayload } from '../../src/index.js'
 import { isSuccessStatus } from '../../testing/retry-schedule.js'
 import type { VirtualClock } from '../clock.js'
@@ -33,6 +34,12 @@ interface Sending extends Pick<Attempt, 'trigger' | 'scenario' | 'sentBody'> {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
   readonly transport?: OutgoingRequest['transport'] | undefined
+  readonly signal: AbortSignal
+}
+
+const BROKEN_OFF = {
+  code: 'broken_off',
+  message: 'The sandbox was reset or closed before there was an answer.',
 }
 
 const USER_AGENT = 'tix-webhooks-sandbox'
@@ -43,9 +50,33 @@ const MAX_SENT_BODY = 64 * 1024
 /** Makes attempts: each is one request, and what came of it. */
 export class Attempts {
   readonly #parts: AttemptsParts
+  #breaking = breaker()
+  #isClosed = false
 
   constructor(parts: AttemptsParts) {
     this.#parts = parts
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Aborts when what is under way now is broken off. */
+  get underWay(): AbortSignal {
+    return this.#breaking.signal
+  }
+
+  /** Waits for no answer any more: each attempt under way ends at once. */
+  breakOff(): void {
+    const broken = this.#breaking
+    if (!this.#isClosed) this.#breaking = breaker()
+    broken.abort()
+  }
+
+  /** The same, for good: no attempt begins any more. */
+  close(): void {
+    this.#isClosed = true
+    this.breakOff()
   }
 
   /** The message as it is, signed anew by the secrets that the endpoint has now. */
@@ -54,9 +85,10 @@ export class Attempts {
     { url, secrets }: Pick<Endpoint, 'url' | 'secrets'>,
     trigger: 'auto' | 'manual',
   ): Promise<Attempt> {
+    const signal = this.underWay
     const body = Buffer.from(tracked.delivery.message.body)
     const headers = await this.#headers(body, secrets)
-    return this.#attempt(tracked, { trigger, url, secrets, headers, body })
+    return this.#attempt(tracked, { trigger, url, secrets, headers, body, signal })
   }
 
   /** Something else in its place, spoilt on purpose. */
@@ -72,7 +104,7 @@ export class Attempts {
     const headers = { 'user-agent': USER_AGENT, ...request.headers, ...length }
     const sentBody = sentBodyOf(tracked.delivery.message, body)
     return this.#attempt(tracked, {
-      ...{ trigger: 'scenario', scenario, url, secrets, headers, body, transport },
+      ...{ trigger: 'scenario', scenario, url, secrets, headers, body, transport, signal: this.underWay },
       ...(sentBody !== undefined && { sentBody }),
     })
   }
@@ -94,7 +126,7 @@ export class Attempts {
 
   async #attempt(tracked: Tracked, sending: Sending): Promise<Attempt> {
     const { clock, random, timeoutMs } = this.#parts
-    const { url, secrets, headers, body, transport, ...about } = sending
+    const { url, secrets, headers, body, transport, signal, ...about } = sending
     tracked.begun += 1
     const begun = {
       id: random.id('att_'),
@@ -106,7 +138,14 @@ export class Attempts {
       requestHeaders: headers,
     }
     const startMs = performance.now()
-    const result = await this.#send({ url, headers, body, timeoutMs, ...(transport && { transport }) })
+    const result = await this.#send({
+      url,
+      headers,
+      body,
+      timeoutMs,
+      signal,
+      ...(transport && { transport }),
+    })
     const durationMs = Math.round((performance.now() - startMs) * 10) / 10
     const hint = hintFor({ url, secrets, timeoutMs }, result)
     return {
@@ -118,13 +157,23 @@ export class Attempts {
   }
 
   /** A sender never rejects; one that does must not end the deliveries of all others. */
-  async #send(request: OutgoingRequest): Promise<SendResult> {
+  async #send(request: OutgoingRequest & { readonly signal: AbortSignal }): Promise<SendResult> {
+    const { signal } = request
+    if (signal.aborted) return { error: BROKEN_OFF }
     try {
-      return await this.#parts.send(request)
+      const result = await this.#parts.send(request)
+      return signal.aborted && result.error !== undefined ? { error: BROKEN_OFF } : result
     } catch (error) {
       return { error: errorOf(error) }
     }
   }
+}
+
+function breaker(): AbortController {
+  const controller = new AbortController()
+  // One listener for each request under way: there may be many, and none is left behind.
+  setMaxListeners(0, controller.signal)
+  return controller
 }
 
 /** Whether an endpoint took it (spec section 6). */

@@ -189,6 +189,7 @@ export class Courier {
   }
 
   #isWaiting(tracked: Tracked): boolean {
-    return this.#parts.log.has(tracked) && !isSettled(tracked.delivery)
+    const { log, attempts } = this.#parts
+    return log.has(tracked) && !isSettled(tracked.delivery) && !attempts.isClosed
   }
 }

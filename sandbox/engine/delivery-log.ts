@@ -35,6 +35,23 @@ interface Entry extends Tracked {
   newer: Entry | undefined
 }
 
+/** How many of each end are no longer kept, and how many of these a scenario had sent. */
+export interface Forgotten {
+  readonly all: Readonly<Record<SettledStatus, number>>
+  readonly spoilt: Readonly<Record<SettledStatus, number>>
+}
+
+export type SettledStatus = 'delivered' | 'failed' | 'skipped'
+
+/** How many deliveries a filter finds, whatever its limit. */
+export interface Tally {
+  readonly matching: number
+  /** How many of these no scenario sent. */
+  readonly genuine: number
+  /** How many no scenario sent that are no longer kept, and of which only the status is known to match. */
+  readonly forgotten: number
+}
+
 interface Changes {
   status?: DeliveryStatus
   reason?: string | undefined
@@ -46,6 +63,16 @@ interface AttemptKey {
   readonly deliveryId: string
   readonly attemptId: string
 }
+
+/** What a scenario sent, and nobody has sent again since. */
+export function isSpoilt({ attempts }: Pick<Delivery, 'attempts'>): boolean {
+  return attempts.length > 0 && attempts.every(({ trigger }) => trigger === 'scenario')
+}
+
+const noneForgotten = () => ({
+  all: { delivered: 0, failed: 0, skipped: 0 },
+  spoilt: { delivered: 0, failed: 0, skipped: 0 },
+})
 
 /** Whether a delivery has come to its end. */
 export function isSettled({ status }: Delivery): boolean {
@@ -59,6 +86,7 @@ export class DeliveryLog {
   readonly #settled = new Latest<string>(LIMITS.settled)
   readonly #attempts = new Latest<AttemptKey>(LIMITS.attempts)
   readonly #bodies = new Latest<AttemptKey>(LIMITS.bodies)
+  #forgotten = noneForgotten()
   #newest: Entry | undefined
 
   get(id: string): Tracked | undefined {
@@ -73,6 +101,21 @@ export class DeliveryLog {
   /** How many there are of each status. */
   get counts(): Readonly<Record<DeliveryStatus, number>> {
     return { ...this.#counts }
+  }
+
+  /** How many there have been of each status, those that are no longer kept included. */
+  get totals(): Readonly<Record<DeliveryStatus, number>> {
+    const { delivered, failed, skipped } = this.#forgotten.all
+    return {
+      ...this.#counts,
+      delivered: this.#counts.delivered + delivered,
+      failed: this.#counts.failed + failed,
+      skipped: this.#counts.skipped + skipped,
+    }
+  }
+
+  get forgotten(): Forgotten {
+    return structuredClone(this.#forgotten)
   }
 
   /** Whether no more can be on their way. */
@@ -115,16 +158,28 @@ export class DeliveryLog {
   }
 
   /** The newest first. */
-  list({ status, type, endpointId, limit = 100 }: DeliveryFilter = {}): readonly Delivery[] {
+  list({ limit = 100, ...filter }: DeliveryFilter = {}): readonly Delivery[] {
     const found: Delivery[] = []
     for (const { delivery } of this) {
       if (found.length >= limit) break
-      if (status !== undefined && delivery.status !== status) continue
-      if (type !== undefined && !matchesKind(type, delivery.message.type)) continue
-      if (endpointId !== undefined && delivery.endpointId !== endpointId) continue
-      found.push(delivery)
+      if (matches(delivery, filter)) found.push(delivery)
     }
     return found
+  }
+
+  tally(filter: Omit<DeliveryFilter, 'limit'> = {}): Tally {
+    let matching = 0
+    let genuine = 0
+    for (const { delivery } of this) {
+      if (!matches(delivery, filter)) continue
+      matching += 1
+      if (!isSpoilt(delivery)) genuine += 1
+    }
+    const { all, spoilt } = this.#forgotten
+    const forgotten = (['delivered', 'failed', 'skipped'] as const)
+      .filter((status) => filter.status === undefined || filter.status === status)
+      .reduce((sum, status) => sum + all[status] - spoilt[status], 0)
+    return { matching, genuine, forgotten }
   }
 
   /** The ids of those that have come to their end, in that order. */
@@ -133,8 +188,13 @@ export class DeliveryLog {
   }
 
   /** Takes in what was saved, in place of all that is here. The oldest first. */
-  load(saved: readonly Omit<Tracked, 'job'>[], settledIds: readonly string[]): readonly Tracked[] {
+  load(
+    saved: readonly Omit<Tracked, 'job'>[],
+    settledIds: readonly string[],
+    forgotten: Forgotten = noneForgotten(),
+  ): readonly Tracked[] {
     this.clear()
+    this.#forgotten = structuredClone(forgotten)
     const loaded = saved.map(({ delivery, seed, begun }) => this.#link(delivery, seed, begun))
     for (const { delivery } of loaded)
       for (const attempt of delivery.attempts) this.#keep(delivery.id, attempt)
@@ -147,6 +207,7 @@ export class DeliveryLog {
     this.#entries.clear()
     for (const latest of [this.#settled, this.#attempts, this.#bodies]) latest.clear()
     Object.assign(this.#counts, { pending: 0, retrying: 0, delivered: 0, failed: 0, skipped: 0 })
+    this.#forgotten = noneForgotten()
     this.#newest = undefined
   }
 
@@ -169,7 +230,16 @@ export class DeliveryLog {
 
   #settle({ delivery }: Entry): void {
     const evicted = this.#entries.get(this.#settled.add(delivery.id) ?? '')
-    if (evicted !== undefined) this.#unlink(evicted)
+    if (evicted !== undefined) this.#forget(evicted)
+  }
+
+  /** It is no longer kept, but still counted: else a failure would be gone without anybody having seen it. */
+  #forget(entry: Entry): void {
+    const { delivery } = entry
+    this.#unlink(entry)
+    const status = delivery.status as SettledStatus
+    this.#forgotten.all[status] += 1
+    if (isSpoilt(delivery)) this.#forgotten.spoilt[status] += 1
   }
 
   /** Lets the oldest attempt go, and the oldest body, where there are too many. */
@@ -195,6 +265,14 @@ export class DeliveryLog {
     if (entry === undefined || entry !== tracked) throw new Error('That delivery is not in the log any more.')
     return entry
   }
+}
+
+function matches(delivery: Delivery, { status, type, endpointId }: DeliveryFilter): boolean {
+  return (
+    (status === undefined || delivery.status === status) &&
+    (type === undefined || matchesKind(type, delivery.message.type)) &&
+    (endpointId === undefined || delivery.endpointId === endpointId)
+  )
 }
 
 function withoutBodies({ sentBody, response, ...rest }: Attempt): Attempt {

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { KIND_PATTERN } from './kinds.js'
+import { isPlainUrl, PLAIN_URL } from './plain-url.js'
 
 const MAX_EVENTS = 50
 const MAX_TEXT = 2048
@@ -7,6 +8,7 @@ const MAX_TEXT = 2048
 const url = z
   .string('must be a text')
   .max(MAX_TEXT, `must have at most ${MAX_TEXT} characters`)
+  .refine(isPlainUrl, { error: PLAIN_URL, abort: true })
   .refine(
     isHttpUrl,
     'must be an http or https address without a name and password in it, such as http://localhost:3000/hooks',

@@ -88,5 +88,5 @@ export class Endpoints {
 }
 
 function newSecret(random: Random): string {
-  return `whsec_${random.characters(SECRET_LENGTH)}`
+  return `whsec_${random.secretCharacters(SECRET_LENGTH)}`
 }

@@ -1,7 +1,7 @@
 import { Attempts } from './attempts.js'
 import { Courier } from './courier.js'
 import { DeliveryGone } from './delivery-gone.js'
-import { DeliveryLog } from './delivery-log.js'
+import { DeliveryLog, type Tally } from './delivery-log.js'
 import type { Endpoint, EndpointInput, EndpointPatch } from './endpoint.js'
 import { checkUrl } from './endpoint-rules.js'
 import { Endpoints } from './endpoints.js'
@@ -155,6 +155,16 @@ export class Engine {
     return this.#log.get(id)?.delivery
   }
 
+  /** How many deliveries a filter finds, whatever its limit, and how many it may have missed. */
+  tally(filter?: Omit<DeliveryFilter, 'limit'>): Tally {
+    return this.#log.tally(filter)
+  }
+
+  /** How many deliveries of each status there have been, those that the log no longer has included. */
+  totals(): Readonly<Record<DeliveryStatus, number>> {
+    return this.#log.totals
+  }
+
   /** How many deliveries of each status the log has. */
   counts(): Readonly<Record<DeliveryStatus, number>> {
     return this.#log.counts
@@ -175,6 +185,16 @@ export class Engine {
     )
   }
 
+  /** Aborts when what is under way now is broken off. */
+  get underWay(): AbortSignal {
+    return this.#attempts.underWay
+  }
+
+  /** Sends nothing any more, and breaks off what is under way. */
+  close(): void {
+    this.#attempts.close()
+  }
+
   /** Plain JSON, from which `restore` makes the same deliveries and endpoints. */
   snapshot(): unknown {
     return toSnapshot({
@@ -183,6 +203,7 @@ export class Engine {
       endpoints: this.#endpoints.list(),
       deliveries: [...this.#log].reverse(),
       settled: this.#log.settledIds(),
+      forgotten: this.#log.forgotten,
     })
   }
 
@@ -192,27 +213,22 @@ export class Engine {
     this.#generators.restore(state.random)
     this.#messages.restore(state.latestMessageMs)
     this.#endpoints.load(state.endpoints)
-    for (const tracked of this.#log.load(state.deliveries, state.settled)) this.#courier.arm(tracked)
+    const loaded = this.#log.load(state.deliveries, state.settled, state.forgotten)
+    for (const tracked of loaded) this.#courier.arm(tracked)
     this.#tell({ what: 'endpoints' })
   }
 
   /**
-   * Forgets all deliveries, and gives the same ids again as when it was made. What is under way goes on, and its answer is
-   * forgotten too.
+   * Forgets all deliveries, and with a seed gives the same ids again as when it was made. What is under way is broken off.
    *
    * @param keepEndpoints default false: they are forgotten too
    */
-  reset({
-    keepEndpoints = false,
-    rewindIds = true,
-  }: {
-    keepEndpoints?: boolean
-    rewindIds?: boolean
-  } = {}): void {
+  reset({ keepEndpoints = false }: { keepEndpoints?: boolean } = {}): void {
     this.#log.clear()
     this.#lanes.forgetAll()
+    this.#attempts.breakOff()
     this.#messages.restore(null)
-    if (rewindIds) this.#generators.restart({ keepEndpoints })
+    this.#generators.restart({ keepEndpoints })
     if (!keepEndpoints) this.#endpoints.load([])
     this.#tell({ what: 'endpoints' })
   }

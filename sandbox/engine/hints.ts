@@ -69,7 +69,9 @@ function hintForError({ url, timeoutMs }: Tried, code: string): string {
     case 'ETIMEDOUT':
       return `${host} cannot be reached from here: is that machine up, and this its address?`
     case 'timeout':
-      return `It took over ${timeoutMs / 1000} s: answer first and work later, or set --timeout 0 (timeoutSeconds: 0) while you are debugging.`
+      return `It took over ${timeoutMs / 1000} s: answer first and work later. While you are debugging, give it longer: --timeout 10m (timeoutSeconds: 600).`
+    case 'broken_off':
+      return 'Send it again: the sandbox was reset or closed meanwhile, so nobody waited for the answer.'
     case 'address_refused':
       return 'The rules about addresses do not allow it: the message says which address, and why.'
     case 'receiver_threw':

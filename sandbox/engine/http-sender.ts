@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events'
 import {
   type ClientRequest,
   request as httpRequest,
@@ -18,8 +17,6 @@ import { piecesOf, SLOW_PIECE_MS } from './transport.js'
 export interface HttpSenderOptions extends AddressRules {
   /** How names are resolved. Default: `lookup` of `node:dns`. */
   lookup?: Parameters<typeof checkedLookup>[1]
-  /** Breaks off what is under way: nobody waits for its answer any more. */
-  signal?: AbortSignal
 }
 
 /** Taken before any test puts a clock of its own in its place. */
@@ -32,14 +29,12 @@ const MAX_TIMER_MS = 2 ** 31 - 1
  * Sends over the network, each request on a connection of its own. It follows no redirect. `fetch` would not do: it refuses some
  * ports, and gives no say in which address it connects to.
  */
-export function httpSender({ lookup, signal, ...rules }: HttpSenderOptions = {}): Send {
+export function httpSender({ lookup, ...rules }: HttpSenderOptions = {}): Send {
   const resolve = checkedLookup(rules, lookup)
-  // One listener for each request under way: there may be many, and none is left behind.
-  if (signal !== undefined) setMaxListeners(0, signal)
   return async (request) => {
     try {
       checkDestination(request.url, rules)
-      return { response: await exchange(request, { agent: false, lookup: resolve, signal }) }
+      return { response: await exchange(request, { agent: false, lookup: resolve }) }
     } catch (error) {
       return { error: errorOf(error) }
     }
@@ -48,10 +43,10 @@ export function httpSender({ lookup, signal, ...rules }: HttpSenderOptions = {})
 
 function exchange(outgoing: OutgoingRequest, options: RequestOptions): Promise<AttemptResponse> {
   const url = new URL(outgoing.url)
-  const { body, timeoutMs, transport = 'whole' } = outgoing
+  const { body, timeoutMs, transport = 'whole', signal } = outgoing
   const open = url.protocol === 'https:' ? httpsRequest : httpRequest
   return new Promise((resolve, reject) => {
-    const request = open(url, { ...options, method: 'POST', headers: headersOf(outgoing) })
+    const request = open(url, { ...options, signal, method: 'POST', headers: headersOf(outgoing) })
     const timer = timeoutMs === 0 ? undefined : setTimeout(expire, Math.min(timeoutMs, MAX_TIMER_MS))
     function expire(): void {
       reject(codedError('timeout', `There was no whole answer within ${timeoutMs} ms.`))

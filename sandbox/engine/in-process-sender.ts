@@ -23,21 +23,26 @@ export function inProcessSender(deliver: Deliver): Send {
     requests += 1
     if (areReal && requests % REQUESTS_OF_A_TURN === 0)
       await new Promise<void>((resolve) => setImmediate(resolve))
+    const { timeoutMs, signal } = request
     const stopped = new AbortController()
     const answer = receive(deliver, request, stopped.signal)
-    if (request.timeoutMs === 0) return answer
-    let timer: NodeJS.Timeout | undefined
-    const timeout = new Promise<SendResult>((resolve) => {
-      timer = setTimeout(
-        () => {
-          resolve(failure('timeout', `The receiver gave no answer within ${request.timeoutMs} ms.`))
-          stopped.abort()
-        },
-        Math.min(request.timeoutMs, MAX_TIMER_MS),
-      )
+    let end = (): void => {}
+    const givenUp = new Promise<SendResult>((resolve) => {
+      const giveUp = (result: SendResult): void => {
+        resolve(result)
+        stopped.abort()
+      }
+      const expire = () => giveUp(failure('timeout', `The receiver gave no answer within ${timeoutMs} ms.`))
+      const breakOff = () => giveUp(failure('ABORT_ERR', 'The answer was not waited for.'))
+      const timer = timeoutMs === 0 ? undefined : setTimeout(expire, Math.min(timeoutMs, MAX_TIMER_MS))
+      signal?.addEventListener('abort', breakOff)
+      end = () => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', breakOff)
+      }
     })
-    const result = await Promise.race([answer, timeout])
-    clearTimeout(timer)
+    const result = await Promise.race([answer, givenUp])
+    end()
     return result
   }
 }

@@ -10,6 +10,8 @@ export interface OutgoingRequest {
   readonly timeoutMs: number
   /** How the body travels: whole (the default), in chunks without a length, or slowly. */
   readonly transport?: 'whole' | 'chunked' | 'slow'
+  /** Aborts when nobody waits for the answer any more. */
+  readonly signal?: AbortSignal
 }
 
 /** An answer of any status, or the reason why there is none. It never rejects. */
@@ -17,5 +19,5 @@ export type SendResult =
   | { readonly response: AttemptResponse; readonly error?: undefined }
   | { readonly response?: undefined; readonly error: { readonly code: string; readonly message: string } }
 
-/** Sends a request once: over the network, or to a handler in this process. */
+/** Sends a request once: over the network, or to a handler in this process. It settles when the signal aborts, if not before. */
 export type Send = (request: OutgoingRequest) => Promise<SendResult>

@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { isSettled, type Tracked } from './delivery-log.js'
+import { type Forgotten, isSettled, type Tracked } from './delivery-log.js'
 import type { Endpoint } from './endpoint.js'
+import { isPlainUrl, PLAIN_URL } from './plain-url.js'
 import type { Delivery, Message } from './records.js'
 
 const text = z.string()
@@ -14,7 +15,7 @@ const state = z
 
 const endpoint = z.strictObject({
   id: id('we'),
-  url: z.url(),
+  url: z.url().refine(isPlainUrl, PLAIN_URL),
   events: z.array(text).min(1),
   secrets: z.array(text.min(1)).min(1),
   enabled: z.boolean(),
@@ -58,6 +59,9 @@ const delivery = z.strictObject({
   begun: z.int().min(0),
 })
 
+const count = z.int().min(0)
+const forgotten = z.strictObject({ delivered: count, failed: count, skipped: count })
+
 const snapshot = z.strictObject({
   latestMessageMs: ms.nullable(),
   random: z.strictObject({ endpoints: state, ids: state, attempts: state }),
@@ -67,6 +71,8 @@ const snapshot = z.strictObject({
   deliveries: z.array(delivery),
   /** Those that have come to their end, in that order. */
   settled: z.array(id('dlv')),
+  /** Absent in those of 0.1.0. */
+  forgotten: z.strictObject({ all: forgotten, spoilt: forgotten }).exactOptional(),
 })
 
 /** All that an engine knows, as plain JSON. */
@@ -81,6 +87,7 @@ export interface EngineState {
   /** The oldest first. */
   readonly deliveries: readonly Omit<Tracked, 'job'>[]
   readonly settled: readonly string[]
+  readonly forgotten?: Forgotten
 }
 
 /** What is under way is saved as waiting, so that it is tried anew; what was spoilt on purpose and is under way is left out. */

@@ -54,11 +54,12 @@ export async function deliverSpoilt(
     }
     return attempt
   }
+  const { underWay } = attempts
   let sent: Attempt[] = []
   if (atOnce) sent = await Promise.all(requests.map(send))
-  else for (const request of requests) sent.push(await send(request))
+  else for (const request of requests) if (!underWay.aborted) sent.push(await send(request))
 
-  if (!log.has(tracked)) return tracked.delivery
+  if (underWay.aborted || !log.has(tracked)) return tracked.delivery
   const last = sent.at(-1)
   const isDelivered = last !== undefined && isSuccess(last)
   log.change(tracked, {

@@ -6,6 +6,8 @@ const fault = (code: string | undefined, message = 'what it says'): Error =>
   Object.assign(new Error(message), code === undefined ? {} : { code })
 
 const CLOSED = /^The pool is closed/
+const SLOW = /^No connection could be had within the time-out/
+const STARTING = /^Postgres is shutting down or starting/
 const UNREACHABLE = /^Postgres could not be reached/
 const ROLLED_BACK = /^Postgres rolled back all that the handler had written/
 
@@ -35,15 +37,20 @@ describe('the advice on an error of Postgres', () => {
       CLOSED,
     ],
     [
+      'an error that Sequelize wrapped',
+      Object.assign(new Error('query failed'), { original: fault('25006') }),
+      /^This database is read-only/,
+    ],
+    [
       'a refused connection',
       fault('ECONNREFUSED', 'connect ECONNREFUSED'),
       /^There is no Postgres at the host and port/,
     ],
-    ['a pool that is too small', fault(undefined, 'timeout exceeded when trying to connect'), UNREACHABLE],
+    ['a pool that is too small', fault(undefined, 'timeout exceeded when trying to connect'), SLOW],
     [
       'a server that shuts down',
       fault('57P01', 'terminating connection due to administrator command'),
-      UNREACHABLE,
+      STARTING,
     ],
     ['a server that hung up', fault('EPIPE', 'This socket has been ended by the other party'), UNREACHABLE],
     [
@@ -63,8 +70,11 @@ describe('the advice on an error of Postgres', () => {
     ['a statement that had failed', fault('25P02'), ROLLED_BACK],
     ['one that a library wrapped', new Error('query failed', { cause: fault('23505') }), ROLLED_BACK],
     ['a connection that broke', fault('08006'), UNREACHABLE],
-    ['a server that shut down', fault('57P01'), UNREACHABLE],
-    ['a server that is full', fault('53100'), UNREACHABLE],
+    ['a server that shut down', fault('57P01'), STARTING],
+    ['a server that is full', fault('53100'), /^The disk of Postgres is full/],
+    ['a conflict with others', fault('40001'), /^Postgres could not serialize/],
+    ['a deadlock', fault('40P01'), /^Two transactions waited/],
+    ['one that took too long', fault('57014'), /^Postgres canceled the statement/],
     ['a reset', fault('ECONNRESET'), UNREACHABLE],
     // Nobody knows what became of the COMMIT.
     ['a pipe that broke', fault('EPIPE', 'write EPIPE'), UNREACHABLE],

@@ -117,8 +117,34 @@ onEachDriver('ctx.tx.commit', ({ open }) => {
     const tx = await leaked.promise
     const error = thrownBy(() => tx.commit((db) => db.exec("INSERT INTO effects VALUES ('late')")))
     expect(error).toBeInstanceOf(TypeError)
-    expect(String(error)).toMatch(/after the handler/)
+    expect(String(error)).toMatch(/after the run had ended/)
     expect(app.effects()).toEqual([])
     expect(app.records()).toHaveLength(answer === '200 handled' ? 1 : 0)
+  })
+
+  test('of a handler that was given up writes nothing, and the retry may', async () => {
+    const late = deferred<unknown>()
+    const leave = deferred()
+    let isFirst = true
+    const app = await inboxOn(
+      open(),
+      async (event, tx, ctx) => {
+        if (isFirst) {
+          isFirst = false
+          ctx.signal.addEventListener('abort', () => leave.resolve())
+          await leave.promise
+          await turns(1)
+          late.resolve(thrownBy(() => tx.commit(insert(event))))
+        }
+        tx.commit(insert(event))
+      },
+      { maxRunSeconds: 0.2 },
+    )
+    const order = orderCreated({ id: 'ord_a' })
+    expect(await app.send(order)).toBe('503 timed-out')
+    expect(String(await late.promise)).toMatch(/after the run had ended.*maxRunSeconds/)
+    expect(app.effects()).toEqual([])
+    expect(await app.send(order)).toBe('200 handled')
+    expect(app.effects()).toEqual(['ord_a'])
   })
 })

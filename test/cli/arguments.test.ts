@@ -61,6 +61,10 @@ describe('a command line that makes no sense', () => {
     [['--prot', '80'], 'There is no option --prot. Did you mean --port?'],
     [['--frobnicate'], 'There is no option --frobnicate.'],
     [['-x'], 'There is no option -x.'],
+    ...['-1h', '-1', '-.5'].map((word): [string[], string] => [
+      [word],
+      `${word} is less than 0, and nothing here can be: time does not go back, and counts begin at 0.`,
+    ]),
     [['--no-port'], '--port takes a value, so there is no --no-port: leave it out.'],
     [['--no-freze'], 'There is no option --no-freze. Did you mean --no-freeze?'],
     [['--port'], '--port needs a value: --port PORT. One that begins with a dash is written --port=-….'],

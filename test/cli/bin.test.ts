@@ -65,7 +65,7 @@ function start(argv: readonly string[], { cwd = emptyFolder(), env = {} } = {}):
 }
 
 describe('the command as a process', () => {
-  test.each(['SIGINT', 'SIGTERM'] as const)(
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
     'runs a sandbox until %s, ends with 0, and leaves nothing behind',
     async (signal) => {
       const cwd = emptyFolder()
@@ -85,7 +85,7 @@ describe('the command as a process', () => {
     },
   )
 
-  test('removes its temporary endpoint on Ctrl-C', async () => {
+  test.each(['SIGINT', 'SIGHUP'] as const)('removes its temporary endpoint on %s', async (signal) => {
     const { url, json } = await sandbox()
     const { child, until, ended, said } = start(['listen'], { env: { TIX_SANDBOX_URL: url } })
     await until('Listening at')
@@ -93,9 +93,33 @@ describe('the command as a process', () => {
     await json('trigger', 'order.created', '--wait')
     await until('<-- [200]')
     expect(said.stdout).toMatch(/--> order\.created verified, signed \d+ s ago/)
-    child.kill('SIGINT')
+    child.kill(signal)
     expect(await ended).toBe(0)
     expect(await json('endpoints')).toEqual([])
+  })
+
+  test('[N140] gives no id twice with --state, though it is killed before it can write what it did', async () => {
+    const { url: to, arrivals } = await receiver()
+    const cwd = emptyFolder()
+    const orders: string[] = []
+    for (const _time of ['first', 'second', 'third']) {
+      const { child, until, ended, said } = start(
+        ['sandbox', '--port', '0', '--json', '--state', 'state.json', '--to', to],
+        { cwd },
+      )
+      await until('"event":"ready"')
+      const { url } = JSON.parse(said.stdout.split('\n')[0] ?? '')
+      await fetch(`${url}/_sandbox/trigger`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{"kind":"order.created","repeat":3,"wait":true}',
+      })
+      child.kill('SIGKILL')
+      expect(await ended).toBe('SIGKILL')
+      orders.push(...arrivals.splice(0).map(({ body }) => JSON.parse(String(body)).data.order.id))
+    }
+    expect(new Set(orders).size).toBe(orders.length)
+    expect(orders.length).toBeGreaterThanOrEqual(9)
   })
 
   test('ends quietly when nobody reads on', async () => {

@@ -11,6 +11,7 @@ import {
   readShare,
   readText,
   readUrl,
+  shareUpTo,
   wholeNumber,
 } from '../../cli/values.js'
 import { refusalOf } from '../support/refusals.js'
@@ -65,6 +66,14 @@ describe('a value', () => {
       'ftp://example.com',
       '--x "ftp://example.com" is no http or https URL. Write it like http://localhost:3000/hooks.',
     ],
+    ...['http://localhost:3000/\nhooks', ' http://localhost', 'http://localhost/a\u202eb'].map(
+      (text): Row => [
+        readUrl,
+        text,
+        `--x ${JSON.stringify(text)} must have no line breaks, blanks or invisible characters in it: write them percent-encoded, or leave them out.`,
+      ],
+    ),
+    [shareUpTo(0.5), '0.7', '--x must be a number from 0 to 0.5, such as 0.1, not "0.7".'],
     [readUrl, '', '--x "" is no http or https URL. Write it like http://localhost:3000/hooks.'],
     [readDuration, '72', '--x 72 has no unit: write 72s, 72m, 72h or 72d.'],
     [
@@ -72,11 +81,7 @@ describe('a value', () => {
       'soon',
       '--x must be a span of time such as 90s, 5m, 72h or 3d, of at most 100 years; not "soon".',
     ],
-    [
-      readDuration,
-      '-1h',
-      '--x must be a span of time such as 90s, 5m, 72h or 3d, of at most 100 years; not "-1h".',
-    ],
+    [readDuration, '-1h', '--x -1h is less than 0: time does not go back.'],
     [
       readDuration,
       '99999999h',

@@ -192,6 +192,8 @@ test('what a crash left claimed is run once its lease is over, by the clock that
       },
     },
     now: sandbox.clock.now,
+    store: memoryStore({ now: sandbox.clock.now }),
+    namespace: 'orders',
     timeoutSeconds: 10,
     onError: () => {},
   }

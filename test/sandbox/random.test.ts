@@ -15,6 +15,27 @@ test('without a seed, each is another one', () => {
   expect(new Random().id('evt_')).not.toBe(new Random().id('evt_'))
 })
 
+test('without a seed, neither a fork nor a state that is restored gives an id again', () => {
+  const some = new Random()
+  const { state } = some
+  const ids = [some.id(''), some.fork().id('')]
+  some.restore(state)
+  ids.push(some.id(''), some.fork().id(''))
+  const other = new Random()
+  other.restore(state)
+  ids.push(other.id(''))
+  expect(new Set(ids).size).toBe(5)
+})
+
+test('[N140] secret characters are of the seed, and without one of nothing that is drawn or saved', () => {
+  const [some, same] = [new Random(5), new Random(5)]
+  expect(some.secretCharacters(32)).toBe(same.secretCharacters(32))
+  const random = new Random()
+  const { state } = random
+  expect(random.secretCharacters(32)).toMatch(/^[0-9A-Za-z]{32}$/)
+  expect(random.state).toEqual(state)
+})
+
 test('an id is its prefix and 20 letters and digits', () => {
   const random = new Random(1)
   for (let count = 0; count < 200; count++) expect(random.id('we_')).toMatch(/^we_[0-9A-Za-z]{20}$/)

@@ -1,7 +1,9 @@
+import { createServer } from 'node:http'
 import { tixWebhooks } from 'tix-webhooks/fetch'
 import { createSandbox, type SandboxOptions } from 'tix-webhooks/sandbox'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { SECRET } from '../support/deliveries.js'
+import { listen } from '../support/http.js'
 
 function open(options: SandboxOptions = {}) {
   const handled: string[] = []
@@ -67,4 +69,98 @@ test('a trigger that waits for an answer ends when the sandbox is closed', async
   await sandbox.close()
   expect((await triggered).attempts).toEqual([])
   await expect(sandbox.trigger('order.created')).rejects.toThrow('The sandbox is closed: make another one.')
+})
+
+describe('with no time-out and a receiver that never answers', () => {
+  /** A sandbox whose first requests hang, and how many came. */
+  async function hung(way: 'in process' | 'over HTTP') {
+    let isHung = true
+    const asked = { count: 0, waiting: new Set<() => void>() }
+    const ask = (): void => {
+      asked.count += 1
+      for (const look of asked.waiting) look()
+    }
+    const until = (count: number): Promise<void> =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          if (asked.count >= count) resolve()
+        }
+        asked.waiting.add(look)
+        look()
+      })
+    const deliver = (): Response | Promise<Response> => {
+      ask()
+      return isHung ? new Promise(() => {}) : new Response(null, { status: 204 })
+    }
+    const server = createServer((_, response) => {
+      ask()
+      if (!isHung) response.writeHead(204).end()
+    })
+    const receiver = await listen(server)
+    onTestFinished(() => receiver.close())
+    const sandbox = createSandbox({
+      secret: SECRET,
+      timeoutSeconds: 0,
+      ...(way === 'in process' ? { deliver } : { endpoints: [{ url: receiver.url }] }),
+    })
+    onTestFinished(() => sandbox.close())
+    return {
+      sandbox,
+      asked,
+      until,
+      mend() {
+        isHung = false
+      },
+    }
+  }
+
+  test.each(['in process', 'over HTTP'] as const)(
+    '[N141] a reset breaks off what is under way, and all that waited for it ends, %s',
+    async (way) => {
+      const { sandbox, until, mend } = await hung(way)
+      const triggered = sandbox.trigger('order.created', { repeat: 6 })
+      await until(4)
+      const [delivery] = sandbox.deliveries.list()
+      const waiting = [
+        triggered,
+        sandbox.clock.advance('72h'),
+        sandbox.clock.next(),
+        sandbox.settled(),
+        sandbox.deliveries.resend(delivery?.id ?? '').catch(() => {}),
+      ]
+      mend()
+      sandbox.reset()
+      await Promise.all(waiting)
+      expect(sandbox.deliveries.list()).toEqual([])
+
+      await sandbox.trigger('order.created')
+      await sandbox.clock.advance('72h')
+      expect(sandbox.deliveries.list().map(({ status }) => status)).toEqual(['delivered'])
+    },
+  )
+
+  test.each(['in process', 'over HTTP'] as const)(
+    '[N141] a reset breaks off what a scenario had still to send, %s',
+    async (way) => {
+      const { sandbox, asked, until } = await hung(way)
+      const triggered = sandbox.trigger('order.created', { scenario: 'duplicate', repeat: 3 })
+      await until(1)
+      sandbox.reset()
+      expect((await triggered).attempts).toEqual([])
+      await sandbox.clock.advance('1h')
+      expect(asked.count).toBe(1)
+      expect(sandbox.deliveries.list()).toEqual([])
+    },
+  )
+
+  test('a close breaks off what is under way, and nothing begins after it', async () => {
+    const { sandbox, asked, until } = await hung('in process')
+    const triggered = sandbox.trigger('order.created', { repeat: 6 })
+    await until(4)
+    await sandbox.close()
+    await triggered
+    const errors = () => sandbox.deliveries.list().map(({ attempts: [attempt] }) => attempt?.error?.code)
+    await expect.poll(() => errors().sort()).toEqual([...Array(4).fill('broken_off'), undefined, undefined])
+    expect(asked.count).toBe(4)
+  })
 })

@@ -18,6 +18,17 @@ describe('an option that makes no sense', () => {
     [{ endpoints: [{ url: 'localhost:3000/hooks' }] }, /localhost:3000\/hooks/],
     [{ endpoints: [{ url: 'http://169.254.169.254/' }] }, /169\.254\.169\.254/],
     [{ endpoints: [{ url: 'https://203.0.114.1/hooks' }] }, /allowPublic/],
+    ...['\n', '\t', ' ', '\u0000', '\u2028', '\u202e', '\u200b'].flatMap(
+      (character): [Record<string, unknown>, RegExp][] =>
+        [
+          `http://localhost${character}/hooks`,
+          `http://localhost/ho${character}oks`,
+          `http://localhost/${character}`,
+        ].map((url) => [
+          { endpoints: [{ url }] },
+          /^The endpoint's url must have no line breaks, blanks or invisible/,
+        ]),
+    ),
     [{ endpoints: [{ url: 'http://localhost', secret: '' }] }, /secret/],
     [{ secret: ' whsec_x' }, /secret must not begin or end with white space/],
     [{ secret: '' }, /^secret must be a text that is not empty\.$/],

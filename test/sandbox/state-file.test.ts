@@ -1,4 +1,16 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSandbox, type Sandbox, type SandboxOptions } from 'tix-webhooks/sandbox'
@@ -93,6 +105,28 @@ describe('a sandbox with a state file', () => {
     const first = await ids()
     const second = await ids()
     expect(new Set([...first, ...second]).size).toBe(second.length + 3)
+  })
+
+  test('[N140] gives no id twice without a seed, though what was saved is older than what was done', async () => {
+    const sent = async () => {
+      const sandbox = open()
+      const text = readFileSync(stateFile, 'utf8')
+      await sandbox.trigger('order.created', { repeat: 3 })
+      sandbox.endpoints.create({ url: 'http://localhost/more' })
+      const list = sandbox.deliveries.list()
+      const { id: endpoint } = sandbox.endpoints.list().at(-1) ?? {}
+      await sandbox.close()
+      // As if it had been killed before it could write.
+      writeFileSync(stateFile, text)
+      return [
+        endpoint,
+        ...list.flatMap(({ id, message, attempts }) => [id, message.id, ...attempts.map(({ id }) => id)]),
+        ...list.map(({ message }) => JSON.parse(message.body).data.order.id),
+      ]
+    }
+    const ids = [...(await sent()), ...(await sent()), ...(await sent())]
+    expect(ids).toHaveLength(39)
+    expect(new Set(ids).size).toBe(39)
   })
 
   test('has its endpoint once, however often it is started', async () => {
@@ -200,8 +234,41 @@ describe('a state file that cannot be used', () => {
     expect(readFileSync(stateFile, 'utf8')).toBe(text)
   })
 
-  test('because it is a folder is refused', () => {
-    expect(() => open({ stateFile: folder })).toThrow(/cannot be used: EISDIR/)
+  test.each<[string, (target: string) => unknown]>([
+    ['a symbolic link', (target) => symlinkSync(target, stateFile)],
+    ['a symbolic link', (target) => symlinkSync(`${target}.new`, stateFile)],
+    ['a folder', () => mkdirSync(stateFile)],
+    ['a pipe or a device', () => execFileSync('mkfifo', [stateFile])],
+  ])('because it is %s is refused, and what it leads to is left as it is', async (what, put) => {
+    const text = await saved()
+    const target = join(folder, 'target')
+    renameSync(stateFile, target)
+    put(target)
+    expect(() => open()).toThrow(`The state file ${stateFile} cannot be used: it is ${what}, not a file. `)
+    expect(readFileSync(target, 'utf8')).toBe(text)
+    expect(readdirSync(folder).sort()).toEqual(['state.json', 'target'])
+  })
+
+  test('because a link took its place meanwhile is not written any more', async () => {
+    const sandbox = open()
+    const target = join(folder, 'target')
+    renameSync(stateFile, target)
+    const text = readFileSync(target, 'utf8')
+    symlinkSync(target, stateFile)
+    await sandbox.trigger('order.created')
+    await sandbox.close()
+    expect(warnings).toEqual([expect.stringContaining('could not be written: ')])
+    expect(readFileSync(target, 'utf8')).toBe(text)
+    expect(lstatSync(stateFile).isSymbolicLink()).toBe(true)
+  })
+
+  test('is not written through a link that stands beside it', async () => {
+    const target = join(folder, 'target')
+    writeFileSync(target, 'precious')
+    symlinkSync(target, `${stateFile}.${process.pid}.tmp`)
+    symlinkSync(target, `${stateFile}.tmp`)
+    await saved()
+    expect(readFileSync(target, 'utf8')).toBe('precious')
   })
 })
 

@@ -113,6 +113,16 @@ describe('a key function', () => {
     )
   })
 
+  test.each([undefined, null, Number.NaN, {}, Promise.resolve('mine')])(
+    'that returns the text of %s, which would make all such events one, is a misconfiguration',
+    (missing) => {
+      const call = () => keyPartOf(() => String(missing), event, delivery)
+      expect(call).toThrow(ConfigurationError)
+      expect(call).toThrow(`returned the text "${missing}" for order.created`)
+      expect(keyPartOf(() => `order ${missing}`, event, delivery)).toBe(`order ${missing}`)
+    },
+  )
+
   test('that throws is a misconfiguration, with its error as the cause', () => {
     const cause = new TypeError('no such field')
     const call = () =>

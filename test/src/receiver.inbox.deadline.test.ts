@@ -169,7 +169,7 @@ describe('a handler that is slower than the deadline', () => {
     expect(effects).toEqual(['tickets'])
   })
 
-  test('is given up after maxRunSeconds: its signal aborts and a drain goes on, yet it may still commit', async () => {
+  test('is given up after maxRunSeconds: its signal aborts, a drain goes on, and what it wrote is rolled back', async () => {
     let signal: AbortSignal | undefined
     const work = deferred()
     const { inbox, effects } = honestInbox()
@@ -199,9 +199,11 @@ describe('a handler that is slower than the deadline', () => {
 
     work.resolve()
     await advance(0)
-    expect(effects).toEqual(['tickets'])
+    expect(effects).toEqual([])
+    // It is told that its transaction is over.
+    expect(reports.map(({ error }) => error.message).at(-1)).toMatch(/transaction is over/)
     expect(await receivingWith(inbox, { on: { 'order.created': () => {} } }).send(order)).toEqual({
-      outcome: 'duplicate',
+      outcome: 'handled',
     })
   })
 

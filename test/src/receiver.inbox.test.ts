@@ -130,7 +130,7 @@ describe('the handler', () => {
     expect(contexts).toMatchObject([{ key: 'test/order.created/ord_1', deduplicated: true }])
     expect(contexts[0]?.tx).toBe(tx)
     expect(contexts[0]).not.toHaveProperty('attempt')
-    expect(requests).toEqual([{ key: 'test/order.created/ord_1', retainMs: 300_000_000 }])
+    expect(requests).toEqual([{ key: 'test/order.created/ord_1', retainMs: 300_000_000, maxRunMs: 300_000 }])
   })
 
   test('runs in a plain transaction where the key is null, and is told that it is not deduplicated', async () => {
@@ -154,7 +154,7 @@ describe('the handler', () => {
       { key: null, deduplicated: false },
     ])
     expect(contexts[0]).not.toHaveProperty('attempt')
-    expect(requests[0]).toEqual({ key: null, retainMs: WEEK_MS })
+    expect(requests[0]).toEqual({ key: null, retainMs: WEEK_MS, maxRunMs: 300_000 })
     expect(effects).toEqual(['tickets', 'tickets'])
     for (const record of records) expect(record).not.toHaveProperty('key')
   })

@@ -1,10 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type Outcome, StoreError } from 'tix-webhooks'
+import { type Inbox, type Outcome, RunError, StoreError } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
+import { Deadline } from '../../src/deadline.js'
 import { HANDLED, outcomeOfThrown } from '../../src/outcome.js'
-import { BOOM, DISCARDED, FAILED, LATER, opened } from '../support/opened-transaction.js'
-import { watch } from '../support/promises.js'
-import { failingWith, hangingAfterWork, type OnceScript, saying } from '../support/scripted-inbox.js'
+import { openTransaction } from '../../src/transaction.js'
+import { BOOM, DISCARDED, FAILED, LATER, opened, REQUEST } from '../support/opened-transaction.js'
+import { deferred, never, watch } from '../support/promises.js'
+import {
+  failingWith,
+  hangingAfterWork,
+  type OnceScript,
+  saying,
+  scriptedInbox,
+} from '../support/scripted-inbox.js'
 import { advance, useVirtualTime } from '../support/virtual-time.js'
 
 useVirtualTime()
@@ -101,6 +109,78 @@ describe('settling a transaction', () => {
     const settling = run.settle(HANDLED)
     await advance(60)
     expect(await settling).toMatchObject({ code: 'store_unavailable' })
+  })
+})
+
+describe('a transaction whose run is given up', () => {
+  const GIVEN_UP = new RunError('given_up', 'too long')
+
+  test('has its work rejected at once, and is believed nothing more', async () => {
+    const { run, ends } = await opened((_, work) => work({}))
+    void run.call(() => never())
+    await advance(1)
+    run.letGo(GIVEN_UP)
+    await advance(0)
+    expect(ends).toEqual([{ rejected: GIVEN_UP }])
+    expect(await run.settle(HANDLED)).toMatchObject({ outcome: 'timed-out', error: GIVEN_UP })
+    expect(await run.settle(FAILED)).toBe(FAILED)
+  })
+})
+
+describe('a transaction that ends while its handler runs', () => {
+  test('is told once, with what the inbox said', async () => {
+    const lost: unknown[] = []
+    const deadline = new Deadline(10_000)
+    const hangsUp = deferred()
+    const { inbox } = scriptedInbox(async (_, work) => {
+      await Promise.race([work({}), hangsUp.promise])
+      throw HUNG_UP
+    })
+    const run = await openTransaction(inbox, REQUEST, deadline, (reason) => lost.push(reason))
+    if (typeof run === 'string') throw new Error(run)
+    void run.call(() => never())
+    await advance(1)
+    expect(lost).toEqual([])
+    hangsUp.resolve()
+    await advance(0)
+    expect(lost).toEqual([expect.objectContaining({ code: 'store_unavailable', cause: HUNG_UP })])
+    expect(await run.settle(HANDLED)).toMatchObject({ code: 'store_unavailable' })
+    expect(lost).toHaveLength(1)
+    deadline.clear()
+  })
+
+  test.each([HANDLED, FAILED])('after $outcome is none that was lost', async (ended) => {
+    const lost: unknown[] = []
+    const deadline = new Deadline(10_000)
+    const { inbox } = scriptedInbox(failingWith(HUNG_UP))
+    const run = await openTransaction(inbox, REQUEST, deadline, (reason) => lost.push(reason))
+    if (typeof run === 'string') throw new Error(run)
+    await run.settle(ended)
+    expect(lost).toEqual([])
+    deadline.clear()
+  })
+})
+
+describe('the hint of an inbox', () => {
+  test.each<[what: string, hint: unknown, told: string]>([
+    ['a sentence', () => 'The pool is full.', 'The pool is full.'],
+    ['nothing', () => undefined, ''],
+    [
+      'an error',
+      () => {
+        throw HUNG_UP
+      },
+      '',
+    ],
+    ['none at all', undefined, ''],
+  ])('that gives %s', async (_, hint, told) => {
+    const deadline = new Deadline(10_000)
+    const { inbox } = scriptedInbox((__, work) => work({}))
+    const run = await openTransaction(Object.assign(inbox, { hint }) as Inbox<unknown>, REQUEST, deadline)
+    if (typeof run === 'string') throw new Error(run)
+    expect(run.hint?.()).toBe(told)
+    await run.settle(FAILED)
+    deadline.clear()
   })
 })
 

@@ -65,9 +65,8 @@ interface History {
   readonly faults: string[]
   /** For each event: what of it was committed in the end, and whether it has a record. */
   readonly kept: { effects: number; record: 'handled' | 'discarded' | undefined }[]
-  /** Transactions whose work has not ended, and those of them whose handler never will. */
+  /** Transactions whose work has not ended, although their runs were given up at the latest. */
   readonly open: number
-  readonly hanging: number
 }
 
 /** Lives through a plan in virtual time, watching for what must never happen. */
@@ -77,8 +76,7 @@ export async function liveWithInbox(plan: InboxPlan): Promise<History> {
   const faults: string[] = []
   const orders = [0, 1, 2].map((n) => orderCreated({ id: `ord_${n}` }))
   const authentic = new Set<string>()
-  const running = new Set<string>()
-  let hanging = 0
+  const running = new Map<string, symbol>()
   let runs = 0
 
   const database = honestInbox({ fates: plan.transactions, locks: plan.locks })
@@ -89,20 +87,21 @@ export async function liveWithInbox(plan: InboxPlan): Promise<History> {
     record: database.records.get(keyOf(id)),
   })
 
-  async function run(id: string, tx: Ledger): Promise<void> {
+  async function run(id: string, { tx, signal }: { tx: Ledger; signal: AbortSignal }): Promise<void> {
     if (plan.locks && running.has(id)) faults.push(`two handlers of ${id} ran at once`)
-    running.add(id)
-    const fate = plan.runs[runs++] ?? { kind: 'returns', takes: 0 }
-    if (fate.kind === 'never') {
-      hanging += 1
-      // Its place is taken when the server has ended its transaction.
-      running.delete(id)
+    const mine = Symbol('run')
+    running.set(id, mine)
+    const leave = (): void => {
+      if (running.get(id) === mine) running.delete(id)
     }
+    // Its place is free when its transaction is over, though it may go on.
+    signal.addEventListener('abort', leave)
+    const fate = plan.runs[runs++] ?? { kind: 'returns', takes: 0 }
     try {
       tx.write(id)
       await play(fate)
     } finally {
-      running.delete(id)
+      leave()
     }
   }
 
@@ -118,7 +117,7 @@ export async function liveWithInbox(plan: InboxPlan): Promise<History> {
       },
       namespace: 'test',
       timeoutSeconds: TIMEOUT_SECONDS,
-      on: { 'order.created': (event, { tx }) => run(event.data.order.id, tx) },
+      on: { 'order.created': (event, ctx) => run(event.data.order.id, ctx) },
       onDelivery: (record) => records.push(record),
       onError: () => {},
     }),
@@ -150,6 +149,5 @@ export async function liveWithInbox(plan: InboxPlan): Promise<History> {
     faults,
     kept: orders.map(({ data }) => heldOf(data.order.id)),
     open: database.open,
-    hanging,
   }
 }

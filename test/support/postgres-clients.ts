@@ -75,8 +75,14 @@ export function openPostgresJs(
   const sql = postgres(urlOf(database, options), {
     max: options.max ?? 4,
     backoff: () => 0,
+    // Its query on each new connection ends the process if it fails.
+    fetch_types: false,
     ...more,
-    connection: { options: database.settings(options.settings) },
+    connection: {
+      options: database.settings(options.settings),
+      // It has one of its own otherwise.
+      application_name: options.settings?.application_name ?? 'postgres.js',
+    },
   })
   onTestFinished(() => sql.end({ timeout: 0 }))
   return sql
@@ -129,29 +135,25 @@ function listened(pool: Pool): Pool {
 }
 
 type DrizzlePg = ReturnType<typeof drizzlePg>
-type DrizzlePgTx = Parameters<Parameters<DrizzlePg['transaction']>[0]>[0]
 
 const drizzlePgClient: InboxClient = {
   name: 'Drizzle on pg',
   open(database, options) {
-    const pool = listened(openPg(database, options))
-    const driver: PostgresDriver<DrizzlePgTx> = {
-      // With a client and not with the pool: there, a BEGIN that fails keeps the client for ever.
-      async transaction(work) {
-        const client = await pool.connect()
+    const pool = openPg(database, options)
+    return {
+      inbox: (inboxOptions) => postgresInbox(pool, { ...inboxOptions, as: (client) => drizzlePg(client) }),
+      plain: (work) => drizzlePg(pool).transaction(work),
+      run: async (tx: DrizzlePg, statement) => (await tx.execute(statement)).rows,
+      async savepoint(tx: DrizzlePg, work) {
+        await tx.execute('SAVEPOINT mine')
         try {
-          return await drizzlePg(client).transaction(work)
-        } finally {
-          client.release()
+          await work(tx)
+          await tx.execute('RELEASE SAVEPOINT mine')
+        } catch (error) {
+          await tx.execute('ROLLBACK TO SAVEPOINT mine')
+          throw error
         }
       },
-      query: async (tx, text, parameters) => (await tx.execute(toDrizzle(text, parameters))).rows,
-    }
-    return {
-      inbox: (inboxOptions) => postgresInbox(driver, inboxOptions),
-      plain: driver.transaction,
-      run: async (tx: DrizzlePgTx, statement) => (await tx.execute(statement)).rows,
-      savepoint: async (tx: DrizzlePgTx, work) => tx.transaction(work),
     }
   },
 }
@@ -231,7 +233,7 @@ function urlOf(database: TestDatabase, { port }: ClientOptions): string {
 /** The two that the store takes. */
 export const STORE_CLIENTS: readonly StoreClient[] = [pgClient, postgresJsClient]
 
-/** The two that the inbox takes, and three that it is given a driver for. */
+/** The two that the inbox takes, one that wraps a client, and two that it is given a driver for. */
 export const INBOX_CLIENTS: readonly InboxClient[] = [
   pgClient,
   postgresJsClient,

@@ -18,6 +18,7 @@ export type Handler = (
 
 export interface InboxOptions {
   readonly timeoutSeconds?: number
+  readonly maxRunSeconds?: number
   readonly key?: () => string | null
   /** What the receiver and its inbox are given in the place of `db`. */
   readonly through?: TestDatabase

@@ -29,6 +29,17 @@ export interface TcpProxy {
    * @returns a promise that resolves when it has happened
    */
   cutAfterRequest(match: (chunk: Buffer) => boolean): Promise<void>
+  /**
+   * Glues bytes to one reply, as a server does that ends while it answers: after the first matching chunk of a client, to the
+   * first chunk of the server for which `isEnd` holds. Both go on in one piece, and then the connection ends.
+   *
+   * @returns a promise that resolves when it has happened
+   */
+  glueAfterRequest(
+    match: (chunk: Buffer) => boolean,
+    isEnd: (chunk: Buffer) => boolean,
+    glued: Buffer,
+  ): Promise<void>
   /** Resolves when a client sends a matching chunk, by default any, whatever becomes of it. */
   nextRequest(match?: (chunk: Buffer) => boolean): Promise<void>
   /** Cuts all connections and stops listening. */
@@ -44,6 +55,8 @@ interface Link {
   hasLostBytes: boolean
   /** When set, the server's next words are lost, and so is the link. */
   onReply?: () => void
+  /** When set, it is what becomes of a chunk of the server's. */
+  glue?: (chunk: Buffer) => Buffer | undefined
 }
 
 /** Waits for a chunk of a client, and acts once. */
@@ -85,7 +98,11 @@ export async function startProxy(target: {
   function onServerChunk(link: Link, chunk: Buffer): void {
     bytes.fromServer += chunk.length
     link.lastSpeaker = 'server'
-    if (link.onReply === undefined) {
+    const whole = link.glue?.(chunk)
+    if (whole !== undefined) {
+      link.client.end(whole)
+      link.server.destroy()
+    } else if (link.onReply === undefined) {
       relay(link, () => link.client.write(chunk))
     } else {
       destroy(link)
@@ -183,6 +200,14 @@ export async function startProxy(target: {
     cutAfterRequest: (match) =>
       once(match, (link, resolve) => {
         link.onReply = resolve
+      }),
+    glueAfterRequest: (match, isEnd, glued) =>
+      once(match, (link, resolve) => {
+        link.glue = (chunk) => {
+          if (!isEnd(chunk)) return undefined
+          resolve()
+          return Buffer.concat([chunk, glued])
+        }
       }),
     nextRequest: (match = () => true) => once(match, (_link, resolve) => resolve()),
     close: stopListening,

@@ -1,4 +1,4 @@
-import type { drizzle } from 'drizzle-orm/node-postgres'
+import { drizzle } from 'drizzle-orm/node-postgres'
 import type { Context } from 'hono'
 import type { Kysely, Transaction } from 'kysely'
 import type { Client, Pool, PoolClient } from 'pg'
@@ -29,6 +29,7 @@ declare const pool: Pool
 declare const sql: Sql
 declare const typedSql: Sql<{ bigint: bigint }>
 declare const client: Client
+const drizzleOnClient = drizzle(undefined as unknown as PoolClient)
 declare const drizzleDb: ReturnType<typeof drizzle>
 declare const kyselyDb: Kysely<Tables>
 declare const drizzleDriver: PostgresDriver<DrizzleTx>
@@ -42,6 +43,9 @@ describe('postgresInbox', () => {
     expectTypeOf(postgresInbox(sql)).toEqualTypeOf<PostgresInbox<TransactionSql>>()
     expectTypeOf(postgresInbox(typedSql)).toEqualTypeOf<PostgresInbox<TransactionSql<{ bigint: bigint }>>>()
     expectTypeOf(postgresInbox(drizzleDriver)).toEqualTypeOf<PostgresInbox<DrizzleTx>>()
+    expectTypeOf(postgresInbox(pool, { table: 't', as: (client) => drizzle(client) })).toEqualTypeOf<
+      PostgresInbox<typeof drizzleOnClient>
+    >()
     expectTypeOf(postgresInbox(kyselyDriver)).toEqualTypeOf<PostgresInbox<Transaction<Tables>>>()
     expectTypeOf(postgresInbox(pool, { table: 'a.b', idleTimeoutSeconds: 5 })).toExtend<Inbox<PoolClient>>()
     expectTypeOf<TransactionOf<Pool>>().toEqualTypeOf<PoolClient>()

@@ -1,6 +1,7 @@
 import pLimit from 'p-limit'
 import * as z from 'zod'
 import { DeliveryGone } from '../../engine/delivery-gone.js'
+import { isSpoilt } from '../../engine/delivery-log.js'
 import type { Delivery } from '../../engine/records.js'
 import type { App } from '../context.js'
 import { HttpFault } from '../faults.js'
@@ -8,10 +9,6 @@ import { attemptJson, deliveryJson } from './delivery-json.js'
 import { invalid, missing, readBody, readParameters, refusingMisuse } from './input.js'
 import type { ControlParts } from './parts.js'
 import { span } from './span.js'
-
-/** What was spoilt on purpose, and is to be resent by its id alone: that sends the event as it should have been. */
-const isSpoilt = ({ attempts }: Delivery): boolean =>
-  attempts.length > 0 && attempts.every(({ trigger }) => trigger === 'scenario')
 
 /** As many as the engine itself sends at a time. */
 const AT_A_TIME = 32
@@ -59,9 +56,10 @@ export function addDeliveries(app: App, { service: { engine, clock }, checkUrl }
     )
 
   app.get('/_sandbox/deliveries', (c) => {
-    const { endpoint, ...filter } = readParameters(c, listQuery)
-    const deliveries = engine.deliveries({ ...filter, ...(endpoint && { endpointId: endpoint }) })
-    return c.json({ data: deliveries.map((delivery) => deliveryJson(delivery, engine)) })
+    const { endpoint, ...query } = readParameters(c, listQuery)
+    const filter = { ...query, ...(endpoint && { endpointId: endpoint }) }
+    const data = engine.deliveries(filter).map((delivery) => deliveryJson(delivery, engine))
+    return c.json({ data, ...engine.tally(filter) })
   })
 
   app.get('/_sandbox/deliveries/:id', (c) => c.json(deliveryJson(found(c.req.param('id')), engine)))
@@ -89,6 +87,7 @@ export function addDeliveries(app: App, { service: { engine, clock }, checkUrl }
       // What a disabled endpoint did not get has failed it too, once it is enabled.
       .filter(({ status }) => !failed || status === 'failed' || status === 'skipped')
       .filter(({ endpointId }) => engine.endpoint(endpointId)?.enabled || options.to !== undefined)
+      // To be resent by its id alone: that sends the event as it should have been.
       .filter((delivery) => !isSpoilt(delivery))
       .filter(({ message }) => Date.parse(message.createdAt) >= fromMs)
       .filter(canResend)

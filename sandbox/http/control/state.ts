@@ -61,7 +61,7 @@ function statusJson({ service, url, version, realNow }: ControlParts): object {
     url: url(),
     clock: clockJson(service, realNow),
     counts: { test: accounts.test.counts(), live: accounts.live.counts() },
-    deliveries: engine.counts(),
+    deliveries: engine.totals(),
     endpoints: engine.endpoints().length,
     assumptions,
   }

@@ -100,6 +100,50 @@ describe('deliveries', () => {
     expect((await run(failed)).code).toBe(0)
   })
 
+  describe('fail a CI job though the failure is not listed', () => {
+    const exitOf = async ({ run }: { run: (argv: string[]) => Promise<{ code: number; stderr: string }> }) =>
+      run(['deliveries', '--status', 'failed', '--exit-code'])
+
+    test('[N142] because so many came after it that it is no longer kept', async () => {
+      const running = await sandbox([
+        ...['--to', 'http://127.0.0.1:9', '--events', 'order.created', '--freeze'],
+        ...['--assume', 'network-error=final'],
+      ])
+      await running.run(['trigger', 'order.created', '--wait'])
+      expect(await exitOf(running)).toMatchObject({ code: 1, stderr: '' })
+      const [{ id = '' } = {}] = (await running.json('endpoints')) as { id: string }[]
+      await running.run(['endpoints', 'disable', id])
+      await running.run(['trigger', 'order.created', '--repeat', '1000'])
+      expect(await exitOf(running)).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringContaining('1 older failed delivery is no longer kept, and so not listed: '),
+      })
+      expect(await running.json('status')).toMatchObject([{ deliveries: { failed: 1, skipped: 1000 } }])
+      await running.run(['reset'])
+      expect(await exitOf(running)).toMatchObject({ code: 0 })
+    })
+
+    test('because what scenarios sent fills the list', async () => {
+      const { url } = await receiver(() => 401)
+      const running = await sandbox(['--to', url, '--freeze', '--retry', '1s'])
+      await running.run(['trigger', 'order.created', '--wait'])
+      await running.run(['advance', '1h'])
+      await running.run(['trigger', 'order.created', '--scenario', 'not-json', '--repeat', '25'])
+      const { code, stderr } = await exitOf(running)
+      expect(code).toBe(1)
+      expect(stderr).toContain('more match: see --limit.')
+    })
+
+    test('because chaos came before each attempt of it', async () => {
+      const { url } = await receiver(() => 500)
+      const running = await sandbox(['--to', url, '--freeze', '--retry', '1s', '--chaos', 'duplicate=1'])
+      await running.run(['trigger', 'order.created', '--wait'])
+      await running.run(['advance', '1h'])
+      expect(await exitOf(running)).toMatchObject({ code: 1, stderr: '' })
+    })
+  })
+
   test.each([
     [['--status', 'sent'], /^--status must be one of pending, retrying/],
     [['--limit', '1001'], /^--limit must be a whole number from 1 to 1000/],

@@ -173,6 +173,35 @@ describe('listen', () => {
     })
   })
 
+  test.each(['127.0.0.1', 'localhost', '0.0.0.0', '[::ffff:127.0.0.1]', '2130706433'])(
+    'refuses to pass on to itself, by the name %s',
+    async (host) => {
+      const port = String(await freePort())
+      const { code, stderr } = await run([
+        'listen',
+        '--port',
+        port,
+        '--forward-to',
+        `http://${host}:${port}/hooks`,
+      ])
+      expect(code).toBe(2)
+      expect(stderr).toContain(`--forward-to http://${host}:${port}/hooks is this very listener: `)
+    },
+  )
+
+  test('passes on no request that it has passed on before', async () => {
+    const port = await freePort()
+    const [here, there] = [`http://127.0.0.1:${port}/`, `http://127.0.0.1:${await freePort()}/`]
+    const one = await alone(['--port', String(port), '--forward-to', there])
+    const other = await alone(['--port', new URL(there).port, '--forward-to', here])
+    await Promise.all([urlOf(one), urlOf(other)])
+    const answer = await fetch(here, { method: 'POST', body: 'x', headers: { via: '1.1 somebody' } })
+    expect(answer.status).toBe(508)
+    expect(await answer.json()).toMatchObject({ error: { code: 'loop' } })
+    expect(one.records().filter(isEvent('received'))).toHaveLength(2)
+    expect(other.records().filter(isEvent('received'))).toHaveLength(1)
+  })
+
   test('refuses a body of more than 16 MiB', async () => {
     const session = await alone([])
     const url = await urlOf(session)

@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { verifySignature } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
@@ -219,6 +228,33 @@ describe('the sandbox', () => {
   test('runs in a folder that it cannot write to, and says how to name it', async () => {
     const { session, url } = await sandbox([], { cwd: '/nowhere' })
     expect(session.said.stderr).toContain(`name this sandbox with --sandbox ${url}`)
+  })
+
+  test.each<[string, (path: string, target: string) => unknown]>([
+    ['a link to a file', (path, target) => symlinkSync(target, path)],
+    ['a link to nothing', (path, target) => symlinkSync(`${target}.new`, path)],
+    ['a folder', (path) => mkdirSync(path)],
+    ['a pipe that nobody writes to', (path) => execFileSync('mkfifo', [path])],
+  ])('leaves what stands in the place of its file: %s', async (_, put) => {
+    const outside = emptyFolder()
+    const target = join(outside, 'precious')
+    writeFileSync(target, '{"url":"http://127.0.0.1:1"}')
+    const folder = emptyFolder()
+    put(join(folder, FILE), target)
+    const before = lstatSync(join(folder, FILE)).ino
+    const { session, url } = await sandbox([], { cwd: folder })
+    expect(session.said.stderr).toMatch(
+      new RegExp(
+        `^${FILE} cannot be written \\(it is an? .+, not a file\\): name this sandbox with --sandbox ${url}\n$`,
+      ),
+    )
+    const { stderr } = await run(['status'], { cwd: folder, env: { TIX_SANDBOX_URL: '' } })
+    expect(stderr).not.toContain('127.0.0.1:1 ')
+    await session.stop()
+    expect(readFileSync(target, 'utf8')).toBe('{"url":"http://127.0.0.1:1"}')
+    expect(readdirSync(outside)).toEqual(['precious'])
+    expect(lstatSync(join(folder, FILE)).ino).toBe(before)
+    expect(readdirSync(folder)).toEqual([FILE])
   })
 
   test('is as it is told: frozen, at a time, with the same ids each time', async () => {

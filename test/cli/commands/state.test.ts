@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { run } from '../../support/cli.js'
 import { emptyFolder, sandbox } from '../../support/cli-sandbox.js'
+import { listening } from '../../support/cli-server.js'
 
 describe('status', () => {
   test('tells what is there', async () => {
@@ -27,6 +28,21 @@ describe('reset', () => {
     await json('trigger', 'order.created')
     expect((await runHere(['reset'])).stdout).toBe(`The sandbox at ${url} is as new.\n`)
     expect(await json('status')).toMatchObject([{ counts: { test: { orders: 0, events: 0 } }, endpoints: 1 }])
+  })
+
+  test('[N141] ends an advance that waits for a receiver without end', async () => {
+    let asked = (): void => {}
+    const isAsked = new Promise<void>((resolve) => {
+      asked = resolve
+    })
+    const { url: to } = await listening(() => asked())
+    const { json } = await sandbox(['--to', to, '--timeout', '0', '--freeze'])
+    await json('trigger', 'order.created')
+    await isAsked
+    const advances = [json('advance', '72h'), json('advance', '1h')]
+    await json('reset')
+    await Promise.all(advances)
+    expect(await json('advance', '1h')).toMatchObject([{ ran: 0 }])
   })
 })
 

@@ -18,6 +18,22 @@ describe('create refuses', () => {
     expect(refusal).toEqual(['parameter_missing', `tickets[1].${name}`])
   })
 
+  test.each(['\u0000', '\u0007', '\n', '\t', '\u001b[2J', '\u007f', '\u009b', '\ud800'])(
+    '[N143] a control character in a text: %j',
+    (control) => {
+      const text = `a${control}b`
+      for (const [given, param] of [
+        [{ title: text }, 'title'],
+        [tiers({ name: text }), 'tickets[0].name'],
+        [{ venue_id: undefined, venue: { name: text } }, 'venue.name'],
+        [{ venue_id: undefined, venue: { name: 'Yard', city: text } }, 'venue.city'],
+        ...(/\s/.test(control) ? [] : [[{ description_md: text }, 'description_md'] as const]),
+      ] as const) {
+        expect(refusalOf(() => create(given))).toEqual(['parameter_invalid', param])
+      }
+    },
+  )
+
   test.each<[string, unknown, FaultCode, string]>([
     ['[S58] [N32] an empty title', { title: '' }, 'parameter_invalid', 'title'],
     ['[N32] a title of blanks', { title: ' \n\t ' }, 'parameter_invalid', 'title'],

@@ -25,7 +25,7 @@ describe('sanitized Markdown', () => {
   test.each([
     ['a <b>bold</b> word', 'a bold word'],
     ['<script>alert(1)</script>', ''],
-    ['before\n\n<div class="x">\ninside\n</div>\n\nafter', 'before\n\n\n\nafter'],
+    ['before\n\n<div class="x">\ninside\n</div>\n\nafter', 'before\n\ninside\n\nafter'],
     ['a <!-- comment --> b', 'a  b'],
     ['a <?php echo 1 ?> b', 'a  b'],
     ['a <!DOCTYPE html> b', 'a  b'],
@@ -36,6 +36,38 @@ describe('sanitized Markdown', () => {
     ['[<b>text</b>](https://example.com)', '[text](https://example.com)'],
     ['<<b>script>alert(1)<</b>/script>', '&lt;script>alert(1)&lt;/script>'],
   ])('[N43] has no HTML: %j becomes %j', (markdown, sanitized) => {
+    expect(sanitizeMarkdown(markdown)).toBe(sanitized)
+  })
+
+  test.each([
+    ['<p>Doors open at 19:00</p>', 'Doors open at 19:00'],
+    ['<p>Doors 19:00</p><p>Show 20:00</p>', 'Doors 19:00 Show 20:00'],
+    ['Doors 19:00<br>Show<br/><br />20:00', 'Doors 19:00 Show 20:00'],
+    ['<div><p>By the <b>har</b>bour</p></div>', 'By the harbour'],
+    ['<ul>\n  <li>One</li>\n      <li>Two</li>\n</ul>', 'One\nTwo'],
+    ['> <div>\n> in a quote\n> </div>', '> \n> in a quote\n> '],
+    ['<a title="a > b" href=x>Tickets</a>', 'Tickets'],
+    ['<p>Rock &amp; Roll, 1 < 2, &lt;b&gt;</p>', 'Rock &amp; Roll, 1 < 2, &lt;b&gt;'],
+    // Begun, and never ended: written as text.
+    ['<div Doors open', '&lt;div Doors open'],
+    ['<p class="x>Doors open</p>', '&lt;p class="x>Doors open'],
+    ['<!-- Doors open\n\nAll welcome', '&lt;!-- Doors open\n\nAll welcome'],
+    // What is no text.
+    ['<div><!-- a <b>note</b> --> Doors open</div>', 'Doors open'],
+    ['<p>Doors open</p><script>alert(1)</script><p>19:00</p>', 'Doors open 19:00'],
+    ['Doors <script>alert(1)</script>open', 'Doors open'],
+    ['Doors <STYLE>p { }</STYLE >open', 'Doors open'],
+    ['<div><script>\n\nalert(1)\n\n</script>Doors open</div>', 'Doors open'],
+    ['<p>Doors open</p><script>alert(1)\n\nAll welcome', 'Doors open\n\nAll welcome'],
+    ['Doors open <script>alert(1)\n\nAll welcome', 'Doors open \n\nAll welcome'],
+    ['<iframe src=x>none</iframe>Doors open', 'Doors open'],
+    // Links that are their own text.
+    ['<geo:38.7,-9.1> <https://example.com>', 'geo:38.7,-9.1 <https://example.com>'],
+    // What is taken out brings nothing together.
+    ['<scr<script>ipt>alert(1)</scr</script>ipt> Doors open', '&lt;scr ipt> Doors open'],
+    ['<p><<b>script>alert(1)</p>', '&lt;script>alert(1)'],
+    ['<p>[Tickets](javascript:alert)</p>', '[Tickets](#)'],
+  ])('[N43] keeps the text: %j becomes %j', (markdown, sanitized) => {
     expect(sanitizeMarkdown(markdown)).toBe(sanitized)
   })
 
@@ -154,6 +186,45 @@ test('[N43] whatever is sanitized has no node of HTML and no target that runs, a
       expect(sanitizeMarkdown(sanitized)).toBe(sanitized)
     }),
     { numRuns: 1500 },
+  )
+}, 60_000)
+
+const tag = fc.constantFrom(
+  ...[
+    'p',
+    'div',
+    'li',
+    'td',
+    'h1',
+    'pre',
+    'section',
+    'b',
+    'a',
+    'span',
+    'em',
+    'textarea',
+    'title',
+    'x-y',
+    'svg',
+  ],
+)
+const markup = fc.oneof(
+  tag.map((name) => `<${name}>`),
+  tag.map((name) => `</${name}>`),
+  tag.map((name) => `<${name} class="a > b" id='c' hidden>`),
+  fc.constantFrom('<br>', '<hr/>', '<!-- no -->', '<?no?>', '<script>no</script>', '<style>\nno\n</style>'),
+  fc.constantFrom(' ', '\n', '\n\n', '> ', '- ', '*', '_'),
+)
+
+test('[N43] the words between tags stay, in their order, and what a page would not show goes', () => {
+  fc.assert(
+    fc.property(fc.array(markup, { maxLength: 30 }), (marks) => {
+      const words = marks.map((_, index) => `word${index}.`)
+      const sanitized = sanitizeMarkdown(marks.map((mark, index) => `${mark}word${index}.`).join(''))
+      expect(sanitized.match(/word\d+\./g) ?? []).toEqual(words)
+      expect(sanitized).not.toContain('no')
+    }),
+    { numRuns: 500 },
   )
 }, 60_000)
 

@@ -28,6 +28,35 @@ describe('of deliveries that have ended', () => {
     expect(engine.deliveries({ limit: 5000 })).toHaveLength(1000)
   })
 
+  test('[N142] those that are no longer kept are counted, what a scenario sent apart', async () => {
+    let status = 500
+    const staged = stage({ send: async () => answer(status), schedule: [] })
+    const { engine, clock, publish, endpointId } = staged
+    publish('order.created')
+    await clock.idle()
+    const message = engine.createMessage({ mode: 'test', type: 'event.published', data: {} })
+    await engine.deliverSpoilt(endpointId, message, {
+      scenario: 'stale',
+      requests: [{ body: '', headers: {} }],
+    })
+    expect(engine.tally({ status: 'failed' })).toEqual({ matching: 2, genuine: 1, forgotten: 0 })
+    status = 200
+    for (let count = 0; count < 1001; count++) publish()
+    await clock.idle()
+    const counts = { pending: 0, retrying: 0, delivered: 1001, failed: 2, skipped: 0 }
+    const failed = { matching: 0, genuine: 0, forgotten: 1 }
+    const restored = staged.make()
+    restored.restore(JSON.parse(JSON.stringify(engine.snapshot())))
+    for (const one of [engine, restored]) {
+      expect(one.totals()).toEqual(counts)
+      expect(one.tally({ status: 'failed', type: 'order.created' })).toEqual(failed)
+      expect(one.tally({ status: 'delivered' })).toEqual({ matching: 1000, genuine: 1000, forgotten: 1 })
+      expect(one.tally({ status: 'retrying' })).toEqual({ matching: 0, genuine: 0, forgotten: 0 })
+      one.reset()
+      expect(one.tally()).toEqual({ matching: 0, genuine: 0, forgotten: 0 })
+    }
+  })
+
   test('one that is resent counts once, and keeps its place', async () => {
     const { engine, clock, publish } = stage({ send: sending(answer(500)), schedule: [] })
     const ids = Array.from({ length: 1000 }, () => publish())

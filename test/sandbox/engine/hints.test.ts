@@ -34,7 +34,7 @@ describe('a hint says what to do about', () => {
     [
       'a time-out',
       error('timeout'),
-      'It took over 15 s: answer first and work later, or set --timeout 0 (timeoutSeconds: 0) while you are debugging.',
+      'It took over 15 s: answer first and work later. While you are debugging, give it longer: --timeout 10m (timeoutSeconds: 600).',
     ],
     [
       'an address that is refused',

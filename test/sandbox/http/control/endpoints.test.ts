@@ -44,6 +44,7 @@ test.each([
   [{ url: 5 }, 'parameter_invalid', 'url'],
   [{ url: 'nonsense' }, 'parameter_invalid', 'url'],
   [{ url: 'ftp://127.0.0.1/' }, 'parameter_invalid', 'url'],
+  [{ url: 'http://127.0.0.1/\nhooks' }, 'parameter_invalid', 'url'],
   [{ url: 'http://8.8.8.8/hooks' }, 'parameter_invalid', 'url'],
   [{ url: 'http://169.254.169.254/latest' }, 'parameter_invalid', 'url'],
   [{ url: `http://127.0.0.1/${'x'.repeat(5000)}` }, 'parameter_invalid', 'url'],
@@ -55,7 +56,7 @@ test.each([
   [{ enabled: 'yes' }, 'parameter_invalid', 'enabled'],
   [{ mode: 'prod' }, 'parameter_invalid', 'mode'],
   [{ kinds: ['*'] }, 'parameter_unknown', 'kinds'],
-])('POST refuses %j', async (body, code, param) => {
+])('[N144] POST refuses %j', async (body, code, param) => {
   const { create, get } = stage()
   const answer = await create(body)
   expect(told(answer)).toEqual([400, code])
@@ -91,9 +92,10 @@ test('PATCH changes what is given, and nothing else', async () => {
 test.each([
   [{ mode: 'live' }, 'parameter_unknown'],
   [{ id: 'we_other' }, 'parameter_unknown'],
+  [{ url: 'http://127.0.0.1/hooks\n' }, 'parameter_invalid'],
   [{ url: 'http://8.8.8.8/' }, 'parameter_invalid'],
   [{ events: ['nope'] }, 'parameter_invalid'],
-])('PATCH refuses %j', async (body, code) => {
+])('[N144] PATCH refuses %j', async (body, code) => {
   const { create, patch, get } = stage()
   const before = (await create()).json()
   expect(told(await patch(before.id, body))).toEqual([400, code])

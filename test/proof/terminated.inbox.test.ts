@@ -1,0 +1,84 @@
+import { schema } from 'tix-webhooks/postgres'
+import { describe, expect, test, vi } from 'vitest'
+import { orderCreated } from '../support/deliveries.js'
+import { onPostgres } from '../support/on-servers.js'
+import { INBOX_CLIENTS } from '../support/postgres-clients.js'
+import { testDatabase } from '../support/postgres-database.js'
+import { endpoint } from '../support/postgres-endpoint.js'
+
+vi.setConfig({ testTimeout: 600_000 })
+
+/** How many events each run takes: some seconds of it in `npm test`; TIX_CHAOS_EVENTS=5000 is a night's. */
+const EVENTS = Number(process.env.TIX_CHAOS_EVENTS ?? 60)
+const LANES = 8
+
+// Between Drizzle and postgres.js nothing can keep a statement from a socket that is about to close, after which postgres.js waits
+// for ever: docs/idempotency.md says to take Drizzle on pg.
+const CLIENTS = INBOX_CLIENTS.filter(({ name }) => name !== 'Drizzle on postgres.js')
+
+// What ends a process, an unhandled 'error' or rejection, fails the run of these tests as a whole.
+onPostgres.each(CLIENTS)('an inbox over $name whose backends are terminated at random', (library) => {
+  const database = testDatabase('CREATE TABLE effects (id text)', schema)
+
+  describe.each([1, 5])('with %i connections', (max) => {
+    test('has each effect exactly once, and no connection is lost for good', async () => {
+      await database.query('TRUNCATE effects, tix_webhooks_inbox')
+      const name = `${database.schema}_${max}`
+      const client = library.open(database, { max, settings: { application_name: name } })
+      const { send, hooks } = await endpoint({
+        inbox: client.inbox(),
+        timeoutSeconds: 5,
+        on: {
+          'order.created': async (event, { tx }) => {
+            const { id } = event.data.order
+            await client.run(tx, `INSERT INTO effects VALUES ('${id}')`)
+            await client.run(tx, 'SELECT pg_sleep(0.002)')
+          },
+        },
+      })
+
+      let isOver = false
+      let terminated = 0
+      async function terminate(): Promise<void> {
+        while (!isOver) {
+          const [killed] = await database.query(
+            `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE application_name = $1 ORDER BY random() LIMIT 1`,
+            [name],
+          )
+          if (killed !== undefined) terminated += 1
+          // So that some work is done in between, also where there is one connection.
+          await database.query('SELECT pg_sleep(random() * 0.04)')
+        }
+      }
+      const terminating = terminate()
+
+      const orders = Array.from({ length: EVENTS }, (_, n) => orderCreated({ id: `order ${n}` }))
+      const queue = [...orders]
+      async function lane(): Promise<void> {
+        for (let order = queue.shift(); order !== undefined; order = queue.shift()) {
+          while ((await send(order)).status !== 200);
+        }
+      }
+      await Promise.all(Array.from({ length: LANES }, lane))
+      isOver = true
+      await terminating
+      await hooks.drain()
+
+      const ids = orders.map(({ data }) => data.order.id).sort()
+      expect((await database.column('SELECT id FROM effects')).map(String).sort()).toEqual(ids)
+      expect(terminated).toBeGreaterThan(0)
+      // Every place in the pool can be taken: none is held by a transaction that is over.
+      let inside = 0
+      const after = orders.slice(0, max).map(({ data }) =>
+        client.inbox().once({ key: null, retainMs: 60_000 }, async (tx) => {
+          inside += 1
+          while (inside < max) await client.run(tx, `SELECT '${data.order.id}', pg_sleep(0.01)`)
+        }),
+      )
+      expect(new Set((await Promise.allSettled(after)).map(({ status }) => status))).toEqual(
+        new Set(['fulfilled']),
+      )
+    })
+  })
+})
