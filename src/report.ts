@@ -72,6 +72,7 @@ const UNWANTED =
 
 /** The kinds come from the sender. */
 const MAX_UNWANTED_KINDS = 100
+const MAX_KIND_LENGTH = 100
 
 /** The kinds that no handler of a receiver wants, each to be logged once. */
 export class UnwantedKinds {
@@ -79,8 +80,9 @@ export class UnwantedKinds {
 
   /** Whether it is the first delivery of its kind. Of more than a hundred kinds, the later ones are passed over. */
   isNew(kind: string): boolean {
-    if (this.kinds.size >= MAX_UNWANTED_KINDS || this.kinds.has(kind)) return false
-    this.kinds.add(kind)
+    const known = kind.slice(0, MAX_KIND_LENGTH)
+    if (this.kinds.size >= MAX_UNWANTED_KINDS || this.kinds.has(known)) return false
+    this.kinds.add(known)
     return true
   }
 }
