@@ -24,6 +24,9 @@ const SLOW_CONNECTION =
 /** A code of the server's own, and not of a connection that broke (class 08) or of a socket, such as EPIPE. */
 const SQLSTATE = /^(?!08|E)[0-9A-Z]{5}$/
 
+/** The server is shutting down or starting, or has no connection left. */
+const NOT_SERVING = /^(57P0|53300)/
+
 type Advice = string | ((names: TableNames) => string)
 
 /** What to do, by SQLSTATE, by the code of a socket's error, or by that of a client. */
@@ -71,7 +74,9 @@ const BY_MESSAGE: readonly (readonly [RegExp, string])[] = [
 /** What to do about an error of the database or the driver. */
 export function unavailable(error: unknown, names: TableNames): StoreError {
   if (error instanceof StoreError) return error
-  return new StoreError('store_unavailable', adviceFor(error, names), { cause: error })
+  const code = String(codeOf(error))
+  const answered = SQLSTATE.test(code) && !NOT_SERVING.test(code)
+  return new StoreError('store_unavailable', adviceFor(error, names), { cause: error, answered })
 }
 
 /** The same where the handler was done: its transaction can have failed for what it did. */

@@ -173,6 +173,10 @@ const ADVICE: readonly [says: RegExp, code: 'store_unavailable' | 'store_full', 
   ],
 ]
 
+/** Replies of a server that is up and may know the event. */
+const REFUSED =
+  /\b(READONLY|NOAUTH|NOPERM|WRONGPASS|MISCONF|NOREPLICAS|WRONGTYPE) |user executing the script can't run/
+
 /** What a call that failed is reported as. */
 export function unavailable(cause: unknown, client: object): StoreError {
   const words = wordsOf(cause)
@@ -182,7 +186,7 @@ export function unavailable(cause: unknown, client: object): StoreError {
     message = 'Redis could not be reached, or did not answer as it should: is it up, and does the client reconnect?',
   ] = ADVICE.find(([says]) => says.test(words)) ?? []
   if (REDIRECTION.test(words) && isClusterClient(client)) message = FAILING_OVER
-  return new StoreError(code, message, { cause })
+  return new StoreError(code, message, { cause, answered: REFUSED.test(words) })
 }
 
 /** Whether the server does not have a script, because it is new or was restarted. */

@@ -41,6 +41,7 @@ export interface SqliteTableTerms {
 
 /** How long a statement waits while another process writes, where the connection says nothing. It blocks the event loop. */
 const BUSY_TIMEOUT_MS = 2_000
+const CLOSED = /not open|closed|finalized/
 
 /** @throws TypeError when it is not a database, or the name is none */
 export function sqliteTable(db: SqliteDatabase, { table, columns, migrate }: SqliteTableTerms): SqliteTable {
@@ -93,9 +94,8 @@ export function sqliteTable(db: SqliteDatabase, { table, columns, migrate }: Sql
   }
 
   function unavailable(cause: unknown): StoreError {
-    return new StoreError('store_unavailable', adviceFor(String((cause as Error)?.message ?? cause)), {
-      cause,
-    })
+    const text = String((cause as Error)?.message ?? cause)
+    return new StoreError('store_unavailable', adviceFor(text), { cause, answered: !CLOSED.test(text) })
   }
 
   function adviceFor(text: string): string {
@@ -108,8 +108,7 @@ export function sqliteTable(db: SqliteDatabase, { table, columns, migrate }: Sql
     if (/readonly|read-only/.test(text)) {
       return 'This SQLite database is read-only: open it for writing, in a folder that the process may write to.'
     }
-    if (/not open|closed|finalized/.test(text))
-      return 'The database is closed: drain the receiver before you close it.'
+    if (CLOSED.test(text)) return 'The database is closed: drain the receiver before you close it.'
     if (/locked|busy/i.test(text)) {
       return 'Another process held the database for longer than busy_timeout: is one of them in a long transaction?'
     }

@@ -60,7 +60,8 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
       signature: scheme,
       ...(allowed !== undefined && { toleranceSeconds: allowed }),
     })
-  if (secret !== secret.trim() || secret === '') return unusableSecret(form, options)
+  const unusable = whyUnusable(secret)
+  if (unusable !== undefined) return unusableSecret(unusable, form, options)
   try {
     const { signedAt } = await verify(signature)
     const ageSeconds = Math.floor((now() - signedAt.getTime()) / 1000)
@@ -75,13 +76,23 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
 }
 
 /** The receiver refuses such a secret when it is made; but what was signed by it can still be told. */
-async function unusableSecret(form: HeaderForm, options: DiagnoseOptions): Promise<Diagnosis> {
-  const isEmpty = options.secret.trim() === ''
-  const reason = isEmpty
-    ? 'The secret is empty: pass the signing secret of the endpoint.'
-    : 'The secret begins or ends with white space, which the receiver refuses: trim it.'
-  const findings = isEmpty ? [] : await mismatched(form, options)
+async function unusableSecret(
+  reason: string,
+  form: HeaderForm,
+  options: DiagnoseOptions,
+): Promise<Diagnosis> {
+  const findings = options.secret.trim() === '' ? [] : await mismatched(form, options)
   return { valid: false, code: 'secret_unusable', reason, findings: [...findings, ...form.findings] }
+}
+
+function whyUnusable(secret: string): string | undefined {
+  if (secret.trim() === '') return 'The secret is empty: pass the signing secret of the endpoint.'
+  if (secret !== secret.trim()) {
+    return 'The secret begins or ends with white space, which the receiver refuses: trim it.'
+  }
+  return /^(["']).*\1$/s.test(secret)
+    ? 'The secret is in quotes, which the receiver refuses: remove them.'
+    : undefined
 }
 
 async function mismatched(form: HeaderForm, options: DiagnoseOptions): Promise<string[]> {

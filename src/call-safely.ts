@@ -15,7 +15,8 @@ export function callSafely<T extends readonly unknown[]>(
 /** Keeps a promise that nobody waits for from becoming an unhandled rejection. Some thenables start only when asked. */
 export function ignoreRejection(value: unknown): void {
   try {
-    if (isThenable(value)) Promise.resolve(value).catch(() => {})
+    // Not `catch`, which a promise may have in a form of its own.
+    if (isThenable(value)) Promise.resolve(value).then(undefined, () => {})
   } catch {
     // A getter that throws, or a proxy that traps: no promise.
   }

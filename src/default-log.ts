@@ -20,6 +20,7 @@ const REFUSALS_PER_MS = 60_000
 
 /** The kinds come from the sender. */
 const MAX_UNWANTED_KINDS = 100
+const MAX_KIND_LENGTH = 100
 
 const UNWANTED =
   'No handler wants this kind: it is answered 200 and dropped. Add it to on, or give an onUnhandled; onUnhandled: () => {} says that this is meant. Logged once for each kind.'
@@ -60,8 +61,9 @@ export class DefaultLog {
 
   /** No handler wants its kind. Logged once for each, of a hundred kinds at most. */
   unwanted(delivery: Delivery, kind: string): void {
-    if (this.unwantedKinds.size >= MAX_UNWANTED_KINDS || this.unwantedKinds.has(kind)) return
-    this.unwantedKinds.add(kind)
+    const known = kind.slice(0, MAX_KIND_LENGTH)
+    if (this.unwantedKinds.size >= MAX_UNWANTED_KINDS || this.unwantedKinds.has(known)) return
+    this.unwantedKinds.add(known)
     write(delivery, lineOf([kind], UNWANTED))
   }
 }

@@ -147,7 +147,7 @@ function checkHandler(name: string, handler: unknown): void {
     throw new TypeError(`${name} must be a function (event, ctx) => …, not ${describeType(handler)}.`)
   }
   // Calling one only makes an iterator: it would be handled, and nothing would have run.
-  if (/GeneratorFunction$/.test(handler.constructor.name)) {
+  if (/GeneratorFunction$/.test(handler.constructor?.name ?? '')) {
     throw new TypeError(`${name} must not be a generator function: nothing would run it.`)
   }
 }

@@ -8,8 +8,8 @@ import {
   callLater,
   callOnce,
   callWithRetries,
-  isBoolean,
-  isClaimResult,
+  readBoolean,
+  readClaimResult,
   resultBy,
   STORE_CALL_MS,
 } from './store-call.js'
@@ -33,7 +33,7 @@ export function claim(
   const call = called(() => store.claim(request))
   // From after the call, which may have blocked the event loop.
   const atMs = Math.min(monotonicMs() + STORE_CALL_MS, endsAtMs)
-  return resultBy(atMs, 'claim', call, isClaimResult, timers).catch((fault) => {
+  return resultBy(atMs, 'claim', call, readClaimResult, timers).catch((fault) => {
     track(releaseIfGranted(store, request, call, timers, doubts))
     throw fault
   })
@@ -52,19 +52,21 @@ async function releaseIfGranted(
 ): Promise<void> {
   const release = (): Promise<boolean> => store.release({ key, token })
   if (doubts.size < MAX_DOUBTS) doubts.add(key)
-  const isGranted = call.then(mayBeGranted, () => true)
-  const released = isGranted
-    .then(async (granted) => {
-      if (!granted) return
-      // A few times: what lost the reply may lose this too.
-      await callWithRetries('release', release, isBoolean, timers).catch((error) =>
-        callLater('release', release, isBoolean, timers, error),
-      )
-    })
-    .catch(() => {})
-    .then(() => doubts.delete(key))
+  const granted = call.then(mayBeGranted, () => 'maybe' as const)
+  const released = granted.then(async (isGranted) => {
+    if (isGranted === 'no') return
+    // A few times: what lost the reply may lose this too.
+    const soon = callWithRetries('release', release, readBoolean, timers)
+    // A store that granted it is up again, and one that is down may never have had it.
+    const late = soon.catch((error) =>
+      isGranted === 'yes' ? callLater('release', release, readBoolean, timers, error) : false,
+    )
+    void late.catch(() => {}).then(() => doubts.delete(key))
+    await soon.catch(() => {})
+  })
+  void granted.then((isGranted) => isGranted === 'no' && doubts.delete(key))
   const hasSettled = await timers.within(
-    isGranted.then(() => true),
+    granted.then(() => true),
     STORE_CALL_MS,
     () => false,
   )
@@ -81,11 +83,12 @@ export type Doubts = Set<string>
 const MAX_DOUBTS = 1_000
 
 /** What is no answer, or does not let itself be looked at, says nothing of what the store did. */
-function mayBeGranted(result: unknown): boolean {
+function mayBeGranted(result: unknown): 'yes' | 'no' | 'maybe' {
   try {
-    return !isClaimResult(result) || result.status === 'claimed'
+    const known = readClaimResult(result)
+    return known === undefined ? 'maybe' : known.status === 'claimed' ? 'yes' : 'no'
   } catch {
-    return true
+    return 'maybe'
   }
 }
 
@@ -105,7 +108,7 @@ export interface LeaseTerms {
 }
 
 /** A call that took so much longer than its limit says nothing: the process was stopped, or its event loop blocked. */
-const STOPPED_MS = 1_000
+const STOPPED_MS = 50
 
 const GONE =
   'the store lost its record before the lease had run out: it was evicted, or the store was flushed, restarted empty, failed over, or had its clock set forward'
@@ -117,12 +120,14 @@ const CLAIMED_SINCE =
 
 /**
  * A lease that was granted, as the record of a run. It is renewed every third of its time until the run is settled or
- * given up. If it runs out by our clock, a last renewal decides: nobody may have taken it over. There is one store call at a time for a lease: settling waits for a renewal that is under way, as long as a
- * store call is waited for.
+ * given up. If it runs out by our clock, a last renewal decides: nobody may have taken it over. There is one store call at a
+ * time for a lease: settling waits for a renewal that is under way, as long as a store call is waited for.
  */
 export class HeldLease implements RunRecord {
   private isHeld = true
   private isLost = false
+  /** Whether it asks the store a second time what became of it, because the process was stopped during the first. */
+  private isAsking = false
   private renewal: Promise<void> | undefined
   private renewing: Alarm
   /** By our clock. The store counts from when the request arrives, so from no earlier than it was sent. */
@@ -131,6 +136,11 @@ export class HeldLease implements RunRecord {
   constructor(private readonly terms: LeaseTerms) {
     this.validUntilMs = terms.claimedAtMs + terms.leaseMs
     this.renewing = this.renewAt(terms.claimedAtMs + terms.leaseMs / 3)
+  }
+
+  /** Whether it may be over, so that another delivery may run: the claim, or its reply, took too long. */
+  get hasRunOut(): boolean {
+    return monotonicMs() >= this.validUntilMs
   }
 
   call(handler: () => unknown): unknown {
@@ -156,10 +166,10 @@ export class HeldLease implements RunRecord {
     const end = isDone ? 'complete' : 'release'
     const send = (): Promise<boolean> => (isDone ? store.complete(lease, retainMs) : store.release(lease))
     try {
-      this.ended(isDone, await callWithRetries(end, send, isBoolean, timers))
+      this.ended(isDone, await callWithRetries(end, send, readBoolean, timers))
     } catch (error) {
       // The sender need not wait for it.
-      const late = callLater(end, send, isBoolean, timers, error)
+      const late = callLater(end, send, readBoolean, timers, error)
       track(
         late.then(
           (isOurs) => this.ended(isDone, isOurs),
@@ -196,8 +206,9 @@ export class HeldLease implements RunRecord {
     const { store, lease, leaseMs, timers, report } = this.terms
     const sentAtMs = monotonicMs()
     try {
-      if (await callOnce('renew', () => store.renew(lease, leaseMs), isBoolean, timers)) {
+      if (await callOnce('renew', () => store.renew(lease, leaseMs), readBoolean, timers)) {
         this.validUntilMs = sentAtMs + leaseMs
+        this.isAsking = false
       } else {
         this.letGo()
         this.lost(monotonicMs() < this.validUntilMs ? GONE : GONE_OR_TAKEN)
@@ -205,7 +216,11 @@ export class HeldLease implements RunRecord {
     } catch (error) {
       const failedAtMs = monotonicMs()
       const hasRunOut = failedAtMs >= this.validUntilMs
-      if (hasRunOut && failedAtMs - sentAtMs > STORE_CALL_MS + STOPPED_MS) return failedAtMs
+      const wasStopped = failedAtMs - sentAtMs > STORE_CALL_MS + STOPPED_MS
+      if (hasRunOut && wasStopped && !this.isAsking) {
+        this.isAsking = true
+        return failedAtMs
+      }
       report(error as StoreError)
       if (hasRunOut) this.lost(UNREACHABLE)
     }

@@ -61,7 +61,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): IdempotencyStore 
  * @param now the clock of the retention alone: a wall clock that steps forward must not end a lease
  */
 export function defaultStore(now: () => number = monotonicMs): IdempotencyStore {
-  return createStore({}, now, monotonicMs)
+  return createStore(Object.create(null), now, monotonicMs)
 }
 
 /**

@@ -3,7 +3,7 @@ import { callSafely } from './call-safely.js'
 import { Deadline } from './deadline.js'
 import { DefaultLog } from './default-log.js'
 import { type Delivery, type Facts, mismatchHint } from './delivery.js'
-import { codeOf, RunError } from './errors.js'
+import { isUnreached, RunError, StoreError } from './errors.js'
 import type { UnknownEvent } from './events.js'
 import { createGate } from './gate.js'
 import type { Inbox } from './inbox.js'
@@ -85,6 +85,8 @@ export function createReceiver<
       try {
         deadline.clear()
         report.end(outcome)
+      } catch {
+        // A report decides nothing, and a prototype that was polluted can make any of its steps throw.
       } finally {
         gate.leave(deadline)
       }
@@ -193,7 +195,7 @@ export function createReceiver<
       )
     } catch (fault) {
       // A store that is full, or misbehaves, is reached: only one that is not may be done without.
-      if (settings.storeFailure === 'reject' || codeOf(fault) !== 'store_unavailable') throw fault
+      if (settings.storeFailure === 'reject' || !isUnreached(fault)) throw fault
       report.fault(fault)
       return run(job, UNPROTECTED)
     }
@@ -218,6 +220,10 @@ export function createReceiver<
         callSafely(job.delivery.waitUntil, work)
       },
     })
+    if (held.hasRunOut) {
+      trackSettling(held.settle(outcomeOfFault(grantedTooLate())))
+      throw grantedTooLate()
+    }
     return run(job, { deduplicated: true, attempt, tx: undefined }, held)
   }
 
@@ -262,6 +268,13 @@ export function createReceiver<
     return deadline.race(work, () => {
       throw timedOutBeforeRun()
     })
+  }
+
+  function grantedTooLate(): StoreError {
+    return new StoreError(
+      'store_unavailable',
+      `The store granted the run after its lease of ${settings.leaseMs / 1000} s (leaseSeconds) was over, so another delivery may run: the store is slow, or the event loop was blocked.`,
+    )
   }
 
   function timedOutBeforeRun(): RunError {

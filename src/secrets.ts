@@ -68,9 +68,18 @@ export function secretSource<Request>(
     try {
       return secretKeys(secrets, 'what your secret function returned')
     } catch (error) {
-      throw new ConfigurationError((error as TypeError).message)
+      // A list of somebody else's making may throw anything when it is read.
+      if (!(error instanceof TypeError)) throw cannotBeRead(error)
+      throw new ConfigurationError(error.message)
     }
   }
+}
+
+function cannotBeRead(cause: unknown): ConfigurationError {
+  return new ConfigurationError(
+    'What your secret function returned cannot be read: it must return the signing secret of the endpoint, or a list of them.',
+    { cause },
+  )
 }
 
 function toKey(secret: unknown, name: string): SecretKey {

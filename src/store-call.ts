@@ -25,10 +25,10 @@ type Method = keyof IdempotencyStore | 'once'
 export function callWithRetries<T>(
   method: Method,
   send: () => Promise<T>,
-  isResult: (value: unknown) => value is T,
+  read: Reader<T>,
   timers: Timers,
 ): Promise<T> {
-  const call = (): Promise<T> => callOnce(method, send, isResult, timers)
+  const call = (): Promise<T> => callOnce(method, send, read, timers)
   return call().catch((error) => retry(call, error, RETRY_PAUSES_MS, pause))
 }
 
@@ -36,11 +36,11 @@ export function callWithRetries<T>(
 export function callLater<T>(
   method: Method,
   send: () => Promise<T>,
-  isResult: (value: unknown) => value is T,
+  read: Reader<T>,
   timers: Timers,
   error: unknown,
 ): Promise<T> {
-  return retry(() => callOnce(method, send, isResult, timers), error, LATE_PAUSES_MS, backgroundPause)
+  return retry(() => callOnce(method, send, read, timers), error, LATE_PAUSES_MS, backgroundPause)
 }
 
 async function retry<T>(
@@ -71,10 +71,10 @@ async function retry<T>(
 export function callOnce<T>(
   method: Method,
   send: () => Promise<T>,
-  isResult: (value: unknown) => value is T,
+  read: Reader<T>,
   timers: Timers,
 ): Promise<T> {
-  return resultBy(monotonicMs() + STORE_CALL_MS, method, called(send), isResult, timers)
+  return resultBy(monotonicMs() + STORE_CALL_MS, method, called(send), read, timers)
 }
 
 /** What the store gives by that time of the monotonic clock, if it is what the contract knows; else a StoreError. */
@@ -82,7 +82,7 @@ export function resultBy<T>(
   atMs: number,
   method: Method,
   call: Promise<unknown>,
-  isResult: (value: unknown) => value is T,
+  read: Reader<T>,
   timers: Timers,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -90,7 +90,7 @@ export function resultBy<T>(
     call.then(
       (result) => {
         alarm.clear()
-        settleBy(() => known(method, result, isResult), resolve, reject)
+        settleBy(() => known(method, result, read), resolve, reject)
       },
       (error) => {
         alarm.clear()
@@ -105,17 +105,14 @@ export function resultBy<T>(
  *
  * @throws StoreError for all that it throws, rejects with or returns wrongly
  */
-export async function callInbox<T>(
-  send: () => Promise<T>,
-  isResult: (value: unknown) => value is T,
-): Promise<T> {
+export async function callInbox<T>(send: () => Promise<T>, read: Reader<T>): Promise<T> {
   let result: unknown
   try {
     result = await send()
   } catch (error) {
     throw asStoreError('once', error)
   }
-  return known('once', result, isResult)
+  return known('once', result, read)
 }
 
 /** A promise of what it gives, also where it throws at once or gives no promise. */
@@ -128,10 +125,11 @@ export function called(send: () => unknown): Promise<unknown> {
 }
 
 /** @throws StoreError when it is not what the contract knows, or cannot be read */
-function known<T>(method: Method, result: unknown, isResult: (value: unknown) => value is T): T {
+function known<T>(method: Method, result: unknown, read: Reader<T>): T {
   let cause: unknown
   try {
-    if (isResult(result)) return result
+    const value = read(result)
+    if (value !== undefined) return value
   } catch (error) {
     cause = error
   }
@@ -142,8 +140,12 @@ function known<T>(method: Method, result: unknown, isResult: (value: unknown) =>
   )
 }
 
+const OWN_CODES = new Set(['store_unavailable', 'store_full', 'store_misbehaved', 'misconfigured'])
+
 function asStoreError(method: Method, error: unknown): StoreError {
-  if (codeOf(error)?.startsWith('store_')) return error as StoreError
+  const code = codeOf(error)
+  // Of ours is also what a clock that the user gave to a store throws.
+  if (code !== undefined && OWN_CODES.has(code)) return error as StoreError
   return new StoreError(
     'store_unavailable',
     `${nameOf(method)} failed: is the database or cache behind it reachable from this process?`,
@@ -163,14 +165,24 @@ function timedOut(method: Method): StoreError {
   )
 }
 
-export function isBoolean(value: unknown): value is boolean {
-  return typeof value === 'boolean'
+/** Gives a result of somebody else's code as the contract has it, each field read once; `undefined` if it is none. */
+export type Reader<T> = (value: unknown) => T | undefined
+
+export function readBoolean(value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined
 }
 
-export function isClaimResult(value: unknown): value is ClaimResult {
-  if (typeof value !== 'object' || value === null || !('status' in value)) return false
-  const { status, attempt, retryAfterMs } = value as Record<string, unknown>
-  if (status === 'claimed') return Number.isSafeInteger(attempt) && Number(attempt) >= 1
-  if (status === 'in-flight') return typeof retryAfterMs === 'number' && retryAfterMs >= 0
-  return status === 'completed'
+export function readClaimResult(value: unknown): ClaimResult | undefined {
+  if (typeof value !== 'object' || value === null || !('status' in value)) return undefined
+  const { status } = value
+  if (status === 'completed') return { status }
+  if (status === 'claimed') {
+    const { attempt } = value as { attempt?: unknown }
+    return Number.isSafeInteger(attempt) && Number(attempt) >= 1
+      ? { status, attempt: attempt as number }
+      : undefined
+  }
+  if (status !== 'in-flight') return undefined
+  const { retryAfterMs } = value as { retryAfterMs?: unknown }
+  return typeof retryAfterMs === 'number' && retryAfterMs >= 0 ? { status, retryAfterMs } : undefined
 }

@@ -40,7 +40,7 @@ export function openTransaction(
 
   async function once(): Promise<OnceResult> {
     try {
-      const result = await callInbox(() => inbox.once(request, holdOpen), isOnceResult)
+      const result = await callInbox(() => inbox.once(request, holdOpen), readOnceResult)
       // An inbox that does not await its work would say so before there is anything to commit.
       if (phase === 'open' && isDone(result)) throw misbehaved(result)
       return result
@@ -126,8 +126,8 @@ function withoutRun(result: OnceResult): 'duplicate' | 'in-flight' {
   throw misbehaved(result)
 }
 
-function isOnceResult(value: unknown): value is OnceResult {
-  return ONCE_RESULTS.includes(value)
+function readOnceResult(value: unknown): OnceResult | undefined {
+  return ONCE_RESULTS.includes(value) ? (value as OnceResult) : undefined
 }
 
 function notInTime(): StoreError {

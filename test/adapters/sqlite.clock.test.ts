@@ -142,7 +142,7 @@ onEachDriver('the clock', ({ open }) => {
         namespace: 'n',
         on: { 'order.created': () => expect.fail('It ran.') },
       })
-      expect(await send(orderCreated())).toMatchObject({ outcome: 'unavailable' })
+      expect(await send(orderCreated())).toMatchObject({ outcome: 'misconfigured' })
     },
   )
 })

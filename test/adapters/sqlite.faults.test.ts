@@ -121,7 +121,8 @@ onEachDriver('a database that fails', ({ open, driver }) => {
     const on = { 'order.created': () => {} }
     const [order, toStore, toInbox] = [
       orderCreated(),
-      receiving({ store, namespace: 'n', on }),
+      // It is there, and could know the event: not even this runs the handler without it.
+      receiving({ store, namespace: 'n', on, storeFailure: 'process' }),
       receiving({ inbox, namespace: 'n', on }),
     ]
     for (const { send, reports } of [toStore, toInbox]) {

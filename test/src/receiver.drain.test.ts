@@ -75,6 +75,19 @@ describe('drain', () => {
     },
   )
 
+  test('does not wait for a store that is down to take back claims that it refused', async () => {
+    const down = () => Promise.reject(new Error('ECONNREFUSED'))
+    const { store, namespace } = storeWith({ claim: down, release: down })
+    const { send, receiver } = receiving({ store, namespace, on: { 'order.created': () => {} } })
+    expect(await send(orderCreated())).toMatchObject({ outcome: 'unavailable' })
+    let isDrained = false
+    void receiver.drain().then(() => {
+      isDrained = true
+    })
+    await advance(1.1)
+    expect(isDrained).toBe(true)
+  })
+
   test('can be called twice, and before anything came', async () => {
     const { receiver } = receiving()
     await Promise.all([receiver.drain(), receiver.drain()])

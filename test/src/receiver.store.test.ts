@@ -1,4 +1,4 @@
-import { type IdempotencyStore, memoryStore } from 'tix-webhooks'
+import { type IdempotencyStore, memoryStore, StoreError } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
 import { orderCreated } from '../support/deliveries.js'
 import { deferred, never } from '../support/promises.js'
@@ -88,6 +88,73 @@ describe('a store', () => {
       expect(handler).not.toHaveBeenCalled()
     },
   )
+
+  test("that answered and refused is not done without where storeFailure is 'process': it may know the event", async () => {
+    const handler = vi.fn()
+    const readOnly = new StoreError('store_unavailable', 'The database is read-only.', { answered: true })
+    const { store, namespace } = storeWith({ claim: () => Promise.reject(readOnly) })
+    const on = { 'order.created': handler }
+    const { send } = receiving({ store, namespace, storeFailure: 'process', on })
+    expect(await send(orderCreated())).toMatchObject({ outcome: 'unavailable', error: readOnly })
+    expect(handler).not.toHaveBeenCalled()
+  })
+
+  test('that grants a run when its lease is over starts no handler, because another may have', async () => {
+    const handler = vi.fn()
+    const { store, namespace, base } = storeWith({
+      claim: async (request) => {
+        const result = await base.claim(request)
+        await new Promise((resolve) => setTimeout(resolve, 600))
+        return result
+      },
+    })
+    const { send } = receiving({ store, namespace, leaseSeconds: 0.5, on: { 'order.created': handler } })
+    const order = orderCreated()
+    const late = send(order)
+    await advance(0.6)
+    expect(await late).toMatchObject({ outcome: 'unavailable', code: 'store_unavailable' })
+    expect(handler).not.toHaveBeenCalled()
+    const other = {
+      key: `test/order.created/${order.data.order.id}`,
+      token: 'other',
+      leaseMs: 1000,
+      retainMs: 9e9,
+    }
+    expect(await base.claim(other)).toEqual({ status: 'claimed', attempt: 2 })
+  })
+
+  test('whose answer can be read once is taken at its word, and leaves no event in flight', async () => {
+    const { store, namespace, base } = storeWith({
+      claim: async (request) => {
+        const { status } = await base.claim(request)
+        let reads = 0
+        return {
+          attempt: 1,
+          get status() {
+            reads += 1
+            if (reads > 1) throw new Error('read before')
+            return status
+          },
+        } as never
+      },
+    })
+    const { send } = receiving({ store, namespace, on: { 'order.created': () => {} } })
+    expect(await send(orderCreated())).toEqual({ outcome: 'handled' })
+  })
+
+  test('by default fails as misconfigured where the clock that was given does', async () => {
+    const handler = vi.fn()
+    const on = { 'order.created': handler }
+    let readings = 0
+    const now = () => {
+      readings += 1
+      return readings === 1 ? Date.now() : Number.NaN
+    }
+    const { send } = receiving({ now, on, storeFailure: 'process' })
+    expect(await send(orderCreated())).toMatchObject({ outcome: 'misconfigured' })
+    expect(handler).not.toHaveBeenCalled()
+    await advance(2)
+  })
 
   test("that hangs past the deadline starts no handler, also where storeFailure is 'process'", async () => {
     const handler = vi.fn()

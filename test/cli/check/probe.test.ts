@@ -51,9 +51,10 @@ describe.each(EXPRESS_VERSIONS)('our receiver on Express $version', ({ express }
   })
 
   test.each(['order.created', 'event.published', 'event.cancelled', 'event.rescheduled'])(
-    'passes those of %s, and those of a receiver with no handler at all',
+    'passes those of %s, though it has no handler for them',
     async (kind) => {
-      const results = await check(app({}), { kind })
+      const another = kind === 'order.created' ? 'event.published' : 'order.created'
+      const results = await check(app({ [another]: () => {} }), { kind })
       expect(failed(results)).toEqual([])
       expect(results).toHaveLength(kind === 'order.created' ? NAMES.length - 1 : NAMES.length)
     },
