@@ -3,7 +3,7 @@ import type { HmacAlgorithm } from './hmac.js'
 import { checkOptionNames } from './option-names.js'
 
 /**
- * How the service signs. Its document leaves the algorithm and the signed string open (spec section 5); the defaults are
+ * How the service signs. Its document leaves the algorithm and the signed string open; the defaults are
  * what the field does for this form of header.
  */
 export interface SignatureOptions {
@@ -34,7 +34,7 @@ const DEFAULT_SCHEME: SignatureScheme = {
 
 export const DEFAULT_TOLERANCE_SECONDS = 300
 
-/** How long the service goes on retrying (spec section 8). */
+/** How long the service goes on retrying: 72 hours. */
 export const RETRY_WINDOW_SECONDS: number = 72 * 3600
 
 const OPTION_NAMES: readonly (keyof SignatureOptions)[] = [
