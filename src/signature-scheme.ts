@@ -13,7 +13,7 @@ export interface SignatureOptions {
   algorithm?: HmacAlgorithm | undefined
   /** How the signature is written in `v1`. Default `hex`, read without regard to case. */
   encoding?: 'hex' | 'base64' | undefined
-  /** What is signed. `dot` (the default): `t + "." + body`; `concat`: `t + body`; or the bytes that a function makes of both. */
+  /** What is signed. `dot`: `t + "." + body`; `concat`: `t + body`; or the bytes that a function makes of both. Default `dot`. */
   signedContent?: 'dot' | 'concat' | ((t: string, body: Uint8Array) => Uint8Array) | undefined
   /** What `t` counts since the epoch. Default `s`. */
   timestampUnit?: 's' | 'ms' | undefined
