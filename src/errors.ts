@@ -59,7 +59,7 @@ export type VerificationCode =
   | 'timestamp_in_future'
 
 /**
- * The delivery is not proven to be a fresh one of the service's: header, signature or timestamp (spec section 5). It has
+ * The delivery is not proven to be a fresh one of the service's: header, signature or timestamp. It has
  * no stack: anybody can cause it, at any rate, and a stack costs more than the HMAC and says nothing of the delivery.
  */
 export class WebhookVerificationError extends WebhookError<VerificationCode> {
@@ -88,7 +88,7 @@ export interface PayloadIssue {
 export type PayloadCode = 'not_json' | 'not_an_envelope' | 'data_mismatch'
 
 /**
- * The payload is authentic and not what it should be (spec section 6).
+ * The payload is authentic and not valid: no JSON, no envelope, or data that does not fit its kind.
  * `message` names the paths and never quotes the payload; `issues` has what a schema said, which may quote it.
  */
 export class PayloadError extends WebhookError<PayloadCode> {
@@ -174,7 +174,7 @@ export type AnyWebhookError =
   | StoreError
   | RunError
 
-/** The longest `Retry-After` that a handler can ask for: one day, a third of the sender's 72 hours (spec section 8). */
+/** The longest `Retry-After` that a handler can ask for: one day, a third of the sender's 72 hours. */
 export const MAX_RETRY_AFTER_SECONDS = 86_400
 
 /**

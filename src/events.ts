@@ -7,7 +7,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * What every event has around its data (spec section 6). An `id` is not documented; it and any other field that comes is kept.
+ * The envelope: what every event has around its data. An `id` is not documented; it and any other field that comes is kept.
  */
 export interface Envelope<Type extends string, Data> {
   readonly type: Type
@@ -18,7 +18,7 @@ export interface Envelope<Type extends string, Data> {
   readonly [field: string]: unknown
 }
 
-/** The data of `order.created` (spec sections 2.3 and 6). Fields that are not listed pass through untouched. */
+/** The data of `order.created`: the order and its tickets. Fields that are not listed pass through untouched. */
 export interface OrderCreatedData {
   order: {
     /** Begins with `ord_`. */
@@ -38,7 +38,7 @@ export interface OrderTicket {
 }
 
 /**
- * The event that tickets are sold for (spec section 2.1). The payloads of the `event.*` kinds are not documented, so
+ * The event that tickets are sold for, as the service's API returns it. The payloads of the `event.*` kinds are not documented, so
  * nothing is typed with it: it is here for the schema that you give.
  */
 export interface TicketedEvent {
@@ -69,7 +69,7 @@ export interface TicketedEvent {
   updated_at: string
 }
 
-/** The kinds that the service documents, with their data (spec section 6). */
+/** The kinds that the service documents, with their data. */
 export interface EventDataByKind {
   'order.created': OrderCreatedData
   'event.published': JsonObject

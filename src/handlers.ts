@@ -41,7 +41,7 @@ export interface HandlerContext<Request = unknown, Tx = unknown> {
 
 /**
  * What runs for an event. When it returns, or its promise resolves, the event is handled; a `RetryLater` or a `Discard`
- * that it throws is obeyed, and anything else thrown makes the sender come again.
+ * that it throws is obeyed, and anything else thrown makes the service retry.
  */
 export type Handler<Event, Request, Tx = unknown> = (
   event: Event,

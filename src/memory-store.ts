@@ -11,7 +11,7 @@ import { monotonicMs } from './timers.js'
 export interface MemoryStoreOptions {
   /** How many records it holds at most. Default 250,000, some 30 MB. */
   maxKeys?: number | undefined
-  /** When it is full: `evict` (the default) drops the oldest settled records; `reject` answers 503 until records age out. */
+  /** When it is full: `evict` drops the oldest settled records; `reject` answers 503 until records age out. Default `evict`. */
   onFull?: 'evict' | 'reject' | undefined
   /** Told of each eviction: what it counts may run again. Default: a `console.warn`, hourly at most. */
   onEvict?: ((eviction: Eviction) => void) | undefined

@@ -54,7 +54,7 @@ export interface WebhookOptions<
   key?: KeyFunction<Request> | undefined
   /** How far the signature's timestamp may be from now, in seconds, in both directions. Default 300; above 0. */
   toleranceSeconds?: number | undefined
-  /** When the sender is answered at the latest, in seconds from the request's entry, whatever still goes on. Default 10. */
+  /** The latest time of the answer, in seconds from the request's entry, whatever is still running. Default 10. */
   timeoutSeconds?: number | undefined
   /** When a handler that has not settled is given up, in seconds. Default 300. */
   maxRunSeconds?: number | undefined
@@ -65,8 +65,8 @@ export interface WebhookOptions<
   /** The largest body that is read, in bytes. Default 1,048,576. */
   maxBodyBytes?: number | undefined
   /**
-   * What to do when the store cannot be reached: `reject` (the default) answers 503; `process` runs without protection, and is
-   * refused with an inbox. A store that is full or misbehaves is reached: 503 either way.
+   * What to do if the store cannot be reached: `reject` answers 503; `process` runs without protection, and is refused with an
+   * inbox. A store that is full or misbehaves is reached: 503 either way. Default `reject`.
    */
   storeFailure?: 'reject' | 'process' | undefined
   /** How the service signs. The defaults are the field's. */
@@ -74,8 +74,9 @@ export interface WebhookOptions<
   /** Gets exactly one record for each delivery, whatever its end. Not awaited; what it throws is swallowed. */
   onDelivery?: ((record: DeliveryRecord) => unknown) | undefined
   /**
-   * Gets what went wrong, for your logs; nothing is decided by it. Not awaited; what it throws is swallowed. Default: one
-   * line with the message alone, on the framework's logger where it has one, else on `console.error`.
+   * Gets what went wrong, for your logs; it does not change the answer. Not awaited; what it throws is swallowed. Default: a
+   * log on the framework's logger if it has one, else on `console.error`. That log has the stack and the causes of what your own code threw, and
+   * of the package's errors the message alone; refusals of strangers are collapsed to a few a minute.
    */
   onError?: ((error: unknown, ctx: ErrorContext<Request>) => unknown) | undefined
   /**

@@ -12,7 +12,7 @@ export interface ParseOptions<Schemas extends SchemaMap<keyof Schemas>> {
 }
 
 /**
- * Reads an event from a body that is already trusted: JSON, envelope, and the data of its kind (spec section 6).
+ * Reads an event from a body that is already trusted: JSON, envelope, and the data of its kind.
  *
  * @param rawBody the bytes, or their string
  * @returns the event; one of a kind that is not documented is no error

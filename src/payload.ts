@@ -14,7 +14,7 @@ const MAX_ISSUES_SHOWN = 5
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Reads the bytes as JSON and finds the envelope (spec section 6). The data is not looked into.
+ * Reads the bytes as JSON and finds the envelope: `type`, `created_at` and `data`. The data is not looked into.
  *
  * @throws PayloadError `not_json` or `not_an_envelope`
  */
@@ -42,7 +42,7 @@ export function parseEnvelope(rawBody: Uint8Array): UnknownEvent {
 
 /**
  * Checks the data of an event: by the schema of its kind where there is one, whose output then is the data; else, for
- * `order.created`, by the types of the documented fields (spec section 6). Other data passes as it is.
+ * `order.created`, by the types of the documented fields. Other data passes as it is.
  *
  * @throws PayloadError `data_mismatch`
  * @throws ConfigurationError when the schema itself threw
@@ -146,7 +146,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** The documented fields alone (spec section 2.3): what else comes is the service's to add. */
+/** The documented fields alone: what else comes is the service's to add. */
 function checkOrderCreated(event: UnknownEvent): void {
   const issues: PayloadIssue[] = []
   const refuse = (expected: string, value: unknown, ...path: PropertyKey[]): void => {

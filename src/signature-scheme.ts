@@ -3,7 +3,7 @@ import type { HmacAlgorithm } from './hmac.js'
 import { checkOptionNames } from './option-names.js'
 
 /**
- * How the service signs. Its document leaves the algorithm and the signed string open (spec section 5); the defaults are
+ * How the service signs. Its document leaves the algorithm and the signed string open; the defaults are
  * what the field does for this form of header.
  */
 export interface SignatureOptions {
@@ -13,7 +13,7 @@ export interface SignatureOptions {
   algorithm?: HmacAlgorithm | undefined
   /** How the signature is written in `v1`. Default `hex`, read without regard to case. */
   encoding?: 'hex' | 'base64' | undefined
-  /** What is signed. `dot` (the default): `t + "." + body`; `concat`: `t + body`; or the bytes that a function makes of both. */
+  /** What is signed. `dot`: `t + "." + body`; `concat`: `t + body`; or the bytes that a function makes of both. Default `dot`. */
   signedContent?: 'dot' | 'concat' | ((t: string, body: Uint8Array) => Uint8Array) | undefined
   /** What `t` counts since the epoch. Default `s`. */
   timestampUnit?: 's' | 'ms' | undefined
@@ -34,7 +34,7 @@ const DEFAULT_SCHEME: SignatureScheme = {
 
 export const DEFAULT_TOLERANCE_SECONDS = 300
 
-/** How long the service goes on retrying (spec section 8). */
+/** How long the service goes on retrying: 72 hours. */
 export const RETRY_WINDOW_SECONDS: number = 72 * 3600
 
 const OPTION_NAMES: readonly (keyof SignatureOptions)[] = [

@@ -54,7 +54,7 @@ export const VERIFY_OPTION_NAMES: readonly (keyof VerifyOptions)[] = [
 const SIGN_OPTION_NAMES: readonly (keyof SignOptions)[] = ['secret', 'timestamp', 'signature']
 
 /**
- * Verifies the signature and the timestamp of a delivery (spec section 5) over its exact bytes, and parses nothing.
+ * Verifies the signature and the timestamp of a delivery over its exact bytes, and parses nothing.
  *
  * @param rawBody the bytes as they were sent; a string is taken as its UTF-8 bytes
  * @param header the value of the signature header
@@ -92,7 +92,7 @@ export function verifyBytes(
 }
 
 /**
- * Signs a payload as the service does (spec section 5).
+ * Signs a payload as the service does: the value of `x-service-signature`.
  *
  * @param rawBody the bytes to sign; a string is taken as its UTF-8 bytes
  * @returns the value of the signature header, `t=…,v1=…`

@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs'
 import * as core from 'tix-webhooks'
 import { expect, test } from 'vitest'
 import { problemsOf } from './support/compile.js'
 import { docblocksOf } from './support/docblocks.js'
+import { modulesIn, ROOT } from './support/source.js'
 
 /** What the examples of a file have around them. Those that import anything are whole as they stand. */
 const SURROUNDINGS: Record<string, string> = {
@@ -40,6 +42,16 @@ declare function refund(data: Refund): Promise<void>
 /** A store's example is about the store: any adapter will do beside it. */
 const tixWebhooksFor = (file: string): string =>
   SURROUNDINGS[file]?.includes('tixWebhooks') ? '' : "import { tixWebhooks } from 'tix-webhooks/fetch'"
+
+test('no docblock refers to a document that users do not have', () => {
+  const files = ['src', 'adapters', 'testing'].flatMap((folder) =>
+    modulesIn(folder).map((name) => `${folder}/${name}.ts`),
+  )
+  const referring = files.filter((file) =>
+    /\bspec(ification)?\s+(\*\s+)?sections?\b/i.test(readFileSync(`${ROOT}${file}`, 'utf8')),
+  )
+  expect(referring, 'name the rule, or see docs/service.md').toEqual([])
+})
 
 test('the example of every docblock compiles', () => {
   const examples = docblocksOf(Object.keys(SURROUNDINGS)).flatMap(({ file, name, code }) =>

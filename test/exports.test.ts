@@ -48,6 +48,7 @@ const ERRORS = {
 
 /** What there is at run time; everything else of the main entry is a type. */
 const PUBLIC = {
+  constants: ['EVENT_KINDS'],
   functions: [
     'answerTo',
     'createReceiver',
@@ -99,10 +100,10 @@ describe('the package', () => {
     })
   })
 
-  test.each(subpaths)('names %s in the README', (subpath) => {
-    const readme = readFileSync(`${ROOT}README.md`, 'utf8')
-    const name = `tix-webhooks${subpath.slice('.'.length)}`
-    expect(readme).toMatch(new RegExp(`['\`]${name}['\`]`))
+  test('names each of them in docs/reference.md', () => {
+    const names = subpaths.map(([subpath]) => `tix-webhooks${subpath.slice('.'.length)}`)
+    const rows = readFileSync(`${ROOT}docs/reference.md`, 'utf8').match(/^\| `tix-webhooks[^|]*/gm) ?? []
+    expect(rows.flatMap((row) => row.match(/(?<=`)[^` ]+(?=`)/g))).toEqual(names)
   })
 
   test('has an optional peer for each framework, each client and fast-check, and no dependency', () => {
@@ -140,7 +141,14 @@ describe('a public function or class', () => {
 
   test('is seen by this test', () => {
     expect(documented.map(({ name }) => name)).toEqual(
-      expect.arrayContaining([...Object.values(PUBLIC).flat(), 'tixWebhooks', 'streamBody', 'requestBody']),
+      expect.arrayContaining([
+        ...PUBLIC.functions,
+        ...PUBLIC.signals,
+        ...PUBLIC.errors,
+        'tixWebhooks',
+        'streamBody',
+        'requestBody',
+      ]),
     )
   })
 

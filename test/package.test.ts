@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
 import { bin, filesUnder, install, node, pack } from './support/packed.js'
+import { PAGES } from './support/pages.js'
 import { ROOT } from './support/source.js'
 
 /** What receives. */
@@ -74,17 +75,11 @@ describe('the tarball', () => {
   test('holds what users need, and nothing else', () => {
     const files = filesUnder(installed())
     const outside = files.filter((file) => !/^(dist|examples)\//.test(file))
-    expect(outside.sort()).toEqual([
-      'CHANGELOG.md',
-      'LICENSE',
-      'README.md',
-      'docs/idempotency.md',
-      'docs/sandbox-rules.md',
-      'docs/sandbox.md',
-      'docs/testing.md',
-      'package.json',
-    ])
-    // What the documents that are in it link to.
+    const plots = filesUnder(`${ROOT}bench`).filter((file) => file.endsWith('.svg'))
+    expect(outside.sort()).toEqual(
+      [...PAGES, 'LICENSE', 'llms.txt', 'package.json', ...plots.map((file) => `bench/${file}`)].sort(),
+    )
+    // What the pages that are in it link to: package.links.test.ts.
     const examples = files.filter((file) => file.startsWith('examples/'))
     expect(examples.sort()).toEqual(
       filesUnder(`${ROOT}examples`)

@@ -34,7 +34,7 @@ export function moments(): fc.Arbitrary<number> {
   return fc.tuple(seconds, ms).map(([past, more]) => SHRUNK_MS + past * 1000 + more)
 }
 
-/** The data of `order.created` (spec sections 2.3 and 6). */
+/** The data of `order.created`, with the documented fields. */
 export function orderData(): fc.Arbitrary<OrderCreatedData> {
   return objectsOf({
     order: objectsOf({ id: ids('ord_'), total_cents: cents(), buyer_email: emails() }),
@@ -47,7 +47,7 @@ export function orderData(): fc.Arbitrary<OrderCreatedData> {
 }
 
 /**
- * The event object (spec section 2.1) as it was when something happened to it, which is its `updated_at`; and the dates that it
+ * The event, as the API returns it, as it was when something happened to it, which is its `updated_at`; and the dates that it
  * had before, where it was rescheduled.
  */
 export function rescheduledData(

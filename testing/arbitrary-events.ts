@@ -42,7 +42,7 @@ const ODD_KINDS = [
  * Events of one documented kind, valid by the service's specification: any text, free orders and dear ones, no tickets and many,
  * dates in any time zone. No address or URL in them is anybody's.
  *
- * The payloads of the `event.*` kinds are not documented: theirs is what `sampleEvent` gives, the event of spec section 2.1.
+ * The payloads of the `event.*` kinds are not documented: theirs is what `sampleEvent` gives, the event as the API returns it.
  *
  * @throws TypeError when the kind is not documented
  * @example

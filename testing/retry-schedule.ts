@@ -5,13 +5,13 @@ interface Answered {
 
 /**
  * When the service tries again, in seconds after the first attempt: after 5 seconds, 1, 5 and 30 minutes, 2, 6, 12, 24, 48 and 72 hours.
- * Its document gives the 72 hours and the backoff (spec section 6); the steps between are an assumption.
+ * Its document gives the 72 hours and the backoff; the steps between are an assumption.
  */
 export const RETRY_SCHEDULE: readonly number[] = [
   5, 60, 300, 1800, 7200, 21_600, 43_200, 86_400, 172_800, 259_200,
 ]
 
-/** Whether an answer of this status ends the retries: all that is not 2xx is tried again (spec section 6). */
+/** Whether an answer of this status ends the retries: all that is not 2xx is tried again. */
 export function isSuccessStatus(status: number): boolean {
   return status >= 200 && status < 300
 }

@@ -3,7 +3,7 @@ import { isoUtc } from './dates.js'
 
 /**
  * What a sample of each documented kind has as its data. The payloads of the `event.*` kinds are not documented: theirs is
- * the event of spec section 2.1, where `order.created` has the order.
+ * the event as the API returns it, where `order.created` has the order.
  */
 export interface SampleDataByKind {
   'order.created': OrderCreatedData
@@ -108,7 +108,7 @@ function doorsMs({ seed, atMs }: SampleRequest): number {
   return Math.floor(atMs / DAY_MS) * DAY_MS + days * DAY_MS + 19.5 * HOUR_MS
 }
 
-/** The dates of a show by its doors: it ends four hours later (spec section 4.1). In a time zone two hours ahead of UTC. */
+/** The dates of a show by its doors: it ends four hours later, as the service has it by default. In a time zone two hours ahead of UTC. */
 function doors(ms: number): PreviousDates {
   const local = (utcMs: number): string => isoUtc(utcMs).replace('Z', '+02:00')
   return { doors_at: local(ms), ends_at: local(ms + 4 * HOUR_MS) }

@@ -5,15 +5,18 @@ import { ROOT } from './source.js'
 
 /** What snippets take from the reader's own app. */
 const READERS_OWN = `
-import type { OrderCreatedEvent } from 'tix-webhooks'
+import type { OrderCreatedData, OrderCreatedEvent } from 'tix-webhooks'
 declare global {
   function issueTickets(order: string, tickets?: unknown): Promise<void>
   function refreshListing(kind: string, data: unknown): Promise<void>
   function handleOrder(event: OrderCreatedEvent): Promise<void>
   function isNight(): boolean
-  function book(order: object, options: { signal: AbortSignal }): Promise<void>
+  function book(order: OrderCreatedData['order'], tickets: OrderCreatedData['tickets'], options: { signal: AbortSignal }): Promise<void>
+  function keepForLater(event: OrderCreatedEvent, key: string | null, error: unknown): Promise<void>
+  function accountOf(request: object): string
   function move(event: string, doorsAt: Date): Promise<void>
   function refund(order: string, cents: number): Promise<void>
+  const logger: Record<'info' | 'error', (fields: object, message: string) => void>
   const boss: { send(name: string, data: object, options: { db: object }): Promise<string | null> }
 }
 `

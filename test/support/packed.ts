@@ -1,8 +1,18 @@
 import { execFile, execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, statSync, symlinkSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { llms } from '../../build/llms.js'
 import packageJson from '../../package.json' with { type: 'json' }
 import { modulesIn, ROOT } from './source.js'
 
@@ -10,11 +20,17 @@ const exec = promisify(execFile)
 
 /** Packs the package as it would be published. */
 export function pack(): { tarball: string; temporary: string } {
-  if (isStale()) execFileSync(process.execPath, [bin('tsup'), '--silent'], { cwd: ROOT })
+  build()
   const temporary = mkdtempSync(join(tmpdir(), 'tix-webhooks-'))
   const flags = ['--ignore-scripts', '--silent', '--pack-destination', temporary]
   execFileSync('npm', ['pack', ...flags], { cwd: ROOT })
   return { tarball: join(temporary, `${packageJson.name}-${packageJson.version}.tgz`), temporary }
+}
+
+/** Builds the package, unless the build is newer than its sources. */
+export function build(): void {
+  if (isStale()) execFileSync(process.execPath, [bin('tsup'), '--silent'], { cwd: ROOT })
+  writeFileSync(`${ROOT}llms.txt`, llms())
 }
 
 /** Whether there is no build, or one of older sources: it would pass or fail for what is no longer there. */

@@ -1,0 +1,47 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+import { ROOT } from './source.js'
+
+/** The pages that users read, by their paths. */
+export const PAGES: readonly string[] = [
+  'README.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'bench/RESULTS.md',
+  ...readdirSync(`${ROOT}docs`)
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+]
+
+export const readPage = (file: string): string => readFileSync(`${ROOT}${file}`, 'utf8')
+
+export interface Link {
+  readonly page: string
+  /** From the root of the package. */
+  readonly file: string
+  /** Without its `#`. */
+  readonly anchor: string | undefined
+}
+
+/** The links of a page, images included, to other files and to its own sections. */
+export function linksOf(page: string): Link[] {
+  const links = readPage(page).matchAll(/\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)/g)
+  return [...links].map(([, path = '', anchor]) => ({
+    page,
+    file: path === '' ? page : posix.join(posix.dirname(page), path),
+    anchor,
+  }))
+}
+
+/** The cells of the rows of a table that begin with code, without their backticks. */
+export function tableUnder(page: string, heading: string): string[][] {
+  const [, section = ''] = readPage(page).split(new RegExp(`^#+ ${heading}$`, 'm'))
+  const rows = section.split(/^#+ /m)[0]?.match(/^\| `.*$/gm) ?? []
+  return rows.map((row) =>
+    row
+      .split(/(?<!\\)\|/)
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  )
+}
