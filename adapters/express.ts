@@ -31,7 +31,7 @@ export interface ExpressWebhooks extends Pick<Receiver, 'drain'> {
 export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
   options: WebhookOptions<Request, Tx, Schemas>,
 ): ExpressWebhooks {
-  const receiver = createReceiver(options)
+  const receiver = createReceiver(options, tixWebhooks)
 
   return Object.assign(
     async (request: Request, response: Response, next?: NextFunction): Promise<void> => {

@@ -61,7 +61,7 @@ export interface FastifyWebhooks extends Pick<Receiver, 'drain'> {
 export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
   options: WebhookOptions<FastifyRequest, Tx, Schemas>,
 ): FastifyWebhooks {
-  const receiver = createReceiver(options)
+  const receiver = createReceiver(options, tixWebhooks)
 
   async function answer(
     request: RequestLike,

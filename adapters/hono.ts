@@ -38,7 +38,7 @@ export function tixWebhooks<
   Tx = undefined,
   Schemas extends SchemaMap<keyof Schemas> = NotBesideATypeArgument,
 >(options: WebhookOptions<Context<E>, Tx, Schemas>): HonoWebhooks<E> {
-  const receiver = createReceiver(options)
+  const receiver = createReceiver(options, tixWebhooks)
 
   return Object.assign(
     async (c: Context<E>): Promise<Response> => {

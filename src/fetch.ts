@@ -38,7 +38,7 @@ export interface FetchWebhooks extends Pick<Receiver, 'drain'> {
 export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
   options: WebhookOptions<Request, Tx, Schemas>,
 ): FetchWebhooks {
-  const receiver = createReceiver(options)
+  const receiver = createReceiver(options, tixWebhooks)
 
   async function handle(request: Request, platform?: unknown): Promise<Response> {
     if (typeof request?.headers?.get !== 'function') throw notARequest()

@@ -31,7 +31,7 @@ export interface NodeWebhooks extends Pick<Receiver, 'drain'> {
 export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
   options: WebhookOptions<IncomingMessage, Tx, Schemas>,
 ): NodeWebhooks {
-  const receiver = createReceiver(options)
+  const receiver = createReceiver(options, tixWebhooks)
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {

@@ -13,6 +13,7 @@ const LAYERS = [
     'timers',
     'token',
     'call-safely',
+    'call-site',
     'describe-type',
     'encoding',
     'key-filter',
@@ -45,6 +46,7 @@ const PUBLIC_ENTRIES = ['../src/index.js', '../src/node.js', '../src/fetch.js']
 const STORES: readonly string[] = ['redis', 'postgres', 'sqlite']
 const STORE_INTERNALS = [
   'call-safely',
+  'call-site',
   'clock',
   'timers',
   'deferred',
