@@ -7,7 +7,7 @@ import {
   type SchemaMap,
   type WebhookOptions,
 } from '../src/index.js'
-import { sendAnswer, sendFailure, streamBody } from '../src/node.js'
+import { answerWrongHost, sendAnswer, sendFailure, streamBody } from '../src/node.js'
 
 /** A request handler of Express 4 or 5. */
 export interface ExpressWebhooks extends Pick<Receiver, 'drain'> {
@@ -35,6 +35,8 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
 
   return Object.assign(
     async (request: Request, response: Response, next?: NextFunction): Promise<void> => {
+      const wrong = answerWrongHost('express', [request, response], options.onError)
+      if (wrong !== undefined) return wrong.returned as undefined
       let isSending = false
       try {
         // An error that nobody listens for ends the process, as that of a handler which writes after our answer.

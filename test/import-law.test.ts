@@ -24,7 +24,7 @@ const LAYERS = [
   ['outcome', 'schema', 'secrets', 'signature-scheme', 'memory-store', 'store-call'],
   ['signature-header', 'body', 'payload', 'handlers', 'key', 'run'],
   ['signature-match', 'delivery', 'options', 'lease'],
-  ['default-log'],
+  ['default-log', 'wrong-host'],
   ['signature'],
   ['parse-event', 'settings', 'transaction'],
   ['report'],
