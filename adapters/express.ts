@@ -17,7 +17,8 @@ export interface ExpressWebhooks extends Pick<Receiver, 'drain'> {
 }
 
 /**
- * Receives the service's webhooks in an Express app. Mount it before `express.json()`, which would use up the bytes.
+ * Receives the service's webhooks in an Express app. Mount it before `express.json()`, which would use up the bytes. Under
+ * `app.use(path, …)` it takes each POST at that path and below, and passes all other methods on, as middleware does.
  *
  * @throws TypeError that names the option and the fix
  * @example
@@ -39,6 +40,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
       if (wrong !== undefined) return wrong.returned as undefined
       let isSending = false
       try {
+        if (request.method !== 'POST' && typeof next === 'function') return next()
         // An error that nobody listens for ends the process, as that of a handler which writes after our answer.
         request.on('error', () => {})
         response.on('error', () => {})
@@ -46,6 +48,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
           header: request.headers[receiver.headerName],
           request,
           path: () => request.originalUrl,
+          method: request.method,
           contentEncoding: request.headers['content-encoding'],
           isAnswered: () => response.headersSent,
           ...bodyOf(request),
