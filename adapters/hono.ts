@@ -29,7 +29,7 @@ type NotBesideATypeArgument = Record<
  * @example
  * ```ts
  * app.post('/hooks', tixWebhooks({
- *   secret: (c: Context<AppEnv>) => c.env.TIX_SIGNING_SECRET,
+ *   secret: (c) => env<{ TIX_SIGNING_SECRET: string }>(c).TIX_SIGNING_SECRET, // env of hono/adapter: on Node, c.env has no variables
  *   on: { 'order.created': async (event) => issueTickets(event.data.order.id) },
  * }))
  * ```

@@ -34,7 +34,7 @@ export interface FetchWebhooks extends Pick<Receiver, 'drain'> {
  * import { tixWebhooks } from 'tix-webhooks/fetch'
  *
  * export const POST = tixWebhooks({
- *   secret: process.env.TIX_SIGNING_SECRET,
+ *   secret: () => process.env.TIX_SIGNING_SECRET, // a function: `next build` runs without it
  *   on: { 'order.created': async (event) => issueTickets(event.data.order.id) },
  * })
  * ```

@@ -78,6 +78,7 @@ describe('the tarball', () => {
       'CHANGELOG.md',
       'LICENSE',
       'README.md',
+      'docs/frameworks.md',
       'docs/idempotency.md',
       'docs/sandbox-rules.md',
       'docs/sandbox.md',
