@@ -7,7 +7,7 @@ import {
   type SchemaMap,
   type WebhookOptions,
 } from '../src/index.js'
-import { sendAnswer, sendFailure, streamBody } from '../src/node.js'
+import { answerWrongHost, sendAnswer, sendFailure, streamBody } from '../src/node.js'
 
 /** A request handler of Express 4 or 5. */
 export interface ExpressWebhooks extends Pick<Receiver, 'drain'> {
@@ -17,7 +17,8 @@ export interface ExpressWebhooks extends Pick<Receiver, 'drain'> {
 }
 
 /**
- * Receives the service's webhooks in an Express app. Mount it before `express.json()`, which would use up the bytes.
+ * Receives the service's webhooks in an Express app. Mount it before `express.json()`, which would use up the bytes. Under
+ * `app.use(path, …)` it takes each POST at that path and below, and passes all other methods on, as middleware does.
  *
  * @throws TypeError that names the option and the fix
  * @example
@@ -31,12 +32,15 @@ export interface ExpressWebhooks extends Pick<Receiver, 'drain'> {
 export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
   options: WebhookOptions<Request, Tx, Schemas>,
 ): ExpressWebhooks {
-  const receiver = createReceiver(options)
+  const receiver = createReceiver(options, tixWebhooks)
 
   return Object.assign(
     async (request: Request, response: Response, next?: NextFunction): Promise<void> => {
+      const wrong = answerWrongHost('express', [request, response], options.onError)
+      if (wrong !== undefined) return wrong.returned as undefined
       let isSending = false
       try {
+        if (request.method !== 'POST' && typeof next === 'function') return next()
         // An error that nobody listens for ends the process, as that of a handler which writes after our answer.
         request.on('error', () => {})
         response.on('error', () => {})
@@ -44,6 +48,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
           header: request.headers[receiver.headerName],
           request,
           path: () => request.originalUrl,
+          method: request.method,
           contentEncoding: request.headers['content-encoding'],
           isAnswered: () => response.headersSent,
           ...bodyOf(request),

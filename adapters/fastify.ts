@@ -34,7 +34,13 @@ interface RequestLike {
   readonly headers: Record<string, string | string[] | undefined>
   readonly raw: Readable & { readonly httpVersionMajor: number }
   readonly url: string
-  readonly log: { error(fields: object, message: string): void }
+  readonly log: Log
+}
+
+interface Log {
+  error(fields: object, message: string): void
+  readonly info?: unknown
+  readonly level?: unknown
 }
 
 /**
@@ -47,7 +53,8 @@ export interface FastifyWebhooks extends Pick<Receiver, 'drain'> {
 }
 
 /**
- * Receives the service's webhooks in a Fastify app. Errors go to the request's logger unless there is an `onError`.
+ * Receives the service's webhooks in a Fastify app. Errors go to the request's logger unless there is an `onError`; where the
+ * app has no logger, which is Fastify's default, to `console.error`.
  *
  * @throws TypeError that names the option and the fix
  * @example
@@ -61,7 +68,7 @@ export interface FastifyWebhooks extends Pick<Receiver, 'drain'> {
 export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
   options: WebhookOptions<FastifyRequest, Tx, Schemas>,
 ): FastifyWebhooks {
-  const receiver = createReceiver(options)
+  const receiver = createReceiver(options, tixWebhooks)
 
   async function answer(
     request: RequestLike,
@@ -78,7 +85,9 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
       contentEncoding: String(request.headers['content-encoding'] ?? ''),
       isAnswered: own.isAnswered,
       path: () => request.url,
-      log: (line, err) => request.log.error(err === undefined ? {} : { err }, line),
+      ...(isOff(request.log)
+        ? {}
+        : { log: (line, err) => request.log.error(err === undefined ? {} : { err }, line) }),
     })
     if (own.isAnswered()) return
     // A layer that inflates is left standing; what the client still sends is thrown away, so that it sees the answer.
@@ -127,6 +136,11 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
     },
     drain: receiver.drain,
   }
+}
+
+/** Whether it is what Fastify puts in the place of a logger: one function, which does nothing, under every name, and no level. */
+function isOff({ error, info, level }: Log): boolean {
+  return level === undefined && error === info
 }
 
 /**

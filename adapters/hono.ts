@@ -1,5 +1,5 @@
-import type { Context, Env } from 'hono'
-import { removePresetHeaders, requestBody, toResponse } from '../src/fetch.js'
+import type { Context, Env, Next } from 'hono'
+import { answerWrongHost, removePresetHeaders, requestBody, toResponse } from '../src/fetch.js'
 import {
   type BodyReader,
   ConfigurationError,
@@ -12,7 +12,8 @@ import {
 
 /** A handler of Hono 4. */
 export interface HonoWebhooks<E extends Env = Env> extends Pick<Receiver, 'drain'> {
-  (c: Context<E>): Promise<Response>
+  /** `next` is not called; without it, Express would take this for an error handler, and compile. */
+  (c: Context<E>, next?: Next): Promise<Response>
 }
 
 /** With a type argument TypeScript infers nothing else; its error then names what works. */
@@ -28,7 +29,7 @@ type NotBesideATypeArgument = Record<
  * @example
  * ```ts
  * app.post('/hooks', tixWebhooks({
- *   secret: (c: Context<AppEnv>) => c.env.TIX_SIGNING_SECRET,
+ *   secret: (c) => env<{ TIX_SIGNING_SECRET: string }>(c).TIX_SIGNING_SECRET, // env of hono/adapter: on Node, c.env has no variables
  *   on: { 'order.created': async (event) => issueTickets(event.data.order.id) },
  * }))
  * ```
@@ -38,10 +39,12 @@ export function tixWebhooks<
   Tx = undefined,
   Schemas extends SchemaMap<keyof Schemas> = NotBesideATypeArgument,
 >(options: WebhookOptions<Context<E>, Tx, Schemas>): HonoWebhooks<E> {
-  const receiver = createReceiver(options)
+  const receiver = createReceiver(options, tixWebhooks)
 
   return Object.assign(
-    async (c: Context<E>): Promise<Response> => {
+    async (c: Context<E>, next?: Next): Promise<Response> => {
+      const wrong = answerWrongHost('hono', [c, next], options.onError)
+      if (wrong !== undefined) return wrong.returned as Response
       const outcome = await receiver.receive({
         header: c.req.header(receiver.headerName),
         request: c,

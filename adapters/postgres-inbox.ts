@@ -1,3 +1,4 @@
+import { checkedFor } from '../src/call-site.js'
 import { describeValue } from '../src/describe-type.js'
 import { isDiscard } from '../src/errors.js'
 import type { Inbox, OnceRequest, OnceResult, Purgeable } from '../src/index.js'
@@ -83,7 +84,16 @@ export function postgresInbox<Tx>(
 ): PostgresInbox<Tx>
 export function postgresInbox<Tx>(
   pool: PgPool | PostgresJs | PostgresDriver<Tx>,
-  options: PostgresInboxOptions & { as?(client: never): Tx } = {},
+  options: AnyInboxOptions<Tx> = {},
+): PostgresInbox<Tx> {
+  return checkedFor(postgresInbox, () => createInbox(pool, options))
+}
+
+type AnyInboxOptions<Tx> = PostgresInboxOptions & { as?(client: never): Tx }
+
+function createInbox<Tx>(
+  pool: PgPool | PostgresJs | PostgresDriver<Tx>,
+  options: AnyInboxOptions<Tx>,
 ): PostgresInbox<Tx> {
   options = checkOptionNames(options, ['table', 'idleTimeoutSeconds', 'purgeEverySeconds', 'as'])
   if (options.as !== undefined && typeof options.as !== 'function') {

@@ -1,3 +1,4 @@
+import { checkedFor } from '../src/call-site.js'
 import type { IdempotencyStore, Purgeable } from '../src/index.js'
 import { checkOptionNames } from '../src/option-names.js'
 import { backgroundPurge, checkLimit, DEFAULT_PURGE_LIMIT } from '../src/purge.js'
@@ -48,6 +49,10 @@ const COLUMNS = {
  * ```
  */
 export function postgresStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions = {}): PostgresStore {
+  return checkedFor(postgresStore, () => createStore(pool, options))
+}
+
+function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): PostgresStore {
   options = checkOptionNames(options, ['table', 'purgeEverySeconds'])
   const table = tableOf({
     table: options.table ?? 'tix_webhooks',

@@ -1,3 +1,4 @@
+import { checkedFor } from '../src/call-site.js'
 import { describeType, describeValue } from '../src/describe-type.js'
 import { type ClaimResult, type IdempotencyStore, type Lease, StoreError } from '../src/index.js'
 import { checkOptionNames } from '../src/option-names.js'
@@ -41,6 +42,10 @@ export interface RedisStoreOptions {
  * ```
  */
 export function redisStore(client: RedisStoreClient, options: RedisStoreOptions = {}): IdempotencyStore {
+  return checkedFor(redisStore, () => createStore(client, options))
+}
+
+function createStore(client: RedisStoreClient, options: RedisStoreOptions): IdempotencyStore {
   options = checkOptionNames(options, ['prefix', 'replicas', 'replicaTimeoutMs'])
   const { prefix = 'tix-webhooks:', replicas = 0, replicaTimeoutMs = 100 } = options
   checkPrefix(prefix)

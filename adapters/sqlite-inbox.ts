@@ -1,4 +1,5 @@
 import { ignoreRejection, isThenable } from '../src/call-safely.js'
+import { checkedFor } from '../src/call-site.js'
 import { checkedClock, systemClock } from '../src/clock.js'
 import { isDiscard } from '../src/errors.js'
 import { Discard, type Inbox, type OnceResult, type Purgeable, StoreError } from '../src/index.js'
@@ -65,6 +66,10 @@ export function sqliteInbox<Db extends SqliteDatabase>(
   db: Db,
   options: SqliteInboxOptions = {},
 ): SqliteInbox<Db> {
+  return checkedFor(sqliteInbox, () => createInbox(db, options))
+}
+
+function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOptions): SqliteInbox<Db> {
   options = checkOptionNames(options, ['table', 'now', 'purgeEverySeconds'])
   const table = sqliteTable(db, {
     table: options.table ?? 'tix_webhooks_inbox',

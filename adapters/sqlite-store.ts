@@ -1,3 +1,4 @@
+import { checkedFor } from '../src/call-site.js'
 import { checkedClock, systemClock } from '../src/clock.js'
 import type { IdempotencyStore, Purgeable } from '../src/index.js'
 import { checkOptionNames } from '../src/option-names.js'
@@ -36,6 +37,10 @@ export interface SqliteStore extends IdempotencyStore, Purgeable {
  * ```
  */
 export function sqliteStore(db: SqliteDatabase, options: SqliteStoreOptions = {}): SqliteStore {
+  return checkedFor(sqliteStore, () => createStore(db, options))
+}
+
+function createStore(db: SqliteDatabase, options: SqliteStoreOptions): SqliteStore {
   options = checkOptionNames(options, ['table', 'now', 'purgeEverySeconds'])
   const table = sqliteTable(db, {
     table: options.table ?? 'tix_webhooks',

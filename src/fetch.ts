@@ -5,19 +5,23 @@ import { answerTo, type Outcome } from './outcome.js'
 import { removePresetHeaders } from './preset-headers.js'
 import { createReceiver, type Receiver } from './receiver.js'
 import type { SchemaMap } from './schema.js'
+import { answerWrongHost, type HostName } from './wrong-host.js'
 
-export { removePresetHeaders }
+export { answerWrongHost, type HostName, removePresetHeaders }
 
 /** What of the platform's context keeps a timed-out handler alive: a Worker's `ctx`, Next's `{ waitUntil }`. */
 export interface FetchContext {
   waitUntil?(work: Promise<unknown>): void
 }
 
+/** Anything but a request of Express, which else would take the handler for an error handler, and compile. */
+type Platform = (object & { readonly originalUrl?: never }) | null
+
 /** A web-standard handler. */
 export interface FetchWebhooks extends Pick<Receiver, 'drain'> {
   (request: Request, context?: FetchContext): Promise<Response>
   /** Whatever a platform passes second: Next's route, Deno's connection, Bun's server. */
-  (request: Request, platform?: unknown): Promise<Response>
+  (request: Request, platform?: Platform): Promise<Response>
 }
 
 /**
@@ -30,7 +34,7 @@ export interface FetchWebhooks extends Pick<Receiver, 'drain'> {
  * import { tixWebhooks } from 'tix-webhooks/fetch'
  *
  * export const POST = tixWebhooks({
- *   secret: process.env.TIX_SIGNING_SECRET,
+ *   secret: () => process.env.TIX_SIGNING_SECRET, // a function: `next build` runs without it
  *   on: { 'order.created': async (event) => issueTickets(event.data.order.id) },
  * })
  * ```
@@ -38,10 +42,11 @@ export interface FetchWebhooks extends Pick<Receiver, 'drain'> {
 export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
   options: WebhookOptions<Request, Tx, Schemas>,
 ): FetchWebhooks {
-  const receiver = createReceiver(options)
+  const receiver = createReceiver(options, tixWebhooks)
 
   async function handle(request: Request, platform?: unknown): Promise<Response> {
-    if (typeof request?.headers?.get !== 'function') throw notARequest()
+    const wrong = answerWrongHost('fetch', [request, platform], options.onError)
+    if (wrong !== undefined) return wrong.returned as Response
     const context = platform as FetchContext | null | undefined
     const outcome = await receiver.receive({
       header: request.headers.get(receiver.headerName),
@@ -56,12 +61,6 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
   }
 
   return Object.assign(handle, { drain: receiver.drain })
-}
-
-function notARequest(): TypeError {
-  return new TypeError(
-    "The handler takes a Request: in a route what the platform hands in, in a test delivery.toRequest('/hooks').",
-  )
 }
 
 /** The `Response` to an outcome, and to a request of whichever version of HTTP. */

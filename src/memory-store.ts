@@ -1,4 +1,5 @@
 import { callSafely } from './call-safely.js'
+import { checkedFor } from './call-site.js'
 import { checkedClock } from './clock.js'
 import { describeValue } from './describe-type.js'
 import { StoreError } from './errors.js'
@@ -50,9 +51,11 @@ const WARN_EVERY_MS = 3_600_000
  * ```
  */
 export function memoryStore(options: MemoryStoreOptions = {}): IdempotencyStore {
-  const given = checkOptionNames(options, ['maxKeys', 'onFull', 'onEvict', 'now'])
-  const now = checkedClock(given.now, monotonicMs)
-  return createStore(given, now, now)
+  return checkedFor(memoryStore, () => {
+    const given = checkOptionNames(options, ['maxKeys', 'onFull', 'onEvict', 'now'])
+    const now = checkedClock(given.now, monotonicMs)
+    return createStore(given, now, now)
+  })
 }
 
 /**

@@ -8,8 +8,9 @@ import { type Answer, answerTo, outcomeOfFault } from './outcome.js'
 import { removePresetHeaders } from './preset-headers.js'
 import { createReceiver, type Receiver } from './receiver.js'
 import type { SchemaMap } from './schema.js'
+import { answerWrongHost, type HostName } from './wrong-host.js'
 
-export { removePresetHeaders }
+export { answerWrongHost, type HostName, removePresetHeaders }
 
 /** A listener for `node:http`. */
 export interface NodeWebhooks extends Pick<Receiver, 'drain'> {
@@ -31,9 +32,11 @@ export interface NodeWebhooks extends Pick<Receiver, 'drain'> {
 export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
   options: WebhookOptions<IncomingMessage, Tx, Schemas>,
 ): NodeWebhooks {
-  const receiver = createReceiver(options)
+  const receiver = createReceiver(options, tixWebhooks)
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const wrong = answerWrongHost('node', [request, response], options.onError)
+    if (wrong !== undefined) return wrong.returned as undefined
     try {
       // An error that nobody listens for ends the process, as that of a handler which writes after our answer.
       request.on('error', () => {})

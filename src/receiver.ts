@@ -1,5 +1,6 @@
 import { blame, readBody } from './body.js'
 import { callSafely } from './call-safely.js'
+import { type Caller, checkedFor } from './call-site.js'
 import { Deadline } from './deadline.js'
 import { DefaultLog } from './default-log.js'
 import { type Delivery, type Facts, mismatchHint } from './delivery.js'
@@ -49,6 +50,7 @@ export interface Receiver<Request = unknown> {
 /**
  * Makes a receiver: the core of all adapters, with no framework in it.
  *
+ * @param caller the function that the user calls, for the stack of the `TypeError`: an adapter passes its own. Default: this one
  * @throws TypeError that names the option and the fix
  * @example
  * ```ts
@@ -62,8 +64,8 @@ export function createReceiver<
   Request = unknown,
   Tx = undefined,
   Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
->(options: WebhookOptions<Request, Tx, Schemas>): Receiver<Request> {
-  const settings = resolveSettings(options)
+>(options: WebhookOptions<Request, Tx, Schemas>, caller: Caller = createReceiver): Receiver<Request> {
+  const settings = checkedFor(caller, () => resolveSettings(options))
   const { scheme, schemas, store, inbox } = settings
   const gate = createGate()
   const nextToken = tokenSource()

@@ -62,7 +62,7 @@ export function secretSource<Request>(
     }
     if (secrets === undefined || secrets === null) {
       throw new ConfigurationError(
-        `Your secret function returned ${secrets} for this request: it must return the signing secret of the endpoint.`,
+        `Your secret function returned ${secrets} for this request: it must return the signing secret of the endpoint. Hono on Node has no variables in c.env: use env(c) of hono/adapter, or process.env.`,
       )
     }
     try {
@@ -85,7 +85,7 @@ function cannotBeRead(cause: unknown): ConfigurationError {
 function toKey(secret: unknown, name: string): SecretKey {
   if (secret === undefined || secret === null) {
     throw new TypeError(
-      `${name} is ${secret}: pass the signing secret of the endpoint, as in its webhook settings. Is the environment variable set, and read before this line?`,
+      `${name} is ${secret}: pass the signing secret of the endpoint, as in its webhook settings. Is the environment variable set, and read before this line? If only a build lacks it (next build), pass a function: secret: () => process.env.TIX_SIGNING_SECRET.`,
     )
   }
   if (typeof secret !== 'string' && !(secret instanceof Uint8Array)) {

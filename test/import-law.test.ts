@@ -13,6 +13,7 @@ const LAYERS = [
     'timers',
     'token',
     'call-safely',
+    'call-site',
     'describe-type',
     'encoding',
     'key-filter',
@@ -23,7 +24,7 @@ const LAYERS = [
   ['outcome', 'schema', 'secrets', 'signature-scheme', 'memory-store', 'store-call'],
   ['signature-header', 'body', 'payload', 'handlers', 'key', 'run'],
   ['signature-match', 'delivery', 'options', 'lease'],
-  ['default-log'],
+  ['default-log', 'wrong-host'],
   ['signature'],
   ['parse-event', 'settings', 'transaction'],
   ['report'],
@@ -45,6 +46,7 @@ const PUBLIC_ENTRIES = ['../src/index.js', '../src/node.js', '../src/fetch.js']
 const STORES: readonly string[] = ['redis', 'postgres', 'sqlite']
 const STORE_INTERNALS = [
   'call-safely',
+  'call-site',
   'clock',
   'timers',
   'deferred',

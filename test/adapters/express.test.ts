@@ -32,6 +32,23 @@ describe.each(EXPRESS_VERSIONS)('Express $version', ({ express }) => {
     assertAnswer(await deliver(app.port, delivery, { path: '/hooks/in' }), 200, 'duplicate')
   })
 
+  test('passes on what is no POST, under app.use, as middleware does', async () => {
+    const { port, records } = await expressApp(express, (app, hooks) => {
+      app.use('/hooks', hooks)
+      app.get('/hooks/status', (_request, response) => void response.send('open'))
+    })
+    expect(await post(port, { method: 'GET', path: '/hooks/status' })).toMatchObject({
+      status: 200,
+      text: 'open',
+    })
+    for (const method of ['GET', 'HEAD', 'DELETE', 'PUT', 'OPTIONS']) {
+      for (const path of ['/hooks', '/hooks/in']) {
+        expect((await post(port, { method, path })).status, `${method} ${path}`).toBe(404)
+      }
+    }
+    expect(records).toEqual([])
+  })
+
   test('answers by itself: what is mounted after it never runs, error middleware included', async () => {
     const after: string[] = []
     const fail = (): never => {

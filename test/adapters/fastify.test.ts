@@ -167,6 +167,26 @@ describe.each(FASTIFY_VERSIONS)('Fastify $version', ({ fastify }) => {
       expect(onConsole).not.toHaveBeenCalled()
     })
 
+    test('default reports go to the console where the app has no logger, and nowhere where it is silent', async () => {
+      const onConsole = vi.spyOn(console, 'error').mockImplementation(() => {})
+      onTestFinished(() => onConsole.mockRestore())
+      const failing = () => {
+        throw new RangeError('no seats left')
+      }
+      for (const logger of [false, { level: 'silent' }]) {
+        const app = fastify({ logger })
+        app.post('/hooks', tixWebhooks({ secret: SECRET, on: { ...on, 'order.created': failing } }))
+        await app.inject(injected(await sign(orderCreated({ id: 'ord_9' }))))
+      }
+      expect(onConsole.mock.calls).toEqual([
+        [
+          expect.stringMatching(
+            /^tix-webhooks: \[order\.created default\/order\.created\/ord_9\] no seats left\n {4}RangeError: no seats left\n.*failing/,
+          ),
+        ],
+      ])
+    })
+
     test.each(['a string', undefined, null, 0, { no: 'error' }])(
       'a handler that throws %o is answered 500 with nothing of it',
       async (thrown) => {

@@ -1,12 +1,14 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
-import { Hono, type MiddlewareHandler } from 'hono'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import { env } from 'hono/adapter'
 import { tixWebhooks } from 'tix-webhooks/hono'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { answerOf, requestOf } from '../support/fetching.js'
 import { dial, listen, post } from '../support/http.js'
+import { assertAnswer, deliver } from '../support/raw-bytes-harness.js'
 
 const MAX_BYTES = 10_000
 
@@ -113,4 +115,27 @@ test('chunks are read no further than to the limit, whatever the length that a l
   expect(status).toBe(413)
   expect(bytesRead).toBeLessThan(100_000)
   client.destroy()
+})
+
+test('the secret comes from env(c) of hono/adapter; c.env does not have it, and the report says so', async () => {
+  vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  type AppEnv = { Bindings: { TIX_SIGNING_SECRET: string } }
+  const reports: unknown[] = []
+  const on = { 'order.created': () => {} }
+  const onError = (error: unknown): void => void reports.push((error as Error).message)
+  const app = new Hono<AppEnv>()
+    .post(
+      '/adapter',
+      tixWebhooks({ secret: (c) => env<{ TIX_SIGNING_SECRET: string }>(c).TIX_SIGNING_SECRET, on, onError }),
+    )
+    .post('/bindings', tixWebhooks({ secret: (c: Context<AppEnv>) => c.env.TIX_SIGNING_SECRET, on, onError }))
+  const { port, close } = await listen(createAdaptorServer({ fetch: app.fetch, createServer }) as Server)
+  onTestFinished(close)
+  const delivery = await sign(orderCreated())
+  assertAnswer(await deliver(port, delivery, { path: '/adapter' }), 200, 'handled')
+  assertAnswer(await deliver(port, delivery, { path: '/bindings' }), 500, 'misconfigured')
+  expect(reports).toEqual([
+    expect.stringMatching(/returned undefined.*use env\(c\) of hono\/adapter, or process\.env\.$/),
+  ])
 })

@@ -11,7 +11,11 @@ const QUOTED = /is in quotes, which would be part of it: remove them\. docker --
 const EDGE = /begins or ends with white space \(a new line from a file or a shell\?\): trim it/
 
 const refused: [string, unknown, RegExp][] = [
-  ['undefined', undefined, /^secret is undefined: pass the signing secret.*environment variable/],
+  [
+    'undefined',
+    undefined,
+    /^secret is undefined: pass the signing secret.*environment variable.*\(next build\), pass a function: secret: \(\) => process\.env\./,
+  ],
   ['null', null, /^secret is null: /],
   ['an empty string', '', /^secret is empty: /],
   ['no bytes', new Uint8Array(), /^secret is empty: /],

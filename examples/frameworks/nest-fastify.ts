@@ -1,0 +1,32 @@
+// NestJS on Fastify. The route goes to Fastify itself, which knows what to do with the route options.
+import { Injectable, Module } from '@nestjs/common'
+import { NestFactory } from '@nestjs/core'
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
+import type { OrderCreatedEvent } from 'tix-webhooks'
+import { tixWebhooks } from 'tix-webhooks/fastify'
+
+@Injectable()
+class Orders {
+  async issueTickets(event: OrderCreatedEvent): Promise<void> {
+    console.info(`order ${event.data.order.id}: ${event.data.tickets.length} tickets`)
+  }
+}
+
+@Module({ providers: [Orders] })
+class AppModule {}
+
+const app = await NestFactory.create<NestFastifyApplication>(AppModule, new FastifyAdapter())
+const orders = app.get(Orders)
+
+const hooks = tixWebhooks({
+  secret: process.env.TIX_SIGNING_SECRET,
+  on: { 'order.created': (event) => orders.issueTickets(event) },
+})
+app.getHttpAdapter().getInstance().post('/hooks', hooks)
+
+await app.listen(process.env.PORT ?? 3000)
+
+process.once('SIGTERM', async () => {
+  await hooks.drain()
+  await app.close()
+})
