@@ -17,7 +17,7 @@ export interface ToldAttempt {
   readonly hint?: string | undefined
 }
 
-/** What a line tells beside the attempt itself. */
+/** Details of a line beside the attempt itself. */
 export interface LineOptions {
   /** The id of its delivery. */
   readonly delivery?: string | undefined
@@ -25,11 +25,11 @@ export interface LineOptions {
   readonly time?: string | undefined
   /** Which attempt it is: `attempt 2/11`. */
   readonly count?: string | undefined
-  /** What follows: `retry in 5 s`. */
+  /** The next step: `retry in 5 s`. */
   readonly next?: string | undefined
   /** Whether the answer's text is shown too. Default true. */
   readonly withAnswer?: boolean
-  /** What has been said already. Default: nothing. */
+  /** Hints printed before, which are not repeated. Default: each is printed. */
   readonly hints?: Hints
 }
 

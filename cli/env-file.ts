@@ -13,7 +13,7 @@ const MAX_BYTES = 1024 * 1024
 // Windows has no such flag.
 const { O_RDONLY, O_NONBLOCK = 0 } = constants
 
-/** What `.env` holds. */
+/** The content of `.env`. */
 export interface EnvFile {
   readonly values: Readonly<Record<string, string | undefined>>
   /** Whether a line that is appended would become part of the last one. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Client } from './client.js'
 import type { DeliveriesView } from './control-api.js'
 
-/** What a listener knows of a body that it was sent. */
+/** A delivery as a listener knows it by its body. */
 export interface KnownDelivery {
   /** Its id in the sandbox; undefined without one, and for a body that was changed on its way. */
   readonly id: string | undefined

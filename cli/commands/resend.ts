@@ -80,7 +80,7 @@ export const resend = defineCommand({
   },
 })
 
-/** What was not sent again though it was asked for, and what to do. */
+/** Reasons why deliveries were not sent again, and what to do. */
 function reasons({ removed, disabled, spoilt }: LeftOut, isToEndpoints: boolean): readonly string[] {
   const are = (count: number): string => (count === 1 ? '1 delivery is' : `${count} deliveries are`)
   return [
