@@ -42,7 +42,7 @@ export function parse(argv: readonly string[], command: Command): Parsed {
 export function readValues(parsed: Parsed, command: Command): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(tableOf(command)).map(([name, option]) => {
-      const given: Given = { name, on: parsed.flags[name] ?? false, texts: parsed.texts[name] ?? [] }
+      const given: Given = { name, on: parsed.flags[name], texts: parsed.texts[name] ?? [] }
       return [name, option.read(given)]
     }),
   )
@@ -53,15 +53,15 @@ export function checkWords(words: readonly string[], { name, args = [] }: Comman
   const required = args.filter(({ optional }) => optional === undefined)
   const missing = required[words.length]
   if (missing !== undefined) {
-    throw new UsageError(`${missing.name} is missing: ${name} needs ${missing.says}.`)
+    throw new UsageError(`${missing.name} is missing: ${missing.says}.`)
   }
   const takesAll = args.at(-1)?.rest === true
   const extra = words[args.length]
   if (extra === undefined || takesAll) return
   throw new UsageError(
     args.length === 0
-      ? `${name} takes no ${JSON.stringify(extra)}: it has options only.`
-      : `${name} takes no more than ${listed(args)}, so what is ${JSON.stringify(extra)}? Quote what has blanks in it.`,
+      ? `${name} takes options only, not ${JSON.stringify(extra)}.`
+      : `${name} takes only ${listed(args)}, not ${JSON.stringify(extra)} too. Quote a value that contains spaces.`,
   )
 }
 
@@ -99,9 +99,7 @@ function explained(error: unknown, argv: readonly string[], table: OptionTable):
     // A time or a number that is meant as a word of its own: Node reads a cluster of short options.
     const negative = argv.find((word) => word.startsWith(given) && isNegative(word))
     if (negative !== undefined) {
-      return new UsageError(
-        `${negative} is less than 0, and nothing here can be: time does not go back, and counts begin at 0.`,
-      )
+      return new UsageError(`${negative} is negative: no time or number here can be.`)
     }
     const names = Object.keys(table).flatMap((known) =>
       table[known]?.kind === 'flag' ? [`--${known}`, `--no-${known}`] : [`--${known}`],
@@ -115,10 +113,10 @@ function explained(error: unknown, argv: readonly string[], table: OptionTable):
   if (codeOf(error) !== 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') return error
   const option = table[name]
   if (option === undefined || option.kind === 'flag') {
-    return new UsageError(`${given} takes no value: it is there or not.`)
+    return new UsageError(`${given} takes no value.`)
   }
   return new UsageError(
-    `${given} needs a value: ${given} ${option.value}. One that begins with a dash is written ${given}=-….`,
+    `${given} needs a value: ${given} ${option.value}. If the value begins with a dash, write ${given}=-….`,
   )
 }
 

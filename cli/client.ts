@@ -33,7 +33,10 @@ export async function connect(flag: string | undefined, context: Context): Promi
   if (client !== undefined) return client
   const places = candidates(flag, context.io)
   throw places.length === 0
-    ? new Failure(EXIT.noSandbox, 'This needs a running sandbox, and it was told that there is none.')
+    ? new Failure(
+        EXIT.noSandbox,
+        'This command needs a running sandbox, and TIX_SANDBOX_URL or --sandbox is none.',
+      )
     : noSandbox(placesOf(places))
 }
 
@@ -59,7 +62,7 @@ export async function connectIfRunning(
 function placesOf(places: readonly Candidate[]): string {
   const listed = places.map(({ url, source }) => `${url} (${source})`).join(' or ')
   const isWritten = places.some((place) => place.isNamed ?? place.isWritten)
-  return isWritten ? listed : `${listed}, and no ${SANDBOX_FILE} in this folder or above it names one`
+  return isWritten ? listed : `${listed}, and no ${SANDBOX_FILE} in this folder or above names one`
 }
 
 /** Whether a sandbox of any version is at a URL. */
@@ -82,7 +85,7 @@ function compatible(status: SandboxStatus, url: string): SandboxStatus {
   if (significant(status.version) === significant(VERSION)) return status
   throw new Failure(
     EXIT.noSandbox,
-    `The sandbox at ${url} is of version ${status.version}, this command of ${VERSION}: start both from the same installation.`,
+    `The sandbox at ${url} is version ${status.version}, and this command ${VERSION}: run both from the same installation.`,
   )
 }
 
@@ -97,7 +100,7 @@ async function statusAt({ url, source }: Candidate, signal: AbortSignal): Promis
     if (code === 'ECONNREFUSED') return undefined
     throw new Failure(
       EXIT.noSandbox,
-      `What is at ${url} (${source}) is no sandbox: ${code ?? wordsOf(cause)}.`,
+      `There is no sandbox at ${url} (${source}): ${code ?? wordsOf(cause)}.`,
       { cause },
     )
   }
@@ -108,7 +111,7 @@ async function statusAt({ url, source }: Candidate, signal: AbortSignal): Promis
     : `it answers ${answer.status} to GET /_sandbox`
   throw new Failure(
     EXIT.noSandbox,
-    `Something else is at ${url} (${source}), no sandbox: ${why}. Name yours with --sandbox URL, or start one on another port: tix-webhooks sandbox --port 0`,
+    `Something other than a sandbox is at ${url} (${source}): ${why}. Name yours with --sandbox URL, or start one on another port: tix-webhooks sandbox --port 0`,
   )
 }
 
@@ -127,7 +130,7 @@ function calls(url: string, signal: AbortSignal): Pick<Client, 'call' | 'find' |
       if (signal.aborted) throw cause
       throw new Failure(
         EXIT.noSandbox,
-        `The sandbox at ${url} has gone: ${codeOf(cause) ?? wordsOf(cause)}.`,
+        `The sandbox at ${url} is gone: ${codeOf(cause) ?? wordsOf(cause)}.`,
         { cause },
       )
     }

@@ -44,10 +44,10 @@ export interface Command<Table extends OptionTable = OptionTable> {
 
 /** What every command takes. */
 export const COMMON_OPTIONS = {
-  json: flag('one JSON object per line on stdout, for programs'),
-  quiet: flag('no notes and no progress on stderr, only errors', { short: 'q' }),
-  color: flag('colours, or --no-color (default: on a terminal without NO_COLOR; FORCE_COLOR is honoured)'),
-  help: flag('says what the command does, and how', { short: 'h' }),
+  json: flag('prints one JSON object per line'),
+  quiet: flag('prints no notes and no progress to stderr, only warnings and errors', { short: 'q' }),
+  color: flag('colours the output; --no-color does not (default: on a terminal, unless NO_COLOR is set)'),
+  help: flag('prints this help', { short: 'h' }),
 } satisfies OptionTable
 
 /** Their table. */

@@ -15,7 +15,17 @@ export interface ClockView {
   readonly now: string
   readonly frozen: boolean
   readonly next_at: string | null
+  /** What is due then, such as `event evt_… goes past`. */
+  readonly next_what: string | null
   readonly real_now: string
+  /** The attempts that an advance which is under way has made so far. */
+  readonly advancing?: AttemptCounts
+}
+
+/** How attempts ended. */
+export interface AttemptCounts {
+  readonly delivered: number
+  readonly failed: number
 }
 
 /** The clock after an advance. */
@@ -23,7 +33,15 @@ export interface AdvancedClock extends ClockView {
   readonly from: string
   /** How many jobs were done. */
   readonly ran: number
-  readonly attempts: { readonly delivered: number; readonly failed: number }
+  readonly attempts: AttemptCounts
+  /** What became of the deliveries that were tried. */
+  readonly deliveries: {
+    readonly delivered: number
+    readonly given_up: number
+    readonly retrying: number
+    /** The fewest and the most attempts of those that were given up; null if there are none. */
+    readonly given_up_after: readonly [number, number] | null
+  }
 }
 
 /** Where webhooks are sent, with its secrets, the newest first. */
@@ -94,8 +112,10 @@ export interface TriggeredView {
   readonly attempts: readonly AttemptView[]
 }
 
-/** What was sent once more. */
+/** What was sent again. */
 export interface ResentView {
+  /** How many were asked for and not sent, by the reason. */
+  readonly left_out: { readonly removed: number; readonly disabled: number; readonly spoilt: number }
   readonly data: readonly { readonly delivery: string; readonly attempt: AttemptView }[]
 }
 

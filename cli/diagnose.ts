@@ -105,7 +105,7 @@ async function mismatched(form: HeaderForm, options: DiagnoseOptions): Promise<s
     ...form.signatures.flatMap(cutOff),
     ...hashes.map(
       (hash) =>
-        `The signature is as long as one of ${hash}, which is not supported: the service must sign with SHA-256 or SHA-512.`,
+        `The signature has the length of ${hash}, which is not supported: the service must sign with SHA-256 or SHA-512.`,
     ),
     ...strangeBody(body),
     ...(form.signatures.some((one) => cutOff(one).length === 0) && hashes.length === 0
@@ -124,27 +124,27 @@ function cutOff(signature: string): string[] {
   const isHex = /^[0-9a-f]+$/i.test(signature)
   const isBetween = length > SHA256_DIGITS - 8 && length < SHA256_DIGITS
   return isHex && (length < LEAST_HASH_DIGITS || isBetween || length % 2 === 1)
-    ? [`v1 has ${length} hex digits, and those of SHA-256 are ${SHA256_DIGITS}: is it cut off?`]
+    ? [`v1 has ${length} hex digits, and SHA-256 has ${SHA256_DIGITS}: is it cut off?`]
     : []
 }
 
 function unlikeAny(secret: string): string {
   const end = secret.trim().length > 8 ? `, which ends in ${secret.trim().slice(-4)},` : ''
-  return `It matches no way of signing that is known here, so the secret or the body is another one: is the secret${end} that of this very endpoint, and is the body complete and of the same request?`
+  return `It matches no known way of signing, so the secret or the body is wrong: is the secret${end} the one of this endpoint, and is the body complete and from the same request?`
 }
 
 function strangeBody(body: Uint8Array): string[] {
-  if (body.length === 0) return ['The body is empty: was it read before, or not kept?']
+  if (body.length === 0) return ['The body is empty: was it read before, or not saved?']
   if (body[0] === 0x1f && body[1] === 0x8b) {
     return [
-      'The body is compressed (gzip): the signature is over what was sent; is there a proxy that compresses?',
+      'The body is compressed (gzip), and the signature is over the bytes that were sent: does a proxy compress?',
     ]
   }
   try {
     JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
     return []
   } catch {
-    return ['The body is no JSON: is it complete, and exactly as it was sent?']
+    return ['The body is not valid JSON: is it complete, and exactly as it was sent?']
   }
 }
 
@@ -158,13 +158,13 @@ async function untimely(
   try {
     await verify({ ...signature, timestampUnit })
     return [
-      `Its t is in ${timestampUnit === 'ms' ? 'milliseconds' : 'seconds'}: set signature.timestampUnit to "${timestampUnit}", and it is valid.`,
+      `Its t is in ${timestampUnit === 'ms' ? 'milliseconds' : 'seconds'}: set signature.timestampUnit to "${timestampUnit}", then it is valid.`,
     ]
   } catch {
     const ms = Number(form.t) * (signature.timestampUnit === 'ms' ? 1 : 1000)
     const when = Number.isFinite(new Date(ms).getTime()) ? ` (${new Date(ms).toISOString()})` : ''
     return [
-      `The signature itself is right. To verify a delivery that was kept, say when it came: --now with the time of its t${when}, or --tolerance 0.`,
+      `The signature is right, so the secret is too. If it was just sent, is the clock of this machine right? If you saved it, say when it was received: --now with the time of its t${when}, or --tolerance 0.`,
     ]
   }
 }

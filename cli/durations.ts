@@ -8,7 +8,7 @@ import { UsageError, wordsOf } from './failure.js'
  */
 export function readDuration(text: string, name: string): number {
   if (text === '0') return 0
-  if (text.startsWith('-')) throw new UsageError(`${name} ${text} is less than 0: time does not go back.`)
+  if (text.startsWith('-')) throw new UsageError(`${name} ${text} is negative: time does not go back.`)
   if (/^\d+(\.\d+)?$/.test(text)) {
     throw new UsageError(`${name} ${text} has no unit: write ${text}s, ${text}m, ${text}h or ${text}d.`)
   }

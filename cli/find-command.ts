@@ -36,7 +36,7 @@ export function find(argv: readonly string[], commands: readonly Command[]): Req
   const group = aboutOf([name], commands)
   const asksHelp = flags.help === true || words.includes('--help') || words.includes('-h')
   if (asksHelp) return { what: 'help', commands: group, flags }
-  throw new UsageError(`${name} does nothing by itself: there are ${namesOf(group).join(', ')}.`)
+  throw new UsageError(`${name} needs a subcommand: ${namesOf(group).join(', ')}.`)
 }
 
 const LIST = 'list'
@@ -57,7 +57,7 @@ function leadingFlags(words: readonly string[]): LeadingFlags {
     const name = SHORT[word] ?? word.replace(/^--(no-)?/, '')
     if (!(name in COMMON_OPTIONS) && name !== 'version') {
       throw new UsageError(
-        `${word} stands where only --json, --quiet, --no-color, --help and --version may: write it after the command.`,
+        `Write ${word} after the command: only --json, --quiet, --no-color, --help and --version may come before it.`,
       )
     }
     flags[name] = !word.startsWith('--no-')
@@ -85,12 +85,12 @@ function nameIn(words: readonly string[], commands: readonly Command[]): string 
   if (second === LIST && LISTED.includes(first)) return `${first} ${LIST}`
   if (actions.length > 0 && isAction && !takesWords(first, commands)) {
     throw new UsageError(
-      `There is no ${first} ${second}: there are ${actions.join(', ')}.${didYouMean(second, actions)}`,
+      `There is no command ${first} ${second}, only ${actions.map((action) => `${first} ${action}`).join(', ')}.${didYouMean(second, actions)}`,
     )
   }
   const late = words.slice(1).find((word) => actions.includes(word))
   if (late !== undefined && !isAction) {
-    throw new UsageError(`Write ${first} ${late} first, and its options after it.`)
+    throw new UsageError(`Write the options after the command: ${first} ${late} ….`)
   }
   if (names.includes(first) || actions.length > 0) return first
   throw new UsageError(

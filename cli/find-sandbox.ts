@@ -21,7 +21,7 @@ export const SANDBOX_OPTIONS = {
   sandbox: one(
     'URL',
     readPlace,
-    `where the sandbox runs, or none (default: $${SANDBOX_VARIABLE}, that of this folder or one above, port ${DEFAULT_PORT})`,
+    `URL of the sandbox, or none (default: $${SANDBOX_VARIABLE}, else the one of this folder or above, else port ${DEFAULT_PORT})`,
   ),
 }
 

@@ -45,7 +45,7 @@ export function forwarder(url: string, signal: AbortSignal): (received: Received
       return failed(
         LOOP_DETECTED,
         'loop',
-        `${url} leads back here: is --forward-to the URL of your receiver?`,
+        `${url} leads back to this listener: is --forward-to the URL of your receiver?`,
       )
     }
     try {

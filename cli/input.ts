@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { codeOf, UsageError, wordsOf } from './failure.js'
 import type { Io } from './io.js'
@@ -10,7 +10,22 @@ export const MAX_INPUT_BYTES = 64 * 1024 * 1024
 export async function readBytes(source: string, name: string, io: Io): Promise<Uint8Array> {
   if (source === '-') return readStdin(io)
   if (source.startsWith('@')) return readFile(source.slice(1), name, io)
+  if (await isFileName(source, io)) {
+    throw new UsageError(
+      `${name} ${source} is the name of a file: write ${name} @${source} for its bytes. If you mean this very text, pipe it: ${name} -`,
+    )
+  }
   return new TextEncoder().encode(source)
+}
+
+/** Whether the `@` was probably forgotten: there is such a file, or it looks like one. */
+async function isFileName(text: string, { cwd }: Io): Promise<boolean> {
+  if (!/^[\w./\\ -]{1,255}$/.test(text)) return false
+  if (/^\S+\.(json|txt|bin|body|raw)$/i.test(text)) return true
+  return stat(resolve(cwd(), text)).then(
+    (there) => there.isFile(),
+    () => false,
+  )
 }
 
 /** The bytes of a file, or of the standard input where the path is `-`. */
@@ -42,7 +57,7 @@ async function readStdin({ stdin }: Io): Promise<Uint8Array> {
   try {
     return await stdin()
   } catch (cause) {
-    throw new UsageError(`The standard input cannot be read: ${wordsOf(cause)}`, { cause })
+    throw new UsageError(`Standard input cannot be read: ${wordsOf(cause)}`, { cause })
   }
 }
 

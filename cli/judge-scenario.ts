@@ -52,7 +52,7 @@ export function tellJudgement(judgement: ScenarioJudgement, out: Output): void {
     ? [`${out.colors.green('ok  ')}  ${scenario}: ${expected}, as it should be`]
     : [
         `${out.colors.red('FAIL')}  ${scenario}; expected: ${expected}`,
-        ...(advice ? [`      ${advice}`] : []),
+        ...(advice ? [`      ${out.colors.bold(advice)}`] : []),
       ]
   out.tell(judgement, lines.join('\n'))
 }
@@ -75,10 +75,10 @@ export function remarkOn({
   }
   if (info.verdict === 'unusable') {
     return isSuccess(status)
-      ? { isRight: false, says: 'acknowledged, though nobody can use it' }
+      ? { isRight: false, says: 'acknowledged, though it is unusable' }
       : { isRight: true, says: 'not acknowledged, as it should be' }
   }
   return info.isBurst && COME_AGAIN.includes(status)
-    ? { isRight: true, says: 'put off, as it may be' }
+    ? { isRight: true, says: 'asked for a retry, as it may' }
     : undefined
 }

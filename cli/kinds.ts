@@ -24,6 +24,6 @@ export function checkKind(kind: string): void {
   const meant = didYouMean(kind, Object.keys(KINDS))
   if (meant === '') return
   throw new UsageError(
-    `There is no kind ${JSON.stringify(kind)}.${meant} One that is not documented needs --data.`,
+    `There is no kind ${JSON.stringify(kind)}.${meant} For an undocumented kind, give --data.`,
   )
 }

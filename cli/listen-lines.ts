@@ -1,8 +1,11 @@
-import { MAX_ANSWER } from './attempt-lines.js'
+import { MAX_ANSWER, outcomeOf } from './attempt-lines.js'
+import { timeOfDay } from './clock-lines.js'
 import { sayDuration } from './durations.js'
 import type { Forwarded } from './forward.js'
 import { textOf } from './input.js'
 import type { Inspected } from './inspect-delivery.js'
+import type { KnownDelivery } from './known-deliveries.js'
+import { line } from './layout.js'
 import { type Output, oneLine, printable } from './output.js'
 import type { Received } from './receiving-server.js'
 
@@ -25,36 +28,45 @@ export function tellReady({ out, url, endpoint, target, isVerifying }: Ready): v
       ...(endpoint !== undefined && { endpoint }),
       ...(target !== undefined && { forward_to: target }),
     },
-    `Listening at ${out.colors.bold(url)}${target === undefined ? '' : `, passing on to ${printable(target)}`}`,
+    `Listening at ${out.colors.bold(url)}${target === undefined ? '' : `, forwarding to ${printable(target)}`}`,
   )
   if (endpoint !== undefined) {
     out.note(
-      `It is endpoint ${endpoint} of the sandbox, until Ctrl-C. Its secret: tix-webhooks secret ${endpoint}`,
+      `Until Ctrl-C it is endpoint ${endpoint} of the sandbox. To see its secret: tix-webhooks secret ${endpoint}`,
     )
   } else {
-    out.note('No sandbox is running: only what is sent to this address comes here. Ctrl-C ends it.')
-    if (!isVerifying) out.note('Nothing is verified: there is no --secret.')
+    out.note('No sandbox is running: it receives only what is sent to this address. Stop it with Ctrl-C.')
+    if (!isVerifying) out.note('Signatures are not verified: give --secret, or set TIX_SIGNING_SECRET.')
   }
 }
 
-/** Says what came. */
+/** Says what was received. */
 export function tellReceived(
   { method, path, body }: Received,
   { kind, verdict, code, reason, ageSeconds }: Inspected,
-  { out, withBody }: { out: Output; withBody: boolean },
+  { out, withBody, delivery }: { out: Output; withBody: boolean; delivery: KnownDelivery },
 ): void {
   const { colors } = out
   const text = textOf(body)
   const judged = {
-    verified: () => colors.green(`verified, signed ${ageSeconds} s ago`),
+    verified: () => colors.green('verified'),
     refused: () => colors.red(`refused: ${code}`),
     unchecked: () => colors.dim('not verified'),
   }[verdict]()
-  const what = kind ?? `${method} ${path}, no event`
+  const pieces = [
+    { text: colors.dim(timeOfDay()) },
+    { text: colors.cyan('-->') },
+    { text: printable(kind ?? `${method} ${path}, no event`) },
+    ...idOf(delivery),
+    { text: judged },
+    ...(kind === undefined ? [] : [{ text: `attempt ${delivery.attempt}` }]),
+    ...(ageSeconds === undefined ? [] : [{ text: `signed ${ageSeconds} s ago`, drop: 2 }]),
+    { text: colors.dim(`${body.length} bytes`), drop: 1 },
+  ]
   const lines = [
-    `${colors.cyan('-->')} ${colors.bold(printable(what))} ${judged}, ${body.length} bytes`,
-    ...(reason === undefined ? [] : [`    ${colors.dim(printable(reason))}`]),
-    ...(withBody ? [`    ${printable(text)}`] : []),
+    line(pieces, out.columns),
+    ...(reason === undefined ? [] : [`${INDENT}${colors.bold(printable(reason))}`]),
+    ...(withBody ? [`${INDENT}${printable(text)}`] : []),
   ]
   out.tell(
     {
@@ -62,6 +74,8 @@ export function tellReceived(
       method,
       path,
       kind,
+      delivery: delivery.id,
+      attempt: delivery.attempt,
       verdict,
       code,
       reason,
@@ -72,19 +86,50 @@ export function tellReceived(
   )
 }
 
+/** Below a time and an arrow. */
+const INDENT = ' '.repeat(13)
+
+const idOf = ({ id }: KnownDelivery): { text: string }[] => (id === undefined ? [] : [{ text: `[${id}]` }])
+
 /** Says what was answered. */
 export function tellAnswered(
   { status, body, error }: Forwarded,
-  { out, durationMs, target }: { out: Output; durationMs: number; target: string | undefined },
+  {
+    out,
+    durationMs,
+    target,
+    delivery,
+  }: { out: Output; durationMs: number; target: string | undefined; delivery: KnownDelivery },
 ): void {
   const { colors } = out
   const paint = status < 300 ? colors.green : colors.red
-  const by = target === undefined ? '' : ` POST ${printable(target)}`
-  // What we say ourselves where the receiver is gone is said below.
-  const answer = error === undefined && body !== undefined ? oneLine(textOf(body), MAX_ANSWER) : ''
-  const why = error === undefined ? '' : `\n    ${colors.dim(printable(error.message))}`
+  const text = body === undefined ? '' : textOf(body)
+  const outcome = outcomeOf(text)
+  // What we say ourselves if the receiver is gone is said below.
+  const answer = error === undefined && outcome === undefined ? oneLine(text, MAX_ANSWER) : ''
+  const pieces = [
+    { text: colors.dim(timeOfDay()) },
+    { text: paint(`<-- [${error?.code ?? status}]`) },
+    ...(outcome === undefined ? [] : [{ text: paint(outcome) }]),
+    ...(target === undefined ? [] : [{ text: `POST ${printable(target)}`, drop: 1 }]),
+    ...idOf(delivery),
+    { text: `attempt ${delivery.attempt}` },
+    { text: colors.dim(sayDuration(durationMs)) },
+  ]
+  const lines = [
+    line(pieces, out.columns),
+    ...(answer === '' ? [] : [`${INDENT}${colors.dim(`answered: ${answer}`)}`]),
+    ...(error === undefined ? [] : [`${INDENT}${colors.bold(printable(error.message))}`]),
+  ]
   out.tell(
-    { event: 'answered', status, duration_ms: Math.round(durationMs), ...(error && { error }) },
-    `${paint(`<-- [${error?.code ?? status}]`)}${by} ${sayDuration(durationMs)}${answer && ` ${colors.dim(answer)}`}${why}`,
+    {
+      event: 'answered',
+      status,
+      delivery: delivery.id,
+      attempt: delivery.attempt,
+      duration_ms: Math.round(durationMs),
+      ...(error && { error }),
+    },
+    lines.join('\n'),
   )
 }

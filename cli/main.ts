@@ -7,7 +7,7 @@ import { find } from './find-command.js'
 import { commandHelp, overview } from './help.js'
 import { type Io, NOBODY_READS } from './io.js'
 import type { OptionTable, Values } from './options.js'
-import { createOutput, type Output, type OutputOptions } from './output.js'
+import { columnsOf, createOutput, type Output, type OutputOptions } from './output.js'
 
 /**
  * Runs the command line `tix-webhooks`: all that it needs of its process comes in by `io`.
@@ -31,7 +31,7 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
       return EXIT.ok
     }
     if (request.what === 'nothing') {
-      io.stderr.write(`${overview(commands)}\n`)
+      io.stderr.write(`${overview(commands, columnsOf(io.stderr))}\n`)
       return EXIT.usage
     }
     return await runCommand(request.command, request.argv, io, (options) => {
@@ -72,8 +72,10 @@ function tellHelp(about: readonly Command[], out: Output): void {
     for (const command of about) out.tell(described(command), '')
     return
   }
-  const texts = isOverview ? [overview(commands)] : about.map((command) => commandHelp(command))
-  out.tell({}, texts.join('\n\n'))
+  const texts = isOverview
+    ? [overview(commands, out.columns)]
+    : about.map((command) => commandHelp(command, out.columns))
+  out.tell({}, texts.join('\n\n'), { exact: true })
 }
 
 function described({ name, summary, args = [], options, examples }: Command): object {
@@ -82,8 +84,8 @@ function described({ name, summary, args = [], options, examples }: Command): ob
     name,
     summary,
     args: args.map((arg) => ({ name: arg.name, says: arg.says, optional: arg.optional ?? false })),
-    options: Object.entries(table).map(([option, { says, value, fallback, kind }]) => ({
-      name: `--${option}`,
+    options: Object.entries(table).map(([option, { says, value, fallback, kind, isOn }]) => ({
+      name: isOn ? `--no-${option}` : `--${option}`,
       says,
       ...(value !== undefined && { value }),
       ...(fallback !== undefined && { default: fallback }),
@@ -101,7 +103,7 @@ function failed(error: unknown, out: Output, { signal, stderr }: Io): number {
     out.fail(error.message)
     return error.exitCode
   }
-  out.fail(`This is a fault of tix-webhooks itself: ${wordsOf(error)}`)
+  out.fail(`This is a bug in tix-webhooks: ${wordsOf(error)}`)
   if (error instanceof Error && error.stack !== undefined) stderr.write(`${error.stack}\n`)
   return EXIT.failed
 }

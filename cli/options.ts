@@ -9,6 +9,8 @@ export interface Option<Value> {
   readonly value?: string
   /** What is read where the option is not given. */
   readonly fallback?: string
+  /** A flag that is on unless it is taken back: the help shows `--no-<name>`. */
+  readonly isOn?: true
   /** One letter that stands for the name. */
   readonly short?: string
   readonly read: (given: Given) => Value
@@ -18,7 +20,8 @@ export interface Option<Value> {
 export interface Given {
   readonly name: string
   readonly texts: readonly string[]
-  readonly on: boolean
+  /** Of a flag; absent if it is not given. */
+  readonly on: boolean | undefined
 }
 
 /** The options of a command, by their names. */
@@ -31,7 +34,12 @@ export type Values<Table extends OptionTable> = {
 
 /** An option that is there or not. `--no-<name>` takes it back. */
 export function flag(says: string, { short }: { short?: string } = {}): Option<boolean> {
-  return { kind: 'flag', says, read: ({ on }) => on, ...(short !== undefined && { short }) }
+  return { kind: 'flag', says, read: ({ on = false }) => on, ...(short !== undefined && { short }) }
+}
+
+/** A flag that is on by default. @param says what `--no-<name>` does */
+export function flagThatIsOn(says: string): Option<boolean> {
+  return { kind: 'flag', says, isOn: true, read: ({ on = true }) => on }
 }
 
 /** An option with a value, given once. */

@@ -1,5 +1,6 @@
 import { createColors } from 'picocolors'
 import type { Io, Sink } from './io.js'
+import { folded } from './layout.js'
 
 type Colors = ReturnType<typeof createColors>
 
@@ -18,8 +19,14 @@ export interface Output {
   readonly colors: Colors
   /** How the user calls this command: `tix-webhooks`, or with `npx` before it. */
   readonly program: string
-  /** On stdout: the text, or with `--json` the record. */
-  tell(record: object, text: string): void
+  /** How many columns stdout has: `Infinity` if it is no terminal. */
+  readonly columns: number
+  /**
+   * On stdout: the text, or with `--json` the record. On a terminal its lines end between words, unless it is `exact`: made to be copied.
+   */
+  tell(record: object, text: string, form?: { readonly exact?: boolean }): void
+  /** On stdout, for people: the head of a table. */
+  heading(text: string): void
   /** On stderr, for people: nothing that a program would need. */
   note(text: string): void
   /** On stderr, though quiet: what must not be missed. */
@@ -30,6 +37,8 @@ export interface Output {
   progress(text?: string): void
 }
 
+const DEFAULT_COLUMNS = 80
+const MIN_COLUMNS = 20
 const CLEAR_LINE = '\r\u001b[2K'
 
 /** Where a command says what it has to say. */
@@ -45,36 +54,49 @@ export function createOutput(
     inProgress = false
   }
   const program = programOf(env)
-  const say = (text: string): string => printable(withProgram(text, program))
+  const say = (text: string, paint: (text: string) => string): void => {
+    clear()
+    const lines = folded(printable(withProgram(text, program)), columnsOf(stderr))
+    stderr.write(`${paint(lines)}\n`)
+  }
   return {
     json,
     colors,
     program,
-    tell(record, text) {
+    get columns() {
+      return columnsOf(stdout)
+    },
+    tell(record, text, { exact = false } = {}) {
       clear()
-      stdout.write(`${json ? jsonLine(record) : text}\n`)
+      stdout.write(`${json ? jsonLine(record) : exact ? text : folded(text, columnsOf(stdout))}\n`)
+    },
+    heading(text) {
+      if (json) return
+      clear()
+      stdout.write(`${colors.dim(text)}\n`)
     },
     note(text) {
-      if (quiet) return
-      clear()
-      stderr.write(`${errorColors.dim(say(text))}\n`)
+      if (!quiet) say(text, String)
     },
     warn(text) {
-      clear()
-      stderr.write(`${errorColors.yellow(say(text))}\n`)
+      say(text, errorColors.yellow)
     },
     fail(text) {
-      clear()
-      stderr.write(`${errorColors.red(say(text))}\n`)
+      say(text, errorColors.red)
     },
     progress(text) {
       clear()
       if (text === undefined || quiet || stderr.isTTY !== true) return
-      const width = stderr.columns ?? 80
+      const width = columnsOf(stderr)
       stderr.write(errorColors.dim(text.length < width ? text : `${text.slice(0, width - 2)}…`))
       inProgress = true
     },
   }
+}
+
+/** How many columns there are: at least as many as words need, and `Infinity` if it is no terminal. */
+export function columnsOf({ isTTY, columns }: Sink): number {
+  return isTTY === true ? Math.max(columns || DEFAULT_COLUMNS, MIN_COLUMNS) : Number.POSITIVE_INFINITY
 }
 
 /** Who has it in a project alone, and runs it by `npx`, has no command `tix-webhooks`. */
@@ -122,27 +144,4 @@ export function oneLine(text: string, width: number): string {
         .slice(0, width - 1)
         .join('')
         .trimEnd()}…`
-}
-
-/** Lines whose cells stand below each other. A column that is empty throughout is left out. */
-export function aligned(rows: readonly (readonly string[])[]): readonly string[] {
-  const widths: number[] = []
-  for (const row of rows) {
-    row.forEach((cell, column) => {
-      widths[column] = Math.max(widths[column] ?? 0, widthOf(cell))
-    })
-  }
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell)))
-      .filter((_cell, column) => widths[column] !== 0)
-      .join('  ')
-      .trimEnd(),
-  )
-}
-
-/** On a terminal: colours take no place. */
-function widthOf(text: string): number {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: a colour begins with one
-  return [...text.replaceAll(/\u001b\[\d+m/g, '')].length
 }

@@ -2,7 +2,7 @@ import { readBytes, textOf } from './input.js'
 import type { Io } from './io.js'
 import { readObject } from './values.js'
 
-const IN_A_FILE = { example: '{"order":{"id":"ord_1"}}', cure: 'Mend it there.' }
+const IN_A_FILE = { example: '{"order":{"id":"ord_1"}}', cure: 'Correct it there.' }
 
 /** The data of an event, as `--data` gives it: JSON, `@file`, or `-` for the standard input. */
 export async function readData(source: string, io: Io): Promise<Record<string, unknown>> {

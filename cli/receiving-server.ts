@@ -65,7 +65,7 @@ export async function receive(
 /** What to do where a port is taken already. */
 export function portTaken(port: number, cause: unknown): UsageError {
   return new UsageError(
-    `Port ${port} is taken, perhaps by another tix-webhooks. Choose one with --port N, or --port 0 for any that is free.`,
+    `Port ${port} is in use, perhaps by another tix-webhooks. Choose one with --port N, or --port 0 for any free port.`,
     { cause },
   )
 }

@@ -3,10 +3,11 @@ import { retrySchedule } from '../sandbox/engine/schedule.js'
 import { attemptJson } from '../sandbox/http/control/delivery-json.js'
 import type { Attempt, Delivery, Message, RequestRecord, Sandbox } from '../sandbox/index.js'
 import { VERSION } from '../sandbox/version.js'
-import { attemptLine } from './attempt-lines.js'
+import { attemptLine, type Hints, hintsOnce } from './attempt-lines.js'
+import { timeOfDay } from './clock-lines.js'
 import { sayDuration } from './durations.js'
 import { type Output, printable } from './output.js'
-import { envLine } from './signing.js'
+import { envLine, type FoundSecret } from './signing.js'
 
 /** In place of one of those that it was told to take. */
 const LIVE_KEY = 'sk_live_…'
@@ -14,17 +15,24 @@ const LIVE_KEY = 'sk_live_…'
 /** A key that any sandbox takes, unless it was told which ones to take. */
 const EXAMPLE_KEY = 'sk_test_local'
 
+/** The secret of endpoints that have none of their own yet. */
+interface StartSecret extends Pick<FoundSecret, 'secret'> {
+  /** Where it was found; undefined if it is a new one. */
+  readonly from: FoundSecret['from'] | undefined
+}
+
 /** Says where the sandbox is, and all that one needs to use it, the secrets included. */
 export function tellStart(
   { url, clock, endpoints }: Sandbox,
-  { out, keys }: { out: Output; keys: readonly string[] | undefined },
+  { out, keys, secret }: { out: Output; keys: readonly string[] | undefined; secret: StartSecret },
 ): void {
   const { colors } = out
   // A live key is not shown, whatever is done with it here.
   const key = keys === undefined ? EXAMPLE_KEY : (keys.find((one) => one.startsWith('sk_test_')) ?? LIVE_KEY)
   const list = endpoints.list()
   const now = new Date(clock.now()).toISOString()
-  const secrets = [...new Set(list.map(({ secrets: [newest] }) => newest ?? ''))]
+  const known = secret.from === undefined ? [] : [secret.secret]
+  const secrets = list.length === 0 ? known : new Set(list.map(({ secrets: [newest] }) => newest ?? ''))
   const lines = [
     `${colors.bold('tix-webhooks sandbox')} ${VERSION}: nothing real is sold, refunded or mailed`,
     '',
@@ -34,7 +42,8 @@ export function tellStart(
     ...list.map(
       ({ id, url: to, events }) => `  webhooks  ${colors.bold(printable(to))}  ${events.join(',')}  [${id}]`,
     ),
-    ...(list.length === 0 ? [] : ['', ...secrets.map((secret) => `  ${envLine(secret)}`)]),
+    '',
+    ...[...secrets].flatMap((one) => [`  ${envLine(one)}`, `  ${originOf(one, secret, out)}`]),
     '',
     'Next:',
     ...(list.length === 0 ? [`  ${out.program} endpoints add 'http://localhost:3000/hooks'`] : []),
@@ -42,7 +51,7 @@ export function tellStart(
     `  ${out.program} advance 72h`,
     `  curl -H 'authorization: bearer ${key}' ${url}/v2/events`,
     '',
-    colors.dim('Ctrl-C stops it.'),
+    colors.dim('Stop it with Ctrl-C.'),
     '',
   ]
   out.tell(
@@ -59,6 +68,13 @@ export function tellStart(
   )
 }
 
+/** Where a secret is from, and what to do if the app cannot know it. */
+function originOf(secret: string, start: StartSecret, { colors, program }: Output): string {
+  if (secret !== start.secret) return colors.dim('This secret is from the state file.')
+  if (start.from !== undefined) return colors.dim(`This secret is from ${start.from}.`)
+  return colors.bold(`This secret is new: your app needs it. To keep one for both: ${program} secret >> .env`)
+}
+
 /** Says what was asked of the API, and which error was the answer. */
 export function tellRequest(request: RequestRecord, out: Output): void {
   const { method, path, status, error_code: code, note } = request
@@ -67,7 +83,7 @@ export function tellRequest(request: RequestRecord, out: Output): void {
   const notes = [code, note].filter((one) => one !== undefined).map((one) => ` ${one}`)
   out.tell(
     { event: 'request', ...request },
-    paint(`    ${printable(`${method} ${path}`)} ${status}${notes.join(',')}`),
+    `${colors.dim(timeOfDay())} ${paint(`    ${printable(`${method} ${path}`)} ${status}${notes.join(',')}`)}`,
   )
 }
 
@@ -77,6 +93,7 @@ interface Telling {
   /** How many attempts a delivery has at most. */
   readonly attempts: number
   readonly sandbox: Sandbox
+  readonly hints: Hints
 }
 
 /**
@@ -86,7 +103,7 @@ interface Telling {
  * @returns what ends it
  */
 export function tellChanges(sandbox: Sandbox, { out, retry }: { out: Output; retry: string }): () => void {
-  const telling = { out, attempts: retrySchedule(retry).length + 1, sandbox }
+  const telling = { out, attempts: retrySchedule(retry).length + 1, sandbox, hints: hintsOnce() }
   return sandbox.subscribe((change) => {
     if (change.what === 'message') tellMessage(change.message, telling)
     if (change.what === 'delivery') tellDelivery(change.delivery, telling)
@@ -123,18 +140,21 @@ function tellDelivery({ id, message, endpointId, status, reason }: Delivery, { o
 
 function tellAttempt(
   { delivery, attempt }: { readonly delivery: Delivery; readonly attempt: Attempt },
-  { out, attempts, sandbox }: Telling,
+  { out, attempts, sandbox, hints }: Telling,
 ): void {
   const { id, message, status, nextAtMs } = delivery
   const tried = delivery.attempts.filter(({ trigger }) => trigger === 'auto').length
-  // What chaos sends first decides nothing: the genuine one follows at once.
+  const count = {
+    auto: `attempt ${tried}/${attempts}`,
+    manual: 'resent by hand',
+    // What chaos sends first decides nothing: the genuine one follows at once.
+    scenario: undefined,
+  }[attempt.trigger]
+  const isLast = nextAtMs === undefined && status === 'failed' && attempt.trigger === 'auto'
   const retry =
-    attempt.trigger === 'scenario'
-      ? false
-      : nextAtMs === undefined
-        ? status === 'failed' && attempt.trigger === 'auto' && 'given up'
-        : status === 'retrying' &&
-          `retry ${tried + 1}/${attempts} in ${sayDuration(nextAtMs - sandbox.clock.now())}`
+    attempt.trigger !== 'scenario' && nextAtMs !== undefined && status === 'retrying'
+      ? `retry in ${sayDuration(nextAtMs - sandbox.clock.now())}`
+      : undefined
   out.tell(
     {
       event: 'attempt',
@@ -145,9 +165,15 @@ function tellAttempt(
       ...(nextAtMs !== undefined && { next_at: new Date(nextAtMs).toISOString() }),
       attempt: attemptJson(attempt),
     },
-    attemptLine(attempt, out, { delivery: id, ...(retry && { next: retry }) }),
+    attemptLine(attempt, out, {
+      delivery: id,
+      time: timeOfDay(),
+      count,
+      next: isLast ? 'given up' : retry,
+      hints,
+    }),
   )
 }
 
 const arrow = (type: string, id: string, { colors }: Output): string =>
-  `${colors.cyan('-->')} ${colors.bold(printable(type))} [${id}]`
+  `${colors.dim(timeOfDay())} ${colors.cyan('-->')} ${printable(type)} [${id}]`

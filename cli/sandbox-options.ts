@@ -1,15 +1,13 @@
-import { resolve } from 'node:path'
 import { ASSUMPTIONS } from '../sandbox/assumptions.js'
 import type { SandboxOptions, Subscription } from '../sandbox/index.js'
 import { readSeconds } from './durations.js'
 import { UsageError } from './failure.js'
 import { DEFAULT_PORT } from './find-sandbox.js'
-import type { Io } from './io.js'
 import { readKinds } from './kinds.js'
 import { isLoopback } from './loopback.js'
 import { flag, many, one, type Values } from './options.js'
 import { SCENARIO_NAMES } from './scenario-names.js'
-import { newSecret, SIGNING_OPTIONS, secretOf } from './signing.js'
+import { SIGNING_OPTIONS } from './signing.js'
 import {
   listOf,
   oneOf,
@@ -34,67 +32,57 @@ const assumptions = Object.entries(ASSUMPTIONS).map(
 
 /** What the sandbox can be told at its start. */
 export const START_OPTIONS = {
-  port: one('PORT', readPort, 'where it listens; 0 is any free port', String(DEFAULT_PORT)),
-  to: many('URL', readUrl, 'an endpoint; quote it for the shell'),
-  events: one('LIST', readKinds, 'the kinds that these endpoints take, such as order.created,event.*', '*'),
+  port: one('PORT', readPort, 'the port to listen on; 0 is any free port', String(DEFAULT_PORT)),
+  to: many('URL', readUrl, 'URL of an endpoint; quote it for the shell'),
+  events: one('LIST', readKinds, 'kinds that these endpoints take, such as order.created,event.*', '*'),
   secret: SIGNING_OPTIONS.secret,
-  state: one('FILE', readText, 'keeps its state in this file, and goes on from there'),
-  now: one('WHEN', readInstant, 'where its time begins, such as 2026-12-01T19:00:00Z (default: now)'),
-  freeze: flag('its time stands still until advance moves it'),
-  seed: one('N', wholeNumber(0, MAX_SEED), 'the same ids and jitter in each run'),
+  state: one('FILE', readText, 'saves its state in this file, and continues from it'),
+  now: one('WHEN', readInstant, 'the time it starts at, such as 2026-12-01T19:00:00Z (default: now)'),
+  freeze: flag('its clock stands still until advance moves it'),
+  seed: one('N', wholeNumber(0, MAX_SEED), 'makes the same ids and jitter in each run'),
   retry: one(
     'SCHEDULE',
     readText,
     'default (11 attempts in 72 h), tickettailor, fast, or a list such as 5s,1m,1h',
     'default',
   ),
-  jitter: one(
-    'SHARE',
-    shareUpTo(MAX_JITTER),
-    'how much of each gap between attempts is random, 0 to 0.5',
-    '0.1',
-  ),
-  timeout: one(
-    'TIME',
-    readTimeout,
-    'how long an endpoint has for its answer; 0 is without end: advance then waits until reset',
-    '15s',
-  ),
-  serial: flag('delivers one after the other, in their order'),
+  jitter: one('SHARE', shareUpTo(MAX_JITTER), 'how random each gap between attempts is, 0 to 0.5', '0.1'),
+  timeout: one('TIME', readTimeout, 'how long an endpoint may take to answer; 0 is no limit', '15s'),
+  serial: flag('delivers one at a time, in order'),
   assume: many(
     'NAME=CHOICE',
     pairOf(readText),
-    `reads the specification otherwise: ${assumptions.join(', ')}`,
+    `another reading of what the documentation leaves open: ${assumptions.join(', ')}`,
   ),
   chaos: one(
     'LIST',
     listOf(readChaos),
-    `spoils deliveries at random, such as duplicate=0.1,stale=0.05 (${SCENARIO_NAMES.length} scenarios: see trigger --help)`,
+    `adds scenarios at random, such as duplicate=0.1,stale=0.05 (for all ${SCENARIO_NAMES.length}, see trigger --help)`,
   ),
-  keys: one('LIST', listOf(readText), 'the API keys that it takes (default: all sk_test_… and sk_live_…)'),
-  lenient: flag('takes parameters that the API does not know'),
-  'rate-limit': one('N/UNIT', readRate, 'answers 429 over so many API requests, such as 25/s or 100/m'),
-  'allow-public': flag('delivers to the public internet, too'),
-  host: one('HOST', readText, 'the address that it listens at', '127.0.0.1'),
-  'allow-host': many('NAME', readText, 'a name under which it may be called'),
+  keys: one('LIST', listOf(readText), 'API keys that it accepts (default: any sk_test_… and sk_live_…)'),
+  lenient: flag('accepts unknown API parameters'),
+  'rate-limit': one('N/UNIT', readRate, 'answers 429 above this rate of API requests, such as 25/s or 100/m'),
+  'allow-public': flag('delivers to the public internet too'),
+  host: one('HOST', readText, 'the address to listen on', '127.0.0.1'),
+  'allow-host': many('NAME', readText, 'another host name to answer to'),
 }
 
 /** What was told. */
 export type StartValues = Values<typeof START_OPTIONS>
 
 /** What `createSandbox` is told. */
-export function sandboxOptions(values: StartValues, io: Io): SandboxOptions {
+export function sandboxOptions(values: StartValues, secret: string): SandboxOptions {
   const { to, events, state, now, seed, chaos, keys, host } = values
   if (!isLoopback(host) && values['allow-host'].length === 0) {
     throw new UsageError(
-      `--host ${host} lets other machines in: say by which name they call it, with --allow-host NAME.`,
+      `--host ${host} lets other machines in: give the name they call it by, with --allow-host NAME.`,
     )
   }
   return {
     frozen: values.freeze,
     // That they are such is checked where they are read.
     endpoints: to.map((url) => ({ url, events: events as readonly Subscription[] })),
-    secret: secretOf(values.secret, io) ?? newSecret(),
+    secret,
     retry: values.retry,
     jitter: values.jitter,
     timeoutSeconds: values.timeout,
@@ -103,7 +91,7 @@ export function sandboxOptions(values: StartValues, io: Io): SandboxOptions {
     lenient: values.lenient,
     allowPublic: values['allow-public'],
     allowHosts: values['allow-host'],
-    ...(state !== undefined && { stateFile: resolve(io.cwd(), state) }),
+    ...(state !== undefined && { stateFile: state }),
     ...(now !== undefined && { now }),
     ...(seed !== undefined && { seed }),
     ...(chaos !== undefined && { chaos: Object.fromEntries(chaos) }),
@@ -120,7 +108,7 @@ function readChaos(text: string, name: string): readonly [string, number] {
 function readTimeout(text: string, name: string): number {
   const seconds = readSeconds(text, name)
   if (seconds <= MAX_TIMEOUT_SECONDS) return seconds
-  throw new UsageError(`${name} ${text} is too long: it is at most 1h, or 0, which is without end.`)
+  throw new UsageError(`${name} ${text} is too long: at most 1h, or 0 for no limit.`)
 }
 
 const UNITS = { s: 1, m: 60, h: 3600 } as const
@@ -131,6 +119,6 @@ function readRate(text: string, name: string): { requests: number; perSeconds: n
     return { requests: Number(requests), perSeconds: UNITS[oneOf('s', 'm', 'h')(unit ?? '', name)] }
   }
   throw new UsageError(
-    `${name} ${JSON.stringify(text)} is no rate: write it like 25/s, 100/m or 1000/h, of at most ${MAX_REQUESTS} requests.`,
+    `${name} ${JSON.stringify(text)} is not a rate: write it like 25/s, 100/m or 1000/h, with at most ${MAX_REQUESTS} requests.`,
   )
 }

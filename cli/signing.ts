@@ -1,16 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import type { SignatureOptions } from '../src/index.js'
+import { ENV_FILE, readEnvFile } from './env-file.js'
 import { UsageError } from './failure.js'
 import type { Io } from './io.js'
 import { one } from './options.js'
 import { oneOf, readText } from './values.js'
 
-/** The environment variable that the secret is read from where there is no `--secret`. */
+/** The variable that holds the secret, in the environment and in `.env`. */
 export const SECRET_VARIABLE = 'TIX_SIGNING_SECRET'
 
-/** What commands take that sign or verify by themselves. */
+/** The options of commands that sign or verify by themselves. */
 export const SIGNING_OPTIONS = {
-  secret: one('SECRET', readText, `signing secret of the endpoint (default: $${SECRET_VARIABLE})`),
+  secret: one(
+    'SECRET',
+    readText,
+    `signing secret of the endpoint (default: $${SECRET_VARIABLE}, else that of ${ENV_FILE})`,
+  ),
   signature: one(
     'FORM',
     oneOf('dot', 'concat', 'body'),
@@ -19,18 +24,36 @@ export const SIGNING_OPTIONS = {
   ),
 }
 
-/** The secret of the flag, else that of the environment. */
-export function secretOf(flag: string | undefined, { env }: Io): string | undefined {
-  const secret = flag ?? env[SECRET_VARIABLE]
-  return secret === '' ? undefined : secret
+/** A secret, and where it was found. */
+export interface FoundSecret {
+  readonly secret: string
+  readonly from: '--secret' | 'the environment' | typeof ENV_FILE
 }
 
-/** The same, where nothing can be done without. */
+/**
+ * The secret of the flag, else that of the environment, else that of `.env` in this folder.
+ *
+ * @throws UsageError if there is an `.env` that cannot be read
+ */
+export function findSecret(flag: string | undefined, io: Pick<Io, 'env' | 'cwd'>): FoundSecret | undefined {
+  if (flag) return { secret: flag, from: '--secret' }
+  const variable = io.env[SECRET_VARIABLE]
+  if (variable) return { secret: variable, from: 'the environment' }
+  const written = readEnvFile(io)?.values[SECRET_VARIABLE]
+  return written ? { secret: written, from: ENV_FILE } : undefined
+}
+
+/** The same, without where it was found. */
+export function secretOf(flag: string | undefined, io: Io): string | undefined {
+  return findSecret(flag, io)?.secret
+}
+
+/** The same, for commands that need one. @throws UsageError if there is none */
 export function neededSecret(flag: string | undefined, io: Io): string {
   const secret = secretOf(flag, io)
   if (secret !== undefined) return secret
   throw new UsageError(
-    `There is no signing secret: give --secret, or set ${SECRET_VARIABLE} (tix-webhooks secret shows that of a running sandbox).`,
+    `There is no signing secret: give --secret, set ${SECRET_VARIABLE}, or run this where your ${ENV_FILE} is. To make one: tix-webhooks secret >> ${ENV_FILE}`,
   )
 }
 
@@ -39,10 +62,11 @@ export function signatureOptions(form: 'dot' | 'concat' | 'body'): SignatureOpti
   return { signedContent: form === 'body' ? (_t, body) => body : form }
 }
 
-/** A secret as a line of an `.env` file. */
+/** A secret as a line of an `.env` file, in quotes that it does not contain. */
 export function envLine(secret: string): string {
-  const isPlain = /^[\w./+=:@-]+$/.test(secret)
-  return `${SECRET_VARIABLE}=${isPlain ? secret : `'${secret.replaceAll("'", "'\\''")}'`}`
+  if (/^[\w./+=:@-]+$/.test(secret)) return `${SECRET_VARIABLE}=${secret}`
+  const quote = ["'", '"', '`'].find((mark) => !secret.includes(mark)) ?? ''
+  return `${SECRET_VARIABLE}=${quote}${secret}${quote}`
 }
 
 const SECRET_BYTES = 24

@@ -1,11 +1,11 @@
-import { attemptLine, isDelivered, toldAttempt } from './attempt-lines.js'
+import { attemptLine, type Hints, hintsOnce, isDelivered, toldAttempt } from './attempt-lines.js'
 import { connectIfRunning } from './client.js'
 import type { Context } from './command.js'
 import type { DeliveryView, TriggeredView } from './control-api.js'
 import { EXIT, type ExitCode, Failure } from './failure.js'
 import { judgeScenario, tellJudgement } from './judge-scenario.js'
 import type { EventRequest } from './made-events.js'
-import { printable } from './output.js'
+import { type Output, printable } from './output.js'
 
 /** What the sandbox is to make and send. */
 export interface SandboxRequest extends EventRequest {
@@ -27,7 +27,7 @@ export async function triggerInSandbox(
   if (client === undefined) {
     throw new Failure(
       EXIT.noSandbox,
-      'No sandbox is running. Start one with: tix-webhooks sandbox. To send once without one: --to URL --secret SECRET',
+      'No sandbox is running. Start one with: tix-webhooks sandbox. To send once without one: --to URL',
     )
   }
   if (request.wait) out.progress(`Waiting for the answers to ${request.kind}…`)
@@ -44,15 +44,16 @@ export async function triggerInSandbox(
     return request.wait ? EXIT.failed : EXIT.ok
   }
   let isDone = true
+  const hints = hintsOnce()
   for (const id of deliveries) {
     const delivery = await client.find<DeliveryView>(`/deliveries/${id}`)
     // Of very many, the log has the latest alone.
     if (delivery === undefined) continue
     if (scenario !== undefined) {
-      isDone = tellScenario(scenario, delivery, out) && isDone
+      isDone = tellScenario(scenario, delivery, { out, hints }) && isDone
       continue
     }
-    out.tell(delivery, lines(delivery, request.wait, out))
+    out.tell(delivery, lines(delivery, request.wait, { out, hints }))
     isDone &&= !request.wait || delivery.attempts.some((attempt) => isDelivered(attempt))
   }
   if (!request.wait && attempts.length === 0) {
@@ -66,11 +67,16 @@ export async function triggerInSandbox(
   return isDone ? EXIT.ok : EXIT.failed
 }
 
+interface Telling {
+  readonly out: Output
+  readonly hints: Hints
+}
+
 /** Whether all was answered as it should be. */
-function tellScenario(name: string, { id, attempts }: DeliveryView, out: Context['out']): boolean {
+function tellScenario(name: string, { id, attempts }: DeliveryView, { out, hints }: Telling): boolean {
   const told = attempts.map(toldAttempt)
   attempts.forEach((attempt) => {
-    out.tell(attempt, attemptLine(toldAttempt(attempt), out, { delivery: id }))
+    out.tell(attempt, attemptLine(toldAttempt(attempt), out, { delivery: id, hints }))
   })
   const judgement = judgeScenario(name, told)
   tellJudgement(judgement, out)
@@ -78,10 +84,20 @@ function tellScenario(name: string, { id, attempts }: DeliveryView, out: Context
 }
 
 /** Without `wait`, it is chance whether there is an answer already: then none is told. */
-function lines({ id, type, status, attempts }: DeliveryView, wait: boolean, out: Context['out']): string {
-  const skipped = status === 'skipped' ? ` ${out.colors.yellow('skipped: its endpoint is disabled')}` : ''
+function lines(delivery: DeliveryView, wait: boolean, { out, hints }: Telling): string {
+  const { id, type, status, reason, endpoint, attempts } = delivery
+  const skipped =
+    status === 'skipped'
+      ? [
+          `    ${out.colors.yellow(`skipped: ${printable(reason ?? '')}`)}`,
+          ...(reason?.includes('disabled')
+            ? [`    ${out.colors.bold(`To enable it: ${out.program} endpoints enable ${endpoint}`)}`]
+            : []),
+        ]
+      : []
   return [
-    `${out.colors.cyan('-->')} ${out.colors.bold(printable(type))} [${id}]${skipped}`,
-    ...(wait ? attempts : []).map((attempt) => attemptLine(toldAttempt(attempt), out, { delivery: id })),
+    `${out.colors.cyan('-->')} ${printable(type)} [${id}]`,
+    ...skipped,
+    ...(wait ? attempts : []).map((attempt) => attemptLine(toldAttempt(attempt), out, { hints })),
   ].join('\n')
 }

@@ -1,5 +1,5 @@
 import { signedBody } from '../testing/index.js'
-import { attemptLine, isDelivered, type ToldAttempt } from './attempt-lines.js'
+import { attemptLine, hintsOnce, isDelivered, type ToldAttempt } from './attempt-lines.js'
 import { scenarioForAnyReceiver } from './check/scenario-deliveries.js'
 import type { Context } from './command.js'
 import { asUsage, EXIT, type ExitCode } from './failure.js'
@@ -25,6 +25,7 @@ export async function triggerOnce(
   const makeEvent = await eventMaker(request)
   const signing = { secret: destination.secret, signature: signatureOptions(signature) }
   const sendThere = onceSender(destination, io.signal)
+  const hints = hintsOnce()
   let isAsExpected = true
 
   const send = async (delivery: OneDelivery): Promise<ToldAttempt> => {
@@ -38,7 +39,7 @@ export async function triggerOnce(
         ...told,
         duration_ms: Math.round(durationMs),
       },
-      `${out.colors.cyan('-->')} ${out.colors.bold(printable(request.kind))}\n${attemptLine(attempt, out)}`,
+      `${out.colors.cyan('-->')} ${printable(request.kind)}\n${attemptLine(attempt, out, { hints })}`,
     )
     return attempt
   }

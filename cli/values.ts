@@ -14,7 +14,7 @@ export function readPort(text: string, name: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
   if (port <= 65_535) return port
   throw new UsageError(
-    `${name} ${JSON.stringify(text)} is no port: write a number from 0 to 65535 (0 is any free one).`,
+    `${name} ${JSON.stringify(text)} is not a port: write a number from 0 to 65535 (0 is any free port).`,
   )
 }
 
@@ -46,15 +46,21 @@ export function readUrl(text: string, name: string): string {
   if (!isPlainUrl(text)) throw new UsageError(`${name} ${JSON.stringify(text)} ${PLAIN_URL}.`)
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    const isPort = /^:?\d{1,5}(\/|$)/.test(text)
-    const fixed = `http://${isPort ? 'localhost:' : ''}${text.replace(/^[:/]+/, '')}`
+    const fixed = likelyUrl(text)
     const isLikely = !/^[a-z][a-z0-9+.-]*:\/\//i.test(text) && URL.canParse(fixed)
     throw new UsageError(
-      `${name} ${JSON.stringify(text)} is no http or https URL.${isLikely ? ` Did you mean ${fixed}?` : ' Write it like http://localhost:3000/hooks.'}`,
+      `${name} ${JSON.stringify(text)} is not an http or https URL.${isLikely ? ` Did you mean ${fixed}?` : ' Write it like http://localhost:3000/hooks.'}`,
     )
   }
   if (url.hostname === '') throw new UsageError(`${name} ${JSON.stringify(text)} has no host.`)
   return text
+}
+
+/** A path or a port lacks its host; anything else its scheme. */
+function likelyUrl(text: string): string {
+  if (/^\/(?!\/)/.test(text)) return `http://localhost:3000${text}`
+  const isPort = /^:?\d{1,5}(\/|$)/.test(text)
+  return `http://${isPort ? 'localhost:' : ''}${text.replace(/^[:/]+/, '')}`
 }
 
 /** An instant, as ISO 8601 in UTC. An offset is demanded: without one it would depend on the machine. */
@@ -63,7 +69,7 @@ export function readInstant(text: string, name: string): string {
   const instant = isComplete ? Date.parse(text) : Number.NaN
   if (Number.isNaN(instant) || !isRealDate(text)) {
     throw new UsageError(
-      `${name} ${JSON.stringify(text)} is no instant: write it with an offset, like 2026-12-01T19:00:00Z or 2026-12-01T20:00+01:00.`,
+      `${name} ${JSON.stringify(text)} is not a valid time: write it with an offset, like 2026-12-01T19:00:00Z or 2026-12-01T20:00+01:00.`,
     )
   }
   return new Date(instant).toISOString()
@@ -139,7 +145,7 @@ export function readObject(
   try {
     value = JSON.parse(text)
   } catch (cause) {
-    throw new UsageError(`${name} is no JSON: ${wordsOf(cause)}. ${cure}`, { cause })
+    throw new UsageError(`${name} is not valid JSON: ${wordsOf(cause)}. ${cure}`, { cause })
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
   throw new UsageError(`${name} must be a JSON object, such as ${example}.`)

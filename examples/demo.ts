@@ -16,18 +16,21 @@ const HOST = '127.0.0.1'
 
 let mailServerIsDown = false
 
-/** What each of the three apps does with an event. It counts, so that the story can tell. */
+/** What each of the three apps does with an event. It notes what ran, for the table. */
 function hooks(ran: string[]): WebhookOptions {
   return {
     secret,
     on: {
       'order.created': ({ data }, { attempt }) => {
-        if (mailServerIsDown) throw new Error('the mail server is down')
+        if (mailServerIsDown) {
+          ran.push('the handler ran and threw')
+          throw new Error('the mail server is down')
+        }
         ran.push(`${data.tickets.length} tickets mailed, attempt ${attempt}`)
       },
       'event.*': ({ type }) => void ran.push(type),
     },
-    // The table says it already.
+    // The table shows it already.
     onError: () => {},
   }
 }
@@ -75,7 +78,7 @@ async function call<Answer = { id: string; status: string }>(
   return response.json() as Promise<Answer>
 }
 
-/** What has happened since it was last told: a line for each app that was sent something. */
+/** What has happened since the last call: a line for each app that was sent something. */
 async function tell(what: string): Promise<void> {
   await sandbox.settled()
   console.info(`\n${what}`)
@@ -83,7 +86,7 @@ async function tell(what: string): Promise<void> {
     const attempts = newAttempts(url)
     if (attempts.length > 0) {
       console.info(
-        `  ${framework.padEnd(8)} ${answersOf(attempts).padEnd(42)} ${ran.join('; ') || 'nothing ran'}`,
+        `  ${framework.padEnd(8)} ${answersOf(attempts).padEnd(24)} ${counted(ran).join('; ') || 'no handler ran'}`,
       )
     }
     ran.length = 0
@@ -99,14 +102,18 @@ function newAttempts(url: string): Attempt[] {
   return fresh
 }
 
-/** Equal answers once, with their number: `11 × 500 failed`. */
 function answersOf(attempts: readonly Attempt[]): string {
+  const answers = attempts.map(({ response }) =>
+    response ? `${response.status} ${JSON.parse(response.body).outcome}` : 'no answer',
+  )
+  return counted(answers).join(', ')
+}
+
+/** Equal texts once, with their number: `10 × 500 failed`. */
+function counted(texts: readonly string[]): string[] {
   const counts = new Map<string, number>()
-  for (const { response } of attempts) {
-    const answer = response ? `${response.status} ${JSON.parse(response.body).outcome}` : 'no answer'
-    counts.set(answer, (counts.get(answer) ?? 0) + 1)
-  }
-  return [...counts].map(([answer, times]) => (times > 1 ? `${times} × ${answer}` : answer)).join(', ')
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1)
+  return [...counts].map(([text, times]) => (times > 1 ? `${times} × ${text}` : text))
 }
 
 const event = await call<{ id: string; status: string; tickets: [{ id: string }] }>('/events', {
@@ -123,38 +130,45 @@ const resendAll = async () => {
   for (const { id } of deliveries) await sandbox.deliveries.resend(id)
 }
 
-await tell(`An event is created: it is a ${event.status}, and nobody is told.`)
+await tell(`An event is created. It is a ${event.status}, so no webhook is sent.`)
 
 const { status } = await call(`/events/${event.id}/publish`)
-await tell(`It is published, so it is ${status}.`)
+await tell(`It is published, and now ${status}.`)
 
 await sell(2)
 await tell('Two tickets are sold.')
 
 await resendAll()
-await tell('The same order is sent again, signed anew.')
+await tell('The same order is sent again, with a new signature.')
 
 mailServerIsDown = true
 await sell(3)
-await tell('Three tickets are sold, and the mail server is down.')
+await tell('Three tickets are sold while the mail server is down.')
 
 const startMs = performance.now()
 await sandbox.clock.advance('72h')
 const seconds = ((performance.now() - startMs) / 1000).toFixed(2)
-await tell(`It stays down, and the service tries again for 72 hours, which pass in ${seconds} s.`)
+await tell(`It stays down, and the service retries for 72 hours, which pass in ${seconds} s.`)
 
 mailServerIsDown = false
 await resendAll()
-await tell('The mail server is back. The service has given up, so the order is resent by hand.')
+await tell('The mail server is back. The service gave up, so the order is resent by hand.')
 
 await call(`/events/${event.id}/cancel`)
 await tell('The event is cancelled.')
 
 await sandbox.trigger('order.created', { scenario: 'wrong-secret' })
-await tell('Somebody who does not know the secret sends an order.')
+await tell('Someone sends an order without knowing the secret.')
 
 await sandbox.close()
 for (const { server } of apps) {
   server.closeAllConnections()
   server.close()
 }
+
+console.info(`
+Next, the same with an app of your own (the README has one for each framework):
+  npx tix-webhooks secret >> .env                             a secret for your app and the sandbox
+  node --env-file=.env app.js                                 your app
+  npx tix-webhooks sandbox --to http://localhost:3000/hooks   in a second terminal
+  npx tix-webhooks trigger order.created                      in a third one`)

@@ -79,10 +79,11 @@ export class VirtualClock {
   /**
    * Does the work when virtual time is there: at once where it is already. What is due at the same moment is done in this order.
    *
+   * @param says what happens then, for whoever asks what is next
    * @throws RangeError when it is no moment of time
    */
-  at(atMs: number, work: () => unknown): Job {
-    const job = this.#jobs.add(atMs, work)
+  at(atMs: number, work: () => unknown, says?: () => string): Job {
+    const job = this.#jobs.add(atMs, work, says)
     this.#arm()
     return job
   }
@@ -90,6 +91,11 @@ export class VirtualClock {
   /** Does the work now, as a job: an advance waits for it, and so does `idle`. */
   during<Result>(work: () => Promise<Result>): Promise<Result> {
     return this.#underWay.during(work)
+  }
+
+  /** What the next job does, in words; undefined if there is none, or it has none. */
+  nextWhat(): string | undefined {
+    return this.#jobs.next()?.says?.()
   }
 
   /** When the next job is due; nothing where there is none. */

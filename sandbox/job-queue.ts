@@ -4,6 +4,8 @@ import TinyQueue from 'tinyqueue'
 export interface Job {
   /** Milliseconds since the epoch. */
   readonly atMs: number
+  /** What happens then, in words; a function, because few are ever asked. */
+  readonly says: (() => string) | undefined
   /** It will not run. Nothing happens where it has. */
   cancel(): void
 }
@@ -26,9 +28,9 @@ export class JobQueue {
   #cancelled = 0
 
   /** @throws RangeError when the moment is none */
-  add(atMs: number, work: () => unknown): Job {
+  add(atMs: number, work: () => unknown, says?: () => string): Job {
     if (!Number.isFinite(atMs)) throw new RangeError(`A job is due at a moment of time, not at ${atMs}.`)
-    const entry: Entry = { atMs, order: this.#order++, work, cancel: () => this.#cancel(entry) }
+    const entry: Entry = { atMs, says, order: this.#order++, work, cancel: () => this.#cancel(entry) }
     this.#entries.push(entry)
     return entry
   }
@@ -38,13 +40,18 @@ export class JobQueue {
     return this.#entries.length
   }
 
-  /** When the next one is due; nothing where there is none. */
-  nextAt(): number | undefined {
+  /** The next one; undefined if there is none. */
+  next(): Job | undefined {
     for (let next = this.#entries.peek(); next !== undefined; next = this.#entries.peek()) {
-      if (next.work !== undefined) return next.atMs
+      if (next.work !== undefined) return next
       this.#entries.pop()
     }
     return undefined
+  }
+
+  /** When the next one is due; undefined if there is none. */
+  nextAt(): number | undefined {
+    return this.next()?.atMs
   }
 
   /** Takes out all that are due by then. One that is cancelled before its turn comes is left out. */

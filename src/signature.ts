@@ -155,10 +155,10 @@ export function checkTimestamp(
   }
 }
 
-/** What the service still retries may just not have been signed anew; what is older was signed by another clock. */
+/** The likeliest cause first. Within the time of the retries, a sender may also send the old signature again. */
 function whyOld(ageSeconds: number): string {
   return ageSeconds <= RETRY_WINDOW_SECONDS
-    ? `does your sender re-sign its retries? If not, set toleranceSeconds to ${RETRY_WINDOW_SECONDS} (72 h). Is this machine's clock right?`
+    ? `is this machine's clock right? If the sender does not sign its retries again, set toleranceSeconds to ${RETRY_WINDOW_SECONDS} (72 h).`
     : "is this machine's clock right? In a test, give both sides the same now."
 }
 

@@ -215,7 +215,8 @@ test('examples/worker.ts takes the secret from its env and leaves other paths al
 test('the demo tells the whole story on each framework and ends by itself', async () => {
   const root = fileURLToPath(new URL('..', import.meta.url))
   const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'demo'], { cwd: root })
-  const [start = '', ...chapters] = stdout.trim().split('\n\n')
+  const [start = '', ...told] = stdout.trim().split('\n\n')
+  const [chapters, [end = '']] = [told.slice(0, -1), told.slice(-1)]
   expect(start).toMatch(/^The ticketing service listens on http:\/\/127\.0\.0\.1:\d+, and sends to\n/)
   const story = chapters.map((chapter) => {
     const [what = '', ...rows] = chapter.split('\n')
@@ -225,22 +226,23 @@ test('the demo tells the whole story on each framework and ends by itself', asyn
     ]
   })
   expect(story).toEqual([
-    ['An event is created: it is a draft, and nobody is told.'],
-    ['It is published, so it is on_sale.', '200 handled | event.published'],
+    ['An event is created. It is a draft, so no webhook is sent.'],
+    ['It is published, and now on_sale.', '200 handled | event.published'],
     ['Two tickets are sold.', '200 handled | 2 tickets mailed, attempt 1'],
-    ['The same order is sent again, signed anew.', '200 duplicate | nothing ran'],
-    ['Three tickets are sold, and the mail server is down.', '500 failed | nothing ran'],
+    ['The same order is sent again, with a new signature.', '200 duplicate | no handler ran'],
+    ['Three tickets are sold while the mail server is down.', '500 failed | the handler ran and threw'],
     [
-      'It stays down, and the service tries again for 72 hours, which pass in a moment.',
-      '10 × 500 failed | nothing ran',
+      'It stays down, and the service retries for 72 hours, which pass in a moment.',
+      '10 × 500 failed | 10 × the handler ran and threw',
     ],
     [
-      'The mail server is back. The service has given up, so the order is resent by hand.',
+      'The mail server is back. The service gave up, so the order is resent by hand.',
       '200 handled | 3 tickets mailed, attempt 12',
     ],
     ['The event is cancelled.', '200 handled | event.cancelled'],
-    ['Somebody who does not know the secret sends an order.', '2 × 401 unauthenticated | nothing ran'],
+    ['Someone sends an order without knowing the secret.', '2 × 401 unauthenticated | no handler ran'],
   ])
-  const told = chapters.slice(1).map((chapter) => chapter.match(/^ {2}\w+/gm))
-  expect(new Set(told.map(String))).toEqual(new Set(['  Express,  Fastify,  Hono']))
+  const tellers = chapters.slice(1).map((chapter) => chapter.match(/^ {2}\w+/gm))
+  expect(new Set(tellers.map(String))).toEqual(new Set(['  Express,  Fastify,  Hono']))
+  expect(end).toMatch(/^Next, .+\n {2}npx tix-webhooks secret >> \.env .+/)
 })

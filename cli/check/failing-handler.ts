@@ -34,19 +34,17 @@ export function failingHandler(
     if (!isServerError) return undefined
     return {
       status: genuine,
-      advice: `It answers ${genuine} to a genuine delivery and to a forgery alike: it fails before it verifies, or verifies nothing.${lookUp} Apart from this, only forgeries were tried.`,
+      advice: `It answers ${genuine} to a genuine delivery and to a forgery alike: it fails before it verifies, or does not verify.${lookUp} Only forgeries were tried besides.`,
       judges: (verdict) => verdict === 'forged',
     }
   }
-  const refusal = isServerError
-    ? ''
-    : ' A handler that fails should answer 5xx, so that the service sends the event again.'
+  const refusal = isServerError ? '' : ' A failing handler should answer 5xx, so that the service retries.'
   const caveat = REFUSED.includes(genuine)
-    ? ' Until it does, a forgery that it takes cannot be told from one that it refuses.'
+    ? ' Until it does, an accepted forgery looks like a refused one.'
     : ''
   return {
     status: genuine,
-    advice: `It answers ${genuine} to a genuine delivery and ${forged} to a forgery, so it verifies, and its handler fails.${lookUp}${refusal}${caveat} Apart from this, only what needs no order was tried.`,
+    advice: `It answers ${genuine} to a genuine delivery and ${forged} to a forgery, so it verifies, and its handler fails.${lookUp}${refusal}${caveat} Only probes that need no order were tried besides.`,
     judges: (verdict) => verdict !== 'genuine',
   }
 }

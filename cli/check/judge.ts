@@ -49,7 +49,7 @@ export function judge(probed: Probed, results: readonly SendResult[]): Judgement
 
 const EXPECTED = {
   genuine: 'each answered 2xx',
-  burst: `one at least answered 2xx, the others 2xx, ${COME_AGAIN.join(', ')}`,
+  burst: `at least one answered 2xx, the others 2xx, ${COME_AGAIN.join(', ')}`,
   forged: 'each answered 4xx',
   unusable: 'none answered 2xx',
   unknown: 'each answered 2xx',
@@ -81,14 +81,14 @@ function faultOf(probed: Probed, results: readonly SendResult[]): string | undef
     return isFine ? undefined : ADVICE[name]
   }
   if (statuses.includes(429)) {
-    return 'It answers 429, so nothing is known of it: allow more requests while you check.'
+    return 'It answers 429, which tells nothing: allow more requests while you check.'
   }
   if (verdict !== 'forged') return isDone.includes(false) ? ADVICE[name] : undefined
   if (failsWith !== undefined && !REFUSED.includes(failsWith) && statuses.includes(failsWith)) {
-    return `It answers ${failsWith}, as to a genuine delivery: it has taken this for one, or fails before it verifies. ${ADVICE[name]}`
+    return `It answers ${failsWith}, as to a genuine delivery: it accepts this as genuine, or fails before it verifies. ${ADVICE[name]}`
   }
   if (isAny(5)) {
-    return `It answers 5xx, which asks the service to come again, for 72 hours: answer 4xx. ${ADVICE[name]}`
+    return `It answers 5xx, which makes the service retry for 72 hours: answer 4xx. ${ADVICE[name]}`
   }
   return statuses.every((status) => status >= 400) ? undefined : ADVICE[name]
 }
@@ -117,7 +117,7 @@ function faultOfFirst({ url, timeoutMs, secret }: Probed, result: SendResult): s
     const hint = hintFor({ url, timeoutMs, secrets: [] }, result)
     return hint && `${hint} Nothing else was tried.`
   }
-  return `It refuses a genuine delivery, so nothing else was tried: its secret is not the one${endOf(secret)}, or it reads the signature in another way. Let it log the header and the exact body that it gets, and try: tix-webhooks verify`
+  return `It refuses a genuine delivery, so nothing else was tried: its secret is not the one${endOf(secret)}, it does not verify the raw body, or its clock is wrong. Its log may say which; else log the header and the exact body, and try: tix-webhooks verify`
 }
 
 /** No more of a secret may be shown than tells two of them apart. */

@@ -134,7 +134,7 @@ function planned({ kind, only, data }: ProbeOptions): readonly Probe[] {
     if (event !== undefined) return [{ scenario, event }]
     if (only === undefined) return []
     throw new TypeError(
-      `There is no ${scenario.name} of ${kind ?? 'order.created'}: it is for an event.*, such as event.published.`,
+      `The scenario ${scenario.name} needs an event.* such as event.published, not ${kind ?? 'order.created'}.`,
     )
   })
 }
@@ -153,7 +153,7 @@ function documented(kind: string): EventKind {
   const event = { type: kind }
   if (isKnownEvent(event)) return event.type
   throw new TypeError(
-    `There are made-up events of order.created, event.published, event.cancelled and event.rescheduled; not of ${JSON.stringify(kind)}, whose data you must give.`,
+    `There are samples of order.created, event.published, event.cancelled and event.rescheduled only: give the data of ${JSON.stringify(kind)} with --data.`,
   )
 }
 
@@ -208,6 +208,6 @@ function idIn(body = '{}'): string {
 /** It answered before, so something that it was sent has ended it. */
 function gone(result: ProbeResult, before: ScenarioName | undefined): ProbeResult {
   const cause = before === undefined ? '' : `, maybe by ${before}`
-  const advice = `Nothing listens there any more: the receiver has crashed${cause}. Its log says why; nothing else was tried.`
+  const advice = `Nothing listens there any more: the receiver crashed${cause}. Its log says why; nothing else was tried.`
   return { ...result, advice }
 }

@@ -15,31 +15,31 @@ import { listOf, oneOf, readText, readUrl } from '../values.js'
 /** `tix-webhooks check`: it needs no sandbox. */
 export const check = defineCommand({
   name: 'check',
-  summary: 'probes a receiver, in any language, and says what it does wrong',
+  summary: 'probes a receiver in any language, and says what it does wrong',
   details:
-    'It sends what the service sends, what an attacker forges, and what comes twice, and judges the answers: it handles made-up orders, correctly signed, so do not point it at what sends real mail. If its handler looks the order up, give one that exists with --data. Answers do not show everything: notes say what to look at yourself. It needs no sandbox. Exit code 1 when a probe fails.',
-  args: [{ name: 'URL', says: 'where the receiver is, quoted for the shell' }],
+    'It sends genuine deliveries, forgeries and duplicates, and judges the answers. The genuine ones are correctly signed made-up orders that your receiver will handle: do not point it at one that sends real mail. If your handler looks the order up, give one that exists with --data. Answers do not show everything: notes say what to check yourself. It needs no sandbox. Exit code 1 if a probe fails.',
+  args: [{ name: 'URL', says: 'URL of the receiver, quoted for the shell' }],
   options: {
     ...SIGNING_OPTIONS,
-    only: one('LIST', listOf(oneOf(...SCENARIO_NAMES)), `only these: ${SCENARIO_NAMES.join(', ')}`),
+    only: one('LIST', listOf(oneOf(...SCENARIO_NAMES)), `only these probes: ${SCENARIO_NAMES.join(', ')}`),
     kind: one(
       'KIND',
       readText,
-      'a kind that the receiver handles (default: order.created, and event.published)',
+      'a kind that the receiver handles (default: order.created and event.published)',
     ),
     data: one(
       'JSON',
       (text) => text,
-      'the data of what exists, for a handler that looks it up: JSON, @file, or - for the standard input',
+      'data of an order that exists, for a handler that looks it up: JSON, @file, or - for standard input',
     ),
-    tolerance: one('TIME', readSeconds, 'how old a signature may be for the receiver', '5m'),
-    timeout: one('TIME', readSeconds, 'how long each answer may take; 0 is without end', '15s'),
-    wait: one('TIME', readDuration, 'waits so long for something to listen there, such as 30s', '0'),
+    tolerance: one('TIME', readSeconds, 'how old a signature the receiver accepts', '5m'),
+    timeout: one('TIME', readSeconds, 'how long each answer may take; 0 is no limit', '15s'),
+    wait: one('TIME', readDuration, 'how long to wait until something listens there, such as 30s', '0'),
   },
   examples: [
     { says: 'all probes', line: "tix-webhooks check 'http://localhost:3000/hooks' --secret whsec_test" },
     {
-      says: 'some of them, for a program',
+      says: 'some probes, as JSON',
       line: 'tix-webhooks check http://localhost:3000/hooks --secret whsec_test --only stale,duplicate --json',
     },
     {
@@ -60,6 +60,7 @@ export const check = defineCommand({
       await awaitListener(url, wait, io.signal)
     }
     out.progress(`Probing ${url}…`)
+    let isFirst = true
     const results = await asUsage(() =>
       probe(url, {
         secret: key,
@@ -71,6 +72,8 @@ export const check = defineCommand({
         ...(kind !== undefined && { kind }),
         ...(given !== undefined && { data: given }),
         onProgress(result) {
+          if (isFirst) out.heading(`      ${'PROBE'.padEnd(WIDTH)}  ANSWERS`)
+          isFirst = false
           out.tell(result, line(result, out))
           out.progress(`Probing ${url}…`)
         },
@@ -91,7 +94,7 @@ const WIDTH = Math.max(...SCENARIO_NAMES.map(({ length }) => length))
 async function readGiven(source: string, io: Io): Promise<Record<string, unknown>> {
   const data = await readData(source, io)
   if (typeof data.type !== 'string' || typeof data.data !== 'object') return data
-  throw new UsageError('--data is a whole event: give what stands in its data, and its type as --kind.')
+  throw new UsageError('--data is a whole event: give only its data, and its type as --kind.')
 }
 
 function line(
@@ -104,7 +107,7 @@ function line(
     return note === undefined ? ok : `${ok}\n${colors.dim(`      ${printable(note)}`)}`
   }
   return [
-    `${colors.red('FAIL')}  ${name.padEnd(WIDTH)}  ${answers}; ${expected}`,
-    ...(advice === undefined ? [] : [`      ${printable(withProgram(advice, program))}`]),
+    `${colors.red('FAIL')}  ${name.padEnd(WIDTH)}  ${answers}; expected: ${expected}`,
+    ...(advice === undefined ? [] : [`      ${colors.bold(printable(withProgram(advice, program)))}`]),
   ].join('\n')
 }

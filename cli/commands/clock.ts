@@ -7,9 +7,9 @@ import { SANDBOX_OPTIONS } from '../find-sandbox.js'
 
 const show = defineCommand({
   name: 'clock',
-  summary: 'shows the virtual time, and what is due next',
+  summary: 'shows the virtual time and what is due next',
   options: SANDBOX_OPTIONS,
-  examples: [{ says: 'what time it is', line: 'tix-webhooks clock' }],
+  examples: [{ says: 'the time in the sandbox', line: 'tix-webhooks clock' }],
   async run({ sandbox }, _words, context) {
     const client = await connect(sandbox, context)
     const clock = await client.call<ClockView>('GET', '/clock')
@@ -35,6 +35,14 @@ const change = (name: 'freeze' | 'run', summary: string, says: string): Command 
 /** The virtual time of the sandbox. */
 export const clockCommands: readonly Command[] = [
   show,
-  change('freeze', 'stops the virtual time: only advance moves it', 'nothing happens by itself from here'),
-  change('run', 'lets the virtual time run on, as fast as the real one', 'retries come by themselves again'),
+  change(
+    'freeze',
+    'stops the virtual time: only advance moves it',
+    'stop the time, so that nothing happens by itself',
+  ),
+  change(
+    'run',
+    'lets the virtual time run again, as fast as real time',
+    'let retries happen by themselves again',
+  ),
 ]

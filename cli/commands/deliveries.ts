@@ -1,11 +1,13 @@
-import { attemptLine, toldAttempt } from '../attempt-lines.js'
+import { attemptLine, type Hints, hintsOnce, toldAttempt } from '../attempt-lines.js'
 import { connect } from '../client.js'
 import { type Command, defineCommand } from '../command.js'
 import type { AttemptView, DeliveriesView, DeliveryView } from '../control-api.js'
+import { sayDuration } from '../durations.js'
 import { EXIT } from '../failure.js'
 import { SANDBOX_OPTIONS } from '../find-sandbox.js'
+import { type Column, table } from '../layout.js'
 import { flag, one } from '../options.js'
-import { aligned, type Output, printable } from '../output.js'
+import { type Output, printable } from '../output.js'
 import { oneOf, readText, wholeNumber } from '../values.js'
 
 const STATUSES = ['pending', 'retrying', 'delivered', 'failed', 'skipped'] as const
@@ -13,22 +15,25 @@ const MAX_LIMIT = 1000
 
 const list = defineCommand({
   name: 'deliveries',
-  summary: 'lists deliveries, the newest first',
+  summary: 'lists the deliveries, newest first',
   details:
-    'What a scenario sent is listed, too: there, failed means that it was refused, which may be right: --exit-code does not count it. It counts all others, beyond --limit too, and those of this status that the sandbox no longer keeps: it has the latest 1,000 that are done.',
+    'The list includes what scenarios sent; failed then means refused, which may be right, so --exit-code does not count these. It counts all other deliveries that match, also those beyond --limit and those that the sandbox no longer keeps (it keeps the latest 1,000 that are done).',
   options: {
-    status: one('STATUS', oneOf(...STATUSES), `only those: ${STATUSES.join(', ')}`),
+    status: one('STATUS', oneOf(...STATUSES), `only this status: ${STATUSES.join(', ')}`),
     type: one('KIND', readText, 'only this kind, or a group such as event.*'),
-    endpoint: one('ENDPOINT', readText, 'only to this one'),
-    limit: one('N', wholeNumber(1, MAX_LIMIT), 'no more than these', '25'),
-    'exit-code': flag('exit code 1 if there are any that no scenario sent'),
+    endpoint: one('ENDPOINT', readText, 'only those to this endpoint'),
+    limit: one('N', wholeNumber(1, MAX_LIMIT), 'at most so many', '25'),
+    'exit-code': flag('exit code 1 if there are any, apart from those of scenarios'),
     ...SANDBOX_OPTIONS,
   },
   examples: [
     { says: 'the latest', line: 'tix-webhooks deliveries' },
-    { says: 'what did not arrive', line: 'tix-webhooks deliveries --status failed --type order.created' },
     {
-      says: 'in CI, after advance 72h: fail where one never arrived',
+      says: 'orders that did not arrive',
+      line: 'tix-webhooks deliveries --status failed --type order.created',
+    },
+    {
+      says: 'in CI, after advance 72h: fail if one never arrived',
       line: 'tix-webhooks deliveries --status failed --exit-code',
     },
   ],
@@ -47,15 +52,23 @@ const list = defineCommand({
     if (data.length === 0) {
       context.out.note(
         [status, type, endpoint].every((filter) => filter === undefined)
-          ? 'There are none. Make one with: tix-webhooks trigger order.created'
-          : 'There are none like that. To list all: tix-webhooks deliveries',
+          ? 'There are no deliveries yet. To make one: tix-webhooks trigger order.created'
+          : 'No delivery matches. To list all: tix-webhooks deliveries',
       )
     }
-    const lines = aligned(data.map((delivery) => cells(delivery, context.out)))
+    const { out } = context
+    const { now } = client.status.clock
+    const [heads = '', ...lines] = table(
+      COLUMNS,
+      data.map((delivery) => cells(delivery, now, out)),
+      out.columns,
+    )
+    if (data.length > 0) out.heading(heads)
     data.forEach((delivery, index) => {
-      context.out.tell(delivery, lines[index] ?? '')
+      out.tell(delivery, lines[index] ?? '')
     })
-    if (matching > data.length) context.out.note(`${matching - data.length} more match: see --limit.`)
+    if (matching > data.length)
+      context.out.note(`${matching - data.length} more match: list more with --limit.`)
     if (forgotten > 0) {
       const are = forgotten === 1 ? 'delivery is' : 'deliveries are'
       context.out.note(
@@ -68,7 +81,7 @@ const list = defineCommand({
 
 const show = defineCommand({
   name: 'deliveries show',
-  summary: 'shows one whole: its bytes, its attempts, and what was answered',
+  summary: 'shows a delivery in full: its body, its attempts and the answers',
   args: [{ name: 'DELIVERY', says: 'id of the delivery, dlv_…' }],
   options: SANDBOX_OPTIONS,
   examples: [{ says: 'by its id', line: 'tix-webhooks deliveries show dlv_4eC39HqLyjWDarjtT1zd' }],
@@ -76,11 +89,16 @@ const show = defineCommand({
     const { out } = context
     const client = await connect(sandbox, context)
     const delivery = await client.call<DeliveryView>('GET', `/deliveries/${encodeURIComponent(id)}`)
-    const attempts = delivery.attempts.map((attempt) => attemptLines(attempt, out))
-    out.tell(
-      delivery,
-      [aligned([cells(delivery, out)]).join(), '', printable(delivery.body), ...attempts].join('\n'),
-    )
+    const hints = hintsOnce()
+    const attempts = delivery.attempts.map((attempt) => attemptLines(attempt, out, hints))
+    const { now } = client.status.clock
+    const about = COLUMNS.map(({ head }, index) => [
+      head.toLowerCase(),
+      cells(delivery, now, out)[index] ?? '',
+    ])
+      .filter(([, cell]) => cell !== '')
+      .map(([head = '', cell]) => `${head.padEnd(10)}  ${cell}`)
+    out.tell(delivery, [...about, '', printable(delivery.body), ...attempts].join('\n'))
     return EXIT.ok
   },
 })
@@ -95,28 +113,47 @@ const PAINTS = {
   skipped: 'yellow',
 } as const
 
+const TRIGGERS: Readonly<Record<string, string>> = {
+  auto: 'by the schedule',
+  manual: 'resent by hand',
+  scenario: 'of a scenario',
+}
+
+/** Of a list; a narrow terminal shows fewer of them. */
+const COLUMNS: readonly Column[] = [
+  { head: 'DELIVERY' },
+  { head: 'KIND' },
+  { head: 'STATUS' },
+  { head: 'ATTEMPTS', drop: 1 },
+  { head: 'LAST', drop: 2 },
+  { head: 'NEXT', drop: 3 },
+  { head: 'CREATED', drop: 5 },
+  { head: 'ENDPOINT', drop: 4 },
+  { head: 'REASON', drop: 6 },
+]
+
 /** What is said of one; what is absent is empty, so that each has its column. */
 function cells(
   { id, type, status, created_at: at, next_at: nextAt, url, attempts, reason }: DeliveryView,
-  out: Output,
+  now: string,
+  { colors }: Output,
 ): readonly string[] {
-  const { colors } = out
   const paint = status in PAINTS ? colors[PAINTS[status as keyof typeof PAINTS]] : colors.dim
   const last = attempts.at(-1)
   return [
     id,
-    colors.bold(printable(type)),
+    printable(type),
     paint(status),
-    `${attempts.length} ${attempts.length === 1 ? 'attempt' : 'attempts'}`,
-    last === undefined ? '' : `last ${printable(String(last.response?.status ?? last.error?.code))}`,
-    at,
-    nextAt == null ? '' : `next ${nextAt}`,
+    String(attempts.length),
+    last === undefined ? '' : printable(String(last.response?.status ?? last.error?.code)),
+    nextAt == null ? '' : `in ${sayDuration(Date.parse(nextAt) - Date.parse(now))}`,
+    at.replace(/\.\d+Z$/, 'Z'),
     url === null ? 'endpoint removed' : printable(url),
     printable(reason ?? ''),
   ]
 }
 
-function attemptLines(attempt: AttemptView, out: Output): string {
+function attemptLines(attempt: AttemptView, out: Output, hints: Hints): string {
   const { number, trigger, virtual_time: at, request, response } = attempt
   const headers = Object.entries({ ...request.headers }).map(([name, value]) => `    > ${name}: ${value}`)
   // Absent where it was the body of the message, which is shown above.
@@ -125,8 +162,8 @@ function attemptLines(attempt: AttemptView, out: Output): string {
   const body = response?.body ? [`    ${response.body}${response.truncated ? ' … (cut)' : ''}`] : []
   return [
     '',
-    `${number} ${trigger} at ${at}`,
-    attemptLine(toldAttempt(attempt), out, { withAnswer: false }),
+    `attempt ${number} (${TRIGGERS[trigger] ?? printable(trigger)}) at ${at}`,
+    attemptLine(toldAttempt(attempt), out, { withAnswer: false, hints }),
     ...[...headers, ...sent, ...answered, ...body].map(printable),
   ].join('\n')
 }

@@ -4,6 +4,7 @@ import type { EndpointView } from '../control-api.js'
 import { EXIT, type ExitCode } from '../failure.js'
 import { SANDBOX_OPTIONS } from '../find-sandbox.js'
 import { readKinds } from '../kinds.js'
+import { type Column, table } from '../layout.js'
 import { flag, one } from '../options.js'
 import { type Output, printable } from '../output.js'
 import { envLine, SIGNING_OPTIONS, secretOf } from '../signing.js'
@@ -14,32 +15,41 @@ const EXAMPLE_ID = 'we_4eC39HqLyjWDarjtT1zd'
 
 const list = defineCommand({
   name: 'endpoints',
-  summary: 'lists where webhooks are sent',
+  summary: 'lists the endpoints: where webhooks are sent',
   options: SANDBOX_OPTIONS,
   examples: [{ says: 'all of them', line: 'tix-webhooks endpoints' }],
   async run({ sandbox }, _words, context) {
     const client = await connect(sandbox, context)
     const { data } = await client.call<{ data: readonly EndpointView[] }>('GET', '/endpoints')
-    if (data.length === 0) context.out.note('There is none yet. Add one with: tix-webhooks endpoints add URL')
-    for (const endpoint of data) tell(endpoint, context.out)
+    const { out } = context
+    if (data.length === 0) out.note('There is no endpoint yet. Add one with: tix-webhooks endpoints add URL')
+    const [heads = '', ...lines] = table(
+      COLUMNS,
+      data.map((endpoint) => cells(endpoint, out)),
+      out.columns,
+    )
+    if (data.length > 0) out.heading(heads)
+    data.forEach((endpoint, index) => {
+      out.tell(withoutSecrets(endpoint), lines[index] ?? '')
+    })
     return EXIT.ok
   },
 })
 
 const add = defineCommand({
   name: 'endpoints add',
-  summary: 'adds one, and shows its secret',
-  args: [{ name: 'URL', says: 'where it is, quoted for the shell' }],
+  summary: 'adds an endpoint and prints its secret',
+  args: [{ name: 'URL', says: 'URL of the receiver, quoted for the shell' }],
   options: {
-    events: one('LIST', readKinds, 'the kinds that it takes, such as order.created,event.*', '*'),
+    events: one('LIST', readKinds, 'kinds that it takes, such as order.created,event.*', '*'),
     secret: SIGNING_OPTIONS.secret,
-    live: flag('of the live account, not the test account'),
+    live: flag('for the live account, not the test account'),
     ...SANDBOX_OPTIONS,
   },
   examples: [
     { says: 'for all kinds', line: "tix-webhooks endpoints add 'http://localhost:3000/hooks?source=tix'" },
     {
-      says: 'for some, with the secret that the receiver has already',
+      says: 'for some kinds, with a secret that the receiver has already',
       line: 'tix-webhooks endpoints add http://localhost:3000/hooks --events order.created --secret whsec_test',
     },
   ],
@@ -59,14 +69,14 @@ const add = defineCommand({
 
 const remove = defineCommand({
   name: 'endpoints remove',
-  summary: 'removes one; its deliveries stay in the log',
+  summary: 'removes an endpoint; its deliveries stay in the log',
   args: [ID],
   options: SANDBOX_OPTIONS,
   examples: [{ says: 'by its id', line: `tix-webhooks endpoints remove ${EXAMPLE_ID}` }],
   async run({ sandbox }, [id = ''], context) {
     const client = await connect(sandbox, context)
     await client.call('DELETE', pathOf(id))
-    context.out.tell({ id, removed: true }, `${id} is removed.`)
+    context.out.tell({ id, removed: true }, `Removed ${id}.`)
     return EXIT.ok
   },
 })
@@ -84,12 +94,12 @@ const switched = (name: 'enable' | 'disable', summary: string): Command =>
 
 const setUrl = defineCommand({
   name: 'endpoints set-url',
-  summary: 'gives it another URL, which its next retry uses',
-  args: [ID, { name: 'URL', says: 'where it is now, quoted for the shell' }],
+  summary: 'changes its URL, from the next attempt on',
+  args: [ID, { name: 'URL', says: 'its new URL, quoted for the shell' }],
   options: SANDBOX_OPTIONS,
   examples: [
     {
-      says: 'after a correction',
+      says: 'after a typing error',
       line: `tix-webhooks endpoints set-url ${EXAMPLE_ID} http://localhost:3000/hooks`,
     },
   ],
@@ -101,21 +111,21 @@ const setUrl = defineCommand({
 
 const rotate = defineCommand({
   name: 'endpoints rotate',
-  summary: 'gives it a new secret, beside which the old one signs too',
+  summary: 'adds a new secret; the old one goes on signing too',
   args: [ID],
   options: {
-    secret: one('SECRET', readText, 'the new one (default: a random one)'),
-    'drop-old': flag('the new one alone signs'),
+    secret: one('SECRET', readText, 'the new secret (default: a random one)'),
+    'drop-old': flag('signs with the new secret alone'),
     ...SANDBOX_OPTIONS,
   },
   examples: [
-    { says: 'as a rotation begins', line: `tix-webhooks endpoints rotate ${EXAMPLE_ID}` },
-    { says: 'without a time of both', line: `tix-webhooks endpoints rotate ${EXAMPLE_ID} --drop-old` },
+    { says: 'the first step of a rotation', line: `tix-webhooks endpoints rotate ${EXAMPLE_ID}` },
+    { says: 'at once, without the old one', line: `tix-webhooks endpoints rotate ${EXAMPLE_ID} --drop-old` },
   ],
   async run({ secret, 'drop-old': dropsOld, sandbox }, [id = ''], context) {
     const body = { keep_old: !dropsOld, ...(secret !== undefined && { secret }) }
     const code = await change(context, sandbox, (client) => client.call('POST', `${pathOf(id)}/rotate`, body))
-    if (secret === undefined) context.out.note(`Its new secret: tix-webhooks secret ${id}`)
+    if (secret === undefined) context.out.note(`To see the new secret: tix-webhooks secret ${id}`)
     return code
   },
 })
@@ -125,8 +135,8 @@ export const endpointCommands: readonly Command[] = [
   list,
   add,
   remove,
-  switched('enable', 'delivers to it again; resend --failed sends what it missed'),
-  switched('disable', 'delivers nothing to it until it is enabled'),
+  switched('enable', 'delivers to it again; resend --failed then sends what it missed'),
+  switched('disable', 'delivers nothing to it until it is enabled again'),
   setUrl,
   rotate,
 ]
@@ -142,17 +152,35 @@ async function change(
   return EXIT.ok
 }
 
-/** Without its secrets: `tix-webhooks secret` shows these. */
 function tell(endpoint: EndpointView, out: Output): void {
-  const { secrets, ...shown } = endpoint
-  out.tell({ ...shown, secrets: secrets.length }, line(endpoint, out))
+  out.tell(withoutSecrets(endpoint), line(endpoint, out))
 }
 
-function line({ id, url, events, enabled, mode, secrets }: EndpointView, { colors }: Output): string {
+/** `tix-webhooks secret` shows them. */
+function withoutSecrets({ secrets, ...shown }: EndpointView): object {
+  return { ...shown, secrets: secrets.length }
+}
+
+const COLUMNS: readonly Column[] = [
+  { head: 'ENDPOINT' },
+  { head: 'URL' },
+  { head: 'STATE', drop: 1 },
+  { head: 'EVENTS', drop: 2 },
+]
+
+function cells(
+  { id, url, events, enabled, mode, secrets }: EndpointView,
+  { colors }: Output,
+): readonly string[] {
   const marks = [
     ...(enabled ? [] : [colors.yellow('disabled')]),
     ...(mode === 'live' ? [colors.magenta('live')] : []),
     ...(secrets.length > 1 ? [`${secrets.length} secrets`] : []),
   ]
-  return [id, colors.bold(printable(url)), events.join(','), ...marks].join('  ')
+  return [id, printable(url), marks.join(', '), events.join(',')]
 }
+
+const line = (endpoint: EndpointView, out: Output): string =>
+  cells(endpoint, out)
+    .filter((cell) => cell !== '')
+    .join('  ')

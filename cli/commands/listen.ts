@@ -8,6 +8,7 @@ import { forwarder, leadsTo } from '../forward.js'
 import { type Inspected, inspect } from '../inspect-delivery.js'
 import { aborted } from '../io.js'
 import { readKinds } from '../kinds.js'
+import { deliveryCounter, finderIn } from '../known-deliveries.js'
 import { tellAnswered, tellReady, tellReceived } from '../listen-lines.js'
 import { flag, one } from '../options.js'
 import { type Received, type Reply, receive } from '../receiving-server.js'
@@ -22,34 +23,34 @@ const KEEPS_NOTHING_OPEN = { connection: 'close' }
 /** `tix-webhooks listen`: an endpoint of the sandbox as long as it runs. */
 export const listen = defineCommand({
   name: 'listen',
-  summary: 'receives deliveries: prints them, verifies them, and answers as told or passes them on',
+  summary: 'receives deliveries: verifies and prints them, and answers or forwards them',
   details:
-    'With a running sandbox it is an endpoint of it until Ctrl-C; without one it takes what is sent to its port. A delivery whose signature is wrong is answered 401, unless it is passed on: then your receiver decides.',
+    'With a running sandbox it is one of its endpoints until Ctrl-C; without one it receives whatever is sent to its port. It answers 401 if the signature is invalid, unless it forwards: then your receiver decides.',
   options: {
-    port: one('PORT', readPort, 'where it listens', '0'),
+    port: one('PORT', readPort, 'the port to listen on; 0 is any free port', '0'),
     'forward-to': one(
       'URL',
       readUrl,
-      'passes the very bytes and headers on, and gives back what is answered',
+      'forwards the exact bytes and headers to this URL, and returns its answer',
     ),
     respond: one(
       'LIST',
       listOf(wholeNumber(200, 599)),
-      'statuses for the attempts of each event, the last one from then on',
+      'statuses to answer the attempts of each event with, in order; the last one repeats',
       '200',
     ),
-    delay: one('TIME', readDuration, 'waits before it answers', '0'),
-    body: flag('prints the bodies, too'),
-    events: one('LIST', readKinds, 'the kinds that the endpoint takes, such as order.created,event.*', '*'),
-    live: flag('is an endpoint of the live account'),
+    delay: one('TIME', readDuration, 'how long to wait before it answers', '0'),
+    body: flag('prints the bodies too'),
+    events: one('LIST', readKinds, 'kinds that the endpoint takes, such as order.created,event.*', '*'),
+    live: flag('for the live account, not the test account'),
     ...SIGNING_OPTIONS,
     tolerance: one('TIME', readSeconds, 'how old a signature may be', '5m'),
     ...SANDBOX_OPTIONS,
   },
   examples: [
-    { says: 'see what comes', line: 'tix-webhooks listen --body' },
+    { says: 'see what is delivered', line: 'tix-webhooks listen --body' },
     {
-      says: 'two failures of each event, then success: watch the retries',
+      says: 'fail twice for each event, then succeed: watch the retries',
       line: 'tix-webhooks listen --respond 500,500,200',
     },
     {
@@ -62,18 +63,22 @@ export const listen = defineCommand({
     const { io, out } = context
     const { 'forward-to': target, respond, delay } = values
     if (target !== undefined && (delay > 0 || respond.join() !== '200')) {
-      throw new UsageError('--forward-to gives the answer of your receiver: leave --respond and --delay out.')
+      throw new UsageError(
+        '--forward-to returns the answer of your receiver: leave out --respond and --delay.',
+      )
     }
     if (values.tolerance <= 0) throw new UsageError('--tolerance must be more than 0.')
     if (target !== undefined && values.port !== 0 && (await leadsTo(values.port, target))) {
       throw new UsageError(
-        `--forward-to ${target} is this very listener: give the URL of your receiver, or another --port.`,
+        `--forward-to ${target} is this listener itself: give the URL of your receiver, or another --port.`,
       )
     }
     const forward = target === undefined ? undefined : forwarder(target, io.signal)
     const client = await connectIfRunning(values.sandbox, context)
     const secret = secretOf(values.secret, io) ?? (client && newSecret())
     const statusFor = scriptedAnswers(respond)
+    let find: ReturnType<typeof finderIn> | undefined
+    const known = deliveryCounter(async (body) => find?.(body))
 
     const server = await receive(values.port, async (request) => {
       const startedAt = performance.now()
@@ -82,9 +87,10 @@ export const listen = defineCommand({
         signature: signatureOptions(values.signature),
         toleranceSeconds: values.tolerance,
       })
-      tellReceived(request, inspected, { out, withBody: values.body })
+      const delivery = await known(request.body)
+      tellReceived(request, inspected, { out, withBody: values.body, delivery })
       const reply = await answerTo(request, inspected)
-      tellAnswered(reply, { out, durationMs: performance.now() - startedAt, target })
+      tellAnswered(reply, { out, durationMs: performance.now() - startedAt, target, delivery })
       return reply
     })
 
@@ -108,6 +114,7 @@ export const listen = defineCommand({
           },
           out,
         ))
+      if (client !== undefined && endpoint !== undefined) find = finderIn(client, endpoint.id)
       tellReady({ out, url: server.url, endpoint: endpoint?.id, target, isVerifying: secret !== undefined })
       try {
         await aborted(io.signal)

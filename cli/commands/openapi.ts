@@ -8,13 +8,13 @@ export const openapi = defineCommand({
   name: 'openapi',
   summary: 'prints the OpenAPI document of the service',
   details:
-    'From the running sandbox, by its assumptions; without one, by the default ones. What the specification does not show is marked x-not-shown.',
+    'With a running sandbox, by its assumptions; without one, by the defaults. What the documentation of the service leaves open is marked x-not-shown.',
   options: SANDBOX_OPTIONS,
-  examples: [{ says: 'for a generator of clients', line: 'tix-webhooks openapi > openapi.json' }],
+  examples: [{ says: 'to generate a client', line: 'tix-webhooks openapi > openapi.json' }],
   async run({ sandbox }, _words, context) {
     const client = await connectIfRunning(sandbox, context)
     const document = JSON.parse(await documentOf(client))
-    context.out.tell(document, JSON.stringify(document, null, 2))
+    context.out.tell(document, JSON.stringify(document, null, 2), { exact: true })
     return EXIT.ok
   },
 })

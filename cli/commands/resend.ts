@@ -1,4 +1,4 @@
-import { attemptLine, isDelivered, toldAttempt } from '../attempt-lines.js'
+import { attemptLine, hintsOnce, isDelivered, toldAttempt } from '../attempt-lines.js'
 import { connect } from '../client.js'
 import { defineCommand } from '../command.js'
 import type { AttemptView, ResentView } from '../control-api.js'
@@ -9,17 +9,22 @@ import { flag, one } from '../options.js'
 import { readUrl } from '../values.js'
 
 type Resent = ResentView['data'][number]
+type LeftOut = ResentView['left_out']
 
 /** `tix-webhooks resend`: through the control API. */
 export const resend = defineCommand({
   name: 'resend',
-  summary: 'sends deliveries once more: the same bytes, signed anew',
-  details: 'Exit code 1 when one of them is not answered with 2xx.',
+  summary: 'sends deliveries again: the same bytes with a new signature',
+  details: 'Prints each answer. Exit code 1 if one of them is not a 2xx.',
   args: [{ name: 'DELIVERY', says: 'ids of deliveries, dlv_…', optional: true, rest: true }],
   options: {
-    failed: flag('all that failed or were skipped'),
-    since: one('TIME', readSeconds, 'all that were made in so much virtual time, such as 1h'),
-    to: one('URL', readUrl, 'to this URL instead of their endpoint'),
+    failed: flag('all that failed or were skipped, of endpoints that are there and enabled'),
+    since: one(
+      'TIME',
+      readSeconds,
+      'all that were created in the last hour, say: 1h. By the virtual time, which advance moves',
+    ),
+    to: one('URL', readUrl, 'to this URL instead of the URL of their endpoint'),
     ...SANDBOX_OPTIONS,
   },
   examples: [
@@ -35,7 +40,7 @@ export const resend = defineCommand({
     const isFiltered = failed || since !== undefined
     if (ids.length === 0 && !isFiltered) {
       throw new UsageError(
-        'Say which: ids of deliveries, --failed, or --since 1h. tix-webhooks deliveries lists them.',
+        'Which deliveries? Give their ids, --failed or --since 1h. To list them: tix-webhooks deliveries',
       )
     }
     if (ids.length > 0 && isFiltered) {
@@ -43,18 +48,23 @@ export const resend = defineCommand({
     }
     const client = await connect(sandbox, context)
     const where = to === undefined ? {} : { to }
+    const hints = hintsOnce()
     let isAllDelivered = true
     const tell = ({ delivery, attempt }: Resent): void => {
       isAllDelivered &&= isDelivered(attempt)
-      out.tell({ delivery, attempt }, attemptLine(toldAttempt(attempt), out, { delivery }))
+      out.tell({ delivery, attempt }, attemptLine(toldAttempt(attempt), out, { delivery, hints }))
     }
 
     if (isFiltered) {
       out.progress('Resending…')
       const which = { ...(failed && { failed }), ...(since !== undefined && { since }) }
-      const { data } = await client.call<ResentView>('POST', '/resend', { ...which, ...where })
+      const { data, left_out: leftOut } = await client.call<ResentView>('POST', '/resend', {
+        ...which,
+        ...where,
+      })
       out.progress()
-      if (data.length === 0) out.note('There is nothing to resend.')
+      for (const reason of reasons(leftOut, to === undefined)) out.note(reason)
+      if (data.length === 0) out.note(nothing(client.status.clock.now, since))
       for (const resent of data) tell(resent)
     }
     for (const id of ids) {
@@ -69,3 +79,29 @@ export const resend = defineCommand({
     return isAllDelivered ? EXIT.ok : EXIT.failed
   },
 })
+
+/** Reasons why deliveries were not sent again, and what to do. */
+function reasons({ removed, disabled, spoilt }: LeftOut, isToEndpoints: boolean): readonly string[] {
+  const are = (count: number): string => (count === 1 ? '1 delivery is' : `${count} deliveries are`)
+  return [
+    ...(removed === 0
+      ? []
+      : [
+          `${are(removed)} left out: the endpoint was removed, and with it the secret to sign with. Trigger the kind again instead.`,
+        ]),
+    ...(disabled === 0 || !isToEndpoints
+      ? []
+      : [
+          `${are(disabled)} left out: the endpoint is disabled. To enable it: tix-webhooks endpoints enable ENDPOINT`,
+        ]),
+    ...(spoilt === 0
+      ? []
+      : [`${are(spoilt)} left out: sent by a scenario. Resend it by its id if you mean it.`]),
+  ]
+}
+
+function nothing(now: string, since: number | undefined): string {
+  return since === undefined
+    ? 'There is nothing to resend.'
+    : `There is nothing to resend: --since counts back from the virtual time, which is ${now}.`
+}

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { Sandbox } from '../../sandbox/index.js'
 import { isSandboxAt } from '../client.js'
 import { type Context, defineCommand } from '../command.js'
@@ -7,30 +8,33 @@ import { aborted } from '../io.js'
 import { isLoopback } from '../loopback.js'
 import { tellChanges, tellRequest, tellStart } from '../sandbox-lines.js'
 import { START_OPTIONS, type StartValues, sandboxOptions } from '../sandbox-options.js'
-import { secretOf } from '../signing.js'
+import { findSecret, newSecret } from '../signing.js'
 
 /** `tix-webhooks sandbox`: the one command that makes a sandbox. */
 export const sandbox = defineCommand({
   name: 'sandbox',
-  summary: 'runs the ticketing service on this machine, until Ctrl-C',
+  summary: 'runs the ticketing service on this machine until Ctrl-C',
   details:
-    'Its whole API, and signed webhooks that are retried for 72 hours of a time that you can fast-forward. It needs no account and no network. It prints a key for the API and the signing secret, then a line for each request to the API, each delivery and each attempt.',
+    'The whole API, and signed webhooks with retries for 72 hours, which you can fast-forward. It needs no account and no network. It signs with the secret of --secret, TIX_SIGNING_SECRET or .env, and otherwise with a new one. It prints an API key and the secret, then logs each API request, delivery and attempt.',
   options: START_OPTIONS,
   examples: [
     { says: 'with a receiver', line: "tix-webhooks sandbox --to 'http://localhost:3000/hooks'" },
     {
-      says: 'for tests: any port, the same ids each time, a time that stands still',
+      says: 'for tests: any free port, the same ids in each run, a clock that stands still',
       line: 'tix-webhooks sandbox --port 0 --seed 1 --now 2026-12-01T12:00:00Z --freeze --json',
     },
     {
-      says: 'where the service might be otherwise than we think',
+      says: 'if the service signs or reports errors in another way',
       line: 'tix-webhooks sandbox --assume signature=concat --assume errors=problem',
     },
     { says: 'a bad day', line: 'tix-webhooks sandbox --chaos duplicate=0.2,stale=0.1 --retry fast' },
   ],
   async run(values, _words, context) {
     const { io, out } = context
-    const options = sandboxOptions(values, io)
+    const given = findSecret(values.secret, io)
+    const secret = given?.secret ?? newSecret()
+    const state = values.state === undefined ? undefined : resolve(io.cwd(), values.state)
+    const options = sandboxOptions({ ...values, state }, secret)
     const { createSandbox } = await import('../../sandbox/index.js')
     const running = await asUsage(() =>
       created(createSandbox, {
@@ -40,14 +44,14 @@ export const sandbox = defineCommand({
       }),
     )
     try {
-      keepSecret(running, values, secretOf(values.secret, io))
+      keepSecret(running, values, given?.secret)
       const url = await listening(running, values, io.signal)
       if (!isLoopback(values.host)) {
-        out.warn(`It listens at ${values.host}: whoever can reach this machine can use it.`)
+        out.warn(`It listens on ${values.host}: anyone who can reach this machine can use it.`)
       }
       const withdraw = values.port === DEFAULT_PORT ? undefined : await announced(url, context)
       try {
-        tellStart(running, { out, keys: values.keys })
+        tellStart(running, { out, keys: values.keys, secret: { secret, from: given?.from } })
         const unsubscribe = tellChanges(running, { out, retry: values.retry })
         await aborted(io.signal)
         unsubscribe()
@@ -94,7 +98,7 @@ async function listening(
     if (await isSandboxAt(there, signal)) {
       throw new Failure(
         EXIT.usage,
-        `A sandbox is running at ${there} already. To have it send to you, too: tix-webhooks endpoints add URL. To run another one: --port 0`,
+        `A sandbox is already running at ${there}. To add your endpoint to it: tix-webhooks endpoints add URL. To run another one: --port 0`,
         { cause },
       )
     }
@@ -106,9 +110,7 @@ async function listening(
 async function announced(url: string, { io, out }: Context): Promise<(() => Promise<void>) | undefined> {
   const other = writtenUrl(io.cwd())
   if (other !== undefined && other !== url && (await isSandboxAt(other, io.signal))) {
-    out.note(
-      `The commands of this folder go on to use the sandbox at ${other}: name this one with --sandbox ${url}`,
-    )
+    out.note(`Commands in this folder still use the sandbox at ${other}: name this one with --sandbox ${url}`)
     return undefined
   }
   try {

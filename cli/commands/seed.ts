@@ -21,15 +21,15 @@ const FIXTURES = `{
 
 const FORM: ObjectForm = {
   example: '{"venues":[{"name":"The Boathouse"}]}',
-  cure: 'tix-webhooks seed --help shows what it holds.',
+  cure: 'For an example: tix-webhooks seed --help',
 }
 
 export const seed = defineCommand({
   name: 'seed',
-  summary: 'fills the running sandbox from a file of fixtures, without webhooks',
+  summary: 'fills the running sandbox from a fixtures file, without webhooks',
   details:
-    'All of it is made, or nothing. account is test (the default) or live. A venue has a name, and may have address, city, country, timezone and capacity. An event is what POST /v2/events takes; without venue or venue_id, it has the first venue. Beside that it may have status, which is draft (the default), on_sale or cancelled, and orders, unless it is a draft.',
-  args: [{ name: 'FILE', says: 'a JSON file, or - for the standard input' }],
+    'All or nothing is created. account is test (the default) or live. A venue has a name, and optionally address, city, country, timezone and capacity. An event is what POST /v2/events takes; without venue or venue_id it gets the first venue. It may also have a status (draft, the default; on_sale; cancelled) and, unless it is a draft, orders.',
+  args: [{ name: 'FILE', says: 'a JSON file, or - for standard input' }],
   file: { says: 'FILE, such as', text: FIXTURES },
   options: SANDBOX_OPTIONS,
   examples: [
@@ -40,13 +40,13 @@ export const seed = defineCommand({
     const { io, out } = context
     const fixtures = readObject(
       textOf(await readFile(path, 'FILE', io)),
-      path === '-' ? 'The standard input' : path,
+      path === '-' ? 'Standard input' : path,
       FORM,
     )
     const client = await connect(sandbox, context)
     const made = await client.call<Record<string, number>>('POST', '/seed', fixtures)
     const counts = Object.entries(made).map(([name, count]) => `${count} ${name}`)
-    out.tell(made, `Made ${counts.join(', ')}.`)
+    out.tell(made, `Created ${counts.join(', ')}.`)
     return EXIT.ok
   },
 })

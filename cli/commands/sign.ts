@@ -12,13 +12,13 @@ const MAX_SECONDS = 99_999_999_999
 /** `tix-webhooks sign`: it needs no sandbox. */
 export const sign = defineCommand({
   name: 'sign',
-  summary: 'signs a body and prints the header, for curl',
+  summary: 'signs a body and prints the signature header, for curl',
   details:
-    'The bytes are signed exactly as given: send the same ones, with curl --data-binary, which unlike --data keeps new lines.',
+    'It signs the exact bytes: send the same ones with curl --data-binary, which keeps line breaks (--data does not).',
   options: {
-    body: one('TEXT', (text) => text, 'the body: text, @file, or - for the standard input', '-'),
+    body: one('TEXT', (text) => text, 'the body: text, @file, or - for standard input', '-'),
     ...SIGNING_OPTIONS,
-    t: one('SECONDS', wholeNumber(0, MAX_SECONDS), 'Unix time of the signature (default: now)'),
+    t: one('SECONDS', wholeNumber(0, MAX_SECONDS), 'Unix time of the signature, in seconds (default: now)'),
   },
   examples: [
     {
@@ -40,7 +40,7 @@ export const sign = defineCommand({
         ...(t !== undefined && { timestamp: t }),
       }),
     )
-    out.tell({ header, name: 'x-service-signature' }, header)
+    out.tell({ header, name: 'x-service-signature' }, header, { exact: true })
     return EXIT.ok
   },
 })

@@ -8,9 +8,9 @@ import { SANDBOX_OPTIONS } from '../find-sandbox.js'
 /** `tix-webhooks status`: what the control API says when it is found. */
 export const status = defineCommand({
   name: 'status',
-  summary: 'shows what is in the running sandbox',
+  summary: 'shows the state of the running sandbox',
   options: SANDBOX_OPTIONS,
-  examples: [{ says: 'of the one of this folder', line: 'tix-webhooks status' }],
+  examples: [{ says: 'of the sandbox of this folder', line: 'tix-webhooks status' }],
   async run({ sandbox }, _words, context) {
     const client = await connect(sandbox, context)
     context.out.tell(client.status, lines(client.status))

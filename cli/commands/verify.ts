@@ -14,23 +14,23 @@ const EXAMPLE = 't=1700000000,v1=fe321b5f1fdbe13da84d44f2ab83c05590d08405cb1286b
 /** `tix-webhooks verify`: it needs no sandbox. */
 export const verify = defineCommand({
   name: 'verify',
-  summary: 'verifies a delivery that you kept, and says why it is refused',
+  summary: 'verifies a delivery that you saved, and says why it is refused',
   details:
-    'It tries what is near, too: other signed strings, changed bodies, other forms of the secret. Exit code 1 when the signature is not valid.',
+    'It also tries likely mistakes: other signed strings, changed bodies, other forms of the secret. Exit code 1 if the signature is invalid.',
   options: {
     header: one('HEADER', readText, 'the value of x-service-signature, t=…,v1=…'),
-    body: one('TEXT', (text) => text, 'the body, to the byte: text, @file, or - for the standard input', '-'),
+    body: one('TEXT', (text) => text, 'the exact body: text, @file, or - for standard input', '-'),
     ...SIGNING_OPTIONS,
-    tolerance: one('TIME', readSeconds, 'how old the signature may be; 0 judges no age', '5m'),
-    now: one('WHEN', readInstant, 'when it came, such as 2026-12-01T19:00:00Z (default: now)'),
+    tolerance: one('TIME', readSeconds, 'how old the signature may be; 0 is any age', '5m'),
+    now: one('WHEN', readInstant, 'when it was received, such as 2026-12-01T19:00:00Z (default: now)'),
   },
   examples: [
     {
-      says: 'a body that was kept, at any time since',
+      says: 'a saved body, however old',
       line: `tix-webhooks verify --secret whsec_test --header '${EXAMPLE}' --body @order.json --tolerance 0`,
     },
     {
-      says: 'as it was when it came',
+      says: 'as at the time it was received',
       line: `tix-webhooks verify --secret whsec_test --header '${EXAMPLE}' --body '{"type":"order.created"}' --now 2023-11-14T22:13:30Z`,
     },
   ],
@@ -61,11 +61,11 @@ function recordOf(diagnosis: Diagnosis): object {
 }
 
 function lines(diagnosis: Diagnosis, { colors }: Output): string {
-  const findings = diagnosis.findings.map((finding) => `- ${printable(finding)}`)
+  const findings = diagnosis.findings.map((finding) => `- ${colors.bold(printable(finding))}`)
   const verdict = diagnosis.valid
     ? [
-        `${colors.green('valid')}: signed at ${diagnosis.signedAt.toISOString()}, ${diagnosis.ageSeconds} s before`,
+        `${colors.green('valid')}: signed at ${diagnosis.signedAt.toISOString()}, ${diagnosis.ageSeconds} s ago`,
       ]
-    : [`${colors.red('not valid')}: ${diagnosis.code}`, printable(diagnosis.reason)]
+    : [`${colors.red('invalid')}: ${diagnosis.code}`, printable(diagnosis.reason)]
   return [...verdict, ...findings].join('\n')
 }

@@ -2,24 +2,23 @@ import { asItIs, distinct, type Variant } from './variant.js'
 import { type JsonStyle, writeJson } from './write-json.js'
 
 const RAW =
-  'Something has parsed it and written it anew: verify the raw bytes, before any parser (a JSON middleware, a proxy, a log).'
-const SAVED =
-  'An editor or a shell does that to a body that is saved; printf, and curl --data-binary, do not.'
+  'Something parsed the body and serialised it again: verify the raw bytes, before any parser (a JSON middleware, a proxy, a log).'
+const SAVED = 'An editor or a shell changes a saved body like that; printf and curl --data-binary do not.'
 
 const STYLES: readonly (readonly [what: string, write: (value: unknown) => string])[] = [
   ['the same JSON without white space', style({})],
-  ['the same JSON indented by two blanks', (value) => JSON.stringify(value, null, 2)],
-  ['the same JSON indented by four blanks', (value) => JSON.stringify(value, null, 4)],
+  ['the same JSON indented by two spaces', (value) => JSON.stringify(value, null, 2)],
+  ['the same JSON indented by four spaces', (value) => JSON.stringify(value, null, 4)],
   ['the same JSON indented by tabs', (value) => JSON.stringify(value, null, '\t')],
   ['the same JSON with its names sorted', style({ sortKeys: true })],
-  ['the same JSON with all escaped that is not ASCII', style({ ascii: true })],
+  ['the same JSON with non-ASCII characters escaped', style({ ascii: true })],
   ['the same JSON as PHP writes it', style({ ascii: true, slashes: true })],
   ['the same JSON as Python writes it', style({ comma: ', ', colon: ': ', ascii: true })],
   [
     'the same JSON as Python writes it with sorted names',
     style({ comma: ', ', colon: ': ', ascii: true, sortKeys: true }),
   ],
-  ['the same JSON with a blank after commas and colons', style({ comma: ', ', colon: ': ' })],
+  ['the same JSON with a space after commas and colons', style({ comma: ', ', colon: ': ' })],
 ]
 
 const BOM = Uint8Array.of(0xef, 0xbb, 0xbf)
@@ -53,7 +52,7 @@ function marks(body: Uint8Array): Variant<Uint8Array>[] {
     isMarked
       ? {
           what: 'the body without its byte order mark',
-          advice: 'An editor puts one in front: save the body without.',
+          advice: 'An editor adds it: save the body without it.',
           value: body.subarray(BOM.length),
         }
       : {
@@ -71,28 +70,28 @@ function encodings(body: Uint8Array): Variant<Uint8Array>[] {
   return [
     {
       what: 'the body decoded as latin1 and encoded as UTF-8',
-      advice: 'One side signs a text that it has read in the wrong encoding: sign and verify the raw bytes.',
+      advice: 'One side signs text that it decoded wrongly: sign and verify the raw bytes.',
       value: Buffer.from(Buffer.from(body).toString('latin1')),
     },
     ...(isLatin1
       ? [
           {
             what: 'the body encoded as latin1',
-            advice: 'Something took UTF-8 for latin1 and encoded it anew: verify the raw bytes.',
+            advice: 'Something read UTF-8 as latin1 and encoded it again: verify the raw bytes.',
             value: Buffer.from(text, 'latin1'),
           },
         ]
       : []),
     {
-      what: 'the body with the replacement character for what is no UTF-8',
-      advice: 'The signature was made over a decoded text: sign and verify the raw bytes.',
+      what: 'the body with replacement characters for invalid UTF-8',
+      advice: 'The signature is over decoded text: sign and verify the raw bytes.',
       value: Buffer.from(text),
     },
     ...(typeof quoted === 'string'
       ? [
           {
-            what: 'the text that is in the body as a JSON string',
-            advice: 'The body was written as JSON a second time, as loggers do: verify what is inside.',
+            what: 'the text inside the body, which is a JSON string',
+            advice: 'The body was serialised twice, as loggers do: verify the text inside.',
             value: Buffer.from(quoted),
           },
         ]

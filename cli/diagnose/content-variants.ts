@@ -8,7 +8,7 @@ const CONTENTS: readonly (Variant<Content> & { readonly name?: string })[] = [
   {
     name: 'dot',
     what: 't + "." + body',
-    advice: 'Leave signature.signedContent out, or set it to "dot" (--signature dot).',
+    advice: 'Leave out signature.signedContent, or set it to "dot" (--signature dot).',
     value: (t, body) => Buffer.concat([Buffer.from(`${t}.`), body]),
   },
   {
@@ -20,17 +20,17 @@ const CONTENTS: readonly (Variant<Content> & { readonly name?: string })[] = [
   {
     what: 'the body alone, without t',
     advice:
-      'Set signature.signedContent to (t, body) => body (--signature body); but then nothing proves t, and old deliveries can be replayed.',
+      'Set signature.signedContent to (t, body) => body (--signature body); but then t is not signed, and old deliveries can be replayed.',
     value: (_t, body) => body,
   },
   {
     what: 't in seconds + "." + body, where the header has milliseconds',
-    advice: 'The sender signs another t than it sends: it must send the one that it signs.',
+    advice: 'The sender signs a different t than it sends: it must send the t that it signs.',
     value: (t, body) => Buffer.concat([Buffer.from(`${t.slice(0, -3)}.`), body]),
   },
   {
     what: 't in milliseconds + "." + body, where the header has seconds',
-    advice: 'The sender signs another t than it sends: it must send the one that it signs.',
+    advice: 'The sender signs a different t than it sends: it must send the t that it signs.',
     value: (t, body) => Buffer.concat([Buffer.from(`${t}000.`), body]),
   },
 ]

@@ -14,13 +14,13 @@ export interface HeaderForm {
 const FOREIGN: readonly (readonly [form: RegExp, says: string])[] = [
   [
     /^(?:sha(?:1|256|512))=([\w+/=-]+)$/,
-    'The header is of the form sha256=…, as GitHub and others write it: they sign the body alone, and no t. Is it the header, and the request, of this service?',
+    'The header has the form sha256=…, as from GitHub and others, who sign the body alone and no t. Is it the right header, of a request from this service?',
   ],
   [
     /^v1a?,([\w+/=-]+)(?: v1a?,[\w+/=-]+)*$/,
-    'The header is of the form v1,…, which is that of Standard Webhooks: they sign id.timestamp.body, and send webhook-id and webhook-timestamp beside it. Is it the header, and the request, of this service?',
+    'The header has the form v1,… of Standard Webhooks, which signs id.timestamp.body and sends webhook-id and webhook-timestamp too. Is it the right header, of a request from this service?',
   ],
-  [/^([0-9a-f]{32,128})$/i, 'The header is a signature alone: t= and v1= are missing. Was it copied whole?'],
+  [/^([0-9a-f]{32,128})$/i, 'The header is a bare signature: t= and v1= are missing. Was it copied whole?'],
 ]
 
 /** Takes what is given, such as a line that was copied from a log, down to the value of the header. */
@@ -33,12 +33,12 @@ export function readHeader(given: string, headerName: string): HeaderForm {
     value = rest.trim()
     findings.push(
       name.toLowerCase() === headerName
-        ? `The header was given with its name: only what comes after "${name}:" was taken.`
-        : `The header was given with the name ${name}, and the signature is in ${headerName}: is it the right one?`,
+        ? `The header was given with its name: only the part after "${name}:" was used.`
+        : `The header was given with the name ${name}, but the signature is in ${headerName}: is it the right one?`,
     )
   }
   const unquoted = value.replace(/^(["'])(.*)\1$/s, '$2')
-  if (unquoted !== value) findings.push('The header was given in quotes: these were taken away.')
+  if (unquoted !== value) findings.push('The header was given in quotes: they were ignored.')
   return { value: unquoted, t: timeOf(unquoted), ...signaturesOf(unquoted, findings) }
 }
 
@@ -59,7 +59,7 @@ function signaturesOf(
   return {
     signatures,
     findings: isSeparatedOtherwise
-      ? [...findings, 'The items of the header are separated by commas.']
+      ? [...findings, 'The items of the header must be separated by commas.']
       : findings,
   }
 }

@@ -84,12 +84,11 @@ function told(neighbour: Neighbour, { encoding }: Spelling, signature: Signature
       what: `${encoding} in place of ${signature.encoding ?? 'hex'}`,
       advice:
         encoding === 'base64url'
-          ? 'The sender must write base64 with + and / and its =.'
+          ? 'The sender must use standard base64, with +, / and =.'
           : `Set signature.encoding to "${encoding}".`,
     })
   }
-  if (differences.length === 0)
-    return 'The signature itself is right: it is the form of the header that is not.'
+  if (differences.length === 0) return 'The signature itself is right; the form of the header is not.'
   const whats = differences.map(({ what }) => what).join(', and ')
   return `The signature matches ${whats}. ${differences.map(({ advice }) => advice).join(' ')}`
 }

@@ -1,7 +1,7 @@
 import { asItIs, distinct, type Variant } from './variant.js'
 
 const STANDARD =
-  'That is how Standard Webhooks reads its secrets; pass the decoded bytes to the receiver as a Uint8Array.'
+  'That is how Standard Webhooks reads secrets: pass the decoded bytes to the receiver as a Uint8Array.'
 
 /** The secret as it is, and what it may be to the other side; each with bytes of its own. None of the words contain it. */
 export function secretVariants(secret: string): readonly Variant<Uint8Array>[] {
@@ -12,23 +12,23 @@ export function secretVariants(secret: string): readonly Variant<Uint8Array>[] {
     variant('the secret without white space at its edges', 'Trim it.', secret.trim()),
     variant(
       'the secret without its quotes',
-      'They are of the shell or the .env file: take them away.',
+      'They are from the shell or the .env file: remove them.',
       unquoted,
     ),
     variant('the secret with a line end after it', FROM_A_FILE, `${secret}\n`),
     variant('the secret with CR LF after it', FROM_A_FILE, `${secret}\r\n`),
-    variant('the secret with a blank after it', FROM_A_FILE, `${secret} `),
-    variant('the secret with a blank before it', FROM_A_FILE, ` ${secret}`),
+    variant('the secret with a space after it', FROM_A_FILE, `${secret} `),
+    variant('the secret with a space before it', FROM_A_FILE, ` ${secret}`),
     variant('the secret in double quotes', QUOTED, `"${secret}"`),
     variant('the secret in single quotes', QUOTED, `'${secret}'`),
     variant(
       'the secret without its whsec_',
-      'One side takes the prefix for a part of it and the other does not.',
+      'One side uses the prefix as part of the secret, and the other does not.',
       bare,
     ),
     variant(
       'the secret with whsec_ before it',
-      'The prefix is a part of it: copy the whole.',
+      'The prefix is part of the secret: copy all of it.',
       `whsec_${bare}`,
     ),
     ...decoded(bare, 'base64', /^[\w+/-]+={0,2}$/, STANDARD),
@@ -37,8 +37,8 @@ export function secretVariants(secret: string): readonly Variant<Uint8Array>[] {
 }
 
 const FROM_A_FILE =
-  'The other side has read its secret from a file or a shell and did not trim it: trim it there, or what it signs is never right.'
-const QUOTED = 'The other side has taken the quotes of a .env file for a part of it: take them away there.'
+  'The other side read its secret from a file or a shell and did not trim it: trim it there.'
+const QUOTED = 'The other side uses the quotes of a .env file as part of the secret: remove them there.'
 
 function variant(what: string, advice: string, text: string): Variant<Uint8Array> {
   return { what, advice, value: Buffer.from(text) }

@@ -95,10 +95,14 @@ export class Lifecycle {
     this.disarm(event)
     const next = nextOf(event)
     if (next === undefined) return
-    event.job = this.#clock.at(next, () => {
-      event.job = undefined
-      this.settle(event)
-    })
+    event.job = this.#clock.at(
+      next,
+      () => {
+        event.job = undefined
+        this.settle(event)
+      },
+      () => `event ${event.id} ${event.onSaleAt?.ms === next ? 'goes on sale' : 'goes past'}`,
+    )
   }
 
   disarm(event: EventRecord): void {

@@ -75,7 +75,11 @@ export class Courier {
     tracked.job =
       nextAtMs === undefined
         ? undefined
-        : clock.at(nextAtMs, () => lanes.run(endpointId, () => this.#tryNow(tracked)))
+        : clock.at(
+            nextAtMs,
+            () => lanes.run(endpointId, () => this.#tryNow(tracked)),
+            () => nextAttemptOf(tracked.delivery),
+          )
   }
 
   /** What waits for an endpoint waits no more. */
@@ -192,4 +196,9 @@ export class Courier {
     const { log, attempts } = this.#parts
     return log.has(tracked) && !isSettled(tracked.delivery) && !attempts.isClosed
   }
+}
+
+function nextAttemptOf({ id, message, attempts }: Delivery): string {
+  const tried = attempts.filter(({ trigger }) => trigger === 'auto').length
+  return `attempt ${tried + 1} of ${message.type} [${id}]`
 }

@@ -9,15 +9,16 @@ export interface Tried {
   readonly timeoutMs: number
 }
 
-/** What to do about a failure, in words; nothing where there is none. */
+/** What to do about a failure, in words; undefined if there is none. */
 export function hintFor(tried: Tried, result: SendResult): string | undefined {
   if (result.error !== undefined) return hintForError(tried, result.error.code)
-  const { status, headers } = result.response
+  const { status, headers, body } = result.response
   if (isSuccessStatus(status)) return undefined
+  if (status === 400 || status === 401 || status === 403) return hintForRefusal(tried, status, body)
   return hintForStatus(tried, status, headers.location)
 }
 
-function hintForStatus({ url, secrets }: Tried, status: number, location: string | undefined): string {
+function hintForStatus({ url }: Tried, status: number, location: string | undefined): string {
   const { pathname } = new URL(url)
   if (status < 400) {
     const target =
@@ -25,30 +26,44 @@ function hintForStatus({ url, secrets }: Tried, status: number, location: string
     return `Redirects are not followed: set the endpoint's URL to ${target}.`
   }
   switch (status) {
-    case 400:
-    case 401:
-    case 403:
-      return `Your receiver refused it: is its secret the one that ends in ${secrets.map(lastFour).join(' or ')}, and does it verify the raw body?`
     case 404:
       return `Nothing is served at ${pathname}: is that the path of your receiver?`
     case 405:
-      return `Nothing takes a POST at ${pathname}: webhooks are POST requests.`
+      return `Nothing accepts a POST at ${pathname}: webhooks are POST requests.`
     case 408:
-      return 'Your receiver waited for the body in vain: does something read it before?'
+      return 'Your receiver waited for a body that never came: does something else read it first?'
     case 410:
-      return 'Your receiver says that it is gone; the service tries again all the same.'
+      return 'Your receiver answers that it is gone; the service retries all the same.'
     case 413:
-      return 'Your receiver takes no body as large as this: is the limit of its body parser too low?'
+      return 'Your receiver does not accept a body of this size: is the limit of its body parser too low?'
     case 415:
-      return 'Your receiver does not take application/json.'
+      return 'Your receiver does not accept application/json.'
     case 429:
-      return 'Your receiver asks for less; a Retry-After is waited for.'
+      return 'Your receiver limits its rate; a Retry-After is respected.'
     case 503:
-      return 'Your receiver asks to be called again later: its log says why.'
+      return 'Your receiver asks for a retry later: its log says why.'
     default:
       return status < 500
         ? `Your receiver refused it with ${status}: its log says why.`
         : `Your receiver failed with ${status}: its log says why.`
+  }
+}
+
+/** Ours says which step refused it; an empty answer may be anybody's; any other is probably not a receiver's. */
+function hintForRefusal({ url, secrets }: Tried, status: number, body: string): string {
+  const { pathname } = new URL(url)
+  const questions = `is its secret the one that ends in ${secrets.map(lastFour).join(' or ')}, does it verify the raw body, and is its clock right?`
+  switch (/^\{"outcome":"([a-z-]+)"\}$/.exec(body)?.[1]) {
+    case 'unauthenticated':
+      return `Your receiver refused the signature: ${questions} Its log says which.`
+    case 'malformed':
+      return 'Your receiver found no valid signature header: does a proxy drop it, or does signature.header name another one?'
+    case 'incomplete':
+      return 'Your receiver did not get the whole body: does a proxy or a timeout cut it off?'
+    default:
+      return body.trim() === ''
+        ? `Your receiver refused it: ${questions}`
+        : `${status} from something other than tix-webhooks: does a login, a CSRF check or a proxy stand in front of ${pathname}? If it is a receiver of your own: ${questions}`
   }
 }
 
@@ -60,22 +75,22 @@ function hintForError({ url, timeoutMs }: Tried, code: string): string {
       return `Nothing listens on ${host}: is your receiver running, and is that its port?`
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `The name ${hostname} is not known here: is it spelt right?`
+      return `The host ${hostname} is unknown: is it spelled right?`
     case 'ECONNRESET':
     case 'EPIPE':
-      return `${host} hung up without a whole answer: did your receiver crash, or restart?`
+      return `${host} closed the connection without a complete answer: did your receiver crash or restart?`
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
     case 'ETIMEDOUT':
-      return `${host} cannot be reached from here: is that machine up, and this its address?`
+      return `${host} cannot be reached: is that machine up, and is that its address?`
     case 'timeout':
-      return `It took over ${timeoutMs / 1000} s: answer first and work later. While you are debugging, give it longer: --timeout 10m (timeoutSeconds: 600).`
+      return `It took over ${timeoutMs / 1000} s: answer first and work later. While debugging, allow more: --timeout 10m (timeoutSeconds: 600).`
     case 'broken_off':
-      return 'Send it again: the sandbox was reset or closed meanwhile, so nobody waited for the answer.'
+      return 'Resend it: the sandbox was reset or closed before the answer arrived.'
     case 'address_refused':
-      return 'The rules about addresses do not allow it: the message says which address, and why.'
+      return 'Deliveries to this address are not allowed: the message says which address, and why.'
     case 'receiver_threw':
-      return 'A receiver gives a Response, whatever happens: the message says what it did instead.'
+      return 'A receiver must always return a Response: the message says what it did instead.'
     case 'HPE_INVALID_CONSTANT':
     case 'EPROTO':
     case 'ERR_SSL_WRONG_VERSION_NUMBER':
@@ -83,7 +98,7 @@ function hintForError({ url, timeoutMs }: Tried, code: string): string {
     case 'DEPTH_ZERO_SELF_SIGNED_CERT':
     case 'SELF_SIGNED_CERT_IN_CHAIN':
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
-      return 'Its certificate is not trusted here: use http://, or name its authority in NODE_EXTRA_CA_CERTS.'
+      return 'Its certificate is not trusted: use http://, or add its authority to NODE_EXTRA_CA_CERTS.'
     case 'HPE_HEADER_OVERFLOW':
       return 'The headers of its answer are larger than 16 KiB.'
     default:

@@ -63,25 +63,25 @@ describe('a command line that makes no sense', () => {
     [['-x'], 'There is no option -x.'],
     ...['-1h', '-1', '-.5'].map((word): [string[], string] => [
       [word],
-      `${word} is less than 0, and nothing here can be: time does not go back, and counts begin at 0.`,
+      `${word} is negative: no time or number here can be.`,
     ]),
     [['--no-port'], '--port takes a value, so there is no --no-port: leave it out.'],
     [['--no-freze'], 'There is no option --no-freze. Did you mean --no-freeze?'],
-    [['--port'], '--port needs a value: --port PORT. One that begins with a dash is written --port=-….'],
+    [['--port'], '--port needs a value: --port PORT. If the value begins with a dash, write --port=-….'],
     [
       ['--port', '--json'],
-      '--port needs a value: --port PORT. One that begins with a dash is written --port=-….',
+      '--port needs a value: --port PORT. If the value begins with a dash, write --port=-….',
     ],
     [['--port', '1', '--port', '2'], '--port is given twice: it takes one PORT.'],
-    [['--json=yes'], '--json takes no value: it is there or not.'],
-    [['--no-freeze=1'], '--freeze takes no value: it is there or not.'],
+    [['--json=yes'], '--json takes no value.'],
+    [['--no-freeze=1'], '--freeze takes no value.'],
   ])('is refused: %j', async (argv, message) => {
     expect(await refusalOf(() => valuesOf(...argv))).toEqual({ exitCode: 2, message })
   })
 
   test.each([
-    [[], 'KIND is missing: serve needs a kind.'],
-    [['a', 'b', 'c d'], 'serve takes no more than KIND FILE, so what is "c d"? Quote what has blanks in it.'],
+    [[], 'KIND is missing: a kind.'],
+    [['a', 'b', 'c d'], 'serve takes only KIND FILE, not "c d" too. Quote a value that contains spaces.'],
   ])('has the wrong words: %j', async (words, message) => {
     expect(await refusalOf(() => checkWords(words, command))).toEqual({ exitCode: 2, message })
   })
@@ -90,7 +90,7 @@ describe('a command line that makes no sense', () => {
     const { args: _, ...bare } = command
     expect(await refusalOf(() => checkWords(['x'], bare))).toEqual({
       exitCode: 2,
-      message: 'serve takes no "x": it has options only.',
+      message: 'serve takes options only, not "x".',
     })
   })
 

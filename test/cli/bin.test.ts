@@ -75,7 +75,7 @@ describe('the command as a process', () => {
           ['sandbox', '--port', String(port), '--to', 'http://127.0.0.1:9'],
           { cwd },
         )
-        await until('Ctrl-C stops it.')
+        await until('Stop it with Ctrl-C.')
         expect(existsSync(join(cwd, '.tix-webhooks-sandbox.json'))).toBe(true)
         child.kill(signal)
         expect(await ended).toBe(0)
@@ -92,7 +92,7 @@ describe('the command as a process', () => {
     expect(await json('endpoints')).toHaveLength(1)
     await json('trigger', 'order.created', '--wait')
     await until('<-- [200]')
-    expect(said.stdout).toMatch(/--> order\.created verified, signed \d+ s ago/)
+    expect(said.stdout).toMatch(/--> order\.created \[dlv_\w+\] verified attempt 1 signed \d+ s ago/)
     child.kill(signal)
     expect(await ended).toBe(0)
     expect(await json('endpoints')).toEqual([])

@@ -35,14 +35,14 @@ describe('a command that needs a sandbox', () => {
     if (code === 0) return
     expect({ code, stderr }).toEqual({
       code: 3,
-      stderr: `No sandbox is running at http://127.0.0.1:4010 (the default port), and no ${SANDBOX_FILE} in this folder or above it names one. Start one with: tix-webhooks sandbox\n`,
+      stderr: `No sandbox is running at http://127.0.0.1:4010 (the default port), and no ${SANDBOX_FILE} in this folder or above names one. Start one with: tix-webhooks sandbox\n`,
     })
   })
 
   test('says so where it was told that there is none', async () => {
     expect(await run(['status', '--sandbox', 'none'])).toMatchObject({
       code: 3,
-      stderr: 'This needs a running sandbox, and it was told that there is none.\n',
+      stderr: 'This command needs a running sandbox, and TIX_SANDBOX_URL or --sandbox is none.\n',
     })
   })
 
@@ -54,19 +54,19 @@ describe('a command that needs a sandbox', () => {
     [
       'a refusal',
       answering({ error: { code: 'host_refused', message: 'Not my name.' } }, 403),
-      /, no sandbox: Not my name\. Name yours/,
+      /\(--sandbox\): Not my name\. Name yours/,
     ],
   ])('says what is there instead: %s', async (_case, handle, message) => {
     const { code, stderr, url } = await against(handle, 'status')
     expect(code).toBe(3)
-    expect(stderr).toContain(`Something else is at ${url} (--sandbox), no sandbox: `)
+    expect(stderr).toContain(`Something other than a sandbox is at ${url} (--sandbox): `)
     expect(stderr).toMatch(message)
   })
 
   test('says so where something else hangs up', async () => {
     const { code, stderr, url } = await against((request) => request.socket.destroy(), 'status')
     expect(code).toBe(3)
-    expect(stderr).toBe(`What is at ${url} (--sandbox) is no sandbox: ECONNRESET.\n`)
+    expect(stderr).toBe(`There is no sandbox at ${url} (--sandbox): ECONNRESET.\n`)
   })
 
   test.each([
@@ -78,9 +78,7 @@ describe('a command that needs a sandbox', () => {
     expect(ran.code).toBe(code)
     if (code === 0) return
     expect(ran.stderr).toMatch(
-      new RegExp(
-        `is of version ${version}, this command of 0\\.1\\.0: start both from the same installation`,
-      ),
+      new RegExp(`is version ${version}, and this command 0\\.1\\.0: run both from the same installation`),
     )
   })
 
@@ -90,7 +88,7 @@ describe('a command that needs a sandbox', () => {
       'advance',
       '1h',
     )
-    expect({ code, stderr }).toEqual({ code: 3, stderr: `The sandbox at ${url} has gone: ECONNRESET.\n` })
+    expect({ code, stderr }).toEqual({ code: 3, stderr: `The sandbox at ${url} is gone: ECONNRESET.\n` })
   })
 
   test.each<[string, RequestListener, number, string]>([

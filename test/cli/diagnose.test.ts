@@ -73,7 +73,7 @@ describe('a delivery that is valid', () => {
     [
       'with another name',
       (header) => `x-signature: ${header}`,
-      /the name x-signature, and the signature is in x-service-signature/,
+      /the name x-signature, but the signature is in x-service-signature/,
     ],
     ['in quotes', (header) => `"${header}"`, /in quotes/],
     ['with a line end', (header) => `${header}\r\n`, undefined],
@@ -128,7 +128,7 @@ describe('how the signature is written is named:', () => {
       {},
       /^The signature matches base64 in place of hex\. Set signature\.encoding to "base64"\.$/,
     ],
-    ['base64url', 'base64url', {}, /^The signature matches base64url in place of hex\. .*\+ and \//],
+    ['base64url', 'base64url', {}, /^The signature matches base64url in place of hex\. .*\+, \//],
     ['hex', 'hex', { encoding: 'base64' }, /^The signature matches hex in place of base64\./],
   ])('%s', async (_, encoding, signature, finding) => {
     expect(await found(hmac(dotted(BODY)).digest(encoding), { signature })).toMatch(finding)
@@ -161,7 +161,7 @@ describe('the hash is named:', () => {
   ])('%s, by the length alone', async (hash, name) => {
     for (const encoding of ['hex', 'base64'] as const) {
       expect(await found(hmac(dotted(BODY), { hash }).digest(encoding))).toMatch(
-        `The signature is as long as one of ${name}, which is not supported`,
+        `The signature has the length of ${name}, which is not supported`,
       )
     }
   })
@@ -219,23 +219,23 @@ describe('what the body was is named:', () => {
     [
       'read as UTF-8',
       { given: Buffer.from('{"a":"\xff"}', 'latin1'), signed: '{"a":"\ufffd"}' },
-      'the body with the replacement character for what is no UTF-8',
+      'the body with replacement characters for invalid UTF-8',
     ],
     [
       'written as JSON twice',
       { given: JSON.stringify(BODY), signed: BODY },
-      'the text that is in the body as a JSON string',
+      'the text inside the body, which is a JSON string',
     ],
     [
       'compact',
       { given: JSON.stringify(PARSED, null, 2), signed: BODY },
       'the same JSON without white space',
     ],
-    ['indented by 2', { signed: JSON.stringify(PARSED, null, 2) }, 'the same JSON indented by two blanks'],
-    ['indented by 4', { signed: JSON.stringify(PARSED, null, 4) }, 'the same JSON indented by four blanks'],
+    ['indented by 2', { signed: JSON.stringify(PARSED, null, 2) }, 'the same JSON indented by two spaces'],
+    ['indented by 4', { signed: JSON.stringify(PARSED, null, 4) }, 'the same JSON indented by four spaces'],
     ['indented by tabs', { signed: JSON.stringify(PARSED, null, '\t') }, 'the same JSON indented by tabs'],
     ['sorted', { signed: JSON.stringify(sorted(PARSED)) }, 'the same JSON with its names sorted'],
-    ['escaped', { signed: ascii(BODY) }, 'the same JSON with all escaped that is not ASCII'],
+    ['escaped', { signed: ascii(BODY) }, 'the same JSON with non-ASCII characters escaped'],
     ['of PHP', { signed: ascii(BODY).replaceAll('/', '\\/') }, 'the same JSON as PHP writes it'],
     [
       'of Python',
@@ -250,7 +250,7 @@ describe('what the body was is named:', () => {
     [
       'with blanks',
       { given: JSON.stringify(JSON.parse(PYTHON)), signed: PYTHON.replace('\\u00eb', 'ë') },
-      'the same JSON with a blank after commas and colons',
+      'the same JSON with a space after commas and colons',
     ],
   ])('%s', async (_, { given = BODY, signed }, what) => {
     const finding = await found(hmac(dotted(signed)).digest('hex'), { body: Buffer.from(given) })
@@ -262,8 +262,8 @@ describe('what the secret was is named:', () => {
   test.each<[string, { given?: string; signed: string | Uint8Array }, string]>([
     ['with a line end', { signed: `${SECRET}\n` }, 'the secret with a line end after it'],
     ['with CR LF', { signed: `${SECRET}\r\n` }, 'the secret with CR LF after it'],
-    ['with a blank after it', { signed: `${SECRET} ` }, 'the secret with a blank after it'],
-    ['with a blank before it', { signed: ` ${SECRET}` }, 'the secret with a blank before it'],
+    ['with a blank after it', { signed: `${SECRET} ` }, 'the secret with a space after it'],
+    ['with a blank before it', { signed: ` ${SECRET}` }, 'the secret with a space before it'],
     ['in double quotes', { signed: `"${SECRET}"` }, 'the secret in double quotes'],
     ['in single quotes', { signed: `'${SECRET}'` }, 'the secret in single quotes'],
     ['without whsec_', { signed: SECRET.slice(6) }, 'the secret without its whsec_'],
@@ -338,12 +338,12 @@ describe('two differences at once are named both:', () => {
 
   test('but not three, and not two in a body that is very large', async () => {
     const three = hmac(`${T}${BODY}\n`, { key: `${SECRET}\n` }).digest('hex')
-    expect(await found(three)).toMatch(/^It matches no way of signing/)
+    expect(await found(three)).toMatch(/^It matches no known way of signing/)
     const large = JSON.stringify({ padding: 'x'.repeat(300_000) })
     const body = Buffer.from(large)
     expect(await found(hmac(`${T}${large}`).digest('hex'), { body })).toMatch(/without the dot/)
     expect(await found(hmac(`${T}${large}`, { key: `${SECRET}\n` }).digest('hex'), { body })).toMatch(
-      /^It matches no way/,
+      /^It matches no known way/,
     )
   })
 })
@@ -363,7 +363,7 @@ describe('where nothing matches', () => {
   test.each<[string, Uint8Array, RegExp]>([
     ['empty', Buffer.of(), /^The body is empty/],
     ['compressed', Buffer.of(0x1f, 0x8b, 8), /^The body is compressed/],
-    ['cut', Buffer.from(BODY.slice(0, -5)), /^The body is no JSON: is it complete/],
+    ['cut', Buffer.from(BODY.slice(0, -5)), /^The body is not valid JSON: is it complete/],
   ])('a body that is %s is told of', async (_, body, finding) => {
     expect(await found(wrong, { body })).toMatch(finding)
   })
@@ -382,25 +382,25 @@ describe('a header that is of no use', () => {
       'of GitHub, for another secret',
       `sha256=${'0'.repeat(64)}`,
       'header_malformed',
-      /form sha256=…, as GitHub/,
+      /form sha256=…, as from GitHub/,
     ],
     [
       'of Standard Webhooks',
       'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
       'header_malformed',
-      /form v1,…, which is that of Standard Webhooks/,
+      /form v1,… of Standard Webhooks/,
     ],
     [
       'a signature alone',
       hmac(dotted(BODY)).digest('hex'),
       'header_malformed',
-      /a signature alone: t= and v1= are missing/,
+      /a bare signature: t= and v1= are missing/,
     ],
     [
       'separated by semicolons',
       `t=${T};v1=${hmac(dotted(BODY)).digest('hex')}`,
       'header_malformed',
-      /^The signature itself is right: it is the form/,
+      /^The signature itself is right; the form/,
     ],
     [
       'separated by blanks',
@@ -451,13 +451,13 @@ describe('a time that is not now', () => {
     const milliseconds = await at(0, { timestampUnit: 'ms' })
     expect(await diagnosed('', { header: milliseconds.header })).toMatchObject({
       code: 'timestamp_in_future',
-      findings: ['Its t is in milliseconds: set signature.timestampUnit to "ms", and it is valid.'],
+      findings: ['Its t is in milliseconds: set signature.timestampUnit to "ms", then it is valid.'],
     })
     const seconds = await at(0)
     expect(await diagnosed('', { header: seconds.header, signature: { timestampUnit: 'ms' } })).toMatchObject(
       {
         code: 'timestamp_too_old',
-        findings: ['Its t is in seconds: set signature.timestampUnit to "s", and it is valid.'],
+        findings: ['Its t is in seconds: set signature.timestampUnit to "s", then it is valid.'],
       },
     )
   })

@@ -31,11 +31,11 @@ async function stage(): Promise<CliSandbox & { receiver: string }> {
   })
   const { url: receiver } = await listening(hook)
   const running = await sandbox(['--to', receiver, '--secret', secret, '--freeze'])
-  await running.json('trigger', 'order.created', '--wait')
+  await running.json('trigger', 'order.created')
   await running.json('trigger', 'order.created', '--scenario', 'wrong-secret')
   const [{ id = '' } = {}] = (await running.json('endpoints')) as { id: string }[]
   await running.json('endpoints', 'disable', id)
-  await running.json('trigger', 'event.published')
+  await running.json('trigger', 'event.published', '--no-wait')
   await running.json('endpoints', 'enable', id)
   for (const [name, text] of Object.entries(FILES)) writeFileSync(join(running.folder, name), text)
   return { ...running, receiver }

@@ -87,7 +87,7 @@ describe('a sandbox is looked for', () => {
     expect(await refusalOf(() => candidates(undefined, io))).toEqual({
       exitCode: 2,
       message:
-        'TIX_SANDBOX_URL "127.0.0.1:4010" is no http or https URL. Did you mean http://127.0.0.1:4010?',
+        'TIX_SANDBOX_URL "127.0.0.1:4010" is not an http or https URL. Did you mean http://127.0.0.1:4010?',
     })
   })
 })

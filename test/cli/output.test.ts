@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aligned, createOutput, type OutputOptions, oneLine, printable } from '../../cli/output.js'
+import { createOutput, type OutputOptions, oneLine, printable } from '../../cli/output.js'
 
 /** What is said on both outputs. */
 function outputs(
@@ -128,8 +128,8 @@ describe('a hint', () => {
 
   test('and the name of the package is no command', () => {
     const { said, out } = outputs({}, { env: { npm_command: 'exec' } })
-    out.fail('This is a fault of tix-webhooks itself: x')
-    expect(said.stderr).toBe('This is a fault of tix-webhooks itself: x\n')
+    out.fail('This is a bug in tix-webhooks: x')
+    expect(said.stderr).toBe('This is a bug in tix-webhooks: x\n')
   })
 })
 
@@ -156,14 +156,4 @@ describe('a text of somebody else', () => {
   ])('is one short line: %j', (text, expected) => {
     expect(oneLine(text, 30)).toBe(expected)
   })
-})
-
-test('rows stand in columns, whatever their colours, and without columns of nothing', () => {
-  expect(
-    aligned([
-      ['a', '', '\u001b[32mgreen\u001b[39m', 'x', ''],
-      ['longer', '', 'é', '', ''],
-    ]),
-  ).toEqual(['a       \u001b[32mgreen\u001b[39m  x', 'longer  é'])
-  expect(aligned([])).toEqual([])
 })

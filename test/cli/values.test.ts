@@ -51,20 +51,24 @@ describe('a value', () => {
   })
 
   test.each<Row>([
-    [readPort, '65536', '--x "65536" is no port: write a number from 0 to 65535 (0 is any free one).'],
-    [readPort, '-1', '--x "-1" is no port: write a number from 0 to 65535 (0 is any free one).'],
-    [readPort, 'http', '--x "http" is no port: write a number from 0 to 65535 (0 is any free one).'],
-    [readPort, '', '--x "" is no port: write a number from 0 to 65535 (0 is any free one).'],
+    [readPort, '65536', '--x "65536" is not a port: write a number from 0 to 65535 (0 is any free port).'],
+    [readPort, '-1', '--x "-1" is not a port: write a number from 0 to 65535 (0 is any free port).'],
+    [readPort, 'http', '--x "http" is not a port: write a number from 0 to 65535 (0 is any free port).'],
+    [readPort, '', '--x "" is not a port: write a number from 0 to 65535 (0 is any free port).'],
     [
       readUrl,
       'localhost:3000/hooks',
-      '--x "localhost:3000/hooks" is no http or https URL. Did you mean http://localhost:3000/hooks?',
+      '--x "localhost:3000/hooks" is not an http or https URL. Did you mean http://localhost:3000/hooks?',
     ],
-    [readUrl, 'example.com', '--x "example.com" is no http or https URL. Did you mean http://example.com?'],
+    [
+      readUrl,
+      'example.com',
+      '--x "example.com" is not an http or https URL. Did you mean http://example.com?',
+    ],
     [
       readUrl,
       'ftp://example.com',
-      '--x "ftp://example.com" is no http or https URL. Write it like http://localhost:3000/hooks.',
+      '--x "ftp://example.com" is not an http or https URL. Write it like http://localhost:3000/hooks.',
     ],
     ...['http://localhost:3000/\nhooks', ' http://localhost', 'http://localhost/a\u202eb'].map(
       (text): Row => [
@@ -74,14 +78,19 @@ describe('a value', () => {
       ],
     ),
     [shareUpTo(0.5), '0.7', '--x must be a number from 0 to 0.5, such as 0.1, not "0.7".'],
-    [readUrl, '', '--x "" is no http or https URL. Write it like http://localhost:3000/hooks.'],
+    [
+      readUrl,
+      '/hooks',
+      '--x "/hooks" is not an http or https URL. Did you mean http://localhost:3000/hooks?',
+    ],
+    [readUrl, '', '--x "" is not an http or https URL. Write it like http://localhost:3000/hooks.'],
     [readDuration, '72', '--x 72 has no unit: write 72s, 72m, 72h or 72d.'],
     [
       readDuration,
       'soon',
       '--x must be a span of time such as 90s, 5m, 72h or 3d, of at most 100 years; not "soon".',
     ],
-    [readDuration, '-1h', '--x -1h is less than 0: time does not go back.'],
+    [readDuration, '-1h', '--x -1h is negative: time does not go back.'],
     [
       readDuration,
       '99999999h',
@@ -91,7 +100,7 @@ describe('a value', () => {
       (text): Row => [
         readInstant,
         text,
-        `--x ${JSON.stringify(text)} is no instant: write it with an offset, like 2026-12-01T19:00:00Z or 2026-12-01T20:00+01:00.`,
+        `--x ${JSON.stringify(text)} is not a valid time: write it with an offset, like 2026-12-01T19:00:00Z or 2026-12-01T20:00+01:00.`,
       ],
     ),
     [readShare, '1.1', '--x must be a number from 0 to 1, such as 0.1, not "1.1".'],
@@ -102,7 +111,11 @@ describe('a value', () => {
     [listOf(readText), 'a,,b', '--x "a,,b" has an empty element: write a,b,c.'],
     [pairOf(readText), 'a', '--x "a" must be name=value.'],
     [pairOf(readText), '=a', '--x "=a" must be name=value.'],
-    [pairOf(readPort), 'a=b', '--x a "b" is no port: write a number from 0 to 65535 (0 is any free one).'],
+    [
+      pairOf(readPort),
+      'a=b',
+      '--x a "b" is not a port: write a number from 0 to 65535 (0 is any free port).',
+    ],
     [readText, '', '--x is empty.'],
     [readObject, '[1]', `--x must be a JSON object, such as '{"order":{"id":"ord_1"}}'.`],
     [readObject, 'null', `--x must be a JSON object, such as '{"order":{"id":"ord_1"}}'.`],
@@ -112,7 +125,7 @@ describe('a value', () => {
 
   test('that is no JSON is refused with what breaks it', async () => {
     const { message } = await refusalOf(() => readObject("{'a':1}", '--data'))
-    expect(message).toMatch(/^--data is no JSON: .+ Quote it for the shell: '\{"a":1\}'\.$/)
+    expect(message).toMatch(/^--data is not valid JSON: .+ Quote it for the shell: '\{"a":1\}'\.$/)
   })
 })
 

@@ -38,11 +38,11 @@ export const FORGED: readonly ScenarioName[] = [
 
 const FORGERY = 'It ACCEPTED A FORGERY. '
 const REPLAY = 'It ACCEPTED A REPLAY'
-const SERVER_ERROR = 'It answers 5xx, which asks the service to come again, for 72 hours: answer 4xx. '
+const SERVER_ERROR = 'It answers 5xx, which makes the service retry for 72 hours: answer 4xx. '
 const RAW_BYTES = 'Verify the raw bytes of the body'
-const WHOLE_BODY = 'Read the body to its end'
+const WHOLE_BODY = 'Read the whole body'
 const UNKNOWN = 'Answer 2xx to kinds that you do not handle'
-const LIKE_GENUINE = 'as to a genuine delivery: it has taken this for one, or fails before it verifies. '
+const LIKE_GENUINE = 'as to a genuine delivery: it accepts this as genuine, or fails before it verifies. '
 const RAN_ONCE = 'Answers do not show how often your handler ran. Check that it handled ord_'
 
 const KNOWN_ORDER = { order: { id: 'ord_known', total_cents: 0 }, tickets: [{ id: 'tik_1', tier: 'VIP' }] }
@@ -103,7 +103,7 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
   },
   {
     does: 'answers 409 to a duplicate, and is given one order alone',
-    fails: { duplicate: 'Answer 2xx to what was handled before' },
+    fails: { duplicate: 'Answer 2xx to an event that was handled before' },
     options: { data: KNOWN_ORDER },
     listener: () => byHand(conflicting),
   },
@@ -140,7 +140,7 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
     'looks its order up, and fails where there is none',
     {
       valid:
-        'It answers 500 to a genuine delivery and 401 to a forgery, so it verifies, and its handler fails. If it looks the order up, give one that exists: --data @data.json. Apart',
+        'It answers 500 to a genuine delivery and 401 to a forgery, so it verifies, and its handler fails. If it looks the order up, give one that exists: --data @data.json. Only probes',
     },
     lookingUp(500),
     14,
@@ -149,7 +149,7 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
     'looks its order up, and answers 404 where there is none',
     {
       valid:
-        'It answers 404 to a genuine delivery and 401 to a forgery, so it verifies, and its handler fails. If it looks the order up, give one that exists: --data @data.json. A handler that fails should answer 5xx',
+        'It answers 404 to a genuine delivery and 401 to a forgery, so it verifies, and its handler fails. If it looks the order up, give one that exists: --data @data.json. A failing handler should answer 5xx',
     },
     lookingUp(404),
     14,
@@ -164,7 +164,7 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
     'has no look at t, and a handler that fails',
     {
       valid: 'It answers 500',
-      ...all(['stale', 'future'], `It answers 500, ${LIKE_GENUINE}Refuse with 401`),
+      ...all(['stale', 'future'], `It answers 500, ${LIKE_GENUINE}Answer 401`),
     },
     { isFresh: () => true, handle: fail },
     14,
@@ -173,7 +173,7 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
     does: 'verifies nothing, and has a handler that fails',
     fails: {
       valid:
-        'It answers 500 to a genuine delivery and to a forgery alike: it fails before it verifies, or verifies nothing.',
+        'It answers 500 to a genuine delivery and to a forgery alike: it fails before it verifies, or does not verify.',
       ...all(FORGED, `It answers 500, ${LIKE_GENUINE}`),
     },
     tried: 11,
@@ -199,8 +199,8 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
   wrong(
     'has no look at t',
     {
-      stale: `${REPLAY}. Refuse with 401 what was signed more than five minutes ago`,
-      future: `${REPLAY} to come. Refuse with 401 what was signed more than five minutes ahead`,
+      stale: `${REPLAY}. Answer 401 if it was signed more than five minutes ago`,
+      future: 'It ACCEPTED A FUTURE REPLAY. Answer 401 if it was signed more than five minutes in the future',
     },
     { isFresh: () => true },
   ),
@@ -208,22 +208,22 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
   wrong('answers 404 to kinds that it does not know', { 'unknown-kind': UNKNOWN }, { onUnknownKind: 404 }),
   wrong(
     'takes what has no signature',
-    { 'missing-header': `${FORGERY}Refuse with 400 what has no signature` },
+    { 'missing-header': `${FORGERY}Answer 400 if there is no signature` },
     { readHeader: (header) => (header ? HONEST.readHeader(header) : 'unsigned is fine') },
   ),
   wrong(
     'compares as far as the signature goes',
-    { truncated: `${FORGERY}Compare signatures of equal length alone` },
+    { truncated: `${FORGERY}Compare only signatures of equal length` },
     { isSame: (given, expected) => expected.startsWith(given) },
   ),
   wrong(
     'takes an empty v1',
-    { truncated: `${FORGERY}Compare signatures of equal length alone` },
+    { truncated: `${FORGERY}Compare only signatures of equal length` },
     { isSame: (given, expected) => given === '' || HONEST.isSame(given, expected) },
   ),
   wrong(
     'reads t by parseInt',
-    { 'malformed-header': 'It ACCEPTED A MALFORMED HEADER. Take the header apart strictly' },
+    { 'malformed-header': 'It ACCEPTED A MALFORMED HEADER. Parse the header strictly' },
     {
       readHeader: (header = '') => {
         const [, text = '', v1 = ''] = /^t=([^,]*),v1=(\w*)(?:,v1=\w*)*$/.exec(header) ?? []
@@ -236,26 +236,26 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
   wrong(
     'answers 200 to what it cannot read',
     {
-      'not-json': 'Answer 5xx to what is authentic and cannot be read',
+      'not-json': 'Answer 5xx to an authentic body that you cannot read',
       'not-an-envelope': 'Answer 5xx to an authentic body without type or data',
     },
     { onBadPayload: 200 },
   ),
   wrong(
     'refuses fields that it does not know',
-    { 'extra-fields': 'Ignore fields that you do not know', large: 'Raise the limit' },
+    { 'extra-fields': 'Ignore unknown fields', large: 'Raise the limit' },
     { isEvent: (value) => HONEST.isEvent(value) && Object.keys(value as object).length === 3 },
   ),
   wrong(
     'relies on a title',
-    { thin: 'The payload of event.* is not documented' },
+    { thin: 'The payload of event.* is undocumented' },
     {
       handle: ({ type, data }: OwnEvent) => type === 'event.published' && data.event?.title.toUpperCase(),
     },
   ),
   wrong(
     'takes the first v1 alone',
-    { 'two-v1': 'Take a delivery when any of its v1 matches' },
+    { 'two-v1': 'Accept a delivery if any v1 matches' },
     {
       readHeader: (header) => {
         const parts = HONEST.readHeader(header)
@@ -263,10 +263,14 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
       },
     },
   ),
-  wrong('answers 409 to a duplicate', { duplicate: 'Answer 2xx to what was handled before' }, conflicting),
+  wrong(
+    'answers 409 to a duplicate',
+    { duplicate: 'Answer 2xx to an event that was handled before' },
+    conflicting,
+  ),
   wrong(
     'falls over when many come at once',
-    { 'concurrent-burst': 'Take note of an event before you handle it' },
+    { 'concurrent-burst': 'Record an event before you handle it' },
     {
       async once(key, memory, run) {
         if (memory.get(key) === 'running') throw new Error('deadlock')
@@ -310,8 +314,8 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
     fails: {
       ...all(FORGED, FORGERY),
       'malformed-header': 'It ACCEPTED A MALFORMED HEADER. ',
-      ...all(['stale', 'future'], REPLAY),
-      'not-json': 'Answer 5xx to what is authentic and cannot be read',
+      ...all(['stale', 'future'], 'It ACCEPTED A '),
+      'not-json': 'Answer 5xx to an authentic body that you cannot read',
       'not-an-envelope': 'Answer 5xx to an authentic body without type or data',
     },
     listener: () => (request, response) =>
@@ -334,9 +338,9 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
   {
     does: 'crashes on bytes that are no JSON',
     fails: {
-      'tampered-byte': 'hung up without a whole answer: did your receiver crash, or restart?',
+      'tampered-byte': 'closed the connection without a complete answer: did your receiver crash or restart?',
       're-serialised-body':
-        'Nothing listens there any more: the receiver has crashed, maybe by tampered-byte. Its log says why',
+        'Nothing listens there any more: the receiver crashed, maybe by tampered-byte. Its log says why',
     },
     tried: 14,
     listener: () =>

@@ -30,7 +30,13 @@ function isMoment(text: string): boolean {
 
 /** Adds `/clock`. */
 export function addClock(app: App, { service, realNow }: ControlParts): void {
-  app.get('/_sandbox/clock', (c) => c.json(clockJson(service, realNow)))
+  /** Of the advances that are under way, the latest last. */
+  const advancing = new Set<Counts>()
+
+  app.get('/_sandbox/clock', (c) => {
+    const [latest] = [...advancing].slice(-1)
+    return c.json({ ...clockJson(service, realNow), ...(latest && { advancing: latest }) })
+  })
 
   app.post('/_sandbox/clock', async (c) => {
     const body = await readBody(c, clockBody)
@@ -41,9 +47,17 @@ export function addClock(app: App, { service, realNow }: ControlParts): void {
     if (body.freeze) clock.freeze()
     if (body.run) clock.run()
     const moves = body.advance !== undefined || body.to !== undefined
-    const advanced = moves ? await countAttempts(service, (begins) => move(service, body, begins)) : undefined
-    service.changed({ what: 'clock' })
-    return c.json({ ...clockJson(service, realNow), ...advanced })
+    const counts: Counts = { delivered: 0, failed: 0 }
+    if (moves) advancing.add(counts)
+    try {
+      const advanced = moves
+        ? await countAttempts(service, counts, (begins) => move(service, body, begins))
+        : undefined
+      service.changed({ what: 'clock' })
+      return c.json({ ...clockJson(service, realNow), ...advanced })
+    } finally {
+      advancing.delete(counts)
+    }
   })
 }
 
@@ -54,6 +68,7 @@ export function clockJson({ clock }: Service, realNow: () => number): object {
     now: utcText(clock.now()),
     frozen: clock.isFrozen,
     next_at: nextAtMs === undefined ? null : utcText(nextAtMs),
+    next_what: clock.nextWhat() ?? null,
     real_now: utcText(realNow()),
   }
 }
@@ -76,23 +91,42 @@ async function move(
   }
 }
 
-/** Moves the clock, and tells what became of the attempts that fell due. */
+/** Attempts by their end, as they end. */
+type Counts = Record<'delivered' | 'failed', number>
+
+/** Moves the clock, and says what became of the attempts and of the deliveries that fell due. */
 async function countAttempts(
   service: Service,
+  attempts: Counts,
   advance: (begins: () => void) => Promise<Advance>,
 ): Promise<object> {
-  const attempts = { delivered: 0, failed: 0 }
+  const ended = { delivered: 0, given_up: 0 }
+  const retrying = new Set<string>()
+  const tries: [number, number] = [Number.POSITIVE_INFINITY, 0]
   let hasBegun = false
   const stop = service.subscribe((change) => {
     if (!hasBegun || change.what !== 'attempt' || change.attempt.trigger !== 'auto') return
+    const { id, status, attempts: tried } = change.delivery
     attempts[isSuccess(change.attempt) ? 'delivered' : 'failed'] += 1
+    retrying.delete(id)
+    if (status === 'retrying') retrying.add(id)
+    if (status === 'delivered') ended.delivered += 1
+    if (status !== 'failed') return
+    const count = tried.filter(({ trigger }) => trigger === 'auto').length
+    ended.given_up += 1
+    tries.splice(0, 2, Math.min(tries[0], count), Math.max(tries[1], count))
   })
   try {
     // What falls due in another advance, which this one waits for, is told there.
     const { fromMs, jobs } = await advance(() => {
       hasBegun = true
     })
-    return { from: utcText(fromMs), ran: jobs, attempts }
+    const deliveries = {
+      ...ended,
+      retrying: retrying.size,
+      given_up_after: ended.given_up === 0 ? null : tries,
+    }
+    return { from: utcText(fromMs), ran: jobs, attempts, deliveries }
   } finally {
     stop()
   }

@@ -37,6 +37,12 @@ export function addDeliveries(app: App, { service: { engine, clock }, checkUrl }
 
   /** The secret to sign with is gone with its endpoint. */
   const canResend = ({ endpointId }: Delivery): boolean => engine.endpoint(endpointId) !== undefined
+  /** Spoilt ones are resent by their id alone: that sends the event as it should have been. */
+  const reasonToLeaveOut = (delivery: Delivery, to: string | undefined) => {
+    if (isSpoilt(delivery)) return 'spoilt'
+    if (!canResend(delivery)) return 'removed'
+    return to !== undefined || engine.endpoint(delivery.endpointId)?.enabled ? undefined : 'disabled'
+  }
   const checkTarget = async (to: string | undefined): Promise<void> => {
     if (to !== undefined) await refusingMisuse(() => checkUrl(to), 'to')
   }
@@ -82,21 +88,23 @@ export function addDeliveries(app: App, { service: { engine, clock }, checkUrl }
     }
     await checkTarget(options.to)
     const fromMs = since === undefined ? Number.NEGATIVE_INFINITY : clock.now() - since
-    const chosen = engine
+    const asked = engine
       .deliveries({ limit: Number.POSITIVE_INFINITY })
-      // What a disabled endpoint did not get has failed it too, once it is enabled.
+      // A delivery that was skipped because its endpoint was disabled is sent once that is enabled again.
       .filter(({ status }) => !failed || status === 'failed' || status === 'skipped')
-      .filter(({ endpointId }) => engine.endpoint(endpointId)?.enabled || options.to !== undefined)
-      // To be resent by its id alone: that sends the event as it should have been.
-      .filter((delivery) => !isSpoilt(delivery))
       .filter(({ message }) => Date.parse(message.createdAt) >= fromMs)
-      .filter(canResend)
-      .reverse()
+    const leftOut = { removed: 0, disabled: 0, spoilt: 0 }
+    const chosen = asked.filter((delivery) => {
+      const reason = reasonToLeaveOut(delivery, options.to)
+      if (reason !== undefined) leftOut[reason] += 1
+      return reason === undefined
+    })
+    chosen.reverse()
     const limit = pLimit(AT_A_TIME)
     const resent = await limit.map(chosen, async ({ id }) => ({
       delivery: id,
       attempt: await resend(id, options),
     }))
-    return c.json({ data: resent.filter(({ attempt }) => attempt !== undefined) })
+    return c.json({ data: resent.filter(({ attempt }) => attempt !== undefined), left_out: leftOut })
   })
 }

@@ -19,7 +19,7 @@ describe('check', () => {
     const { url } = await listening(good())
     const { code, stdout, stderr } = await check(url)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout).toMatch(/^ok {4}valid +200\n/)
+    expect(stdout).toMatch(/^ok {4}valid +200\n/m)
     expect(stdout).toMatch(/^ok {4}stale +401$/m)
     expect(stdout).not.toContain('FAIL')
     const [, passed, all] = /^(\d+) of (\d+) probes passed\n$/m.exec(stdout) ?? []
@@ -31,7 +31,9 @@ describe('check', () => {
     const { url } = await receiver(() => 200)
     const { code, stdout } = await check(url, '--only', 'wrong-secret,duplicate')
     expect(code).toBe(1)
-    expect(stdout).toMatch(/^FAIL {2}wrong-secret +200; each answered 4xx\n {6}It ACCEPTED A FORGERY\./m)
+    expect(stdout).toMatch(
+      /^FAIL {2}wrong-secret +200; expected: each answered 4xx\n {6}It ACCEPTED A FORGERY\./m,
+    )
     expect(stdout).toMatch(/^1 of 2 probes passed$/m)
   })
 
@@ -80,7 +82,9 @@ describe('check', () => {
     const { url } = await listening(hook)
     const failing = await check(url)
     expect(failing.code).toBe(1)
-    expect(failing.stdout).toMatch(/^FAIL {2}valid +500; each answered 2xx\n {6}.*--data @data\.json/)
+    expect(failing.stdout).toMatch(
+      /^FAIL {2}valid +500; expected: each answered 2xx\n {6}.*--data @data\.json/m,
+    )
     expect(failing.stdout).toMatch(/^ok {4}stale +401$/m)
     expect(failing.stdout).toMatch(/^13 of 14 probes passed$/m)
 
@@ -95,9 +99,7 @@ describe('check', () => {
     })
     expect(await run([...argv, '@event.json'], { cwd })).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(
-        /^--data is a whole event: give what stands in its data, and its type as --kind\./,
-      ),
+      stderr: expect.stringMatching(/^--data is a whole event: give only its data, and its type as --kind\./),
     })
   })
 
@@ -105,7 +107,9 @@ describe('check', () => {
     const { url } = await listening(good())
     const { code, stdout } = await run(['check', url, '--secret', 'whsec_another_9876'])
     expect(code).toBe(1)
-    expect(stdout).toMatch(/^FAIL {2}valid +401; each answered 2xx\n {6}It refuses a genuine delivery/)
+    expect(stdout).toMatch(
+      /^FAIL {2}valid +401; expected: each answered 2xx\n {6}It refuses a genuine delivery/m,
+    )
     expect(stdout).toContain('9876')
     expect(stdout).not.toContain('whsec_another')
     expect(stdout).toMatch(/^0 of 1 probes passed$/m)
@@ -184,10 +188,10 @@ describe('check', () => {
     [[], /^URL is missing/],
     [['localhost:3000'], /Did you mean http:\/\/localhost:3000\?/],
     [['http://127.0.0.1:9', '--only', 'stael'], /Did you mean stale\?/],
-    [['http://127.0.0.1:9', '--kind', 'order.refunded'], /not of "order\.refunded"/],
+    [['http://127.0.0.1:9', '--kind', 'order.refunded'], /give the data of "order\.refunded" with --data/],
     [
       ['http://127.0.0.1:9', '--kind', 'order.created', '--only', 'thin'],
-      /^There is no thin of order\.created/,
+      /^The scenario thin needs an event\.\*/,
     ],
     [['http://127.0.0.1:9', '--tolerance', '0'], /tolerance/],
   ])('refuses %j', async (argv, message) => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { receiver } from '../../support/cli-receiver.js'
 import { sandbox } from '../../support/cli-sandbox.js'
+import { listening } from '../../support/cli-server.js'
 
 const NOW = '2031-05-01T12:00:00.000Z'
 const frozen = (...argv: string[]) => sandbox(['--now', NOW, '--freeze', ...argv])
@@ -9,7 +10,7 @@ describe('clock', () => {
   test('shows the time, to people and to programs', async () => {
     const { run, json } = await frozen()
     expect(await json('clock')).toEqual([
-      { now: NOW, frozen: true, next_at: null, real_now: expect.any(String) },
+      { now: NOW, frozen: true, next_at: null, next_what: null, real_now: expect.any(String) },
     ])
     expect((await run(['clock'])).stdout).toBe(`${NOW}, frozen, nothing is due\n`)
   })
@@ -24,7 +25,7 @@ describe('clock', () => {
     const { run } = await frozen()
     expect(await run(['clock', 'freze'])).toMatchObject({
       code: 2,
-      stderr: 'There is no clock freze: there are freeze, run. Did you mean freeze?\n',
+      stderr: 'There is no command clock freze, only clock freeze, clock run. Did you mean freeze?\n',
     })
   })
 })
@@ -37,9 +38,46 @@ describe('advance', () => {
     const { code, stdout } = await run(['advance', '72h'])
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /^2031-05-04T12:00:00\.000Z, frozen, next in .+\n9 attempts: 1 delivered, 8 failed\n$/,
+      /^2031-05-04T12:00:00\.000Z, frozen, next in 27 d .+: event evt_\w+ goes past\n1 delivered\n$/,
     )
     expect(arrivals).toHaveLength(10)
+  })
+
+  test('ends with the deliveries, and what to do about those that were given up', async () => {
+    const { url } = await receiver(({ body }) => (String(body).includes('order.created') ? 500 : 200))
+    const { run, json } = await frozen('--to', url, '--retry', '5s,1m')
+    await run(['trigger', 'order.created', '--repeat', '2'])
+    expect((await run(['clock'])).stdout).toMatch(/next in \d+ s: attempt 2 of order\.created \[dlv_\w+\]\n$/)
+    expect((await run(['advance', '10s'])).stdout).toMatch(/\n2 retrying\n$/)
+    expect(await json('advance', '1h')).toMatchObject([
+      { deliveries: { delivered: 0, given_up: 2, retrying: 0, given_up_after: [3, 3] } },
+    ])
+    await run(['trigger', 'order.created'])
+    expect((await run(['advance', '1h'])).stdout).toMatch(
+      /\n1 given up after 3 attempts\nTo see why: tix-webhooks deliveries --status failed\n$/,
+    )
+    expect((await run(['advance', '1h'])).stdout).toMatch(/\nNo delivery was due\.\n$/)
+  })
+
+  test('counts the attempts while it advances, for whoever asks', async () => {
+    let answer = (): void => {}
+    const held = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    const { url } = await receiver((_, index) => (index === 0 ? 500 : 200))
+    const slow = await listening(async (request, response) => {
+      request.resume()
+      if (slowCalls++ > 0) await held
+      response.writeHead(500).end()
+    })
+    let slowCalls = 0
+    const { run, json } = await frozen('--to', url, '--to', slow.url, '--jitter', '0')
+    await run(['trigger', 'order.created'])
+    const advanced = json('advance', '10s')
+    await expect.poll(async () => (await json('clock'))[0]?.advancing).toEqual({ delivered: 1, failed: 0 })
+    answer()
+    await advanced
+    expect((await json('clock'))[0]).not.toHaveProperty('advancing')
   })
 
   test('goes to what is due next, and to a moment', async () => {
@@ -61,13 +99,13 @@ describe('advance', () => {
   })
 
   test.each([
-    [[], /^Say how far: a time such as 72h/],
-    [['1h', '--to', 'next'], /^Say how far/],
+    [[], /^How far\? Give a time such as 72h/],
+    [['1h', '--to', 'next'], /^How far/],
     [['72'], /^TIME 72 has no unit: write 72s, 72m, 72h or 72d/],
     [['soon'], /^TIME must be a span of time/],
-    [['--to', 'later'], /^--to "later" is no instant/],
+    [['--to', 'later'], /^--to "later" is not a valid time/],
     [['--to', '2031-05-01T11:00:00Z'], /forward|past/],
-    [['1h', '2h'], /^advance takes no more than TIME, so what is "2h"\?/],
+    [['1h', '2h'], /^advance takes only TIME, not "2h" too\./],
   ])('refuses %j', async (argv, message) => {
     const { run } = await frozen()
     const { code, stdout, stderr } = await run(['advance', ...argv])

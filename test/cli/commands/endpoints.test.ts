@@ -60,7 +60,7 @@ describe('endpoints', () => {
 
     expect(await json('endpoints', 'disable', id)).toMatchObject([{ id, enabled: false }])
     expect((await run(['endpoints'])).stdout).toContain('disabled')
-    expect((await run(['trigger', 'order.created'])).stdout).toContain('skipped: its endpoint is disabled')
+    expect((await run(['trigger', 'order.created'])).stdout).toContain('skipped: The endpoint is disabled.')
     expect(await json('endpoints', 'enable', id)).toMatchObject([{ id, enabled: true }])
     expect(await json('endpoints', 'set-url', id, url)).toMatchObject([{ id, url }])
     await json('resend', '--failed')
@@ -74,29 +74,29 @@ describe('endpoints', () => {
     expect(arrivals[1]?.headers['x-service-signature']).toMatch(/^t=\d+,v1=\w+,v1=\w+$/)
     const dropped = await run(['endpoints', 'rotate', id, '--drop-old', '--json'])
     expect(dropped.records()).toMatchObject([{ secrets: 1 }])
-    expect(dropped.stderr).toBe(`Its new secret: tix-webhooks secret ${id}\n`)
+    expect(dropped.stderr).toBe(`To see the new secret: tix-webhooks secret ${id}\n`)
 
     expect(await json('endpoints', 'remove', id)).toEqual([{ id, removed: true }])
     expect(await run(['endpoints'])).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: 'There is none yet. Add one with: tix-webhooks endpoints add URL\n',
+      stderr: 'There is no endpoint yet. Add one with: tix-webhooks endpoints add URL\n',
     })
   })
 
   test.each([
-    [['add', '3000'], /^URL "3000" is no http or https URL\. Did you mean http:\/\/localhost:3000\?/],
+    [['add', '3000'], /^URL "3000" is not an http or https URL\. Did you mean http:\/\/localhost:3000\?/],
     [
       ['add', ':3000/hooks'],
-      /^URL ":3000\/hooks" is no http or https URL\. Did you mean http:\/\/localhost:3000\/hooks\?/,
+      /^URL ":3000\/hooks" is not an http or https URL\. Did you mean http:\/\/localhost:3000\/hooks\?/,
     ],
     [['add', 'http://127.0.0.1:9', '--events', 'event.craeted'], /Did you mean order\.created\?/],
-    [['add'], /^URL is missing: endpoints add needs where it is, quoted for the shell/],
+    [['add'], /^URL is missing: URL of the receiver, quoted for the shell/],
     [
       ['add', 'localhost:3000/hooks'],
-      /^URL "localhost:3000\/hooks" is no http or https URL\. Did you mean http:\/\//,
+      /^URL "localhost:3000\/hooks" is not an http or https URL\. Did you mean http:\/\//,
     ],
-    [['add', 'http://127.0.0.1:9', 'b=2'], /^endpoints add takes no more than URL, so what is "b=2"\? Quote/],
+    [['add', 'http://127.0.0.1:9', 'b=2'], /^endpoints add takes only URL, not "b=2" too\. Quote/],
     [['add', 'http://127.0.0.1:9', '--events', 'order.craeted'], /Did you mean order\.created\?/],
     [['add', 'http://8.8.8.8/hooks'], /--allow-public/],
     [['add', 'http://127.0.0.1:9', '--secret', ' x'], /white space|secret/],
@@ -104,7 +104,7 @@ describe('endpoints', () => {
     [['rotate'], /^ENDPOINT is missing/],
     [
       ['adn', 'http://127.0.0.1:9'],
-      /^There is no endpoints adn: there are add, remove, .*Did you mean add\?/,
+      /^There is no command endpoints adn, only endpoints add, endpoints remove, .*Did you mean add\?/,
     ],
   ])('refuse %j', async (argv, message) => {
     const { run } = await sandbox()

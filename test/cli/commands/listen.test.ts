@@ -26,11 +26,12 @@ describe('listen', () => {
         method: 'POST',
         path: '/',
         kind: 'order.created',
+        attempt: 1,
         verdict: 'verified',
         signature_age_seconds: expect.any(Number),
         body: delivery.body,
       },
-      { event: 'answered', status: 200, duration_ms: expect.any(Number) },
+      { event: 'answered', status: 200, attempt: 1, duration_ms: expect.any(Number) },
     ])
   })
 
@@ -63,7 +64,9 @@ describe('listen', () => {
     expect(session.records()).toContainEqual(
       expect.objectContaining({ verdict: 'unchecked', body: 'no JSON' }),
     )
-    expect(session.said.stderr).toContain('Nothing is verified: there is no --secret.')
+    expect(session.said.stderr).toContain(
+      'Signatures are not verified: give --secret, or set TIX_SIGNING_SECRET.',
+    )
   })
 
   test('answers each event by itself as told, the last status from then on', async () => {
@@ -185,7 +188,7 @@ describe('listen', () => {
         `http://${host}:${port}/hooks`,
       ])
       expect(code).toBe(2)
-      expect(stderr).toContain(`--forward-to http://${host}:${port}/hooks is this very listener: `)
+      expect(stderr).toContain(`--forward-to http://${host}:${port}/hooks is this listener itself: `)
     },
   )
 
@@ -224,17 +227,19 @@ describe('listen', () => {
     const { port } = await receiver()
     const { code, stderr } = await run(['listen', '--port', String(port)])
     expect(code).toBe(2)
-    expect(stderr).toMatch(`Port ${port} is taken, perhaps by another tix-webhooks. Choose one with --port N`)
+    expect(stderr).toMatch(
+      `Port ${port} is in use, perhaps by another tix-webhooks. Choose one with --port N`,
+    )
   })
 
   test.each([
     [
       ['--forward-to', 'http://127.0.0.1:1', '--respond', '500'],
-      /^--forward-to gives the answer of your receiver/,
+      /^--forward-to returns the answer of your receiver/,
     ],
     [
       ['--forward-to', 'http://127.0.0.1:1', '--delay', '1s'],
-      /^--forward-to gives the answer of your receiver/,
+      /^--forward-to returns the answer of your receiver/,
     ],
     [['--respond', '200,99'], /^--respond must be a whole number from 200 to 599, not "99"/],
     [['--respond', '200,'], /^--respond "200," has an empty element/],
@@ -263,9 +268,9 @@ describe('listen', () => {
     const { code, stdout, stderr } = await ran
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /^--> a\ufffd2Jb verified, signed \d s ago, 17 bytes\n {4}\{"type":"a\ufffd2Jb"\}\n<-- \[200\] \d+ ms$/m,
+      /^\d\d:\d\d:\d\d --> a\ufffd2Jb verified attempt 1 signed \d s ago 17 bytes\n {13}\{"type":"a\ufffd2Jb"\}\n\d\d:\d\d:\d\d <-- \[200\] attempt 1 \d+ ms$/m,
     )
-    expect(stderr).toContain('No sandbox is running: only what is sent to this address comes here.')
+    expect(stderr).toContain('No sandbox is running: it receives only what is sent to this address.')
   })
 })
 

@@ -54,6 +54,23 @@ describe('resend', () => {
     expect(await json('resend', '--since', '3h')).toHaveLength(3)
   })
 
+  test('says what it leaves out, and why there is nothing', async () => {
+    const { run, json } = await withFailures()
+    await run(['trigger', 'order.created', '--scenario', 'valid'])
+    const [{ id = '' } = {}] = (await json('endpoints')) as { id: string }[]
+    await run(['endpoints', 'disable', id])
+    expect((await run(['resend', '--failed'])).stderr).toMatch(
+      /^2 deliveries are left out: the endpoint is disabled\. To enable it: .+\n.*1 delivery is left out: sent by a scenario\..+\n/,
+    )
+    await run(['endpoints', 'remove', id])
+    expect((await run(['resend', '--failed'])).stderr).toMatch(
+      /^2 deliveries are left out: the endpoint was removed, .+\n/,
+    )
+    expect((await run(['resend', '--since', '0s'])).stderr).toMatch(
+      /There is nothing to resend: --since counts back from the virtual time, which is \d{4}-/,
+    )
+  })
+
   test('sends to another URL', async () => {
     const { ids, json } = await withFailures()
     const other = await receiver()
@@ -62,12 +79,12 @@ describe('resend', () => {
   })
 
   test.each([
-    [[], /^Say which: ids of deliveries, --failed, or --since 1h/],
+    [[], /^Which deliveries\? Give their ids, --failed or --since 1h/],
     [['dlv_x', '--failed'], /^Give ids of deliveries, or --failed and --since, not both/],
     [['--since', '60'], /^--since 60 has no unit/],
     [['dlv_x'], /^There is no delivery "dlv_x"/],
     [['../reset'], /^There is no delivery "\.\.\/reset"/],
-    [['--failed', '--to', 'nowhere'], /^--to "nowhere" is no http or https URL/],
+    [['--failed', '--to', 'nowhere'], /^--to "nowhere" is not an http or https URL/],
   ])('refuses %j', async (argv, message) => {
     const { run } = await sandbox()
     const { code, stdout, stderr } = await run(['resend', ...argv])

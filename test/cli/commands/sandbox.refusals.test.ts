@@ -27,7 +27,7 @@ describe('the sandbox', () => {
     const { url } = await sandbox()
     expect(await run(['sandbox', '--port', new URL(url).port])).toMatchObject({
       code: 2,
-      stderr: `A sandbox is running at ${url} already. To have it send to you, too: tix-webhooks endpoints add URL. To run another one: --port 0\n`,
+      stderr: `A sandbox is already running at ${url}. To add your endpoint to it: tix-webhooks endpoints add URL. To run another one: --port 0\n`,
     })
   })
 
@@ -37,8 +37,8 @@ describe('the sandbox', () => {
     [['--assume', 'signature'], /^--assume "signature" must be name=value/],
     [['--retry', 'sometimes'], /^The retry schedule is default, tickettailor, fast/],
     [['--jitter', '0.7'], /^--jitter must be a number from 0 to 0\.5, such as 0\.1, not "0\.7"/],
-    [['--timeout', '2h'], /^--timeout 2h is too long: it is at most 1h, or 0, which is without end/],
-    [['--rate-limit', '9999999/s'], /^--rate-limit "9999999\/s" is no rate: .* of at most 1000000 requests/],
+    [['--timeout', '2h'], /^--timeout 2h is too long: at most 1h, or 0 for no limit/],
+    [['--rate-limit', '9999999/s'], /^--rate-limit "9999999\/s" is not a rate: .* at most 1000000 requests/],
     [
       ['--to', 'http://localhost:3000/\nhooks'],
       /^--to "http:\/\/localhost:3000\/\\nhooks" must have no line breaks/,
@@ -53,11 +53,11 @@ describe('the sandbox', () => {
       /^--events must be one of order\.created, .*Did you mean order\.created\?/,
     ],
     [['--host', '0.0.0.0'], /^--host 0\.0\.0\.0 lets other machines in: .*--allow-host NAME/],
-    [['--rate-limit', '25'], /^--rate-limit "25" is no rate: write it like 25\/s/],
-    [['--rate-limit', '0/s'], /^--rate-limit "0\/s" is no rate/],
+    [['--rate-limit', '25'], /^--rate-limit "25" is not a rate: write it like 25\/s/],
+    [['--rate-limit', '0/s'], /^--rate-limit "0\/s" is not a rate/],
     [['--timeout', '15'], /^--timeout 15 has no unit/],
     [['--seed', '-1'], /^--seed needs a value/],
-    [['--now', 'today'], /^--now "today" is no instant/],
+    [['--now', 'today'], /^--now "today" is not a valid time/],
   ])('refuses %j', async (argv, message) => {
     const { code, stdout, stderr } = await run(['sandbox', '--port', '0', ...argv], { cwd: emptyFolder() })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

@@ -9,6 +9,7 @@ const secret = 'whsec_sign'
 const folder = mkdtempSync(join(tmpdir(), 'sign-'))
 const bytes = Uint8Array.from([0xef, 0xbb, 0xbf, 0xff, 0x0a])
 writeFileSync(join(folder, 'body.bin'), bytes)
+writeFileSync(join(folder, 'notes'), bytes)
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const headerOf = async (argv: readonly string[], surroundings: Parameters<typeof run>[1] = {}) => {
@@ -61,13 +62,23 @@ describe('sign', () => {
   })
 
   test.each([
-    [['--body', 'x'], {}, /^There is no signing secret: give --secret, or set TIX_SIGNING_SECRET/],
+    [['--body', 'x'], {}, /^There is no signing secret: give --secret, set TIX_SIGNING_SECRET/],
     [['--body', 'x'], { env: { TIX_SIGNING_SECRET: '' } }, /^There is no signing secret/],
     [['--secret', '', '--body', 'x'], {}, /^--secret is empty/],
     [['--secret', 'a ', '--body', 'x'], {}, /^secret begins or ends with white space/],
     [['--secret', 'a', '--body', '@gone'], {}, /^--body: there is no such file: gone\nSee: /],
     [['--secret', 'a', '--body', '@.'], {}, /^--body: this is a folder, not a file: \.\n/],
     [['--secret', 'a', '--body', '@'], {}, /^--body names no file/],
+    [
+      ['--secret', 'a', '--body', 'body.json'],
+      {},
+      /^--body body\.json is the name of a file: write --body @body\.json for its/,
+    ],
+    [
+      ['--secret', 'a', '--body', 'notes'],
+      {},
+      /^--body notes is the name of a file: write --body @notes for its/,
+    ],
     [['--secret', 'a', '--body', 'x', '--t', '-5'], {}, /^--t needs a value/],
     [['--secret', 'a', '--body', 'x', '--t', '1.5'], {}, /^--t must be a whole number/],
     [

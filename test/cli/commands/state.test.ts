@@ -12,7 +12,7 @@ describe('status', () => {
       json,
       url,
     } = await sandbox(['--now', '2031-05-01T12:00:00Z', '--freeze', '--assume', 'list=array'])
-    await json('trigger', 'order.created')
+    await json('trigger', 'order.created', '--no-wait')
     const { stdout } = await runHere(['status'])
     expect(stdout).toContain(`at ${url}\n`)
     expect(stdout).toContain('clock        2031-05-01T12:00:00.000Z, frozen, next in ')
@@ -25,8 +25,10 @@ describe('status', () => {
 describe('reset', () => {
   test('forgets the data, not the endpoints', async () => {
     const { json, run: runHere, url } = await sandbox(['--to', 'http://127.0.0.1:9'])
-    await json('trigger', 'order.created')
-    expect((await runHere(['reset'])).stdout).toBe(`The sandbox at ${url} is as new.\n`)
+    await json('trigger', 'order.created', '--no-wait')
+    expect((await runHere(['reset'])).stdout).toBe(
+      `The sandbox at ${url} is empty; its endpoints are kept.\n`,
+    )
     expect(await json('status')).toMatchObject([{ counts: { test: { orders: 0, events: 0 } }, endpoints: 1 }])
   })
 
@@ -37,7 +39,7 @@ describe('reset', () => {
     })
     const { url: to } = await listening(() => asked())
     const { json } = await sandbox(['--to', to, '--timeout', '0', '--freeze'])
-    await json('trigger', 'order.created')
+    await json('trigger', 'order.created', '--no-wait')
     await isAsked
     const advances = [json('advance', '72h'), json('advance', '1h')]
     await json('reset')
@@ -53,7 +55,7 @@ describe('seed', () => {
     writeFileSync(join(folder, 'fixtures.json'), '{"venues":[{"name":"The Hall"}]}')
     expect(await runHere(['seed', 'fixtures.json'])).toMatchObject({
       code: 0,
-      stdout: 'Made 1 venues, 0 events, 0 orders.\n',
+      stdout: 'Created 1 venues, 0 events, 0 orders.\n',
     })
     expect(
       (await runHere(['seed', '-', '--json'], { stdin: '{"venues":[{"name":"The Barn"}]}' })).records(),
@@ -69,7 +71,7 @@ describe('seed', () => {
     const [, file = ''] = /\nFILE, such as:\n([\s\S]+?)\n\n/.exec(stdout) ?? []
     expect(await runHere(['seed', '-'], { stdin: file })).toMatchObject({
       code: 0,
-      stdout: 'Made 1 venues, 1 events, 1 orders.\n',
+      stdout: 'Created 1 venues, 1 events, 1 orders.\n',
     })
   })
 
@@ -78,12 +80,12 @@ describe('seed', () => {
     [
       ['-'],
       '{"venues":',
-      /^The standard input is no JSON: .+\. tix-webhooks seed --help shows what it holds\.$/m,
+      /^Standard input is not valid JSON: .+\. For an example: tix-webhooks seed --help$/m,
     ],
     [
       ['-'],
       '[]',
-      /^The standard input must be a JSON object, such as \{"venues":\[\{"name":"The Boathouse"\}\]\}\.$/m,
+      /^Standard input must be a JSON object, such as \{"venues":\[\{"name":"The Boathouse"\}\]\}\.$/m,
     ],
     [
       ['-'],
@@ -91,7 +93,7 @@ describe('seed', () => {
       /^The fixtures are an object of account, venues and events\. Unrecognized key: "venue"\.$/m,
     ],
     [['-'], '{"venues":[{"name":5}]}', /name/],
-    [[], '', /^FILE is missing: seed needs a JSON file, or - for the standard input/],
+    [[], '', /^FILE is missing: a JSON file, or - for standard input/],
   ])('refuses %j', async (argv, stdin, message) => {
     const { run: runHere } = await sandbox()
     const { code, stderr } = await runHere(['seed', ...argv], { stdin })

@@ -28,14 +28,14 @@ describe('trigger in a sandbox', () => {
     expect(events[1].data.order.total_cents).toBe(1)
   })
 
-  test('does not wait, tells no answer, and says where it can be read', async () => {
+  test('does not wait where it is told not to, tells no answer, and says where it can be read', async () => {
     const { url } = await receiver()
     const { run: runHere } = await sandbox(['--to', url])
-    const { code, stdout, stderr } = await runHere(['trigger', 'order.created'])
+    const { code, stdout, stderr } = await runHere(['trigger', 'order.created', '--no-wait'])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^--> order\.created \[dlv_\w+\]\n$/)
     expect(stderr).toMatch(/^See the answer: tix-webhooks deliveries show dlv_\w+\n$/)
-    const several = await runHere(['trigger', 'order.created', '--repeat', '3'])
+    const several = await runHere(['trigger', 'order.created', '--repeat', '3', '--no-wait'])
     expect(several.stderr).toBe('See the answers: tix-webhooks deliveries --limit 3\n')
   })
 
@@ -44,17 +44,70 @@ describe('trigger in a sandbox', () => {
     const { url } = await listening(hook)
     const { run: runHere } = await sandbox(['--to', url, '--secret', secret])
     const { stdout } = await runHere(['trigger', 'order.created', '--scenario', 'duplicate'])
-    expect(stdout).toMatch(/ m?s \{"outcome":"handled"\}\n.+ m?s \{"outcome":"duplicate"\}\n/)
+    expect(stdout).toMatch(/^<-- \[200\] handled POST .+\n<-- \[200\] duplicate POST .+\n/)
     const unhandled = await runHere(['trigger', 'event.published', '--wait'])
-    expect(unhandled.stdout).toMatch(/^<-- \[200\] .+ m?s \{"outcome":"unhandled"\}\n$/m)
+    expect(unhandled.stdout).toMatch(/^<-- \[200\] unhandled POST .+ m?s\n$/m)
   })
 
-  test('says what was answered where it waits, and fails where that was no success', async () => {
-    const { url } = await receiver(() => 503)
-    const { run: runHere } = await sandbox(['--to', url])
-    const { code, stdout } = await runHere(['trigger', 'order.created', '--wait', '--repeat', '2'])
+  test.each([[], ['--wait']])(
+    'says what was answered and what to do, once, and fails where that was no success: %j',
+    async (...argv) => {
+      const { url } = await receiver(() => 503)
+      const { run: runHere } = await sandbox(['--to', url])
+      const { code, stdout } = await runHere(['trigger', 'order.created', '--repeat', '2', ...argv])
+      expect(code).toBe(1)
+      expect(stdout.match(/^--> order\.created \[dlv_\w+\]\n<-- \[503\] POST \S+ \d+ m?s$/gm)).toHaveLength(2)
+      expect(stdout.match(/^ {4}Your receiver asks for a retry later: its log says why\.$/gm)).toHaveLength(1)
+    },
+  )
+
+  test('fails where one of two endpoints does not accept it', async () => {
+    const [good, bad] = [await receiver(() => 200), await receiver(() => 401)]
+    const { run: runHere } = await sandbox(['--to', good.url, '--to', bad.url])
+    const { code, stdout } = await runHere(['trigger', 'order.created'])
     expect(code).toBe(1)
-    expect(stdout.match(/^<-- \[503\] POST .+ \[dlv_\w+\] \d+ m?s$/gm)).toHaveLength(2)
+    expect(stdout).toContain(`<-- [200] POST ${good.url}`)
+    expect(stdout).toContain(`<-- [401] POST ${bad.url}`)
+  })
+
+  test('does not blame the secret alone for a 401 of the app itself', async () => {
+    const { url } = await receiver(() => ({ status: 401, body: '<p>Please log in</p>' }))
+    const { run: runHere } = await sandbox(['--to', url])
+    const { stdout } = await runHere(['trigger', 'order.created'])
+    expect(stdout).toMatch(
+      /\n {4}answered: <p>Please log in<\/p>\n {4}401 from something other than tix-webhooks: does a login, .+ in front of \/hooks\?/,
+    )
+  })
+
+  test.each([80, 120])('breaks no line within a word on a terminal of %i columns', async (columns) => {
+    const { url } = await receiver(() => ({
+      status: 401,
+      body: `{"error":"${'login required '.repeat(9)}"}`,
+    }))
+    const running = await sandbox(['--to', url])
+    const tty = { isTTY: true, columns, env: { NO_COLOR: '1' } }
+    const said: string[] = []
+    for (const argv of [
+      ['trigger', 'order.created'],
+      ['trigger', 'order.created', '--scenario', 'stale'],
+      ['advance', '--to', 'next'],
+      ['deliveries'],
+      ['deliveries', 'show', String((await running.json('deliveries', '--limit', '1'))[0]?.id ?? '')],
+      ['endpoints'],
+      ['status'],
+      ['clock'],
+      ['resend', '--failed'],
+      ['check', url, '--secret', 'x'],
+      ['help'],
+      ['sandbox', '--help'],
+      ['nonsense'],
+    ]) {
+      const { stdout, stderr } = await running.run(argv, tty)
+      said.push(...stdout.split('\n'), ...stderr.split(/\n|\r.*?2K/))
+    }
+    expect(said.length).toBeGreaterThan(100)
+    // What is one word, such as a URL, cannot be broken.
+    expect(said.filter((line) => line.length > columns && / /.test(line.trim()))).toEqual([])
   })
 
   test('plays a scenario against each endpoint, and judges the answers of each', async () => {
@@ -86,7 +139,7 @@ describe('trigger in a sandbox', () => {
     ['valid', 500, 1, /its log says why\.\nFAIL {2}valid; expected: each answered 2xx\n$/],
     ['valid', 401, 1, /is its secret the one that ends in .+\nFAIL {2}valid/],
     ['not-json', 500, 0, /not acknowledged, as it should be\nok {4}not-json: none answered 2xx/],
-    ['not-json', 200, 1, /acknowledged, though nobody can use it\nFAIL {2}not-json/],
+    ['not-json', 200, 1, /acknowledged, though it is unusable\nFAIL {2}not-json/],
   ])('judges %s that is answered %i with %i', async (scenario, status, code, says) => {
     const { url } = await receiver(() => status)
     const { run: runHere } = await sandbox(['--to', url])
@@ -97,8 +150,8 @@ describe('trigger in a sandbox', () => {
   })
 
   test.each([
-    [[], 0],
-    [['--wait'], 1],
+    [[], 1],
+    [['--no-wait'], 0],
   ])('says so where no endpoint takes it: with %j, exit code %i', async (argv, expected) => {
     const { run: runHere } = await sandbox(['--to', 'http://127.0.0.1:9'])
     const { code, stdout, stderr } = await runHere(['trigger', 'order.created', '--live', ...argv])
@@ -120,7 +173,7 @@ describe('trigger in a sandbox', () => {
     const { code, stderr } = await run(['trigger', 'order.created'])
     expect(code).toBe(3)
     expect(stderr).toBe(
-      'No sandbox is running. Start one with: tix-webhooks sandbox. To send once without one: --to URL --secret SECRET\n',
+      'No sandbox is running. Start one with: tix-webhooks sandbox. To send once without one: --to URL\n',
     )
   })
 })

@@ -26,7 +26,7 @@ describe('verify', () => {
     ]
     expect(await verify(argv)).toMatchObject({
       code: 0,
-      stdout: 'valid: signed at 2023-11-14T22:13:20.000Z, 10 s before\n',
+      stdout: 'valid: signed at 2023-11-14T22:13:20.000Z, 10 s ago\n',
       stderr: '',
     })
     expect((await verify([...argv, '--json'])).records()).toEqual([
@@ -53,7 +53,7 @@ describe('verify', () => {
     const cut = (await header()).replace(/v1=.*/, `v1=${'5257a869e7'.repeat(7).slice(0, digits)}`)
     const { code, stdout } = await verify(['--secret', secret, '--header', cut, '--body', body])
     expect(code).toBe(1)
-    const question = `v1 has ${digits} hex digits, and those of SHA-256 are 64: is it cut off?`
+    const question = `v1 has ${digits} hex digits, and SHA-256 has 64: is it cut off?`
     expect(stdout.includes(question)).toBe(isAsked)
   })
 
@@ -61,7 +61,9 @@ describe('verify', () => {
     const now = ['--now', '2023-11-14T22:13:30Z']
     const stale = await verify(['--secret', secret, '--header', await header(), '--body', body])
     expect(stale.code).toBe(1)
-    expect(stale.stdout).toMatch(/^not valid: timestamp_too_old\n.+\n- The signature itself is right\./)
+    expect(stale.stdout).toMatch(
+      /^invalid: timestamp_too_old\n.+\n- The signature is right, so the secret is too\./,
+    )
 
     const { header: concat } = await signedBody(body, {
       secret,
@@ -70,7 +72,7 @@ describe('verify', () => {
     })
     const near = await verify(['--secret', secret, '--header', concat, '--body', body, ...now])
     expect(near.code).toBe(1)
-    expect(near.stdout).toMatch(/^not valid: signature_mismatch\n/)
+    expect(near.stdout).toMatch(/^invalid: signature_mismatch\n/)
     expect(near.stdout).toContain('concat')
     expect(
       await verify(['--secret', secret, '--header', concat, '--body', body, ...now, '--signature', 'concat']),
@@ -94,7 +96,7 @@ describe('verify', () => {
     [['--secret', secret, '--body', 'x'], /^--header is missing/],
     [['--header', 't=1,v1=00', '--body', 'x'], /^There is no signing secret/],
     [['--secret', secret, '--header', 't=1,v1=00', '--tolerance', '300'], /^--tolerance 300 has no unit/],
-    [['--secret', secret, '--header', 't=1,v1=00', '--now', 'now'], /^--now "now" is no instant/],
+    [['--secret', secret, '--header', 't=1,v1=00', '--now', 'now'], /^--now "now" is not a valid time/],
   ])('refuses %j', async (argv, message) => {
     const { code, stdout, stderr } = await verify(argv)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

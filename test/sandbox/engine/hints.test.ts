@@ -8,8 +8,11 @@ const TRIED = {
   timeoutMs: 15_000,
 }
 
-const status = (code: number, headers: Record<string, string> = {}): SendResult => ({
-  response: { status: code, headers, body: '', truncated: false },
+const QUESTIONS =
+  'is its secret the one that ends in …3f2a or …6789, does it verify the raw body, and is its clock right?'
+
+const status = (code: number, headers: Record<string, string> = {}, body = ''): SendResult => ({
+  response: { status: code, headers, body, truncated: false },
 })
 const error = (code: string): SendResult => ({ error: { code, message: 'as it is' } })
 
@@ -20,31 +23,31 @@ describe('a hint says what to do about', () => {
       error('ECONNREFUSED'),
       'Nothing listens on 127.0.0.1:3000: is your receiver running, and is that its port?',
     ],
-    ['an unknown name', error('ENOTFOUND'), 'The name 127.0.0.1 is not known here: is it spelt right?'],
+    ['an unknown name', error('ENOTFOUND'), 'The host 127.0.0.1 is unknown: is it spelled right?'],
     [
       'a connection that was cut',
       error('ECONNRESET'),
-      '127.0.0.1:3000 hung up without a whole answer: did your receiver crash, or restart?',
+      '127.0.0.1:3000 closed the connection without a complete answer: did your receiver crash or restart?',
     ],
     [
       'a machine that is away',
       error('EHOSTUNREACH'),
-      '127.0.0.1:3000 cannot be reached from here: is that machine up, and this its address?',
+      '127.0.0.1:3000 cannot be reached: is that machine up, and is that its address?',
     ],
     [
       'a time-out',
       error('timeout'),
-      'It took over 15 s: answer first and work later. While you are debugging, give it longer: --timeout 10m (timeoutSeconds: 600).',
+      'It took over 15 s: answer first and work later. While debugging, allow more: --timeout 10m (timeoutSeconds: 600).',
     ],
     [
       'an address that is refused',
       error('address_refused'),
-      'The rules about addresses do not allow it: the message says which address, and why.',
+      'Deliveries to this address are not allowed: the message says which address, and why.',
     ],
     [
       'a handler that threw',
       error('receiver_threw'),
-      'A receiver gives a Response, whatever happens: the message says what it did instead.',
+      'A receiver must always return a Response: the message says what it did instead.',
     ],
     [
       'TLS where there is none',
@@ -54,7 +57,7 @@ describe('a hint says what to do about', () => {
     [
       'a certificate',
       error('DEPTH_ZERO_SELF_SIGNED_CERT'),
-      'Its certificate is not trusted here: use http://, or name its authority in NODE_EXTRA_CA_CERTS.',
+      'Its certificate is not trusted: use http://, or add its authority to NODE_EXTRA_CA_CERTS.',
     ],
     ['any other error', error('EWHATEVER'), 'There was no answer (EWHATEVER): the message says why.'],
     [
@@ -72,28 +75,40 @@ describe('a hint says what to do about', () => {
       status(307),
       "Redirects are not followed: set the endpoint's URL to its target.",
     ],
+    ['400', status(400), `Your receiver refused it: ${QUESTIONS}`],
+    ['401', status(401), `Your receiver refused it: ${QUESTIONS}`],
     [
-      '400',
-      status(400),
-      'Your receiver refused it: is its secret the one that ends in …3f2a or …6789, and does it verify the raw body?',
+      '401 of a receiver of ours',
+      status(401, {}, '{"outcome":"unauthenticated"}'),
+      `Your receiver refused the signature: ${QUESTIONS} Its log says which.`,
     ],
     [
-      '401',
-      status(401),
-      'Your receiver refused it: is its secret the one that ends in …3f2a or …6789, and does it verify the raw body?',
+      '400 of a receiver of ours that saw no signature',
+      status(400, {}, '{"outcome":"malformed"}'),
+      'Your receiver found no valid signature header: does a proxy drop it, or does signature.header name another one?',
+    ],
+    [
+      '400 of a receiver of ours that did not get all of it',
+      status(400, {}, '{"outcome":"incomplete"}'),
+      'Your receiver did not get the whole body: does a proxy or a timeout cut it off?',
+    ],
+    [
+      '403 of a login',
+      status(403, {}, '<p>Log in</p>'),
+      `403 from something other than tix-webhooks: does a login, a CSRF check or a proxy stand in front of /hooks? If it is a receiver of your own: ${QUESTIONS}`,
     ],
     ['404', status(404), 'Nothing is served at /hooks: is that the path of your receiver?'],
-    ['405', status(405), 'Nothing takes a POST at /hooks: webhooks are POST requests.'],
-    ['410', status(410), 'Your receiver says that it is gone; the service tries again all the same.'],
+    ['405', status(405), 'Nothing accepts a POST at /hooks: webhooks are POST requests.'],
+    ['410', status(410), 'Your receiver answers that it is gone; the service retries all the same.'],
     [
       '413',
       status(413),
-      'Your receiver takes no body as large as this: is the limit of its body parser too low?',
+      'Your receiver does not accept a body of this size: is the limit of its body parser too low?',
     ],
-    ['429', status(429), 'Your receiver asks for less; a Retry-After is waited for.'],
+    ['429', status(429), 'Your receiver limits its rate; a Retry-After is respected.'],
     ['another 4xx', status(418), 'Your receiver refused it with 418: its log says why.'],
     ['500', status(500), 'Your receiver failed with 500: its log says why.'],
-    ['503', status(503), 'Your receiver asks to be called again later: its log says why.'],
+    ['503', status(503), 'Your receiver asks for a retry later: its log says why.'],
   ])('%s', (_, result, hint) => {
     expect(hintFor(TRIED, result)).toBe(hint)
   })
@@ -115,7 +130,7 @@ test('a secret is shown by its last four characters, and a short one not at all'
     const hint = hintFor({ ...TRIED, secrets: ['whsec_quite_secret_abcd', 'short'] }, status(code)) ?? ''
     expect(hint).not.toMatch(/secret_|short|whsec/)
   }
-  expect(hintFor({ ...TRIED, secrets: ['short'] }, status(401))).toContain('ends in …, and')
+  expect(hintFor({ ...TRIED, secrets: ['short'] }, status(401))).toContain('ends in …, does')
 })
 
 test('the standard ports are named too', () => {

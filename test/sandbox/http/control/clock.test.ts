@@ -9,7 +9,13 @@ const HOUR = 3_600_000
 
 test('[N127] GET /clock tells both times, and what is next', async () => {
   const { call } = stage()
-  const clock = { now: NOW, frozen: true, next_at: null, real_now: '2026-11-21T00:00:00.000Z' }
+  const clock = {
+    now: NOW,
+    frozen: true,
+    next_at: null,
+    next_what: null,
+    real_now: '2026-11-21T00:00:00.000Z',
+  }
   expect((await call('GET', '/_sandbox/clock')).json()).toEqual(clock)
   expect((await call('GET', '/_sandbox')).json()).toMatchObject({ clock })
 })
@@ -30,10 +36,12 @@ test.each([
       now: later(ms),
       frozen: true,
       next_at: null,
+      next_what: null,
       real_now: '2026-11-21T00:00:00.000Z',
       from: NOW,
       ran: 0,
       attempts: { delivered: 0, failed: 0 },
+      deliveries: { delivered: 0, given_up: 0, retrying: 0, given_up_after: null },
     },
   ])
 })
@@ -43,6 +51,7 @@ test('[N123] goes to a moment, and to what is next', async () => {
   await sandbox.create({ on_sale_at: '2026-11-25T10:00:00Z' })
   expect((await sandbox.call('GET', '/_sandbox/clock')).json()).toMatchObject({
     next_at: '2026-11-25T10:00:00.000Z',
+    next_what: expect.stringMatching(/^event evt_\w+ goes on sale$/),
   })
   const to = (to: string) => sandbox.call('POST', '/_sandbox/clock', { body: { to } })
   expect((await to('2026-11-24T12:00:00+01:00')).json()).toMatchObject({

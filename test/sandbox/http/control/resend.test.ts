@@ -64,7 +64,10 @@ describe('a resend', () => {
     sandbox.service.engine.removeEndpoint(sandbox.endpoint.id)
     const path = `/deliveries/${delivery?.id}/resend`
     expect(told(await sandbox.post(path))).toEqual([409, 'endpoint_removed'])
-    expect((await sandbox.post('/resend', { since: '1h' })).json()).toEqual({ data: [] })
+    expect((await sandbox.post('/resend', { since: '1h' })).json()).toEqual({
+      data: [],
+      left_out: { removed: 1, disabled: 0, spoilt: 0 },
+    })
     expect(told(await sandbox.post(path, { to: HOOKS }))).toEqual([409, 'endpoint_removed'])
   })
 })

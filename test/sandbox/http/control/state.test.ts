@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { apiStage } from '../../../support/api-stage.js'
 import { BASE_URL, httpSandbox, LIVE_KEY, NOW } from '../../../support/http-sandbox.js'
 
-const CLOCK = { now: NOW, frozen: true, next_at: null, real_now: expect.any(String) }
+const CLOCK = { now: NOW, frozen: true, next_at: null, next_what: null, real_now: expect.any(String) }
 
 test('GET /_sandbox tells what this is, and how much there is', async () => {
   const sandbox = apiStage({ assume: { list: 'links' } })
@@ -13,7 +13,11 @@ test('GET /_sandbox tells what this is, and how much there is', async () => {
     name: 'tix-webhooks sandbox',
     version: '1.2.3',
     url: BASE_URL,
-    clock: { ...CLOCK, next_at: expect.any(String) },
+    clock: {
+      ...CLOCK,
+      next_at: expect.any(String),
+      next_what: expect.stringMatching(/^event evt_\w+ goes past$/),
+    },
     counts: { test: { events: 1, venues: 4, orders: 1 }, live: { events: 0, venues: 3, orders: 0 } },
     deliveries: { pending: 0, retrying: 0, delivered: 2, failed: 0, skipped: 0 },
     endpoints: 1,
