@@ -52,9 +52,7 @@ async function cutOff(reader: BodyReader): Promise<boolean> {
 
 function checked(bytes: Uint8Array, maxBytes: number): Uint8Array {
   if (!(bytes instanceof Uint8Array)) {
-    throw new ConfigurationError(
-      `The body must be the exact bytes as a Uint8Array, not ${describeType(bytes)}: hand in what was received, before any parser.`,
-    )
+    throw notBytes('The body must be the exact bytes as a Uint8Array', bytes)
   }
   if (bytes.length > maxBytes) throw tooLarge(maxBytes)
   return bytes
@@ -87,6 +85,19 @@ function asBodyFault(error: unknown, maxBytes: number): unknown {
   }
   if (code === 'body_incomplete' && isWebhookError(error)) return error
   return wentAway(error)
+}
+
+/** Throws unless a part of a streamed body is bytes: the length of anything else says nothing of what it takes. */
+export function checkChunk(chunk: unknown): asserts chunk is Uint8Array {
+  if (!(chunk instanceof Uint8Array)) {
+    throw notBytes('The stream of the body must bring chunks of bytes (Uint8Array)', chunk)
+  }
+}
+
+function notBytes(rule: string, found: unknown): ConfigurationError {
+  return new ConfigurationError(
+    `${rule}, not ${describeType(found)}: hand in what was received, before any parser.`,
+  )
 }
 
 /** What a reader rejects with over the limit. */
