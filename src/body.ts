@@ -12,6 +12,8 @@ export interface BodyReader {
   (maxBytes: number): Promise<Uint8Array>
   /** Called when the deadline has passed while it reads, so that it can let go of what it holds. */
   cancel?(): void
+  /** Called when the deadline has passed while it reads, before `cancel`: whether somebody on our side holds the stream up. */
+  isHeldUp?(): boolean
   /** Called when the signature does not match: whether the client has gone, so that it may not have sent all. */
   isCutOff?(): boolean | Promise<boolean>
 }
@@ -64,10 +66,13 @@ async function callReader(reader: BodyReader, maxBytes: number, deadline: Deadli
   const reading = (async () => reader(maxBytes))()
   try {
     bytes = await deadline.race(reading, () => {
+      const isHeldUp = reader.isHeldUp?.() === true
       reader.cancel?.()
       throw new BodyError(
         'body_incomplete',
-        'The client was too slow: its body had not arrived whole at the deadline (timeoutSeconds).',
+        isHeldUp
+          ? "The body had not been read whole at the deadline (timeoutSeconds): something on this side has paused the request, or listens for its 'readable' event. Mount the webhook route before it."
+          : 'The client was too slow: its body had not arrived whole at the deadline (timeoutSeconds).',
       )
     })
   } catch (error) {

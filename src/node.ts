@@ -197,7 +197,12 @@ export function streamBody(
       else stream.on('data', onData).on('end', onEnd).on('close', onGone).resume()
     })
 
-  return Object.assign(read, { cancel: () => letGo(), isCutOff: () => isCutOff(request) })
+  return Object.assign(read, {
+    cancel: () => letGo(),
+    // Node pauses no stream by itself that has been resumed.
+    isHeldUp: () => stream.isPaused() || stream.listenerCount('readable') > 0,
+    isCutOff: () => isCutOff(request),
+  })
 }
 
 function declaredLength(stream: Readable): number {

@@ -76,6 +76,25 @@ describe.each(EXPRESS_VERSIONS)('a body parser before us in Express $version', (
     assertAnswer(await deliver(app.port, await sign(orderCreated())), 200, 'handled')
   })
 
+  test.each<[string, (request: Request) => void]>([
+    ['pauses the request', (request) => void process.nextTick(() => request.pause())],
+    ["listens for its 'readable' event", (request) => void request.on('readable', () => {})],
+  ])('a middleware that %s is named where the body is incomplete at the deadline', async (_, holdUp) => {
+    const app = await expressApp(
+      express,
+      (app, hooks) => {
+        app.use((request, _response, next) => {
+          holdUp(request)
+          next()
+        })
+        app.post('/hooks', hooks)
+      },
+      { timeoutSeconds: 0.2 },
+    )
+    assertAnswer(await deliver(app.port, await sign(orderCreated())), 400, 'incomplete')
+    expect(app.reports).toEqual([expect.stringMatching(/on this side has paused the request/)])
+  })
+
   test('express.raw() leaves a byte order mark and invalid UTF-8 as they are', async () => {
     const app = await behind(express.raw({ type: '*/*' }))
     const marked = Buffer.concat([BOM, utf8.encode(JSON.stringify(orderCreated()))])

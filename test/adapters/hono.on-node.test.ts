@@ -6,7 +6,7 @@ import { tixWebhooks } from 'tix-webhooks/hono'
 import { expect, onTestFinished, test } from 'vitest'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { answerOf, requestOf } from '../support/fetching.js'
-import { dial, listen, post } from '../support/http.js'
+import { dial, listen, post, requestHead } from '../support/http.js'
 import { deferred } from '../support/promises.js'
 
 const MAX_BYTES = 10_000
@@ -149,7 +149,7 @@ test.each<[string, MiddlewareHandler]>([
   })
 })
 
-test('a client that sends a body over the limit whole before it reads sees the refusal', async () => {
+test('a client that sends a body over its limit whole sees the refusal, and goes on with its connection', async () => {
   const server = await serve((_, next) => next())
   const client = await dial(server.port)
   const { header } = await sign(orderCreated())
@@ -159,5 +159,9 @@ test('a client that sends a body over the limit whole before it reads sees the r
   )
   for (let sent = 0; sent < length; sent += 50_000) await client.write('x'.repeat(50_000))
   expect((await client.answer()).status).toBe(413)
+  const next = await sign(orderCreated())
+  await client.write(requestHead({ 'x-service-signature': next.header, 'content-length': next.body.length }))
+  await client.write(next.body)
+  expect((await client.answer()).status).toBe(200)
   client.destroy()
 })

@@ -139,6 +139,8 @@ const NODE_FAULTS: Readonly<Record<NodeFault, (request: IncomingMessage, respons
 function bringing(request: object, chunk: unknown): void {
   const stream = new ReadableStream({
     start(controller) {
+      // One alone is judged as a whole.
+      controller.enqueue(chunk)
       controller.enqueue(chunk)
       controller.close()
     },
