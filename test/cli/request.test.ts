@@ -33,7 +33,7 @@ const NO_ANSWERS: readonly (readonly [string, (socket: Socket) => void])[] = [
     '101',
     (socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
   ],
-  ['a status that is none', saying('HTTP/1.1 099 Odd\r\ncontent-length: 0\r\n\r\n')],
+  ['a status below 100', saying('HTTP/1.1 099 Odd\r\ncontent-length: 0\r\n\r\n')],
   ['nothing, and hangs up', saying('')],
   ['half of a head, and hangs up', saying('HTTP/1.1 200')],
   ['less than it said', saying('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{}')],
@@ -51,9 +51,9 @@ describe('a server that answers', () => {
     ...NO_ANSWERS.map(([what, answer]) => [what, answer, 502] as const),
     ['a 204 with a body', saying('HTTP/1.1 204 No Content\r\n\r\nDeleted'), 204] as const,
     ['more than it said', saying('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokay'), 200] as const,
-  ])('%s is passed on by listen as $2', async (_, answer, status) => {
+  ])('%s gets an answer from listen, which goes on', async (_, answer, status) => {
     const listener = begin(['listen', '--forward-to', await raw(answer)])
-    const { url } = await listener.record(isEvent(READY))
+    const { url } = await listener.record(isEvent('listening'))
     const answers = [await fetch(String(url), { method: 'POST', body: '{}' })]
     // It goes on.
     answers.push(await fetch(String(url), { method: 'POST', body: '{}' }))
