@@ -34,13 +34,15 @@ describe('a sandbox that is closed', () => {
   test('keeps nobody waiting who waited when it was closed', async () => {
     const answer = gate<Response>()
     const asked = gate<void>()
+    // The second one waits for the first, and so never begins.
     const sandbox = createSandbox({
+      serial: true,
       deliver: () => {
         asked.open()
         return answer.opened
       },
     })
-    const waiting = post(sandbox, { wait: true })
+    const waiting = post(sandbox, { wait: true, repeat: 2 })
     await asked.opened
     await sandbox.close()
     expect((await waiting).status).toBe(201)
