@@ -155,7 +155,8 @@ function checkingDriver<Tx>(driver: PostgresDriver<Tx>): CheckingDriver<Tx> {
         // Kept here, because a driver may return nothing.
         let ended: { result: R } | undefined
         await driver.transaction(async (tx) => {
-          await refuseOpen(tx)
+          // What sets the isolation of its transaction must be the first to be sent in it.
+          if (idOf !== noId) await refuseOpen(tx)
           const result = await unlessLost(() => toItsEnd(() => work(tx, handedOf(tx))))
           id = idOf(result)
           if (id !== undefined) await unlessLost(() => query(tx, CHECK, [id]))

@@ -104,7 +104,10 @@ export function postgresInbox<Tx>(
   async function purge({ limit = DEFAULT_PURGE_LIMIT } = {}): Promise<number> {
     checkLimit(limit)
     try {
-      return await driver.transaction(async (tx) => (await driver.query(tx, table.purge, [limit])).length)
+      return await driver.transaction(
+        async (tx) => (await driver.query(tx, table.purge, [limit])).length,
+        () => undefined,
+      )
     } catch (error) {
       throw table.unavailable(error)
     }
