@@ -38,9 +38,9 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
     async (request: Request, response: Response, next?: NextFunction): Promise<void> => {
       const wrong = answerWrongHost('express', [request, response], options.onError)
       if (wrong !== undefined) return wrong.returned as undefined
-      let isSending = false
       try {
         if (request.method !== 'POST' && typeof next === 'function') return next()
+        const wasBegun = response.headersSent
         // An error that nobody listens for ends the process, as that of a handler which writes after our answer.
         request.on('error', () => {})
         response.on('error', () => {})
@@ -53,12 +53,10 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
           isAnswered: () => response.headersSent,
           ...bodyOf(request),
         })
-        isSending = true
-        sendAnswer(response, answerTo(outcome))
+        sendAnswer(response, answerTo(outcome), wasBegun)
       } catch (error) {
         // Not a rejection: Express 4 ignores what a handler returns, and one that nobody hears ends the process.
-        if (isSending) unwrap(response)
-        if (typeof next === 'function') next(error)
+        if (typeof next === 'function' && unwrap(response)) next(error)
         else sendFailure(response, error, request, options.onError)
       }
     },
@@ -66,17 +64,41 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
   )
 }
 
+/** What error middleware and Express's last resort use of a response. */
+const USED = [
+  'statusCode',
+  'statusMessage',
+  'setHeader',
+  'getHeader',
+  'hasHeader',
+  'removeHeader',
+  'writeHead',
+  'write',
+  'end',
+]
+
 /**
- * Gives a response its own methods back after one that a middleware had wrapped threw. The app's error middleware would call
- * it again, and so would Express's last resort, in a later turn, where nobody can catch what it throws.
+ * Gives a response its own methods back, since one that a middleware had wrapped may throw. The app's error middleware would
+ * call it, and so would Express's last resort, in a later turn, where nobody can catch what it throws.
+ *
+ * @returns whether nothing stands before Node's own any more
  */
-function unwrap(response: Response): void {
-  for (const name of ['writeHead', 'write', 'end']) Reflect.deleteProperty(response, name)
+function unwrap(response: Response): boolean {
+  for (const name of USED) Reflect.deleteProperty(response, name)
+  const chain: object[] = []
+  for (let one: object | null = response; one !== null; one = Object.getPrototypeOf(one)) chain.push(one)
+  // Before Node's prototype come those of Express and of the app.
+  const before = chain.slice(0, chain.map((one) => Object.hasOwn(one, 'writeHead')).lastIndexOf(true))
+  return !before.some((one) => USED.some((name) => Object.hasOwn(one, name)))
 }
 
 /** The bytes that a parser before us has kept, else the stream. Cloud Functions and Firebase keep them as `rawBody`. */
 function bodyOf(request: Request & { rawBody?: unknown }): { body: Uint8Array | BodyReader; hint?: string } {
+  const isRead = request.readableDidRead || request.readableEnded
   for (const kept of [request.rawBody, request.body]) {
+    // Some set an empty one, to be filled while the stream is read.
+    const isKept = isRead || (kept as { length?: number } | null | undefined)?.length !== 0
+    if (!isKept) continue
     if (kept instanceof Uint8Array) return { body: kept }
     if (typeof kept === 'string') {
       const hint =
@@ -85,7 +107,6 @@ function bodyOf(request: Request & { rawBody?: unknown }): { body: Uint8Array | 
     }
   }
   // Only a stream that was read before us needs it, and to look at the type of each delivery takes its time.
-  const isRead = request.readableDidRead || request.readableEnded
   return { body: streamBody(request, isRead ? adviceFor(request) : undefined) }
 }
 

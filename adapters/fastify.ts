@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import {
@@ -9,7 +10,7 @@ import {
   type SchemaMap,
   type WebhookOptions,
 } from '../src/index.js'
-import { removePresetHeaders, streamBody } from '../src/node.js'
+import { removePresetHeaders, sendAnswer, streamBody } from '../src/node.js'
 
 /** What we need of a reply: structural, so that a reply of any logger, type provider or HTTP/2 server is one. */
 interface Reply {
@@ -18,6 +19,7 @@ interface Reply {
   hasHeader(name: string): boolean
   removeHeader(name: string): unknown
   send(body: never): unknown
+  serializer(serialize: (payload: unknown) => string): unknown
   readonly sent: boolean
   readonly raw: {
     readonly headersSent: boolean
@@ -70,12 +72,13 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
 ): FastifyWebhooks {
   const receiver = createReceiver(options, tixWebhooks)
 
-  async function answer(
+  async function receive(
     request: RequestLike,
     reply: Reply,
     body: BodyReader,
     payload?: Readable,
   ): Promise<void> {
+    const wasBegun = reply.raw.headersSent
     const own = takeOver(reply)
     const outcome = await receiver.receive({
       header: request.headers[receiver.headerName],
@@ -89,10 +92,12 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
         ? {}
         : { log: (line, err) => request.log.error(err === undefined ? {} : { err }, line) }),
     })
+    const answer = answerTo(outcome)
+    if (wasBegun) sendAnswer(reply.raw as ServerResponse, answer, wasBegun)
     if (own.isAnswered()) return
     // A layer that inflates is left standing; what the client still sends is thrown away, so that it sees the answer.
     if (payload !== undefined && payload !== request.raw) request.raw.unpipe().resume()
-    const { status, headers, body: text } = answerTo(outcome)
+    const { status, headers, body: text } = answer
     const sent = { ...headers }
     removePresetHeaders((name) => {
       // Only what is there: Node would not send in chunks any more what a hook makes a stream of.
@@ -104,6 +109,8 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
     if (request.raw.httpVersionMajor >= 2) delete sent.connection
     else reply.raw.statusMessage = ''
     reply.code(status).headers(sent)
+    // One that a hook has set would encode our text again, or throw.
+    reply.serializer((payload) => payload as string)
     own.send(text)
   }
 
@@ -125,13 +132,13 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
         // We may answer without reading it, and a stream whose error nobody hears takes the process down.
         payload.on('error', () => {})
         const body = streamBody(payload, 'A hook or plugin before it did.', request.raw)
-        answer(request, reply, body, payload).catch(fail)
+        receive(request, reply, body, payload).catch(fail)
       } catch (error) {
         fail(error as Error)
       }
     },
     async handler(request, reply) {
-      await answer(request, reply, bytesGone)
+      await receive(request, reply, bytesGone)
       return reply as never
     },
     drain: receiver.drain,

@@ -51,6 +51,8 @@ export function tixWebhooks<
         path: () => c.req.path,
         contentEncoding: c.req.header('content-encoding'),
         ...bodyOf(c),
+        // Hono keeps an answer that a middleware has set, and sends nothing once Node's response is begun.
+        isAnswered: () => c.finalized || (c.env as NodeEnv | undefined)?.outgoing?.headersSent === true,
         waitUntil: (work) => c.executionCtx.waitUntil(work),
       })
       // Hono merges what a middleware has set on the response into ours.
@@ -86,6 +88,8 @@ function bodyOf(c: Context): { body: BodyReader; hint?: string } {
   )
   const read = async (maxBytes: number): Promise<Uint8Array> => {
     const { raw } = c.req
+    // It refuses by the declared length, before anything touches the body.
+    if (Number(c.req.header('content-length')) > maxBytes) return reader(maxBytes)
     const isNodes = isUntouched(raw, incoming)
     if (isNodes && isConsumed(incoming)) throw consumed()
     const bytes = await (isNodes && isBounded(incoming, maxBytes)
@@ -106,6 +110,7 @@ function bodyOf(c: Context): { body: BodyReader; hint?: string } {
 /** What @hono/node-server puts into `c.env`. On another runtime, a variable or a binding may have this very name. */
 interface NodeEnv {
   readonly incoming?: Incoming | undefined
+  readonly outgoing?: { readonly headersSent?: boolean } | undefined
 }
 
 interface Incoming {

@@ -12,6 +12,8 @@ export interface TableNames {
 const NOTHING_WRITTEN = 'Nothing was written, and the next delivery tries again.'
 const UNREACHABLE =
   'Postgres could not be reached, or hung up: is it up, and the network between? A restart or a failover looks like this too.'
+const OWN_CODE =
+  'The inbox could not be used: as, the driver, or the library behind it threw what the cause of this error says, before Postgres was asked.'
 const OTHER_TABLE = ({ name, migrate }: TableNames): string =>
   `The table ${name} is of another version, or not ours: ${migrate} says what it lacks.`
 const REFUSED_USER = 'Postgres refused the user or the password of the connection.'
@@ -100,6 +102,8 @@ function adviceFor(error: unknown, names: TableNames): string {
   const text = String((error as Error)?.message ?? error)
   const byMessage = BY_MESSAGE.find(([pattern]) => pattern.test(text))?.[1]
   if (byMessage !== undefined) return byMessage
+  if (error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError)
+    return OWN_CODE
   return SQLSTATE.test(code)
     ? `Postgres failed with ${code}, which the cause of this error describes.`
     : UNREACHABLE

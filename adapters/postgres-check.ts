@@ -22,7 +22,7 @@ export interface PostgresDriver<Tx> {
 export interface CheckingDriver<Tx, Handed = Tx> {
   /**
    * Calls `work` in a transaction, and `idOf` when it is done: where that gives an id, it commits only if it still is in the
-   * transaction of that id, and in none that has failed. It rejects at once when the connection is lost and that is noticed.
+   * transaction of that id, and in none that has failed. With `idOf`, it refuses a connection that is in a transaction already. It rejects at once when the connection is lost and that is noticed.
    */
   transaction<R>(work: (tx: Tx, handed: Handed) => Promise<R>, idOf?: IdOf<R>): Promise<R>
   query: PostgresDriver<Tx>['query']

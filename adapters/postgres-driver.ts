@@ -1,3 +1,4 @@
+import { StoreError } from '../src/index.js'
 import {
   CHECK,
   type CheckingDriver,
@@ -121,18 +122,49 @@ function postgresJsDriver(sql: PostgresJs): CheckingDriver<PostgresJsTransaction
 /** A library in between may stand on postgres.js, so what is sent here is kept from a lost connection too. */
 function checkingDriver<Tx>(driver: PostgresDriver<Tx>): CheckingDriver<Tx> {
   const query: PostgresDriver<Tx>['query'] = (tx, sql, parameters) => driver.query(tx, sql, parameters)
+
+  /**
+   * A library can give a connection back in the middle of a transaction: TypeORM does where a nested one of the handler's is
+   * still open. What that delivery wrote must not be committed with this one.
+   */
+  async function refuseOpen(tx: Tx): Promise<void> {
+    const [row] = await query(tx, IS_OPEN, [])
+    if (Object.values(row ?? {})[0] !== true) return
+    await query(tx, 'ROLLBACK', [])
+    throw new StoreError('store_unavailable', LEFT_OPEN)
+  }
+
+  /** Such a library also says that it committed where it has only ended a savepoint. */
+  async function checkCommitted(id: string): Promise<void> {
+    await driver.transaction(async (tx) => {
+      await refuseOpen(tx)
+      const [row] = await query(tx, 'SELECT txid_status($1::bigint)::text AS status', [id])
+      if (Object.values(row ?? {})[0] !== 'committed') {
+        throw new StoreError('store_unavailable', NOT_COMMITTED)
+      }
+    })
+  }
+
   return {
     async transaction<R>(work: (tx: Tx, handed: Tx) => Promise<R>, idOf: IdOf<R> = noId) {
       const { guard, toItsEnd, unlessLost, lose } = lossGuard()
       // Not every driver's transaction is an object.
       const handedOf = (tx: Tx): Tx => (tx instanceof Object ? guard(tx) : tx)
       try {
-        return await driver.transaction(async (tx) => {
+        let id: string | undefined
+        // Kept here, because a driver may return nothing.
+        let ended: { result: R } | undefined
+        await driver.transaction(async (tx) => {
+          // What sets the isolation of its transaction must be the first to be sent in it.
+          if (idOf !== noId) await refuseOpen(tx)
           const result = await unlessLost(() => toItsEnd(() => work(tx, handedOf(tx))))
-          const id = idOf(result)
+          id = idOf(result)
           if (id !== undefined) await unlessLost(() => query(tx, CHECK, [id]))
-          return result
+          ended = { result }
         })
+        if (ended === undefined) throw new StoreError('store_unavailable', NOT_AWAITED)
+        if (id !== undefined) await checkCommitted(id)
+        return ended.result
       } catch (error) {
         lose()
         throw error
@@ -142,6 +174,14 @@ function checkingDriver<Tx>(driver: PostgresDriver<Tx>): CheckingDriver<Tx> {
     first: query,
   }
 }
+
+const IS_OPEN = 'SELECT txid_current_if_assigned() IS NOT NULL AS is_open'
+const LEFT_OPEN =
+  'This connection was in the transaction of an earlier delivery, whose handler left a nested transaction open. That is rolled back now, and both events run again: await what tx.transaction() returns, and use a SAVEPOINT in one statement after the other instead.'
+const NOT_AWAITED =
+  'The transaction of the driver ended before its work did: it must await the function that it is given, as in transaction: (work) => db.transaction(work).'
+const NOT_COMMITTED =
+  'The library ended the transaction without a COMMIT: the handler left a nested transaction open, or ended the transaction itself. Nothing is kept, and the event runs again.'
 
 function isPostgresJs(pool: unknown): pool is PostgresJs {
   return typeof pool === 'function' && has(pool, 'begin') && has(pool, 'unsafe')

@@ -114,7 +114,10 @@ function createInbox<Tx>(
   async function purge({ limit = DEFAULT_PURGE_LIMIT } = {}): Promise<number> {
     checkLimit(limit)
     try {
-      return await driver.transaction(async (tx) => (await driver.query(tx, table.purge, [limit])).length)
+      return await driver.transaction(
+        async (tx) => (await driver.query(tx, table.purge, [limit])).length,
+        () => undefined,
+      )
     } catch (error) {
       throw table.unavailable(error)
     }

@@ -40,13 +40,14 @@ export function pgDriver<Handed>(
   listenTo(pool)
   return {
     async transaction(work, idOf = noId) {
-      const { client, broken, stopListening } = await connect(pool)
+      const { client, broken, release, stopListening } = await connect(pool)
       const { guard, toItsEnd } = lossGuard()
       let unusable: Error | undefined
       try {
         await within(ANSWER_MS, client.query('BEGIN'))
         const result = await toItsEnd(() => {
-          const handed = as === undefined ? (client as Handed) : as(guard(withoutTransactions(client)))
+          const lent = withoutRelease(client)
+          const handed = as === undefined ? (lent as Handed) : as(guard(withoutTransactions(lent)))
           return Promise.race([work(client, guard(handed as Handed & object)), broken])
         })
         const id = idOf(result)
@@ -63,8 +64,8 @@ export function pgDriver<Handed>(
         })
         throw error
       } finally {
-        client.release(unusable)
         stopListening()
+        release(unusable)
       }
     },
     query: async (client, sql, parameters) => (await client.query(sql, [...parameters])).rows,
@@ -87,6 +88,8 @@ interface Connection {
   readonly client: PgClient
   /** Rejects when the connection breaks, and is nobody's unhandled rejection. */
   readonly broken: Promise<never>
+  /** The client's own of this checkout: after it, the name is that of the next one. */
+  readonly release: PgClient['release']
   stopListening(): void
 }
 
@@ -103,6 +106,7 @@ function connect(pool: PgPool): Promise<Connection> {
       resolve({
         client,
         broken: breaking.promise,
+        release: client.release.bind(client),
         stopListening: () => client.off('error', breaking.reject),
       })
     }
@@ -111,7 +115,10 @@ function connect(pool: PgPool): Promise<Connection> {
       else take(client)
     })
     // A wrapper around a pool may know promises alone.
-    if (isThenable(promised)) (promised as Promise<PgClient>).then(take, reject)
+    // Or pass the callback on, and promise nothing.
+    if (!isThenable(promised)) return
+    const given = promised as Promise<PgClient | undefined>
+    given.then((client) => client !== undefined && take(client)).catch(reject)
   })
 }
 
@@ -128,6 +135,22 @@ function within<T>(ms: number, answer: Promise<T>): Promise<T> {
   return new Timers().within(answer, ms, () => {
     throw new StoreError('store_unavailable', `Postgres did not answer within ${ms / 1000} s.`)
   })
+}
+
+/** The client that handlers get: it goes back to the pool when the inbox is done, or another delivery would be in its transaction. */
+function withoutRelease(client: PgClient): PgClient {
+  return new Proxy(client, {
+    get(target, name) {
+      if (name === 'release' || name === 'end') return refuseRelease
+      return Reflect.get(target, name) as unknown
+    },
+  })
+}
+
+function refuseRelease(): never {
+  throw new TypeError(
+    'ctx.tx is the connection of the inbox, which gives it back by itself: remove release() and end() from the handler.',
+  )
 }
 
 /**

@@ -9,9 +9,11 @@ export interface PgResult {
 
 /** A statement with a name: `pg` has it parsed on each connection once, and Postgres plans it once. */
 export interface PgStatement {
-  readonly name: string
+  readonly name?: string
   readonly text: string
   readonly values: unknown[]
+  /** How long `pg` waits for the answer, in milliseconds. */
+  readonly query_timeout?: number
 }
 
 /** A pool of `pg`, or a client of one. */
@@ -26,6 +28,9 @@ export interface PreparedStatements {
 
 /** What has to be done before a statement that has failed can be sent once more. */
 type Again = () => Promise<unknown>
+
+/** After it, a connection is taken for dead: one that fell silent, as when a machine vanishes, would keep its slot for ever. */
+const ANSWER_MS = 10_000
 
 /**
  * Parsing and planning a claim costs the server thrice what running it does, so it is done once for each connection.
@@ -48,15 +53,16 @@ export function preparedStatements(): PreparedStatements {
   return {
     async send(client, text, parameters, again) {
       const values = [...parameters]
-      if (!isNaming) return client.query(text, values)
+      const statement = { text, values, query_timeout: ANSWER_MS }
+      if (!isNaming) return client.query(statement)
       try {
-        return await client.query({ name: nameOf(text), text, values })
+        return await client.query({ name: nameOf(text), ...statement })
       } catch (error) {
         if (!isUnusable(error)) throw error
       }
       isNaming = false
       await again?.()
-      return client.query(text, values)
+      return client.query(statement)
     },
   }
 }

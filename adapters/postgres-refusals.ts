@@ -24,6 +24,12 @@ const STRANGERS: readonly Stranger[] = [
       'postgresInbox({ transaction: (work) => dataSource.transaction(work), query: async (manager, text, parameters) => (await manager.queryRunner.query(text, [...parameters], true)).records })',
   },
   {
+    what: 'an EntityManager of TypeORM',
+    methods: ['getRepository', 'transaction', 'query', 'save'],
+    inbox:
+      'postgresInbox({ transaction: (work) => manager.transaction(work), query: async (tx, text, parameters) => (await tx.queryRunner.query(text, [...parameters], true)).records })',
+  },
+  {
     what: 'a Sequelize',
     methods: ['define', 'authenticate', 'transaction'],
     inbox:

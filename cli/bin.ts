@@ -1,10 +1,9 @@
 #!/usr/bin/env node
 import { setMaxListeners } from 'node:events'
+import { EXIT } from './failure.js'
 import { MAX_INPUT_BYTES } from './input.js'
-import { type Io, NOBODY_READS } from './io.js'
+import type { Io, Sink } from './io.js'
 import { main } from './main.js'
-
-const INTERRUPTED = 130
 
 const stop = new AbortController()
 // Each request under way listens to it.
@@ -14,22 +13,50 @@ setMaxListeners(0, stop.signal)
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(name, () => {
     // The second time, whatever is still going on is not waited for.
-    if (stop.signal.aborted) process.exit(INTERRUPTED)
+    if (stop.signal.aborted) process.exit(EXIT.interrupted)
     stop.abort()
   })
 }
 
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    // A pipe that nobody reads, or a terminal that is gone.
-    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error
-    stop.abort(NOBODY_READS)
-  })
+/** The output that could not be written, on a full disk say. */
+let lost: NodeJS.WriteStream | undefined
+
+function broken(stream: NodeJS.WriteStream, error: NodeJS.ErrnoException): void {
+  // A pipe that nobody reads, or a terminal that is gone, is how some end a command; the rest is a failure.
+  if (error.code !== 'EPIPE' && error.code !== 'EIO' && lost === undefined) {
+    lost = stream
+    process.exitCode = EXIT.failed
+    otherOf(stream).write(`The output cannot be written: ${error.message}\n`)
+  }
+  stop.abort()
+}
+
+const otherOf = (stream: NodeJS.WriteStream): NodeJS.WriteStream =>
+  stream === process.stdout ? process.stderr : process.stdout
+
+function sinkOf(stream: NodeJS.WriteStream): Sink {
+  stream.on('error', (error) => broken(stream, error))
+  return {
+    write(text) {
+      try {
+        stream.write(text)
+      } catch (error) {
+        // What is a file is written at once, and in some versions of Node throws.
+        broken(stream, error as NodeJS.ErrnoException)
+      }
+    },
+    get isTTY() {
+      return stream.isTTY
+    },
+    get columns() {
+      return stream.columns
+    },
+  }
 }
 
 const io: Io = {
-  stdout: process.stdout,
-  stderr: process.stderr,
+  stdout: sinkOf(process.stdout),
+  stderr: sinkOf(process.stderr),
   stdin: readStdin,
   env: process.env,
   cwd: () => process.cwd(),
@@ -38,9 +65,9 @@ const io: Io = {
 
 // Not awaited at the top level: the build makes a CommonJS copy of everything, where that is no syntax.
 void main(process.argv.slice(2), io).then((code) => {
-  process.exitCode = code
+  process.exitCode = lost === undefined ? code : EXIT.failed
   // What was broken off may have left a request under way, which would keep the process alive.
-  if (stop.signal.aborted) process.stdout.write('', () => process.exit())
+  if (stop.signal.aborted) otherOf(lost ?? process.stderr).write('', () => process.exit())
 })
 
 async function readStdin(): Promise<Uint8Array> {

@@ -1,10 +1,14 @@
-import { open, stat } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { type FileHandle, open, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { codeOf, UsageError, wordsOf } from './failure.js'
 import type { Io } from './io.js'
 
 /** How much a file or the standard input may hold. */
 export const MAX_INPUT_BYTES = 64 * 1024 * 1024
+
+const { O_RDONLY, O_NONBLOCK } = constants
+const IS_FOLDER = 'this is a folder, not a file'
 
 /** The bytes of `@file`, of `-` (the standard input), or of the text itself. */
 export async function readBytes(source: string, name: string, io: Io): Promise<Uint8Array> {
@@ -33,11 +37,18 @@ export async function readFile(path: string, name: string, io: Io): Promise<Uint
   if (path === '-') return readStdin(io)
   if (path === '') throw new UsageError(`${name} names no file: write @ and its path.`)
   try {
-    const file = await open(resolve(io.cwd(), path))
+    // A pipe would be waited for before it could be told from a file; what Windows does not have is 0.
+    const file = await open(resolve(io.cwd(), path), O_RDONLY | (O_NONBLOCK ?? 0))
     try {
-      const { size } = await file.stat()
-      if (size > MAX_INPUT_BYTES) throw new UsageError(`${path} is too large: at most 64 MiB.`)
-      return await file.readFile()
+      const stats = await file.stat()
+      if (stats.isDirectory()) throw new UsageError(`${name}: ${IS_FOLDER}: ${path}`)
+      if (!stats.isFile()) {
+        throw new UsageError(
+          `${name}: this is a pipe or a device, not a file: ${path}. Pass what it gives by the standard input, as -`,
+        )
+      }
+      if (stats.size > MAX_INPUT_BYTES) throw tooLarge(path)
+      return await readUpTo(file, path)
     } finally {
       await file.close()
     }
@@ -47,10 +58,25 @@ export async function readFile(path: string, name: string, io: Io): Promise<Uint
   }
 }
 
+/** The size that a file says it has is not always what it holds: those of `/proc` say 0, and others grow. */
+async function readUpTo(file: FileHandle, path: string): Promise<Uint8Array> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of file.createReadStream({ autoClose: false, end: MAX_INPUT_BYTES })) {
+    size += chunk.length
+    chunks.push(chunk)
+  }
+  // The end of the range is read, too: one byte more than may be there.
+  if (size > MAX_INPUT_BYTES) throw tooLarge(path)
+  return Buffer.concat(chunks)
+}
+
+const tooLarge = (path: string): UsageError => new UsageError(`${path} is too large: at most 64 MiB.`)
+
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   EACCES: 'you may not read this file',
-  EISDIR: 'this is a folder, not a file',
+  EISDIR: IS_FOLDER,
 }
 
 async function readStdin({ stdin }: Io): Promise<Uint8Array> {

@@ -18,9 +18,6 @@ export interface Io {
   readonly signal: AbortSignal
 }
 
-/** The reason of an abort that is not the user's: what reads our output has seen enough. */
-export const NOBODY_READS = 'nobody reads'
-
 /** Resolves when the user has had enough. */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

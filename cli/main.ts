@@ -5,7 +5,7 @@ import { commands } from './commands.js'
 import { EXIT, Failure, UsageError, wordsOf } from './failure.js'
 import { find } from './find-command.js'
 import { commandHelp, overview } from './help.js'
-import { type Io, NOBODY_READS } from './io.js'
+import type { Io } from './io.js'
 import type { OptionTable, Values } from './options.js'
 import { columnsOf, createOutput, type Output, type OutputOptions } from './output.js'
 
@@ -98,7 +98,8 @@ function described({ name, summary, args = [], options, examples }: Command): ob
 /** What a `Failure` says is for the user; anything else is a fault of ours, whose stack helps who mends it. */
 function failed(error: unknown, out: Output, { signal, stderr }: Io): number {
   out.progress()
-  if (signal.aborted) return signal.reason === NOBODY_READS ? EXIT.ok : EXIT.interrupted
+  // Not 0, even if it is only that nobody reads on: what the exit code would say was not found out yet.
+  if (signal.aborted) return EXIT.interrupted
   if (error instanceof Failure) {
     out.fail(error.message)
     return error.exitCode

@@ -29,12 +29,13 @@ export interface ReceivingServer {
 const HOST = '127.0.0.1'
 const MAX_BODY_BYTES = 16 * 1024 * 1024
 const TOO_LARGE = 413
+const BAD_GATEWAY = 502
 
 /**
  * Takes requests on a port of this machine.
  *
  * @param port 0 is any that is free
- * @param reply must not reject
+ * @param reply what cannot be sent, or a rejection, is answered 502
  * @throws UsageError when the port is taken
  */
 export async function receive(
@@ -45,7 +46,7 @@ export async function receive(
     // A sender that goes away in the middle needs no answer.
     request.on('error', () => {})
     response.on('error', () => {})
-    void answer(request, response, reply)
+    answer(request, response, reply).catch(() => fail(response))
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) => reject(codeOf(cause) === 'EADDRINUSE' ? portTaken(port, cause) : cause))
@@ -97,6 +98,12 @@ async function answer(
   response.end(content)
   // What is left of it goes nowhere; without this, the sender would wait to send it.
   if (body === 'too large') request.resume()
+}
+
+/** One answer that cannot be given ends neither the process nor what else it receives. */
+function fail(response: ServerResponse): void {
+  if (response.headersSent) response.destroy()
+  else response.writeHead(BAD_GATEWAY, { connection: 'close' }).end()
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Uint8Array | 'too large' | 'gone'> {

@@ -1,4 +1,9 @@
-import { request as httpRequest, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http'
+import {
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+} from 'node:http'
 import { request as httpsRequest } from 'node:https'
 
 /** A request as a command makes it. */
@@ -10,6 +15,8 @@ export interface PlainRequest {
   readonly signal?: AbortSignal
   /** How long nothing may be heard. Default: without end, for a sandbox may have 72 hours to do. */
   readonly silenceMs?: number
+  /** How long an answer may take once it has begun: one that comes drop by drop would never end. Default 10 minutes. */
+  readonly answerMs?: number
 }
 
 /** The whole answer, of any status. */
@@ -20,6 +27,9 @@ export interface PlainAnswer {
 }
 
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024
+const ANSWER_MS = 10 * 60_000
+/** What is less is no status, and cannot be passed on. */
+const MIN_STATUS = 100
 
 /**
  * Makes one request, and follows no redirect.
@@ -34,6 +44,7 @@ export function request({
   body,
   signal,
   silenceMs,
+  answerMs = ANSWER_MS,
 }: PlainRequest): Promise<PlainAnswer> {
   const target = new URL(url)
   const send = target.protocol === 'https:' ? httpsRequest : httpRequest
@@ -45,13 +56,37 @@ export function request({
       agent: false,
       ...(signal !== undefined && { signal }),
     })
-    outgoing.on('error', reject)
+    let answer: IncomingMessage | undefined
+    let timer: NodeJS.Timeout | undefined
+    outgoing.on('error', (error) => {
+      // A 204 with a body, say: what comes after a whole answer is no part of it.
+      if (answer?.complete !== true) reject(error)
+    })
+    outgoing.on('close', () => {
+      clearTimeout(timer)
+      if (answer?.complete !== true) reject(coded('ECONNRESET', 'the connection ended before the answer did'))
+    })
+    outgoing.on('upgrade', (_response, socket) => {
+      socket.destroy()
+      reject(coded('EPROTO', 'the answer is 101, to a request that asked for no other protocol'))
+    })
     if (silenceMs !== undefined) {
       outgoing.setTimeout(silenceMs, () =>
         outgoing.destroy(coded('ETIMEDOUT', `no answer in ${silenceMs} ms`)),
       )
     }
     outgoing.on('response', (response) => {
+      answer = response
+      const status = response.statusCode ?? 0
+      if (status < MIN_STATUS) {
+        outgoing.destroy()
+        reject(coded('EPROTO', `the status of the answer is ${status}, which is none`))
+        return
+      }
+      timer = setTimeout(() => {
+        reject(coded('ETIMEDOUT', `the answer did not end in ${answerMs} ms`))
+        outgoing.destroy()
+      }, answerMs)
       const chunks: Buffer[] = []
       let size = 0
       response.on('data', (chunk: Buffer) => {
@@ -60,9 +95,7 @@ export function request({
         if (size > MAX_ANSWER_BYTES) response.destroy(coded('EMSGSIZE', 'the answer is larger than 256 MiB'))
       })
       response.on('error', reject)
-      response.on('end', () => {
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) })
-      })
+      response.on('end', () => resolve({ status, headers: response.headers, body: Buffer.concat(chunks) }))
     })
     outgoing.end(body)
   })

@@ -2,27 +2,28 @@ import type { Service } from './service.js'
 import type { Triggered } from './trigger.js'
 
 /**
- * What was sent with what was answered to it: resolves when each delivery was tried once, or will not be; or when nobody waits any
- * more.
+ * What was sent with what was answered to it: resolves when each delivery was tried once, or will not be; or when the
+ * service is closed, or nobody waits any more.
  */
 export async function firstAnswers(
   service: Service,
   triggered: Triggered,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<Triggered> {
+  const signals = signal === undefined ? [service.closing] : [service.closing, signal]
   const waiting = new Set(triggered.deliveries)
   await new Promise<void>((resolve) => {
     const look = (): void => {
       for (const id of waiting) {
         if (service.engine.delivery(id)?.status !== 'pending') waiting.delete(id)
       }
-      if (waiting.size > 0 && !signal.aborted) return
+      if (waiting.size > 0 && !signals.some(({ aborted }) => aborted)) return
       stop()
-      signal.removeEventListener('abort', look)
+      for (const one of signals) one.removeEventListener('abort', look)
       resolve()
     }
     const stop = service.subscribe(look)
-    signal.addEventListener('abort', look)
+    for (const one of signals) one.addEventListener('abort', look)
     look()
   })
   const attempts = triggered.deliveries.flatMap((id) => service.engine.delivery(id)?.attempts ?? [])

@@ -6,15 +6,21 @@ import {
   fsyncSync,
   lstatSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   type Stats,
   writeFileSync,
 } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 
 // Windows has neither of the two.
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
+
+/** Of the name of what is written first, and then takes the place of the file. */
+const RANDOM_BYTES = 8
+const TEMPORARY_END = /^[0-9a-f]{16}\.tmp$/
 
 /**
  * The text of a file of our own. One that a cloned repository could have put there as something else is refused: a link, whose
@@ -50,7 +56,7 @@ export function replaceOwnFile(path: string, text: string): void {
   const there = lstatSync(path, { throwIfNoEntry: false })
   if (there !== undefined) checkFile(there)
   // Beside it, so that the renaming stays on one file system; by a name that nobody can have taken.
-  const temporary = `${path}.${randomBytes(8).toString('hex')}.tmp`
+  const temporary = `${path}.${randomBytes(RANDOM_BYTES).toString('hex')}.tmp`
   try {
     const file = openSync(temporary, 'wx', 0o600)
     try {
@@ -63,6 +69,21 @@ export function replaceOwnFile(path: string, text: string): void {
   } catch (error) {
     rmSync(temporary, { force: true })
     throw error
+  }
+}
+
+/** Removes what a process left beside the file that was killed while it wrote it. What cannot be removed stays. */
+export function removeLeftOvers(path: string): void {
+  const folder = dirname(path)
+  const start = `${basename(path)}.`
+  try {
+    for (const name of readdirSync(folder)) {
+      if (!name.startsWith(start) || !TEMPORARY_END.test(name.slice(start.length))) continue
+      const leftOver = join(folder, name)
+      if (lstatSync(leftOver, { throwIfNoEntry: false })?.isFile()) rmSync(leftOver, { force: true })
+    }
+  } catch {
+    // It is no reason not to start: if nothing can be written there, the writing says so.
   }
 }
 

@@ -11,11 +11,11 @@ import {
 import type { EngineChange } from './engine/engine.js'
 import { firstAnswers } from './first-answers.js'
 import { createApp } from './http/app.js'
-import { type Listening, listen } from './http/server.js'
+import { type HeldPort, holdPort, type Listening, listen } from './http/server.js'
 import type { SandboxOptions } from './options.js'
 import type { SandboxAccount } from './sandbox-account.js'
 import type { Fixtures, Seeded } from './seed.js'
-import { Service } from './service.js'
+import { CLOSED, Service } from './service.js'
 import { settle } from './settings.js'
 import { restore, type Snapshot, snapshotOf } from './snapshot.js'
 import { readStateFile, StateFile, unusable } from './state-file.js'
@@ -34,7 +34,7 @@ export interface Sandbox {
    *
    * @param at `port` by default any free one, `host` by default 127.0.0.1
    * @returns its base address
-   * @throws Error when the port is taken
+   * @throws Error when the port is taken, when it listens already, and when it is closed
    */
   listen(at?: { port?: number; host?: string }): Promise<string>
   /** The data that a test key sees, without HTTP. */
@@ -86,6 +86,19 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   return new RunningSandbox(options)
 }
 
+export { type HeldPort, holdPort }
+
+/**
+ * Makes a sandbox that serves a port from the start. The port is held before anything is restored, sent or written, so that a start
+ * that is refused leaves a sandbox that is running, and its state file, as they are.
+ *
+ * @param port closed with the sandbox, and left open when this throws
+ * @throws what `createSandbox` throws
+ */
+export function createSandboxOn(port: HeldPort, options: SandboxOptions): Sandbox {
+  return new RunningSandbox(options, port)
+}
+
 /** Where it is while it does not listen: a name that only this machine has. */
 const IN_PROCESS_URL = 'http://sandbox.localhost'
 
@@ -93,8 +106,6 @@ class RunningSandbox implements Sandbox {
   readonly #service: Service
   readonly #app: ReturnType<typeof createApp>
   readonly #stateFile: StateFile | undefined
-  /** Nobody is kept waiting any more. */
-  readonly #closing = new AbortController()
   #server: Promise<Listening> | undefined
   #url = IN_PROCESS_URL
   readonly account: SandboxAccount
@@ -102,27 +113,39 @@ class RunningSandbox implements Sandbox {
   readonly endpoints: SandboxEndpoints
   readonly deliveries: SandboxDeliveries
 
-  constructor(options: SandboxOptions) {
+  constructor(options: SandboxOptions, port?: HeldPort) {
     const settings = settle(options)
     const { stateFile, onWarning } = settings
     const saved = stateFile === undefined ? undefined : readStateFile(stateFile)
     const onError = (error: unknown): void => onWarning(`The sandbox failed. ${inspect(error)}`)
     const service = new Service({ ...settings, onError, publicUrl: () => this.#url })
     this.#service = service
-    if (saved !== undefined && stateFile !== undefined) resume(service, saved, stateFile)
-    addEndpoints(service, settings.endpoints)
-    this.#stateFile = stateFile === undefined ? undefined : keepState(service, stateFile, onWarning)
     this.#app = createApp(service, {
       ...settings,
       url: () => this.#url,
       reset: () => service.reset(),
       version: VERSION,
     })
+    if (port !== undefined) {
+      this.#server = Promise.resolve(port)
+      this.#url = port.url
+    }
+    try {
+      if (saved !== undefined && stateFile !== undefined) resume(service, saved, stateFile)
+      addEndpoints(service, settings.endpoints)
+      this.#stateFile = stateFile === undefined ? undefined : keepState(service, stateFile, onWarning)
+    } catch (error) {
+      // Nobody gets this sandbox, so nobody could close it: what was restored must not be sent.
+      service.close()
+      service.engine.close()
+      throw error
+    }
     // That an event has a tier is held by its schema, whose type does not say so.
     this.account = service.accounts.test as unknown as SandboxAccount
     this.clock = clockOf(service)
     this.endpoints = endpointsOf(service)
     this.deliveries = deliveriesOf(service)
+    port?.serve(this.#app)
   }
 
   get url(): string {
@@ -136,6 +159,7 @@ class RunningSandbox implements Sandbox {
   }
 
   async listen(at: { port?: number; host?: string } = {}): Promise<string> {
+    if (this.#service.closing.aborted) throw new Error(CLOSED)
     if (this.#server !== undefined) throw new Error(`The sandbox listens already, at ${this.#url}.`)
     this.#server = listen(this.#app, at)
     try {
@@ -148,9 +172,8 @@ class RunningSandbox implements Sandbox {
   }
 
   async trigger(kind: string, options: Omit<TriggerRequest, 'kind'> = {}): Promise<Triggered> {
-    if (this.#closing.signal.aborted) throw new Error('The sandbox is closed: make another one.')
     const triggered = await this.#service.trigger({ ...options, kind })
-    return firstAnswers(this.#service, triggered, this.#closing.signal)
+    return firstAnswers(this.#service, triggered)
   }
 
   seed(fixtures: Fixtures): Seeded {
@@ -172,9 +195,10 @@ class RunningSandbox implements Sandbox {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort()
-    this.#service.clock.close()
-    await (await this.#server)?.close()
+    this.#service.close()
+    // A port that could not be had is for whoever asked for it.
+    const server = await this.#server?.catch(() => undefined)
+    await server?.close()
     // What has no answer yet is written as waiting: it is tried anew by whoever goes on from there.
     this.#stateFile?.close()
     this.#service.engine.close()
@@ -192,7 +216,7 @@ function resume(service: Service, saved: Snapshot, path: string): void {
 function keepState(service: Service, path: string, onWarning: (message: string) => void): StateFile {
   const file = new StateFile(path, { take: () => snapshotOf(service), onWarning })
   // At once: a path that cannot be written is told of now, and the secrets that are new are those of the next start too.
-  file.write()
+  file.begin()
   service.subscribe(() => file.touch())
   return file
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { SignatureOptions } from '../src/index.js'
 import { type Assumptions, assume } from './assumptions.js'
 import { type ChaosProbabilities, chaos } from './chaos.js'
@@ -46,6 +47,9 @@ const SIGNED_CONTENT: Record<Assumptions['signature'], NonNullable<SignatureOpti
   body: (_t, body) => body,
 }
 
+/** Why nothing is begun any more. */
+export const CLOSED = 'The sandbox is closed: make another one.'
+
 /** What happens in a sandbox. `state` is of the data of an account. */
 export type ServiceChange = EngineChange | { readonly what: 'clock' } | { readonly what: 'state' }
 
@@ -64,8 +68,11 @@ export class Service {
   readonly #start: Pick<ServiceParts, 'startMs' | 'frozen'>
   readonly #empty: { readonly test: unknown; readonly live: unknown; readonly random: readonly number[] }
   #held: Emission[] | undefined
+  readonly #closing = new AbortController()
 
   constructor(parts: ServiceParts) {
+    // Each request that waits for an answer listens to it.
+    setMaxListeners(0, this.closing)
     this.#start = { startMs: parts.startMs, frozen: parts.frozen }
     this.assumptions = parts.assumptions ?? assume()
     this.clock = new VirtualClock({ ...this.#start, onError: parts.onError })
@@ -114,8 +121,20 @@ export class Service {
     this.random.restore(this.#empty.random)
   }
 
-  /** Makes what the kind is about, and sends the webhook of that kind alone. */
-  trigger(request: TriggerRequest): Promise<Triggered> {
+  /** Aborts when it is closed: nobody waits for an answer any more. */
+  get closing(): AbortSignal {
+    return this.#closing.signal
+  }
+
+  /** No job begins any more, and nobody is kept waiting. What is under way goes on: closing the engine ends that. */
+  close(): void {
+    this.#closing.abort()
+    this.clock.close()
+  }
+
+  /** Makes what the kind is about, and sends the webhook of that kind alone. @throws Error when it is closed */
+  async trigger(request: TriggerRequest): Promise<Triggered> {
+    if (this.closing.aborted) throw new Error(CLOSED)
     return trigger(this, request)
   }
 

@@ -1,11 +1,13 @@
 import { lstatSync } from 'node:fs'
-import { readOwnFile, replaceOwnFile } from './own-file.js'
+import { readOwnFile, removeLeftOvers, replaceOwnFile } from './own-file.js'
 import { checkSnapshot, type Snapshot } from './snapshot.js'
 
 /** Changes that come together are written together. */
 const MIN_DELAY_MS = 250
 /** A large state is written less often: its writing takes at most a tenth of the time. */
 const DELAY_FACTOR = 10
+/** How long after a failure the next try comes, at most: each wait is twice the one before. */
+const MAX_RETRY_MS = 60_000
 
 export interface StateFileOptions {
   /** What is written. */
@@ -43,9 +45,13 @@ export class StateFile {
   readonly #options: StateFileOptions
   #timer: NodeJS.Timeout | undefined
   #stamp: string | undefined
+  /** Something has changed since it was written. */
+  #isDirty = false
   /** Somebody else writes it, or it is closed: it is left as it is. */
   #isDone = false
   #delayMs = MIN_DELAY_MS
+  /** How long the next try waits, while it cannot be written. */
+  #retryMs: number | undefined
 
   constructor(path: string, options: StateFileOptions) {
     this.#path = path
@@ -53,8 +59,9 @@ export class StateFile {
     this.#stamp = stampOf(path)
   }
 
-  /** Writes it as it is now. @throws Error that names the file when that cannot be done */
-  write(): void {
+  /** Writes it for the first time, as it is now. @throws Error that names the file when that cannot be done */
+  begin(): void {
+    removeLeftOvers(this.#path)
     try {
       this.#write()
     } catch (error) {
@@ -64,26 +71,39 @@ export class StateFile {
 
   /** Something has changed. */
   touch(): void {
-    if (this.#timer !== undefined || this.#isDone) return
-    this.#timer = setTimeout(() => this.#writeOrWarn(), this.#delayMs)
-    this.#timer.unref()
+    this.#isDirty = true
+    this.#schedule(this.#delayMs)
   }
 
   /** Writes what is not written yet, and nothing after it: the next sandbox may have opened it. */
   close(): void {
-    if (this.#timer !== undefined) this.#writeOrWarn()
+    clearTimeout(this.#timer)
+    // The last chance, and the last word: what cannot be written now is lost.
+    this.#retryMs = undefined
+    if (this.#isDirty && !this.#isDone) this.#writeOrWarn()
     this.#isDone = true
+    clearTimeout(this.#timer)
   }
 
+  #schedule(ms: number): void {
+    if (this.#timer !== undefined || this.#isDone) return
+    this.#timer = setTimeout(() => this.#writeOrWarn(), ms)
+    this.#timer.unref()
+  }
+
+  /** Warns once for all failures that follow each other. */
   #writeOrWarn(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
     const startMs = performance.now()
     try {
       this.#write()
+      this.#retryMs = undefined
       this.#delayMs = Math.max(MIN_DELAY_MS, DELAY_FACTOR * (performance.now() - startMs))
     } catch (error) {
-      this.#options.onWarning(unwritable(this.#path, error).message)
+      if (this.#retryMs === undefined) this.#options.onWarning(unwritable(this.#path, error).message)
+      this.#retryMs = Math.min(MAX_RETRY_MS, 2 * (this.#retryMs ?? this.#delayMs))
+      this.#schedule(this.#retryMs)
     }
   }
 
@@ -96,6 +116,7 @@ export class StateFile {
     }
     replaceOwnFile(this.#path, JSON.stringify(this.#options.take()))
     this.#stamp = stampOf(this.#path)
+    this.#isDirty = false
   }
 }
 

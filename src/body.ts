@@ -12,6 +12,8 @@ export interface BodyReader {
   (maxBytes: number): Promise<Uint8Array>
   /** Called when the deadline has passed while it reads, so that it can let go of what it holds. */
   cancel?(): void
+  /** Called when the deadline has passed while it reads, before `cancel`: whether somebody on our side holds the stream up. */
+  isHeldUp?(): boolean
   /** Called when the signature does not match: whether the client has gone, so that it may not have sent all. */
   isCutOff?(): boolean | Promise<boolean>
 }
@@ -52,9 +54,7 @@ async function cutOff(reader: BodyReader): Promise<boolean> {
 
 function checked(bytes: Uint8Array, maxBytes: number): Uint8Array {
   if (!(bytes instanceof Uint8Array)) {
-    throw new ConfigurationError(
-      `The body must be the exact bytes as a Uint8Array, not ${describeType(bytes)}: hand in what was received, before any parser.`,
-    )
+    throw notBytes('The body must be the exact bytes as a Uint8Array', bytes)
   }
   if (bytes.length > maxBytes) throw tooLarge(maxBytes)
   return bytes
@@ -66,10 +66,13 @@ async function callReader(reader: BodyReader, maxBytes: number, deadline: Deadli
   const reading = (async () => reader(maxBytes))()
   try {
     bytes = await deadline.race(reading, () => {
+      const isHeldUp = reader.isHeldUp?.() === true
       reader.cancel?.()
       throw new BodyError(
         'body_incomplete',
-        'The client was too slow: its body had not arrived whole at the deadline (timeoutSeconds).',
+        isHeldUp
+          ? "The body had not been read whole at the deadline (timeoutSeconds): something on this side has paused the request, or listens for its 'readable' event. Mount the webhook route before it."
+          : 'The client was too slow: its body had not arrived whole at the deadline (timeoutSeconds).',
       )
     })
   } catch (error) {
@@ -87,6 +90,19 @@ function asBodyFault(error: unknown, maxBytes: number): unknown {
   }
   if (code === 'body_incomplete' && isWebhookError(error)) return error
   return wentAway(error)
+}
+
+/** Throws unless a part of a streamed body is bytes: the length of anything else says nothing of what it takes. */
+export function checkChunk(chunk: unknown): asserts chunk is Uint8Array {
+  if (!(chunk instanceof Uint8Array)) {
+    throw notBytes('The stream of the body must bring chunks of bytes (Uint8Array)', chunk)
+  }
+}
+
+function notBytes(rule: string, found: unknown): ConfigurationError {
+  return new ConfigurationError(
+    `${rule}, not ${describeType(found)}: hand in what was received, before any parser.`,
+  )
 }
 
 /** What a reader rejects with over the limit. */

@@ -1,4 +1,4 @@
-import { alreadyRead, type BodyReader, tooLarge } from './body.js'
+import { alreadyRead, type BodyReader, checkChunk, tooLarge } from './body.js'
 import { isCutOff, nodeRequestUnder } from './node-request.js'
 import type { WebhookOptions } from './options.js'
 import { answerTo, type Outcome } from './outcome.js'
@@ -91,12 +91,13 @@ export function requestBody(
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
 
   async function read(maxBytes: number): Promise<Uint8Array> {
+    // Before the body is touched: @hono/node-server would begin to read it, and the client not see the answer.
+    const declared = Number(request.headers.get('content-length'))
+    if (declared > maxBytes) throw tooLarge(maxBytes)
     if (request.bodyUsed || request.body?.locked) {
       throw alreadyRead(advice)
     }
     if (request.body === null) return new Uint8Array()
-    const declared = Number(request.headers.get('content-length'))
-    if (declared > maxBytes) throw tooLarge(maxBytes)
     reader = request.body.getReader()
     const chunks: Uint8Array[] = []
     let length = 0
@@ -106,6 +107,12 @@ export function requestBody(
         // Read by somebody else before, out of our sight.
         if (length === 0 && declared > 0 && !request.signal?.aborted) throw alreadyRead(advice)
         return joined(chunks, length)
+      }
+      try {
+        checkChunk(value)
+      } catch (error) {
+        cancel()
+        throw error
       }
       length += value.length
       if (length > maxBytes) {

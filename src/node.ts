@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
-import { alreadyRead, type BodyReader, tooLarge, wentAway } from './body.js'
-import { callSafely } from './call-safely.js'
+import { alreadyRead, type BodyReader, checkChunk, tooLarge, wentAway } from './body.js'
+import { callSafely, ignoreRejection } from './call-safely.js'
 import { isCutOff, type NodeRequest } from './node-request.js'
 import type { WebhookOptions } from './options.js'
-import { type Answer, answerTo, outcomeOfFault } from './outcome.js'
+import { type Answer, answerTo, outcomeOfFault, wantsRetry } from './outcome.js'
 import { removePresetHeaders } from './preset-headers.js'
 import { createReceiver, type Receiver } from './receiver.js'
 import type { SchemaMap } from './schema.js'
@@ -38,6 +38,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
     const wrong = answerWrongHost('node', [request, response], options.onError)
     if (wrong !== undefined) return wrong.returned as undefined
     try {
+      const wasBegun = response.headersSent
       // An error that nobody listens for ends the process, as that of a handler which writes after our answer.
       request.on('error', () => {})
       response.on('error', () => {})
@@ -50,7 +51,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
         contentEncoding: request.headers['content-encoding'],
         isAnswered: () => response.headersSent,
       })
-      sendAnswer(response, answerTo(outcome))
+      sendAnswer(response, answerTo(outcome), wasBegun)
     } catch (error) {
       sendFailure(response, error, request, options.onError)
     }
@@ -59,15 +60,31 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
   return Object.assign(handle, { drain: receiver.drain })
 }
 
-/** Sends an answer, unless somebody else has answered or the client is gone. What was preset on the response is undone. */
-export function sendAnswer(response: ServerResponse, { status, headers, body }: Answer): void {
+/**
+ * Sends an answer, unless somebody else has answered or the client is gone. What was preset on the response is undone.
+ *
+ * @param wasBegun whether the headers were sent before the request came to you, by a middleware that flushed them: the
+ * response is then ended, and its connection cut if the answer is a 5xx. Default false: what was begun is left alone
+ */
+export function sendAnswer(response: ServerResponse, answer: Answer, wasBegun = false): void {
+  if (wasBegun) endBegun(response, answer)
   if (response.headersSent || response.destroyed) return
+  const { status, headers, body } = answer
   removePresetHeaders((name) => response.hasHeader(name) && response.removeHeader(name))
   const sent: Record<string, string | number> = { ...headers, 'content-length': Buffer.byteLength(body) }
   // HTTP/2 has neither a reason phrase nor a header that closes the connection, and warns of both.
   if ('stream' in response) delete sent.connection
   else response.statusMessage = ''
-  response.writeHead(status, sent).end(body)
+  // Not chained: a wrapper may return nothing, or a promise.
+  response.writeHead(status, sent)
+  ignoreRejection(response.end(body))
+}
+
+function endBegun(response: ServerResponse, answer: Answer): void {
+  if (response.writableEnded) return
+  // The sender has seen another status, and a cut connection makes it retry all the same.
+  if (wantsRetry(answer)) response.destroy()
+  else ignoreRejection(response.end())
 }
 
 /**
@@ -132,12 +149,18 @@ export function streamBody(
 
   const read = (maxBytes: number): Promise<Uint8Array> =>
     new Promise((resolve, reject) => {
-      const chunks: Buffer[] = []
+      const chunks: Uint8Array[] = []
       let length = 0
 
-      function onData(chunk: Buffer | string): void {
+      function onData(chunk: unknown): void {
         const bytes =
           typeof chunk === 'string' ? Buffer.from(chunk, stream.readableEncoding ?? 'utf8') : chunk
+        try {
+          checkChunk(bytes)
+        } catch (error) {
+          refuse(error)
+          return
+        }
         length += bytes.length
         if (length > maxBytes) refuse(tooLarge(maxBytes))
         else chunks.push(bytes)
@@ -149,12 +172,12 @@ export function streamBody(
           return
         }
         letGo()
-        resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length))
+        resolve(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, length))
       }
       function onGone(cause?: unknown): void {
         refuse(wentAway(cause))
       }
-      function refuse(error: Error): void {
+      function refuse(error: unknown): void {
         letGo()
         // What a client still sends is thrown away: one that is cut off while it sends would never see the answer. Any
         // other stream just stops: one that inflates would go on to the end of a bomb.
@@ -178,7 +201,12 @@ export function streamBody(
       else stream.on('data', onData).on('end', onEnd).on('close', onGone).resume()
     })
 
-  return Object.assign(read, { cancel: () => letGo(), isCutOff: () => isCutOff(request) })
+  return Object.assign(read, {
+    cancel: () => letGo(),
+    // Node pauses no stream by itself that has been resumed.
+    isHeldUp: () => stream.isPaused() || stream.listenerCount('readable') > 0,
+    isCutOff: () => isCutOff(request),
+  })
 }
 
 function declaredLength(stream: Readable): number {

@@ -186,6 +186,11 @@ export function answerTo({ outcome, retryAfterSeconds }: Outcome): Answer {
   return { status: STATUS[outcome], headers, body: JSON.stringify({ outcome }) }
 }
 
+/** Whether the sender should have to deliver the event again once we can take it. */
+export function wantsRetry({ status }: Answer): boolean {
+  return status >= 500
+}
+
 /** The status alone, for records. */
 export function statusOf({ outcome }: Outcome): number {
   return STATUS[outcome]

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { Sandbox } from '../../sandbox/index.js'
+import type { HeldPort, Sandbox } from '../../sandbox/sandbox.js'
 import { isSandboxAt } from '../client.js'
 import { type Context, defineCommand } from '../command.js'
 import { asUsage, EXIT, Failure, wordsOf } from '../failure.js'
@@ -35,17 +35,31 @@ export const sandbox = defineCommand({
     const secret = given?.secret ?? newSecret()
     const state = values.state === undefined ? undefined : resolve(io.cwd(), values.state)
     const options = sandboxOptions({ ...values, state }, secret)
-    const { createSandbox } = await import('../../sandbox/index.js')
-    const running = await asUsage(() =>
-      created(createSandbox, {
-        ...options,
-        onWarning: out.warn,
-        onRequest: (request) => tellRequest(request, out),
-      }),
-    )
+    const { createSandboxOn, holdPort } = await import('../../sandbox/sandbox.js')
+    // First of all: a start that is refused must change nothing and send nothing.
+    const port = await held(holdPort, values, io.signal)
+    let running: Sandbox
     try {
-      keepSecret(running, values, given?.secret)
-      const url = await listening(running, values, io.signal)
+      running = await asUsage(() => {
+        const made = created(
+          () =>
+            createSandboxOn(port, {
+              ...options,
+              onWarning: out.warn,
+              onRequest: (request) => tellRequest(request, out),
+            }),
+          options.stateFile,
+        )
+        // In the same turn: what was restored is sent in the next one, and signed by the secret that is given now.
+        keepSecret(made, values, given?.secret)
+        return made
+      })
+    } catch (error) {
+      await port.close()
+      throw error
+    }
+    try {
+      const { url } = running
       if (!isLoopback(values.host)) {
         out.warn(`It listens on ${values.host}: anyone who can reach this machine can use it.`)
       }
@@ -66,14 +80,11 @@ export const sandbox = defineCommand({
 })
 
 /** What is wrong with a state file is the user's to mend. */
-function created(
-  create: (options: Parameters<typeof import('../../sandbox/index.js').createSandbox>[0]) => Sandbox,
-  options: Parameters<typeof create>[0],
-): Sandbox {
+function created(create: () => Sandbox, stateFile: string | undefined): Sandbox {
   try {
-    return create(options)
+    return create()
   } catch (cause) {
-    if (cause instanceof TypeError || options?.stateFile === undefined) throw cause
+    if (cause instanceof TypeError || stateFile === undefined) throw cause
     throw new Failure(EXIT.usage, wordsOf(cause), { cause })
   }
 }
@@ -86,13 +97,13 @@ function keepSecret({ endpoints }: Sandbox, { to }: StartValues, secret: string 
   }
 }
 
-async function listening(
-  running: Sandbox,
+async function held(
+  holdPort: typeof import('../../sandbox/sandbox.js').holdPort,
   { port, host }: StartValues,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<HeldPort> {
   try {
-    return await running.listen({ port, host })
+    return await holdPort({ port, host })
   } catch (cause) {
     const there = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
     if (await isSandboxAt(there, signal)) {

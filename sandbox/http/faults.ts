@@ -14,7 +14,7 @@ export type HttpFaultCode =
   | 'internal'
 
 /** What the control and the pages of the sandbox refuse, which is none of the service's. */
-export type ControlFaultCode = 'origin_refused' | 'time_goes_forward' | 'endpoint_removed'
+export type ControlFaultCode = 'origin_refused' | 'time_goes_forward' | 'endpoint_removed' | 'sandbox_closed'
 
 /** The code of every error that an answer can tell. */
 export type ErrorCode = FaultCode | HttpFaultCode | ControlFaultCode
@@ -72,6 +72,7 @@ const STATUSES: Readonly<Record<ErrorCode, ErrorStatus>> = {
   tier_sold_out: 409,
   sandbox_full: 409,
   endpoint_removed: 409,
+  sandbox_closed: 409,
   body_too_large: 413,
   unsupported_media_type: 415,
   rate_limited: 429,
@@ -82,6 +83,7 @@ const OF_CONTROL: readonly ErrorCode[] = [
   'origin_refused',
   'time_goes_forward',
   'endpoint_removed',
+  'sandbox_closed',
 ] satisfies ControlFaultCode[]
 
 /** The codes of the API. */

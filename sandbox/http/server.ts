@@ -12,20 +12,30 @@ export interface Listening {
   close(): Promise<void>
 }
 
+/** A port that nobody else can have, and that answers nothing yet. */
+export interface HeldPort extends Listening {
+  /** Answers from now on. To be called in the same turn in which the port was got, or requests are lost. */
+  serve(app: Pick<App, 'fetch'>): void
+}
+
+/** Where to listen: `port` by default any free one, `host` by default 127.0.0.1, this machine alone. */
+export interface ListenAt {
+  readonly port?: number | undefined
+  readonly host?: string | undefined
+}
+
 const EVERYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
-/**
- * Serves the app.
- *
- * @param at `port` by default any free one, `host` by default 127.0.0.1: this machine alone
- * @throws Error that says what to do when the port cannot be had
- */
-export async function listen(
-  app: Pick<App, 'fetch'>,
-  { port = 0, host = '127.0.0.1' }: { port?: number | undefined; host?: string | undefined } = {},
-): Promise<Listening> {
-  // The globals of whoever uses the sandbox in a test stay what they are.
-  const server = createServer(getRequestListener(app.fetch, { overrideGlobalObjects: false }))
+/** Serves the app. @throws Error that says what to do when the port cannot be had */
+export async function listen(app: Pick<App, 'fetch'>, at?: ListenAt): Promise<Listening> {
+  const held = await holdPort(at)
+  held.serve(app)
+  return held
+}
+
+/** Takes a port before there is anything to serve. @throws Error that says what to do when it cannot be had */
+export async function holdPort({ port = 0, host = '127.0.0.1' }: ListenAt = {}): Promise<HeldPort> {
+  const server = createServer()
   await begin(server, port, host)
   const address = server.address()
   const bound = typeof address === 'object' && address !== null ? address.port : port
@@ -33,6 +43,10 @@ export async function listen(
   return {
     url: `http://${isIPv6(name) ? `[${name}]` : name}:${bound}`,
     port: bound,
+    serve(app) {
+      // The globals of whoever uses the sandbox in a test stay what they are.
+      server.on('request', getRequestListener(app.fetch, { overrideGlobalObjects: false }))
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

@@ -62,6 +62,39 @@ describe.each(EXPRESS_VERSIONS)('a body parser before us in Express $version', (
     })
   })
 
+  test.each<[string, () => Buffer | string]>([
+    ['string', () => ''],
+    ['Buffer', () => Buffer.alloc(0)],
+  ])('an empty %s as rawBody, to be filled while the body comes, is not taken for it', async (_, empty) => {
+    const app = await behind((request, _response, next) => {
+      const kept = Object.assign(request, { rawBody: empty() })
+      request.on('data', (chunk) => {
+        kept.rawBody += chunk
+      })
+      next()
+    })
+    assertAnswer(await deliver(app.port, await sign(orderCreated())), 200, 'handled')
+  })
+
+  test.each<[string, (request: Request) => void]>([
+    ['pauses the request', (request) => void process.nextTick(() => request.pause())],
+    ["listens for its 'readable' event", (request) => void request.on('readable', () => {})],
+  ])('a middleware that %s is named where the body is incomplete at the deadline', async (_, holdUp) => {
+    const app = await expressApp(
+      express,
+      (app, hooks) => {
+        app.use((request, _response, next) => {
+          holdUp(request)
+          next()
+        })
+        app.post('/hooks', hooks)
+      },
+      { timeoutSeconds: 0.2 },
+    )
+    assertAnswer(await deliver(app.port, await sign(orderCreated())), 400, 'incomplete')
+    expect(app.reports).toEqual([expect.stringMatching(/on this side has paused the request/)])
+  })
+
   test('express.raw() leaves a byte order mark and invalid UTF-8 as they are', async () => {
     const app = await behind(express.raw({ type: '*/*' }))
     const marked = Buffer.concat([BOM, utf8.encode(JSON.stringify(orderCreated()))])

@@ -7,7 +7,8 @@ import { tixWebhooks } from 'tix-webhooks/hono'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { answerOf, requestOf } from '../support/fetching.js'
-import { dial, listen, post } from '../support/http.js'
+import { dial, listen, post, requestHead } from '../support/http.js'
+import { deferred } from '../support/promises.js'
 import { assertAnswer, deliver } from '../support/raw-bytes-harness.js'
 
 const MAX_BYTES = 10_000
@@ -138,4 +139,54 @@ test('the secret comes from env(c) of hono/adapter; c.env does not have it, and 
   expect(reports).toEqual([
     expect.stringMatching(/returned undefined.*use env\(c\) of hono\/adapter, or process\.env\.$/),
   ])
+})
+
+test.each<[string, MiddlewareHandler]>([
+  [
+    'sets one before next()',
+    (c, next) => {
+      c.res = new Response('mine')
+      return next()
+    },
+  ],
+  [
+    'returns one without awaiting next()',
+    async (c, next) => {
+      void next()
+      return c.text('mine')
+    },
+  ],
+  [
+    "ends Node's own response",
+    (c, next) => {
+      c.env.outgoing.end('mine')
+      return next()
+    },
+  ],
+])('the answer of a middleware that %s is what the sender gets, and that is reported', async (_, before) => {
+  const reported = deferred<unknown>()
+  const server = await serve(before, {}, (error) => reported.resolve(error))
+  const { header, body } = await sign(orderCreated())
+  const answer = await post(server.port, { headers: { 'x-service-signature': header }, body })
+  expect([answer.status, answer.text]).toEqual([200, 'mine'])
+  expect(await reported.promise).toMatchObject({
+    message: expect.stringMatching(/ended as handled, but .* answered by somebody else/),
+  })
+})
+
+test('a client that sends a body over its limit whole sees the refusal, and goes on with its connection', async () => {
+  const server = await serve((_, next) => next())
+  const client = await dial(server.port)
+  const { header } = await sign(orderCreated())
+  const length = 5_000_000
+  await client.write(
+    `POST /hooks HTTP/1.1\r\nhost: x\r\nx-service-signature: ${header}\r\ncontent-length: ${length}\r\n\r\n`,
+  )
+  for (let sent = 0; sent < length; sent += 50_000) await client.write('x'.repeat(50_000))
+  expect((await client.answer()).status).toBe(413)
+  const next = await sign(orderCreated())
+  await client.write(requestHead({ 'x-service-signature': next.header, 'content-length': next.body.length }))
+  await client.write(next.body)
+  expect((await client.answer()).status).toBe(200)
+  client.destroy()
 })

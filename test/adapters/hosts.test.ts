@@ -13,6 +13,7 @@ type End =
   | 'misconfigured'
   | 'incomplete'
   | 'begun'
+  | 'flushed'
   | 'by the app'
   | '5xx'
   | 'closed'
@@ -23,10 +24,17 @@ type Case = readonly [fault: NodeFault | WebFault, end: End, path: string]
 const NODE_FAULTS = {
   'writeHead throws once': '5xx',
   'writeHead throws': '5xx or closed',
+  'writeHead throws for good': '5xx or closed',
+  'writeHead returns nothing': 'ours',
   'end throws': 'closed',
+  'setHeader throws': '5xx or closed',
+  'removeHeader throws': '5xx or closed',
+  'the reason phrase throws': '5xx or closed',
   'the headers of the request throw': '5xx',
   'the response is destroyed': 'closed',
   'the answer is begun': 'begun',
+  'the answer is begun and left': 'begun',
+  'the headers are flushed': 'flushed',
   'the reason phrase is invalid': 'ours',
   'framing is preset': 'ours',
   'another body is preset': 'ours',
@@ -36,11 +44,25 @@ const NODE_FAULTS = {
 /** In Express, the app's own error middleware answers. */
 const EXPRESS_FAULTS = {
   ...NODE_FAULTS,
+  'end rejects': 'ours',
   'writeHead throws once': 'by the app',
   'writeHead throws': 'by the app',
   'the headers of the request throw': 'by the app',
+  'writeHead throws in the app': '5xx or closed',
+  'setHeader throws': 'by the app',
+  'removeHeader throws': 'by the app',
+  'the raw body and writeHead throw': 'by the app',
   'the body throws': 'by the app',
   'the type of a body that was read throws': 'by the app',
+} as const satisfies Partial<Record<NodeFault, End>>
+
+const FASTIFY_FAULTS = {
+  ...NODE_FAULTS,
+  'the log throws': 'ours',
+  'the payload is numbers': 'misconfigured',
+  'the payload is objects': 'misconfigured',
+  'the serializer throws': 'ours',
+  'the serializer encodes': 'ours',
 } as const satisfies Partial<Record<NodeFault, End>>
 
 const WEB_FAULTS = {
@@ -53,9 +75,9 @@ const WEB_FAULTS = {
 const HOSTS: readonly (readonly [HostName, Partial<Record<NodeFault | WebFault, End>>])[] = [
   ['Express 4', EXPRESS_FAULTS],
   ['Express 5', EXPRESS_FAULTS],
-  ['Fastify 4', { ...NODE_FAULTS, 'the log throws': 'ours' }],
-  ['Fastify 5', { ...NODE_FAULTS, 'the log throws': 'ours' }],
-  ['node:http', NODE_FAULTS],
+  ['Fastify 4', FASTIFY_FAULTS],
+  ['Fastify 5', FASTIFY_FAULTS],
+  ['node:http', { ...NODE_FAULTS, 'end rejects': 'ours' }],
   [
     'Hono',
     {
@@ -66,7 +88,7 @@ const HOSTS: readonly (readonly [HostName, Partial<Record<NodeFault | WebFault, 
       'another body is preset': 'ours',
     },
   ],
-  ['fetch', WEB_FAULTS],
+  ['fetch', { ...WEB_FAULTS, 'the body is text': 'misconfigured', 'the body is numbers': 'misconfigured' }],
 ]
 
 describe.each(HOSTS)('a process with %s lives on, and answers, where', (name, faults) => {
@@ -149,6 +171,7 @@ function assertEnd(answer: HttpAnswer | 'closed', end: End): void {
   } else if (end === 'misconfigured') assertAnswer(answer, 500, 'misconfigured')
   else if (end === 'incomplete') assertAnswer(answer, 400, 'incomplete')
   else if (end === 'begun') expect([status, text]).toEqual([202, 'begun'])
+  else if (end === 'flushed') expect([status, text]).toEqual([200, ''])
   else if (end === 'by the app') expect([status, text]).toEqual([500, 'by the app'])
   else expect([end.startsWith('5xx'), status]).toEqual([true, 500])
 }

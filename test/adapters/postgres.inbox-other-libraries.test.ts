@@ -80,3 +80,64 @@ onPostgres.each(LIBRARIES)('postgresInbox over the two methods of %s', (_, open)
     expect(await inbox.purge()).toBe(0)
   })
 })
+
+// TypeORM then ends a savepoint where it should end the transaction, and gives the connection back in the middle of it.
+onPostgres('a handler over TypeORM that leaves a nested transaction open', () => {
+  const database = testDatabase('CREATE TABLE effects (id text)')
+
+  async function over(handle: (manager: EntityManager, id: string) => Promise<unknown>) {
+    const dataSource = await new DataSource({
+      type: 'postgres',
+      url: database.url,
+      poolSize: 1,
+      extra: { options: database.settings() },
+    }).initialize()
+    onTestFinished(() => dataSource.destroy())
+    const inbox = postgresInbox<EntityManager>({
+      transaction: (work) => dataSource.transaction(work),
+      query: async (manager, text, parameters) =>
+        (await manager.queryRunner?.query(text, [...parameters], true))?.records ?? [],
+    })
+    await inbox.migrate()
+    return endpoint({
+      inbox,
+      on: { 'order.created': async (event, { tx }) => handle(tx, event.data.order.id) },
+    })
+  }
+
+  const insert = (manager: EntityManager, id: string): Promise<unknown> =>
+    manager.query(`INSERT INTO effects VALUES ('${id}')`)
+
+  test('is not acknowledged, and what it wrote is not committed with the next event', async () => {
+    let isForgetting = true
+    const { send } = await over(async (manager, id) => {
+      await insert(manager, id)
+      if (id === 'first' && isForgetting) await manager.queryRunner?.startTransaction()
+    })
+    const [first, second] = [orderCreated({ id: 'first' }), orderCreated({ id: 'second' })]
+    expect((await send(first)).status).toBe(503)
+    isForgetting = false
+    while ((await send(second)).status !== 200);
+    expect(await database.column('SELECT id FROM effects')).toEqual(['second'])
+    expect(await send(first)).toEqual(HANDLED)
+    expect(await database.column('SELECT id FROM effects ORDER BY id')).toEqual(['first', 'second'])
+  })
+
+  test('because it fails is rolled back with it', async () => {
+    let isFailing = true
+    const { send } = await over(async (manager, id) => {
+      await insert(manager, id)
+      if (id !== 'third' || !isFailing) return
+      await manager.queryRunner?.startTransaction()
+      throw new Error('later')
+    })
+    const [first, second] = [orderCreated({ id: 'third' }), orderCreated({ id: 'fourth' })]
+    expect((await send(first)).status).toBe(500)
+    isFailing = false
+    while ((await send(second)).status !== 200);
+    expect(await database.column("SELECT id FROM effects WHERE id IN ('third', 'fourth')")).toEqual([
+      'fourth',
+    ])
+    expect(await send(first)).toEqual(HANDLED)
+  })
+})

@@ -1,6 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from 'esbuild'
@@ -142,8 +142,46 @@ describe('the command as a process', () => {
     )
     await until('"status":200')
     child.stdout.destroy()
-    expect(await ended).toBe(0)
+    expect(await ended).toBe(130)
     expect(arrivals.length).toBeLessThan(1000)
+  })
+
+  test('does not pass a receiver that fails because nobody reads on', async () => {
+    const { url } = await receiver()
+    const { child, until, ended, said } = start(['check', url, '--secret', 's', '--json'])
+    await until('"passed":')
+    child.stdout.destroy()
+    expect(await ended).not.toBe(0)
+    expect(said.stderr).toBe('')
+  })
+
+  describe.runIf(existsSync('/dev/full'))('with an output on a full disk', () => {
+    test.each([1, 2])('ends with 1 and says so on the other one: %i', async (full) => {
+      const cwd = emptyFolder()
+      // It warns on stderr, as it lets others in, before it says anything on stdout.
+      const WARNED = ['--host', '0.0.0.0', '--allow-host', 'here']
+      const device = openSync('/dev/full', 'w')
+      onTestFinished(() => closeSync(device))
+      const child = spawn(
+        process.execPath,
+        [BIN, 'sandbox', '--port', '0', '--state', 'state.json', ...WARNED],
+        {
+          cwd,
+          env: { PATH: process.env.PATH },
+          stdio: ['ignore', full === 1 ? device : 'pipe', full === 2 ? device : 'pipe'],
+        },
+      )
+      onTestFinished(() => void child.kill('SIGKILL'))
+      let said = ''
+      const other = (full === 1 ? child.stderr : child.stdout)?.setEncoding('utf8')
+      other?.on('data', (text: string) => {
+        said += text
+      })
+      expect(await once(child, 'close')).toEqual([1, null])
+      expect(said.match(/^The output cannot be written: ENOSPC.*$/gm)).toHaveLength(1)
+      expect(said).not.toContain('    at ')
+      expect(readdirSync(cwd)).toEqual(['state.json'])
+    })
   })
 
   test('stops a sandbox that nobody reads any more', async () => {

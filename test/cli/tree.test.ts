@@ -33,6 +33,7 @@ const SHARED = [
   'sandbox/http/control/delivery-json',
   'sandbox/own-file',
   'sandbox/payload-changes',
+  'sandbox/sandbox',
   'sandbox/version',
   'src/hmac',
 ]

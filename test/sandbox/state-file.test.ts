@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import {
+import fs, {
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -11,10 +11,13 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { createServer } from 'node:http'
+import { syncBuiltinESMExports } from 'node:module'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSandbox, type Sandbox, type SandboxOptions } from 'tix-webhooks/sandbox'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { SECRET } from '../support/deliveries.js'
 import { gate } from '../support/engine-stage.js'
 
@@ -272,6 +275,57 @@ describe('a state file that cannot be used', () => {
   })
 })
 
+/** From now on no file can be written, until the function that it returns is called. */
+function fullDisk(): () => void {
+  const { writeFileSync } = fs
+  const set = (write: typeof writeFileSync): void => {
+    fs.writeFileSync = write
+    syncBuiltinESMExports()
+  }
+  const restore = (): void => set(writeFileSync)
+  onTestFinished(restore)
+  set(() => {
+    throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+  })
+  return restore
+}
+
+describe('a sandbox that cannot be made', () => {
+  test.each<[string, SandboxOptions, () => () => void]>([
+    ['its endpoint', { endpoints: [{ url: 'http://8.8.8.8/hooks' }] }, () => () => {}],
+    ['its state file', { endpoints: [] }, fullDisk],
+  ])('because of %s sends nothing of what it restored', async (_, options, spoil) => {
+    const arrivals: string[] = []
+    const server = createServer((request, response) => {
+      arrivals.push(String(request.url))
+      response.writeHead(500).end()
+    })
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve)
+    })
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`
+    const make = (options: SandboxOptions) => createSandbox({ stateFile, secret: SECRET, ...options })
+    const first = make({ endpoints: [{ url }] })
+    await first.trigger('order.created')
+    expect(arrivals).toEqual(['/hooks'])
+    first.clock.run()
+    await first.close()
+    const state = JSON.parse(readFileSync(stateFile, 'utf8'))
+    state.saved_at = '2020-01-01T00:00:00.000Z'
+    writeFileSync(stateFile, JSON.stringify(state))
+    const restore = spoil()
+    expect(() => make(options)).toThrow()
+    restore()
+
+    // All that is due at once is sent before this second one is answered.
+    const second = createSandbox({ endpoints: [{ url: `${url}/second` }], secret: SECRET })
+    await second.trigger('order.created')
+    await second.close()
+    expect(arrivals).toEqual(['/hooks', '/hooks/second'])
+    await new Promise((resolve) => server.close(resolve))
+  })
+})
+
 describe('a state file that cannot be written', () => {
   test('because its folder is not there is refused at once', () => {
     const path = join(folder, 'missing', 'state.json')
@@ -296,5 +350,61 @@ describe('a state file that cannot be written', () => {
     await first.close()
     expect(warnings).toEqual([expect.stringContaining('Is another sandbox using it?')])
     expect(readFileSync(stateFile, 'utf8')).toBe(text)
+  })
+})
+
+describe('a state file on a full disk', () => {
+  const saved = (): number => JSON.parse(readFileSync(stateFile, 'utf8')).engine.deliveries.length
+
+  test('is tried again until there is space, with one warning', async () => {
+    const sandbox = open()
+    const restore = fullDisk()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    await sandbox.trigger('order.created')
+    vi.advanceTimersByTime(3_600_000)
+    expect(warnings).toEqual([expect.stringContaining('could not be written: ENOSPC')])
+    expect(readdirSync(folder)).toEqual(['state.json'])
+    expect(saved()).toBe(0)
+    restore()
+    vi.advanceTimersByTime(60_000)
+    expect(saved()).toBe(1)
+
+    // The next outage is another one.
+    fullDisk()
+    await sandbox.trigger('order.created')
+    vi.advanceTimersByTime(3_600_000)
+    expect(warnings).toHaveLength(2)
+    await sandbox.close()
+  })
+
+  test('is written at the end, when there is space by then', async () => {
+    const sandbox = open()
+    const restore = fullDisk()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    await sandbox.trigger('order.created')
+    vi.advanceTimersByTime(1000)
+    restore()
+    await sandbox.close()
+    expect(saved()).toBe(1)
+    expect(warnings).toHaveLength(1)
+  })
+})
+
+describe('what a killed process left beside its state file', () => {
+  test('is removed by the next start, and nothing else is', async () => {
+    const leftOver = `${stateFile}.0123456789abcdef.tmp`
+    const target = join(folder, 'target')
+    for (const path of [leftOver, target]) writeFileSync(path, 'half')
+    const kept = ['0123456789abcdeg.tmp', '0123456789abcdef.tmp.bak', '0123456789abcde.tmp', 'tmp']
+    for (const end of kept) writeFileSync(`${stateFile}.${end}`, 'mine')
+    symlinkSync(target, `${stateFile}.fedcba9876543210.tmp`)
+    mkdirSync(`${stateFile}.aaaaaaaaaaaaaaaa.tmp`)
+    writeFileSync(join(folder, 'other.json.0123456789abcdef.tmp'), 'of another')
+    const before = readdirSync(folder)
+    await open().close()
+    const gone = before.filter((name) => !readdirSync(folder).includes(name))
+    expect(gone).toEqual(['state.json.0123456789abcdef.tmp'])
   })
 })

@@ -1,8 +1,10 @@
 import * as z from 'zod'
 import { SCENARIOS } from '../../../testing/index.js'
 import { firstAnswers } from '../../first-answers.js'
+import { CLOSED } from '../../service.js'
 import { readJson } from '../body.js'
 import type { App } from '../context.js'
+import { HttpFault } from '../faults.js'
 import { attemptJson } from './delivery-json.js'
 import { readBody } from './input.js'
 import type { ControlParts } from './parts.js'
@@ -24,6 +26,7 @@ const triggerBody = z.strictObject({
 export function addTrigger(app: App, { service }: ControlParts): void {
   app.post('/_sandbox/trigger', async (c) => {
     const { wait, ...request } = await readBody(c, triggerBody)
+    if (service.closing.aborted) throw new HttpFault('sandbox_closed', CLOSED)
     const triggered = await service.trigger(request)
     const told = wait ? await firstAnswers(service, triggered, c.req.raw.signal) : triggered
     const { messages, deliveries, attempts } = told

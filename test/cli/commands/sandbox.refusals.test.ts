@@ -1,9 +1,11 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { verifySignature } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { run } from '../../support/cli.js'
 import { receiver } from '../../support/cli-receiver.js'
 import { emptyFolder, sandbox } from '../../support/cli-sandbox.js'
+import { isEvent } from '../../support/cli-session.js'
 
 describe('the sandbox', () => {
   test('refuses a state file that is none, and leaves it as it is', async () => {
@@ -29,6 +31,41 @@ describe('the sandbox', () => {
       code: 2,
       stderr: `A sandbox is already running at ${url}. To add your endpoint to it: tix-webhooks endpoints add URL. To run another one: --port 0\n`,
     })
+  })
+
+  test('changes nothing and sends nothing when its port is taken', async () => {
+    const { url: to, arrivals } = await receiver(() => 500)
+    const { port } = await receiver()
+    const cwd = emptyFolder()
+    const argv = ['--state', 'state.json', '--to', to, '--retry', '1s,2s,3s', '--secret']
+    const first = await sandbox([...argv, 'whsec_first', '--freeze'], { cwd })
+    await first.json('trigger', 'order.created', '--repeat', '3')
+    await first.json('advance', '1s')
+    await first.json('clock', 'run')
+    await first.session.stop()
+    // What waits is overdue when it is restored.
+    const path = join(cwd, 'state.json')
+    const state = JSON.parse(readFileSync(path, 'utf8'))
+    state.saved_at = '2020-01-01T00:00:00.000Z'
+    writeFileSync(path, JSON.stringify(state))
+    const before = readFileSync(path, 'utf8')
+    arrivals.length = 0
+
+    const refused = await run(
+      ['sandbox', '--port', String(port), ...argv, 'whsec_second', '--to', 'http://127.0.0.1:9'],
+      { cwd },
+    )
+    expect(refused.code).toBe(2)
+    expect(arrivals).toEqual([])
+    expect(readFileSync(path, 'utf8')).toBe(before)
+    expect(readdirSync(cwd)).toEqual(['state.json'])
+
+    // What it would have done, and signed by the secret that is given.
+    const started = await sandbox([...argv, 'whsec_second'], { cwd })
+    await started.session.count(isEvent('attempt'), 3)
+    for (const { body, headers } of arrivals.slice(0, 3)) {
+      await verifySignature(body, String(headers['x-service-signature']), { secret: 'whsec_second' })
+    }
   })
 
   test.each([

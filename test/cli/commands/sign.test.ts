@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { verifySignature } from 'tix-webhooks'
@@ -90,6 +91,35 @@ describe('sign', () => {
     const { code, stdout, stderr } = await run(['sign', ...argv], { cwd: folder, ...surroundings })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(message)
+  })
+
+  test.runIf(existsSync('/dev/zero'))('waits for no pipe, and reads no device without end', async () => {
+    execFileSync('mkfifo', [join(folder, 'pipe')])
+    for (const path of ['pipe', '/dev/zero']) {
+      const { code, stderr } = await run(['sign', '--secret', 'a', '--body', `@${path}`], { cwd: folder })
+      expect(code).toBe(2)
+      expect(stderr).toMatch(/^--body: this is a pipe or a device, not a file: .* as -\n/)
+    }
+  })
+
+  test('reads a file no further than 64 MiB, whatever its size is said to be', async () => {
+    const path = join(folder, 'large')
+    for (const [size, expected] of [
+      [64 * 1024 * 1024, 0],
+      [64 * 1024 * 1024 + 1, 2],
+    ] as const) {
+      writeFileSync(path, '')
+      truncateSync(path, size)
+      expect((await run(['sign', '--secret', 'a', '--body', `@${path}`])).code).toBe(expected)
+    }
+  })
+
+  test.runIf(existsSync('/proc/version'))('reads a file that says it is empty', async () => {
+    const { stdout } = await run(['sign', '--secret', 'a', '--t', '1', '--body', '@/proc/version'])
+    const { stdout: same } = await run(['sign', '--secret', 'a', '--t', '1'], {
+      stdin: readFileSync('/proc/version'),
+    })
+    expect(stdout).toBe(same)
   })
 
   test('never shows the secret', async () => {

@@ -7,6 +7,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 import { createAdaptorServer } from '@hono/node-server'
 import express5, { type ErrorRequestHandler, type Express } from 'express'
 // @ts-expect-error It is installed without its types.
@@ -58,6 +59,50 @@ const NODE_FAULTS: Readonly<Record<NodeFault, (request: IncomingMessage, respons
       Object.defineProperty(request, 'readableDidRead', { value: true })
       Object.assign(request, { is: fail })
     },
+    'writeHead throws for good': (_, response) => {
+      Object.defineProperty(response, 'writeHead', { value: fail })
+    },
+    'writeHead throws in the app': (_, response) => {
+      const app = Object.create(Object.getPrototypeOf(response), { writeHead: { value: fail } })
+      Object.setPrototypeOf(response, app)
+    },
+    'writeHead returns nothing': (_, response) => {
+      const { writeHead } = response
+      response.writeHead = (...args: unknown[]) => {
+        Reflect.apply(writeHead, response, args)
+        return undefined as never
+      }
+    },
+    'end rejects': (_, response) => {
+      const { end } = response
+      response.end = (async (...args: unknown[]) => {
+        Reflect.apply(end, response, args)
+        fail()
+      }) as never
+    },
+    'setHeader throws': (_, response) => {
+      response.setHeader('x-kept', 'yes')
+      response.setHeader = fail
+    },
+    'removeHeader throws': (_, response) => {
+      response.setHeader('etag', '"another"')
+      response.removeHeader = fail
+    },
+    'the reason phrase throws': (_, response) => {
+      Object.defineProperty(response, 'statusMessage', { get: () => undefined, set: fail })
+    },
+    'the raw body and writeHead throw': (request, response) => {
+      throwing(request, 'rawBody')
+      response.writeHead = fail
+    },
+    'the headers are flushed': (_, response) => response.flushHeaders(),
+    'the answer is begun and left': (_, response) => {
+      response.writeHead(202).write('begun')
+    },
+    'the payload is numbers': () => {},
+    'the payload is objects': () => {},
+    'the serializer throws': () => {},
+    'the serializer encodes': () => {},
     'the log throws': () => {},
     'the response is destroyed': (_, response) => {
       response.destroy()
@@ -91,6 +136,18 @@ const NODE_FAULTS: Readonly<Record<NodeFault, (request: IncomingMessage, respons
     },
   }
 
+function bringing(request: object, chunk: unknown): void {
+  const stream = new ReadableStream({
+    start(controller) {
+      // One alone is judged as a whole.
+      controller.enqueue(chunk)
+      controller.enqueue(chunk)
+      controller.close()
+    },
+  })
+  Object.defineProperty(request, 'body', { value: stream })
+}
+
 /** What a middleware may do to a web-standard request, or Hono's context. */
 const WEB_FAULTS: Readonly<Record<WebFault, (request: object, c?: Context) => unknown>> = {
   'the headers of the request throw': (request, c) => {
@@ -102,6 +159,8 @@ const WEB_FAULTS: Readonly<Record<WebFault, (request: object, c?: Context) => un
     throwing(request, 'arrayBuffer')
   },
   'the body is locked': (request) => void (request as Request).body?.getReader(),
+  'the body is text': (request) => bringing(request, 'text'),
+  'the body is numbers': (request) => bringing(request, 7),
   'the body was cancelled': (request) => void (request as Request).body?.cancel(),
   'the body was read under it': (_, c) => (c as Context).env.incoming.toArray(),
   'another body is preset': (_, c) => {
@@ -153,6 +212,14 @@ async function fastifyHost(create: typeof fastify5): Promise<Server> {
   app.addHook('onRequest', async (request, reply) => {
     if (request.headers[FAULT_HEADER] === 'the log throws') request.log.error = fail
     else sabotage(request.raw, reply.raw)
+    if (request.headers[FAULT_HEADER] === 'the serializer throws') reply.serializer(fail)
+    if (request.headers[FAULT_HEADER] === 'the serializer encodes') reply.serializer(JSON.stringify)
+  })
+  app.addHook('preParsing', async (request, _reply, payload) => {
+    const fault = request.headers[FAULT_HEADER]
+    if (fault === 'the payload is numbers') return Readable.from(new Uint8Array(3))
+    if (fault === 'the payload is objects') return Readable.from([{}, {}])
+    return payload
   })
   const { onError: _, ...logged } = options
   app.post('/hooks', forFastify(logged))
