@@ -68,11 +68,11 @@ export function answerWrongHost<Request>(
 
 function hostOf(first: Argument | undefined, second: Argument | undefined): Host | undefined {
   if (isFunction(first?.req?.header)) return 'hono'
-  if (isFunction(first?.headers?.get)) return 'fetch'
-  if (isFunction(first?.request?.headers?.get)) return 'context'
   if (isFunction(second?.code)) return 'fastify'
-  if (!isFunction(second?.writeHead)) return undefined
-  return first?.originalUrl === undefined ? 'node' : 'express'
+  if (isFunction(second?.writeHead)) return first?.originalUrl === undefined ? 'node' : 'express'
+  // Last, because a library can put a `get` on Object.prototype.
+  if (isFunction(first?.headers?.get)) return 'fetch'
+  return isFunction(first?.request?.headers?.get) ? 'context' : undefined
 }
 
 function adviceFor(host: Host): string {

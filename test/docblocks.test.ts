@@ -21,6 +21,7 @@ const SURROUNDINGS: Record<string, string> = {
     "import { tixWebhooks } from 'tix-webhooks/fastify'\ndeclare const app: import('fastify').FastifyInstance",
   'adapters/hono.ts': [
     "import type { Context, Hono } from 'hono'",
+    "import { env } from 'hono/adapter'",
     "import { tixWebhooks } from 'tix-webhooks/hono'",
     'type AppEnv = { Bindings: { TIX_SIGNING_SECRET: string } }',
     'declare const app: Hono<AppEnv>',

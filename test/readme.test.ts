@@ -15,7 +15,8 @@ test('the README has at most 300 lines', () => {
 })
 
 test('every snippet of every page compiles as it stands, under strict', () => {
-  const snippets = PAGES.flatMap((page) =>
+  // The snippets of frameworks.md are files, most of them of frameworks that are not installed: examples.frameworks.test.ts.
+  const snippets = PAGES.filter((page) => page !== 'docs/frameworks.md').flatMap((page) =>
     snippetsOf(page, 'ts').map((code, index) => [`${page.replaceAll(/\W/g, '-')}-${index + 1}`, code]),
   )
   expect(snippets.length).toBeGreaterThan(40)

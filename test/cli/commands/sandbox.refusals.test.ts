@@ -39,7 +39,8 @@ describe('the sandbox', () => {
     const cwd = emptyFolder()
     const argv = ['--state', 'state.json', '--to', to, '--retry', '1s,2s,3s', '--secret']
     const first = await sandbox([...argv, 'whsec_first', '--freeze'], { cwd })
-    await first.json('trigger', 'order.created', '--repeat', '3')
+    await first.json('trigger', 'order.created', '--repeat', '3', '--no-wait')
+    await first.json('advance', '0s')
     await first.json('advance', '1s')
     await first.json('clock', 'run')
     await first.session.stop()
