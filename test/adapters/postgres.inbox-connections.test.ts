@@ -73,7 +73,9 @@ onPostgres.each(INBOX_CLIENTS)('a connection that breaks under postgresInbox ove
     const answer = send(order)
     // The first bytes after the INSERT.
     await proxy.nextRequest(
-      (chunk) => !chunk.includes('INSERT') && /commit|txid_current_if_assigned\(\) WHEN/i.test(chunk.toString('latin1')),
+      (chunk) =>
+        !chunk.includes('INSERT') &&
+        /commit|txid_current_if_assigned\(\) WHEN/i.test(chunk.toString('latin1')),
     )
     proxy.cut()
     expect(await answer).toEqual(UNAVAILABLE)
