@@ -31,8 +31,8 @@ const UNWANTED =
  */
 export class DefaultLog {
   private readonly unwantedKinds = new Set<string>()
-  private refusalsFromMs = Number.NEGATIVE_INFINITY
-  private refusals = 0
+  /** By code, so that strangers without a header do not hide that a signature does not match. */
+  private readonly refusals = new Map<string, { fromMs: number; count: number }>()
 
   /** @param namespace absent if there is none, or if it depends on the request */
   constructor(private readonly namespace: string | undefined) {}
@@ -47,15 +47,18 @@ export class DefaultLog {
   /** A request was refused, and anybody can send such ones at any rate: a few of them a minute are enough. */
   refusal(delivery: Delivery, error: unknown): void {
     const now = monotonicMs()
-    if (now - this.refusalsFromMs >= REFUSALS_PER_MS) {
-      const unlogged = this.refusals - REFUSALS_LOGGED
-      if (unlogged > 0)
-        write(delivery, lineOf([this.namespace], `… and ${unlogged} more requests were refused.`))
-      this.refusalsFromMs = now
-      this.refusals = 0
+    const code = codeOf(error) ?? ''
+    let refused = this.refusals.get(code)
+    if (refused === undefined || now - refused.fromMs >= REFUSALS_PER_MS) {
+      const unlogged = (refused?.count ?? 0) - REFUSALS_LOGGED
+      if (unlogged > 0) {
+        write(delivery, lineOf([this.namespace], `… and ${unlogged} more requests were refused (${code}).`))
+      }
+      refused = { fromMs: now, count: 0 }
+      this.refusals.set(code, refused)
     }
-    this.refusals += 1
-    if (this.refusals > REFUSALS_LOGGED) return
+    refused.count += 1
+    if (refused.count > REFUSALS_LOGGED) return
     write(delivery, lineOf([pathOf(delivery), this.namespace], messageOf(error)))
   }
 

@@ -232,13 +232,16 @@ describe('a refusal, which anybody can cause at any rate,', () => {
       })
     for (let i = 0; i < 32; i++) expect(await refuse()).toMatchObject({ outcome: 'unauthenticated' })
     expect(lines).toHaveLength(3)
+    // Another reason is not hidden by it.
+    await receiver.receive({ header: null, body: new Uint8Array(), request: null })
+    expect(lines.pop()).toMatch(/has no x-service-signature header/)
     expect(lines[0]).toMatch(
       /^tix-webhooks: \[\/hooks\/ {1,2}orders\] No signature in x-service-signature matches/,
     )
     vi.advanceTimersByTime(60_000)
     await refuse()
     expect(lines.slice(3)).toEqual([
-      'tix-webhooks: [orders] … and 29 more requests were refused.',
+      'tix-webhooks: [orders] … and 29 more requests were refused (signature_mismatch).',
       expect.stringContaining('No signature'),
     ])
     vi.useRealTimers()
