@@ -218,12 +218,13 @@ function statementsFor(table: string): Record<'open' | 'record', string> {
     END`
   return {
     open: `SELECT true AS is_locked, true AS is_new, txid_current()::text AS id, ${limits('$1', '$2')}`,
+    // By the table itself, because two schemas can have one of the same name.
     // Without the lock, a second delivery would wait for the first one's row, with a connection and a socket. The lock ends
     // with the transaction, or with its connection: there is no lease, no renewal and no clock. Where two keys
     // have one hash, the one is merely told that the other is in flight.
     record: `
       WITH lock AS MATERIALIZED (
-        SELECT pg_try_advisory_xact_lock(hashtextextended($1::text || ' ' || '${table}', 0)) AS is_locked
+        SELECT pg_try_advisory_xact_lock(hashtextextended($1::text, '${table}'::regclass::oid::bigint)) AS is_locked
       ), recorded AS (
         INSERT INTO ${table} AS held (key, expires_at)
         SELECT $1::text, now() + $2::float8 * interval '1 ms' FROM lock WHERE is_locked

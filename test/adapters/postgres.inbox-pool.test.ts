@@ -6,6 +6,28 @@ import { onPostgres } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
 import { endpoint } from '../support/postgres-endpoint.js'
 
+onPostgres('two tables of one name, in schemas of their own', () => {
+  const databases = [testDatabase(), testDatabase()]
+
+  test('do not take the events of the other for ones in flight', async () => {
+    const [first, second] = await Promise.all(
+      databases.map(async (database) => {
+        const pool = new Pool({ connectionString: database.url, options: database.settings() })
+        onTestFinished(() => pool.end())
+        const inbox = postgresInbox(pool)
+        await inbox.migrate()
+        return inbox
+      }),
+    )
+    const request = { key: 'same', retainMs: 9e9 }
+    let inside: unknown[] = []
+    const outside = await first?.once(request, async () => {
+      inside = [await first.once(request, async () => {}), await second?.once(request, async () => {})]
+    })
+    expect([outside, ...inside]).toEqual(['handled', 'in-flight', 'handled'])
+  })
+})
+
 onPostgres('the connection of an inbox over pg', () => {
   const database = testDatabase('CREATE TABLE effects (id text)')
   const options = () => ({ connectionString: database.url, options: database.settings(), max: 1 })
