@@ -16,6 +16,7 @@ export default defineConfig({
     ],
   },
   test: {
+    // The tests of types, *.test-d.ts, are checked by `npm run typecheck`.
     include: ['test/**/*.test.ts'],
     // What tests write while they run.
     exclude: [...configDefaults.exclude, 'test/.*/**'],
@@ -23,12 +24,6 @@ export default defineConfig({
     maxWorkers: 2,
     globalSetup: here('test/support/servers.ts'),
     testTimeout: 20_000,
-    typecheck: {
-      enabled: true,
-      checker: here('node_modules/typescript/bin/tsc'),
-      include: ['test/**/*.test-d.ts'],
-      tsconfig: here('tsconfig.json'),
-    },
     reporters: ['default', ['json', { outputFile: 'test-results.json' }]],
   },
 })
