@@ -1,8 +1,14 @@
 import { schema } from 'tix-webhooks/postgres'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { atOnce } from '../support/at-once.js'
 import { orderCreated } from '../support/deliveries.js'
 import { onPostgres } from '../support/on-servers.js'
-import { type ClientOptions, INBOX_CLIENTS, type OpenClient } from '../support/postgres-clients.js'
+import {
+  type ClientOptions,
+  INBOX_CLIENTS,
+  type InboxClient,
+  type OpenClient,
+} from '../support/postgres-clients.js'
 import { testDatabase } from '../support/postgres-database.js'
 import { endpoint } from '../support/postgres-endpoint.js'
 import { deferred } from '../support/promises.js'
@@ -14,10 +20,10 @@ const UNAVAILABLE = { status: 503, outcome: 'unavailable', retryAfter: '5' }
 
 const isCommit = (chunk: Buffer): boolean => /\bcommit\b/i.test(chunk.toString('latin1'))
 
-onPostgres.each(INBOX_CLIENTS)('a connection that breaks under postgresInbox over $name', (library) => {
+/** A database of its own, a proxy before it, and an endpoint on it. */
+function stageOf(library: InboxClient) {
   const database = testDatabase('CREATE TABLE effects (id text)', schema)
   const effects = (): Promise<unknown[]> => database.column('SELECT id FROM effects ORDER BY id')
-  const recorded = (): Promise<unknown[]> => database.column('SELECT key FROM tix_webhooks_inbox')
 
   beforeEach(() => database.query('TRUNCATE effects, tix_webhooks_inbox'))
 
@@ -46,6 +52,13 @@ onPostgres.each(INBOX_CLIENTS)('a connection that breaks under postgresInbox ove
     })
     return { send, reports }
   }
+
+  return { name: library.name, database, effects, proxied, writing }
+}
+
+onPostgres.each(INBOX_CLIENTS)('a connection that breaks under postgresInbox over $name', (library) => {
+  const { database, effects, proxied, writing } = stageOf(library)
+  const recorded = (): Promise<unknown[]> => database.column('SELECT key FROM tix_webhooks_inbox')
 
   test('and takes the reply to COMMIT with it is no 2xx, and the next delivery is a duplicate', async () => {
     const proxy = await proxied()
@@ -86,41 +99,6 @@ onPostgres.each(INBOX_CLIENTS)('a connection that breaks under postgresInbox ove
     expect(await effects()).toEqual(['undone'])
   })
 
-  test('and hangs instead is answered by the deadline, and the event runs when it is gone', async () => {
-    const proxy = await proxied()
-    const { send, reports } = await writing(() => {}, { port: proxy.port, timeoutSeconds: 1 })
-    const order = orderCreated({ id: 'patient' })
-    expect(await send(orderCreated({ id: 'before' }))).toEqual(HANDLED)
-    proxy.blackHole()
-    expect(await send(order)).toEqual(UNAVAILABLE)
-    expect(reports[0]?.message).toMatch(/had not opened a transaction by the deadline \(timeoutSeconds\)/)
-    await proxy.pass()
-    let answer = await send(order)
-    while (answer.status === 503) answer = await send(order)
-    expect(answer).toEqual(HANDLED)
-    expect(await effects()).toEqual(['before', 'patient'])
-  })
-
-  test('and hangs at COMMIT is answered by the deadline, with no 2xx', async () => {
-    const proxy = await proxied()
-    let isFirst = true
-    const { send, reports } = await writing(
-      () => {
-        if (isFirst) proxy.blackHole()
-        isFirst = false
-      },
-      { port: proxy.port, timeoutSeconds: 1 },
-    )
-    const order = orderCreated({ id: 'hung' })
-    expect(await send(order)).toEqual(UNAVAILABLE)
-    expect(reports[0]?.message).toMatch(/the database has not confirmed the commit in time/)
-    await proxy.pass()
-    let answer = await send(order)
-    while (answer.status === 503) answer = await send(order)
-    expect(answer).toEqual(HANDLED)
-    expect(await effects()).toEqual(['hung'])
-  })
-
   test('in a statement of the handler is no 2xx, and the next delivery runs', async () => {
     const asked = deferred()
     let isFirst = true
@@ -145,4 +123,45 @@ onPostgres.each(INBOX_CLIENTS)('a connection that breaks under postgresInbox ove
     expect(await send(order)).toEqual(HANDLED)
     expect(await effects()).toEqual(['ended'])
   })
+})
+
+onPostgres('a connection that breaks under postgresInbox, over each library,', () => {
+  const stages = INBOX_CLIENTS.map(stageOf)
+
+  test('and hangs instead is answered by the deadline, and the event runs when it is gone', () =>
+    atOnce(stages, async ({ effects, proxied, writing }) => {
+      const proxy = await proxied()
+      const { send, reports } = await writing(() => {}, { port: proxy.port, timeoutSeconds: 1 })
+      const order = orderCreated({ id: 'patient' })
+      expect(await send(orderCreated({ id: 'before' }))).toEqual(HANDLED)
+      proxy.blackHole()
+      expect(await send(order)).toEqual(UNAVAILABLE)
+      expect(reports[0]?.message).toMatch(/had not opened a transaction by the deadline \(timeoutSeconds\)/)
+      await proxy.pass()
+      let answer = await send(order)
+      while (answer.status === 503) answer = await send(order)
+      expect(answer).toEqual(HANDLED)
+      expect(await effects()).toEqual(['before', 'patient'])
+    }))
+
+  test('and hangs at COMMIT is answered by the deadline, with no 2xx', () =>
+    atOnce(stages, async ({ effects, proxied, writing }) => {
+      const proxy = await proxied()
+      let isFirst = true
+      const { send, reports } = await writing(
+        () => {
+          if (isFirst) proxy.blackHole()
+          isFirst = false
+        },
+        { port: proxy.port, timeoutSeconds: 1 },
+      )
+      const order = orderCreated({ id: 'hung' })
+      expect(await send(order)).toEqual(UNAVAILABLE)
+      expect(reports[0]?.message).toMatch(/the database has not confirmed the commit in time/)
+      await proxy.pass()
+      let answer = await send(order)
+      while (answer.status === 503) answer = await send(order)
+      expect(answer).toEqual(HANDLED)
+      expect(await effects()).toEqual(['hung'])
+    }))
 })

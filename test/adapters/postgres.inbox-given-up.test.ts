@@ -1,6 +1,7 @@
 import { Pool } from 'pg'
 import { postgresInbox, schema } from 'tix-webhooks/postgres'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { atOnce } from '../support/at-once.js'
 import { orderCreated } from '../support/deliveries.js'
 import { onPostgres } from '../support/on-servers.js'
 import { INBOX_CLIENTS, openPg } from '../support/postgres-clients.js'
@@ -73,28 +74,6 @@ onPostgres.each(INBOX_CLIENTS)('a run in postgresInbox over $name', (library) =>
     expect(await effects()).toEqual(['written'])
   })
 
-  test('ends though its handler waits for a statement that is stuck', async () => {
-    const client = library.open(database, { max: 1 })
-    let isFirst = true
-    const { send } = await endpoint({
-      inbox: client.inbox(),
-      ...LIMITS,
-      timeoutSeconds: 10,
-      on: {
-        'order.created': async (event, { tx }) => {
-          await client.run(tx, `INSERT INTO effects VALUES ('${event.data.order.id}')`)
-          if (!isFirst) return
-          isFirst = false
-          await client.run(tx, 'SELECT pg_sleep(60)')
-        },
-      },
-    })
-    const order = orderCreated({ id: 'stuck' })
-    expect(await send(order)).toEqual(GIVEN_UP)
-    await untilDone(() => send(order))
-    expect(await effects()).toEqual(['stuck'])
-  })
-
   // Kysely is told nothing before its next statement, and tells nothing.
   test.skipIf(library.name === 'Kysely')(
     'aborts the signal of a handler whose connection is lost',
@@ -123,6 +102,37 @@ onPostgres.each(INBOX_CLIENTS)('a run in postgresInbox over $name', (library) =>
       expect(await effects()).toEqual(['lost'])
     },
   )
+})
+
+onPostgres('a run in postgresInbox whose handler waits for a statement that is stuck', () => {
+  const database = testDatabase('CREATE TABLE effects (id text)', schema)
+
+  // At once: it takes four seconds for the connection to be given up.
+  test('ends, over each library', async () => {
+    await atOnce(INBOX_CLIENTS, async (library) => {
+      const client = library.open(database, { max: 1 })
+      let isFirst = true
+      const { send } = await endpoint({
+        inbox: client.inbox(),
+        ...LIMITS,
+        timeoutSeconds: 10,
+        on: {
+          'order.created': async (event, { tx }) => {
+            await client.run(tx, `INSERT INTO effects VALUES ('${event.data.order.id}')`)
+            if (!isFirst) return
+            isFirst = false
+            await client.run(tx, 'SELECT pg_sleep(60)')
+          },
+        },
+      })
+      const order = orderCreated({ id: library.name })
+      expect(await send(order)).toEqual(GIVEN_UP)
+      await untilDone(() => send(order))
+    })
+    expect(await database.column('SELECT id FROM effects ORDER BY id')).toEqual(
+      INBOX_CLIENTS.map(({ name }) => name).sort(),
+    )
+  })
 })
 
 onPostgres('a pool of pg that a handler uses beside ctx.tx', () => {

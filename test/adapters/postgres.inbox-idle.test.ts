@@ -1,5 +1,6 @@
 import { schema } from 'tix-webhooks/postgres'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { atOnce } from '../support/at-once.js'
 import { orderCreated } from '../support/deliveries.js'
 import { onPostgres } from '../support/on-servers.js'
 import { INBOX_CLIENTS } from '../support/postgres-clients.js'
@@ -9,10 +10,9 @@ import { endpoint } from '../support/postgres-endpoint.js'
 const HANDLED = { status: 200, outcome: 'handled' }
 
 onPostgres.each(INBOX_CLIENTS)('postgresInbox over $name', (library) => {
-  const database = testDatabase('CREATE TABLE effects (id text)', schema)
-  const effects = (): Promise<unknown[]> => database.column('SELECT id FROM effects ORDER BY id')
+  const database = testDatabase(schema)
 
-  beforeEach(() => database.query('TRUNCATE effects, tix_webhooks_inbox'))
+  beforeEach(() => database.query('TRUNCATE tix_webhooks_inbox'))
 
   describe('the limit on idle transactions', () => {
     const limitOf = (
@@ -63,8 +63,15 @@ onPostgres.each(INBOX_CLIENTS)('postgresInbox over $name', (library) => {
       })
       return row && { ...row }
     }
+  })
+})
 
-    test('ends a transaction whose handler lets it lie, and the event can run again', async () => {
+onPostgres('the limit on idle transactions of postgresInbox, over each library,', () => {
+  const database = testDatabase('CREATE TABLE effects (id text)', schema)
+  const effectsOf = (id: string) => database.column('SELECT id FROM effects WHERE id = $1', [id])
+
+  test('ends a transaction whose handler lets it lie, and the event can run again', () =>
+    atOnce(INBOX_CLIENTS, async (library) => {
       const client = library.open(database)
       const inbox = client.inbox({ idleTimeoutSeconds: 1 })
       let isFirst = true
@@ -82,11 +89,10 @@ onPostgres.each(INBOX_CLIENTS)('postgresInbox over $name', (library) => {
           },
         },
       })
-      const order = orderCreated({ id: 'idle' })
+      const order = orderCreated({ id: library.name })
       expect((await send(order)).status).toBe(503)
-      expect(await effects()).toEqual([])
+      expect(await effectsOf(library.name)).toEqual([])
       expect(await send(order)).toEqual(HANDLED)
-      expect(await effects()).toEqual(['idle'])
-    })
-  })
+      expect(await effectsOf(library.name)).toEqual([library.name])
+    }))
 })
