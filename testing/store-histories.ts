@@ -4,7 +4,7 @@ import { createStoreModel, play } from './store-model.js'
 import { holder, newKey, newToken, pass } from './store-story.js'
 import type { Move } from './store-trial.js'
 
-const HISTORIES = 40
+const HISTORIES = 20
 const STEPS = 60
 
 // A deadline is an odd number of five minutes after a call, and the clock moves by even ones. So a step is never closer to

@@ -4,6 +4,7 @@ import { type IdempotencyStore, StoreError } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/fetch'
 import { redisStore } from 'tix-webhooks/redis'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { atOnce } from '../support/at-once.js'
 import { orderCreated, sign } from '../support/deliveries.js'
 import { answerOf, requestOf } from '../support/fetching.js'
 import { onOwnRedis } from '../support/on-servers.js'
@@ -63,43 +64,69 @@ onOwnRedis('what a Redis store cannot work with', () => {
     await hooks.drain()
   }
 
-  test.each<[string, () => Promise<RedisClient>]>([
-    [
-      'an ioredis client after quit',
-      async () => {
+  const CLOSED_CLIENTS: readonly { name: string; make(): Promise<RedisClient> }[] = [
+    {
+      name: 'an ioredis client after quit',
+      async make() {
         const client = await connectIoredis(server.url)
         await client.quit()
         return client
       },
-    ],
-    [
-      'an ioredis client after disconnect',
-      async () => {
+    },
+    {
+      name: 'an ioredis client after disconnect',
+      async make() {
         const client = await connectIoredis(server.url)
         client.disconnect()
         return client
       },
-    ],
-    [
-      'a node-redis client after close',
-      async () => {
+    },
+    {
+      name: 'a node-redis client after close',
+      async make() {
         const client = await connectNodeRedis(server.url)
         await client.close()
         return client
       },
-    ],
-    [
-      'a node-redis client after destroy',
-      async () => {
+    },
+    {
+      name: 'a node-redis client after destroy',
+      async make() {
         const client = await connectNodeRedis(server.url)
         client.destroy()
         return client
       },
-    ],
-    ['a node-redis client that was never connected', async () => createClient({ url: server.url })],
-  ])('%s', async (_name, make) => {
-    await expectUnavailable(redisStore(await make()), CLOSED)
+    },
+    {
+      name: 'a node-redis client that was never connected',
+      make: async () => createClient({ url: server.url }),
+    },
+  ]
+
+  test('a client that is closed, or was never connected', () =>
+    atOnce(CLOSED_CLIENTS, async ({ make }) => expectUnavailable(redisStore(await make()), CLOSED)))
+
+  test('a user who may not use the keys of the prefix, on each library', async () => {
+    await setUser('stranger', '~other:*', '+@all')
+    const message = /^Redis refuses this client's user: it needs EVALSHA, EVAL, GET.*keys of the prefix/
+    await atOnce(LIBRARIES, async (library) => {
+      const store = await openStore(library, urlOf('stranger'))
+      await expectUnavailable(store, message)
+      await expectAnswer503(store, 'process')
+    })
   })
+
+  test('a server that is gone, until it is back, on each library', () =>
+    atOnce(LIBRARIES, async (library) => {
+      const mortal = await startRedis()
+      onTestFinished(() => mortal.stop())
+      const store = await openStore(library, mortal.url)
+      await store.claim(claimOf('k', 'a'))
+      await mortal.kill()
+      await expectAnswer503(store)
+      await mortal.restart()
+      expect(await store.claim(claimOf('after', 'a'))).toMatchObject({ status: 'claimed' })
+    }))
 
   describe.each(LIBRARIES)('on $name', (library) => {
     test.each([
@@ -118,14 +145,6 @@ onOwnRedis('what a Redis store cannot work with', () => {
         })
       }
       expect(await admin.dumpBuffer('tix-webhooks:k')).toEqual(before)
-    })
-
-    test('a user who may not use the keys of the prefix', async () => {
-      await setUser('stranger', '~other:*', '+@all')
-      const message = /^Redis refuses this client's user: it needs EVALSHA, EVAL, GET.*keys of the prefix/
-      const store = await openStore(library, urlOf('stranger'))
-      await expectUnavailable(store, message)
-      await expectAnswer503(store, 'process')
     })
 
     test('a user who may run scripts, and not what is in them', async () => {
@@ -157,17 +176,6 @@ onOwnRedis('what a Redis store cannot work with', () => {
         if (name !== 'claim') await store.claim(claimOf(name, 'a'))
         expect(await call(store, name, 'a')).toEqual(answer)
       }
-    })
-
-    test('a server that is gone, until it is back', async () => {
-      const mortal = await startRedis()
-      onTestFinished(() => mortal.stop())
-      const store = await openStore(library, mortal.url)
-      await store.claim(claimOf('k', 'a'))
-      await mortal.kill()
-      await expectAnswer503(store)
-      await mortal.restart()
-      expect(await store.claim(claimOf('after', 'a'))).toMatchObject({ status: 'claimed' })
     })
   })
 
