@@ -61,7 +61,9 @@ onOwnRedis('a Redis store on the client of @upstash/redis', () => {
         create: open,
         advance: (ms: number) => shiftRecords(admin, prefix, ms),
       }
-      for (const { id, name, run } of storeCases) {
+      // The settings decide how calls are sent and how replies are read; the long histories have neither that the others lack.
+      const cases = settings === SETTINGS[0] ? storeCases : storeCases.filter(({ id }) => id !== 'histories')
+      for (const { id, name, run } of cases) {
         await run(backend).catch((error: unknown) => {
           throw new Error(`${id}: it ${name}`, { cause: error })
         })
