@@ -144,11 +144,11 @@ describe('a store that does not record the end of a run', () => {
     ['is back', true, []],
     ['is back, and another delivery has claimed the event', false, ['not_recorded']],
   ])('is tried until it %s', async (_, answer, codes) => {
-    let isBack = false
-    const ended = await beginEnding('complete', async (): Promise<boolean> => (isBack ? answer : refused()))
+    let reply: () => Promise<boolean> = refused
+    const ended = await beginEnding('complete', () => reply())
     await advance(1)
     expect(ended.answered()).toEqual({ outcome: 'handled' })
-    isBack = true
+    reply = async () => answer
     await advance(ALL_TRIES)
     await Promise.all(ended.kept)
     expect(ended.called()).toEqual(['claim', ...Array(4).fill('complete')])
@@ -156,9 +156,9 @@ describe('a store that does not record the end of a run', () => {
   })
 
   test.each(
-    ENDS.flatMap((end) => [
-      [end, 'what is no boolean', async () => 1] as const,
-      [end, 'nothing', () => undefined] as const,
+    ENDS.flatMap<[End, string, () => unknown]>((end) => [
+      [end, 'what is no boolean', async () => 1],
+      [end, 'nothing', () => undefined],
     ]),
   )(
     'because its %s gives %s is not tried again: what breaks the contract breaks it again',
