@@ -15,13 +15,19 @@ describe('an inbox that opens no transaction', () => {
     ['rejects with nothing', () => Promise.reject(undefined)],
   ])('and %s cannot be reached, and its error is kept', async (_, once) => {
     const handler = vi.fn()
-    const { send, reports } = receivingWith(scriptedInbox(once).inbox, { on: { 'order.created': handler } })
-    const { error, ...outcome } = await send(orderCreated())
+    const { send, reports, records } = receivingWith(scriptedInbox(once).inbox, {
+      on: { 'order.created': handler },
+    })
+    const { error, ...outcome } = await send(orderCreated({ id: 'ord_1' }))
     expect(outcome).toEqual({ outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 })
     expect(error).toBeInstanceOf(StoreError)
     expect((error as Error).message).toMatch(/inbox's once failed: is the database .* reachable/)
     expect(error).toHaveProperty('cause')
-    expect(reports.map((report) => report.error)).toEqual([error])
+    const where = { kind: 'order.created', key: 'test/order.created/ord_1' }
+    expect(reports).toEqual([{ error, ctx: { request: null, ...where } }])
+    expect(records).toMatchObject([
+      { outcome: 'unavailable', status: 503, code: 'store_unavailable', ...where },
+    ])
     expect(handler).not.toHaveBeenCalled()
   })
 
