@@ -88,10 +88,50 @@ describe('drain', () => {
     expect(isDrained).toBe(true)
   })
 
-  test('can be called twice, and before anything came', async () => {
+  test('can be called before anything came, and again', async () => {
     const { receiver } = receiving()
     await Promise.all([receiver.drain(), receiver.drain()])
     await receiver.drain()
+  })
+
+  test('waits at each call, until the last handler has settled, whether it succeeds or fails', async () => {
+    const works = [deferred(), deferred(), deferred()]
+    const { receiver, send } = receiving({
+      on: { 'order.created': (event) => works[Number(event.data.order.id)]?.promise },
+    })
+    const outcomes = works.map((_, index) => send(orderCreated({ id: String(index) })))
+    await advance(0)
+    const drained = [watch(receiver.drain()), watch(receiver.drain())]
+    works[1]?.reject(new Error('boom'))
+    works[0]?.resolve()
+    await advance(1)
+    const later = watch(receiver.drain())
+    expect([...drained, later].map(({ isResolved }) => isResolved)).toEqual([false, false, false])
+    works[2]?.resolve()
+    await advance(0)
+    expect([...drained, later].map(({ isResolved }) => isResolved)).toEqual([true, true, true])
+    expect((await Promise.all(outcomes)).map(({ outcome }) => outcome)).toEqual([
+      'handled',
+      'failed',
+      'handled',
+    ])
+  })
+
+  test.each([3_600, 2_147_483])('waits for a handler that may run for %i s', async (maxRunSeconds) => {
+    const { receiver, send } = receiving({
+      maxRunSeconds,
+      retentionSeconds: 3e6,
+      leaseSeconds: maxRunSeconds,
+      on: { 'order.created': () => never() },
+    })
+    const outcome = send(orderCreated())
+    await advance(10)
+    await outcome
+    const drained = watch(receiver.drain())
+    await advance(maxRunSeconds - 11)
+    expect(drained.isResolved).toBe(false)
+    await advance(1)
+    expect(drained.isResolved).toBe(true)
   })
 
   test('waits for a delivery whose body is still arriving, and for its handler', async () => {

@@ -33,17 +33,6 @@ describe('a handler that never settles', () => {
     expect(runs).toEqual([1, 2])
   })
 
-  test('is answered when it is given up, where that comes before the deadline', async () => {
-    const { send } = receiving({ maxRunSeconds: 5, on: { 'order.created': () => never() } })
-    const outcome = send(orderCreated())
-    await advance(5)
-    expect(await outcome).toMatchObject({
-      outcome: 'timed-out',
-      code: 'given_up',
-      error: { code: 'given_up' },
-    })
-  })
-
   test('and was given up may still complete', async () => {
     const work = deferred()
     const { send } = receiving({ maxRunSeconds: 5, on: { 'order.created': () => work.promise } })
@@ -55,20 +44,6 @@ describe('a handler that never settles', () => {
     await advance(0)
     expect(await send(order)).toEqual({ outcome: 'duplicate' })
   })
-})
-
-test('a handler that was given up and fails after all is reported', async () => {
-  const work = deferred()
-  const { send, reports } = receiving({ maxRunSeconds: 5, on: { 'order.created': () => work.promise } })
-  const outcome = send(orderCreated())
-  await advance(5)
-  await outcome
-  work.reject(new Error('much too late'))
-  await advance(0)
-  expect(reports.map(({ error }) => error.message)).toEqual([
-    expect.stringContaining('given up'),
-    'much too late',
-  ])
 })
 
 test('a handler that outlives its answer, is given up and then fails is reported once at each of the three', async () => {

@@ -60,21 +60,6 @@ describe('a commit that takes its time', () => {
     await drain
     for (const { error } of reports) expect(error.code).toBe('store_unavailable')
   })
-
-  test('a roll-back that takes its time does not change the answer of the handler that failed', async () => {
-    const { inbox } = scriptedInbox(hangingAfterWork)
-    const boom = new Error('boom')
-    const { send, receiver, reports } = receivingWith(inbox, {
-      on: { 'order.created': () => Promise.reject(boom) },
-    })
-    const outcome = send(orderCreated())
-    await advance(10)
-    expect(await outcome).toMatchObject({ outcome: 'failed', error: boom })
-    const drain = receiver.drain()
-    await advance(20)
-    await drain
-    expect(reports.map(({ error }) => error)).toEqual([boom])
-  })
 })
 
 describe('drain', () => {

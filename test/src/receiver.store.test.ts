@@ -48,19 +48,6 @@ describe('a store', () => {
     await advance(2)
   })
 
-  test('that rejects is unavailable, and the handler does not run', async () => {
-    const handler = vi.fn()
-    const down = new Error('ECONNREFUSED')
-    const { store, namespace } = storeWith({ claim: () => Promise.reject(down) })
-    const { send } = receiving({ store, namespace, on: { 'order.created': handler } })
-    expect(await send(orderCreated())).toMatchObject({
-      outcome: 'unavailable',
-      code: 'store_unavailable',
-      error: { cause: down },
-    })
-    expect(handler).not.toHaveBeenCalled()
-  })
-
   test("that is down runs the handler without protection where storeFailure is 'process', and says so", async () => {
     const contexts: unknown[] = []
     const { store, namespace } = storeWith({ claim: () => Promise.reject(new Error('down')) })
@@ -99,49 +86,6 @@ describe('a store', () => {
     expect(handler).not.toHaveBeenCalled()
   })
 
-  test('that grants a run when its lease is over starts no handler, because another may have', async () => {
-    const handler = vi.fn()
-    const { store, namespace, base } = storeWith({
-      claim: async (request) => {
-        const result = await base.claim(request)
-        await new Promise((resolve) => setTimeout(resolve, 600))
-        return result
-      },
-    })
-    const { send } = receiving({ store, namespace, leaseSeconds: 0.5, on: { 'order.created': handler } })
-    const order = orderCreated()
-    const late = send(order)
-    await advance(0.6)
-    expect(await late).toMatchObject({ outcome: 'unavailable', code: 'store_unavailable' })
-    expect(handler).not.toHaveBeenCalled()
-    const other = {
-      key: `test/order.created/${order.data.order.id}`,
-      token: 'other',
-      leaseMs: 1000,
-      retainMs: 9e9,
-    }
-    expect(await base.claim(other)).toEqual({ status: 'claimed', attempt: 2 })
-  })
-
-  test('whose answer can be read once is taken at its word, and leaves no event in flight', async () => {
-    const { store, namespace, base } = storeWith({
-      claim: async (request) => {
-        const { status } = await base.claim(request)
-        let reads = 0
-        return {
-          attempt: 1,
-          get status() {
-            reads += 1
-            if (reads > 1) throw new Error('read before')
-            return status
-          },
-        } as never
-      },
-    })
-    const { send } = receiving({ store, namespace, on: { 'order.created': () => {} } })
-    expect(await send(orderCreated())).toEqual({ outcome: 'handled' })
-  })
-
   test('by default fails as misconfigured where the clock that was given does', async () => {
     const handler = vi.fn()
     const on = { 'order.created': handler }
@@ -166,19 +110,6 @@ describe('a store', () => {
     expect((await outcome).retryAfterSeconds).toBe(5)
     await advance(5)
     expect(handler).not.toHaveBeenCalled()
-  })
-
-  test('that cannot record a completion is tried a few times, and the answer is handled all the same', async () => {
-    const complete = vi.fn(() => Promise.reject(new Error('down')))
-    const { store, namespace } = storeWith({ complete })
-    const { send, reports } = receiving({ store, namespace, on: { 'order.created': () => {} } })
-    const outcome = send(orderCreated())
-    await advance(2)
-    expect(await outcome).toEqual({ outcome: 'handled' })
-    expect(complete).toHaveBeenCalledTimes(3)
-    expect(reports).toEqual([])
-    await advance(50)
-    expect(reports.map(({ error }) => error.code)).toEqual(['not_recorded'])
   })
 
   test('that has given the lease away aborts the signal, and the handler is still answered handled', async () => {
@@ -229,38 +160,6 @@ describe('a store', () => {
     expect(await next.send(order)).toEqual({ outcome: 'duplicate' })
     expect(handler).toHaveBeenCalledOnce()
     expect(reports).toEqual([])
-  })
-
-  test('that grants a claim after it was given up says 5 s at most to the next delivery, until that is released', async () => {
-    const { store, namespace, base } = storeWith({})
-    const reply = deferred()
-    const claims: (typeof base.claim)[] = [
-      async (request) => {
-        const granted = await base.claim(request)
-        await reply.promise
-        return granted
-      },
-    ]
-    store.claim = (request) => (claims.shift() ?? base.claim)(request)
-    const { send } = receiving({ store, namespace, on: { 'order.created': () => {} } })
-    const order = orderCreated()
-    const first = send(order)
-    await advance(2)
-    expect(await first).toMatchObject({ outcome: 'unavailable' })
-    expect(await send(order)).toMatchObject({ outcome: 'in-flight', retryAfterSeconds: 5 })
-    reply.resolve()
-    await advance(0)
-    expect(await send(order)).toEqual({ outcome: 'handled' })
-    await advance(2)
-  })
-
-  test('that is held by another process says what is left of the lease, 30 s at most', async () => {
-    const { store, namespace, base } = storeWith({})
-    const { send } = receiving({ store, namespace, on: { 'order.created': () => {} } })
-    const order = orderCreated()
-    const key = `test/order.created/${order.data.order.id}`
-    await base.claim({ key, token: 'other', leaseMs: 60_000, retainMs: 9e9 })
-    expect(await send(order)).toMatchObject({ outcome: 'in-flight', retryAfterSeconds: 30 })
   })
 
   test.each([
