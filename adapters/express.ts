@@ -34,34 +34,33 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
 ): ExpressWebhooks {
   const receiver = createReceiver(options, tixWebhooks)
 
-  return Object.assign(
-    async (request: Request, response: Response, next?: NextFunction): Promise<void> => {
-      const wrong = answerWrongHost('express', [request, response], options.onError)
-      if (wrong !== undefined) return wrong.returned as undefined
-      try {
-        if (request.method !== 'POST' && typeof next === 'function') return next()
-        const wasBegun = response.headersSent
-        // An error that nobody listens for ends the process, as that of a handler which writes after our answer.
-        request.on('error', () => {})
-        response.on('error', () => {})
-        const outcome = await receiver.receive({
-          header: request.headers[receiver.headerName],
-          request,
-          path: () => request.originalUrl,
-          method: request.method,
-          contentEncoding: request.headers['content-encoding'],
-          isAnswered: () => response.headersSent,
-          ...bodyOf(request),
-        })
-        sendAnswer(response, answerTo(outcome), wasBegun)
-      } catch (error) {
-        // Not a rejection: Express 4 ignores what a handler returns, and one that nobody hears ends the process.
-        if (typeof next === 'function' && unwrap(response)) next(error)
-        else sendFailure(response, error, request, options.onError)
-      }
-    },
-    { drain: receiver.drain },
-  )
+  async function handle(request: Request, response: Response, next?: NextFunction): Promise<void> {
+    const wrong = answerWrongHost('express', [request, response], options.onError)
+    if (wrong !== undefined) return wrong.returned as undefined
+    try {
+      if (request.method !== 'POST' && typeof next === 'function') return next()
+      const wasBegun = response.headersSent
+      // An error that nobody listens for ends the process, as that of a handler which writes after our answer.
+      request.on('error', () => {})
+      response.on('error', () => {})
+      const outcome = await receiver.receive({
+        header: request.headers[receiver.headerName],
+        request,
+        path: () => request.originalUrl,
+        method: request.method,
+        contentEncoding: request.headers['content-encoding'],
+        isAnswered: () => response.headersSent,
+        ...bodyOf(request),
+      })
+      sendAnswer(response, answerTo(outcome), wasBegun)
+    } catch (error) {
+      // Not a rejection: Express 4 ignores what a handler returns, and one that nobody hears ends the process.
+      if (typeof next === 'function' && unwrap(response)) next(error)
+      else sendFailure(response, error, request, options.onError)
+    }
+  }
+
+  return Object.assign(handle, { drain: receiver.drain })
 }
 
 /** What error middleware and Express's last resort use of a response. */

@@ -114,7 +114,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
     own.send(text)
   }
 
-  return {
+  const routeOptions: FastifyWebhooks = {
     // `done` is not called after an answer, and no promise is returned: either would make Fastify go on to its parser and to
     // the handler where an onSend hook still runs or the client has gone, and so answer a second time.
     preParsing(request, reply, payload, done) {
@@ -143,6 +143,14 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
     },
     drain: receiver.drain,
   }
+  // `http.createServer` would take this for its own options, and answer nothing. Not enumerable, so that Fastify does not copy it.
+  return Object.defineProperty(routeOptions, 'IncomingMessage', {
+    get() {
+      throw new TypeError(
+        'This is tix-webhooks/fastify, whose route options are no handler: in a node:http server import tix-webhooks/node.',
+      )
+    },
+  })
 }
 
 /** Whether it is what Fastify puts in the place of a logger: one function, which does nothing, under every name, and no level. */

@@ -41,26 +41,25 @@ export function tixWebhooks<
 >(options: WebhookOptions<Context<E>, Tx, Schemas>): HonoWebhooks<E> {
   const receiver = createReceiver(options, tixWebhooks)
 
-  return Object.assign(
-    async (c: Context<E>, next?: Next): Promise<Response> => {
-      const wrong = answerWrongHost('hono', [c, next], options.onError)
-      if (wrong !== undefined) return wrong.returned as Response
-      const outcome = await receiver.receive({
-        header: c.req.header(receiver.headerName),
-        request: c,
-        path: () => c.req.path,
-        contentEncoding: c.req.header('content-encoding'),
-        ...bodyOf(c),
-        // Hono keeps an answer that a middleware has set, and sends nothing once Node's response is begun.
-        isAnswered: () => c.finalized || (c.env as NodeEnv | undefined)?.outgoing?.headersSent === true,
-        waitUntil: (work) => c.executionCtx.waitUntil(work),
-      })
-      // Hono merges what a middleware has set on the response into ours.
-      removePresetHeaders((name) => c.header(name))
-      return toResponse(outcome, c.req.raw)
-    },
-    { drain: receiver.drain },
-  )
+  async function handle(c: Context<E>, next?: Next): Promise<Response> {
+    const wrong = answerWrongHost('hono', [c, next], options.onError)
+    if (wrong !== undefined) return wrong.returned as Response
+    const outcome = await receiver.receive({
+      header: c.req.header(receiver.headerName),
+      request: c,
+      path: () => c.req.path,
+      contentEncoding: c.req.header('content-encoding'),
+      ...bodyOf(c),
+      // Hono keeps an answer that a middleware has set, and sends nothing once Node's response is begun.
+      isAnswered: () => c.finalized || (c.env as NodeEnv | undefined)?.outgoing?.headersSent === true,
+      waitUntil: (work) => c.executionCtx.waitUntil(work),
+    })
+    // Hono merges what a middleware has set on the response into ours.
+    removePresetHeaders((name) => c.header(name))
+    return toResponse(outcome, c.req.raw)
+  }
+
+  return Object.assign(handle, { drain: receiver.drain })
 }
 
 /** What Hono keeps of a body that was read; its own type leaves out that these are promises. */

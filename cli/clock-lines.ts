@@ -2,13 +2,12 @@ import type { ClockView } from './control-api.js'
 import { sayDuration } from './durations.js'
 import { printable } from './output.js'
 
-/** `2026-12-01T19:00:00.000Z, frozen, next in 5 s: attempt 2 of order.created [dlv_…]` */
+/** `2026-12-01T19:00:00.000Z, frozen, next: attempt 2 of order.created [dlv_…] in 5 s` */
 export function clockLine({ now, frozen, next_at: nextAt, next_what: what }: ClockView): string {
-  const next =
-    nextAt === null
-      ? 'nothing is due'
-      : `next in ${sayDuration(Date.parse(nextAt) - Date.parse(now))}${what === null ? '' : `: ${printable(what)}`}`
-  return `${now}, ${frozen ? 'frozen' : 'running'}, ${next}`
+  const time = `${now}, ${frozen ? 'frozen' : 'running'}`
+  if (nextAt === null) return `${time}, nothing is due`
+  const duration = sayDuration(Date.parse(nextAt) - Date.parse(now))
+  return `${time}, next${what === null ? '' : `: ${printable(what)}`} in ${duration}`
 }
 
 /** `12:00:05`, by the clock of this machine, as the log of an app has it. */

@@ -15,7 +15,7 @@ export interface ClockView {
   readonly now: string
   readonly frozen: boolean
   readonly next_at: string | null
-  /** What is due then, such as `event evt_… goes past`. */
+  /** What is due then, such as `event evt_… ends`. */
   readonly next_what: string | null
   readonly real_now: string
   /** The attempts that an advance which is under way has made so far. */

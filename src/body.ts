@@ -71,7 +71,7 @@ async function callReader(reader: BodyReader, maxBytes: number, deadline: Deadli
       throw new BodyError(
         'body_incomplete',
         isHeldUp
-          ? "The body had not been read whole at the deadline (timeoutSeconds): something on this side has paused the request, or listens for its 'readable' event. Mount the webhook route before it."
+          ? "The body had not been read whole at the deadline (timeoutSeconds): something in this app has paused the request, or listens for its 'readable' event. Mount the webhook route before it."
           : 'The client was too slow: its body had not arrived whole at the deadline (timeoutSeconds).',
       )
     })
@@ -101,7 +101,7 @@ export function checkChunk(chunk: unknown): asserts chunk is Uint8Array {
 
 function notBytes(rule: string, found: unknown): ConfigurationError {
   return new ConfigurationError(
-    `${rule}, not ${describeType(found)}: hand in what was received, before any parser.`,
+    `${rule}, not ${describeType(found)}: pass what was received, before any parser.`,
   )
 }
 
@@ -118,7 +118,7 @@ export function tooLarge(maxBytes: number, cause?: unknown): BodyError {
 export function wentAway(cause: unknown): BodyError {
   return new BodyError(
     'body_incomplete',
-    'The body did not arrive whole: the client went away, or a layer before us could not read it to its end.',
+    'The body did not arrive whole: the client went away, or a layer before this one could not read it to its end.',
     { cause },
   )
 }

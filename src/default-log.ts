@@ -2,6 +2,7 @@ import { callSafely } from './call-safely.js'
 import type { Delivery } from './delivery.js'
 import { codeOf, isWebhookError } from './errors.js'
 import { monotonicMs } from './timers.js'
+import { userFrames } from './user-frames.js'
 
 /** Where in an endpoint something belongs; what is not known is left out. */
 export interface LogPlace {
@@ -23,7 +24,7 @@ const MAX_UNWANTED_KINDS = 100
 const MAX_KIND_LENGTH = 100
 
 const UNWANTED =
-  'No handler wants this kind: it is answered 200 and dropped. Add it to on, or give an onUnhandled; onUnhandled: () => {} says that this is meant. Logged once for each kind.'
+  'There is no handler for this kind: it is answered 200 and dropped. Add one to on, or set onUnhandled; onUnhandled: () => {} if that is intended. Logged once for each kind.'
 
 /**
  * The log of one receiver where it has no `onError`. Of what the user's own code threw it has the stack with its causes; of
@@ -40,7 +41,7 @@ export class DefaultLog {
   /** Something of ours or of the user's went wrong. */
   fault(delivery: Delivery, error: unknown, { kind, key }: LogPlace): void {
     const thrown = thrownByUser(error)
-    const line = lineOf([kind, key], messageOf(error))
+    const line = lineOf([kind, key], messageOf(error), codeOf(error))
     write(delivery, line, thrown)
   }
 
@@ -52,14 +53,14 @@ export class DefaultLog {
     if (refused === undefined || now - refused.fromMs >= REFUSALS_PER_MS) {
       const unlogged = (refused?.count ?? 0) - REFUSALS_LOGGED
       if (unlogged > 0) {
-        write(delivery, lineOf([this.namespace], `… and ${unlogged} more requests were refused (${code}).`))
+        write(delivery, lineOf([this.namespace], `… and ${unlogged} more refused.`, code))
       }
       refused = { fromMs: now, count: 0 }
       this.refusals.set(code, refused)
     }
     refused.count += 1
     if (refused.count > REFUSALS_LOGGED) return
-    write(delivery, lineOf([pathOf(delivery), this.namespace], messageOf(error)))
+    write(delivery, lineOf([pathOf(delivery), this.namespace], messageOf(error), code))
   }
 
   /** No handler wants its kind. Logged once for each, of a hundred kinds at most. */
@@ -100,10 +101,11 @@ function pathOf(delivery: Delivery): string | undefined {
  */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]+/gu
 
-/** One line of the log, that shows all that is in it. */
-function lineOf(place: readonly (string | undefined)[], message: string): string {
+/** One line of the log, that shows all that is in it. It ends in the code, whatever the message is cut to. */
+function lineOf(place: readonly (string | undefined)[], message: string, code?: string): string {
   const where = place.filter((part) => part !== undefined).join(' ')
-  return printable(`tix-webhooks: ${where === '' ? '' : `[${where}] `}${message}`)
+  const line = printable(`tix-webhooks: ${where === '' ? '' : `[${where}] `}${message}`)
+  return code === undefined ? line : `${line} (${printable(code)})`
 }
 
 function printable(line: string): string {
@@ -116,8 +118,11 @@ function stackLines(error: unknown): string[] {
   const lines: string[] = []
   let current = error
   for (let depth = 0; depth <= MAX_CAUSES && current !== undefined; depth++) {
-    const [head = '', ...frames] = stackOf(current).split('\n')
-    lines.push(`    ${depth === 0 ? '' : 'caused by '}${head}`, ...frames.map((frame) => `    ${frame}`))
+    const [head = '', ...below] = stackOf(current).split('\n')
+    lines.push(
+      `    ${depth === 0 ? '' : 'caused by '}${head}`,
+      ...userFrames(below).map((line) => `    ${line}`),
+    )
     current = causeOf(current)
   }
   return lines.slice(0, MAX_STACK_LINES).map(printable)
@@ -129,7 +134,7 @@ function stackOf(error: unknown): string {
     const { stack } = error as Partial<Error>
     return typeof stack === 'string' && stack !== '' ? stack : String(error)
   } catch {
-    return 'an error that cannot be read'
+    return 'an unreadable error'
   }
 }
 
@@ -145,6 +150,6 @@ function messageOf(error: unknown): string {
   try {
     return String(error instanceof Error ? error.message : error)
   } catch {
-    return 'an error whose message cannot be read'
+    return 'an unreadable error'
   }
 }

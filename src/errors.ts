@@ -199,7 +199,7 @@ export class RetryLater extends WebhookError<'retry_later'> {
         `RetryLater: afterSeconds must be a whole number of seconds from 1 to ${MAX_RETRY_AFTER_SECONDS}; round what you computed.`,
       )
     }
-    super('retry_later', reason ?? `Come again in ${afterSeconds} s.`)
+    super('retry_later', reason ?? `Retry in ${afterSeconds} s.`)
     this.afterSeconds = afterSeconds
   }
 

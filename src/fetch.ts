@@ -86,7 +86,7 @@ export function toResponse(outcome: Outcome, request?: Request): Response {
  */
 export function requestBody(
   request: Request,
-  advice = 'Hand in the request before anything reads it, or a request.clone() of it.',
+  advice = 'Pass the request before anything reads it, or a request.clone() of it.',
 ): BodyReader {
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
 

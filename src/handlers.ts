@@ -157,6 +157,6 @@ function unknownKey(key: string, known: readonly string[]): TypeError {
     return new TypeError(`There is no on["*"]: use onUnhandled for the kinds that have no handler.`)
   }
   return new TypeError(
-    `on["${key}"] is not a kind that the service sends, nor a group of them. Known are ${known.join(', ')}. For a kind that the service added, give it a schema: schemas: { '${key}': unchecked<Data>() }; for all others there is onUnhandled.`,
+    `on["${key}"] is not a kind that the service sends, nor a group of them. There are ${known.join(', ')}. For a kind that the service added, give it a schema: schemas: { '${key}': unchecked<Data>() }; for all others there is onUnhandled.`,
   )
 }

@@ -65,7 +65,7 @@ export function keyPartOf<Request>(
   if (part === null) return null
   if (typeof part === 'string' && MISSING.has(part)) {
     throw new ConfigurationError(
-      `Your key function returned the text "${part}" for ${event.type}, as String() makes it of a value that is missing: all such events would be one, and all but the first lost. Return null for a kind that has no such value.`,
+      `Your key function returned the text "${part}" for ${event.type}, as String() makes of a missing value: all such events would have one key, and all but the first be lost. Return null for a kind that has no such value.`,
     )
   }
   if (typeof part === 'string' && part !== '') return part

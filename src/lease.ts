@@ -113,7 +113,7 @@ const STOPPED_MS = 50
 const GONE =
   'the store lost its record before the lease had run out: it was evicted, or the store was flushed, restarted empty, failed over, or had its clock set forward'
 const GONE_OR_TAKEN =
-  'it ran out before it was renewed, and either another delivery has taken the event over or the store has lost the record; is the event loop blocked for long, or leaseSeconds too short?'
+  'it ran out before it was renewed, and either another delivery has taken over the event or the store has lost the record; perhaps the event loop was blocked for long, or leaseSeconds is too short'
 const UNREACHABLE = 'it ran out while the store could not be reached'
 const CLAIMED_SINCE =
   'Another delivery has claimed it since, because its lease had run out or the store had lost the record, and may have run it a second time.'

@@ -115,7 +115,7 @@ function createStore(options: MemoryStoreOptions, now: () => number, runNow: () 
       if (oldest === undefined) {
         throw new StoreError(
           'store_full',
-          `The memory store holds ${maxKeys} records (maxKeys) and may drop none of them: raise maxKeys, or use a store that is not bounded by memory.`,
+          `The memory store holds ${maxKeys} records (maxKeys) and can drop none of them: raise maxKeys, or use a store that is not bounded by memory.`,
         )
       }
       const count = oldest.records.size

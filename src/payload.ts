@@ -181,11 +181,12 @@ function checkOrderCreated(event: UnknownEvent): void {
 }
 
 function mismatch(path: readonly PropertyKey[], expected: string, value: unknown): PayloadIssue {
-  const isOtherNumber = expected === 'an integer' && typeof value === 'number'
-  return {
-    path,
-    message: `expected ${expected}, got ${isOtherNumber ? 'another number' : describeType(value)}`,
-  }
+  return { path, message: `expected ${expected}, got ${typeOfMismatch(expected, value)}` }
+}
+
+function typeOfMismatch(expected: string, value: unknown): string {
+  if (value === '') return 'an empty string'
+  return expected === 'an integer' && typeof value === 'number' ? 'another number' : describeType(value)
 }
 
 function describe(issues: readonly PayloadIssue[]): string {

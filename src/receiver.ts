@@ -275,21 +275,21 @@ export function createReceiver<
   function grantedTooLate(): StoreError {
     return new StoreError(
       'store_unavailable',
-      `The store granted the run after its lease of ${settings.leaseMs / 1000} s (leaseSeconds) was over, so another delivery may run: the store is slow, or the event loop was blocked.`,
+      `The store granted the run after its lease of ${settings.leaseMs / 1000} s (leaseSeconds) had ended, so another delivery may run: the store is slow, or the event loop was blocked.`,
     )
   }
 
   function timedOutBeforeRun(): RunError {
     return new RunError(
       'timed_out',
-      `${settings.timeoutMs / 1000} s (timeoutSeconds) were over before a handler was started: the secret function, a schema or the store is slow, or the event loop was blocked.`,
+      `${settings.timeoutMs / 1000} s (timeoutSeconds) passed before a handler started: the secret function, a schema or the store is slow, or the event loop was blocked.`,
     )
   }
 
   function handlerTimedOut(kind: string, hint: string): RunError {
     return new RunError(
       'timed_out',
-      `The handler of ${kind} had not returned after ${settings.timeoutMs / 1000} s (timeoutSeconds): the sender is told to come again, and the handler goes on. Hand long work to a queue, or raise timeoutSeconds if the sender waits longer.${hint === '' ? '' : ` ${hint}`}`,
+      `The handler of ${kind} had not returned after ${settings.timeoutMs / 1000} s (timeoutSeconds): the sender was asked to retry, and the handler continues. Hand long work to a queue, or raise timeoutSeconds if the sender waits longer.${hint === '' ? '' : ` ${hint}`}`,
     )
   }
 

@@ -73,6 +73,6 @@ function isAnswered(delivery: Delivery): boolean {
 
 function answeredByOthers(outcome: string): ConfigurationError {
   return new ConfigurationError(
-    `The delivery ended as ${outcome}, but the request had been answered by somebody else, and that is what the sender got: does a middleware call next() twice, or your handler answer the request itself?`,
+    `The delivery ended as ${outcome}, but the request had already been answered, and the sender got that answer: does a middleware call next() twice, or does your handler answer the request itself?`,
   )
 }

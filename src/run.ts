@@ -121,7 +121,7 @@ export class Run {
     const { kind, record, maxRunMs, abort } = this.terms
     const error = new RunError(
       'given_up',
-      `The handler of ${kind} had not settled after ${maxRunMs / 1000} s (maxRunSeconds) and is given up: its lease is not renewed, its transaction rolled back, and another delivery may run. Hand long work to a queue, or raise maxRunSeconds.`,
+      `The handler of ${kind} had not settled after ${maxRunMs / 1000} s (maxRunSeconds) and is given up: its lease is no longer renewed, its transaction is rolled back, and another delivery may run. Hand long work to a queue, or raise maxRunSeconds.`,
     )
     record?.letGo(error)
     abort.abort(error)

@@ -13,7 +13,7 @@ export type Secrets = Secret | readonly Secret[] | undefined
  * Checks secrets and makes the keys of them. The HMAC key of a string is its UTF-8 bytes, literally: a prefix such as
  * `whsec_` is part of it.
  *
- * @param source who gave them, for the message: `secret`, or `what your secret function returned`
+ * @param source who gave them, for the message: `secret`, or `the value your secret function returned`
  * @throws TypeError when there is none, or one is empty or has white space at its edge
  */
 export function secretKeys(secrets: Secrets, source: string): readonly SecretKey[] {
@@ -66,7 +66,7 @@ export function secretSource<Request>(
       )
     }
     try {
-      return secretKeys(secrets, 'what your secret function returned')
+      return secretKeys(secrets, 'the value your secret function returned')
     } catch (error) {
       // A list of somebody else's making may throw anything when it is read.
       if (!(error instanceof TypeError)) throw cannotBeRead(error)
@@ -77,7 +77,7 @@ export function secretSource<Request>(
 
 function cannotBeRead(cause: unknown): ConfigurationError {
   return new ConfigurationError(
-    'What your secret function returned cannot be read: it must return the signing secret of the endpoint, or a list of them.',
+    'The value your secret function returned cannot be read: it must return the signing secret of the endpoint, or a list of them.',
     { cause },
   )
 }

@@ -177,7 +177,7 @@ function storeOf({ store, inbox }: Kept<never>, now: (() => number) | undefined)
     if (inbox === undefined && isProduction() && !warnedOfMemory) {
       warnedOfMemory = true
       console.warn(
-        'tix-webhooks: no store is given, so handled events are remembered only in the memory of this process, until it restarts. Pass a store or an inbox, and a namespace; store: memoryStore() says that this is meant.',
+        'tix-webhooks: no store is given, so handled events are remembered only in the memory of this process, until it restarts. Pass a store or an inbox, and a namespace; store: memoryStore() if that is intended.',
       )
     }
     return defaultStore(now)
@@ -197,13 +197,11 @@ function inboxOf({ store, inbox }: Kept<never>): Inbox<unknown> | undefined {
   const { once, addListener } = (inbox ?? {}) as Readonly<Record<string, unknown>>
   // A pool may be an event emitter, which has a once of its own.
   if (typeof once !== 'function' || addListener !== undefined) {
-    throw new TypeError(
-      'inbox must be an Inbox, such as postgresInbox(pool): a pool or a database is not one by itself.',
-    )
+    throw new TypeError('inbox must be an Inbox, such as postgresInbox(pool), not a pool or a database.')
   }
   if (store !== undefined) {
     throw new TypeError(
-      'Give a store or an inbox, not both: an inbox keeps its own record of what was handled, in the transaction of the handler.',
+      'Pass a store or an inbox, not both: an inbox keeps its own record of what was handled, in the transaction of the handler.',
     )
   }
   return inbox as Inbox<unknown>

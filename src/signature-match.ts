@@ -59,7 +59,7 @@ function digestsOf(
 function mismatch({ header }: SignatureScheme, hint: string | undefined): WebhookVerificationError {
   return new WebhookVerificationError(
     'signature_mismatch',
-    `No signature in ${header} matches the body: is the secret that of this very endpoint, and does nothing in between change the body's bytes? A service that signs in another way needs the option signature.${
+    `No signature in ${header} matches the body: is the secret the one of this endpoint, and does nothing in between change the body? A service that signs in another way needs the option signature.${
       hint === undefined ? '' : ` ${hint}`
     }`,
   )

@@ -135,7 +135,7 @@ function known<T>(method: Method, result: unknown, read: Reader<T>): T {
   }
   throw new StoreError(
     'store_misbehaved',
-    `${nameOf(method)} resolved to ${describeType(result)}, which the contract does not know: see ${method === 'once' ? 'Inbox' : 'IdempotencyStore'}.`,
+    `${nameOf(method)} resolved to ${describeType(result)}, which the contract does not allow: see ${method === 'once' ? 'Inbox' : 'IdempotencyStore'}.`,
     cause === undefined ? {} : { cause },
   )
 }

@@ -133,14 +133,14 @@ function readOnceResult(value: unknown): OnceResult | undefined {
 function notInTime(): StoreError {
   return new StoreError(
     'store_unavailable',
-    'The inbox had not opened a transaction by the deadline (timeoutSeconds): is the database slow, or its pool of connections too small for the deliveries that come at once? Nothing has run.',
+    'The inbox had not opened a transaction by the deadline (timeoutSeconds): is the database slow, or its pool of connections too small for the deliveries that arrive at the same time? Nothing has run.',
   )
 }
 
 function notConfirmed(): StoreError {
   return new StoreError(
     'store_unavailable',
-    'The handler returned, but the database has not confirmed the commit in time: the next delivery finds out whether it was made.',
+    'The handler returned, but the database has not confirmed the commit in time: the next delivery finds out whether it was committed.',
   )
 }
 
@@ -151,7 +151,7 @@ function throwNotConfirmed(): never {
 function misbehaved(result: OnceResult, cause?: unknown): StoreError {
   return new StoreError(
     'store_misbehaved',
-    `The inbox said ${result}, which is not what its work came to: see Inbox.`,
+    `The inbox returned ${result}, but that is not how its work ended: see Inbox.`,
     cause === undefined ? {} : { cause },
   )
 }
@@ -159,6 +159,6 @@ function misbehaved(result: OnceResult, cause?: unknown): StoreError {
 function calledAgain(): StoreError {
   return new StoreError(
     'store_misbehaved',
-    'The inbox called its work a second time, or after it had ended: a library that repeats transactions by itself must not do so here. See Inbox.',
+    'The inbox called its work a second time, or after it had ended: a library that retries transactions must not do so here. See Inbox.',
   )
 }

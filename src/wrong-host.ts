@@ -83,8 +83,8 @@ function adviceFor(host: Host): string {
 function notItsArguments(adapter: HostName): TypeError {
   return new TypeError(
     adapter === 'fetch'
-      ? "The handler takes a Request: in a route what the platform hands in, in a test delivery.toRequest('/hooks')."
-      : `The handler takes what ${NAMES[adapter]} passes to it, and was called with something else.`,
+      ? "The handler takes a Request: in a route the one that the platform passes, in a test delivery.toRequest('/hooks')."
+      : `The handler takes the arguments that ${NAMES[adapter]} passes, and was called with others.`,
   )
 }
 

@@ -14,6 +14,7 @@ const LAYERS = [
     'token',
     'call-safely',
     'call-site',
+    'user-frames',
     'describe-type',
     'encoding',
     'key-filter',

@@ -38,6 +38,8 @@ interface Started {
   readonly child: ChildProcess
   /** What it has printed so far. */
   readonly printed: () => string
+  /** What it has logged so far. */
+  readonly logged: () => string
   /** Resolves when it has printed that. */
   until(text: string): Promise<void>
 }
@@ -56,6 +58,7 @@ function start(args: readonly string[]): Started {
   return {
     child,
     printed: () => printed,
+    logged: () => failed,
     async until(text) {
       while (!printed.includes(text)) {
         if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${printed}${failed}`)
@@ -131,5 +134,9 @@ test('the five minutes of the README work as they stand, from the tarball', asyn
   const [advancedExit] = await ended(startCommand('advance', ports))
   expect(advancedExit).toBe(0)
   await sandbox.until('given up')
+  // The frames of the app alone: not ours, not Node's.
+  expect(throwing.logged()).toMatch(
+    /^tix-webhooks: \[order\.created default\/order\.created\/ord_\w+\] no\n {4}Error: no\n {8}at [^\n]*app\.mjs:\d+:\d+\)\ntix-webhooks: /,
+  )
   expect(sandbox.printed().match(/<-- \[500\]/g)).toHaveLength(11)
 }, 120_000)

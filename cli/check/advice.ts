@@ -5,7 +5,7 @@ const WHOLE_BODY = 'Read the whole body, chunk by chunk, and collect bytes, not 
 
 /** What to do where a receiver fails a scenario. */
 export const ADVICE: Readonly<Record<ScenarioName, string>> = {
-  valid: 'Its log says what went wrong with a genuine delivery.',
+  valid: 'Its log has the reason why a genuine delivery failed.',
   whitespace: RAW_BYTES,
   unicode: `${RAW_BYTES} If it fails after verifying, its database or log cannot store such text: is it UTF-8 throughout (utf8mb4 in MySQL)?`,
   'extra-fields': 'Ignore unknown fields: the service will add some.',

@@ -27,7 +27,7 @@ export function failingHandler(
 ): FailingHandler | undefined {
   const lookUp = isMadeUp
     ? ' If it looks the order up, give one that exists: --data @data.json.'
-    : ' Its log says why.'
+    : ' Its log has the reason.'
   const isServerError = genuine >= 500
   if (genuine < 400 || genuine === 429 || forged === undefined) return undefined
   if (forged === genuine) {

@@ -117,7 +117,7 @@ function faultOfFirst({ url, timeoutMs, secret }: Probed, result: SendResult): s
     const hint = hintFor({ url, timeoutMs, secrets: [] }, result)
     return hint && `${hint} Nothing else was tried.`
   }
-  return `It refuses a genuine delivery, so nothing else was tried: its secret is not the one${endOf(secret)}, it does not verify the raw body, or its clock is wrong. Its log may say which; else log the header and the exact body, and try: tix-webhooks verify`
+  return `It refuses a genuine delivery, so nothing else was tried: its secret is not the one${endOf(secret)}, it does not verify the raw body, or its clock is wrong. Its log may have the reason; if not, log the header and the exact body, and try: tix-webhooks verify`
 }
 
 /** No more of a secret may be shown than tells two of them apart. */

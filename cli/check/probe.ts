@@ -208,6 +208,6 @@ function idIn(body = '{}'): string {
 /** It answered before, so something that it was sent has ended it. */
 function gone(result: ProbeResult, before: ScenarioName | undefined): ProbeResult {
   const cause = before === undefined ? '' : `, maybe by ${before}`
-  const advice = `Nothing listens there any more: the receiver crashed${cause}. Its log says why; nothing else was tried.`
+  const advice = `Nothing listens there any more: the receiver crashed${cause}. Its log has the reason; nothing else was tried.`
   return { ...result, advice }
 }

@@ -101,7 +101,7 @@ export class Lifecycle {
         event.job = undefined
         this.settle(event)
       },
-      () => `event ${event.id} ${event.onSaleAt?.ms === next ? 'goes on sale' : 'goes past'}`,
+      () => `event ${event.id} ${event.onSaleAt?.ms === next ? 'goes on sale' : 'ends'}`,
     )
   }
 

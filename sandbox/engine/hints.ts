@@ -41,11 +41,11 @@ function hintForStatus({ url }: Tried, status: number, location: string | undefi
     case 429:
       return 'Your receiver limits its rate; a Retry-After is respected.'
     case 503:
-      return 'Your receiver asks for a retry later: its log says why.'
+      return 'Your receiver asks for a retry later: its log has the reason.'
     default:
       return status < 500
-        ? `Your receiver refused it with ${status}: its log says why.`
-        : `Your receiver failed with ${status}: its log says why.`
+        ? `Your receiver refused it with ${status}: its log has the reason.`
+        : `Your receiver failed with ${status}: its log has the reason.`
   }
 }
 
@@ -55,7 +55,7 @@ function hintForRefusal({ url, secrets }: Tried, status: number, body: string): 
   const questions = `is its secret the one that ends in ${secrets.map(lastFour).join(' or ')}, does it verify the raw body, and is its clock right?`
   switch (/^\{"outcome":"([a-z-]+)"\}$/.exec(body)?.[1]) {
     case 'unauthenticated':
-      return `Your receiver refused the signature: ${questions} Its log says which.`
+      return `Your receiver refused the signature: ${questions} Its log has the code: signature_mismatch is the secret or the body, timestamp_… the clock.`
     case 'malformed':
       return 'Your receiver found no valid signature header: does a proxy drop it, or does signature.header name another one?'
     case 'incomplete':

@@ -92,7 +92,7 @@ describe.each(EXPRESS_VERSIONS)('a body parser before us in Express $version', (
       { timeoutSeconds: 0.2 },
     )
     assertAnswer(await deliver(app.port, await sign(orderCreated())), 400, 'incomplete')
-    expect(app.reports).toEqual([expect.stringMatching(/on this side has paused the request/)])
+    expect(app.reports).toEqual([expect.stringMatching(/in this app has paused the request/)])
   })
 
   test('express.raw() leaves a byte order mark and invalid UTF-8 as they are', async () => {

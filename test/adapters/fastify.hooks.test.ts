@@ -78,7 +78,7 @@ describe.each(FASTIFY_VERSIONS)('Fastify $version', ({ fastify }) => {
       await turns(5)
       expect(sent).toEqual(isHooked ? ['mine'] : [])
       expect(records).toMatchObject([{ outcome: 'handled' }])
-      expect(reports).toEqual([expect.stringMatching(/ended as handled, but .* answered by somebody else/)])
+      expect(reports).toEqual([expect.stringMatching(/ended as handled, but .* already been answered/)])
       // Fastify warns of a reply that is sent twice.
       expect(warnings).toEqual([])
     })

@@ -170,7 +170,7 @@ test.each<[string, MiddlewareHandler]>([
   const answer = await post(server.port, { headers: { 'x-service-signature': header }, body })
   expect([answer.status, answer.text]).toEqual([200, 'mine'])
   expect(await reported.promise).toMatchObject({
-    message: expect.stringMatching(/ended as handled, but .* answered by somebody else/),
+    message: expect.stringMatching(/ended as handled, but .* already been answered/),
   })
 })
 

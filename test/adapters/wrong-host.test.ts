@@ -101,9 +101,13 @@ const RIGHT: readonly (readonly [Adapter, host: string])[] = [
 afterEach(() => vi.restoreAllMocks())
 
 /** One delivery to a host with an adapter that may be another's, and what was logged of it. */
-async function delivered(adapter: Adapter, host: string, given: Partial<WebhookOptions> = {}) {
+async function delivered(
+  adapter: (options: WebhookOptions) => unknown,
+  host: string,
+  given: Partial<WebhookOptions> = {},
+) {
   const onConsole = vi.spyOn(console, 'error').mockImplementation(() => {})
-  const hooks = ADAPTERS[adapter]({ ...options, ...given })
+  const hooks = adapter({ ...options, ...given })
   const port = await HOSTS[host]?.(hooks as never)
   const answer = await deliver(port ?? 0, await sign(orderCreated()))
   return { answer, logged: onConsole.mock.calls }
@@ -111,14 +115,14 @@ async function delivered(adapter: Adapter, host: string, given: Partial<WebhookO
 
 describe('a handler of another adapter answers 500, and the log names the import', () => {
   test.each(WRONG)('tix-webhooks/%s in %s', async (adapter, host, advice) => {
-    const { answer, logged } = await delivered(adapter, host)
+    const { answer, logged } = await delivered(ADAPTERS[adapter], host)
     assertAnswer(answer, 500, 'misconfigured')
     expect(logged).toEqual([[`tix-webhooks: This is tix-webhooks/${adapter}: ${advice}`]])
   })
 
   test('through onError, if there is one', async () => {
     const errors: unknown[] = []
-    const { logged } = await delivered('hono', 'Express 5', { onError: (error) => errors.push(error) })
+    const { logged } = await delivered(onHono, 'Express 5', { onError: (error) => errors.push(error) })
     expect(errors).toMatchObject([{ code: 'misconfigured', message: expect.stringContaining(IN_EXPRESS) }])
     expect(logged).toEqual([])
   })
@@ -128,19 +132,34 @@ describe('a handler of another adapter answers 500, and the log names the import
     const app = new Koa().use(onHono(options) as never).on('error', onFailed)
     const port = await serve(app.callback())
     expect((await deliver(port, await sign(orderCreated()))).status).toBe(500)
-    expect(onFailed.mock.calls[0]?.[0].message).toMatch(/^The handler takes what Hono passes to it/)
+    expect(onFailed.mock.calls[0]?.[0].message).toMatch(/^The handler takes the arguments that Hono passes/)
   })
 })
 
 test.each(RIGHT)('a handler of tix-webhooks/%s is right in %s', async (adapter, host) => {
-  const { answer, logged } = await delivered(adapter, host)
+  const { answer, logged } = await delivered(ADAPTERS[adapter], host)
   assertAnswer(answer, 200, 'handled')
   expect(logged).toEqual([])
 })
 
-test.each(EXPRESS_VERSIONS)(
-  'Express $version refuses route options of Fastify at the start',
-  ({ express }) => {
+describe('route options of Fastify, which are no function,', () => {
+  test.each(EXPRESS_VERSIONS)('are refused by Express $version at start', ({ express }) => {
     expect(() => express().post('/hooks', onFastify(options) as never)).toThrow(/function/)
-  },
-)
+  })
+
+  test('are refused by a node:http server at start, and name the import', () => {
+    expect(() => createServer(onFastify(options) as never)).toThrow(new RegExp(IN_NODE))
+  })
+
+  test('are answered 500 by Hono, which logs that they are none', async () => {
+    const { answer, logged } = await delivered(onFastify, 'Hono')
+    expect(answer.status).toBe(500)
+    expect(logged).toEqual([
+      [expect.objectContaining({ message: expect.stringMatching(/is not a function/) })],
+    ])
+  })
+
+  test('can be spread and listed without being touched', () => {
+    expect(Object.keys({ ...onFastify(options) })).toEqual(['preParsing', 'handler', 'drain'])
+  })
+})

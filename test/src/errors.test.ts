@@ -131,7 +131,7 @@ describe('RetryLater', () => {
     expect(new RetryLater({ afterSeconds })).toMatchObject({
       afterSeconds,
       code: 'retry_later',
-      message: `Come again in ${afterSeconds} s.`,
+      message: `Retry in ${afterSeconds} s.`,
     })
   })
 

@@ -109,7 +109,7 @@ describe('a key that no delivery could reach is a TypeError that says what to do
     const make = () => handlerLookup({ [key]: handler(key) }, undefined, {})
     expect(make).toThrow(TypeError)
     expect(make).toThrow(`on["${key}"] is not a kind that the service sends, nor a group of them.`)
-    expect(make).toThrow(/Known are order\.created, event\.published, .*order\.\*, event\.\*/)
+    expect(make).toThrow(/There are order\.created, event\.published, .*order\.\*, event\.\*/)
     expect(make).toThrow(`give it a schema: schemas: { '${key}': unchecked<Data>() }`)
     expect(make).toThrow(/for all others there is onUnhandled/)
   })

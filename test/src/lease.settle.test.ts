@@ -152,7 +152,7 @@ describe('settling', () => {
         expect(called()).toEqual([end])
         expect(reports).toEqual([
           expect.objectContaining({
-            message: expect.stringMatching(/resolved to .*, which the contract does not know/),
+            message: expect.stringMatching(/resolved to .*, which the contract does not allow/),
             cause: expect.objectContaining({ code: 'store_misbehaved' }),
           }),
         ])

@@ -108,7 +108,11 @@ describe('JSON that is no envelope', () => {
       ],
     ],
     ['without type', { ...orderCreated(), type: undefined }, [[['type'], 'got undefined']]],
-    ['with an empty type', { ...orderCreated(), type: '' }, [[['type'], 'expected a non-empty string']]],
+    [
+      'with an empty type',
+      { ...orderCreated(), type: '' },
+      [[['type'], 'expected a non-empty string, got an empty string']],
+    ],
     ['with a list as type', { ...orderCreated(), type: ['order.created'] }, [[['type'], 'got an array']]],
     ['without created_at', { ...orderCreated(), created_at: null }, [[['created_at'], 'got null']]],
     ['with a number as created_at', { ...orderCreated(), created_at: 7 }, [[['created_at'], 'got a number']]],

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { createReceiver, memoryStore, type WebhookOptions } from 'tix-webhooks'
+import { ConfigurationError, createReceiver, memoryStore, type WebhookOptions } from 'tix-webhooks'
 import { envelopes, hostileHeaders, notEnvelopes, orderCreatedEvents } from 'tix-webhooks/testing/fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../support/deliveries.js'
@@ -137,7 +137,7 @@ describe('the default report', () => {
 
   test('of our own errors is one line, the message alone', async () => {
     const [text] = await linesOf('{"card":"4242424242424242"', {})
-    expect(text?.[0]).toMatch(/^tix-webhooks: The body is authentic, but not JSON[^\n]*$/)
+    expect(text?.[0]).toMatch(/^tix-webhooks: The body is authentic, but not JSON[^\n]* \(not_json\)$/)
   })
 
   test('of a function of the user that threw is our message, then the stack of theirs', async () => {
@@ -148,7 +148,7 @@ describe('the default report', () => {
       },
     })
     expect(text?.[0]).toMatch(
-      /^tix-webhooks: \[order\.created\] Your key function threw .*\n {4}RangeError: no such order\n {8}at .*keyOf/,
+      /^tix-webhooks: \[order\.created\] Your key function threw .* \(misconfigured\)\n {4}RangeError: no such order\n {8}at .*keyOf/,
     )
   })
 
@@ -159,6 +159,17 @@ describe('the default report', () => {
     expect(lines).toEqual([
       [expect.stringMatching(/^[^\n]* boom$/), expect.objectContaining({ message: 'boom' })],
     ])
+  })
+
+  test('ends its line in the code, however long the message is', async () => {
+    const [text] = await linesOf(orderCreated(), {
+      on: {
+        'order.created': () => {
+          throw new ConfigurationError('no '.repeat(1000))
+        },
+      },
+    })
+    expect(text?.[0]).toMatch(/^tix-webhooks: \[order\.created .*… \(misconfigured\)$/)
   })
 
   test('does not quote a body that is no JSON, though the JSON error does', async () => {
@@ -236,12 +247,12 @@ describe('a refusal, which anybody can cause at any rate,', () => {
     await receiver.receive({ header: null, body: new Uint8Array(), request: null })
     expect(lines.pop()).toMatch(/has no x-service-signature header/)
     expect(lines[0]).toMatch(
-      /^tix-webhooks: \[\/hooks\/ {1,2}orders\] No signature in x-service-signature matches/,
+      /^tix-webhooks: \[\/hooks\/ {1,2}orders\] No signature in x-service-signature matches .* \(signature_mismatch\)$/,
     )
     vi.advanceTimersByTime(60_000)
     await refuse()
     expect(lines.slice(3)).toEqual([
-      'tix-webhooks: [orders] … and 29 more requests were refused (signature_mismatch).',
+      'tix-webhooks: [orders] … and 29 more refused. (signature_mismatch)',
       expect.stringContaining('No signature'),
     ])
     vi.useRealTimers()
@@ -272,9 +283,9 @@ describe('a kind that no handler wants', () => {
     const lines = await linesOf(['event.published', 'venue\u202e.opened', 'event.published'])
     expect(lines).toEqual([
       expect.stringMatching(
-        /^tix-webhooks: \[event\.published\] No handler wants this kind: .* onUnhandled: \(\) => \{\}/,
+        /^tix-webhooks: \[event\.published\] There is no handler for this kind: .* onUnhandled: \(\) => \{\}/,
       ),
-      expect.stringMatching(/^tix-webhooks: \[venue \.opened\] No handler wants this kind: /),
+      expect.stringMatching(/^tix-webhooks: \[venue \.opened\] There is no handler for this kind: /),
     ])
   })
 

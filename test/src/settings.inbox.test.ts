@@ -7,14 +7,13 @@ import { honestInbox } from '../support/honest-inbox.js'
 import { handler, make } from '../support/make-receiver.js'
 
 const { inbox } = honestInbox()
-const NO_INBOX =
-  /^inbox must be an Inbox, such as postgresInbox\(pool\): a pool or a database is not one by itself/
+const NO_INBOX = /^inbox must be an Inbox, such as postgresInbox\(pool\), not a pool or a database/
 
 const REFUSED: readonly [what: string, options: Record<string, unknown>, message: RegExp][] = [
   [
     'an inbox and a store',
     { inbox, store: memoryStore(), namespace: 'orders' },
-    /^Give a store or an inbox, not both: an inbox keeps its own record/,
+    /^Pass a store or an inbox, not both: an inbox keeps its own record/,
   ],
   [
     'an inbox without namespace',

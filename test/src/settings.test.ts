@@ -65,7 +65,7 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
   [
     'a misspelt kind',
     { on: { 'order.create': handler } },
-    /^on\["order\.create"\] is not a kind.*Known are order\.created/,
+    /^on\["order\.create"\] is not a kind.*There are order\.created/,
   ],
   ['a group of no kind', { on: { 'tickets.*': handler } }, /^on\["tickets\.\*"\] is not a kind.*unchecked/],
   ['a star in on', { on: { '*': handler } }, /^There is no on\["\*"\]: use onUnhandled/],

@@ -57,7 +57,7 @@ describe('opening a transaction', () => {
       await expect(ask(async () => result).opening).rejects.toMatchObject({
         code: 'store_misbehaved',
         message: expect.stringMatching(
-          /inbox's once resolved to .*which the contract does not know: see Inbox/,
+          /inbox's once resolved to .*which the contract does not allow: see Inbox/,
         ),
       })
     },
@@ -74,7 +74,7 @@ describe('opening a transaction', () => {
     async (result) => {
       await expect(ask(async () => result).opening).rejects.toMatchObject({
         code: 'store_misbehaved',
-        message: expect.stringMatching(new RegExp(`inbox said ${result}`)),
+        message: expect.stringMatching(new RegExp(`inbox returned ${result}`)),
       })
     },
   )

@@ -340,7 +340,7 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
     fails: {
       'tampered-byte': 'closed the connection without a complete answer: did your receiver crash or restart?',
       're-serialised-body':
-        'Nothing listens there any more: the receiver crashed, maybe by tampered-byte. Its log says why',
+        'Nothing listens there any more: the receiver crashed, maybe by tampered-byte. Its log has the reason',
     },
     tried: 14,
     listener: () =>

@@ -11,6 +11,6 @@ export async function expectMismatch(
   await expect(verified).rejects.toBeInstanceOf(WebhookVerificationError)
   await expect(verified).rejects.toMatchObject({
     code: 'signature_mismatch',
-    message: expect.stringMatching(/is the secret that of this very endpoint/),
+    message: expect.stringMatching(/is the secret the one of this endpoint/),
   })
 }

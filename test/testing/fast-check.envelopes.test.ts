@@ -115,7 +115,7 @@ describe('JSON that is no envelope', () => {
     expect([...told]).toEqual(
       expect.arrayContaining([
         ...[...others, 'a string'].map((type) => `: expected a JSON object, got ${type}`),
-        ...[...others, 'undefined', 'a string', 'an object'].map(
+        ...[...others, 'undefined', 'an empty string', 'an object'].map(
           (type) => `type: expected a non-empty string, got ${type}`,
         ),
         ...[...others, 'undefined', 'an object'].map((type) => `created_at: expected a string, got ${type}`),

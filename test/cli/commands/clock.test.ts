@@ -38,7 +38,7 @@ describe('advance', () => {
     const { code, stdout } = await run(['advance', '72h'])
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /^2031-05-04T12:00:00\.000Z, frozen, next in 27 d .+: event evt_\w+ goes past\n1 delivered\n$/,
+      /^2031-05-04T12:00:00\.000Z, frozen, next: event evt_\w+ ends in 27 d .+\n1 delivered\n$/,
     )
     expect(arrivals).toHaveLength(10)
   })
@@ -47,7 +47,7 @@ describe('advance', () => {
     const { url } = await receiver(({ body }) => (String(body).includes('order.created') ? 500 : 200))
     const { run, json } = await frozen('--to', url, '--retry', '5s,1m')
     await run(['trigger', 'order.created', '--repeat', '2'])
-    expect((await run(['clock'])).stdout).toMatch(/next in \d+ s: attempt 2 of order\.created \[dlv_\w+\]\n$/)
+    expect((await run(['clock'])).stdout).toMatch(/next: attempt 2 of order\.created \[dlv_\w+\] in \d+ s\n$/)
     expect((await run(['advance', '10s'])).stdout).toMatch(/\n2 retrying\n$/)
     expect(await json('advance', '1h')).toMatchObject([
       { deliveries: { delivered: 0, given_up: 2, retrying: 0, given_up_after: [3, 3] } },

@@ -134,7 +134,7 @@ describe('the sandbox', () => {
         `--> order.created [${dlv}]`,
         `${post} attempt 1/3 N ms retry in 5 s`,
         // Once, and not at each attempt.
-        '             Your receiver failed with 500: its log says why.',
+        '             Your receiver failed with 500: its log has the reason.',
         // It counts for nothing.
         `${post} resent by hand N ms retry in 5 s`,
         `${post} attempt 2/3 N ms retry in 1 h 29 min`,

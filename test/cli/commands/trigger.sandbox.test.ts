@@ -57,7 +57,9 @@ describe('trigger in a sandbox', () => {
       const { code, stdout } = await runHere(['trigger', 'order.created', '--repeat', '2', ...argv])
       expect(code).toBe(1)
       expect(stdout.match(/^--> order\.created \[dlv_\w+\]\n<-- \[503\] POST \S+ \d+ m?s$/gm)).toHaveLength(2)
-      expect(stdout.match(/^ {4}Your receiver asks for a retry later: its log says why\.$/gm)).toHaveLength(1)
+      expect(
+        stdout.match(/^ {4}Your receiver asks for a retry later: its log has the reason\.$/gm),
+      ).toHaveLength(1)
     },
   )
 
@@ -136,7 +138,7 @@ describe('trigger in a sandbox', () => {
     ['wrong-secret', 401, 0, /refused, as it should be\nok {4}wrong-secret: each answered 4xx, as it should/],
     ['wrong-secret', 200, 1, /accepted, though it is a forgery\nFAIL {2}wrong-secret; expected/],
     ['valid', 200, 0, / m?s\nok {4}valid: each answered 2xx, as it should be\n$/],
-    ['valid', 500, 1, /its log says why\.\nFAIL {2}valid; expected: each answered 2xx\n$/],
+    ['valid', 500, 1, /its log has the reason\.\nFAIL {2}valid; expected: each answered 2xx\n$/],
     ['valid', 401, 1, /is its secret the one that ends in .+\nFAIL {2}valid/],
     ['not-json', 500, 0, /not acknowledged, as it should be\nok {4}not-json: none answered 2xx/],
     ['not-json', 200, 1, /acknowledged, though it is unusable\nFAIL {2}not-json/],

@@ -80,7 +80,7 @@ describe('a hint says what to do about', () => {
     [
       '401 of a receiver of ours',
       status(401, {}, '{"outcome":"unauthenticated"}'),
-      `Your receiver refused the signature: ${QUESTIONS} Its log says which.`,
+      `Your receiver refused the signature: ${QUESTIONS} Its log has the code: signature_mismatch is the secret or the body, timestamp_… the clock.`,
     ],
     [
       '400 of a receiver of ours that saw no signature',
@@ -106,9 +106,9 @@ describe('a hint says what to do about', () => {
       'Your receiver does not accept a body of this size: is the limit of its body parser too low?',
     ],
     ['429', status(429), 'Your receiver limits its rate; a Retry-After is respected.'],
-    ['another 4xx', status(418), 'Your receiver refused it with 418: its log says why.'],
-    ['500', status(500), 'Your receiver failed with 500: its log says why.'],
-    ['503', status(503), 'Your receiver asks for a retry later: its log says why.'],
+    ['another 4xx', status(418), 'Your receiver refused it with 418: its log has the reason.'],
+    ['500', status(500), 'Your receiver failed with 500: its log has the reason.'],
+    ['503', status(503), 'Your receiver asks for a retry later: its log has the reason.'],
   ])('%s', (_, result, hint) => {
     expect(hintFor(TRIED, result)).toBe(hint)
   })

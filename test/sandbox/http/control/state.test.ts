@@ -16,7 +16,7 @@ test('GET /_sandbox tells what this is, and how much there is', async () => {
     clock: {
       ...CLOCK,
       next_at: expect.any(String),
-      next_what: expect.stringMatching(/^event evt_\w+ goes past$/),
+      next_what: expect.stringMatching(/^event evt_\w+ ends$/),
     },
     counts: { test: { events: 1, venues: 4, orders: 1 }, live: { events: 0, venues: 3, orders: 0 } },
     deliveries: { pending: 0, retrying: 0, delivered: 2, failed: 0, skipped: 0 },
