@@ -1,5 +1,5 @@
-import { describeType } from '../src/describe-type.js'
 import { StoreError } from '../src/index.js'
+import { describeType } from '../src/lib/describe-type.js'
 
 /** What is used of a client, or a cluster client, of ioredis. */
 export interface IoredisClient {

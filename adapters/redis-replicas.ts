@@ -1,5 +1,5 @@
 import { StoreError } from '../src/index.js'
-import { Timers } from '../src/timers.js'
+import { Timers } from '../src/lib/timers.js'
 import { isClusterClient, isFunction } from './redis-client.js'
 
 interface WaitingClient {

@@ -1,4 +1,4 @@
-import { encodeHex } from '../src/encoding.js'
+import { encodeHex } from '../src/lib/encoding.js'
 
 /** A server-side script. Each touches one key, so that it runs on a cluster too. */
 export interface Script {

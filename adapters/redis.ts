@@ -1,8 +1,8 @@
-import { checkedFor } from '../src/call-site.js'
-import { describeType, describeValue } from '../src/describe-type.js'
+import { checkClaim, checkLease, checkMs } from '../src/idempotency/store-rules.js'
 import { type ClaimResult, type IdempotencyStore, type Lease, StoreError } from '../src/index.js'
-import { checkOptionNames } from '../src/option-names.js'
-import { checkClaim, checkLease, checkMs } from '../src/store-rules.js'
+import { checkedFor } from '../src/lib/call-site.js'
+import { describeType, describeValue } from '../src/lib/describe-type.js'
+import { checkOptionNames } from '../src/lib/option-names.js'
 import {
   commandsOf,
   type IoredisClient,

@@ -1,6 +1,6 @@
-import { describeType } from '../src/describe-type.js'
 import { isWebhookError, StoreError } from '../src/index.js'
-import { monotonicMs } from '../src/timers.js'
+import { describeType } from '../src/lib/describe-type.js'
+import { monotonicMs } from '../src/lib/timers.js'
 
 /** What is used of a database of better-sqlite3, libsql or `node:sqlite`. */
 export interface SqliteDatabase {

@@ -1,11 +1,11 @@
-import { ignoreRejection, isThenable } from '../src/call-safely.js'
-import { checkedFor } from '../src/call-site.js'
-import { checkedClock, systemClock } from '../src/clock.js'
 import { isDiscard } from '../src/errors.js'
+import { backgroundPurge, checkLimit, DEFAULT_PURGE_LIMIT } from '../src/idempotency/purge.js'
+import { checkKey, checkMs } from '../src/idempotency/store-rules.js'
 import { Discard, type Inbox, type OnceResult, type Purgeable, StoreError } from '../src/index.js'
-import { checkOptionNames } from '../src/option-names.js'
-import { backgroundPurge, checkLimit, DEFAULT_PURGE_LIMIT } from '../src/purge.js'
-import { checkKey, checkMs } from '../src/store-rules.js'
+import { ignoreRejection, isThenable } from '../src/lib/call-safely.js'
+import { checkedFor } from '../src/lib/call-site.js'
+import { checkedClock, systemClock } from '../src/lib/clock.js'
+import { checkOptionNames } from '../src/lib/option-names.js'
 import { type SqliteDatabase, sqliteTable } from './sqlite-database.js'
 
 export interface SqliteInboxOptions {

@@ -1,9 +1,9 @@
-import { checkedFor } from '../src/call-site.js'
-import { checkedClock, systemClock } from '../src/clock.js'
+import { backgroundPurge, checkLimit, DEFAULT_PURGE_LIMIT } from '../src/idempotency/purge.js'
+import { checkClaim, checkLease, checkMs } from '../src/idempotency/store-rules.js'
 import type { IdempotencyStore, Purgeable } from '../src/index.js'
-import { checkOptionNames } from '../src/option-names.js'
-import { backgroundPurge, checkLimit, DEFAULT_PURGE_LIMIT } from '../src/purge.js'
-import { checkClaim, checkLease, checkMs } from '../src/store-rules.js'
+import { checkedFor } from '../src/lib/call-site.js'
+import { checkedClock, systemClock } from '../src/lib/clock.js'
+import { checkOptionNames } from '../src/lib/option-names.js'
 import { type SqliteDatabase, sqliteTable } from './sqlite-database.js'
 
 export interface SqliteStoreOptions {

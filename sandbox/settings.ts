@@ -1,4 +1,4 @@
-import { checkOptionNames } from '../src/option-names.js'
+import { checkOptionNames } from '../src/lib/option-names.js'
 import { toMoment } from '../testing/dates.js'
 import { assume } from './assumptions.js'
 import { checkDestination } from './engine/address-rules.js'

@@ -1,11 +1,11 @@
-import { alreadyRead, type BodyReader, checkChunk, tooLarge } from './body.js'
-import { isCutOff, nodeRequestUnder } from './node-request.js'
-import type { WebhookOptions } from './options.js'
-import { answerTo, type Outcome } from './outcome.js'
-import { removePresetHeaders } from './preset-headers.js'
-import { createReceiver, type Receiver } from './receiver.js'
-import type { SchemaMap } from './schema.js'
-import { answerWrongHost, type HostName } from './wrong-host.js'
+import type { SchemaMap } from './event/schema.js'
+import { isCutOff, nodeRequestUnder } from './lib/node-request.js'
+import { removePresetHeaders } from './lib/preset-headers.js'
+import { alreadyRead, type BodyReader, checkChunk, tooLarge } from './receiver/body.js'
+import type { WebhookOptions } from './receiver/options.js'
+import { answerTo, type Outcome } from './receiver/outcome.js'
+import { createReceiver, type Receiver } from './receiver/receiver.js'
+import { answerWrongHost, type HostName } from './receiver/wrong-host.js'
 
 export { answerWrongHost, type HostName, removePresetHeaders }
 

@@ -1,5 +1,3 @@
-export type { BodyReader } from './body.js'
-export type { Delivery } from './delivery.js'
 export {
   type AnyWebhookError,
   type BodyCode,
@@ -44,7 +42,21 @@ export {
   type TicketedEvent,
   type UnknownEvent,
   type WebhookEvent,
-} from './events.js'
+} from './event/events.js'
+export {
+  type OutputOf,
+  type SchemaIssue,
+  type SchemaMap,
+  type SchemaResult,
+  type StandardSchemaV1,
+  unchecked,
+} from './event/schema.js'
+export type { Inbox, OnceRequest, OnceResult } from './idempotency/inbox.js'
+export { type Eviction, type MemoryStoreOptions, memoryStore } from './idempotency/memory/memory-store.js'
+export type { Purgeable } from './idempotency/purge.js'
+export type { ClaimRequest, ClaimResult, IdempotencyStore, Lease } from './idempotency/store.js'
+export type { BodyReader } from './receiver/body.js'
+export type { Delivery } from './receiver/delivery.js'
 export type {
   EventForKey,
   EventOfKind,
@@ -54,32 +66,26 @@ export type {
   HandlerContext,
   Handlers,
   KindOf,
-} from './handlers.js'
-export type { HmacAlgorithm } from './hmac.js'
-export type { Inbox, OnceRequest, OnceResult } from './inbox.js'
-export type { KeyFunction } from './key.js'
-export { type Eviction, type MemoryStoreOptions, memoryStore } from './memory-store.js'
-export type { DeliveryRecord, ErrorContext, WebhookOptions } from './options.js'
-export { type Answer, answerTo, type Outcome, type OutcomeCode, type OutcomeName } from './outcome.js'
-export { type ParseOptions, parseEvent, verifyWebhook } from './parse-event.js'
-export type { Purgeable } from './purge.js'
-export { createReceiver, type Receiver } from './receiver.js'
+} from './receiver/handlers.js'
+export type { KeyFunction } from './receiver/key.js'
+export type { DeliveryRecord, ErrorContext, WebhookOptions } from './receiver/options.js'
 export {
-  type OutputOf,
-  type SchemaIssue,
-  type SchemaMap,
-  type SchemaResult,
-  type StandardSchemaV1,
-  unchecked,
-} from './schema.js'
-export type { Secret, Secrets } from './secrets.js'
+  type Answer,
+  answerTo,
+  type Outcome,
+  type OutcomeCode,
+  type OutcomeName,
+} from './receiver/outcome.js'
+export { createReceiver, type Receiver } from './receiver/receiver.js'
+export { type ParseOptions, parseEvent, verifyWebhook } from './receiver/verify-webhook.js'
+export type { HeaderValue } from './signature/header.js'
+export type { HmacAlgorithm } from './signature/hmac.js'
+export type { SignatureOptions } from './signature/scheme.js'
+export type { Secret, Secrets } from './signature/secrets.js'
 export {
   type SignOptions,
   signPayload,
   type Verified,
   type VerifyOptions,
   verifySignature,
-} from './signature.js'
-export type { HeaderValue } from './signature-header.js'
-export type { SignatureOptions } from './signature-scheme.js'
-export type { ClaimRequest, ClaimResult, IdempotencyStore, Lease } from './store.js'
+} from './signature/signature.js'

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
-import { alreadyRead, type BodyReader, checkChunk, tooLarge, wentAway } from './body.js'
-import { callSafely, ignoreRejection } from './call-safely.js'
-import { isCutOff, type NodeRequest } from './node-request.js'
-import type { WebhookOptions } from './options.js'
-import { type Answer, answerTo, outcomeOfFault, wantsRetry } from './outcome.js'
-import { removePresetHeaders } from './preset-headers.js'
-import { createReceiver, type Receiver } from './receiver.js'
-import type { SchemaMap } from './schema.js'
-import { answerWrongHost, type HostName } from './wrong-host.js'
+import type { SchemaMap } from './event/schema.js'
+import { callSafely, ignoreRejection } from './lib/call-safely.js'
+import { isCutOff, type NodeRequest } from './lib/node-request.js'
+import { removePresetHeaders } from './lib/preset-headers.js'
+import { alreadyRead, type BodyReader, checkChunk, tooLarge, wentAway } from './receiver/body.js'
+import type { WebhookOptions } from './receiver/options.js'
+import { type Answer, answerTo, outcomeOfFault, wantsRetry } from './receiver/outcome.js'
+import { createReceiver, type Receiver } from './receiver/receiver.js'
+import { answerWrongHost, type HostName } from './receiver/wrong-host.js'
 
 export { answerWrongHost, type HostName, removePresetHeaders }
 

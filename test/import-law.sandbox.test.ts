@@ -12,10 +12,10 @@ interface Room {
 /** What the sandbox takes from inside: the one signer, what checks options, and the kit's schedule, dates and scenarios. */
 const INWARD = [
   'src/index',
-  'src/clock',
-  'src/describe-type',
-  'src/option-names',
-  'src/signature-scheme',
+  'src/lib/clock',
+  'src/lib/describe-type',
+  'src/lib/option-names',
+  'src/signature/scheme',
   'testing/index',
   'testing/dates',
   'testing/fake-clock',

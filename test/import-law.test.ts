@@ -1,159 +1,168 @@
+import { posix } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 import { type Import, importsOf, modulesIn, nodesOf } from './support/source.js'
 
-/** The layers of src, the lowest first: a module imports from the rows above its own only, its types included. So there are no cycles. */
+/** The rooms of src, the lowest first: a file imports from its own room and from the rows above, its types included. */
 const LAYERS = [
-  [
-    'errors',
-    'store',
-    'inbox',
-    'deferred',
-    'events',
-    'timers',
-    'token',
-    'call-safely',
-    'call-site',
-    'user-frames',
-    'describe-type',
-    'encoding',
-    'key-filter',
-    'preset-headers',
-  ],
-  ['pending', 'gate'],
-  ['deadline', 'generations', 'hmac', 'node-request', 'option-names', 'clock', 'purge', 'store-rules'],
-  ['outcome', 'schema', 'secrets', 'signature-scheme', 'memory-store', 'store-call'],
-  ['signature-header', 'body', 'payload', 'handlers', 'key', 'run'],
-  ['signature-match', 'delivery', 'options', 'lease'],
-  ['default-log', 'wrong-host'],
-  ['signature'],
-  ['parse-event', 'settings', 'transaction'],
-  ['report'],
-  ['job'],
+  ['lib', 'errors'],
+  ['signature', 'event', 'idempotency'],
   ['receiver'],
   ['index', 'fetch', 'node'],
 ]
 
-/** Who may name a module of the platform; all else of src runs anywhere. */
-const PLATFORM = ['hmac', 'node']
+/** May name a module of the platform; all else of src runs anywhere. */
+const PLATFORM = ['src/signature/hmac.ts', 'src/node.ts', 'src/lib/node-request.ts']
 
 /** The one third party that each adapter names, and only its types. */
 const THIRD_PARTY: Readonly<Record<string, string>> = { express: 'express', fastify: 'fastify', hono: 'hono' }
 
-/** What an adapter may use of us: what a stranger's adapter can use too. */
-const PUBLIC_ENTRIES = ['../src/index.js', '../src/node.js', '../src/fetch.js']
+/** Open to an adapter: the same as to a stranger's. */
+const PUBLIC_ENTRIES = ['src/index.ts', 'src/node.ts', 'src/fetch.ts']
 
-/** What keeps records, and may be in several files that begin with its name. They share what all stores check. */
+/** Keep records, and may be in several files that begin with their name. They share what all stores check. */
 const STORES: readonly string[] = ['redis', 'postgres', 'sqlite']
-const STORE_INTERNALS = [
-  'call-safely',
-  'call-site',
-  'clock',
-  'timers',
-  'deferred',
-  'describe-type',
-  'encoding',
-  'errors',
-  'option-names',
-  'purge',
-  'store-rules',
+const OPEN_TO_STORES = ['src/index.ts', 'src/errors.ts', 'src/lib/', 'src/idempotency/']
+
+/** The testing kit checks its options as the receiver does. */
+const OPEN_TO_TESTING = [
+  'src/index.ts',
+  'src/lib/',
+  'src/signature/header.ts',
+  'src/signature/scheme.ts',
+  'src/event/events.ts',
 ]
 
-/** What the testing kit checks its options with, as the receiver does. */
-const TESTING_INTERNALS = ['clock', 'describe-type', 'option-names', 'signature-header', 'signature-scheme']
-
-/** Its files that are an entry of their own, for those who have the library; and what these are made of. */
+/** The library of the kit's second entry, and the files of that entry. */
 const TESTING_THIRD_PARTY = 'fast-check'
-const isArbitrary = (name: string): boolean => name === 'fast-check' || name.startsWith('arbitrary-')
+const isArbitrary = (file: string): boolean => /^testing\/(fast-check|arbitrary-)/.test(file)
 
 /** The one place for statuses. */
-const STATUSES = 'src/outcome.ts'
+const STATUSES = 'src/receiver/outcome.ts'
 
-const src = modulesIn('src')
-const adapters = modulesIn('adapters')
-const testing = modulesIn('testing')
-const files = [...src.map((name) => `src/${name}.ts`), ...adapters.map((name) => `adapters/${name}.ts`)]
+const filesIn = (folder: string): string[] => modulesIn(folder).map((name) => `${folder}/${name}.ts`)
+const src = filesIn('src')
+const adapters = filesIn('adapters')
+const testing = filesIn('testing')
+
+/** An import as the path from the root that it names, if it names a file of ours. */
+interface Named extends Import {
+  readonly target: string
+}
+
+function namedBy(file: string): Named[] {
+  return importsOf(file).map((one) => {
+    const { specifier } = one
+    if (!specifier.startsWith('.')) return { ...one, target: specifier }
+    return { ...one, target: posix.join(posix.dirname(file), specifier).replace(/\.js$/, '.ts') }
+  })
+}
+
+/** All imports of some files that a law forbids, as a list to read. */
+function refused(files: readonly string[], isAllowed: (file: string, one: Named) => boolean): string[] {
+  return files.flatMap((file) =>
+    namedBy(file)
+      .filter((one) => !isAllowed(file, one))
+      .map(({ target }) => `${file} imports ${target}`),
+  )
+}
+
+const isUnder = (target: string, places: readonly string[]): boolean =>
+  places.some((place) => (place.endsWith('/') ? target.startsWith(place) : target === place))
 
 const isPlatformType = ({ specifier, typeOnly }: Import): boolean => typeOnly && specifier.startsWith('node:')
 
-/** A constant whose name ends in its unit of time is no status. */
-const isDuration = (node: ts.Node): boolean =>
-  ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && /_(MS|SECONDS)$/.test(node.name.text)
+const roomOf = (path: string): string => (path.split('/')[1] as string).replace(/\.ts$/, '')
+const layerOf = (path: string): number => LAYERS.findIndex((row) => row.includes(roomOf(path)))
+const storeOf = (file: string): string | undefined =>
+  STORES.find((store) => roomOf(file).split('-')[0] === store)
 
 describe('src', () => {
-  test('has each of its modules in one layer', () => {
-    expect(LAYERS.flat().sort()).toEqual([...src].sort())
+  test('has the rooms of the law and no others', () => {
+    expect([...new Set(src.map(roomOf))].sort()).toEqual(LAYERS.flat().sort())
   })
 
-  test.each(src)('%s imports only from lower layers, and no third party', (name) => {
-    const layer = LAYERS.findIndex((row) => row.includes(name))
-    const allowed = LAYERS.slice(0, layer).flatMap((row) => row.map((lower) => `./${lower}.js`))
-    const refused = importsOf(`src/${name}.ts`).filter(
-      (one) => !allowed.includes(one.specifier) && !(PLATFORM.includes(name) && isPlatformType(one)),
-    )
-    expect(refused).toEqual([])
+  test('imports from lower rooms only, and no third party', () => {
+    const isAllowed = (file: string, one: Named): boolean =>
+      (one.target.startsWith('src/') &&
+        (roomOf(one.target) === roomOf(file) ||
+          layerOf(one.target) < layerOf(file) ||
+          isShared(one.target))) ||
+      (PLATFORM.includes(file) && isPlatformType(one))
+    // The two at the bottom use each other.
+    const isShared = (target: string): boolean => layerOf(target) === 0
+    expect(refused(src, isAllowed)).toEqual([])
   })
-})
 
-const storeOf = (name: string): string | undefined => STORES.find((store) => name.split('-')[0] === store)
-
-describe('a store', () => {
-  test.each(adapters.filter(storeOf))(
-    '%s imports its own files and what stores share, and no third party',
-    (name) => {
-      const own = adapters.filter((other) => storeOf(other) === storeOf(name)).map((other) => `./${other}.js`)
-      const allowed = [
-        '../src/index.js',
-        ...STORE_INTERNALS.map((internal) => `../src/${internal}.js`),
-        ...own,
-      ]
-      expect(
-        importsOf(`adapters/${name}.ts`).filter(({ specifier }) => !allowed.includes(specifier)),
-      ).toEqual([])
-    },
-  )
+  test('imports in no circle', () => {
+    expect(circlesIn(src)).toEqual([])
+  })
 })
 
 describe('an adapter', () => {
-  test.each(adapters.filter((name) => storeOf(name) === undefined))(
-    '%s imports its own third party, as types, and our public entries',
-    (name) => {
-      const refused = importsOf(`adapters/${name}.ts`).filter(
-        (one) =>
-          !PUBLIC_ENTRIES.includes(one.specifier) &&
-          !isPlatformType(one) &&
-          !(one.typeOnly && one.specifier === THIRD_PARTY[name]),
-      )
-      expect(refused).toEqual([])
-    },
-  )
+  test('that is a store imports its own files and what stores share, and no third party', () => {
+    const isAllowed = (file: string, { target }: Named): boolean =>
+      isUnder(target, OPEN_TO_STORES) || (target.startsWith('adapters/') && storeOf(target) === storeOf(file))
+    expect(refused(adapters.filter(storeOf), isAllowed)).toEqual([])
+  })
+
+  test('of a framework imports its third party, as types, and our public entries', () => {
+    const isAllowed = (file: string, one: Named): boolean =>
+      PUBLIC_ENTRIES.includes(one.target) ||
+      isPlatformType(one) ||
+      (one.typeOnly && one.specifier === THIRD_PARTY[roomOf(file)])
+    const ofFrameworks = adapters.filter((file) => storeOf(file) === undefined)
+    expect(refused(ofFrameworks, isAllowed)).toEqual([])
+  })
 })
 
 describe('testing', () => {
-  test.each(testing)('%s imports only its own room and what checks options, so it runs anywhere', (name) => {
-    const own = testing.filter((other) => isArbitrary(name) || !isArbitrary(other))
-    const allowed = [
-      '../src/index.js',
-      ...TESTING_INTERNALS.map((internal) => `../src/${internal}.js`),
-      ...own.map((other) => `./${other}.js`),
-      ...(isArbitrary(name) ? [TESTING_THIRD_PARTY] : []),
-    ]
-    expect(importsOf(`testing/${name}.ts`).filter(({ specifier }) => !allowed.includes(specifier))).toEqual(
-      [],
-    )
+  test('imports its own room and what checks options, so it runs anywhere', () => {
+    const isAllowed = (file: string, { target }: Named): boolean =>
+      isUnder(target, OPEN_TO_TESTING) ||
+      (target.startsWith('testing/') && (isArbitrary(file) || !isArbitrary(target))) ||
+      (isArbitrary(file) && target === TESTING_THIRD_PARTY)
+    expect(refused(testing, isAllowed)).toEqual([])
   })
 })
 
-describe('a source file', () => {
-  test.each(files.filter((file) => file !== STATUSES))('%s decides no status', (file) => {
-    const numbers = [...nodesOf(file)].filter(ts.isNumericLiteral)
-    const statuses = numbers.filter(
-      ({ text, parent }) => /^(200|[45]\d\d)$/.test(text) && !ts.findAncestor(parent, isDuration),
-    )
-    expect(statuses.map(({ text }) => text)).toEqual([])
+describe('the sources', () => {
+  /** A constant whose name ends in its unit of time is no status. */
+  const isDuration = (node: ts.Node): boolean =>
+    ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && /_(MS|SECONDS)$/.test(node.name.text)
+
+  test('decide statuses in one file', () => {
+    const statuses = [...src, ...adapters]
+      .filter((file) => file !== STATUSES)
+      .flatMap((file) =>
+        [...nodesOf(file)]
+          .filter(ts.isNumericLiteral)
+          .filter(({ text, parent }) => /^(200|[45]\d\d)$/.test(text) && !ts.findAncestor(parent, isDuration))
+          .map(({ text }) => `${file}: ${text}`),
+      )
+    expect(statuses).toEqual([])
   })
 
-  test.each([...files, ...testing.map((name) => `testing/${name}.ts`)])('%s has no `any`', (file) => {
-    expect([...nodesOf(file)].filter(({ kind }) => kind === ts.SyntaxKind.AnyKeyword)).toEqual([])
+  test('have no `any`', () => {
+    const hasAny = (file: string): boolean =>
+      [...nodesOf(file)].some(({ kind }) => kind === ts.SyntaxKind.AnyKeyword)
+    expect([...src, ...adapters, ...testing].filter(hasAny)).toEqual([])
   })
 })
+
+/** The circles of imports, each from the file that closes it. Types count: a reader follows them too. */
+function circlesIn(files: readonly string[]): string[] {
+  const circles: string[] = []
+  const done = new Set<string>()
+  const path: string[] = []
+  const visit = (file: string): void => {
+    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' → '))
+    if (path.includes(file) || done.has(file)) return
+    path.push(file)
+    for (const { target } of namedBy(file)) if (files.includes(target)) visit(target)
+    path.pop()
+    done.add(file)
+  }
+  for (const file of files) visit(file)
+  return circles
+}

@@ -112,9 +112,9 @@ describe('the tarball', () => {
     const sources = maps.flatMap((file): string[] => {
       return JSON.parse(readFileSync(join(installed(), file), 'utf8')).sources
     })
-    expect(sources).toContain('../src/receiver.ts')
+    expect(sources).toContain('../src/receiver/receiver.ts')
     expect(
-      sources.filter((source) => !/^(\.\.\/){1,2}(src|adapters|testing)\/[\w-]+\.ts$/.test(source)),
+      sources.filter((source) => !/^(\.\.\/){1,2}(src|adapters|testing)\/[\w/-]+\.ts$/.test(source)),
     ).toEqual([])
   })
 

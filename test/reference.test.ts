@@ -9,7 +9,7 @@ import {
 } from 'tix-webhooks'
 import { expect, test } from 'vitest'
 import { referencePage } from '../build/reference.js'
-import { resolveSettings } from '../src/settings.js'
+import { resolveSettings } from '../src/receiver/settings.js'
 import { readPage, tableUnder } from './support/pages.js'
 
 const PAGE = 'docs/reference.md'

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
-import { describeValue } from '../src/describe-type.js'
-import { checkOptionNames } from '../src/option-names.js'
-import { MAX_SIGNATURES } from '../src/signature-header.js'
+import { describeValue } from '../src/lib/describe-type.js'
+import { checkOptionNames } from '../src/lib/option-names.js'
+import { MAX_SIGNATURES } from '../src/signature/header.js'
 import { joined, jsonCharacters } from './arbitrary-json.js'
 
 /** What headers are made of. */

@@ -1,6 +1,6 @@
-import { describeType, describeValue } from '../src/describe-type.js'
 import type { HandlerContext } from '../src/index.js'
-import { checkOptionNames, isRecord } from '../src/option-names.js'
+import { describeType, describeValue } from '../src/lib/describe-type.js'
+import { checkOptionNames, isRecord } from '../src/lib/option-names.js'
 
 /** The event that a handler takes. */
 export type EventOfHandler<Handler> = Handler extends (event: infer Event, ...rest: never[]) => unknown

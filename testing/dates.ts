@@ -1,4 +1,4 @@
-import { describeValue } from '../src/describe-type.js'
+import { describeValue } from '../src/lib/describe-type.js'
 
 /** From 1970 on, so that a `t` can say it; and the shows of the weeks after it are in years of four digits too. */
 const END_MS = Date.UTC(9999, 0)

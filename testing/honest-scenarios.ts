@@ -1,4 +1,4 @@
-import { MAX_SIGNATURES } from '../src/signature-header.js'
+import { MAX_SIGNATURES } from '../src/signature/header.js'
 import { defineScenario, type ScenarioEntry, type ScenarioParts } from './scenario.js'
 import { travelling } from './transport.js'
 import {

@@ -1,4 +1,4 @@
-import { describeType, describeValue } from '../src/describe-type.js'
+import { describeType, describeValue } from '../src/lib/describe-type.js'
 import { isIsoDate } from './dates.js'
 
 /** Any part of it, at any depth. A list is given whole, and each of its elements in part. */

@@ -1,4 +1,4 @@
-import { checkOptionNames } from '../src/option-names.js'
+import { checkOptionNames } from '../src/lib/option-names.js'
 import { type AnyOptions, makeEvent } from './sample-event.js'
 import { type Stage, type StageOptions, setStage } from './scenario-stage.js'
 

@@ -1,6 +1,6 @@
-import { checkedClock, systemClock } from '../src/clock.js'
 import { type Secret, signPayload } from '../src/index.js'
-import { checkTolerance, DEFAULT_TOLERANCE_SECONDS, signatureScheme } from '../src/signature-scheme.js'
+import { checkedClock, systemClock } from '../src/lib/clock.js'
+import { checkTolerance, DEFAULT_TOLERANCE_SECONDS, signatureScheme } from '../src/signature/scheme.js'
 import { unknownEvents } from './forgeries.js'
 import { type SignedBody, type SigningOptions, signedBody } from './signed-delivery.js'
 import { type TestDelivery, testDelivery } from './test-delivery.js'

@@ -1,6 +1,6 @@
-import { describeType, describeValue } from '../src/describe-type.js'
 import type { EventKind } from '../src/index.js'
-import { checkOptionNames } from '../src/option-names.js'
+import { describeType, describeValue } from '../src/lib/describe-type.js'
+import { checkOptionNames } from '../src/lib/option-names.js'
 import { FORGED, UNUSABLE } from './forged-scenarios.js'
 import { HONEST_REPETITIONS, HONEST_VARIATIONS } from './honest-scenarios.js'
 import type { AnyOptions, ExactOptions, SampleOptions, Undocumented } from './sample-event.js'

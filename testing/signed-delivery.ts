@@ -1,5 +1,3 @@
-import { checkedClock, systemClock } from '../src/clock.js'
-import { describeType } from '../src/describe-type.js'
 import {
   type Envelope,
   type EventKind,
@@ -8,8 +6,10 @@ import {
   type SignatureOptions,
   signPayload,
 } from '../src/index.js'
-import { checkOptionNames } from '../src/option-names.js'
-import { signatureScheme, toUnit } from '../src/signature-scheme.js'
+import { checkedClock, systemClock } from '../src/lib/clock.js'
+import { describeType } from '../src/lib/describe-type.js'
+import { checkOptionNames } from '../src/lib/option-names.js'
+import { signatureScheme, toUnit } from '../src/signature/scheme.js'
 import { toMoment } from './dates.js'
 import {
   type AnyOptions,

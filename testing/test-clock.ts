@@ -1,4 +1,4 @@
-import { describeValue } from '../src/describe-type.js'
+import { describeValue } from '../src/lib/describe-type.js'
 import { toMoment } from './dates.js'
 
 /** A clock that stands still until it is told to advance. */

@@ -1,5 +1,5 @@
-import { hmacEngine, secretKey } from '../../src/hmac.js'
 import type { HmacAlgorithm } from '../../src/index.js'
+import { hmacEngine, secretKey } from '../../src/signature/hmac.js'
 
 /** The HMAC of some bytes, by the engine of the package's own signer: that one refuses secrets with white space at an edge, which is what is looked for here. */
 export async function digestOf(

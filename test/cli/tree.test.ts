@@ -35,7 +35,7 @@ const SHARED = [
   'sandbox/payload-changes',
   'sandbox/sandbox',
   'sandbox/version',
-  'src/hmac',
+  'src/signature/hmac',
 ]
 const LIBRARIES = ['ms', 'picocolors']
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { Deadline } from '../../src/deadline.js'
-import { pause } from '../../src/timers.js'
+import { Deadline } from '../../src/lib/deadline.js'
+import { pause } from '../../src/lib/timers.js'
 import { never } from '../support/promises.js'
 
 beforeEach(() => {

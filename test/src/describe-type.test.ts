@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { describeType } from '../../src/describe-type.js'
+import { describeType } from '../../src/lib/describe-type.js'
 
 test.each<[unknown, string]>([
   [undefined, 'undefined'],

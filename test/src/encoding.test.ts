@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { encode, encodeHex } from '../../src/encoding.js'
+import { encode, encodeHex } from '../../src/lib/encoding.js'
 
 test.each(['hex', 'base64'] as const)('%s is what node:buffer writes', (encoding) => {
   fc.assert(

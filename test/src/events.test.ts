@@ -7,7 +7,7 @@ import {
   isOrderCreated,
 } from 'tix-webhooks'
 import { expect, test } from 'vitest'
-import { EVENT_KINDS } from '../../src/events.js'
+import { EVENT_KINDS } from '../../src/event/events.js'
 import { lifecycleEvent, orderCreated } from '../support/deliveries.js'
 
 test('the kinds are the four that the service documents', () => {

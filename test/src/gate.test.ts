@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createGate } from '../../src/gate.js'
+import { createGate } from '../../src/receiver/drain.js'
 import { deferred, turns, watch } from '../support/promises.js'
 
 const LONG = { endsAtMs: performance.now() + 3_600_000 }

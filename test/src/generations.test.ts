@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createGenerations } from '../../src/generations.js'
-import { hashOf } from '../../src/key-filter.js'
+import { createGenerations } from '../../src/idempotency/memory/generations.js'
+import { hashOf } from '../../src/idempotency/memory/key-filter.js'
 
 const MAX_KEYS = 800
 const NEVER = 1e9

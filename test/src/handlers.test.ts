@@ -1,6 +1,6 @@
 import { type AnyEvent, type SchemaMap, unchecked } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
-import { type Handler, handlerLookup } from '../../src/handlers.js'
+import { type Handler, handlerLookup } from '../../src/receiver/handlers.js'
 import { orderCreated } from '../support/deliveries.js'
 
 type AnyHandler = Handler<AnyEvent, unknown>

@@ -1,7 +1,7 @@
 import * as nodeCrypto from 'node:crypto'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { type HmacEngine, nodeEngine, secretKey, webEngine } from '../../src/hmac.js'
+import { type HmacEngine, nodeEngine, secretKey, webEngine } from '../../src/signature/hmac.js'
 import { packageWithEngine, withProcess } from '../support/engines.js'
 
 const node = nodeEngine(nodeCrypto)
@@ -187,7 +187,7 @@ describe('the engine is chosen at the first call', () => {
     ],
   ])('as Web Crypto where %s', async (_, other) => {
     vi.resetModules()
-    const { hmacEngine } = await import('../../src/hmac.js')
+    const { hmacEngine } = await import('../../src/signature/hmac.js')
     expect(await isWeb(withProcess(other, hmacEngine))).toBe(true)
     // And kept, whatever process becomes.
     expect(await isWeb(hmacEngine())).toBe(true)

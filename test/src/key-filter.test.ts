@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { addTo, createFilter, hashOf, mayHold } from '../../src/key-filter.js'
+import { addTo, createFilter, hashOf, mayHold } from '../../src/idempotency/memory/key-filter.js'
 
 test('may hold whatever was added to it, however much that is', () => {
   fc.assert(

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { JsonValue, UnknownEvent } from 'tix-webhooks'
 import { envelopes } from 'tix-webhooks/testing/fast-check'
 import { describe, expect, test } from 'vitest'
-import { canonicalJson, defaultKeyPart } from '../../src/key.js'
+import { canonicalJson, defaultKeyPart } from '../../src/receiver/key.js'
 import { lifecycleEvent, orderCreated } from '../support/deliveries.js'
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)

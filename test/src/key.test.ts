@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { ConfigurationError, type UnknownEvent } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
-import { keyPartOf, storedKey } from '../../src/key.js'
+import { keyPartOf, storedKey } from '../../src/receiver/key.js'
 import { lifecycleEvent } from '../support/deliveries.js'
 
 const DIGEST = /^[0-9a-f]{64}$/

@@ -1,6 +1,6 @@
 import { answerTo, type Outcome } from 'tix-webhooks'
 import { expect, test } from 'vitest'
-import { inFlight } from '../../src/outcome.js'
+import { inFlight } from '../../src/receiver/outcome.js'
 
 /** The table of answers that the README promises. */
 const ANSWERS: [Outcome, number, Record<string, string>][] = [

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { backgroundPurge, checkLimit, DEFAULT_PURGE_LIMIT } from '../../src/purge.js'
+import { backgroundPurge, checkLimit, DEFAULT_PURGE_LIMIT } from '../../src/idempotency/purge.js'
 import { deferred } from '../support/promises.js'
 import { advance } from '../support/virtual-time.js'
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { LazyAbort } from '../../src/run.js'
+import { LazyAbort } from '../../src/receiver/run.js'
 
 afterEach(() => {
   vi.unstubAllGlobals()

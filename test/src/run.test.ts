@@ -1,7 +1,7 @@
 import { Discard, type Outcome, RetryLater } from 'tix-webhooks'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { LazyAbort, Run, type RunRecord } from '../../src/run.js'
-import { Timers } from '../../src/timers.js'
+import { Timers } from '../../src/lib/timers.js'
+import { LazyAbort, Run, type RunRecord } from '../../src/receiver/run.js'
 import { hold } from '../support/held-lease.js'
 import { deferred, never } from '../support/promises.js'
 

@@ -2,7 +2,7 @@ import { ConfigurationError, PayloadError, parseEvent, type SchemaMap, unchecked
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { isStandardSchema, toPayloadIssues } from '../../src/schema.js'
+import { isStandardSchema, toPayloadIssues } from '../../src/event/schema.js'
 import { lifecycleEvent, orderCreated } from '../support/deliveries.js'
 import { schemaOf } from '../support/schema-of.js'
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { createReceiver, type Secrets, signPayload, verifySignature } from 'tix-webhooks'
 import { secrets } from 'tix-webhooks/testing/fast-check'
 import { describe, expect, test } from 'vitest'
-import { secretKeys } from '../../src/secrets.js'
+import { secretKeys } from '../../src/signature/secrets.js'
 import { sign } from '../support/deliveries.js'
 
 const keysOf = (value: unknown) => secretKeys(value as Secrets, 'secret')

@@ -1,6 +1,6 @@
 import { type SignatureOptions, signPayload, verifySignature } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
-import { signatureScheme } from '../../src/signature-scheme.js'
+import { signatureScheme } from '../../src/signature/scheme.js'
 import { SECRET, sign } from '../support/deliveries.js'
 
 test('the defaults are what the field does for this form of header', () => {

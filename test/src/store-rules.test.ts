@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { ClaimRequest } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
-import { checkClaim, checkKey, checkLease, checkMs } from '../../src/store-rules.js'
+import { checkClaim, checkKey, checkLease, checkMs } from '../../src/idempotency/store-rules.js'
 
 const CLAIM: ClaimRequest = {
   key: 'test/order.created/ord_1',

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { MAX_TIMER_SECONDS, monotonicMs, pause, startBackgroundTimer, Timers } from '../../src/timers.js'
+import { MAX_TIMER_SECONDS, monotonicMs, pause, startBackgroundTimer, Timers } from '../../src/lib/timers.js'
 import { never } from '../support/promises.js'
 
 beforeEach(() => {

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { tokenSource } from '../../src/token.js'
+import { tokenSource } from '../../src/idempotency/token.js'
 
 afterEach(() => {
   vi.restoreAllMocks()

@@ -1,6 +1,6 @@
 import { StoreError } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { HANDLED } from '../../src/outcome.js'
+import { HANDLED } from '../../src/receiver/outcome.js'
 import { ask, opened, REQUEST } from '../support/opened-transaction.js'
 import { never } from '../support/promises.js'
 import { type OnceScript, saying } from '../support/scripted-inbox.js'

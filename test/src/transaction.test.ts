@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Inbox, type Outcome, RunError, StoreError } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
-import { Deadline } from '../../src/deadline.js'
-import { HANDLED, outcomeOfThrown } from '../../src/outcome.js'
-import { openTransaction } from '../../src/transaction.js'
+import { Deadline } from '../../src/lib/deadline.js'
+import { HANDLED, outcomeOfThrown } from '../../src/receiver/outcome.js'
+import { openTransaction } from '../../src/receiver/transaction.js'
 import { BOOM, DISCARDED, FAILED, LATER, opened, REQUEST } from '../support/opened-transaction.js'
 import { deferred, never, watch } from '../support/promises.js'
 import {

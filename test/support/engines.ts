@@ -5,14 +5,14 @@ export type EngineName = 'node' | 'web'
 /** A copy of the package of its own, with the engine that it chose where `process` is, or is not, able to give `node:crypto`. */
 export interface PackageCopy {
   readonly api: typeof import('tix-webhooks')
-  readonly hmac: typeof import('../../src/hmac.js')
+  readonly hmac: typeof import('../../src/signature/hmac.js')
 }
 
 /** The engine is chosen at the first call and kept by the module: each choice takes a fresh copy of the modules. */
 export async function packageWithEngine(name: EngineName): Promise<PackageCopy> {
   vi.resetModules()
   const api = await import('tix-webhooks')
-  const hmac = await import('../../src/hmac.js')
+  const hmac = await import('../../src/signature/hmac.js')
   withProcess(name === 'node' ? process : {}, () => hmac.hmacEngine())
   return { api, hmac }
 }

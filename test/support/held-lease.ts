@@ -1,8 +1,8 @@
 import type { StoreError } from 'tix-webhooks'
 import { expect, vi } from 'vitest'
-import { HeldLease } from '../../src/lease.js'
-import { HANDLED, type Outcome } from '../../src/outcome.js'
-import { monotonicMs, Timers } from '../../src/timers.js'
+import { monotonicMs, Timers } from '../../src/lib/timers.js'
+import { HeldLease } from '../../src/receiver/lease.js'
+import { HANDLED, type Outcome } from '../../src/receiver/outcome.js'
 import { watch } from './promises.js'
 import { type Script, scriptedStore } from './scripted-store.js'
 

@@ -1,8 +1,8 @@
 import { Discard, RetryLater } from 'tix-webhooks'
-import { Deadline } from '../../src/deadline.js'
-import type { OnceRequest } from '../../src/inbox.js'
-import { outcomeOfThrown } from '../../src/outcome.js'
-import { type OpenTransaction, openTransaction } from '../../src/transaction.js'
+import type { OnceRequest } from '../../src/idempotency/inbox.js'
+import { Deadline } from '../../src/lib/deadline.js'
+import { outcomeOfThrown } from '../../src/receiver/outcome.js'
+import { type OpenTransaction, openTransaction } from '../../src/receiver/transaction.js'
 import { type OnceScript, scriptedInbox } from './scripted-inbox.js'
 
 export const REQUEST: OnceRequest = { key: 'test/order.created/ord_1', retainMs: 604_800_000 }

@@ -1,4 +1,4 @@
-export { deferred } from '../../src/deferred.js'
+export { deferred } from '../../src/lib/deferred.js'
 
 /** What hangs. */
 export function never<T = never>(): Promise<T> {

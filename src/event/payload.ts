@@ -1,0 +1,212 @@
+import { ConfigurationError, PayloadError, type PayloadIssue } from '../errors.js'
+import { describeType } from '../lib/describe-type.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
+import { isPlainObject, isRecord } from '../lib/option-names.js'
+import { type AnyEvent, isJsonObject, type UnknownEvent } from './events.js'
+import { isStandardSchema, type SchemaMap, type StandardSchemaV1, toPayloadIssues } from './schema.js'
+
+/** Deeper than any real payload, and shallow enough for every recursive walk after ours: schemas, clones, JSON.stringify. */
+const MAX_DEPTH = 256
+
+const MAX_ISSUES_SHOWN = 5
+
+/** Strict, so that bytes which are no UTF-8 are refused rather than replaced; strips one leading byte order mark. */
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/**
+ * Reads the bytes as JSON and finds the envelope: `type`, `created_at` and `data`. The data is not looked into.
+ *
+ * @throws PayloadError `not_json` or `not_an_envelope`
+ */
+export function parseEnvelope(rawBody: Uint8Array): UnknownEvent {
+  const value = parseJson(rawBody)
+  const issues: PayloadIssue[] = []
+  if (!isJsonObject(value)) {
+    issues.push(mismatch([], 'a JSON object', value))
+  } else {
+    if (typeof value.type !== 'string' || value.type === '')
+      issues.push(mismatch(['type'], 'a non-empty string', value.type))
+    if (typeof value.created_at !== 'string')
+      issues.push(mismatch(['created_at'], 'a string', value.created_at))
+    if (!isJsonObject(value.data)) issues.push(mismatch(['data'], 'an object', value.data))
+  }
+  if (issues.length > 0) {
+    throw new PayloadError(
+      'not_an_envelope',
+      `The body is JSON, but not an envelope with type, created_at and data: ${describe(issues)}.`,
+      { issues },
+    )
+  }
+  return value as UnknownEvent
+}
+
+/**
+ * Checks the data of an event: by the schema of its kind where there is one, whose output then is the data; else, for
+ * `order.created`, by the types of the documented fields. Other data passes as it is.
+ *
+ * @throws PayloadError `data_mismatch`
+ * @throws ConfigurationError when the schema itself threw
+ */
+export function checkData(event: UnknownEvent, schemas: SchemaMap): MaybePromise<AnyEvent> {
+  const schema = Object.hasOwn(schemas, event.type) ? schemas[event.type] : undefined
+  if (schema === undefined) {
+    if (event.type === 'order.created') checkOrderCreated(event)
+    return event
+  }
+  return checkBySchema(event, schema)
+}
+
+async function checkBySchema(event: UnknownEvent, schema: StandardSchemaV1): Promise<AnyEvent> {
+  let issues: readonly PayloadIssue[] | undefined
+  let data: unknown
+  try {
+    const result = await schema['~standard'].validate(event.data)
+    if (result.issues === undefined) data = result.value
+    else issues = toPayloadIssues(result.issues, 'data')
+  } catch (cause) {
+    throw new ConfigurationError(
+      `Your schema for ${event.type} threw instead of returning issues: fix it, and the sender's next retry goes through.`,
+      { cause },
+    )
+  }
+  if (issues !== undefined) {
+    // Only where, not what: the messages of a schema can quote the payload.
+    const places = list(issues, ({ path }) => pathText(path))
+    throw new PayloadError(
+      'data_mismatch',
+      `The data of ${event.type} does not fit its schema, at ${places}.`,
+      { issues },
+    )
+  }
+  return { ...event, data } as AnyEvent
+}
+
+/** @throws TypeError when one of them is no Standard Schema */
+export function checkSchemas(schemas: SchemaMap): void {
+  // What it inherits would not be read: such kinds would go unchecked.
+  if (!isRecord(schemas) || !isPlainObject(schemas)) {
+    throw new TypeError(
+      `schemas must be a plain object of schemas by kind, not ${isRecord(schemas) ? 'an instance of a class or an object that inherits' : describeType(schemas)}.`,
+    )
+  }
+  for (const [kind, schema] of Object.entries(schemas)) {
+    if (schema === undefined) continue
+    if (kind === '' || kind.endsWith('*')) {
+      throw new TypeError(
+        `schemas["${kind}"] is not a kind: a schema belongs to one kind, and groups have none.`,
+      )
+    }
+    if (!isStandardSchema(schema)) {
+      throw new TypeError(
+        `schemas["${kind}"] must be a Standard Schema (zod ≥ 3.24, valibot ≥ 1, arktype ≥ 2, or unchecked<T>()), not ${describeType(schema)}.`,
+      )
+    }
+  }
+}
+
+function parseJson(rawBody: Uint8Array): unknown {
+  let text: string
+  try {
+    text = utf8.decode(rawBody)
+  } catch (cause) {
+    throw notJson('it is not valid UTF-8 (is it compressed?)', cause)
+  }
+  if (text === '') throw notJson('it is empty')
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw notJson('it cannot be parsed', cause)
+  }
+  // Each level takes two brackets, so that most bodies are too short to be too deep.
+  if (text.length > 2 * MAX_DEPTH && isObject(value) && isDeeperThan(MAX_DEPTH, value)) {
+    throw notJson(`it is nested deeper than ${MAX_DEPTH} levels`)
+  }
+  return value
+}
+
+/** Without making a list of an object's values: a body can have thousands of objects, and this must cost little beside parsing them. */
+function isDeeperThan(levels: number, value: object): boolean {
+  if (levels === 0) return true
+  if (Array.isArray(value)) {
+    for (const child of value) {
+      if (isObject(child) && isDeeperThan(levels - 1, child)) return true
+    }
+    return false
+  }
+  for (const key in value) {
+    const child = value[key as keyof typeof value]
+    // What somebody has put on Object.prototype is no part of the body, and has no end: its value has it too.
+    if (isObject(child) && Object.hasOwn(value, key) && isDeeperThan(levels - 1, child)) return true
+  }
+  return false
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+/** The documented fields alone: what else comes is the service's to add. */
+function checkOrderCreated(event: UnknownEvent): void {
+  const issues: PayloadIssue[] = []
+  const refuse = (expected: string, value: unknown, ...path: PropertyKey[]): void => {
+    issues.push(mismatch(['data', ...path], expected, value))
+  }
+  const { order, tickets } = event.data
+  if (!isJsonObject(order)) refuse('an object', order, 'order')
+  else {
+    const { id, total_cents, buyer_email } = order
+    if (typeof id !== 'string') refuse('a string', id, 'order', 'id')
+    if (!Number.isInteger(total_cents)) refuse('an integer', total_cents, 'order', 'total_cents')
+    if (typeof buyer_email !== 'string') refuse('a string', buyer_email, 'order', 'buyer_email')
+  }
+  if (!Array.isArray(tickets)) refuse('an array', tickets, 'tickets')
+  else {
+    tickets.forEach((ticket, index) => {
+      if (!isJsonObject(ticket)) {
+        refuse('an object', ticket, 'tickets', index)
+        return
+      }
+      if (typeof ticket.id !== 'string') refuse('a string', ticket.id, 'tickets', index, 'id')
+      if (typeof ticket.tier !== 'string') refuse('a string', ticket.tier, 'tickets', index, 'tier')
+    })
+  }
+  if (issues.length > 0) {
+    throw new PayloadError(
+      'data_mismatch',
+      `The data of order.created is not as documented: ${describe(issues)}.`,
+      { issues },
+    )
+  }
+}
+
+function mismatch(path: readonly PropertyKey[], expected: string, value: unknown): PayloadIssue {
+  return { path, message: `expected ${expected}, got ${typeOfMismatch(expected, value)}` }
+}
+
+function typeOfMismatch(expected: string, value: unknown): string {
+  if (value === '') return 'an empty string'
+  return expected === 'an integer' && typeof value === 'number' ? 'another number' : describeType(value)
+}
+
+function describe(issues: readonly PayloadIssue[]): string {
+  return list(issues, ({ path, message }) => (path.length === 0 ? message : `${pathText(path)}: ${message}`))
+}
+
+/** The first few: a body of a megabyte can have a hundred thousand faults. */
+function list(issues: readonly PayloadIssue[], text: (issue: PayloadIssue) => string): string {
+  const shown = issues.slice(0, MAX_ISSUES_SHOWN).map(text).join('; ')
+  return issues.length > MAX_ISSUES_SHOWN ? `${shown}; and ${issues.length - MAX_ISSUES_SHOWN} more` : shown
+}
+
+function pathText(path: readonly PropertyKey[]): string {
+  return path.map(String).join('.')
+}
+
+function notJson(why: string, cause?: unknown): PayloadError {
+  return new PayloadError(
+    'not_json',
+    `The body is authentic, but not JSON: ${why}.`,
+    cause === undefined ? {} : { cause },
+  )
+}

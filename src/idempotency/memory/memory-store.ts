@@ -1,0 +1,217 @@
+import { StoreError } from '../../errors.js'
+import { callSafely } from '../../lib/call-safely.js'
+import { checkedFor } from '../../lib/call-site.js'
+import { checkedClock } from '../../lib/clock.js'
+import { describeValue } from '../../lib/describe-type.js'
+import { checkOptionNames } from '../../lib/option-names.js'
+import { monotonicMs } from '../../lib/timers.js'
+import type { ClaimRequest, ClaimResult, IdempotencyStore } from '../store.js'
+import { createGenerations, isCompletedWith } from './generations.js'
+import { hashOf } from './key-filter.js'
+
+export interface MemoryStoreOptions {
+  /** How many records it holds at most. Default 250,000, some 30 MB. */
+  maxKeys?: number | undefined
+  /** When it is full: `evict` drops the oldest settled records; `reject` answers 503 until records age out. Default `evict`. */
+  onFull?: 'evict' | 'reject' | undefined
+  /** Told of each eviction: what it counts may run again. Default: a `console.warn`, hourly at most. */
+  onEvict?: ((eviction: Eviction) => void) | undefined
+  /** Milliseconds on any clock that never goes back; leases and retention go by it. Default: the monotonic clock. */
+  now?: (() => number) | undefined
+}
+
+/** What a full store forgot to make room. */
+export interface Eviction {
+  readonly count: number
+  /** The age of the youngest record that went, in milliseconds since it was settled. */
+  readonly ageMs: number
+}
+
+/** A record of whose run nobody is sure yet. */
+interface Running {
+  token: string
+  attempt: number
+  leaseUntil: number
+  expiresAt: number
+  /** Kept from the claim, for the completion. */
+  hash: number
+}
+
+const WARN_EVERY_MS = 3_600_000
+
+/**
+ * Remembers handled events in this process alone, and forgets them when it restarts: for tests, development, and one
+ * process whose events may run again after a deploy. It has no timers. Its memory is bounded; a running record is never
+ * evicted.
+ *
+ * @throws TypeError when an option makes no sense
+ * @example
+ * ```ts
+ * tixWebhooks({ secret, on, store: memoryStore({ maxKeys: 1_000_000 }), namespace: 'orders' })
+ * ```
+ */
+export function memoryStore(options: MemoryStoreOptions = {}): IdempotencyStore {
+  return checkedFor(memoryStore, () => {
+    const given = checkOptionNames(options, ['maxKeys', 'onFull', 'onEvict', 'now'])
+    const now = checkedClock(given.now, monotonicMs)
+    return createStore(given, now, now)
+  })
+}
+
+/**
+ * The store of a receiver that was given none.
+ *
+ * @param now the clock of the retention alone: a wall clock that steps forward must not end a lease
+ */
+export function defaultStore(now: () => number = monotonicMs): IdempotencyStore {
+  return createStore(Object.create(null), now, monotonicMs)
+}
+
+/**
+ * @param now the clock of what is settled
+ * @param runNow the clock of what is running
+ */
+function createStore(options: MemoryStoreOptions, now: () => number, runNow: () => number): IdempotencyStore {
+  const { maxKeys = 250_000, onFull = 'evict', onEvict = warnHourly() } = options
+  if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
+    throw new TypeError(`maxKeys must be a whole number of at least 1, not ${describeValue(maxKeys)}.`)
+  }
+  if (onFull !== 'evict' && onFull !== 'reject') throw new TypeError("onFull must be 'evict' or 'reject'.")
+  if (typeof onEvict !== 'function') throw new TypeError('onEvict must be a function.')
+
+  const running = new Map<string, Running>()
+  /** A key is in `running` or in here, never in both. */
+  const settled = createGenerations(maxKeys, forgetRunning)
+
+  /** One reading where there is one clock. */
+  function runTimeAt(time: number): number {
+    return runNow === now ? time : runNow()
+  }
+
+  function findRunning(key: string, runTime: number): Running | undefined {
+    const record = running.get(key)
+    if (record === undefined || record.expiresAt > runTime) return record
+    running.delete(key)
+    return undefined
+  }
+
+  function forgetRunning(time: number): void {
+    const runTime = runTimeAt(time)
+    for (const [key, record] of running) {
+      if (record.expiresAt <= runTime) running.delete(key)
+    }
+  }
+
+  function isFull(): boolean {
+    return running.size + settled.size >= maxKeys
+  }
+
+  /** @throws StoreError `store_full` */
+  function makeRoom(time: number): void {
+    if (!isFull()) return
+    forgetRunning(time)
+    while (isFull()) {
+      const oldest = onFull === 'evict' ? settled.shift() : undefined
+      if (oldest === undefined) {
+        throw new StoreError(
+          'store_full',
+          `The memory store holds ${maxKeys} records (maxKeys) and can drop none of them: raise maxKeys, or use a store that is not bounded by memory.`,
+        )
+      }
+      const count = oldest.records.size
+      if (count > 0) callSafely(onEvict, { count, ageMs: time - oldest.lastSettledAt })
+    }
+  }
+
+  function grant(
+    { key, token, leaseMs, retainMs }: ClaimRequest,
+    hash: number,
+    attempt: number,
+    runTime: number,
+  ): ClaimResult {
+    running.set(key, { token, attempt, leaseUntil: runTime + leaseMs, expiresAt: runTime + retainMs, hash })
+    return { status: 'claimed', attempt }
+  }
+
+  // Each method does its work before it first awaits, so that it is atomic; `async` makes what it throws a rejection.
+  return {
+    async claim(request) {
+      const { key, token } = request
+      const time = now()
+      const runTime = runTimeAt(time)
+      settled.forget(time)
+      const held = findRunning(key, runTime)
+      if (held !== undefined) {
+        if (held.token === token) return grant(request, held.hash, held.attempt, runTime)
+        if (held.leaseUntil > runTime) return { status: 'in-flight', retryAfterMs: held.leaseUntil - runTime }
+        return grant(request, held.hash, held.attempt + 1, runTime)
+      }
+      const hash = hashOf(key)
+      const found = settled.find(key, hash, time)
+      if (found === undefined) {
+        makeRoom(time)
+        return grant(request, hash, 1, runTime)
+      }
+      const { record } = found
+      if (typeof record === 'number') return { status: 'completed' }
+      // Sent before our own release and arrived after it: nobody runs, so nothing may be taken.
+      if (record.token === token) return { status: 'in-flight', retryAfterMs: 1 }
+      settled.remove(key, found)
+      return grant(request, hash, record.attempt + 1, runTime)
+    },
+
+    async renew({ key, token }, leaseMs) {
+      const runTime = runNow()
+      const held = findRunning(key, runTime)
+      if (held?.token !== token) return false
+      held.leaseUntil = runTime + leaseMs
+      return true
+    },
+
+    async complete({ key, token }, retainMs) {
+      const time = now()
+      const runTime = runTimeAt(time)
+      const held = findRunning(key, runTime)
+      const hash = held?.hash ?? hashOf(key)
+      if (held === undefined) {
+        const found = settled.find(key, hash, time)
+        if (found === undefined) makeRoom(time)
+        else if (isCompletedWith(found, token)) settled.remove(key, found)
+        else return false
+      } else {
+        if (held.token !== token) return false
+        running.delete(key)
+      }
+      settled.addCompleted(key, hash, token, time, retainMs)
+      return true
+    },
+
+    async release({ key, token }) {
+      const time = now()
+      const runTime = runTimeAt(time)
+      const held = findRunning(key, runTime)
+      if (held === undefined) {
+        const record = settled.find(key, hashOf(key), time)?.record
+        return typeof record === 'object' && record.token === token
+      }
+      if (held.token !== token) return false
+      running.delete(key)
+      const { attempt, hash } = held
+      const expiresAt = time + (held.expiresAt - runTime)
+      settled.addReleased(key, hash, { token, attempt, expiresAt }, time)
+      return true
+    },
+  }
+}
+
+function warnHourly(): (eviction: Eviction) => void {
+  let warnedAt: number | undefined
+  return ({ count, ageMs }) => {
+    const time = monotonicMs()
+    if (warnedAt !== undefined && time - warnedAt < WARN_EVERY_MS) return
+    warnedAt = time
+    console.warn(
+      `tix-webhooks: the memory store is full and forgot ${count} events, the last of them ${Math.round(ageMs / 1000)} s old: they run again if they are delivered again. Raise maxKeys, or use a store outside of this process.`,
+    )
+  }
+}

@@ -1,0 +1,145 @@
+import { BodyError, ConfigurationError, isWebhookError } from '../errors.js'
+import type { Deadline } from '../lib/deadline.js'
+import { describeType } from '../lib/describe-type.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
+
+/**
+ * Reads a request's exact bytes and stops at `maxBytes`. It rejects with a `BodyError` of code `too_large` over the
+ * limit, and with a `ConfigurationError` (code `misconfigured`) where somebody else has consumed the body; any other
+ * rejection says that the client did not send it all.
+ */
+export interface BodyReader {
+  (maxBytes: number): Promise<Uint8Array>
+  /** Called when the deadline has passed while it reads, so that it can let go of what it holds. */
+  cancel?(): void
+  /** Called when the deadline has passed while it reads, before `cancel`: whether somebody on our side holds the stream up. */
+  isHeldUp?(): boolean
+  /** Called when the signature does not match: whether the client has gone, so that it may not have sent all. */
+  isCutOff?(): boolean | Promise<boolean>
+}
+
+/**
+ * The bytes of a delivery, at most `maxBytes` of them, before the deadline.
+ *
+ * @throws BodyError `too_large`, or `body_incomplete` when the client went away or was too slow
+ * @throws ConfigurationError when the bytes are gone, or are no bytes
+ */
+export function readBody(
+  body: Uint8Array | BodyReader,
+  maxBytes: number,
+  deadline: Deadline,
+): MaybePromise<Uint8Array> {
+  return typeof body === 'function' ? callReader(body, maxBytes, deadline) : checked(body, maxBytes)
+}
+
+/** The fault that a delivery ends with: a signature that does not match may be that of a body that was cut off. */
+export function blame(
+  fault: unknown,
+  delivery: { readonly body: Uint8Array | BodyReader },
+  deadline: Deadline,
+): MaybePromise<unknown> {
+  if (!isWebhookError(fault) || fault.code !== 'signature_mismatch') return fault
+  const { body } = delivery
+  if (typeof body !== 'function' || body.isCutOff === undefined) return fault
+  return deadline.race(cutOff(body), () => false).then((isCutOff) => (isCutOff ? wentAway(fault) : fault))
+}
+
+async function cutOff(reader: BodyReader): Promise<boolean> {
+  try {
+    return (await reader.isCutOff?.()) === true
+  } catch {
+    return false
+  }
+}
+
+function checked(bytes: Uint8Array, maxBytes: number): Uint8Array {
+  if (!(bytes instanceof Uint8Array)) {
+    throw notBytes('The body must be the exact bytes as a Uint8Array', bytes)
+  }
+  if (bytes.length > maxBytes) throw tooLarge(maxBytes)
+  return bytes
+}
+
+async function callReader(reader: BodyReader, maxBytes: number, deadline: Deadline): Promise<Uint8Array> {
+  let bytes: Uint8Array
+  // At once, before the first await: a stream that others made flow would lose its first bytes.
+  const reading = (async () => reader(maxBytes))()
+  try {
+    bytes = await deadline.race(reading, () => {
+      const isHeldUp = reader.isHeldUp?.() === true
+      reader.cancel?.()
+      throw new BodyError(
+        'body_incomplete',
+        isHeldUp
+          ? "The body had not been read whole at the deadline (timeoutSeconds): something in this app has paused the request, or listens for its 'readable' event. Mount the webhook route before it."
+          : 'The client was too slow: its body had not arrived whole at the deadline (timeoutSeconds).',
+      )
+    })
+  } catch (error) {
+    throw asBodyFault(error, maxBytes)
+  }
+  return checked(bytes, maxBytes)
+}
+
+/** Readers may be anybody's: what counts is their `code`. */
+function asBodyFault(error: unknown, maxBytes: number): unknown {
+  const code = read(error, 'code')
+  if (code === 'too_large') return isWebhookError(error) ? error : tooLarge(maxBytes, error)
+  if (code === 'misconfigured') {
+    return isWebhookError(error) ? error : new ConfigurationError(messageOf(error), { cause: error })
+  }
+  if (code === 'body_incomplete' && isWebhookError(error)) return error
+  return wentAway(error)
+}
+
+/** Throws unless a part of a streamed body is bytes: the length of anything else says nothing of what it takes. */
+export function checkChunk(chunk: unknown): asserts chunk is Uint8Array {
+  if (!(chunk instanceof Uint8Array)) {
+    throw notBytes('The stream of the body must bring chunks of bytes (Uint8Array)', chunk)
+  }
+}
+
+function notBytes(rule: string, found: unknown): ConfigurationError {
+  return new ConfigurationError(
+    `${rule}, not ${describeType(found)}: pass what was received, before any parser.`,
+  )
+}
+
+/** What a reader rejects with over the limit. */
+export function tooLarge(maxBytes: number, cause?: unknown): BodyError {
+  return new BodyError(
+    'too_large',
+    `The body is larger than ${maxBytes} bytes: raise maxBodyBytes if the service really sends such events.`,
+    cause === undefined ? {} : { cause },
+  )
+}
+
+/** What a reader rejects with when the client has gone. */
+export function wentAway(cause: unknown): BodyError {
+  return new BodyError(
+    'body_incomplete',
+    'The body did not arrive whole: the client went away, or a layer before this one could not read it to its end.',
+    { cause },
+  )
+}
+
+/** What a reader rejects with where somebody else has read the body. */
+export function alreadyRead(advice: string): ConfigurationError {
+  return new ConfigurationError(
+    `The request body was already read, so its exact bytes are gone and the signature cannot be checked. ${advice}`,
+  )
+}
+
+function messageOf(error: unknown): string {
+  const message = read(error, 'message')
+  return typeof message === 'string' ? message : 'The body cannot be read: it was consumed before.'
+}
+
+/** A field of what somebody else has thrown: reading it may throw too. */
+function read(error: unknown, field: 'code' | 'message'): unknown {
+  try {
+    return (error as Partial<Record<string, unknown>> | null | undefined)?.[field]
+  } catch {
+    return undefined
+  }
+}

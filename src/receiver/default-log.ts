@@ -1,0 +1,155 @@
+import { codeOf, isWebhookError } from '../errors.js'
+import { callSafely } from '../lib/call-safely.js'
+import { monotonicMs } from '../lib/timers.js'
+import { userFrames } from '../lib/user-frames.js'
+import type { Delivery } from './delivery.js'
+
+/** Where in an endpoint something belongs; what is not known is left out. */
+export interface LogPlace {
+  readonly kind?: string
+  readonly key?: string
+}
+
+/** A line is for a person to read: the values in a message may come from a stranger, and be long. */
+const MAX_LINE_LENGTH = 1000
+const MAX_STACK_LINES = 50
+const MAX_CAUSES = 5
+const MAX_PATH_LENGTH = 100
+
+const REFUSALS_LOGGED = 3
+const REFUSALS_PER_MS = 60_000
+
+/** The kinds come from the sender. */
+const MAX_UNWANTED_KINDS = 100
+const MAX_KIND_LENGTH = 100
+
+const UNWANTED =
+  'There is no handler for this kind: it is answered 200 and dropped. Add one to on, or set onUnhandled; onUnhandled: () => {} if that is intended. Logged once for each kind.'
+
+/**
+ * The log of one receiver where it has no `onError`. Of what the user's own code threw it has the stack with its causes; of
+ * our own errors the message alone, because a cause can quote the payload, as the text of a JSON error does.
+ */
+export class DefaultLog {
+  private readonly unwantedKinds = new Set<string>()
+  /** By code, so that strangers without a header do not hide that a signature does not match. */
+  private readonly refusals = new Map<string, { fromMs: number; count: number }>()
+
+  /** @param namespace absent if there is none, or if it depends on the request */
+  constructor(private readonly namespace: string | undefined) {}
+
+  /** Something of ours or of the user's went wrong. */
+  fault(delivery: Delivery, error: unknown, { kind, key }: LogPlace): void {
+    const thrown = thrownByUser(error)
+    const line = lineOf([kind, key], messageOf(error), codeOf(error))
+    write(delivery, line, thrown)
+  }
+
+  /** A request was refused, and anybody can send such ones at any rate: a few of them a minute are enough. */
+  refusal(delivery: Delivery, error: unknown): void {
+    const now = monotonicMs()
+    const code = codeOf(error) ?? ''
+    let refused = this.refusals.get(code)
+    if (refused === undefined || now - refused.fromMs >= REFUSALS_PER_MS) {
+      const unlogged = (refused?.count ?? 0) - REFUSALS_LOGGED
+      if (unlogged > 0) {
+        write(delivery, lineOf([this.namespace], `… and ${unlogged} more refused.`, code))
+      }
+      refused = { fromMs: now, count: 0 }
+      this.refusals.set(code, refused)
+    }
+    refused.count += 1
+    if (refused.count > REFUSALS_LOGGED) return
+    write(delivery, lineOf([pathOf(delivery), this.namespace], messageOf(error), code))
+  }
+
+  /** No handler wants its kind. Logged once for each, of a hundred kinds at most. */
+  unwanted(delivery: Delivery, kind: string): void {
+    const known = kind.slice(0, MAX_KIND_LENGTH)
+    if (this.unwantedKinds.size >= MAX_UNWANTED_KINDS || this.unwantedKinds.has(known)) return
+    this.unwantedKinds.add(known)
+    write(delivery, lineOf([kind], UNWANTED))
+  }
+}
+
+/** On the framework's logger, which has its own way to show an error; else on the console, with the stack below the line. */
+function write(delivery: Delivery, line: string, thrown?: { readonly error: unknown }): void {
+  callSafely(() => {
+    if (delivery.log !== undefined) delivery.log(line, thrown?.error)
+    else console.error(thrown === undefined ? line : [line, ...stackLines(thrown.error)].join('\n'))
+  })
+}
+
+/** What the user's own code threw: the error itself, or the cause of ours that says which function it was. */
+function thrownByUser(error: unknown): { readonly error: unknown } | undefined {
+  if (!isWebhookError(error)) return { error }
+  const isOfUsers = ['misconfigured', 'handler_failed'].includes(codeOf(error) ?? '')
+  return isOfUsers && error.cause !== undefined ? { error: error.cause } : undefined
+}
+
+function pathOf(delivery: Delivery): string | undefined {
+  try {
+    return delivery.path?.()?.split('?', 1)[0]?.slice(0, MAX_PATH_LENGTH)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * A line break could forge the next entry of the log; a character that changes the direction of text, or has no width, could
+ * make a line read as another.
+ */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]+/gu
+
+/** One line of the log, that shows all that is in it. It ends in the code, whatever the message is cut to. */
+function lineOf(place: readonly (string | undefined)[], message: string, code?: string): string {
+  const where = place.filter((part) => part !== undefined).join(' ')
+  const line = printable(`tix-webhooks: ${where === '' ? '' : `[${where}] `}${message}`)
+  return code === undefined ? line : `${line} (${printable(code)})`
+}
+
+function printable(line: string): string {
+  const shown = line.length > MAX_LINE_LENGTH ? `${line.slice(0, MAX_LINE_LENGTH)}…` : line
+  return shown.replace(UNPRINTABLE, ' ')
+}
+
+/** The stacks of an error and of its causes. Each line is indented, so that no text in it can pass for an entry of the log. */
+function stackLines(error: unknown): string[] {
+  const lines: string[] = []
+  let current = error
+  for (let depth = 0; depth <= MAX_CAUSES && current !== undefined; depth++) {
+    const [head = '', ...below] = stackOf(current).split('\n')
+    lines.push(
+      `    ${depth === 0 ? '' : 'caused by '}${head}`,
+      ...userFrames(below).map((line) => `    ${line}`),
+    )
+    current = causeOf(current)
+  }
+  return lines.slice(0, MAX_STACK_LINES).map(printable)
+}
+
+/** A thrown value is somebody else's: reading its fields may throw too. */
+function stackOf(error: unknown): string {
+  try {
+    const { stack } = error as Partial<Error>
+    return typeof stack === 'string' && stack !== '' ? stack : String(error)
+  } catch {
+    return 'an unreadable error'
+  }
+}
+
+function causeOf(error: unknown): unknown {
+  try {
+    return (error as Partial<Error> | null)?.cause
+  } catch {
+    return undefined
+  }
+}
+
+function messageOf(error: unknown): string {
+  try {
+    return String(error instanceof Error ? error.message : error)
+  } catch {
+    return 'an unreadable error'
+  }
+}

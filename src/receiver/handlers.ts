@@ -1,0 +1,162 @@
+import {
+  type AnyEvent,
+  type Envelope,
+  EVENT_KINDS,
+  type EventKind,
+  type EventOf,
+  type UnknownEvent,
+} from '../event/events.js'
+import type { OutputOf, SchemaMap } from '../event/schema.js'
+import { describeType } from '../lib/describe-type.js'
+import { isPlainObject, isRecord } from '../lib/option-names.js'
+
+/**
+ * What a handler is told besides the event.
+ *
+ * @typeParam Tx the transaction of the inbox
+ */
+export interface HandlerContext<Request = unknown, Tx = unknown> {
+  /** The framework's own request. */
+  readonly request: Request
+  /** What the event is deduplicated by, as it is stored; `null` where it is not. */
+  readonly key: string | null
+  /**
+   * 1 on the first run of the event, counted by the store; absent with an inbox, and when the event runs without a record.
+   * A fencing number on Postgres and SQLite. A backend that loses the record (Redis, memory) begins at 1 again.
+   */
+  readonly attempt?: number
+  /** False when the event runs without protection: `key` gave `null`, or the store is down and `storeFailure` is `process`. */
+  readonly deduplicated: boolean
+  /** When the service signed this delivery. */
+  readonly signedAt: Date
+  /** Which of the secrets matched. */
+  readonly secretIndex: number
+  /** The bytes as they were sent. */
+  readonly rawBody: Uint8Array
+  /** Aborts when the lease, or the connection of an inbox, is lost or `maxRunSeconds` is over, and for nothing else: finishing after the deadline is a success. */
+  readonly signal: AbortSignal
+  /** The transaction of the inbox: what is written through it is committed together with the record of the event. `undefined` without one. */
+  readonly tx: Tx
+}
+
+/**
+ * What runs for an event. When it returns, or its promise resolves, the event is handled; a `RetryLater` or a `Discard`
+ * that it throws is obeyed, and anything else thrown makes the service retry.
+ */
+export type Handler<Event, Request, Tx = unknown> = (
+  event: Event,
+  ctx: HandlerContext<Request, Tx>,
+) => unknown
+
+/** The kinds that have a type: the documented ones and those of `schemas`. */
+export type KindOf<Schemas> = EventKind | KnownKey<Schemas>
+
+/** The kinds of a schema map whose keys are known: one that is typed as `SchemaMap` says nothing of them. */
+type KnownKey<Schemas> = string extends keyof Schemas ? never : keyof Schemas & string
+
+/** The groups that a kind is in: `a.b.c` is in `a.*` and in `a.b.*`. */
+export type GroupOf<Kind extends string> = Kind extends `${infer Head}.${infer Rest}`
+  ? `${Head}.*` | (Rest extends `${string}.${string}` ? `${Head}.${GroupOf<Rest>}` : never)
+  : never
+
+/** The event of one kind; a schema types its data. */
+export type EventOfKind<Kind extends string, Schemas> =
+  Kind extends KnownKey<Schemas>
+    ? Envelope<Kind, OutputOf<Schemas[Kind]>>
+    : Kind extends EventKind
+      ? EventOf<Kind>
+      : never
+
+/** The event that a key of `on` gets: one kind, or the union of a group. */
+export type EventForKey<Key extends string, Schemas> = Key extends `${infer Prefix}.*`
+  ? EventOfKind<Extract<KindOf<Schemas>, `${Prefix}.${string}`>, Schemas>
+  : EventOfKind<Key, Schemas>
+
+/** Any event, with the data of `schemas` typed. */
+export type HandledEvent<Schemas> = EventOfKind<KindOf<Schemas>, Schemas> | UnknownEvent
+
+/** Handlers by kind and by group; the most specific one runs, exactly one. */
+export type Handlers<Schemas = Record<never, never>, Request = unknown, Tx = unknown> = {
+  [Key in KindOf<Schemas> | GroupOf<KindOf<Schemas>>]?:
+    | Handler<EventForKey<Key, Schemas>, Request, Tx>
+    | undefined
+}
+
+/** A handler of whatever comes, in whatever transaction: what the receiver calls. */
+export type AnyHandler<Request> = Handler<AnyEvent, Request>
+
+/**
+ * Finds the handler of a kind.
+ *
+ * @returns the look-up: exact kind, else the longest group of a listed kind, else `onUnhandled`, else nothing
+ * @throws TypeError when `on` is empty without `onUnhandled`, is no plain object, has a key that no listed kind could reach,
+ * or a handler that is no function
+ */
+export function handlerLookup<Request>(
+  on: object,
+  onUnhandled: AnyHandler<Request> | undefined,
+  schemas: SchemaMap,
+): (kind: string) => AnyHandler<Request> | undefined {
+  if (!isRecord(on)) {
+    throw new TypeError(
+      `on must be a plain object of handlers by kind, such as { 'order.created': async (event) => {} }, not ${describeType(on)}.`,
+    )
+  }
+  if (!isPlainObject(on)) {
+    throw new TypeError(
+      "on must be a plain object, not an instance of a class or an object that inherits: only its own properties are read. For a method write { 'order.created': (event, ctx) => hooks.orderCreated(event, ctx) }.",
+    )
+  }
+  if (onUnhandled !== undefined) checkHandler('onUnhandled', onUnhandled)
+  // Own properties only: a payload whose type is "constructor" must find nothing.
+  const given = definedEntries(on)
+  if (given.size === 0 && onUnhandled === undefined) {
+    throw new TypeError(
+      "on is empty and there is no onUnhandled: every event would be answered 200 and dropped. Add a handler, such as { 'order.created': async (event) => {} }.",
+    )
+  }
+  const kinds = new Set<string>([...EVENT_KINDS, ...definedEntries(schemas).keys()])
+  const groups = new Set([...kinds].flatMap(groupsOf))
+  for (const [key, handler] of given) {
+    if (!kinds.has(key) && !groups.has(key)) throw unknownKey(key, [...kinds, ...groups])
+    checkHandler(`on["${key}"]`, handler)
+  }
+
+  const byKind = new Map<string, AnyHandler<Request>>()
+  for (const kind of kinds) {
+    const key = [kind, ...groupsOf(kind)].find((candidate) => given.has(candidate))
+    if (key !== undefined) byKind.set(kind, given.get(key) as AnyHandler<Request>)
+  }
+  return (kind) => byKind.get(kind) ?? onUnhandled
+}
+
+/** An entry that is `undefined` counts as absent: `{ 'order.created': enabled ? handler : undefined }`. */
+function definedEntries(record: Readonly<Record<string, unknown>>): Map<string, unknown> {
+  const names = Object.getOwnPropertyNames(record).filter((name) => record[name] !== undefined)
+  return new Map(names.map((name) => [name, record[name]]))
+}
+
+/** The groups of a kind, the narrowest first. */
+function groupsOf(kind: string): string[] {
+  const parts = kind.split('.').slice(0, -1)
+  return parts.map((_, index) => `${parts.slice(0, parts.length - index).join('.')}.*`)
+}
+
+function checkHandler(name: string, handler: unknown): void {
+  if (typeof handler !== 'function') {
+    throw new TypeError(`${name} must be a function (event, ctx) => …, not ${describeType(handler)}.`)
+  }
+  // Calling one only makes an iterator: it would be handled, and nothing would have run.
+  if (/GeneratorFunction$/.test(handler.constructor?.name ?? '')) {
+    throw new TypeError(`${name} must not be a generator function: nothing would run it.`)
+  }
+}
+
+function unknownKey(key: string, known: readonly string[]): TypeError {
+  if (key === '*') {
+    return new TypeError(`There is no on["*"]: use onUnhandled for the kinds that have no handler.`)
+  }
+  return new TypeError(
+    `on["${key}"] is not a kind that the service sends, nor a group of them. There are ${known.join(', ')}. For a kind that the service added, give it a schema: schemas: { '${key}': unchecked<Data>() }; for all others there is onUnhandled.`,
+  )
+}

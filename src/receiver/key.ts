@@ -1,0 +1,115 @@
+import { ConfigurationError } from '../errors.js'
+import { isJsonObject, type UnknownEvent } from '../event/events.js'
+import { ignoreRejection } from '../lib/call-safely.js'
+import { describeType } from '../lib/describe-type.js'
+import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
+import { hmacEngine } from '../signature/hmac.js'
+
+/**
+ * What an event is deduplicated by, when you know better than the default. It sees the event before its data is checked.
+ *
+ * @returns a non-empty string, the same for all deliveries of one event and of no other; or `null` to run without
+ * deduplication. Not `String()` of a field that may be missing: `undefined` is refused, `'undefined'` would be the key of many events
+ */
+export type KeyFunction<Request> = (
+  event: UnknownEvent,
+  delivery: { readonly rawBody: Uint8Array; readonly request: Request },
+) => string | null
+
+const MAX_KEY_LENGTH = 255
+/** The texts of values that are missing, or that are no text. */
+const MISSING = new Set(['undefined', 'null', 'NaN', '[object Object]', '[object Promise]'])
+const PRINTABLE_ASCII = /^[ -~]+$/
+
+/** The key of an event by the default rule, as the store sees it. */
+export function defaultKey(
+  namespace: string,
+  event: UnknownEvent,
+  rawBody: Uint8Array,
+): MaybePromise<string> {
+  const part = defaultKeyPart(event, rawBody)
+  if (!isPromise(part)) return storedKey(namespace, event.type, part)
+  return part.then((digest) => storedKey(namespace, event.type, digest))
+}
+
+/**
+ * The default rule, for a service that gives its deliveries no id. An order is created once, so its id is the key.
+ * Anything else is known by a digest of what makes it that event; `created_at` is in it on purpose: rescheduled from A to
+ * B to A to B are four events, not two. An envelope `id` is in it too, where there is one: so it can tell deliveries
+ * apart, but never merge them. Never from `t` or the signature, which a retry renews.
+ *
+ * If a number in it was too large for `JSON.parse`, which gives the nearest that it has, two events that differ only there would
+ * have one digest: then it is of the bytes as they were sent.
+ */
+export function defaultKeyPart(event: UnknownEvent, rawBody: Uint8Array): MaybePromise<string> {
+  if (event.type === 'order.created') {
+    const { order } = event.data
+    if (isJsonObject(order) && typeof order.id === 'string' && order.id !== '') return order.id
+  }
+  const { id, type, created_at, data } = event
+  const text = canonicalJson({ ...(id === undefined ? {} : { id }), type, created_at, data })
+  return hmacEngine().sha256Hex(text ?? rawBody)
+}
+
+/** @throws ConfigurationError when the user's function throws, or gives what is no key */
+export function keyPartOf<Request>(
+  keyFunction: KeyFunction<Request>,
+  event: UnknownEvent,
+  delivery: { rawBody: Uint8Array; request: Request },
+): string | null {
+  let part: unknown
+  try {
+    part = keyFunction(event, delivery)
+  } catch (cause) {
+    throw new ConfigurationError(
+      `Your key function threw for ${event.type}: return a string for every event that it can be given, or null.`,
+      { cause },
+    )
+  }
+  if (part === null) return null
+  if (typeof part === 'string' && MISSING.has(part)) {
+    throw new ConfigurationError(
+      `Your key function returned the text "${part}" for ${event.type}, as String() makes of a missing value: all such events would have one key, and all but the first be lost. Return null for a kind that has no such value.`,
+    )
+  }
+  if (typeof part === 'string' && part !== '') return part
+  ignoreRejection(part)
+  throw new ConfigurationError(
+    `Your key function returned ${part === '' ? 'an empty string' : describeType(part)} for ${event.type}: it must return a non-empty string, or null to run without deduplication.`,
+  )
+}
+
+/**
+ * The key as the store sees it: `<namespace>/<type>/<part>`, or the SHA-256 of the three where that would be too long, not
+ * printable, or, with a slash in the type, not certain to be the only one of its spelling.
+ */
+export function storedKey(namespace: string, type: string, part: string): MaybePromise<string> {
+  const key = `${namespace}/${type}/${part}`
+  if (key.length <= MAX_KEY_LENGTH && PRINTABLE_ASCII.test(key) && !type.includes('/')) return key
+  // JSON, because it escapes lone surrogates: two different strings must not become the same bytes.
+  return hmacEngine().sha256Hex(JSON.stringify([namespace, type, part]))
+}
+
+/**
+ * JSON with sorted keys and no spaces, so that one value has one text (after RFC 8785).
+ *
+ * @returns `undefined` if it holds a number that may not be the one that was sent: an integer beyond 2^53 - 1, or infinity
+ */
+export function canonicalJson(value: unknown): string | undefined {
+  let isExact = true
+
+  function write(value: unknown): string {
+    if (typeof value === 'number') {
+      // Each number beyond is an integer: a fraction that large is read as one too.
+      if (Math.abs(value) > Number.MAX_SAFE_INTEGER) isExact = false
+      return String(value)
+    }
+    if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+    if (Array.isArray(value)) return `[${value.map(write).join(',')}]`
+    const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+    return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${write(member)}`).join(',')}}`
+  }
+
+  const text = write(value)
+  return isExact ? text : undefined
+}

@@ -1,0 +1,66 @@
+import { checkData, checkSchemas, parseEnvelope } from '../event/payload.js'
+import type { SchemaMap } from '../event/schema.js'
+import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
+import { checkOptionNames } from '../lib/option-names.js'
+import type { HeaderValue } from '../signature/header.js'
+import { bytesOf, VERIFY_OPTION_NAMES, type VerifyOptions, verifyBytes } from '../signature/signature.js'
+import type { HandledEvent } from './handlers.js'
+
+export interface ParseOptions<Schemas extends SchemaMap<keyof Schemas>> {
+  /** A Standard Schema by kind: it checks and types the data of that kind. */
+  schemas?: Schemas | undefined
+}
+
+/**
+ * Reads an event from a body that is already trusted: JSON, envelope, and the data of its kind.
+ *
+ * @param rawBody the bytes, or their string
+ * @returns the event; one of a kind that is not documented is no error
+ * @throws PayloadError when it is not JSON, no envelope, or its data does not fit: see `code` and `issues`
+ * @throws TypeError when an option makes no sense
+ * @example
+ * ```ts
+ * const event = await parseEvent(rawBody)
+ * if (isOrderCreated(event)) console.log(event.data.order.id)
+ * ```
+ */
+export async function parseEvent<Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
+  rawBody: Uint8Array | string,
+  options: ParseOptions<Schemas> = {},
+): Promise<HandledEvent<Schemas>> {
+  const { schemas = {} } = checkOptionNames(options, ['schemas'])
+  checkSchemas(schemas)
+  const event = await checkData(parseEnvelope(bytesOf(rawBody)), schemas)
+  return event as HandledEvent<Schemas>
+}
+
+const NO_SCHEMAS: SchemaMap = {}
+
+const OPTION_NAMES = [...VERIFY_OPTION_NAMES, 'schemas']
+
+/**
+ * Verifies a delivery and reads its event, in this order. It neither deduplicates nor answers: `createReceiver` does.
+ *
+ * @param rawBody the bytes as they were sent, or their string
+ * @param header the value of the signature header
+ * @throws WebhookVerificationError when the delivery is not authentic, or not fresh
+ * @throws PayloadError when the authentic body is no event
+ * @throws TypeError when an option makes no sense
+ * @example
+ * ```ts
+ * const event = await verifyWebhook(rawBody, headers['x-service-signature'], { secret })
+ * ```
+ */
+export async function verifyWebhook<Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
+  rawBody: Uint8Array | string,
+  header: HeaderValue,
+  options: VerifyOptions & ParseOptions<Schemas>,
+): Promise<HandledEvent<Schemas>> {
+  const given = checkOptionNames(options, OPTION_NAMES)
+  const schemas = given.schemas ?? NO_SCHEMAS
+  if (schemas !== NO_SCHEMAS) checkSchemas(schemas)
+  const bytes = bytesOf(rawBody)
+  const verified = verifyBytes(bytes, header, given)
+  if (isPromise(verified)) await verified
+  return checkData(parseEnvelope(bytes), schemas) as MaybePromise<HandledEvent<Schemas>>
+}

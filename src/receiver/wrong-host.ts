@@ -1,0 +1,114 @@
+import { ConfigurationError } from '../errors.js'
+import { callSafely } from '../lib/call-safely.js'
+import type { WebhookOptions } from './options.js'
+import { answerTo } from './outcome.js'
+
+/** The subpaths of the adapters. */
+export type HostName = 'express' | 'fastify' | 'hono' | 'fetch' | 'node'
+
+type Host = HostName | 'context'
+
+const NAMES: Readonly<Record<HostName, string>> = {
+  express: 'Express',
+  fastify: 'Fastify',
+  hono: 'Hono',
+  fetch: 'a fetch handler',
+  node: 'a node:http server',
+}
+
+/** The arguments of any host: each field may be absent, and of any type. */
+interface Argument {
+  readonly [field: string]: Argument | undefined
+}
+
+/**
+ * Answers a request that the wrong framework brought, because another adapter was imported than its own: 500 in the way of that
+ * framework, and a report that names the import. For adapters, at the start of each delivery.
+ *
+ * @param adapter the subpath of the adapter
+ * @param args what it was called with
+ * @param onError the receiver's option. Default: `console.error`
+ * @returns what to return to the framework; `undefined` if it is the right one
+ * @throws TypeError if it is none that is known
+ * @example
+ * ```ts
+ * import { createServer } from 'node:http'
+ * import { answerWrongHost } from 'tix-webhooks/node'
+ *
+ * createServer((...args) => {
+ *   const wrong = answerWrongHost('express', args)
+ *   if (wrong === undefined) args[1].end()
+ * })
+ * ```
+ */
+export function answerWrongHost<Request>(
+  adapter: HostName,
+  args: readonly unknown[],
+  onError?: WebhookOptions<Request>['onError'],
+): { readonly returned: unknown } | undefined {
+  const [first, second] = args as [Argument | undefined, Argument | undefined]
+  let host: Host | undefined
+  try {
+    host = hostOf(first, second)
+  } catch {
+    // A getter that throws: the adapter will meet it too, and knows what to do.
+    return undefined
+  }
+  // Express's request and response are Node's own.
+  if (host === adapter || (host === 'express' && adapter === 'node')) return undefined
+  if (host === undefined) throw notItsArguments(adapter)
+  const error = new ConfigurationError(`This is tix-webhooks/${adapter}: ${adviceFor(host)}.`)
+  callSafely(() =>
+    onError === undefined
+      ? console.error(`tix-webhooks: ${error.message}`)
+      : onError(error, { request: first as Request }),
+  )
+  return { returned: answerIn(host, second) }
+}
+
+function hostOf(first: Argument | undefined, second: Argument | undefined): Host | undefined {
+  if (isFunction(first?.req?.header)) return 'hono'
+  if (isFunction(second?.code)) return 'fastify'
+  if (isFunction(second?.writeHead)) return first?.originalUrl === undefined ? 'node' : 'express'
+  // Last, because a library can put a `get` on Object.prototype.
+  if (isFunction(first?.headers?.get)) return 'fetch'
+  return isFunction(first?.request?.headers?.get) ? 'context' : undefined
+}
+
+function adviceFor(host: Host): string {
+  if (host !== 'context') return `in ${NAMES[host]} import tix-webhooks/${host}`
+  return 'pass the Request to tix-webhooks/fetch, as in ({ request }) => hooks(request)'
+}
+
+function notItsArguments(adapter: HostName): TypeError {
+  return new TypeError(
+    adapter === 'fetch'
+      ? "The handler takes a Request: in a route the one that the platform passes, in a test delivery.toRequest('/hooks')."
+      : `The handler takes the arguments that ${NAMES[adapter]} passes, and was called with others.`,
+  )
+}
+
+function isFunction(value: unknown): boolean {
+  return typeof value === 'function'
+}
+
+/** What Fastify's reply and Node's response have in common with nothing else. */
+interface Sender {
+  readonly headersSent?: boolean
+  code(status: number): { headers(headers: object): { send(body: string): unknown } }
+  writeHead(status: number, headers: object): { end(body: string): unknown }
+}
+
+function answerIn(host: Host, second: unknown): unknown {
+  const { status, headers, body } = answerTo({ outcome: 'misconfigured' })
+  const sender = second as Sender
+  if (host === 'fastify') {
+    sender.code(status).headers(headers).send(body)
+    return sender
+  }
+  if (host === 'express' || host === 'node') {
+    if (!sender.headersSent) sender.writeHead(status, headers).end(body)
+    return undefined
+  }
+  return new Response(body, { status, headers })
+}

@@ -1,0 +1,101 @@
+import { ConfigurationError, WebhookVerificationError } from '../errors.js'
+import { ignoreRejection } from '../lib/call-safely.js'
+import { describeType } from '../lib/describe-type.js'
+import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
+import type { SignatureHeader } from './header.js'
+import { hmacEngine, type SecretKey } from './hmac.js'
+import type { SignatureScheme } from './scheme.js'
+
+/**
+ * Compares each signature with what each secret gives, in constant time. All of both are tried, also after a match, so
+ * that the time tells nothing about which one it was.
+ *
+ * @returns the index of the secret that matched
+ * @param hintOf what may explain a mismatch, as far as the caller knows
+ * @throws WebhookVerificationError `signature_mismatch`
+ */
+export function matchSignature(
+  header: SignatureHeader,
+  rawBody: Uint8Array,
+  keys: readonly SecretKey[],
+  scheme: SignatureScheme,
+  hintOf?: () => string | undefined,
+): MaybePromise<number> {
+  const digests = digestsOf(header.t, rawBody, keys, scheme)
+  return isPromise(digests)
+    ? digests.then((there) => judge(there, header, scheme, hintOf))
+    : judge(digests, header, scheme, hintOf)
+}
+
+function judge(
+  expected: readonly string[],
+  { signatures }: SignatureHeader,
+  scheme: SignatureScheme,
+  hintOf: (() => string | undefined) | undefined,
+): number {
+  const { equal } = hmacEngine()
+  let secretIndex = -1
+  for (const signature of signatures) {
+    const candidate = scheme.encoding === 'hex' ? signature.toLowerCase() : signature
+    for (let index = 0; index < expected.length; index++) {
+      const isEqual = equal(candidate, expected[index] as string)
+      if (isEqual && (secretIndex === -1 || index < secretIndex)) secretIndex = index
+    }
+  }
+  if (secretIndex === -1) throw mismatch(scheme, hintOf?.())
+  return secretIndex
+}
+
+function digestsOf(
+  t: string,
+  rawBody: Uint8Array,
+  keys: readonly SecretKey[],
+  scheme: SignatureScheme,
+): MaybePromise<readonly string[]> {
+  const digests = keys.map((key) => digest(t, rawBody, key, scheme))
+  return digests.some(isPromise) ? Promise.all(digests) : (digests as string[])
+}
+
+function mismatch({ header }: SignatureScheme, hint: string | undefined): WebhookVerificationError {
+  return new WebhookVerificationError(
+    'signature_mismatch',
+    `No signature in ${header} matches the body: is the secret the one of this endpoint, and does nothing in between change the body? A service that signs in another way needs the option signature.${
+      hint === undefined ? '' : ` ${hint}`
+    }`,
+  )
+}
+
+/** The signature of a body, as the header has it. */
+export function digest(
+  t: string,
+  body: Uint8Array,
+  key: SecretKey,
+  scheme: SignatureScheme,
+): MaybePromise<string> {
+  const { algorithm, encoding, signedContent } = scheme
+  if (typeof signedContent === 'function') {
+    return hmacEngine().hmac(algorithm, key, '', contentBy(signedContent, t, body), encoding)
+  }
+  return hmacEngine().hmac(algorithm, key, signedContent === 'dot' ? `${t}.` : t, body, encoding)
+}
+
+function contentBy(
+  signedContent: (t: string, body: Uint8Array) => unknown,
+  t: string,
+  body: Uint8Array,
+): Uint8Array {
+  let content: unknown
+  try {
+    content = signedContent(t, body)
+  } catch (cause) {
+    throw new ConfigurationError(
+      'Your signature.signedContent function threw: it must return the signed bytes.',
+      { cause },
+    )
+  }
+  if (content instanceof Uint8Array) return content
+  ignoreRejection(content)
+  throw new ConfigurationError(
+    `Your signature.signedContent function returned ${describeType(content)}: it must return the signed bytes as a Uint8Array.`,
+  )
+}

@@ -1,0 +1,102 @@
+import { describeValue } from '../lib/describe-type.js'
+import { checkOptionNames } from '../lib/option-names.js'
+import type { HmacAlgorithm } from './hmac.js'
+
+/**
+ * How the service signs. Its document leaves the algorithm and the signed string open; the defaults are
+ * what the field does for this form of header.
+ */
+export interface SignatureOptions {
+  /** The header's name. Default `x-service-signature`. */
+  header?: string | undefined
+  /** The hash under the HMAC. Default `SHA-256`. */
+  algorithm?: HmacAlgorithm | undefined
+  /** How the signature is written in `v1`. Default `hex`, read without regard to case. */
+  encoding?: 'hex' | 'base64' | undefined
+  /** What is signed. `dot`: `t + "." + body`; `concat`: `t + body`; or the bytes that a function makes of both. Default `dot`. */
+  signedContent?: 'dot' | 'concat' | ((t: string, body: Uint8Array) => Uint8Array) | undefined
+  /** What `t` counts since the epoch. Default `s`. */
+  timestampUnit?: 's' | 'ms' | undefined
+}
+
+/** The options with their defaults filled in. */
+export type SignatureScheme = {
+  readonly [Name in keyof SignatureOptions]-?: NonNullable<SignatureOptions[Name]>
+}
+
+const DEFAULT_SCHEME: SignatureScheme = {
+  header: 'x-service-signature',
+  algorithm: 'SHA-256',
+  encoding: 'hex',
+  signedContent: 'dot',
+  timestampUnit: 's',
+}
+
+export const DEFAULT_TOLERANCE_SECONDS = 300
+
+/** How long the service goes on retrying: 72 hours. */
+export const RETRY_WINDOW_SECONDS: number = 72 * 3600
+
+const OPTION_NAMES: readonly (keyof SignatureOptions)[] = [
+  'header',
+  'algorithm',
+  'encoding',
+  'signedContent',
+  'timestampUnit',
+]
+
+/**
+ * Fills in the defaults.
+ *
+ * @throws TypeError when an option makes no sense
+ */
+export function signatureScheme(signature?: SignatureOptions): SignatureScheme {
+  if (signature === undefined) return DEFAULT_SCHEME
+  const options = checkOptionNames(signature, OPTION_NAMES, 'signature.')
+  const scheme: SignatureScheme = {
+    header: options.header ?? DEFAULT_SCHEME.header,
+    algorithm: options.algorithm ?? DEFAULT_SCHEME.algorithm,
+    encoding: options.encoding ?? DEFAULT_SCHEME.encoding,
+    signedContent: options.signedContent ?? DEFAULT_SCHEME.signedContent,
+    timestampUnit: options.timestampUnit ?? DEFAULT_SCHEME.timestampUnit,
+  }
+  // The token characters of RFC 9110, section 5.6.2: another name could not be a header's.
+  if (typeof scheme.header !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(scheme.header)) {
+    throw new TypeError('signature.header must be the name of a header, such as "x-service-signature".')
+  }
+  oneOf('algorithm', scheme.algorithm, ['SHA-256', 'SHA-512'])
+  oneOf('encoding', scheme.encoding, ['hex', 'base64'])
+  oneOf('timestampUnit', scheme.timestampUnit, ['s', 'ms'])
+  if (typeof scheme.signedContent !== 'function') {
+    oneOf('signedContent', scheme.signedContent, ['dot', 'concat'])
+  }
+  return { ...scheme, header: scheme.header.toLowerCase() }
+}
+
+/**
+ * @throws TypeError when it would accept nothing, or everything
+ */
+export function checkTolerance(toleranceSeconds: number): number {
+  if (!Number.isFinite(toleranceSeconds) || toleranceSeconds <= 0) {
+    throw new TypeError(
+      `toleranceSeconds must be a finite number above 0, not ${describeValue(toleranceSeconds)}: the timestamp is always checked. Pass ${RETRY_WINDOW_SECONDS} (72 h) if the sender does not re-sign its retries.`,
+    )
+  }
+  return toleranceSeconds
+}
+
+/** Milliseconds in whole units of `t`. */
+export function toUnit(ms: number, scheme: SignatureScheme): number {
+  return Math.floor(scheme.timestampUnit === 's' ? ms / 1000 : ms)
+}
+
+/** A value of `t` in milliseconds. */
+export function toMs(timestamp: number, scheme: SignatureScheme): number {
+  return scheme.timestampUnit === 's' ? timestamp * 1000 : timestamp
+}
+
+function oneOf(option: string, value: string, allowed: readonly string[]): void {
+  if (!allowed.includes(value)) {
+    throw new TypeError(`signature.${option} must be ${allowed.map((name) => `"${name}"`).join(' or ')}.`)
+  }
+}

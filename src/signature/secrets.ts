@@ -1,0 +1,119 @@
+import { ConfigurationError } from '../errors.js'
+import { describeType } from '../lib/describe-type.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
+import { type SecretKey, secretKey } from './hmac.js'
+
+/** The signing secret of one endpoint: its text as the service shows it, or its bytes. */
+export type Secret = string | Uint8Array
+
+/** One secret, or several while a rotation is under way. `undefined` is refused at run time, so that `process.env.X` compiles. */
+export type Secrets = Secret | readonly Secret[] | undefined
+
+/**
+ * Checks secrets and makes the keys of them. The HMAC key of a string is its UTF-8 bytes, literally: a prefix such as
+ * `whsec_` is part of it.
+ *
+ * @param source who gave them, for the message: `secret`, or `the value your secret function returned`
+ * @throws TypeError when there is none, or one is empty or has white space at its edge
+ */
+export function secretKeys(secrets: Secrets, source: string): readonly SecretKey[] {
+  if (typeof secrets === 'string') return keysOfText(secrets, source)
+  const list: readonly unknown[] = Array.isArray(secrets) ? secrets : [secrets]
+  if (list.length === 0) {
+    throw new TypeError(`${source}: the list of secrets is empty; pass at least one signing secret.`)
+  }
+  return Array.from(list).flatMap((secret, index) => {
+    const name = list.length === 1 ? source : `${source}[${index}]`
+    return typeof secret === 'string' ? keysOfText(secret, name) : toKey(secret, name)
+  })
+}
+
+/** By text, which cannot change: a secret that is given anew with each delivery is checked and imported once. */
+const known = new Map<string, readonly SecretKey[]>()
+const MAX_KNOWN = 1000
+
+function keysOfText(secret: string, name: string): readonly SecretKey[] {
+  let keys = known.get(secret)
+  if (keys === undefined) {
+    keys = [toKey(secret, name)]
+    if (known.size >= MAX_KNOWN) known.clear()
+    known.set(secret, keys)
+  }
+  return keys
+}
+
+/** Secrets that are given are checked at once; those of a function at each delivery, by the same rules. */
+export function secretSource<Request>(
+  secret: Secrets | ((request: Request) => Secrets | Promise<Secrets>),
+): (request: Request) => MaybePromise<readonly SecretKey[]> {
+  if (typeof secret !== 'function') {
+    const keys = secretKeys(secret, 'secret')
+    return () => keys
+  }
+  return async (request) => {
+    let secrets: Secrets
+    try {
+      secrets = await secret(request)
+    } catch (cause) {
+      throw new ConfigurationError(
+        'Your secret function threw: it must return the signing secret of the endpoint.',
+        { cause },
+      )
+    }
+    if (secrets === undefined || secrets === null) {
+      throw new ConfigurationError(
+        `Your secret function returned ${secrets} for this request: it must return the signing secret of the endpoint. Hono on Node has no variables in c.env: use env(c) of hono/adapter, or process.env.`,
+      )
+    }
+    try {
+      return secretKeys(secrets, 'the value your secret function returned')
+    } catch (error) {
+      // A list of somebody else's making may throw anything when it is read.
+      if (!(error instanceof TypeError)) throw cannotBeRead(error)
+      throw new ConfigurationError(error.message)
+    }
+  }
+}
+
+function cannotBeRead(cause: unknown): ConfigurationError {
+  return new ConfigurationError(
+    'The value your secret function returned cannot be read: it must return the signing secret of the endpoint, or a list of them.',
+    { cause },
+  )
+}
+
+function toKey(secret: unknown, name: string): SecretKey {
+  if (secret === undefined || secret === null) {
+    throw new TypeError(
+      `${name} is ${secret}: pass the signing secret of the endpoint, as in its webhook settings. Is the environment variable set, and read before this line? If only a build lacks it (next build), pass a function: secret: () => process.env.TIX_SIGNING_SECRET.`,
+    )
+  }
+  if (typeof secret !== 'string' && !(secret instanceof Uint8Array)) {
+    throw new TypeError(`${name} must be a string or a Uint8Array, not ${describeType(secret)}.`)
+  }
+  if (secret.length === 0) {
+    throw new TypeError(
+      `${name} is empty: pass the signing secret of the endpoint, as in its webhook settings.`,
+    )
+  }
+  const text = textOf(secret)
+  if (text !== text?.trim()) {
+    throw new TypeError(
+      `${name} begins or ends with white space (a new line from a file or a shell?): trim it before passing it.`,
+    )
+  }
+  if (text !== undefined && /^(["']).*\1$/s.test(text)) {
+    throw new TypeError(
+      `${name} is in quotes, which would be part of it: remove them. docker --env-file keeps the quotes of a value, where a shell removes them.`,
+    )
+  }
+  // A copy: what the caller does to its array later must not change what is verified.
+  return secretKey(typeof secret === 'string' ? new TextEncoder().encode(secret) : Uint8Array.from(secret))
+}
+
+/** A text file's bytes, such as `readFileSync` gives, are judged like text; a random key is no text, and may begin and end in anything. */
+function textOf(secret: Secret): string | undefined {
+  if (typeof secret === 'string') return secret
+  const isText = secret.every((byte) => (byte >= 0x20 && byte < 0x7f) || (byte >= 0x09 && byte <= 0x0d))
+  return isText ? new TextDecoder().decode(secret) : undefined
+}

@@ -1,0 +1,183 @@
+import { WebhookVerificationError } from '../errors.js'
+import { checkedClock, systemClock } from '../lib/clock.js'
+import { describeType, describeValue } from '../lib/describe-type.js'
+import { type MaybePromise, whenSettled } from '../lib/maybe-promise.js'
+import { checkOptionNames } from '../lib/option-names.js'
+import { type HeaderValue, MAX_SIGNATURES, parseSignatureHeader } from './header.js'
+import { digest, matchSignature } from './match.js'
+import {
+  checkTolerance,
+  DEFAULT_TOLERANCE_SECONDS,
+  RETRY_WINDOW_SECONDS,
+  type SignatureOptions,
+  type SignatureScheme,
+  signatureScheme,
+  toMs,
+  toUnit,
+} from './scheme.js'
+import { type Secrets, secretKeys } from './secrets.js'
+
+/** What a valid signature proves. */
+export interface Verified {
+  /** When the service signed, from `t`. */
+  readonly signedAt: Date
+  /** Which of the secrets matched: when it is always the new one, the old one can go. */
+  readonly secretIndex: number
+}
+
+export interface VerifyOptions {
+  /** The endpoint's secret, or several while it is rotated. */
+  secret: Secrets
+  /** How far `t` may be from now, in seconds, in both directions. Default 300; above 0. */
+  toleranceSeconds?: number | undefined
+  /** How the service signs. The defaults are the field's. */
+  signature?: SignatureOptions | undefined
+  /** Milliseconds since the epoch. Default `Date.now`. */
+  now?: (() => number) | undefined
+}
+
+export interface SignOptions {
+  /** The endpoint's secret. A list gives one `v1` each, as a service does while a secret is rotated. */
+  secret: Secrets
+  /** The value of `t`, in the unit of `signature.timestampUnit`. Default: now. */
+  timestamp?: number | undefined
+  /** How the service signs. The defaults are the field's. */
+  signature?: SignatureOptions | undefined
+}
+
+export const VERIFY_OPTION_NAMES: readonly (keyof VerifyOptions)[] = [
+  'secret',
+  'toleranceSeconds',
+  'signature',
+  'now',
+]
+const SIGN_OPTION_NAMES: readonly (keyof SignOptions)[] = ['secret', 'timestamp', 'signature']
+
+/**
+ * Verifies the signature and the timestamp of a delivery over its exact bytes, and parses nothing.
+ *
+ * @param rawBody the bytes as they were sent; a string is taken as its UTF-8 bytes
+ * @param header the value of the signature header
+ * @returns when it was signed, and which secret matched
+ * @throws WebhookVerificationError when the delivery is not authentic, or not fresh: see its `code`
+ * @throws TypeError when an option makes no sense
+ * @example
+ * ```ts
+ * const { signedAt } = await verifySignature(rawBody, request.headers.get('x-service-signature'), { secret })
+ * ```
+ */
+export async function verifySignature(
+  rawBody: Uint8Array | string,
+  header: HeaderValue,
+  options: VerifyOptions,
+): Promise<Verified> {
+  return verifyBytes(bytesOf(rawBody), header, checkOptionNames(options, VERIFY_OPTION_NAMES))
+}
+
+/** The same, of bytes, and with options whose names are checked. */
+export function verifyBytes(
+  rawBody: Uint8Array,
+  header: HeaderValue,
+  { secret, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS, signature, now }: VerifyOptions,
+): MaybePromise<Verified> {
+  const scheme = signatureScheme(signature)
+  const keys = secretKeys(secret, 'secret')
+  checkTolerance(toleranceSeconds)
+  const parsed = parseSignatureHeader(header, scheme)
+  return whenSettled(matchSignature(parsed, rawBody, keys, scheme), (secretIndex) => {
+    const ageSeconds = signatureAgeSeconds(parsed.t, scheme, checkedClock(now, systemClock)())
+    checkTimestamp(parsed.t, scheme, toleranceSeconds, ageSeconds)
+    return { signedAt: signedAt(parsed.t, scheme), secretIndex }
+  })
+}
+
+/**
+ * Signs a payload as the service does: the value of `x-service-signature`.
+ *
+ * @param rawBody the bytes to sign; a string is taken as its UTF-8 bytes
+ * @returns the value of the signature header, `t=…,v1=…`
+ * @throws TypeError when a secret, the timestamp or an option makes no sense
+ * @example
+ * ```ts
+ * const header = await signPayload(JSON.stringify(event), { secret: 'whsec_test' })
+ * ```
+ */
+export async function signPayload(rawBody: Uint8Array | string, options: SignOptions): Promise<string> {
+  const { signature, secret, ...given } = checkOptionNames(options, SIGN_OPTION_NAMES)
+  const scheme = signatureScheme(signature)
+  const keys = secretKeys(secret, 'secret')
+  if (keys.length > MAX_SIGNATURES) {
+    throw new TypeError(`secret: a header holds at most ${MAX_SIGNATURES} signatures, not ${keys.length}.`)
+  }
+  const timestamp = given.timestamp ?? toUnit(systemClock(), scheme)
+  if (!Number.isSafeInteger(timestamp) || timestamp < 0) {
+    throw new TypeError(
+      `timestamp must be a whole number of ${scheme.timestampUnit === 's' ? 'seconds' : 'milliseconds'} since the epoch, not ${describeValue(timestamp)}.`,
+    )
+  }
+  const t = String(timestamp)
+  const body = bytesOf(rawBody)
+  const signatures = await Promise.all(keys.map(async (key) => `v1=${await digest(t, body, key, scheme)}`))
+  return [`t=${t}`, ...signatures].join(',')
+}
+
+/**
+ * Judges the age of a delivery whose signature holds: only then can the message call it authentic.
+ *
+ * @throws WebhookVerificationError `timestamp_too_old` or `timestamp_in_future`
+ */
+export function checkTimestamp(
+  t: string,
+  scheme: SignatureScheme,
+  toleranceSeconds: number,
+  ageSeconds: number,
+): void {
+  if (ageSeconds > toleranceSeconds) {
+    const unit =
+      scheme.timestampUnit === 'ms' && t.length <= 10
+        ? ' Its t looks like seconds: set signature.timestampUnit to "s".'
+        : ''
+    throw new WebhookVerificationError(
+      'timestamp_too_old',
+      `The delivery is authentic, but ${Math.ceil(ageSeconds)} s old, and ${toleranceSeconds} s are allowed: ${whyOld(ageSeconds)}${unit}`,
+    )
+  }
+  // Written so that a t which is no usable number is refused too.
+  if (!(ageSeconds >= -toleranceSeconds)) {
+    const unit =
+      scheme.timestampUnit === 's' && t.length >= 13
+        ? ' Its t looks like milliseconds: set signature.timestampUnit to "ms".'
+        : ''
+    throw new WebhookVerificationError(
+      'timestamp_in_future',
+      `The delivery is authentic, but was signed ${Math.ceil(-ageSeconds)} s in the future, and ${toleranceSeconds} s are allowed: is this machine's clock right?${unit}`,
+    )
+  }
+}
+
+/** The likeliest cause first. Within the time of the retries, a sender may also send the old signature again. */
+function whyOld(ageSeconds: number): string {
+  return ageSeconds <= RETRY_WINDOW_SECONDS
+    ? `is this machine's clock right? If the sender does not sign its retries again, set toleranceSeconds to ${RETRY_WINDOW_SECONDS} (72 h).`
+    : "is this machine's clock right? In a test, give both sides the same now."
+}
+
+/** When the service signed. */
+export function signedAt(t: string, scheme: SignatureScheme): Date {
+  return new Date(toMs(Number(t), scheme))
+}
+
+/** Now less `t`, both in whole units of `t`: a clock that has moved on within the second makes nothing older. */
+export function signatureAgeSeconds(t: string, scheme: SignatureScheme, nowMs: number): number {
+  const age = toUnit(nowMs, scheme) - Number(t)
+  return scheme.timestampUnit === 's' ? age : age / 1000
+}
+
+/** @throws TypeError when it is neither a string nor bytes */
+export function bytesOf(rawBody: Uint8Array | string): Uint8Array {
+  if (typeof rawBody === 'string') return new TextEncoder().encode(rawBody)
+  if (rawBody instanceof Uint8Array) return rawBody
+  throw new TypeError(
+    `rawBody must be the bytes as they were sent, or their string, not ${describeType(rawBody)}: a parsed body cannot be verified.`,
+  )
+}
