@@ -1,7 +1,7 @@
 import { StoreError } from '../src/index.js'
+import { within } from '../src/lib/alarm-clock.js'
 import { isThenable } from '../src/lib/call-safely.js'
 import { deferred } from '../src/lib/deferred.js'
-import { Timers } from '../src/lib/timers.js'
 import { type CheckingDriver, checkFor, noId, ROLLED_BACK } from './postgres-check.js'
 import { lossGuard } from './postgres-loss.js'
 import { type PgQueryable, type PgResult, preparedStatements } from './postgres-prepared.js'
@@ -44,7 +44,7 @@ export function pgDriver<Handed>(
       const { guard, toItsEnd } = lossGuard()
       let unusable: Error | undefined
       try {
-        await within(ANSWER_MS, client.query('BEGIN'))
+        await answered(ANSWER_MS, client.query('BEGIN'))
         const result = await toItsEnd(() => {
           const lent = withoutRelease(client)
           const handed = as === undefined ? (lent as Handed) : as(guard(withoutTransactions(lent)))
@@ -53,13 +53,13 @@ export function pgDriver<Handed>(
         const id = idOf(result)
         // In one message, of which the server does nothing more when a part of it fails.
         const commit = id === undefined ? 'COMMIT' : `${checkFor(id)}; COMMIT`
-        const ended: PgResult | PgResult[] = await within(ANSWER_MS, client.query(commit))
+        const ended: PgResult | PgResult[] = await answered(ANSWER_MS, client.query(commit))
         if ([ended].flat().at(-1)?.command !== 'COMMIT') {
           throw new StoreError('store_unavailable', ROLLED_BACK)
         }
         return result
       } catch (error) {
-        await within(ROLLBACK_MS, client.query('ROLLBACK')).catch((cause: Error) => {
+        await answered(ROLLBACK_MS, client.query('ROLLBACK')).catch((cause: Error) => {
           unusable = cause
         })
         throw error
@@ -131,8 +131,8 @@ export function listenTo(pool: PgPool): void {
   pool.on?.('error', () => {})
 }
 
-function within<T>(ms: number, answer: Promise<T>): Promise<T> {
-  return new Timers().within(answer, ms, () => {
+function answered<T>(ms: number, answer: Promise<T>): Promise<T> {
+  return within(answer, ms, () => {
     throw new StoreError('store_unavailable', `Postgres did not answer within ${ms / 1000} s.`)
   })
 }

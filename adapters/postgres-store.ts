@@ -1,6 +1,6 @@
 import { backgroundPurge, checkLimit, DEFAULT_PURGE_LIMIT } from '../src/idempotency/purge.js'
 import { checkClaim, checkLease, checkMs } from '../src/idempotency/store-rules.js'
-import type { IdempotencyStore, Purgeable } from '../src/index.js'
+import type { Purgeable, RemoteStore } from '../src/index.js'
 import { checkedFor } from '../src/lib/call-site.js'
 import { checkOptionNames } from '../src/lib/option-names.js'
 import { driverOf, type PostgresJs, queryOf, type Result } from './postgres-driver.js'
@@ -15,7 +15,7 @@ export interface PostgresStoreOptions {
 }
 
 /** An idempotency store in a table. */
-export interface PostgresStore extends IdempotencyStore, Purgeable {
+export interface PostgresStore extends RemoteStore, Purgeable {
   /** Creates the table if it is missing. For your deploy; several may run at once. */
   migrate(): Promise<void>
   /** The SQL that `migrate` runs, for tools of your own. */

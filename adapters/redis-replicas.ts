@@ -1,5 +1,5 @@
 import { StoreError } from '../src/index.js'
-import { Timers } from '../src/lib/timers.js'
+import { within } from '../src/lib/alarm-clock.js'
 import { isClusterClient, isFunction } from './redis-client.js'
 
 interface WaitingClient {
@@ -61,7 +61,7 @@ export class Replicas {
     const counted = work.finally(() => {
       this.waitingCount -= 1
     })
-    return new Timers().within(counted, this.explainedAfterMs, () => {
+    return within(counted, this.explainedAfterMs, () => {
       throw this.isShort ? this.tooFew() : this.tooSlow()
     })
   }

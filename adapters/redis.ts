@@ -1,5 +1,5 @@
 import { checkClaim, checkLease, checkMs } from '../src/idempotency/store-rules.js'
-import { type ClaimResult, type IdempotencyStore, type Lease, StoreError } from '../src/index.js'
+import { type ClaimResult, type Lease, type RemoteStore, StoreError } from '../src/index.js'
 import { checkedFor } from '../src/lib/call-site.js'
 import { describeType, describeValue } from '../src/lib/describe-type.js'
 import { checkOptionNames } from '../src/lib/option-names.js'
@@ -41,11 +41,11 @@ export interface RedisStoreOptions {
  * tixWebhooks({ secret, on, store: redisStore(new Redis('redis://localhost:6379')), namespace: 'orders' })
  * ```
  */
-export function redisStore(client: RedisStoreClient, options: RedisStoreOptions = {}): IdempotencyStore {
+export function redisStore(client: RedisStoreClient, options: RedisStoreOptions = {}): RemoteStore {
   return checkedFor(redisStore, () => createStore(client, options))
 }
 
-function createStore(client: RedisStoreClient, options: RedisStoreOptions): IdempotencyStore {
+function createStore(client: RedisStoreClient, options: RedisStoreOptions): RemoteStore {
   options = checkOptionNames(options, ['prefix', 'replicas', 'replicaTimeoutMs'])
   const { prefix = 'tix-webhooks:', replicas = 0, replicaTimeoutMs = 100 } = options
   checkPrefix(prefix)
@@ -93,7 +93,7 @@ function createStore(client: RedisStoreClient, options: RedisStoreOptions): Idem
     return isOne('completion', reply)
   }
 
-  const store: IdempotencyStore = {
+  const store: RemoteStore = {
     async claim(request) {
       checkClaim(request)
       const { key, token } = request

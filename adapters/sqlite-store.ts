@@ -1,6 +1,6 @@
 import { backgroundPurge, checkLimit, DEFAULT_PURGE_LIMIT } from '../src/idempotency/purge.js'
 import { checkClaim, checkLease, checkMs } from '../src/idempotency/store-rules.js'
-import type { IdempotencyStore, Purgeable } from '../src/index.js'
+import type { Purgeable, RemoteStore } from '../src/index.js'
 import { checkedFor } from '../src/lib/call-site.js'
 import { checkedClock, systemClock } from '../src/lib/clock.js'
 import { checkOptionNames } from '../src/lib/option-names.js'
@@ -16,7 +16,7 @@ export interface SqliteStoreOptions {
 }
 
 /** An idempotency store in a table. */
-export interface SqliteStore extends IdempotencyStore, Purgeable {
+export interface SqliteStore extends RemoteStore, Purgeable {
   /** Creates the table if it is missing. For the start of your app; several processes may run it at once. */
   migrate(): Promise<void>
   /** The SQL that `migrate` runs, for tools of your own. */

@@ -1,5 +1,8 @@
 import {
   answerTo,
+  type ClaimRequest,
+  type ClaimResult,
+  memoryStore,
   type OutcomeCode,
   type OutcomeName,
   type PayloadCode,
@@ -10,7 +13,9 @@ import {
 import { expect, test } from 'vitest'
 import { referencePage } from '../build/reference.js'
 import { resolveSettings } from '../src/receiver/settings.js'
+import { orderCreated } from './support/deliveries.js'
 import { readPage, tableUnder } from './support/pages.js'
+import { receiving } from './support/receiving.js'
 
 const PAGE = 'docs/reference.md'
 
@@ -98,13 +103,24 @@ test('the table of errors has every code of a class', () => {
   expect(Object.fromEntries(rows)).toMatchObject(codes)
 })
 
-test('the table of options has the defaults that really hold', () => {
-  const settings = resolveSettings({ secret: 'whsec_test', on: { 'order.created': () => {} } })
+test('the table of options has the defaults that really hold', async () => {
+  const on = { 'order.created': () => {} }
+  const settings = resolveSettings({ secret: 'whsec_test', on })
+  const claims: ClaimRequest[] = []
+  const store = Object.assign(memoryStore(), {
+    claim(request: ClaimRequest): ClaimResult {
+      claims.push(request)
+      return { status: 'completed' }
+    },
+  })
+  const { send } = receiving({ store, namespace: 'test', on })
+  await send(orderCreated())
+  const [claim] = claims
   const really = {
     timeoutSeconds: settings.timeoutMs / 1000,
     maxRunSeconds: settings.maxRunMs / 1000,
-    leaseSeconds: settings.leaseMs / 1000,
-    retentionSeconds: settings.retainMs / 1000,
+    leaseSeconds: (claim?.leaseMs ?? 0) / 1000,
+    retentionSeconds: (claim?.retainMs ?? 0) / 1000,
     toleranceSeconds: settings.toleranceSeconds,
     maxBodyBytes: settings.maxBodyBytes,
   }

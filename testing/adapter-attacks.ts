@@ -1,4 +1,5 @@
 import type { OutcomeName } from '../src/index.js'
+import { deferred } from '../src/lib/deferred.js'
 import type { Expected } from './adapter-answer.js'
 import { type AdapterCase, defineCase } from './adapter-case.js'
 import { signedOrder } from './adapter-deliveries.js'
@@ -11,6 +12,8 @@ interface AttackRow {
   readonly must: string
   /** What each of the answers may be. */
   readonly answers: readonly Expected[]
+  /** The handler waits until another of the deliveries is answered, so that one is in flight. */
+  readonly overlaps?: true
 }
 
 /** Nearly all of a default lease is left: more than may be said. */
@@ -54,16 +57,19 @@ const ROWS: Readonly<Record<AttackName, AttackRow>> = {
     id: 'burst',
     must: 'handle once what comes many times at once',
     answers: ['handled', 'duplicate', IN_FLIGHT],
+    overlaps: true,
   },
   'unknown kind': { id: 'unknown-kind', must: 'accept a kind that is not known', answers: ['unhandled'] },
 }
 
 /** What the internet may send. After each attack the endpoint must still serve. */
-export const attackCases: readonly AdapterCase[] = Object.entries(ROWS).map(([name, { id, must, answers }]) =>
-  defineCase(`attack-${id}`, `MUST ${must}.`, async ({ mount, demand }) => {
-    const endpoint = await mount()
+export const attackCases: readonly AdapterCase[] = Object.entries(ROWS).map(([name, row]) =>
+  defineCase(`attack-${row.id}`, `MUST ${row.must}.`, async ({ mount, demand }) => {
+    const { answers, overlaps } = row
+    const answered = deferred()
+    const endpoint = await mount(overlaps ? { handle: () => answered.promise } : {})
     const attack = (await attacks('order.created', { secret: SECRET })).find((one) => one.name === name)
-    const sent = await attack?.deliver((delivery) => endpoint.send(name, delivery))
+    const sent = await attack?.deliver((delivery) => endpoint.send(name, delivery).finally(answered.resolve))
     for (const [index, answer] of (sent ?? []).entries()) {
       endpoint.judge(`${name}, delivery ${index + 1} of ${sent?.length}`, answer, ...answers)
     }

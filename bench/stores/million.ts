@@ -72,7 +72,8 @@ async function claimTimes(bench: Bench, { name, few, many }: Full): Promise<stri
   const contestants = [few, many].map(
     (store) => () =>
       timeOf(
-        () => store.claim({ key: nextKey(), token: nextToken(), leaseMs: LEASE_MS, retainMs: RETAIN_MS }),
+        async () =>
+          store.claim({ key: nextKey(), token: nextToken(), leaseMs: LEASE_MS, retainMs: RETAIN_MS }),
         bench.size(200, 50),
       ),
   )

@@ -1,6 +1,7 @@
 import { codeOf, StoreError } from '../errors.js'
+import type { AlarmClock } from '../lib/alarm-clock.js'
 import { describeType } from '../lib/describe-type.js'
-import { backgroundPause, monotonicMs, pause, settleBy, type Timers } from '../lib/timers.js'
+import { monotonicMs } from '../lib/timers.js'
 import type { ClaimResult, IdempotencyStore } from './store.js'
 
 /** No store call is waited for longer: a store that hangs must not take the delivery with it. */
@@ -14,90 +15,84 @@ const LATE_PAUSES_MS = [2_000, 4_000, 8_000, 15_000]
 
 const PAUSES_MS = [...RETRY_PAUSES_MS, ...LATE_PAUSES_MS]
 
-/** The longest that settling takes: a renewal that is under way, and all tries. */
+/** The longest that it takes to record an end: a renewal that is under way, and all tries. */
 export const SETTLING_MS: number =
   PAUSES_MS.reduce((sum, pauseMs) => sum + pauseMs, 0) + (PAUSES_MS.length + 2) * STORE_CALL_MS
 
-/** What is called: a method of an idempotency store, or the one of an inbox. */
+/** A method of an idempotency store, or the one of an inbox. */
 type Method = keyof IdempotencyStore | 'once'
 
-/** Calls the store a few times, each within its limit: each store method is safe to send again. */
-export function callWithRetries<T>(
-  method: Method,
-  send: () => Promise<T>,
-  read: Reader<T>,
-  timers: Timers,
-): Promise<T> {
-  const call = (): Promise<T> => callOnce(method, send, read, timers)
-  return call().catch((error) => retry(call, error, RETRY_PAUSES_MS, pause))
+/** Makes a result of a stranger's code one of the contract, each field read once; `undefined` if it is none. */
+export type Reader<T> = (value: unknown) => T | undefined
+
+/** One method of a store, to be called several times at most: each is safe to send again. */
+export interface StoreCall<T> {
+  readonly method: Method
+  readonly send: () => unknown
+  readonly read: Reader<T>
+  readonly clock: AlarmClock
 }
 
-/** Calls the store again, after `callWithRetries` failed: for half a minute, and keeps no process alive. */
-export function callLater<T>(
-  method: Method,
-  send: () => Promise<T>,
-  read: Reader<T>,
-  timers: Timers,
-  error: unknown,
+/**
+ * Calls the store, within its limit.
+ *
+ * @throws StoreError
+ */
+export function callStore<T>(call: StoreCall<T>): Promise<T> {
+  return resultOf(call, promised(call.send))
+}
+
+/** The result of a call that was sent, within the limit from now: sending may have blocked the event loop. */
+export function resultOf<T>(
+  call: StoreCall<T>,
+  sent: Promise<unknown>,
+  byMs: number = Number.POSITIVE_INFINITY,
 ): Promise<T> {
-  return retry(() => callOnce(method, send, read, timers), error, LATE_PAUSES_MS, backgroundPause)
+  const { method, read, clock } = call
+  const result = sent.then(
+    (value) => known(method, value, read),
+    (error) => {
+      throw asStoreError(method, error)
+    },
+  )
+  return clock.within(result, Math.min(monotonicMs() + STORE_CALL_MS, byMs), () => {
+    throw timedOut(method)
+  })
+}
+
+/** A promise of the result, also of a call that throws or returns at once. */
+export async function promised(send: () => unknown): Promise<unknown> {
+  return send()
+}
+
+/** Calls the store after a try that failed: a few times more, while the sender waits. */
+export function callAgain<T>(call: StoreCall<T>, error: unknown): Promise<T> {
+  return retry(call, error, RETRY_PAUSES_MS, false)
+}
+
+/** Calls the store after `callAgain` failed: for half a minute, and keeps no process alive. */
+export function callLater<T>(call: StoreCall<T>, error: unknown): Promise<T> {
+  return retry(call, error, LATE_PAUSES_MS, true)
 }
 
 async function retry<T>(
-  call: () => Promise<T>,
+  call: StoreCall<T>,
   error: unknown,
   pausesMs: readonly number[],
-  wait: (ms: number) => Promise<void>,
+  isBackground: boolean,
 ): Promise<T> {
   let last = error
   for (const pauseMs of pausesMs) {
-    // What broke the contract breaks it again.
+    // A result that breaks the contract would break it again.
     if (codeOf(last) === 'store_misbehaved') break
-    await wait(pauseMs)
+    await call.clock.pause(pauseMs, isBackground)
     try {
-      return await call()
+      return await callStore(call)
     } catch (again) {
       last = again
     }
   }
   throw last
-}
-
-/**
- * Calls the store once, within its limit.
- *
- * @throws StoreError
- */
-export function callOnce<T>(
-  method: Method,
-  send: () => Promise<T>,
-  read: Reader<T>,
-  timers: Timers,
-): Promise<T> {
-  return resultBy(monotonicMs() + STORE_CALL_MS, method, called(send), read, timers)
-}
-
-/** What the store gives by that time of the monotonic clock, if it is what the contract knows; else a StoreError. */
-export function resultBy<T>(
-  atMs: number,
-  method: Method,
-  call: Promise<unknown>,
-  read: Reader<T>,
-  timers: Timers,
-): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const alarm = timers.set(() => reject(timedOut(method)), atMs)
-    call.then(
-      (result) => {
-        alarm.clear()
-        settleBy(() => known(method, result, read), resolve, reject)
-      },
-      (error) => {
-        alarm.clear()
-        settleBy(() => asStoreError(method, error), reject, reject)
-      },
-    )
-  })
 }
 
 /**
@@ -115,17 +110,8 @@ export async function callInbox<T>(send: () => Promise<T>, read: Reader<T>): Pro
   return known('once', result, read)
 }
 
-/** A promise of what it gives, also where it throws at once or gives no promise. */
-export function called(send: () => unknown): Promise<unknown> {
-  try {
-    return Promise.resolve(send())
-  } catch (error) {
-    return Promise.reject(error)
-  }
-}
-
 /** @throws StoreError when it is not what the contract knows, or cannot be read */
-function known<T>(method: Method, result: unknown, read: Reader<T>): T {
+export function known<T>(method: Method, result: unknown, read: Reader<T>): T {
   let cause: unknown
   try {
     const value = read(result)
@@ -135,7 +121,7 @@ function known<T>(method: Method, result: unknown, read: Reader<T>): T {
   }
   throw new StoreError(
     'store_misbehaved',
-    `${nameOf(method)} resolved to ${describeType(result)}, which the contract does not allow: see ${method === 'once' ? 'Inbox' : 'IdempotencyStore'}.`,
+    `${nameOf(method)} returned ${describeType(result)}, which the contract does not allow: see ${method === 'once' ? 'Inbox' : 'IdempotencyStore'}.`,
     cause === undefined ? {} : { cause },
   )
 }
@@ -157,16 +143,13 @@ function nameOf(method: Method): string {
   return method === 'once' ? "The inbox's once" : `The idempotency store's ${method}`
 }
 
-/** What a store call that passed its limit ends with. */
+/** The end of a store call that passed its limit. */
 function timedOut(method: Method): StoreError {
   return new StoreError(
     'store_unavailable',
     `${nameOf(method)} took too long: over ${STORE_CALL_MS / 1000} s${method === 'claim' ? ', or the delivery had no more time' : ''}.`,
   )
 }
-
-/** Gives a result of somebody else's code as the contract has it, each field read once; `undefined` if it is none. */
-export type Reader<T> = (value: unknown) => T | undefined
 
 export function readBoolean(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined

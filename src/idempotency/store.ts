@@ -26,26 +26,35 @@ export type ClaimResult =
   | { readonly status: 'in-flight'; readonly retryAfterMs: number }
 
 /**
- * Where it is remembered which events were handled. Implement it for any backend that can compare and set.
+ * Remembers which events were handled. Implement it for any backend that can compare and set.
  *
  * Each method is ONE atomic operation and one round trip, and is safe to send again after a lost reply.
- * A method that cannot reach its backend rejects; it never guesses. `renew`, `complete` and `release` compare the token,
- * not the clock. A record past its retention is absent to all four.
+ * A method that cannot reach its backend rejects; it never guesses. One that has its answer at once may return it without a
+ * promise, or throw. `renew`, `complete` and `release` compare the token, not the clock. A record past its retention is absent
+ * to all four.
  */
 export interface IdempotencyStore {
   /**
    * Absent, expired, released by another token, or its lease run out: take it.
    * Running with this token: repeat the grant (same attempt, new lease).
-   * Released with this token: change nothing, and say `in-flight` with `retryAfterMs: 1`.
+   * Released with this token: change nothing, and return `in-flight` with `retryAfterMs: 1`.
    */
-  claim(request: ClaimRequest): Promise<ClaimResult>
+  claim(request: ClaimRequest): ClaimResult | Promise<ClaimResult>
   /** Running with this token: a new lease of `leaseMs` from now. Otherwise `false`, and nothing changes. */
-  renew(lease: Lease, leaseMs: number): Promise<boolean>
+  renew(lease: Lease, leaseMs: number): boolean | Promise<boolean>
   /**
    * Absent, or running or completed with this token: completed, and kept for `retainMs` from now. Otherwise `false`.
    * An absent record is written, because a backend that lost it during the run must not cause a second one.
    */
-  complete(lease: Lease, retainMs: number): Promise<boolean>
+  complete(lease: Lease, retainMs: number): boolean | Promise<boolean>
   /** Running or released with this token: released, so that the next claim takes it. Otherwise `false`. */
+  release(lease: Lease): boolean | Promise<boolean>
+}
+
+/** A store whose backend is elsewhere, so that all of its methods return promises. */
+export interface RemoteStore extends IdempotencyStore {
+  claim(request: ClaimRequest): Promise<ClaimResult>
+  renew(lease: Lease, leaseMs: number): Promise<boolean>
+  complete(lease: Lease, retainMs: number): Promise<boolean>
   release(lease: Lease): Promise<boolean>
 }

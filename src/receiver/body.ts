@@ -1,5 +1,6 @@
 import { BodyError, ConfigurationError, isWebhookError } from '../errors.js'
-import type { Deadline } from '../lib/deadline.js'
+import type { AlarmClock } from '../lib/alarm-clock.js'
+import { callSafely } from '../lib/call-safely.js'
 import { describeType } from '../lib/describe-type.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 
@@ -27,26 +28,28 @@ export interface BodyReader {
 export function readBody(
   body: Uint8Array | BodyReader,
   maxBytes: number,
-  deadline: Deadline,
+  clock: AlarmClock,
 ): MaybePromise<Uint8Array> {
-  return typeof body === 'function' ? callReader(body, maxBytes, deadline) : checked(body, maxBytes)
+  return typeof body === 'function' ? callReader(body, maxBytes, clock) : checked(body, maxBytes)
 }
 
 /** The fault that a delivery ends with: a signature that does not match may be that of a body that was cut off. */
 export function blame(
   fault: unknown,
   delivery: { readonly body: Uint8Array | BodyReader },
-  deadline: Deadline,
+  clock: AlarmClock,
 ): MaybePromise<unknown> {
   if (!isWebhookError(fault) || fault.code !== 'signature_mismatch') return fault
   const { body } = delivery
   if (typeof body !== 'function' || body.isCutOff === undefined) return fault
-  return deadline.race(cutOff(body), () => false).then((isCutOff) => (isCutOff ? wentAway(fault) : fault))
+  const isCutOff = (async () => (await body.isCutOff?.()) === true)().catch(() => false)
+  return clock.inTime(isCutOff, () => false).then((isSo) => (isSo ? wentAway(fault) : fault))
 }
 
-async function cutOff(reader: BodyReader): Promise<boolean> {
+/** The answer of a reader, which may be anybody's. */
+function asked(question: () => unknown): boolean {
   try {
-    return (await reader.isCutOff?.()) === true
+    return question() === true
   } catch {
     return false
   }
@@ -60,25 +63,24 @@ function checked(bytes: Uint8Array, maxBytes: number): Uint8Array {
   return bytes
 }
 
-async function callReader(reader: BodyReader, maxBytes: number, deadline: Deadline): Promise<Uint8Array> {
-  let bytes: Uint8Array
+function callReader(reader: BodyReader, maxBytes: number, clock: AlarmClock): Promise<Uint8Array> {
   // At once, before the first await: a stream that others made flow would lose its first bytes.
-  const reading = (async () => reader(maxBytes))()
-  try {
-    bytes = await deadline.race(reading, () => {
-      const isHeldUp = reader.isHeldUp?.() === true
-      reader.cancel?.()
-      throw new BodyError(
-        'body_incomplete',
-        isHeldUp
-          ? "The body had not been read whole at the deadline (timeoutSeconds): something in this app has paused the request, or listens for its 'readable' event. Mount the webhook route before it."
-          : 'The client was too slow: its body had not arrived whole at the deadline (timeoutSeconds).',
-      )
-    })
-  } catch (error) {
-    throw asBodyFault(error, maxBytes)
-  }
-  return checked(bytes, maxBytes)
+  const reading = (async () => reader(maxBytes))().then(
+    (bytes) => checked(bytes, maxBytes),
+    (error) => {
+      throw asBodyFault(error, maxBytes)
+    },
+  )
+  return clock.inTime(reading, () => {
+    const isHeldUp = asked(() => reader.isHeldUp?.())
+    callSafely(() => reader.cancel?.())
+    throw new BodyError(
+      'body_incomplete',
+      isHeldUp
+        ? "The body had not been read whole at the deadline (timeoutSeconds): something in this app has paused the request, or listens for its 'readable' event. Mount the webhook route before it."
+        : 'The client was too slow: its body had not arrived whole at the deadline (timeoutSeconds).',
+    )
+  })
 }
 
 /** Readers may be anybody's: what counts is their `code`. */

@@ -28,14 +28,6 @@ export interface Delivery<Request = unknown> {
   readonly log?: ((line: string, thrown?: unknown) => void) | undefined
 }
 
-/** What has been found out about a delivery so far. */
-export interface Facts {
-  kind?: string
-  key?: string
-  attempt?: number
-  signatureAgeSeconds?: number
-}
-
 /** What may explain a signature that does not match. */
 export function mismatchHint({ contentEncoding, hint }: Delivery): string | undefined {
   // Only what can be the name of a coding is quoted: it comes from a stranger, and goes to a log.

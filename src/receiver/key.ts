@@ -20,16 +20,34 @@ const MAX_KEY_LENGTH = 255
 /** The texts of values that are missing, or that are no text. */
 const MISSING = new Set(['undefined', 'null', 'NaN', '[object Object]', '[object Promise]'])
 const PRINTABLE_ASCII = /^[ -~]+$/
+/** The same without a slash. */
+const PLAIN = /^[ -.0-~]+$/
 
-/** The key of an event by the default rule, as the store sees it. */
-export function defaultKey(
-  namespace: string,
+export interface KeyTerms<Request> {
+  readonly key: KeyFunction<Request> | undefined
+  readonly namespaceFor: (request: Request) => string
+}
+
+/**
+ * The key of an event as the store sees it: by the user's function or the default rule, in the request's namespace.
+ *
+ * @throws ConfigurationError when a function of the user's throws, or returns no key or no namespace
+ */
+export function keyOf<Request>(
+  { key, namespaceFor }: KeyTerms<Request>,
   event: UnknownEvent,
   rawBody: Uint8Array,
-): MaybePromise<string> {
-  const part = defaultKeyPart(event, rawBody)
-  if (!isPromise(part)) return storedKey(namespace, event.type, part)
-  return part.then((digest) => storedKey(namespace, event.type, digest))
+  request: Request,
+): MaybePromise<string | null> {
+  const namespace = namespaceFor(request)
+  if (key === undefined) {
+    const part = defaultKeyPart(event, rawBody)
+    return isPromise(part)
+      ? part.then((digest) => storedKey(namespace, event.type, digest))
+      : storedKey(namespace, event.type, part)
+  }
+  const part = keyPartOf(key, event, { rawBody, request })
+  return part === null ? null : storedKey(namespace, event.type, part)
 }
 
 /**
@@ -85,7 +103,8 @@ export function keyPartOf<Request>(
  */
 export function storedKey(namespace: string, type: string, part: string): MaybePromise<string> {
   const key = `${namespace}/${type}/${part}`
-  if (key.length <= MAX_KEY_LENGTH && PRINTABLE_ASCII.test(key) && !type.includes('/')) return key
+  const isPlain = PLAIN.test(type) && PRINTABLE_ASCII.test(part)
+  if (isPlain && key.length <= MAX_KEY_LENGTH) return key
   // JSON, because it escapes lone surrogates: two different strings must not become the same bytes.
   return hmacEngine().sha256Hex(JSON.stringify([namespace, type, part]))
 }

@@ -8,6 +8,7 @@ import {
   type StoreCode,
   type VerificationCode,
 } from '../errors.js'
+import { type Denial, RETRY_MS } from '../idempotency/guard.js'
 
 /** How a delivery can end. */
 export type OutcomeName =
@@ -105,13 +106,12 @@ const OUTCOME_OF_CODE: ReadonlyMap<string, OutcomeName> = new Map<OutcomeCode, O
   ['given_up', 'timed-out'],
 ])
 
-/** For a sender that is to come again, and whose own backoff would otherwise decide when. */
-const RETRY_SECONDS = 5
-export const RETRY_MS: number = RETRY_SECONDS * 1000
+/** For a sender that is to retry, and whose own backoff would otherwise decide when. */
+const RETRY_SECONDS = RETRY_MS / 1000
 const MAX_IN_FLIGHT_SECONDS = 30
 
 export const HANDLED: Outcome = { outcome: 'handled' }
-export const DUPLICATE: Outcome = { outcome: 'duplicate' }
+const DUPLICATE: Outcome = { outcome: 'duplicate' }
 export const UNHANDLED: Outcome = { outcome: 'unhandled' }
 export const METHOD_NOT_ALLOWED: Outcome = { outcome: 'method-not-allowed', code: 'method_not_allowed' }
 export const DRAINING: Outcome = {
@@ -120,9 +120,10 @@ export const DRAINING: Outcome = {
   retryAfterSeconds: RETRY_SECONDS,
 }
 
-/** Somebody else handles the event; the sender comes again when their lease may be over. */
-export function inFlight(retryAfterMs: number): Outcome {
-  const retryAfterSeconds = wholeSeconds(retryAfterMs / 1000, MAX_IN_FLIGHT_SECONDS)
+/** A guard has not granted the run. If another delivery is being handled, the sender retries when its lease may be over. */
+export function outcomeOfDenial(denial: Denial): Outcome {
+  if (denial.status === 'duplicate') return DUPLICATE
+  const retryAfterSeconds = wholeSeconds(denial.retryAfterMs / 1000, MAX_IN_FLIGHT_SECONDS)
   return { outcome: 'in-flight', code: 'in_flight', retryAfterSeconds }
 }
 

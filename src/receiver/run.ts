@@ -1,132 +1,182 @@
 import { RunError } from '../errors.js'
+import { AS_ENDED, type CommitResult, type Execution } from '../idempotency/guard.js'
 import { SETTLING_MS } from '../idempotency/store-call.js'
-import { type Alarm, monotonicMs, type Timers } from '../lib/timers.js'
-import { HANDLED, type Outcome, outcomeOfFault, outcomeOfThrown } from './outcome.js'
+import type { Alarm } from '../lib/alarm-clock.js'
+import { isThenable } from '../lib/call-safely.js'
+import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
+import { monotonicMs } from '../lib/timers.js'
+import type { Bounded } from './drain.js'
+import {
+  HANDLED,
+  isFault,
+  type Outcome,
+  outcomeOfDenial,
+  outcomeOfFault,
+  outcomeOfThrown,
+} from './outcome.js'
+import type { DeliveryState } from './state.js'
 
-/** An abort signal that costs nothing until somebody asks for it. */
-export class LazyAbort {
-  private controller: AbortController | undefined
-  private aborted: { reason: unknown } | undefined
-
-  get signal(): AbortSignal {
-    if (this.controller === undefined) {
-      this.controller = new AbortController()
-      if (this.aborted !== undefined) this.controller.abort(this.aborted.reason)
-    }
-    return this.controller.signal
-  }
-
-  abort(reason: unknown): void {
-    this.aborted ??= { reason }
-    this.controller?.abort(reason)
-  }
-}
-
-/** Where the end of a run is recorded: a lease on a store, or the transaction of an inbox. */
-export interface RunRecord {
-  /** Calls the handler. */
-  call(handler: () => unknown): unknown
-  /** The handler is given up for this reason: what holds its place no longer does. */
-  letGo(reason: unknown): void
-  /** Records how the run ended, and gives what the sender may be told then. */
-  settle(outcome: Outcome): Promise<Outcome>
-  /** What the sender is told should the deadline pass while it is being recorded. */
-  meanwhile(outcome: Outcome): Outcome
-  /** A sentence on what may hold up the handler, for the log, or none. Never throws. */
-  hint?(): string
-}
+/** The delivery, as far as its run needs it. */
+type RunState = Pick<DeliveryState, 'kind' | 'clock' | 'track' | 'report' | 'abort'>
 
 export interface RunTerms {
-  readonly kind: string
-  readonly callHandler: () => unknown
-  /** Absent where the event runs without a record. */
-  readonly record: RunRecord | undefined
+  readonly timeoutMs: number
   readonly maxRunMs: number
-  readonly abort: LazyAbort
-  readonly timers: Timers
-  /** The sender has its answer, and the run goes on. Called once at most. */
-  readonly onOutlived: (run: Run, answered: Outcome) => void
 }
 
 /**
- * One run of a handler, which may outlive the delivery that started it: its end is recorded when it settles, however
- * late, and one that was given up still completes or releases by its token.
+ * Runs a handler once and has its end committed. If both are done at once, that is all; else the sender is answered at the
+ * deadline at the latest, and the run goes on.
+ *
+ * @throws RunError when the deadline has passed before the handler is started
  */
-export class Run {
-  /** What the sender is told: how the run ended, or, if it is outlived, what was known by then. Never rejects. */
-  readonly answer: Promise<Outcome>
-  /** The outcome when the handler has settled and that is recorded, given up before or not; it may never. Never rejects. */
-  readonly settled: Promise<Outcome>
-  /** Whether its record is settled too, or the handler is given up. */
-  isFinished = false
-  /** When it is finished at the latest, on the monotonic clock. */
+export function runHandler(
+  state: RunState,
+  execution: Execution,
+  handler: () => unknown,
+  terms: RunTerms,
+): MaybePromise<Outcome> {
+  const startedAtMs = state.clock.nowMs
+  // By the clock: if the event loop was blocked, the timer has not had its turn yet.
+  if (startedAtMs >= state.clock.deadlineMs) {
+    const fault = timedOutBeforeRun(terms.timeoutMs)
+    state.track(Promise.resolve(execution.commit(outcomeOfFault(fault))))
+    throw fault
+  }
+  let end = HANDLED
+  try {
+    const returned = execution.invoke(handler)
+    if (isThenable(returned)) return new Run(state, execution, terms, startedAtMs).afterHandler(returned)
+  } catch (thrown) {
+    end = outcomeOfThrown(thrown, state.kind)
+  }
+  const committed = execution.commit(end)
+  if (!isPromise(committed)) return outcomeAfter(end, committed)
+  return new Run(state, execution, terms, startedAtMs).afterCommit(end, committed)
+}
+
+/** The outcome of a run, by how its handler ended and what became of that when it was committed. */
+function outcomeAfter(end: Outcome, committed: CommitResult): Outcome {
+  if (committed === AS_ENDED) return end
+  return committed.status === 'fault' ? outcomeOfFault(committed.error) : outcomeOfDenial(committed)
+}
+
+/**
+ * A run that is waited for, and may outlive the delivery that started it: its end is committed when the handler settles, however
+ * late, also if it was given up. The sender gets the first outcome that is known; each later one that is another is for the log.
+ */
+class Run implements Bounded {
   endsAtMs: number
-  private tell: (answer: Outcome) => void = () => {}
-  /** What the sender can be told as soon as the handler has settled, while its record may still be under way. */
-  private soFar: Outcome | undefined
-  private isOutlived = false
+  private end: Outcome | undefined
+  private answer: (outcome: Outcome) => void = () => {}
+  private isAnswered = false
+  private readonly knownErrors: unknown[] = []
+  private readonly deadline: Alarm
   private readonly limit: Alarm
-  private readonly whenFinished: ((outcome: Outcome) => void)[] = []
+  private whenFinished: ((outcome: Outcome) => void) | undefined
 
-  constructor(private readonly terms: RunTerms) {
-    const { timers, maxRunMs } = terms
-    this.endsAtMs = monotonicMs() + maxRunMs
-    this.limit = timers.set(() => this.giveUp(), this.endsAtMs, true)
-    this.answer = new Promise((resolve) => {
-      this.tell = resolve
-    })
-    this.settled = this.toTheEnd()
+  constructor(
+    private readonly state: RunState,
+    private readonly execution: Execution,
+    private readonly terms: RunTerms,
+    startedAtMs: number,
+  ) {
+    const { clock } = state
+    this.endsAtMs = startedAtMs + terms.maxRunMs
+    this.deadline = clock.set(() => this.passDeadline(), clock.deadlineMs)
+    this.limit = clock.set(() => this.giveUp(), this.endsAtMs, true)
   }
 
-  /** The outcome when it is finished. Never rejects. */
-  finished(): Promise<Outcome> {
+  /** Waits for the handler. The promise is that of the answer, and never rejects. */
+  afterHandler(returned: PromiseLike<unknown>): Promise<Outcome> {
+    Promise.resolve(returned).then(
+      () => this.commit(HANDLED),
+      (thrown) => this.commit(outcomeOfThrown(thrown, this.state.kind)),
+    )
+    return this.answered()
+  }
+
+  /** Waits for the commit of a handler that has ended. The promise is that of the answer, and never rejects. */
+  afterCommit(end: Outcome, committed: Promise<CommitResult>): Promise<Outcome> {
+    this.waitForCommit(end, committed)
+    return this.answered()
+  }
+
+  private answered(): Promise<Outcome> {
     return new Promise((resolve) => {
-      this.whenFinished.push(resolve)
+      this.answer = resolve
     })
   }
 
-  /** The sender is answered now: by what is known, or else by `unknown`. The run goes on. */
-  outlive(unknown: Outcome): void {
-    const answer = this.soFar ?? unknown
-    if (!this.isOutlived) this.terms.onOutlived(this, answer)
-    this.isOutlived = true
-    this.tell(answer)
+  private commit(end: Outcome): void {
+    const committed = this.execution.commit(end)
+    if (isPromise(committed)) this.waitForCommit(end, committed)
+    else this.finish(outcomeAfter(end, committed))
   }
 
-  private finish(outcome: Outcome): void {
-    this.isFinished = true
-    for (const resolve of this.whenFinished) resolve(outcome)
-    this.tell(outcome)
+  private waitForCommit(end: Outcome, committed: Promise<CommitResult>): void {
+    this.end = end
+    this.endsAtMs = monotonicMs() + SETTLING_MS
+    this.state.clock.clear(this.limit)
+    committed.then((result) => this.finish(outcomeAfter(end, result)))
   }
 
-  private async toTheEnd(): Promise<Outcome> {
-    const { kind, callHandler, record } = this.terms
-    let outcome = HANDLED
-    try {
-      await (record === undefined ? callHandler() : record.call(callHandler))
-    } catch (thrown) {
-      outcome = outcomeOfThrown(thrown, kind)
-    }
-    this.limit.clear()
-    if (record !== undefined) {
-      this.endsAtMs = monotonicMs() + SETTLING_MS
-      this.soFar = record.meanwhile(outcome)
-      outcome = await record.settle(outcome)
-    }
-    this.finish(outcome)
-    return outcome
+  private passDeadline(): void {
+    const finished = new Promise<Outcome>((resolve) => {
+      this.whenFinished = resolve
+    })
+    this.state.track(finished, this)
+    this.tell(this.soFar())
+  }
+
+  /** What the sender may be told while the run goes on. */
+  private soFar(): Outcome {
+    const { state, end, execution, terms } = this
+    if (end === undefined) return outcomeOfFault(handlerTimedOut(state.kind, terms, execution.hint?.() ?? ''))
+    const doubt = execution.doubt(end)
+    return doubt === undefined ? end : outcomeOfFault(doubt)
   }
 
   private giveUp(): void {
-    const { kind, record, maxRunMs, abort } = this.terms
-    const error = new RunError(
-      'given_up',
-      `The handler of ${kind} had not settled after ${maxRunMs / 1000} s (maxRunSeconds) and is given up: its lease is no longer renewed, its transaction is rolled back, and another delivery may run. Hand long work to a queue, or raise maxRunSeconds.`,
-    )
-    record?.letGo(error)
-    abort.abort(error)
-    const givenUp = outcomeOfFault(error)
-    this.outlive(givenUp)
-    this.finish(givenUp)
+    const error = givenUp(this.state.kind, this.terms)
+    this.execution.abandon(error)
+    this.state.abort(error)
+    this.finish(outcomeOfFault(error))
   }
+
+  private finish(outcome: Outcome): void {
+    const { clock } = this.state
+    clock.clear(this.deadline)
+    clock.clear(this.limit)
+    this.tell(outcome)
+    this.whenFinished?.(outcome)
+  }
+
+  private tell(outcome: Outcome): void {
+    if (!this.isAnswered) this.answer(outcome)
+    else if (isFault(outcome) && !this.knownErrors.includes(outcome.error)) this.state.report(outcome.error)
+    this.isAnswered = true
+    this.knownErrors.push(outcome.error)
+  }
+}
+
+export function timedOutBeforeRun(timeoutMs: number): RunError {
+  return new RunError(
+    'timed_out',
+    `${timeoutMs / 1000} s (timeoutSeconds) passed before a handler started: the secret function, a schema or the store is slow, or the event loop was blocked.`,
+  )
+}
+
+function handlerTimedOut(kind: string, { timeoutMs }: RunTerms, hint: string): RunError {
+  return new RunError(
+    'timed_out',
+    `The handler of ${kind} had not returned after ${timeoutMs / 1000} s (timeoutSeconds): the sender was asked to retry, and the handler continues. Hand long work to a queue, or raise timeoutSeconds if the sender waits longer.${hint === '' ? '' : ` ${hint}`}`,
+  )
+}
+
+function givenUp(kind: string, { maxRunMs }: RunTerms): RunError {
+  return new RunError(
+    'given_up',
+    `The handler of ${kind} had not settled after ${maxRunMs / 1000} s (maxRunSeconds) and is given up: its lease is no longer renewed, its transaction is rolled back, and another delivery may run. Hand long work to a queue, or raise maxRunSeconds.`,
+  )
 }

@@ -1,7 +1,10 @@
 import { ConfigurationError } from '../errors.js'
 import { checkSchemas } from '../event/payload.js'
 import type { SchemaMap } from '../event/schema.js'
+import type { Guard } from '../idempotency/guard.js'
 import type { Inbox } from '../idempotency/inbox.js'
+import { inboxGuard } from '../idempotency/inbox-guard.js'
+import { leaseGuard } from '../idempotency/lease-guard.js'
 import { defaultStore } from '../idempotency/memory/memory-store.js'
 import type { IdempotencyStore } from '../idempotency/store.js'
 import { ignoreRejection } from '../lib/call-safely.js'
@@ -29,9 +32,8 @@ export interface Settings<Request> {
   readonly scheme: SignatureScheme
   readonly handlerFor: (kind: string) => AnyHandler<Request> | undefined
   readonly schemas: SchemaMap
-  readonly store: IdempotencyStore
-  /** Takes the place of the store. */
-  readonly inbox: Inbox<unknown> | undefined
+  /** Stands before each handler: a store's leases, or an inbox's transactions. */
+  readonly guard: Guard
   /** @throws ConfigurationError when the user's function throws, or gives what is no namespace */
   readonly namespaceFor: (request: Request) => string
   /** The one that was given, if it is one for all requests: for the log. */
@@ -40,10 +42,7 @@ export interface Settings<Request> {
   readonly toleranceSeconds: number
   readonly timeoutMs: number
   readonly maxRunMs: number
-  readonly leaseMs: number
-  readonly retainMs: number
   readonly maxBodyBytes: number
-  readonly storeFailure: 'reject' | 'process'
   readonly onDelivery: ((record: DeliveryRecord) => unknown) | undefined
   readonly onError: ((error: unknown, ctx: ErrorContext<Request>) => unknown) | undefined
   readonly now: () => number
@@ -95,6 +94,9 @@ export function resolveSettings<Request, Tx, Schemas extends SchemaMap>(
   const timeoutSeconds = seconds('timeoutSeconds', options.timeoutSeconds ?? 10)
   const maxRunSeconds = seconds('maxRunSeconds', options.maxRunSeconds ?? 300)
   const leaseSeconds = seconds('leaseSeconds', options.leaseSeconds ?? 60, MIN_LEASE_SECONDS)
+  const maxRunMs = maxRunSeconds * 1000
+  const retainMs =
+    retentionSeconds(options.retentionSeconds, toleranceSeconds, leaseSeconds, maxRunSeconds) * 1000
   const now = checkedClock(options.now, systemClock)
 
   return {
@@ -108,17 +110,12 @@ export function resolveSettings<Request, Tx, Schemas extends SchemaMap>(
     schemas,
     namespaceFor: namespaceSource<Request>(options),
     namespace: typeof options.namespace === 'string' ? options.namespace : undefined,
-    store: storeOf(options, options.now === undefined ? undefined : now),
-    inbox: inboxOf(options),
+    guard: guardOf(options, now, { leaseMs: leaseSeconds * 1000, retainMs, maxRunMs }),
     key: optionalFunction('key', options.key),
     toleranceSeconds,
     timeoutMs: timeoutSeconds * 1000,
-    maxRunMs: maxRunSeconds * 1000,
-    leaseMs: leaseSeconds * 1000,
-    retainMs:
-      retentionSeconds(options.retentionSeconds, toleranceSeconds, leaseSeconds, maxRunSeconds) * 1000,
+    maxRunMs,
     maxBodyBytes: positiveInteger('maxBodyBytes', options.maxBodyBytes ?? 1024 * 1024),
-    storeFailure: storeFailure(options.storeFailure ?? 'reject', options.inbox),
     onDelivery: optionalFunction('onDelivery', options.onDelivery),
     onError: optionalFunction('onError', options.onError),
     now,
@@ -163,11 +160,24 @@ function isNamespace(value: unknown): value is string {
   return typeof value === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(value)
 }
 
-/** Where events are remembered. */
+/** The options of where events are remembered. */
 interface Kept<Request> {
   readonly store?: IdempotencyStore | undefined
   readonly inbox?: object | undefined
   readonly namespace?: string | ((request: Request) => string) | undefined
+}
+
+function guardOf(
+  options: Kept<never> & Pick<WebhookOptions, 'now' | 'storeFailure'>,
+  now: () => number,
+  { leaseMs, retainMs, maxRunMs }: { leaseMs: number; retainMs: number; maxRunMs: number },
+): Guard {
+  const storeFailure = checkedStoreFailure(options.storeFailure ?? 'reject', options.inbox)
+  const store = storeOf(options, options.now === undefined ? undefined : now)
+  const inbox = inboxOf(options)
+  return inbox === undefined
+    ? leaseGuard(store, { leaseMs, retainMs, storeFailure })
+    : inboxGuard(inbox, { retainMs, maxRunMs })
 }
 
 let warnedOfMemory = false
@@ -223,7 +233,7 @@ function retentionSeconds(value = DEFAULT_RETENTION_SECONDS, ...bounds: number[]
   return value
 }
 
-function storeFailure(value: unknown, inbox: object | undefined): 'reject' | 'process' {
+function checkedStoreFailure(value: unknown, inbox: object | undefined): 'reject' | 'process' {
   if (value === 'process' && inbox !== undefined) {
     throw new TypeError(
       "storeFailure: 'process' cannot be used with an inbox: while its database is down there is no transaction for the handler to run in.",

@@ -33,38 +33,33 @@ export function parseSignatureHeader(header: HeaderValue, scheme: SignatureSchem
     throw malformed(scheme, `it is longer than ${MAX_HEADER_LENGTH} characters`)
 
   let t: string | undefined
-  const signatures: string[] = []
+  let signatures: string[] | undefined
   let start = 0
   while (start <= value.length) {
     const comma = value.indexOf(',', start)
-    const end = comma === -1 ? value.length : comma
-    const item = trimBlanks(value.slice(start, end))
-    start = end + 1
-    if (item.indexOf('=') < 1) throw malformed(scheme, 'an item of it is not name=value')
-    if (item.startsWith('t=')) {
+    let end = comma === -1 ? value.length : comma
+    const next = end + 1
+    // Not `trim`, which takes more than a header may have around an item (RFC 9110, section 5.6.3); and not a regex, which
+    // backtracks quadratically over a long run of blanks within an item.
+    while (start < end && isBlank(value[start])) start += 1
+    while (end > start && isBlank(value[end - 1])) end -= 1
+    const equals = value.indexOf('=', start)
+    if (equals <= start || equals >= end) throw malformed(scheme, 'an item of it is not name=value')
+    if (value.startsWith('t=', start)) {
       if (t !== undefined) throw malformed(scheme, 'it has more than one t')
-      t = item.slice(2)
+      t = value.slice(start + 2, end)
       if (!/^[0-9]+$/.test(t)) throw malformed(scheme, 't is not made of decimal digits alone')
-    } else if (item.startsWith('v1=')) {
-      signatures.push(item.slice(3))
+    } else if (value.startsWith('v1=', start)) {
+      const signature = value.slice(start + 3, end)
+      if (signatures === undefined) signatures = [signature]
+      else signatures.push(signature)
     }
+    start = next
   }
   if (t === undefined) throw malformed(scheme, 'it has no t')
-  if (signatures.length === 0) throw malformed(scheme, 'it has no v1')
+  if (signatures === undefined) throw malformed(scheme, 'it has no v1')
   if (signatures.length > MAX_SIGNATURES) throw malformed(scheme, `it has more than ${MAX_SIGNATURES} v1`)
   return { t, signatures }
-}
-
-/**
- * Not `trim`, which takes more than what a header may have around an item (RFC 9110, section 5.6.3); and not by a pattern,
- * which a long run of blanks within an item makes try each of them as the first of the end.
- */
-function trimBlanks(item: string): string {
-  let start = 0
-  let end = item.length
-  while (start < end && isBlank(item[start])) start += 1
-  while (end > start && isBlank(item[end - 1])) end -= 1
-  return item.slice(start, end)
 }
 
 function isBlank(character: string | undefined): boolean {

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import { createClient } from 'redis'
-import { type IdempotencyStore, StoreError } from 'tix-webhooks'
+import { type RemoteStore, StoreError } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/fetch'
 import { redisStore } from 'tix-webhooks/redis'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -38,7 +38,7 @@ onOwnRedis('what a Redis store cannot work with', () => {
   })
 
   /** Every method says it, with what the client or the server said as the cause; and a receiver answers 503. */
-  async function expectUnavailable(store: IdempotencyStore, message: RegExp): Promise<void> {
+  async function expectUnavailable(store: RemoteStore, message: RegExp): Promise<void> {
     for (const { call } of METHODS) {
       const error = await call(store, 'k', 'a').catch((cause: unknown) => cause)
       expect(error).toBeInstanceOf(StoreError)
@@ -52,7 +52,7 @@ onOwnRedis('what a Redis store cannot work with', () => {
   }
 
   async function expectAnswer503(
-    store: IdempotencyStore,
+    store: RemoteStore,
     storeFailure: 'reject' | 'process' = 'reject',
   ): Promise<void> {
     const { options, runs, reports } = watched({ store, namespace: 'shop', storeFailure })

@@ -1,4 +1,4 @@
-import type { IdempotencyStore } from 'tix-webhooks'
+import type { RemoteStore } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/fetch'
 import { redisStore } from 'tix-webhooks/redis'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
@@ -26,7 +26,7 @@ beforeEach(() => {
 })
 
 /** A store that talks through a proxy, knows all scripts, and has asked for the policy. */
-async function behindProxy(library: RedisLibrary): Promise<{ store: IdempotencyStore; proxy: TcpProxy }> {
+async function behindProxy(library: RedisLibrary): Promise<{ store: RemoteStore; proxy: TcpProxy }> {
   const url = new URL(redisUrl())
   const proxy = await startProxy({ host: url.hostname, port: Number(url.port || 6379) })
   onTestFinished(() => proxy.close())
@@ -49,9 +49,9 @@ onRedis('a lost reply', () => {
   })
 
   test.each([
-    ['renew', (store: IdempotencyStore) => store.renew({ key: 'k', token: 'a' }, HOUR_MS)],
-    ['complete', (store: IdempotencyStore) => store.complete({ key: 'k', token: 'a' }, HOUR_MS)],
-    ['release', (store: IdempotencyStore) => store.release({ key: 'k', token: 'a' })],
+    ['renew', (store: RemoteStore) => store.renew({ key: 'k', token: 'a' }, HOUR_MS)],
+    ['complete', (store: RemoteStore) => store.complete({ key: 'k', token: 'a' }, HOUR_MS)],
+    ['release', (store: RemoteStore) => store.release({ key: 'k', token: 'a' })],
   ])('to %s on ioredis, which sends it again by itself: still true', async (_name, call) => {
     const { store, proxy } = await behindProxy(ioredisLibrary)
     await store.claim(claimOf('k', 'a'))

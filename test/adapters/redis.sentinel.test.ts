@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Redis } from 'ioredis'
 import { createSentinel } from 'redis'
-import type { IdempotencyStore } from 'tix-webhooks'
+import type { RemoteStore } from 'tix-webhooks'
 import { type RedisStoreOptions, redisStore } from 'tix-webhooks/redis'
 import { expect, onTestFinished, test } from 'vitest'
 import { onOwnRedis } from '../support/on-servers.js'
@@ -113,7 +113,7 @@ onOwnRedis('a primary that was paused, and goes on after a replica was promoted'
   }, 60_000)
 })
 
-async function record(store: IdempotencyStore, key: string): Promise<void> {
+async function record(store: RemoteStore, key: string): Promise<void> {
   expect(await store.claim(claimOf(key, 'a'))).toEqual({ status: 'claimed', attempt: 1 })
   expect(await store.complete({ key, token: 'a' }, HOUR_MS)).toBe(true)
 }

@@ -1,6 +1,6 @@
 import type { RedisConfigNodejs, Redis as Upstash } from '@upstash/redis'
 import type { Redis } from 'ioredis'
-import type { IdempotencyStore } from 'tix-webhooks'
+import type { RemoteStore } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/fetch'
 import { redisStore } from 'tix-webhooks/redis'
 import { storeCases } from 'tix-webhooks/testing'
@@ -43,7 +43,7 @@ onOwnRedis('a Redis store on the client of @upstash/redis', () => {
   })
 
   describe.each(SETTINGS)('with %o', (settings) => {
-    const open = async (): Promise<IdempotencyStore> => redisStore(server.client(settings), { prefix })
+    const open = async (): Promise<RemoteStore> => redisStore(server.client(settings), { prefix })
 
     test('works on a server that has lost the scripts, one call at a time or many', async () => {
       const store = await open()

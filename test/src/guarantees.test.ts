@@ -79,7 +79,7 @@ test('G3: however the calls of concurrent deliveries interleave, one handler run
       async (scheduler, senders, failures) => {
         const truth = memoryStore()
         /** Both the way to the store and the way back are the scheduler's to order. */
-        const scheduled = <T>(name: string, call: () => Promise<T>): Promise<T> =>
+        const scheduled = <T>(name: string, call: () => T | Promise<T>): Promise<T> =>
           scheduler
             .schedule(Promise.resolve(), `${name} arrives`)
             .then(call)

@@ -1,6 +1,6 @@
 import { answerTo, type Outcome } from 'tix-webhooks'
 import { expect, test } from 'vitest'
-import { inFlight } from '../../src/receiver/outcome.js'
+import { outcomeOfDenial } from '../../src/receiver/outcome.js'
 
 /** The table of answers that the README promises. */
 const ANSWERS: [Outcome, number, Record<string, string>][] = [
@@ -44,5 +44,5 @@ test.each([
   [29_500, 30],
   [60_000, 30],
 ])('a lease with %d ms left is worth a Retry-After of %d s', (ms, seconds) => {
-  expect(inFlight(ms).retryAfterSeconds).toBe(seconds)
+  expect(outcomeOfDenial({ status: 'in-flight', retryAfterMs: ms }).retryAfterSeconds).toBe(seconds)
 })

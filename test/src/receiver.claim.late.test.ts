@@ -179,7 +179,7 @@ test('a grant that comes when its lease is over is given back', async () => {
   reply.resolve(GRANTED)
   const { error, ...outcome } = await answer
   expect(outcome).toEqual({ outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 })
-  expect((error as Error).message).toMatch(/lease of 0\.5 s \(leaseSeconds\) was over/)
+  expect((error as Error).message).toMatch(/lease of 0\.5 s \(leaseSeconds\) had ended/)
   expect(handler).not.toHaveBeenCalled()
   await advance(0)
   expect(calls.slice(1)).toEqual([['release', lease()]])

@@ -97,7 +97,7 @@ describe('a claim', () => {
       const { error, ...outcome } = await answer
       expect(outcome).toEqual({ outcome: 'unavailable', code: 'store_misbehaved', retryAfterSeconds: 5 })
       expect((error as Error).message).toMatch(
-        /store's claim resolved to .*contract does not know: see IdempotencyStore/,
+        /store's claim returned .*contract does not allow: see IdempotencyStore/,
       )
       expect(handler).not.toHaveBeenCalled()
       await advance(0)

@@ -46,7 +46,7 @@ describe('an inbox that opens no transaction', () => {
         const outcome = await send(orderCreated())
         expect(outcome).toMatchObject({ outcome: 'unavailable', code: 'store_misbehaved' })
         expect((outcome.error as Error).message).toMatch(
-          /^The inbox's once resolved to .*which the contract does not know: see Inbox\.$/,
+          /^The inbox's once returned .*which the contract does not allow: see Inbox\.$/,
         )
       }
     },
@@ -59,7 +59,7 @@ describe('an inbox that opens no transaction', () => {
     })
     const outcome = await send(orderCreated())
     expect(outcome).toMatchObject({ outcome: 'unavailable', code: 'store_misbehaved' })
-    expect((outcome.error as Error).message).toMatch(new RegExp(`inbox said ${result}`))
+    expect((outcome.error as Error).message).toMatch(new RegExp(`inbox returned ${result}`))
     expect(handler).not.toHaveBeenCalled()
   })
 

@@ -171,7 +171,7 @@ describe('a store that does not record the end of a run', () => {
       expect(faults(ended)).toEqual([
         expect.objectContaining({
           code: NOT_RECORDED[end][0],
-          message: expect.stringMatching(/resolved to .*, which the contract does not know/),
+          message: expect.stringMatching(/returned .*, which the contract does not allow/),
           cause: expect.objectContaining({ code: 'store_misbehaved' }),
         }),
       ])

@@ -13,15 +13,16 @@ export function boundedStore(maxKeys: number, options: { onFull?: 'evict' | 'rej
     onEvict: (eviction) => evictions.push(eviction),
     ...options,
   })
-  const claim = (key: string, token = key) => store.claim({ key, token, leaseMs: LEASE, retainMs: RETAIN })
+  const claim = async (key: string, token = key) =>
+    store.claim({ key, token, leaseMs: LEASE, retainMs: RETAIN })
   return {
     store,
     evictions,
     claim,
-    complete: (key: string, token = key) => store.complete({ key, token }, RETAIN),
-    release: (key: string, token = key) => store.release({ key, token }),
+    complete: async (key: string, token = key) => store.complete({ key, token }, RETAIN),
+    release: async (key: string, token = key) => store.release({ key, token }),
     /** Whether it runs with this token: of an absent record, a completion would not tell. */
-    isHeld: (key: string, token = key) => store.renew({ key, token }, LEASE),
+    isHeld: async (key: string, token = key) => store.renew({ key, token }, LEASE),
     async handle(...keys: string[]) {
       for (const key of keys) {
         await claim(key)

@@ -47,7 +47,7 @@ export const handlerFates: fc.Arbitrary<HandlerFate> = fc.record({
 /** A store behind a bad network: each call meets the next fate; when they are used up, all goes well. */
 export function storeBehind(fates: readonly CallFate[], base: IdempotencyStore): IdempotencyStore {
   let calls = 0
-  async function meet<T>(call: () => Promise<T>): Promise<T> {
+  async function meet<T>(call: () => T | Promise<T>): Promise<T> {
     const fate = fates[calls++] ?? { kind: 'ok', there: 0, back: 0 }
     await sleep(fate.there)
     if (fate.kind === 'refused') throw new Error('connection refused')

@@ -30,10 +30,10 @@ export type SetUp = ReturnType<typeof setUp>
 export function holder(store: IdempotencyStore, token: string, key = 'orders/order.created/ord_1') {
   const lease = { key, token }
   return {
-    claim: (leaseMs = LEASE, retainMs = RETAIN) => store.claim({ ...lease, leaseMs, retainMs }),
-    renew: (leaseMs = LEASE) => store.renew(lease, leaseMs),
-    complete: (retainMs = RETAIN) => store.complete(lease, retainMs),
-    release: () => store.release(lease),
+    claim: async (leaseMs = LEASE, retainMs = RETAIN) => store.claim({ ...lease, leaseMs, retainMs }),
+    renew: async (leaseMs = LEASE) => store.renew(lease, leaseMs),
+    complete: async (retainMs = RETAIN) => store.complete(lease, retainMs),
+    release: async () => store.release(lease),
   }
 }
 

@@ -1,6 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis'
 import { createClient } from 'redis'
-import type { ClaimRequest, IdempotencyStore } from 'tix-webhooks'
+import type { ClaimRequest, RemoteStore } from 'tix-webhooks'
 import { type RedisStoreOptions, redisStore } from 'tix-webhooks/redis'
 import { onTestFinished } from 'vitest'
 
@@ -52,7 +52,7 @@ export async function openStore(
   library: RedisLibrary,
   url: string,
   options?: RedisStoreOptions,
-): Promise<IdempotencyStore> {
+): Promise<RemoteStore> {
   return redisStore(await library.connect(url), options)
 }
 
@@ -67,22 +67,22 @@ export function claimOf(key: string, token: string, times: Partial<ClaimRequest>
 export const METHODS = [
   {
     name: 'claim',
-    call: (store: IdempotencyStore, key: string, token: string) => store.claim(claimOf(key, token)),
+    call: (store: RemoteStore, key: string, token: string) => store.claim(claimOf(key, token)),
     answer: { status: 'claimed', attempt: 1 },
   },
   {
     name: 'renew',
-    call: (store: IdempotencyStore, key: string, token: string) => store.renew({ key, token }, HOUR_MS),
+    call: (store: RemoteStore, key: string, token: string) => store.renew({ key, token }, HOUR_MS),
     answer: true,
   },
   {
     name: 'complete',
-    call: (store: IdempotencyStore, key: string, token: string) => store.complete({ key, token }, HOUR_MS),
+    call: (store: RemoteStore, key: string, token: string) => store.complete({ key, token }, HOUR_MS),
     answer: true,
   },
   {
     name: 'release',
-    call: (store: IdempotencyStore, key: string, token: string) => store.release({ key, token }),
+    call: (store: RemoteStore, key: string, token: string) => store.release({ key, token }),
     answer: true,
   },
 ] as const

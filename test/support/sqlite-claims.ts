@@ -9,7 +9,7 @@ export function request(key: string, token: string, overrides: Partial<ClaimRequ
   return { key, token, leaseMs: MINUTE, retainMs: 7 * DAY, ...overrides }
 }
 
-export function claim(store: IdempotencyStore, key: string, token: string): Promise<ClaimResult> {
+export async function claim(store: IdempotencyStore, key: string, token: string): Promise<ClaimResult> {
   return store.claim(request(key, token))
 }
 

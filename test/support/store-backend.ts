@@ -28,7 +28,7 @@ export function memoryBackend(): StoreBackend {
 }
 
 function delayed(store: IdempotencyStore): IdempotencyStore {
-  async function deliver<T>(send: () => Promise<T>): Promise<T> {
+  async function deliver<T>(send: () => T | Promise<T>): Promise<T> {
     await someTurns()
     const answer = await send()
     await someTurns()

@@ -33,7 +33,7 @@ export function callsOf(token: string): Record<SentCall['do'], SentCall> {
   }
 }
 
-export function send(store: IdempotencyStore, key: string, call: SentCall): Promise<StoreAnswer> {
+export async function send(store: IdempotencyStore, key: string, call: SentCall): Promise<StoreAnswer> {
   const lease = { key, token: call.token }
   switch (call.do) {
     case 'claim':

@@ -2,7 +2,7 @@ import type { Redis as Upstash } from '@upstash/redis'
 import type { Redis as UpstashOnCloudflare } from '@upstash/redis/cloudflare'
 import type { Cluster, Redis } from 'ioredis'
 import type { createClient, createClientPool, createCluster, createSentinel } from 'redis'
-import type { IdempotencyStore } from 'tix-webhooks'
+import type { RemoteStore } from 'tix-webhooks'
 import { redisStore } from 'tix-webhooks/redis'
 import { describe, expectTypeOf, test } from 'vitest'
 
@@ -17,14 +17,14 @@ declare const upstashOnCloudflare: UpstashOnCloudflare
 
 describe('redisStore', () => {
   test('takes every client that it works with', () => {
-    expectTypeOf(redisStore(ioredis)).toEqualTypeOf<IdempotencyStore>()
-    expectTypeOf(redisStore(cluster)).toEqualTypeOf<IdempotencyStore>()
-    expectTypeOf(redisStore(nodeRedis)).toEqualTypeOf<IdempotencyStore>()
-    expectTypeOf(redisStore(pool)).toEqualTypeOf<IdempotencyStore>()
-    expectTypeOf(redisStore(nodeCluster)).toEqualTypeOf<IdempotencyStore>()
-    expectTypeOf(redisStore(sentinel)).toEqualTypeOf<IdempotencyStore>()
-    expectTypeOf(redisStore(upstash)).toEqualTypeOf<IdempotencyStore>()
-    expectTypeOf(redisStore(upstashOnCloudflare)).toEqualTypeOf<IdempotencyStore>()
+    expectTypeOf(redisStore(ioredis)).toEqualTypeOf<RemoteStore>()
+    expectTypeOf(redisStore(cluster)).toEqualTypeOf<RemoteStore>()
+    expectTypeOf(redisStore(nodeRedis)).toEqualTypeOf<RemoteStore>()
+    expectTypeOf(redisStore(pool)).toEqualTypeOf<RemoteStore>()
+    expectTypeOf(redisStore(nodeCluster)).toEqualTypeOf<RemoteStore>()
+    expectTypeOf(redisStore(sentinel)).toEqualTypeOf<RemoteStore>()
+    expectTypeOf(redisStore(upstash)).toEqualTypeOf<RemoteStore>()
+    expectTypeOf(redisStore(upstashOnCloudflare)).toEqualTypeOf<RemoteStore>()
   })
 
   test('takes nothing else', () => {

@@ -55,7 +55,7 @@ const MAX_GENERATIONS = 2 * GENERATIONS
 export function createGenerations(maxKeys: number, onStart: (time: number) => void): Generations {
   /** The oldest first. A key is in one of them at most. */
   const generations: Generation[] = []
-  const intern = interner()
+  const internHead = headInterner()
   let size = 0
 
   /** The generation for what is settled now. */
@@ -124,7 +124,7 @@ export function createGenerations(maxKeys: number, onStart: (time: number) => vo
       expiries.push(time + retainMs)
       // The tail first: to read a character makes one string of it, of which the head is then taken at less cost.
       tokenTails.push(tailOf(token))
-      tokenHeads.push(intern(headOf(token)))
+      tokenHeads.push(internHead(token))
       note(generation, time, time + retainMs)
       size += 1
     },
@@ -221,17 +221,18 @@ function tailOf(token: string): number {
 /** More than there are at a time where the tokens are those of receivers. */
 const MAX_INTERNED = 1_000
 
-/** Gives one string for all equal ones, as long as few are different. */
-function interner(): (text: string) => string {
+/** Returns one string for all heads that are equal, as long as few are different. */
+function headInterner(): (token: string) => string {
   const interned = new Map<string, string>()
   let last = ''
-  return (text) => {
-    if (text === last) return last
-    const known = interned.get(text)
-    last = known ?? text
+  return (token) => {
+    if (token.length === last.length + TAIL_LENGTH && token.startsWith(last)) return last
+    const head = headOf(token)
+    const known = interned.get(head)
+    last = known ?? head
     if (known === undefined) {
       if (interned.size >= MAX_INTERNED) interned.clear()
-      interned.set(text, text)
+      interned.set(head, head)
     }
     return last
   }

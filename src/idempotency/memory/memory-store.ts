@@ -133,9 +133,9 @@ function createStore(options: MemoryStoreOptions, now: () => number, runNow: () 
     return { status: 'claimed', attempt }
   }
 
-  // Each method does its work before it first awaits, so that it is atomic; `async` makes what it throws a rejection.
+  // Each method answers at once, so it is atomic.
   return {
-    async claim(request) {
+    claim(request) {
       const { key, token } = request
       const time = now()
       const runTime = runTimeAt(time)
@@ -160,7 +160,7 @@ function createStore(options: MemoryStoreOptions, now: () => number, runNow: () 
       return grant(request, hash, record.attempt + 1, runTime)
     },
 
-    async renew({ key, token }, leaseMs) {
+    renew({ key, token }, leaseMs) {
       const runTime = runNow()
       const held = findRunning(key, runTime)
       if (held?.token !== token) return false
@@ -168,7 +168,7 @@ function createStore(options: MemoryStoreOptions, now: () => number, runNow: () 
       return true
     },
 
-    async complete({ key, token }, retainMs) {
+    complete({ key, token }, retainMs) {
       const time = now()
       const runTime = runTimeAt(time)
       const held = findRunning(key, runTime)
@@ -186,7 +186,7 @@ function createStore(options: MemoryStoreOptions, now: () => number, runNow: () 
       return true
     },
 
-    async release({ key, token }) {
+    release({ key, token }) {
       const time = now()
       const runTime = runTimeAt(time)
       const held = findRunning(key, runTime)

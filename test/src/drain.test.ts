@@ -1,31 +1,31 @@
 import { expect, test } from 'vitest'
-import { createGate } from '../../src/receiver/drain.js'
+import { Drain } from '../../src/receiver/drain.js'
 import { deferred, turns, watch } from '../support/promises.js'
 
 const LONG = { endsAtMs: performance.now() + 3_600_000 }
 
-test('a gate is open until it is closed, and closed at once', () => {
-  const gate = createGate()
-  expect(gate.closed).toBe(false)
-  void gate.close()
-  expect(gate.closed).toBe(true)
+test('a drain is open until it is closed, and closed at once', () => {
+  const drain = new Drain()
+  expect(drain.isClosed).toBe(false)
+  void drain.close()
+  expect(drain.isClosed).toBe(true)
 })
 
-test('closing an empty gate, or one whose work is over, resolves', async () => {
-  await expect(createGate().close()).resolves.toBeUndefined()
-  const gate = createGate()
-  gate.track(Promise.resolve(), LONG)
-  gate.track(Promise.reject(new Error('failed')), LONG)
+test('closing an empty drain, or one whose work is over, resolves', async () => {
+  await expect(new Drain().close()).resolves.toBeUndefined()
+  const drain = new Drain()
+  drain.track(Promise.resolve(), LONG)
+  drain.track(Promise.reject(new Error('failed')), LONG)
   await turns(1)
-  await expect(gate.close()).resolves.toBeUndefined()
+  await expect(drain.close()).resolves.toBeUndefined()
 })
 
 test('closing waits for all work, whether it succeeds or fails', async () => {
-  const gate = createGate()
+  const drain = new Drain()
   const [first, second] = [deferred(), deferred()]
-  gate.track(first.promise, LONG)
-  gate.track(second.promise, LONG)
-  const closed = watch(gate.close())
+  drain.track(first.promise, LONG)
+  drain.track(second.promise, LONG)
+  const closed = watch(drain.close())
 
   first.reject(new Error('failed'))
   await turns(1)
@@ -36,12 +36,12 @@ test('closing waits for all work, whether it succeeds or fails', async () => {
 })
 
 test('closing waits for what the work starts while it is waited for', async () => {
-  const gate = createGate()
+  const drain = new Drain()
   const [delivery, run, release] = [deferred(), deferred(), deferred()]
-  gate.track(delivery.promise, LONG)
-  void delivery.promise.then(() => gate.track(run.promise, LONG))
-  void run.promise.then(() => gate.track(release.promise, LONG))
-  const closed = watch(gate.close())
+  drain.track(delivery.promise, LONG)
+  void delivery.promise.then(() => drain.track(run.promise, LONG))
+  void run.promise.then(() => drain.track(release.promise, LONG))
+  const closed = watch(drain.close())
 
   delivery.resolve()
   await turns(1)
@@ -54,10 +54,10 @@ test('closing waits for what the work starts while it is waited for', async () =
 })
 
 test('every call of close waits', async () => {
-  const gate = createGate()
+  const drain = new Drain()
   const { promise, resolve } = deferred()
-  gate.track(promise, LONG)
-  const [first, second] = [watch(gate.close()), watch(gate.close())]
+  drain.track(promise, LONG)
+  const [first, second] = [watch(drain.close()), watch(drain.close())]
   await turns(1)
   expect(first.isResolved).toBe(false)
   expect(second.isResolved).toBe(false)
@@ -68,11 +68,11 @@ test('every call of close waits', async () => {
 })
 
 test('work that is counted twice is waited for once', async () => {
-  const gate = createGate()
+  const drain = new Drain()
   const { promise, resolve } = deferred()
-  gate.track(promise, LONG)
-  gate.track(promise, LONG)
-  const closed = watch(gate.close())
+  drain.track(promise, LONG)
+  drain.track(promise, LONG)
+  const closed = watch(drain.close())
   resolve()
   await turns(1)
   expect(closed.isResolved).toBe(true)

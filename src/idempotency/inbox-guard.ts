@@ -1,16 +1,19 @@
 import { StoreError } from '../errors.js'
-import type { Inbox, OnceRequest, OnceResult } from '../idempotency/inbox.js'
-import { callInbox } from '../idempotency/store-call.js'
-import type { Deadline } from '../lib/deadline.js'
 import { deferred } from '../lib/deferred.js'
-import { Timers } from '../lib/timers.js'
-import { DUPLICATE, inFlight, type Outcome, type OutcomeName, outcomeOfFault, RETRY_MS } from './outcome.js'
-import type { RunRecord } from './run.js'
-
-/** A transaction of an inbox that waits for its handler. Settling the run commits it or rolls it back. */
-export interface OpenTransaction extends RunRecord {
-  readonly tx: unknown
-}
+import { monotonicMs } from '../lib/timers.js'
+import {
+  AS_ENDED,
+  type CommitResult,
+  type Denial,
+  type Execution,
+  type Guard,
+  type GuardedDelivery,
+  type HandlerEnd,
+  isDone,
+  RETRY_MS,
+} from './guard.js'
+import type { Inbox, OnceRequest, OnceResult } from './inbox.js'
+import { callInbox } from './store-call.js'
 
 const ONCE_RESULTS: readonly unknown[] = [
   'handled',
@@ -22,19 +25,19 @@ const ONCE_RESULTS: readonly unknown[] = [
 /** How long a commit may take: whoever waits longer, such as a drain, waits for a connection that is gone. */
 const COMMIT_MS = 30_000
 
-/**
- * Opens a transaction, unless the event has been handled or is in flight.
- *
- * @param onLost hears of a transaction that ended while its handler was running: its connection was lost
- * @throws StoreError when the inbox is down, or has opened none by the deadline: one that opens later is rolled back
- */
-export function openTransaction(
+/** Guards with transactions of an inbox: the handler runs in one, which is committed or rolled back with its record. */
+export function inboxGuard(inbox: Inbox<unknown>, terms: Omit<OnceRequest, 'key'>): Guard {
+  return { acquire: (key, delivery) => openTransaction(inbox, { key, ...terms }, delivery) }
+}
+
+/** @throws StoreError when the inbox is down, or has opened none by the deadline: one that opens later is rolled back */
+function openTransaction(
   inbox: Inbox<unknown>,
   request: OnceRequest,
-  deadline: Deadline,
-  onLost?: (reason: unknown) => void,
-): Promise<OpenTransaction | 'duplicate' | 'in-flight'> {
-  const opened = deferred<OpenTransaction>()
+  delivery: GuardedDelivery,
+): Promise<Execution | Denial> {
+  const { clock } = delivery
+  const opened = deferred<Execution>()
   let phase: 'opening' | 'open' | 'over' = 'opening'
   const ended = once()
 
@@ -42,43 +45,46 @@ export function openTransaction(
     try {
       const result = await callInbox(() => inbox.once(request, holdOpen), readOnceResult)
       // An inbox that does not await its work would say so before there is anything to commit.
-      if (phase === 'open' && isDone(result)) throw misbehaved(result)
+      if (phase === 'open' && isDone({ outcome: result })) throw misbehaved(result)
       return result
     } catch (error) {
-      if (phase === 'open') onLost?.(error)
+      // Its connection was lost while the handler was running.
+      if (phase === 'open') delivery.abort(error)
       throw error
     } finally {
       phase = 'over'
     }
   }
 
-  /** Keeps the transaction open until the run is settled. */
+  /** Keeps the transaction open until the end of the handler is committed. */
   async function holdOpen(tx: unknown): Promise<void> {
-    if (deadline.passed) throw notInTime()
+    if (clock.isOver) throw notInTime()
     // A library that tries a commit again would run the handler again.
     if (phase !== 'opening') throw calledAgain()
     phase = 'open'
     const handed = deferred<() => void>()
-    const settled = deferred<Outcome>()
-    let settleAs = (outcome: Outcome): Promise<Outcome> => settledAs(outcome, ended)
+    const settled = deferred<HandlerEnd>()
+    let resultFor = (end: HandlerEnd): Promise<CommitResult> => committed(end, ended, delivery)
     opened.resolve({
+      status: 'granted',
+      deduplicated: request.key !== null,
       tx,
-      call: (handler) =>
+      invoke: (handler) =>
         new Promise((resolve, reject) => {
           handed.resolve(() => void (async () => handler())().then(resolve, reject))
         }),
-      settle: (outcome) => {
+      commit(end) {
         phase = 'over'
         handed.resolve(() => {})
-        settled.resolve(outcome)
-        return settleAs(outcome)
+        settled.resolve(end)
+        return resultFor(end)
       },
       // Until the commit is confirmed, nothing is.
-      meanwhile: (outcome) => (isDone(outcome.outcome) ? outcomeOfFault(notConfirmed()) : outcome),
-      letGo: (reason) => {
+      doubt: (end) => (isDone(end) ? notConfirmed() : undefined),
+      abandon(reason) {
         phase = 'over'
-        // Whatever the handler comes to later, what it has written is gone.
-        settleAs = async (outcome) => (isDone(outcome.outcome) ? outcomeOfFault(reason) : outcome)
+        // However the handler ends later, its writes are gone.
+        resultFor = async (end) => (isDone(end) ? fault(reason) : AS_ENDED)
         settled.reject(reason)
       },
       hint() {
@@ -95,35 +101,43 @@ export function openTransaction(
     if (outcome !== 'handled') throw error
   }
 
-  const opening = Promise.race([opened.promise, ended.then(withoutRun)])
-  return deadline.race(opening, () => {
+  return clock.inTime(Promise.race([opened.promise, ended.then(withoutRun)]), () => {
     throw notInTime()
   })
 }
 
-/** What the sender may be told: that it is done, only where the inbox says so too. */
-async function settledAs(outcome: Outcome, ended: Promise<OnceResult>): Promise<Outcome> {
+/** Whether the end stands: that it is done, only if the inbox says so too. */
+async function committed(
+  end: HandlerEnd,
+  ended: Promise<OnceResult>,
+  { clock }: GuardedDelivery,
+): Promise<CommitResult> {
   let result: OnceResult
   try {
-    result = await new Timers().within(ended, COMMIT_MS, throwNotConfirmed)
-  } catch (fault) {
+    result = await clock.within(ended, monotonicMs() + COMMIT_MS, () => {
+      throw notConfirmed()
+    })
+  } catch (error) {
     // After a handler that failed this is its own error again, or that of a roll-back; unless it was the inbox that failed it.
-    return isDone(outcome.outcome) || fault === outcome.error ? outcomeOfFault(fault) : outcome
+    return isDone(end) || error === end.error ? fault(error) : AS_ENDED
   }
-  if (result === 'duplicate') return DUPLICATE
   // The record of a discard is made after the roll-back, and another delivery may have come in between.
-  if (result === 'in-flight') return inFlight(RETRY_MS)
-  // Said to be handled though the handler failed: it may be recorded, and then nobody would run it again.
-  return result === outcome.outcome ? outcome : outcomeOfFault(misbehaved(result, outcome.error))
+  if (result === 'duplicate' || result === 'in-flight') return denialOf(result)
+  // Said to be handled though the handler failed: it may be recorded, and then it would never run again.
+  return result === end.outcome ? AS_ENDED : fault(misbehaved(result, end.error))
 }
 
-function isDone(name: OutcomeName): boolean {
-  return name === 'handled' || name === 'discarded'
+function fault(error: unknown): CommitResult {
+  return { status: 'fault', error }
 }
 
-function withoutRun(result: OnceResult): 'duplicate' | 'in-flight' {
-  if (result === 'duplicate' || result === 'in-flight') return result
+function withoutRun(result: OnceResult): Denial {
+  if (result === 'duplicate' || result === 'in-flight') return denialOf(result)
   throw misbehaved(result)
+}
+
+function denialOf(status: Denial['status']): Denial {
+  return status === 'duplicate' ? { status } : { status, retryAfterMs: RETRY_MS }
 }
 
 function readOnceResult(value: unknown): OnceResult | undefined {
@@ -142,10 +156,6 @@ function notConfirmed(): StoreError {
     'store_unavailable',
     'The handler returned, but the database has not confirmed the commit in time: the next delivery finds out whether it was committed.',
   )
-}
-
-function throwNotConfirmed(): never {
-  throw notConfirmed()
 }
 
 function misbehaved(result: OnceResult, cause?: unknown): StoreError {

@@ -1,0 +1,198 @@
+import { StoreError } from '../errors.js'
+import type { Alarm } from '../lib/alarm-clock.js'
+import { isThenable } from '../lib/call-safely.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
+import { monotonicMs } from '../lib/timers.js'
+import {
+  AS_ENDED,
+  type CommitResult,
+  type Execution,
+  type GuardedDelivery,
+  type HandlerEnd,
+  isDone,
+} from './guard.js'
+import type { IdempotencyStore, Lease } from './store.js'
+import {
+  callAgain,
+  callLater,
+  callStore,
+  readBoolean,
+  resultOf,
+  STORE_CALL_MS,
+  type StoreCall,
+} from './store-call.js'
+
+/** A call that took so much longer than its limit is no evidence: the process was stopped, or its event loop blocked. */
+const STOPPED_MS = 50
+
+const GONE =
+  'the store lost its record before the lease had run out: it was evicted, or the store was flushed, restarted empty, failed over, or had its clock set forward'
+const GONE_OR_TAKEN =
+  'it ran out before it was renewed, and either another delivery has taken over the event or the store has lost the record; perhaps the event loop was blocked for long, or leaseSeconds is too short'
+const UNREACHABLE = 'it ran out while the store could not be reached'
+const CLAIMED_SINCE =
+  'Another delivery has claimed it since, because its lease had run out or the store had lost the record, and may have run it a second time.'
+
+/**
+ * A lease that was granted. While the handler runs, it is renewed every third of its time. If it runs out by our clock, a last
+ * renewal decides: it may not have been taken over. There is one store call at a time for a lease: recording the end waits for a
+ * renewal that is under way, as long as a store call is waited for.
+ */
+export class HeldLease implements Execution {
+  readonly status = 'granted'
+  readonly deduplicated = true
+  readonly tx = undefined
+  private isHeld = true
+  private isLost = false
+  /** Whether it asks the store a second time for the fate of the lease, because the process was stopped during the first. */
+  private isAskingAgain = false
+  private renewal: Promise<void> | undefined
+  private renewing: Alarm | undefined
+  /** By our clock. The store counts from when the request arrives, so from no earlier than it was sent. */
+  private validUntilMs: number
+
+  /** @param claimedAtMs when the claim was sent, on the monotonic clock */
+  constructor(
+    private readonly store: IdempotencyStore,
+    private readonly lease: Lease,
+    readonly attempt: number,
+    private readonly claimedAtMs: number,
+    private readonly terms: { readonly leaseMs: number; readonly retainMs: number },
+    private readonly delivery: GuardedDelivery,
+  ) {
+    this.validUntilMs = claimedAtMs + terms.leaseMs
+  }
+
+  invoke(handler: () => unknown): unknown {
+    const returned = handler()
+    if (isThenable(returned)) this.renewAt(this.claimedAtMs + this.terms.leaseMs / 3)
+    return returned
+  }
+
+  doubt(): undefined {
+    return undefined
+  }
+
+  /** Stops renewing: from now on the lease runs out by itself. */
+  abandon(): void {
+    this.isHeld = false
+    if (this.renewing !== undefined) this.delivery.clock.clear(this.renewing)
+  }
+
+  /** Whether recording works decides nothing: once a handler has returned, a non-2xx would make a second run certain. */
+  commit(end: HandlerEnd): MaybePromise<CommitResult> {
+    this.abandon()
+    return this.renewal === undefined ? this.record(end) : this.renewal.then(() => this.record(end))
+  }
+
+  private record(end: HandlerEnd): MaybePromise<CommitResult> {
+    let sent: unknown
+    try {
+      sent = this.sendEnd(end)
+      // At once, as a store in memory answers.
+      if (sent === true) return AS_ENDED
+    } catch (error) {
+      sent = Promise.reject(error)
+    }
+    return this.recordLater(end, Promise.resolve(sent))
+  }
+
+  private async recordLater(end: HandlerEnd, sent: Promise<unknown>): Promise<CommitResult> {
+    const { clock } = this.delivery
+    const call: StoreCall<boolean> = {
+      method: isDone(end) ? 'complete' : 'release',
+      send: () => this.sendEnd(end),
+      read: readBoolean,
+      clock,
+    }
+    try {
+      this.recorded(end, await resultOf(call, sent).catch((error) => callAgain(call, error)))
+    } catch (error) {
+      // The sender need not wait for it.
+      const late = callLater(call, error)
+      this.delivery.track(
+        late.then(
+          (isOurs) => this.recorded(end, isOurs),
+          (cause) => this.delivery.report(notRecorded(this.lease, isDone(end), cause.message, cause)),
+        ),
+      )
+    }
+    return AS_ENDED
+  }
+
+  private sendEnd(end: HandlerEnd): unknown {
+    const { store, lease } = this
+    return isDone(end) ? store.complete(lease, this.terms.retainMs) : store.release(lease)
+  }
+
+  private recorded(end: HandlerEnd, isOurs: boolean): void {
+    if (isDone(end) && !isOurs) this.delivery.report(notRecorded(this.lease, true, CLAIMED_SINCE))
+  }
+
+  private renewAt(atMs: number): void {
+    const startRenewal = (): void => {
+      this.renewal = this.renew().then((nextAtMs) => {
+        this.renewal = undefined
+        if (this.isHeld) this.renewAt(nextAtMs)
+      })
+    }
+    this.renewing = this.delivery.clock.set(startRenewal, atMs, true)
+  }
+
+  /** @returns when the next one is due */
+  private async renew(): Promise<number> {
+    const { store, lease, delivery } = this
+    const { leaseMs } = this.terms
+    const { clock } = delivery
+    const send = (): unknown => store.renew(lease, leaseMs)
+    const sentAtMs = monotonicMs()
+    try {
+      if (await callStore({ method: 'renew', send, read: readBoolean, clock })) {
+        this.validUntilMs = sentAtMs + leaseMs
+        this.isAskingAgain = false
+      } else {
+        this.abandon()
+        this.lose(monotonicMs() < this.validUntilMs ? GONE : GONE_OR_TAKEN)
+      }
+    } catch (error) {
+      const failedAtMs = monotonicMs()
+      const hasRunOut = failedAtMs >= this.validUntilMs
+      const wasStopped = failedAtMs - sentAtMs > STORE_CALL_MS + STOPPED_MS
+      if (hasRunOut && wasStopped && !this.isAskingAgain) {
+        this.isAskingAgain = true
+        return failedAtMs
+      }
+      delivery.report(error)
+      if (hasRunOut) this.lose(UNREACHABLE)
+    }
+    const nowMs = monotonicMs()
+    const nextAtMs = nowMs + leaseMs / 3
+    return this.validUntilMs > nowMs ? Math.min(nextAtMs, this.validUntilMs) : nextAtMs
+  }
+
+  private lose(why: string): void {
+    if (this.isLost) return
+    this.isLost = true
+    const error = new StoreError(
+      'lease_lost',
+      `The lease of ${this.lease.key} was lost while its handler was running, so the event may run twice: ${why}.`,
+    )
+    this.delivery.abort(error)
+    this.delivery.report(error)
+  }
+}
+
+function notRecorded({ key }: Lease, wasDone: boolean, why: string, cause?: unknown): StoreError {
+  const options = cause === undefined ? {} : { cause }
+  return wasDone
+    ? new StoreError(
+        'not_recorded',
+        `${key} was handled, but that could not be recorded, so it may run again: ${why}`,
+        options,
+      )
+    : new StoreError(
+        'not_released',
+        `${key} failed and could not be released, so it runs again when its lease has run out: ${why}`,
+        options,
+      )
+}

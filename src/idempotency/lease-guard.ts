@@ -1,0 +1,161 @@
+import { isUnreached, StoreError } from '../errors.js'
+import { isThenable } from '../lib/call-safely.js'
+import type { MaybePromise } from '../lib/maybe-promise.js'
+import { monotonicMs } from '../lib/timers.js'
+import {
+  type Denial,
+  type Execution,
+  type Guard,
+  type GuardedDelivery,
+  RETRY_MS,
+  UNPROTECTED,
+} from './guard.js'
+import { HeldLease } from './held-lease.js'
+import type { ClaimRequest, ClaimResult, IdempotencyStore } from './store.js'
+import {
+  callAgain,
+  callLater,
+  known,
+  promised,
+  readBoolean,
+  readClaimResult,
+  resultOf,
+  STORE_CALL_MS,
+} from './store-call.js'
+import { tokenSource } from './token.js'
+
+export interface LeaseGuardTerms {
+  readonly leaseMs: number
+  readonly retainMs: number
+  /** `process`: events run without protection while the store cannot be reached. */
+  readonly storeFailure: 'reject' | 'process'
+}
+
+/** More than there are if a store is slow now and then; in an outage no claim is granted. */
+const MAX_DOUBTED_KEYS = 1_000
+
+const DUPLICATE: Denial = { status: 'duplicate' }
+
+/** Guards with leases on an idempotency store. */
+export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Guard {
+  const { leaseMs, retainMs, storeFailure } = terms
+  const nextToken = tokenSource()
+  /**
+   * The keys that a claim of this receiver may hold although it was given up, so that a lease on one of them does not mean
+   * that its event is being handled. Other processes see the lease alone.
+   */
+  const doubtedKeys = new Set<string>()
+
+  function acquire(key: string | null, delivery: GuardedDelivery): MaybePromise<Execution | Denial> {
+    if (key === null) return UNPROTECTED
+    const request: ClaimRequest = { key, token: nextToken(), leaseMs, retainMs }
+    const claimedAtMs = monotonicMs()
+    let sent: unknown
+    try {
+      sent = store.claim(request)
+      if (!isThenable(sent)) {
+        return judge(known('claim', sent, readClaimResult), request, claimedAtMs, delivery)
+      }
+    } catch (error) {
+      sent = Promise.reject(error)
+    }
+    return acquireLater(Promise.resolve(sent), request, claimedAtMs, delivery)
+  }
+
+  async function acquireLater(
+    sent: Promise<unknown>,
+    request: ClaimRequest,
+    claimedAtMs: number,
+    delivery: GuardedDelivery,
+  ): Promise<Execution | Denial> {
+    const { clock } = delivery
+    const call = { method: 'claim', send: () => sent, read: readClaimResult, clock } as const
+    let result: ClaimResult
+    try {
+      result = await resultOf(call, sent, clock.deadlineMs)
+    } catch (fault) {
+      delivery.track(releaseIfGranted(sent, request, delivery))
+      // A store that is full, or misbehaves, is reached: only one that is not may be done without.
+      if (storeFailure === 'reject' || !isUnreached(fault)) throw fault
+      delivery.report(fault)
+      return UNPROTECTED
+    }
+    const judged = judge(result, request, claimedAtMs, delivery)
+    if (judged.status === 'granted' && monotonicMs() >= claimedAtMs + leaseMs) {
+      const error = grantedTooLate()
+      delivery.track(Promise.resolve(judged.commit({ outcome: 'unavailable', error })))
+      throw error
+    }
+    return judged
+  }
+
+  function judge(
+    result: ClaimResult,
+    { key, token }: ClaimRequest,
+    claimedAtMs: number,
+    delivery: GuardedDelivery,
+  ): Execution | Denial {
+    if (result.status === 'claimed') {
+      return new HeldLease(store, { key, token }, result.attempt, claimedAtMs, terms, delivery)
+    }
+    if (result.status === 'completed') return DUPLICATE
+    // Maybe nobody handles it: the lease may be that of a claim which was given up, and is released soon.
+    const { retryAfterMs } = result
+    return {
+      status: 'in-flight',
+      retryAfterMs: doubtedKeys.has(key) ? Math.min(retryAfterMs, RETRY_MS) : retryAfterMs,
+    }
+  }
+
+  /**
+   * Releases a claim that failed for us and may have been granted all the same, late or with a reply that was lost, so that it
+   * blocks nobody. By the token, this releases no other record; if it fails, the lease runs out by itself.
+   */
+  async function releaseIfGranted(
+    sent: Promise<unknown>,
+    { key, token }: ClaimRequest,
+    { clock }: GuardedDelivery,
+  ): Promise<void> {
+    const send = (): unknown => store.release({ key, token })
+    const call = { method: 'release', send, read: readBoolean, clock } as const
+    if (doubtedKeys.size < MAX_DOUBTED_KEYS) doubtedKeys.add(key)
+    const granted = sent.then(mayBeGranted, () => 'maybe' as const)
+    const released = granted.then(async (isGranted) => {
+      if (isGranted === 'no') {
+        doubtedKeys.delete(key)
+        return
+      }
+      // A few times: what lost the reply may lose this too.
+      const soon = resultOf(call, promised(send)).catch((error) => callAgain(call, error))
+      // A store that granted it is up again, and one that is down may never have had it.
+      const late = soon.catch((error) => (isGranted === 'yes' ? callLater(call, error) : false))
+      void late.catch(() => {}).then(() => doubtedKeys.delete(key))
+      await soon.catch(() => {})
+    })
+    const hasSettled = await clock.within(
+      granted.then(() => true),
+      monotonicMs() + STORE_CALL_MS,
+      () => false,
+    )
+    if (hasSettled) await released
+  }
+
+  function grantedTooLate(): StoreError {
+    return new StoreError(
+      'store_unavailable',
+      `The store granted the run after its lease of ${leaseMs / 1000} s (leaseSeconds) had ended, so another delivery may run: the store is slow, or the event loop was blocked.`,
+    )
+  }
+
+  return { acquire }
+}
+
+/** What is no answer, or does not let itself be looked at, is no evidence of what the store did. */
+function mayBeGranted(result: unknown): 'yes' | 'no' | 'maybe' {
+  try {
+    const known = readClaimResult(result)
+    return known === undefined ? 'maybe' : known.status === 'claimed' ? 'yes' : 'no'
+  } catch {
+    return 'maybe'
+  }
+}

@@ -1,0 +1,57 @@
+import type { Execution } from '../idempotency/guard.js'
+import type { SignatureScheme } from '../signature/scheme.js'
+import { signedAt } from '../signature/signature.js'
+import type { HandlerContext } from './handlers.js'
+import type { DeliveryState } from './state.js'
+
+/** Where a context keeps the delivery that makes its `signal`. */
+const STATE = Symbol('state')
+
+/**
+ * Makes the signal when it is first read. A property of the context itself, so that a copy (`{ ...ctx }`) has it; and one
+ * getter for all contexts, because for a getter of its own V8 keeps a shape, and all that the getter can see, in old space.
+ */
+const SIGNAL: PropertyDescriptor &
+  ThisType<{ [STATE]: Pick<DeliveryState, 'signal'> }> & { __proto__: null } = {
+  // Descriptors inherit nothing: a library that puts a `get` on Object.prototype would make any other one invalid.
+  __proto__: null,
+  enumerable: true,
+  configurable: true,
+  get() {
+    return this[STATE].signal
+  },
+}
+
+/** One for all contexts too: an object without a prototype takes its time to make. */
+const HIDDEN: PropertyDescriptor & { __proto__: null } = { __proto__: null, value: undefined }
+
+/** An authentic delivery, as its handler gets it. */
+export interface Signed {
+  readonly t: string
+  readonly secretIndex: number
+  readonly rawBody: Uint8Array
+  readonly key: string | null
+}
+
+/** Makes the context of a handler. */
+export function contextOf<Request>(
+  state: DeliveryState<Request>,
+  { deduplicated, attempt, tx }: Execution,
+  { t, secretIndex, rawBody, key }: Signed,
+  scheme: SignatureScheme,
+): HandlerContext<Request, unknown> {
+  const context: Omit<HandlerContext<Request, unknown>, 'attempt' | 'signal'> & { attempt?: number } = {
+    request: state.delivery.request,
+    key,
+    deduplicated,
+    signedAt: signedAt(t, scheme),
+    secretIndex,
+    rawBody,
+    tx,
+  }
+  if (attempt !== undefined) context.attempt = attempt
+  HIDDEN.value = state
+  Object.defineProperty(context, STATE, HIDDEN)
+  HIDDEN.value = undefined
+  return Object.defineProperty(context, 'signal', SIGNAL) as HandlerContext<Request, unknown>
+}

@@ -1,0 +1,123 @@
+import { ConfigurationError } from '../errors.js'
+import type { GuardedDelivery } from '../idempotency/guard.js'
+import { SETTLING_MS } from '../idempotency/store-call.js'
+import { AlarmClock } from '../lib/alarm-clock.js'
+import { callSafely } from '../lib/call-safely.js'
+import { monotonicMs } from '../lib/timers.js'
+import type { DefaultLog } from './default-log.js'
+import type { Delivery } from './delivery.js'
+import type { Bounded, Drain } from './drain.js'
+import { isFault, isRefusal, type Outcome, statusOf } from './outcome.js'
+import type { Settings } from './settings.js'
+
+/** The parts of a receiver that its deliveries share. */
+export interface Shared<Request> {
+  readonly settings: Pick<Settings<Request>, 'timeoutMs' | 'onDelivery' | 'onError'>
+  readonly drain: Drain
+  /** Written to if there is no `onError`. */
+  readonly log: DefaultLog
+}
+
+/** One delivery from its entry to its end: what is known of it so far, its clock, its reports and its signal. */
+export class DeliveryState<Request = unknown> implements GuardedDelivery {
+  readonly clock: AlarmClock
+  /** Empty until the envelope is read. */
+  kind = ''
+  key: string | undefined = undefined
+  attempt: number | undefined = undefined
+  signatureAgeSeconds: number | undefined = undefined
+  private isEnded = false
+  private controller: AbortController | undefined = undefined
+  private aborted: { readonly reason: unknown } | undefined = undefined
+
+  constructor(
+    readonly delivery: Delivery<Request>,
+    private readonly shared: Shared<Request>,
+  ) {
+    this.clock = new AlarmClock(shared.settings.timeoutMs)
+    shared.drain.enter(this.clock.deadlineMs)
+  }
+
+  /** Made when it is first read, so that a delivery whose handler does not look pays nothing. */
+  get signal(): AbortSignal {
+    if (this.controller === undefined) {
+      this.controller = new AbortController()
+      if (this.aborted !== undefined) this.controller.abort(this.aborted.reason)
+    }
+    return this.controller.signal
+  }
+
+  abort(reason: unknown): void {
+    this.aborted ??= { reason }
+    this.controller?.abort(reason)
+  }
+
+  /** Keeps a drain waiting, and the platform if it can, for work that goes on after the answer. */
+  track(work: Promise<unknown>, bound: Bounded = { endsAtMs: monotonicMs() + SETTLING_MS }): void {
+    this.shared.drain.track(work, bound)
+    callSafely(() => this.delivery.waitUntil?.(work))
+  }
+
+  report(error: unknown): void {
+    const { kind, key } = this
+    const place = { ...(kind === '' ? {} : { kind }), ...(key === undefined ? {} : { key }) }
+    const { onError } = this.shared.settings
+    if (onError === undefined) this.shared.log.fault(this.delivery, error, place)
+    else callSafely(() => onError(error, { request: this.delivery.request, ...place }))
+  }
+
+  /** No handler wants its kind: logged if nothing else of the receiver would say so. */
+  reportUnwanted(): void {
+    if (this.shared.settings.onDelivery === undefined) this.shared.log.unwanted(this.delivery, this.kind)
+  }
+
+  /** Ends the delivery, once: its one record, its fault if it ended with one, its timer freed, and the drain's count down. */
+  end(outcome: Outcome): Outcome {
+    if (this.isEnded) return outcome
+    this.isEnded = true
+    try {
+      this.clock.end()
+      this.reportEnd(outcome)
+    } catch {
+      // A report decides nothing, and a prototype that was polluted can make any of its steps throw.
+    } finally {
+      this.shared.drain.leave()
+    }
+    return outcome
+  }
+
+  private reportEnd(outcome: Outcome): void {
+    const { settings, log } = this.shared
+    const { outcome: name, code, error } = outcome
+    if (isRefusal(outcome) && settings.onError === undefined) log.refusal(this.delivery, error)
+    else if (isFault(outcome)) this.report(error)
+    if (isAnswered(this.delivery)) this.report(answeredByOthers(name))
+    if (settings.onDelivery === undefined) return
+    const { kind, key, attempt, signatureAgeSeconds } = this
+    callSafely(settings.onDelivery, {
+      outcome: name,
+      status: statusOf(outcome),
+      ...(code === undefined ? {} : { code }),
+      ...(kind === '' ? {} : { kind }),
+      ...(key === undefined ? {} : { key }),
+      ...(attempt === undefined ? {} : { attempt }),
+      ...(signatureAgeSeconds === undefined ? {} : { signatureAgeSeconds }),
+      durationMs: this.clock.elapsedMs,
+      ...(error === undefined ? {} : { error }),
+    })
+  }
+}
+
+function isAnswered(delivery: Delivery): boolean {
+  try {
+    return delivery.isAnswered?.() === true
+  } catch {
+    return false
+  }
+}
+
+function answeredByOthers(outcome: string): ConfigurationError {
+  return new ConfigurationError(
+    `The delivery ended as ${outcome}, but the request had already been answered, and the sender got that answer: does a middleware call next() twice, or does your handler answer the request itself?`,
+  )
+}
