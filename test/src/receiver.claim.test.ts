@@ -83,7 +83,7 @@ describe('a claim', () => {
     ['null', null],
     ['a boolean', true],
     ['an array', []],
-    ['another status', { status: 'processed' }],
+    ['another status', { status: 'processed', attempt: 1, retryAfterMs: 1 }],
     ['no status', { attempt: 1 }],
     ['claimed without attempt', { status: 'claimed' }],
     ['an attempt that is no integer', { status: 'claimed', attempt: '1' }],

@@ -1,9 +1,9 @@
 import type { Delivery } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
-import { orderCreated, sign } from '../support/deliveries.js'
+import { lifecycleEvent, orderCreated, sign } from '../support/deliveries.js'
 import { deferred, never, watch } from '../support/promises.js'
 import { receiving, storeWith } from '../support/receiving.js'
-import { advance, useVirtualTime } from '../support/virtual-time.js'
+import { advance, sleep, useVirtualTime } from '../support/virtual-time.js'
 
 useVirtualTime()
 
@@ -75,6 +75,46 @@ describe('drain', () => {
     },
   )
 
+  test('waits for a handler that runs, though that of an earlier delivery is overdue', async () => {
+    const { receiver, send } = receiving({
+      timeoutSeconds: 10,
+      on: { 'order.created': () => never(), 'event.published': () => sleep(8) },
+    })
+    const timers = vi.spyOn(globalThis, 'setTimeout')
+    void send(orderCreated())
+    await advance(5)
+    for (const { value } of timers.mock.results) clearTimeout(value as NodeJS.Timeout)
+    timers.mockRestore()
+    const handled = send(lifecycleEvent('event.published'))
+    await advance(0)
+    const drained = watch(receiver.drain())
+    await advance(7.999)
+    expect(drained.isResolved).toBe(false)
+    await advance(0.001)
+    expect(await handled).toEqual({ outcome: 'handled' })
+    await advance(4)
+    expect(drained.isResolved).toBe(true)
+  })
+
+  test('waits until the end of a run is recorded, though that takes until after maxRunSeconds', async () => {
+    const replies = [() => never<boolean>(), () => never<boolean>(), async () => true]
+    const { store, namespace } = storeWith({ complete: () => (replies.shift() ?? never<boolean>)() })
+    const { receiver, send } = receiving({
+      store,
+      namespace,
+      maxRunSeconds: 30,
+      on: { 'order.created': () => sleep(29) },
+    })
+    void send(orderCreated())
+    await advance(10)
+    const drained = watch(receiver.drain())
+    // Two tries of 2 s each, and the pauses after them.
+    await advance(23.999)
+    expect(drained.isResolved).toBe(false)
+    await advance(0.001)
+    expect(drained.isResolved).toBe(true)
+  })
+
   test('does not wait for a store that is down to take back claims that it refused', async () => {
     const down = () => Promise.reject(new Error('ECONNREFUSED'))
     const { store, namespace } = storeWith({ claim: down, release: down })
@@ -117,20 +157,37 @@ describe('drain', () => {
     ])
   })
 
-  test.each([3_600, 2_147_483])('waits for a handler that may run for %i s', async (maxRunSeconds) => {
-    const { receiver, send } = receiving({
-      maxRunSeconds,
-      retentionSeconds: 3e6,
-      leaseSeconds: maxRunSeconds,
-      on: { 'order.created': () => never() },
-    })
-    const outcome = send(orderCreated())
+  test('waits for a handler that may run for an hour', async () => {
+    const { receiver, send } = receiving({ maxRunSeconds: 3_600, on: { 'order.created': () => never() } })
+    void send(orderCreated())
     await advance(10)
-    await outcome
     const drained = watch(receiver.drain())
-    await advance(maxRunSeconds - 11)
+    await advance(3_589)
     expect(drained.isResolved).toBe(false)
     await advance(1)
+    expect(drained.isResolved).toBe(true)
+  })
+
+  test('sets no timer for longer than one can be set, which would fire at once', async () => {
+    const work = deferred()
+    const longest = 2_147_483
+    const limits = { maxRunSeconds: longest, timeoutSeconds: longest, leaseSeconds: longest }
+    const { receiver, send } = receiving({
+      ...limits,
+      retentionSeconds: longest,
+      on: { 'order.created': () => work.promise },
+    })
+    const set = vi.spyOn(globalThis, 'setTimeout')
+    void send(orderCreated())
+    await advance(0)
+    const drained = watch(receiver.drain())
+    await advance(0)
+    expect(set).toHaveBeenCalled()
+    for (const [, ms] of set.mock.calls) expect(ms).toBeLessThan(2 ** 31)
+    set.mockRestore()
+    expect(drained.isResolved).toBe(false)
+    work.resolve()
+    await advance(0)
     expect(drained.isResolved).toBe(true)
   })
 

@@ -66,11 +66,13 @@ test('a handler that outlives its answer, is given up and then fails is reported
   ])
 })
 
-test('a drain ends though both limits of a delivery pass in one step, as a fake clock makes them', async () => {
+test('a drain and the platform wait no longer though both limits of a delivery pass in one step, as a fake clock makes them', async () => {
+  const kept: Promise<unknown>[] = []
   const { receiver, send } = receiving({ maxRunSeconds: 5, on: { 'order.created': () => never() } })
-  const outcome = send(orderCreated())
+  const outcome = send(orderCreated(), { waitUntil: (work) => kept.push(work) })
   await advance(0)
   vi.advanceTimersByTime(20_000)
   expect(await outcome).toMatchObject({ code: 'given_up' })
+  await Promise.all(kept)
   await receiver.drain()
 })

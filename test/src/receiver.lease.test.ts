@@ -210,18 +210,36 @@ describe('a process that was stopped for longer than its lease', () => {
     await end(held)
   })
 
+  const stoppedAgain = () => {
+    jump(120)
+    return never()
+  }
+
   test.each([
-    ['is ours again, if it is granted', granted, 2, []],
-    ['is lost, if it is not', async () => false, 2, ['lease_lost']],
-    ['is lost, if the store cannot be reached', refused, 2, ['store_unavailable', 'lease_lost']],
-  ])('sends a renewal again that was under way: the lease %s', async (_, again, count, codes) => {
+    ['is ours again, if it is granted', granted, []],
+    ['is lost, if it is not', async () => false, ['lease_lost']],
+    ['is lost, if the store cannot be reached', refused, ['lease_lost', 'store_unavailable']],
+    ['is lost, if the process is stopped again meanwhile', stoppedAgain, ['lease_lost', 'store_unavailable']],
+  ])('sends a renewal again that was under way: the lease %s', async (_, again, codes) => {
     const held = await begin(renewing(never, again))
     await advance(20)
     jump(120)
     // The limit of the call, which is long over.
-    await advance(2.01)
-    expect(renewals(held)).toBe(count)
-    expect(held.codes().sort()).toEqual(codes.sort())
+    await advance(4)
+    expect(renewals(held)).toBe(2)
+    expect(held.codes().sort()).toEqual(codes)
+    await end(held)
+  })
+
+  test('does so each time that it is stopped', async () => {
+    const held = await begin(renewing(never, granted, never, granted))
+    for (const count of [2, 4]) {
+      await advance(20)
+      jump(120)
+      await advance(2.01)
+      expect(renewals(held)).toBe(count)
+    }
+    expect(held.codes()).toEqual([])
     await end(held)
   })
 })

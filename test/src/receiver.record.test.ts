@@ -178,6 +178,14 @@ describe('a store that does not record the end of a run', () => {
     },
   )
 
+  test('is not tried again once it breaks the contract, and that is the cause', async () => {
+    const replies = [refused, async () => 1]
+    const ended = await beginEnding('complete', () => (replies.shift() ?? refused)())
+    await advance(ALL_TRIES)
+    expect(ended.called()).toEqual(['claim', 'complete', 'complete'])
+    expect(faults(ended)).toMatchObject([{ code: 'not_recorded', cause: { code: 'store_misbehaved' } }])
+  })
+
   test('because another delivery has claimed the event is reported as a possible second run, and not tried again', async () => {
     const ended = await beginEnding('complete', async () => false)
     expect(await ended.answer).toEqual({ outcome: 'handled' })

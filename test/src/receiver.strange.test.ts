@@ -78,12 +78,29 @@ test.each<[unknown, string]>([
   },
 )
 
-test('an adapter whose isAnswered throws does not make receive() reject', async () => {
-  const { send } = receiving({ on: { 'order.created': () => {} } })
-  const isAnswered = () => {
-    throw new Error('gone')
-  }
-  expect(await send(orderCreated(), { isAnswered })).toEqual({ outcome: 'handled' })
+describe('a request that an adapter says', () => {
+  test('was answered by somebody else is reported: the sender did not get our answer', async () => {
+    const { send, reports, records } = receiving({ on: { 'order.created': () => {} } })
+    expect(await send(orderCreated(), { isAnswered: () => true })).toEqual({ outcome: 'handled' })
+    expect(records).toMatchObject([{ outcome: 'handled' }])
+    expect(reports).toMatchObject([{ error: { code: 'misconfigured' }, ctx: { kind: 'order.created' } }])
+    expect(reports[0]?.error.message).toMatch(/^The delivery ended as handled, but .* somebody else/)
+  })
+
+  test.each([
+    ['was not answered', () => false],
+    [
+      'nothing of, because that throws,',
+      () => {
+        throw new Error('gone')
+      },
+    ],
+  ])('%s ends as any other', async (_, isAnswered) => {
+    const { send, reports, records } = receiving({ on: { 'order.created': () => {} } })
+    expect(await send(orderCreated(), { isAnswered })).toEqual({ outcome: 'handled' })
+    expect(records).toMatchObject([{ outcome: 'handled' }])
+    expect(reports).toEqual([])
+  })
 })
 
 describe('an async function where none may be', () => {

@@ -26,8 +26,16 @@ describe('a delivery on a runtime', () => {
       })
     },
   ] as const
+  const numbers = [
+    'whose timers are plain numbers',
+    () => {
+      vi.stubGlobal('setImmediate', undefined)
+      const { setTimeout } = globalThis
+      vi.stubGlobal('setTimeout', (callback: () => void, ms: number) => Number(setTimeout(callback, ms)))
+    },
+  ] as const
 
-  describe.each([atOnce, without, refusing])('%s', (_, prepare) => {
+  describe.each([atOnce, without, refusing, numbers])('%s', (_, prepare) => {
     beforeEach(prepare)
 
     test('leaves no timer behind', async () => {

@@ -2,6 +2,7 @@ import { vi } from 'vitest'
 
 /** The monotonic clock goes on and no timer fires, as when something blocks the thread, or the process is stopped. */
 export function jump(seconds: number): void {
-  const now = performance.now.bind(performance)
-  vi.spyOn(performance, 'now').mockImplementation(() => now() + seconds * 1000)
+  const { now } = performance
+  const before = (vi.isMockFunction(now) && now.getMockImplementation()) || now.bind(performance)
+  vi.spyOn(performance, 'now').mockImplementation(() => before() + seconds * 1000)
 }
