@@ -34,7 +34,7 @@ export function readEnvFile({ cwd }: Pick<Io, 'cwd'>): EnvFile | undefined {
   } catch (cause) {
     if (['ENOENT', 'ENOTDIR', 'EISDIR', 'ENXIO'].includes(codeOf(cause) ?? '')) return undefined
     throw new UsageError(
-      `${ENV_FILE} cannot be read (${wordsOf(cause)}): give the secret with --secret, or set TIX_SIGNING_SECRET.`,
+      `${ENV_FILE} cannot be read (${wordsOf(cause)}): pass the secret with --secret, or set TIX_SIGNING_SECRET.`,
       { cause },
     )
   }

@@ -1,7 +1,7 @@
 /** What the specification does not show, where another reading is likely enough that a team should try its code against it. */
 export const ASSUMPTIONS = {
   signature: {
-    says: 'What is signed, and how (spec section 5).',
+    says: 'The signed bytes and the algorithm of the signature: its header alone is documented.',
     choices: {
       dot: 'HMAC-SHA256 in hex of t + "." + body',
       concat: 'HMAC-SHA256 in hex of t + body, without the dot',
@@ -9,7 +9,7 @@ export const ASSUMPTIONS = {
     },
   },
   list: {
-    says: 'The envelope of a list (spec section 4.2).',
+    says: 'The envelope of a list.',
     choices: {
       stripe: '{"object":"list","url","has_more","data"}',
       links: '{"data","links":{"next","previous"}}',
@@ -17,23 +17,23 @@ export const ASSUMPTIONS = {
     },
   },
   errors: {
-    says: 'The form of an error (spec section 7).',
+    says: 'The form of an error.',
     choices: {
       stripe: '{"error":{"type","code","message","param"}}',
       problem: 'application/problem+json (RFC 9457), with code and errors[]',
     },
   },
   'create-status': {
-    says: 'The status of what was created (spec section 7).',
+    says: 'The status of a request that creates something.',
     choices: { '201': '201 Created', '200': '200 OK' },
   },
   'tiers-on-get': {
-    says: 'Whether an event that is retrieved shows its ticket tiers (spec section 2.1 shows them on create alone).',
-    choices: { no: 'on create alone', yes: 'on create, and when it is retrieved' },
+    says: 'Whether GET /v2/events/{id} shows the ticket tiers: they are documented for POST /v2/events alone.',
+    choices: { no: 'only when it is created', yes: 'also when it is retrieved' },
   },
   'network-error': {
-    says: 'What follows an attempt that got no answer (spec section 6 speaks of a non-2xx status).',
-    choices: { retry: 'it is tried again', final: 'the delivery has failed' },
+    says: 'Whether an attempt without an answer is retried: retries are documented for a status that is not 2xx.',
+    choices: { retry: 'it is retried', final: 'the delivery fails' },
   },
 } as const
 

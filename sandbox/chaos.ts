@@ -111,11 +111,11 @@ function whyNot(name: string): string {
   }
   switch (name) {
     case 'reordered':
-      return 'reordered is no chaos, which holds no delivery back: trigger it, or leave serial out, so that no order is kept.'
+      return 'reordered cannot be chaos, which holds back no delivery: trigger it, or leave out serial, so that no order is kept.'
     case 'concurrent-burst':
-      return 'concurrent-burst is no chaos, which sends one after the other: trigger it, or take duplicate.'
+      return 'concurrent-burst cannot be chaos, which sends one delivery after the other: trigger it, or use duplicate.'
     default:
-      return `${name} is no chaos: it tells of what never happened. Trigger it.`
+      return `${name} cannot be chaos: its event never happened. Trigger it.`
   }
 }
 

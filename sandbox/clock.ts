@@ -248,10 +248,10 @@ export class VirtualClock {
 function checkMoment(ms: number, nowMs: number = -MAX_MS): void {
   if (!(Math.abs(ms) <= MAX_MS)) {
     throw new RangeError(
-      `There is no such time as ${ms} ms since the epoch: pass a number that a Date can tell.`,
+      `There is no such time as ${ms} ms since the epoch: pass a number that a Date can represent.`,
     )
   }
   if (ms >= nowMs) return
   const [now, past] = [nowMs, ms].map((time) => new Date(time).toISOString())
-  throw new RangeError(`Time does not go back: it is ${now}, and ${past} is past. To begin anew, reset.`)
+  throw new RangeError(`Time does not go back: it is ${now}, and ${past} is past. To start over, reset.`)
 }

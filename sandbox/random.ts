@@ -76,7 +76,9 @@ export class Random {
     const isState =
       Array.isArray(state) && state.length === 4 && state.every((word) => Number.isInteger(word))
     if (!isState || state.every((word) => word === 0)) {
-      throw new TypeError('That is no state of a generator: it is four whole numbers, as `state` gave them.')
+      throw new TypeError(
+        'That is not the state of a generator: it must be four whole numbers, as `state` returned them.',
+      )
     }
     if (this.#isSeeded) this.#generator = xoroshiro128plusFromState(state)
   }

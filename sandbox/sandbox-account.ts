@@ -38,7 +38,7 @@ export interface PageQuery {
   ending_before?: string
 }
 
-/** What `GET /v2/events` takes (spec section 4.2). */
+/** What `GET /v2/events` takes. */
 export interface EventsQuery extends PageQuery {
   status?: SandboxEvent['status']
   venue_id?: string
@@ -48,7 +48,7 @@ export interface EventsQuery extends PageQuery {
   starts_before?: string
 }
 
-/** What `POST /v2/events` takes (spec section 4.1). */
+/** What `POST /v2/events` takes. */
 export interface NewEvent {
   title: string
   /** One of `listVenues`; or `venue`. */
@@ -83,7 +83,7 @@ export interface Tier {
   quantity: number
 }
 
-/** What `POST /v2/sandbox/orders` takes (spec section 4.6). */
+/** What `POST /v2/sandbox/orders` takes. */
 export interface NewOrder {
   event_id: string
   ticket_tier_id: string

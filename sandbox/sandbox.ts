@@ -160,7 +160,7 @@ class RunningSandbox implements Sandbox {
 
   async listen(at: { port?: number; host?: string } = {}): Promise<string> {
     if (this.#service.closing.aborted) throw new Error(CLOSED)
-    if (this.#server !== undefined) throw new Error(`The sandbox listens already, at ${this.#url}.`)
+    if (this.#server !== undefined) throw new Error(`The sandbox is already listening, at ${this.#url}.`)
     this.#server = listen(this.#app, at)
     try {
       this.#url = (await this.#server).url

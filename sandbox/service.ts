@@ -48,7 +48,7 @@ const SIGNED_CONTENT: Record<Assumptions['signature'], NonNullable<SignatureOpti
 }
 
 /** Why nothing is begun any more. */
-export const CLOSED = 'The sandbox is closed: make another one.'
+export const CLOSED = 'The sandbox is closed: create another one.'
 
 /** What happens in a sandbox. `state` is of the data of an account. */
 export type ServiceChange = EngineChange | { readonly what: 'clock' } | { readonly what: 'state' }

@@ -35,11 +35,11 @@ export function settle(options: SandboxOptions) {
     'timeoutSeconds',
     options.timeoutSeconds,
     isWithin(0, MAX_TIMEOUT_SECONDS),
-    `a number of seconds from 0, which is without end, to ${MAX_TIMEOUT_SECONDS}`,
+    `a number of seconds from 0 (no limit) to ${MAX_TIMEOUT_SECONDS}`,
   )
   check('signWith', signWith, (value) => value === 'real' || value === 'virtual', '"real" or "virtual"')
   check('stateFile', options.stateFile, isText, 'the path of a file')
-  check('secret', secret, isText, 'a text that is not empty')
+  check('secret', secret, isText, 'a string that is not empty')
   check('keys', options.keys, isListOfKeys, 'a list of API keys, which begin with sk_test_ or sk_live_')
   check('allowHosts', options.allowHosts, isListOfText, 'a list of host names')
   check(

@@ -34,7 +34,7 @@ export function readStateFile(path: string): Snapshot | undefined {
 export function unusable(path: string, cause: unknown): Error {
   const why = cause instanceof Error ? cause.message : String(cause)
   return new Error(
-    `The state file ${path} cannot be used: ${why}. It was left as it is: give another file, or move this one away.`,
+    `The state file ${path} cannot be used: ${why}. It was left as it is: name another file, or move this one away.`,
     { cause },
   )
 }
@@ -111,7 +111,7 @@ export class StateFile {
     if (stampOf(this.#path) !== this.#stamp) {
       this.#isDone = true
       throw new Error(
-        'somebody else has changed it. Is another sandbox using it? It was left as it is, and is not written any more.',
+        'it was changed by another process. Is another sandbox using it? It was left as it is, and is no longer written.',
       )
     }
     replaceOwnFile(this.#path, JSON.stringify(this.#options.take()))

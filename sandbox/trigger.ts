@@ -141,7 +141,7 @@ function sampleOf(kind: string): { type: string; data: object } {
   throw new Fault({
     code: 'parameter_missing',
     param: 'data',
-    message: `The service makes ${Object.keys(STEPS).join(', ')}. For ${JSON.stringify(kind)}, which it does not document, give its data.`,
+    message: `The service sends ${Object.keys(STEPS).join(', ')}. For ${JSON.stringify(kind)}, which it does not document, pass the data.`,
   })
 }
 

@@ -21,11 +21,11 @@ export function faultOf(
 ): string | undefined {
   const told = describeAnswer(answer)
   const wanted = expected.map((one) => describeOutcome(one))
-  if (!wanted.includes(told)) return `expected ${wanted.join(', or ')}; but ${told} came`
+  if (!wanted.includes(told)) return `expected ${wanted.join(' or ')}, but got ${told}`
   for (const [name, value] of headersOf(answer)) {
     const leaked = hidden.find((secret) => value.includes(secret))
     if (leaked !== undefined) {
-      return `expected headers that tell nothing of what is inside; but ${name}: ${shortened(value)} came`
+      return `expected headers that reveal nothing, but got ${name}: ${shortened(value)}`
     }
   }
   return undefined
@@ -53,7 +53,7 @@ function describeAnswer(answer: AdapterAnswer): string {
     if (value === undefined) return name === 'content-type' ? 'no content-type' : []
     return `${name}: ${name === 'content-type' ? mediaType(value) : value}`
   })
-  return `${answer.status} ${shortened(answer.text) || '(nothing)'} with ${decided.join(' and ')}`
+  return `${answer.status} ${shortened(answer.text) || '(no body)'} with ${decided.join(' and ')}`
 }
 
 function headersOf({ headers }: AdapterAnswer): Map<string, string> {

@@ -18,7 +18,7 @@ export const answerCases: readonly AdapterCase[] = [
       }
       const endpoint = await mount({ handle })
       await endpoint.answers('an order', await signedOrder(), 'handled')
-      demand(isDone, 'expected the handler to be done before the answer; but it was not')
+      demand(isDone, 'expected the handler to be done before the answer, but it was not')
     },
   ),
 
@@ -27,17 +27,17 @@ export const answerCases: readonly AdapterCase[] = [
     const order = await signedOrder()
     await endpoint.answers('an order', order, 'handled')
     await endpoint.answers('the order again', order, 'duplicate')
-    await endpoint.answers('the order again, signed anew', await order.signAgain(), 'duplicate')
+    await endpoint.answers('the order again, with a new signature', await order.signAgain(), 'duplicate')
   }),
 
-  defineCase('answer-unhandled', 'MUST accept a kind that no handler is for.', async ({ mount }) => {
+  defineCase('answer-unhandled', 'MUST accept a kind that has no handler.', async ({ mount }) => {
     const endpoint = await mount()
     await endpoint.answers('an event.published', await signed(sampleEvent('event.published')), 'unhandled')
   }),
 
   defineCase(
     'answer-discarded',
-    'MUST accept what the handler discards, and say no reason.',
+    'MUST accept what the handler discards, and not reveal the reason.',
     async ({ mount }) => {
       const endpoint = await mount({
         handle: () => {
@@ -52,7 +52,7 @@ export const answerCases: readonly AdapterCase[] = [
 
   defineCase(
     'answer-failed',
-    'MUST answer that the handler failed, whatever it throws, and run it again at the next delivery.',
+    'MUST answer that the handler failed, whatever it throws, and run it again on the next delivery.',
     async ({ mount }) => {
       for (const [told, thrown] of [
         ['an error', new Error(INSIDE)],
@@ -67,14 +67,14 @@ export const answerCases: readonly AdapterCase[] = [
         const order = await signedOrder()
         await endpoint.answers(`a handler that throws ${told}`, order, 'failed')
         isMended = true
-        await endpoint.answers('the order again, for the mended handler', order, 'handled')
+        await endpoint.answers('the order again, for the fixed handler', order, 'handled')
       }
     },
   ),
 
   defineCase(
     'answer-error',
-    'MUST NOT let an error decide the answer, nor tell anything of it.',
+    'MUST NOT let an error decide the answer, nor reveal anything of it.',
     async ({ mount }) => {
       // What frameworks look for in an error; this one says that all is well.
       const { status } = answerTo({ outcome: 'handled' })
@@ -101,30 +101,34 @@ export const answerCases: readonly AdapterCase[] = [
 
   defineCase(
     'answer-retry-later',
-    'MUST say when to come again, as the handler asked.',
+    'MUST send the Retry-After that the handler asked for.',
     async ({ mount }) => {
       const handle = () => {
         throw new RetryLater({ afterSeconds: 123, reason: INSIDE })
       }
       const expected = { outcome: 'retry-later', retryAfterSeconds: 123 } as const
-      await (await mount({ handle })).answers('a handler that wants it later', await signedOrder(), expected)
+      await (await mount({ handle })).answers(
+        'a handler that throws RetryLater',
+        await signedOrder(),
+        expected,
+      )
     },
   ),
 
   defineCase(
     'answer-unprocessable',
-    'MUST ask the sender to keep what is authentic and no order, and not say what it lacks.',
+    'MUST ask for a retry of an authentic delivery whose data is invalid, and not reveal what is missing.',
     async ({ mount }) => {
       const endpoint = await mount()
       const data = { order: { id: INSIDE, total_cents: INSIDE } }
       const delivery = await signed(sampleEvent('order.created', { data, exact: true }))
-      await endpoint.answers('an order.created without what is documented', delivery, 'unprocessable')
+      await endpoint.answers('an order.created without the documented fields', delivery, 'unprocessable')
     },
   ),
 
   defineCase(
     'answer-misconfigured',
-    'MUST answer when the secret function throws, or finds no secret, and never run the handler then.',
+    'MUST answer if the secret function throws or returns no secret, and never run the handler then.',
     async ({ mount }) => {
       const secret = (): never => {
         throw new Error(INSIDE)
@@ -132,13 +136,13 @@ export const answerCases: readonly AdapterCase[] = [
       const throwing = await mount({ secret })
       await throwing.answers('a secret function that throws', await signedOrder(), 'misconfigured')
       const finding = await mount({ secret: async () => undefined })
-      await finding.answers('a secret function that finds none', await signedOrder(), 'misconfigured')
+      await finding.answers('a secret function that returns none', await signedOrder(), 'misconfigured')
     },
   ),
 
   defineCase(
     'answer-in-flight',
-    'MUST say when to come again for what is handled elsewhere.',
+    'MUST send a Retry-After for an event that another process is handling.',
     async ({ mount }) => {
       const claim = async () => ({ status: 'in-flight', retryAfterMs: 6500 }) as const
       const endpoint = await mount({ store: { ...memoryStore(), claim } })
@@ -149,7 +153,7 @@ export const answerCases: readonly AdapterCase[] = [
 
   defineCase(
     'answer-unavailable',
-    'MUST say when to come again while the store is down, and not run the handler.',
+    'MUST send a Retry-After while the store is down, and not run the handler.',
     async ({ mount }) => {
       const claim = async (): Promise<never> => {
         throw new Error(INSIDE)
@@ -162,7 +166,7 @@ export const answerCases: readonly AdapterCase[] = [
 
   defineCase(
     'answer-timed-out',
-    'MUST answer at timeoutSeconds, though the handler goes on.',
+    'MUST answer at timeoutSeconds, although the handler continues.',
     async ({ mount }) => {
       let release = (): void => {}
       const released = new Promise<void>((resolve) => {

@@ -21,45 +21,45 @@ const IN_FLIGHT: Expected = { outcome: 'in-flight', retryAfterSeconds: 30 }
 
 const ROWS: Readonly<Record<AttackName, AttackRow>> = {
   'missing header': refuse('missing-header', 'a delivery without a signature', 'malformed'),
-  'malformed header': refuse('malformed-header', 'a signature header that has another form', 'malformed'),
+  'malformed header': refuse('malformed-header', 'a signature header of another form', 'malformed'),
   'tampered byte': refuse('tampered', 'a body with a byte changed or added', 'unauthenticated'),
-  're-serialised body': refuse('rewritten', 'a body that was parsed and written anew', 'unauthenticated'),
+  're-serialised body': refuse('rewritten', 'a body that was parsed and serialised again', 'unauthenticated'),
   'wrong secret': refuse(
     'wrong-secret',
-    'a signature by a secret that is wrong in its end',
+    'a signature by a secret that differs at its end',
     'unauthenticated',
   ),
-  stale: refuse('stale', 'a signature that is too old', 'unauthenticated'),
-  future: refuse('future', 'a signature of the future', 'unauthenticated'),
-  truncated: refuse('truncated', 'a body whose end is missing', 'unauthenticated'),
+  stale: refuse('stale', 'a signature with an old timestamp', 'unauthenticated'),
+  future: refuse('future', 'a signature with a timestamp in the future', 'unauthenticated'),
+  truncated: refuse('truncated', 'a truncated body', 'unauthenticated'),
   "other endpoint's secret": refuse(
     'other-endpoint',
-    'what is signed for another endpoint',
+    'a delivery that is signed for another endpoint',
     'unauthenticated',
   ),
-  'empty body': refuse('empty', 'an empty body where the signature covers one', 'unauthenticated'),
+  'empty body': refuse('empty', 'an empty body under the signature of another', 'unauthenticated'),
   'not JSON': refuse(
     'not-json',
-    'what is signed and is not JSON, so that the sender keeps it',
+    'a signed body that is not JSON, with a status that is retried',
     'unprocessable',
   ),
   'not an envelope': refuse(
     'not-envelope',
-    'JSON that is no event, so that the sender keeps it',
+    'signed JSON that is not an event, with a status that is retried',
     'unprocessable',
   ),
   duplicate: {
     id: 'duplicate',
-    must: 'handle once what comes again and again',
+    must: 'handle an event once, however often it is delivered',
     answers: ['handled', 'duplicate'],
   },
   'concurrent burst': {
     id: 'burst',
-    must: 'handle once what comes many times at once',
+    must: 'handle an event once when its deliveries arrive at the same time',
     answers: ['handled', 'duplicate', IN_FLIGHT],
     overlaps: true,
   },
-  'unknown kind': { id: 'unknown-kind', must: 'accept a kind that is not known', answers: ['unhandled'] },
+  'unknown kind': { id: 'unknown-kind', must: 'accept an unknown kind', answers: ['unhandled'] },
 }
 
 /** What the internet may send. After each attack the endpoint must still serve. */
@@ -75,7 +75,7 @@ export const attackCases: readonly AdapterCase[] = Object.entries(ROWS).map(([na
     }
     const ran = endpoint.runs.length
     const due = attack?.expect.runs
-    demand(ran === due, `${name}: expected the handler to run ${due} ×; but it ran ${ran} ×`)
+    demand(ran === due, `${name}: expected the handler to run ${due} ×, but it ran ${ran} ×`)
     await endpoint.answers('an order after the attack', await signedOrder(), 'handled')
   }),
 )

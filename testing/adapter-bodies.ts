@@ -28,8 +28,8 @@ const CONTENT_TYPES: readonly (readonly [id: string, told: string, contentType: 
   ['form', 'of a form', 'application/x-www-form-urlencoded'],
   ['multipart', 'of a form in parts', 'multipart/form-data; boundary=none'],
   ['binary', 'of bytes', 'application/octet-stream'],
-  ['unknown', 'that it does not know', 'application/vnd.tickets+json; charset=utf-16'],
-  ['nonsense', 'that is none', ';;;'],
+  ['unknown', 'that is unknown', 'application/vnd.tickets+json; charset=utf-16'],
+  ['nonsense', 'that is invalid', ';;;'],
   ['none', 'that is missing', undefined],
 ]
 
@@ -37,14 +37,14 @@ const CONTENT_TYPES: readonly (readonly [id: string, told: string, contentType: 
 export const bodyCases: readonly AdapterCase[] = [
   defineCase(
     'body-spacing',
-    'MUST hand on the exact bytes, whatever the spacing, the escapes and the line ends.',
+    'MUST pass on the exact bytes, whatever the spacing, escapes and line ends.',
     handsOn('JSON with odd spacing and escapes', ODD_JSON),
   ),
 
   defineCase(
     'body-text',
-    'MUST hand on text of any writing byte for byte.',
-    handsOn('JSON with text of many writings', JSON.stringify({ ...order(), note: ODD_TEXT })),
+    'MUST pass on text of any script byte for byte.',
+    handsOn('JSON with text of many scripts', JSON.stringify({ ...order(), note: ODD_TEXT })),
   ),
 
   defineCase(
@@ -55,45 +55,45 @@ export const bodyCases: readonly AdapterCase[] = [
 
   defineCase(
     'body-mark',
-    'MUST hand on a byte order mark, which is a part of what is signed.',
+    'MUST pass on a byte order mark, which is part of the signed bytes.',
     handsOn('JSON after a byte order mark', marked(utf8.encode(JSON.stringify(order())))),
   ),
 
   defineCase(
     'body-mark-unsigned',
-    'MUST NOT take off a byte order mark that is not signed.',
+    'MUST NOT remove a byte order mark that is not signed.',
     async ({ mount }) => {
       const endpoint = await mount()
       const unmarked = await signedOrder()
       await endpoint.answers(
-        'a byte order mark before what was signed',
+        'a byte order mark before the signed bytes',
         withBody(unmarked, marked(unmarked.body)),
         'unauthenticated',
       )
-      await endpoint.answers('the same without it', unmarked, 'handled')
+      await endpoint.answers('the signed bytes alone', unmarked, 'handled')
     },
   ),
 
   defineCase(
     'body-bytes',
-    'MUST hand on bytes that are no text: where they are signed, the sender is to come again.',
+    'MUST pass on bytes that are not text: if they are signed, the sender must retry.',
     async ({ mount }) => {
       const endpoint = await mount()
-      await endpoint.answers('a byte that no UTF-8 has', await signed(broken()), 'unprocessable')
+      await endpoint.answers('a byte that UTF-8 never has', await signed(broken()), 'unprocessable')
       // More than comes in one piece.
       const everyByte = Uint8Array.from({ length: 200_000 }, (_, index) => index % 256)
-      await endpoint.answers('each byte there is, many times', await signed(everyByte), 'unprocessable')
+      await endpoint.answers('every byte value, many times', await signed(everyByte), 'unprocessable')
     },
   ),
 
   defineCase(
     'body-decoded',
-    'MUST NOT decode the body as text: a signature over the replacement character would cover any broken byte.',
+    'MUST NOT decode the body as text: a signature over the replacement character would cover any invalid byte.',
     async ({ mount }) => {
       const endpoint = await mount()
       const replaced = await signed(new TextDecoder().decode(broken()))
       await endpoint.answers(
-        `a broken byte under the signature of ${REPLACEMENT_CHARACTER}`,
+        `an invalid byte under the signature of ${REPLACEMENT_CHARACTER}`,
         withBody(replaced, broken()),
         'unauthenticated',
       )
@@ -103,8 +103,8 @@ export const bodyCases: readonly AdapterCase[] = [
   ...CONTENT_TYPES.map(([id, told, contentType]) =>
     defineCase(
       `content-type-${id}`,
-      `MUST hand on the exact bytes of a body with a content-type ${told}.`,
-      handsOn(`JSON as ${contentType ?? 'nothing that is said'}`, ODD_JSON, { 'content-type': contentType }),
+      `MUST pass on the exact bytes of a body with a content-type ${told}.`,
+      handsOn(`JSON as ${contentType ?? 'no content-type'}`, ODD_JSON, { 'content-type': contentType }),
     ),
   ),
 ]

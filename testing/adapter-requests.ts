@@ -10,7 +10,7 @@ const GZIPPED = 'H4sIAAAAAAAAA6tWKqksSFWyUsovSkkt0ksuSk0sSU1RqgUA1ams3hgAAAA='
 export const requestCases: readonly AdapterCase[] = [
   defineCase(
     'request-given',
-    "MUST hand on the framework's own request, the same to the secret function, the key and the handler.",
+    "MUST pass the framework's own request to the secret function, the key function and the handler.",
     async ({ mount, demand }) => {
       const seen: unknown[] = []
       const endpoint = await mount({
@@ -28,23 +28,23 @@ export const requestCases: readonly AdapterCase[] = [
       const [request] = seen
       demand(
         typeof request === 'object' && request !== null,
-        `expected an object as the request; but it was ${request === null ? 'null' : typeof request}`,
+        `expected an object as the request, but it was ${request === null ? 'null' : typeof request}`,
       )
       demand(
         seen.every((one) => one === request),
-        'expected the same request for all; but they differ',
+        'expected the same request for all, but they differ',
       )
     },
   ),
 
-  defineCase('request-own', 'MUST hand on another request with each delivery.', async ({ mount, demand }) => {
+  defineCase('request-own', 'MUST pass another request with each delivery.', async ({ mount, demand }) => {
     const endpoint = await mount()
     await endpoint.answers('an order', await signedOrder(), 'handled')
     await endpoint.answers('another order', await signedOrder(), 'handled')
     const [first, second] = endpoint.runs
     demand(
       first?.ctx.request !== second?.ctx.request,
-      'expected two requests; but both handlers got the same one',
+      'expected two requests, but both handlers got the same one',
     )
   }),
 
@@ -65,7 +65,7 @@ export const requestCases: readonly AdapterCase[] = [
 
   defineCase(
     'header-signatures',
-    'MUST hand on the whole header, in which there may be several signatures, and blanks.',
+    'MUST pass on the whole header, which may have several signatures, and spaces.',
     async ({ mount }) => {
       const endpoint = await mount()
       const rotating = await signedOrder({ secret: [OTHER_SECRET, SECRET] })
@@ -75,13 +75,13 @@ export const requestCases: readonly AdapterCase[] = [
         { ...order, header },
         { 'x-service-signature': header.replaceAll(',', ' , ') },
       )
-      await endpoint.answers('an order with blanks in its header', spaced, 'handled')
+      await endpoint.answers('an order with spaces in its header', spaced, 'handled')
     },
   ),
 
   defineCase(
     'request-secrets',
-    'MUST hand on all secrets, and say which of them matched.',
+    'MUST pass on all secrets, and the index of the one that matched.',
     async ({ mount, demand }) => {
       const secrets = [OTHER_SECRET, SECRET]
       const endpoint = await mount({ secret: secrets })
@@ -89,12 +89,12 @@ export const requestCases: readonly AdapterCase[] = [
         const told = `an order that is signed by secret ${index}`
         await endpoint.answers(told, await signedOrder({ secret }), 'handled')
         const matched = endpoint.runs.at(-1)?.ctx.secretIndex
-        demand(matched === index, `${told}: expected secretIndex ${index}; but it was ${matched}`)
+        demand(matched === index, `${told}: expected secretIndex ${index}, but it was ${matched}`)
       }
     },
   ),
 
-  defineCase('request-options', 'MUST hand on the options whole.', async ({ mount, demand }) => {
+  defineCase('request-options', 'MUST pass on all options.', async ({ mount, demand }) => {
     const signature = { algorithm: 'SHA-512', encoding: 'base64', timestampUnit: 'ms' } as const
     const records: unknown[] = []
     const endpoint = await mount({
@@ -111,35 +111,35 @@ export const requestCases: readonly AdapterCase[] = [
     await endpoint.answers('an order with the same key', await signedOrder({ signature }), 'duplicate')
     demand(
       records.length === 3,
-      `expected a record of each of 3 deliveries; but there were ${records.length}`,
+      `expected a record of each of 3 deliveries, but there were ${records.length}`,
     )
   }),
 
   defineCase(
     'encoding-kept',
-    'SHOULD leave a compressed body as it is: what was signed is what came.',
+    'SHOULD leave a compressed body as it is: the signature covers the bytes that were sent.',
     async ({ mount }) => {
       const bytes = Uint8Array.from(atob(GZIPPED), (character) => character.charCodeAt(0))
       const compressed = encoded(await signed(bytes))
-      await (await mount()).answers(
-        'a body that was compressed, and then signed',
-        compressed,
-        'unprocessable',
-      )
+      await (await mount()).answers('a body that was compressed and then signed', compressed, 'unprocessable')
     },
   ),
 
   defineCase(
     'encoding-told',
-    'SHOULD hand on the content-encoding, so that a signature that does not match can be explained.',
+    'SHOULD pass on the content-encoding, so that a signature that does not match can be explained.',
     async ({ mount, demand }) => {
       const reports: string[] = []
       const endpoint = await mount({ onError: (error) => reports.push(String(error)) })
       const forged = encoded(await signedOrder({ secret: OTHER_SECRET }))
-      await endpoint.answers('a body that is said to be compressed', forged, 'unauthenticated')
+      await endpoint.answers(
+        'a body with a content-encoding that is not compressed',
+        forged,
+        'unauthenticated',
+      )
       demand(
         reports.some((report) => report.includes('content-encoding: gzip')),
-        `expected a report that names content-encoding: gzip; but it was ${JSON.stringify(reports)}`,
+        `expected a report that names content-encoding: gzip, but it was ${JSON.stringify(reports)}`,
       )
     },
   ),

@@ -9,15 +9,15 @@ const LARGE = [56 * KIB + 1, 100 * KIB + 1, 512 * KIB]
 
 /** How many bytes there are. */
 export const sizeCases: readonly AdapterCase[] = [
-  defineCase('size-small', 'MUST hand on a body of one byte, and one of none.', async ({ mount }) => {
+  defineCase('size-small', 'MUST pass on a body of one byte, and an empty one.', async ({ mount }) => {
     const endpoint = await mount()
-    await endpoint.answers('one byte, which is no event', await signed('1'), 'unprocessable')
+    await endpoint.answers('one byte, which is not an event', await signed('1'), 'unprocessable')
     await endpoint.answers('an empty body, which is signed', await signed(''), 'unprocessable')
   }),
 
   defineCase(
     'size-large',
-    'MUST hand on bodies that are larger than body parsers take.',
+    'MUST pass on bodies that are larger than body parsers accept.',
     async ({ mount }) => {
       const endpoint = await mount()
       for (const bytes of LARGE)
@@ -25,14 +25,14 @@ export const sizeCases: readonly AdapterCase[] = [
     },
   ),
 
-  defineCase('size-largest', 'MUST hand on a body of 1 MiB, the most by default.', async ({ mount }) => {
+  defineCase('size-largest', 'MUST pass on a body of 1 MiB, the default limit.', async ({ mount }) => {
     const endpoint = await mount()
     await endpoint.handsOn('a body of 1 MiB', await signedOrderOf(DEFAULT_MAX_BYTES))
   }),
 
   defineCase(
     'size-too-large',
-    'MUST refuse a body of more than 1 MiB, though it is signed, and go on serving.',
+    'MUST refuse a body of more than 1 MiB, even if it is signed, and continue to serve.',
     async ({ mount }) => {
       const endpoint = await mount()
       await endpoint.answers(
@@ -44,7 +44,7 @@ export const sizeCases: readonly AdapterCase[] = [
     },
   ),
 
-  defineCase('size-limit', 'MUST take maxBodyBytes for the limit, to the byte.', async ({ mount }) => {
+  defineCase('size-limit', 'MUST enforce maxBodyBytes to the byte.', async ({ mount }) => {
     const maxBodyBytes = 1000
     const endpoint = await mount({ maxBodyBytes })
     for (const [bytes, outcome] of [
@@ -56,7 +56,7 @@ export const sizeCases: readonly AdapterCase[] = [
     }
   }),
 
-  defineCase('size-bytes', 'MUST count bytes, and not characters.', async ({ mount }) => {
+  defineCase('size-bytes', 'MUST count bytes, not characters.', async ({ mount }) => {
     const maxBodyBytes = 1000
     const endpoint = await mount({ maxBodyBytes })
     for (const [bytes, outcome] of [
@@ -70,7 +70,7 @@ export const sizeCases: readonly AdapterCase[] = [
 
   defineCase(
     'size-raised',
-    'SHOULD hand on what a raised maxBodyBytes allows, whatever limit the framework has.',
+    'SHOULD pass on what a raised maxBodyBytes allows, whatever limit the framework has.',
     async ({ mount }) => {
       const endpoint = await mount({ maxBodyBytes: 2 * DEFAULT_MAX_BYTES })
       await endpoint.handsOn('a body of 1.25 MiB', await signedOrderOf(1.25 * DEFAULT_MAX_BYTES))

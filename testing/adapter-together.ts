@@ -20,7 +20,7 @@ const ENDS: readonly (readonly [expected: Expected, end: () => void])[] = [
 export const togetherCases: readonly AdapterCase[] = [
   defineCase(
     'together-answers',
-    'MUST give each of the deliveries that come at once its own bytes, its own request and its own answer.',
+    'MUST give each of several concurrent deliveries its own bytes, request and answer.',
     async ({ mount, demand }) => {
       const orders = ENDS.map(() => sampleEvent('order.created'))
       const idOf = (event: unknown) => (event as (typeof orders)[number]).data.order.id
@@ -47,7 +47,7 @@ export const togetherCases: readonly AdapterCase[] = [
       const requests = new Set(endpoint.runs.map(({ ctx }) => ctx.request))
       demand(
         requests.size === ENDS.length,
-        `expected ${ENDS.length} requests; but the handlers got ${requests.size}`,
+        `expected ${ENDS.length} requests, but the handlers got ${requests.size}`,
       )
     },
   ),
@@ -66,7 +66,7 @@ export const togetherCases: readonly AdapterCase[] = [
       await one.answers('a delivery of the one endpoint again', toOne, 'duplicate')
       demand(
         one.runs.length === 1 && other.runs.length === 1,
-        `expected a run at each endpoint; but there were ${one.runs.length} and ${other.runs.length}`,
+        `expected a run at each endpoint, but there were ${one.runs.length} and ${other.runs.length}`,
       )
     },
   ),

@@ -72,13 +72,13 @@ export function startTrial({ id, name }: { id: string; name: string }, harness: 
     let timer: ReturnType<typeof setTimeout> | undefined
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(
-        () => reject(failure(`${expectation}; but nothing came in ${timeoutMs / 1000} s`)),
+        () => reject(failure(`${expectation}, but there was none in ${timeoutMs / 1000} s`)),
         timeoutMs,
       )
     })
     const working = (async () => work())().catch((cause) => {
       throw failure(
-        `${expectation}; but it was rejected: ${cause instanceof Error ? cause.message : String(cause)}`,
+        `${expectation}, but it was rejected: ${cause instanceof Error ? cause.message : String(cause)}`,
         cause,
       )
     })
@@ -125,7 +125,7 @@ export function startTrial({ id, name }: { id: string; name: string }, harness: 
         const due = RAN.includes(outcome) ? 1 : 0
         endpoint.judge(told, await endpoint.send(told, delivery), expected)
         const ran = runs.length - before
-        demand(ran === due, `${told}: expected the handler to run ${due} ×; but it ran ${ran} ×${reported()}`)
+        demand(ran === due, `${told}: expected the handler to run ${due} ×, but it ran ${ran} ×${reported()}`)
       },
       async handsOn(told, delivery) {
         await endpoint.answers(told, delivery, 'handled')
@@ -150,11 +150,11 @@ export function startTrial({ id, name }: { id: string; name: string }, harness: 
 export function faultOfRun(run: Run | undefined, sent: Uint8Array): string | undefined {
   const { rawBody } = run?.ctx ?? {}
   if (rawBody?.length !== sent.length || !sent.every((byte, index) => rawBody[index] === byte)) {
-    return `expected ctx.rawBody to be the ${sent.length} bytes that were sent; but it was ${rawBody?.length} bytes that differ`
+    return `expected ctx.rawBody to be the ${sent.length} bytes that were sent, but it was ${rawBody?.length} bytes that differ`
   }
   const event = JSON.stringify(run?.event)
   const parsed = JSON.stringify(JSON.parse(new TextDecoder().decode(sent)))
-  if (event !== parsed) return `expected the event ${shortened(parsed)}; but it was ${shortened(event)}`
+  if (event !== parsed) return `expected the event ${shortened(parsed)}, but it was ${shortened(event)}`
   return undefined
 }
 
@@ -174,6 +174,6 @@ function checkMounted(app: MountedAdapter): void {
 function checkAnswer(answer: unknown): void {
   if (isAnswer(answer)) return
   throw new TypeError(
-    "The harness's send() resolved to no answer: it must resolve to { status, headers, text }: a number, the headers by name, and the body as a string.",
+    "The harness's send() did not resolve to an answer: it must resolve to { status, headers, text }: a number, the headers by name, and the body as a string.",
   )
 }

@@ -77,7 +77,7 @@ const ODD_KINDS = [
 export function eventsOf<Kind extends EventKind>(kind: Kind): fc.Arbitrary<EventOf<Kind>> {
   if (!Object.hasOwn(EVENTS, kind)) {
     throw new TypeError(
-      `kind must be one of ${Object.keys(EVENTS).join(', ')}; unknownEvents() gives events of other kinds.`,
+      `kind must be one of ${Object.keys(EVENTS).join(', ')}; unknownEvents() makes events of other kinds.`,
     )
   }
   return EVENTS[kind]() as unknown as fc.Arbitrary<EventOf<Kind>>

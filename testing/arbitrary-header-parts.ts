@@ -61,7 +61,9 @@ function partsOf(header: string): HeaderParts {
   if (t !== undefined && signatures.length > 0 && signatures.every((signature) => signature !== undefined)) {
     return { t, signatures }
   }
-  throw new TypeError(`of must be a header as signPayload gives it, t=…,v1=…, not ${describeValue(header)}.`)
+  throw new TypeError(
+    `of must be a header as signPayload returns it, t=…,v1=…, not ${describeValue(header)}.`,
+  )
 }
 
 /** What may stand in a `v1`: the bytes of either hash in hex of either case or in base64, and what is none. */

@@ -134,7 +134,7 @@ function rawBodyOf(event: SomeEvent): Uint8Array {
     return new TextEncoder().encode(JSON.stringify(event))
   } catch (cause) {
     throw new TypeError(
-      'The handler reads ctx.rawBody, and the event cannot be written as JSON: pass it, callHandler(on, name, event, { rawBody }).',
+      'The handler reads ctx.rawBody, and the event cannot be serialised as JSON: pass it, callHandler(on, name, event, { rawBody }).',
       { cause },
     )
   }

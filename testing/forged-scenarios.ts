@@ -9,7 +9,7 @@ export const FORGED: readonly ScenarioEntry[] = [
   forged('malformed', {
     name: 'missing-header',
     description:
-      'No signature at all, also for a kind that nobody handles: finds receivers that verify only what is signed, or look at the kind first.',
+      'No signature at all, also for a kind without a handler: finds receivers that verify only signed requests, or look at the kind first.',
     async make({ sign, event, unknown, withHeader, withBody }) {
       const genuine = await sign(event())
       return [
@@ -22,8 +22,7 @@ export const FORGED: readonly ScenarioEntry[] = [
   }),
   forged('malformed', {
     name: 'malformed-header',
-    description:
-      'Signature headers that are nearly of the form: finds receivers that read t or v1 too generously.',
+    description: 'Almost valid signature headers: finds receivers that parse t or v1 leniently.',
     async make({ sign, event, withHeader }) {
       const genuine = await sign(event())
       return malformedHeaders(genuine.header).map((header) => withHeader(genuine, header))
@@ -32,7 +31,7 @@ export const FORGED: readonly ScenarioEntry[] = [
   forged('unauthenticated', {
     name: 'tampered-byte',
     description:
-      'A byte of the body changed, or added at its end or its beginning: finds receivers that do not verify the exact bytes.',
+      'A byte of the body changed, or added at its start or end: finds receivers that do not verify the exact bytes.',
     async make({ sign, event, withBody }) {
       const genuine = await sign(event())
       return tamperedBodies(genuine.body).map((body) => withBody(genuine, body))
@@ -41,7 +40,7 @@ export const FORGED: readonly ScenarioEntry[] = [
   forged('unauthenticated', {
     name: 're-serialised-body',
     description:
-      'The body parsed and written again under the signature of the original: finds receivers that verify what they have written themselves.',
+      'The body parsed and serialised again, with the signature of the original: finds receivers that verify their own serialisation.',
     async make({ sign, event, withBody }) {
       const compact = await sign(event())
       const pretty = await sign(indented(event()))
@@ -55,7 +54,7 @@ export const FORGED: readonly ScenarioEntry[] = [
   forged('unauthenticated', {
     name: 'wrong-secret',
     description:
-      'Signed by a secret that differs at its end, also for a kind that nobody handles: finds receivers that do not compare the signature, or look at the kind first.',
+      'Signed with a secret that differs at its end, also for a kind without a handler: finds receivers that do not compare the signature, or look at the kind first.',
     // A forgery of an event that is yet to come must not keep it out: see `duplicate`.
     make: ({ sign, awaited, unknown, secrets }) =>
       Promise.all([awaited(), unknown()[0]].map((body) => sign(body, nearMiss(secrets)))),
@@ -63,19 +62,19 @@ export const FORGED: readonly ScenarioEntry[] = [
   forged('unauthenticated', {
     name: 'stale',
     description:
-      'Signed longer ago than is allowed, by default six minutes: finds receivers that an old delivery can be replayed to.',
+      'Signed longer ago than is allowed, by default six minutes: finds receivers that accept replays of old deliveries.',
     make: async ({ sign, signIn, event, pastSeconds }) => [await signIn(-pastSeconds, await sign(event()))],
   }),
   forged('unauthenticated', {
     name: 'future',
     description:
-      'Signed for a time to come, by default in six minutes: finds receivers that look at the age in one direction alone.',
+      'Signed with a time in the future, by default in six minutes: finds receivers that check the age in one direction only.',
     make: async ({ sign, signIn, event, pastSeconds }) => [await signIn(pastSeconds, await sign(event()))],
   }),
   forged('unauthenticated', {
     name: 'truncated',
     description:
-      'The end of the body or of the signature cut off: finds receivers that compare as far as the signature goes, and parsers that come before them.',
+      'The end of the body or of the signature cut off: finds receivers that compare only the length of the signature, and parsers that run before them.',
     async make({ sign, event, withHeader, withBody }) {
       const genuine = await sign(event())
       const { body, header } = genuine
@@ -89,12 +88,13 @@ export const FORGED: readonly ScenarioEntry[] = [
   forged('unauthenticated', {
     name: 'other-endpoints-secret',
     description:
-      'Signed well, but by the secret of another endpoint: finds receivers that look whether there is a signature, and not whose.',
+      'Validly signed, but with the secret of another endpoint: finds receivers that check only that there is a signature.',
     make: async ({ sign, event }) => [await sign(event(), 'whsec_of_another_endpoint')],
   }),
   forged('unauthenticated', {
     name: 'empty-body',
-    description: 'No body under the signature of one: finds receivers that take an empty request for a ping.',
+    description:
+      'An empty body with the signature of another: finds receivers that take an empty request for a ping.',
     make: async ({ sign, event, withBody }) => [withBody(await sign(event()), '')],
   }),
 ]
@@ -104,13 +104,13 @@ export const UNUSABLE: readonly ScenarioEntry[] = [
   unusable({
     name: 'not-json',
     description:
-      'Signed, and no JSON: finds receivers that acknowledge what they cannot read, so that it is lost.',
+      'Signed, but not JSON: finds receivers that acknowledge what they cannot read, so that it is lost.',
     make: ({ sign }) => Promise.all(['', 'not JSON', '{"type":'].map((body) => sign(body))),
   }),
   unusable({
     name: 'not-an-envelope',
     description:
-      'Signed JSON that lacks the type, the date or the data of an event: finds receivers that take it for one they need not handle.',
+      'Signed JSON without the type, date or data of an event: finds receivers that take it for a kind that they need not handle.',
     make: ({ sign, kind }) => Promise.all(notEnvelopes(kind).map((body) => sign(body))),
   }),
 ]

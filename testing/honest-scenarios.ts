@@ -18,31 +18,31 @@ export const HONEST_VARIATIONS: readonly ScenarioEntry[] = [
   accepted({
     name: 'valid',
     description:
-      'A genuine delivery as the service sends it: finds a receiver with another secret, or another reading of the signature.',
+      'A genuine delivery as the service sends it: finds receivers with another secret, or another signature scheme.',
     make: async ({ sign, event }) => [await sign(event())],
   }),
   accepted({
     name: 'whitespace',
     description:
-      'The event as indented JSON, signed as it stands: finds receivers that verify what they have parsed and written again.',
+      'The event as indented JSON: finds receivers that verify the body after they parsed and serialised it.',
     make: ({ sign, event }) => Promise.all(spacedOut(event()).map((body) => sign(body))),
   }),
   accepted({
     name: 'unicode',
     description:
-      'Emoji, combining letters and line separators in the text, as they are and as escapes: finds receivers that verify a decoded text, or cannot keep it.',
+      'Emoji, combining characters and line separators, raw and escaped: finds receivers that verify decoded text, or cannot store it.',
     make: ({ sign, event }) => Promise.all(withOddText(event()).map((body) => sign(body))),
   }),
   accepted({
     name: 'extra-fields',
     description:
-      'Fields that no document names, in the event and in its data: finds receivers that refuse what they do not know.',
+      'Undocumented fields, in the event and in its data: finds receivers that refuse unknown fields.',
     make: async ({ sign, event }) => [await sign(withExtraFields(event()))],
   }),
   accepted({
     name: 'thin',
     description:
-      'An event.* whose data is the id of the event alone: finds receivers that rely on a payload which is not documented.',
+      'An event.* whose data is only the id of the event: finds receivers that rely on an undocumented payload.',
     suits: hasEventId,
     make: async ({ sign, event }) => [await sign(thinned(event()))],
   }),
@@ -54,7 +54,7 @@ export const HONEST_VARIATIONS: readonly ScenarioEntry[] = [
   accepted({
     name: 'two-v1',
     description:
-      'Beside our signature one by another secret, after it and before it, as while a secret is rotated: finds receivers that look at a single v1.',
+      'A second signature with another secret, before and after the right one, as during a rotation: finds receivers that look at a single v1.',
     async make({ sign, event, secrets }) {
       const ours = secrets.slice(0, MAX_SIGNATURES - 1)
       const body = event()
@@ -67,7 +67,7 @@ export const HONEST_VARIATIONS: readonly ScenarioEntry[] = [
   accepted({
     name: 'reordered',
     description:
-      'The later of two events first: finds receivers that refuse what is older than what they have seen.',
+      'The later of two events first: finds receivers that refuse an event older than the last one.',
     runs: 2,
     async make({ sign, event }) {
       const later = event()
@@ -77,12 +77,12 @@ export const HONEST_VARIATIONS: readonly ScenarioEntry[] = [
   accepted({
     name: 'chunked',
     description:
-      'The body in chunks and without a content-length: finds receivers that read as much as a length says, or the first chunk alone.',
+      'The body in chunks, without a content-length: finds receivers that rely on the length, or read only the first chunk.',
     make: async ({ sign, event }) => [travelling(await sign(event()), 'chunked')],
   }),
   accepted({
     name: 'slow-body',
-    description: 'The body bit by bit: finds receivers that do not wait for all of it.',
+    description: 'The body bit by bit: finds receivers that do not wait for the whole body.',
     make: async ({ sign, event }) => [travelling(await sign(event()), 'slow')],
   }),
 ]
@@ -92,7 +92,7 @@ export const HONEST_REPETITIONS: readonly ScenarioEntry[] = [
   accepted({
     name: 'duplicate',
     description:
-      'The same event three times, the last time signed anew: finds receivers that handle it again, or refuse it.',
+      'The same event three times, the last time with a new signature: finds receivers that handle it again, or refuse it.',
     async make({ sign, signIn, awaited, toleranceSeconds }) {
       const delivery = await sign(awaited())
       // A second later, as far as the tolerance has one: within the same second the signature would be the same.
@@ -101,7 +101,7 @@ export const HONEST_REPETITIONS: readonly ScenarioEntry[] = [
   }),
   accepted({
     name: 'concurrent-burst',
-    description: `The same delivery ${BURST} times at once: finds receivers that look first and take note later.`,
+    description: `The same delivery ${BURST} times at once: finds receivers that check for duplicates before they record the event.`,
     isBurst: true,
     outcomes: ['handled', 'duplicate', 'in-flight'],
     make: async ({ sign, event }) => Array(BURST).fill(await sign(event())),
@@ -109,7 +109,7 @@ export const HONEST_REPETITIONS: readonly ScenarioEntry[] = [
   defineScenario({
     name: 'unknown-kind',
     description:
-      'Events of kinds that nobody handles: finds receivers that answer an error, so that the service would send them for 72 hours.',
+      'Events of kinds without a handler: finds receivers that answer with an error, so that the service retries for 72 hours.',
     verdict: 'unknown',
     outcomes: ['unhandled'],
     runs: 0,

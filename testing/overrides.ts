@@ -96,4 +96,4 @@ function checkDate(sample: string, given: string, path: string): void {
   )
 }
 
-const EXACT = ' With exact: true the data is signed as you give it, whatever it is.'
+const EXACT = ' With exact: true the data is signed as you pass it, whatever it is.'

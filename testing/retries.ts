@@ -78,7 +78,7 @@ export async function deliverWithRetries<
   checkSend(send)
   if (typeof delivery?.signAgain !== 'function') {
     throw new TypeError(
-      `delivery must be one of signedDelivery or signedBody, which can be signed again, not ${describeType(delivery)}.`,
+      `delivery must be made by signedDelivery or signedBody, so that it can be signed again, not ${describeType(delivery)}.`,
     )
   }
 
@@ -112,7 +112,7 @@ async function attempt<Delivery, Answer extends AnyAnswer>(
   const { status, statusCode = status } = (answer ?? {}) as { status?: unknown; statusCode?: unknown }
   if (typeof statusCode === 'number') return { answer, status: statusCode }
   throw new TypeError(
-    `send must give the answer, with its status: it gave ${answer === undefined ? 'undefined. Is there a return in it?' : `${describeType(answer)} without one.`}`,
+    `send must return the answer, with its status: it returned ${answer === undefined ? 'undefined. Is a return missing?' : `${describeType(answer)} without one.`}`,
   )
 }
 
@@ -120,7 +120,9 @@ async function attempt<Delivery, Answer extends AnyAnswer>(
 function checkClock(clock: unknown): void {
   const { now, advance } = (clock ?? {}) as Partial<TestClock>
   if (clock === undefined || (typeof now === 'function' && typeof advance === 'function')) return
-  throw new TypeError(`clock must be one of createTestClock, whole, not ${describeType(clock)}.`)
+  throw new TypeError(
+    `clock must be the whole object that createTestClock returns, not ${describeType(clock)}.`,
+  )
 }
 
 function checkSchedule(schedule: readonly number[]): void {

@@ -95,7 +95,7 @@ export function makeEvent(kind: string, options: AnyOptions): Envelope<string, u
 /** A misspelt kind has no sample either, and nobody would handle it. */
 function noSample(kind: string): TypeError {
   return new TypeError(
-    `data is missing: there are samples of ${Object.keys(SAMPLES).join(', ')}; an event of the kind ${JSON.stringify(kind)}, and an exact one, has the data that you give.`,
+    `data is missing: there are samples of ${Object.keys(SAMPLES).join(', ')}; an event of the kind ${JSON.stringify(kind)}, and an exact one, has only the data that you pass.`,
   )
 }
 
@@ -110,7 +110,7 @@ function seedOf({ seed }: AnyOptions): number {
 
 function happenedAt({ at, now }: AnyOptions, seed: number): number {
   const clock = checkedClock(now, () => sampleTime(seed))
-  return at === undefined ? toMoment('what now returned', clock()) : toMoment('at', at)
+  return at === undefined ? toMoment('the value that now returned', clock()) : toMoment('at', at)
 }
 
 function sampleData(kind: EventKind, given: unknown, request: { seed: number; atMs: number }): unknown {
@@ -123,7 +123,7 @@ function sampleData(kind: EventKind, given: unknown, request: { seed: number; at
 function asRead(data: unknown): unknown {
   checkPlainObject(data, 'data')
   const read = throughJson(data)
-  checkPlainObject(read, 'What toJSON makes of data')
+  checkPlainObject(read, 'The result of toJSON of data')
   return read
 }
 
@@ -133,6 +133,6 @@ function throughJson(value: unknown): unknown {
     return text === undefined ? undefined : JSON.parse(text)
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
-    throw new TypeError(`data cannot be written as JSON: ${why}`, { cause })
+    throw new TypeError(`data cannot be serialised as JSON: ${why}`, { cause })
   }
 }

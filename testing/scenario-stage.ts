@@ -78,6 +78,6 @@ export async function setStage(kind: string, event: () => string, options: Stage
 /** Fake clocks begin in 1970 by default. */
 function tooEarly(nowMs: number, seconds: number): TypeError {
   return new TypeError(
-    `The clock stands at ${new Date(nowMs).toISOString()}, and a delivery of ${-seconds} s earlier would be signed before 1970, which no t can say: set your fake clock to a date, such as new Date('2026-05-17T14:00:00Z'), or pass now.`,
+    `The clock stands at ${new Date(nowMs).toISOString()}, and a delivery of ${-seconds} s earlier would be signed before 1970, which t cannot express: set your fake clock to a date, such as new Date('2026-05-17T14:00:00Z'), or pass now.`,
   )
 }

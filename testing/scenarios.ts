@@ -115,7 +115,7 @@ export async function makeScenario(
   const event = readEvent(first)
   if (!entry.suits(event)) {
     throw new TypeError(
-      `There is no ${entry.name} of this ${event.type}: it is for an event.* whose data.event.id is a string.`,
+      `There is no ${entry.name} of this ${event.type}: it needs an event.* whose data.event.id is a string.`,
     )
   }
   /** What was looked at is played too: whoever gives events one by one must not lose the first. */

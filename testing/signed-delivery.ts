@@ -132,7 +132,8 @@ async function signed<Content extends { readonly body: string | Uint8Array }>(
   const clock = checkedClock(now, systemClock)
   const header = await signPayload(content.body, {
     secret,
-    timestamp: timestamp === undefined ? toUnit(toMoment('what now returned', clock()), scheme) : timestamp,
+    timestamp:
+      timestamp === undefined ? toUnit(toMoment('the value that now returned', clock()), scheme) : timestamp,
     ...(signature === undefined ? {} : { signature }),
   })
   const delivery = testDelivery<Content['body']>(content.body, { header, headerName: scheme.header })

@@ -35,11 +35,11 @@ function freeze({ step, ...move }: Move): Move {
 
 /** What goes into a call, and what comes out of it. */
 export const callCases: readonly StoreCase[] = [
-  defineCase('call-frozen', 'MUST leave its arguments as they are.', async (trial) => {
+  defineCase('call-frozen', 'MUST NOT change its arguments.', async (trial) => {
     for (const move of everyAnswer()) await trial.take(freeze(move))
   }),
 
-  defineCase('call-fields', 'SHOULD answer a claim with the fields of the contract alone.', async (trial) => {
+  defineCase('call-fields', 'SHOULD answer a claim with only the fields of the contract.', async (trial) => {
     for (const move of everyAnswer()) {
       const answer = await trial.take(move)
       if (typeof answer !== 'object' || answer === null) continue
@@ -47,7 +47,7 @@ export const callCases: readonly StoreCase[] = [
       const odd = Object.keys(answer).filter((field) => !fields.includes(field))
       if (odd.length > 0) {
         trial.fail(
-          `${move.told}: expected nothing but ${fields.join(' and ')}, but it gave ${odd.join(' and ')} too: ${describeAnswer(answer)}`,
+          `${move.told}: expected nothing but ${fields.join(' and ')}, but it returned ${odd.join(' and ')} too: ${describeAnswer(answer)}`,
         )
       }
     }

@@ -4,17 +4,15 @@ import { pass, story } from './store-story.js'
 
 /** Who gets what by `claim`. */
 export const claimCases: readonly StoreCase[] = [
-  story('claim-fresh', 'MUST grant a key that it does not know, as attempt 1.', ({ a }) => [
-    a.claims(claimed(1)),
-  ]),
+  story('claim-fresh', 'MUST grant an unknown key, as attempt 1.', ({ a }) => [a.claims(claimed(1))]),
 
   story(
     'claim-held',
-    'MUST answer a claim with what is left of the lease while another token runs.',
+    'MUST answer a claim with the rest of the lease while another token holds it.',
     ({ a, b }) => [a.claims(claimed(1)), b.claims(inFlight(30)), pass(20), b.claims(inFlight(10))],
   ),
 
-  story('claim-held-kept', 'MUST NOT let a claim that finds a live lease change it.', ({ a, b, c }) => [
+  story('claim-held-kept', 'MUST NOT change a live lease on a claim by another token.', ({ a, b, c }) => [
     a.claims(claimed(1)),
     pass(20),
     b.claims(inFlight(10), { lease: 60 }),
@@ -31,24 +29,28 @@ export const claimCases: readonly StoreCase[] = [
     c.claims(completed),
   ]),
 
-  story('claim-released', 'MUST grant what was released to another token at once.', ({ a, b }) => [
+  story('claim-released', 'MUST grant a released record to another token at once.', ({ a, b }) => [
     a.claims(claimed(1)),
     a.releases(true),
     b.claims(claimed(2)),
   ]),
 
-  story('claim-takeover', 'MUST grant to another token what has run out of its lease.', ({ a, b, c }) => [
-    a.claims(claimed(1)),
-    pass(25),
-    b.claims(inFlight(5)),
-    pass(10),
-    b.claims(claimed(2)),
-    c.claims(inFlight(30)),
-  ]),
+  story(
+    'claim-takeover',
+    'MUST grant a record to another token when its lease has run out.',
+    ({ a, b, c }) => [
+      a.claims(claimed(1)),
+      pass(25),
+      b.claims(inFlight(5)),
+      pass(10),
+      b.claims(claimed(2)),
+      c.claims(inFlight(30)),
+    ],
+  ),
 
   story(
     'claim-attempts',
-    'MUST count the attempts over each release and each lease that runs out.',
+    'MUST count the attempts across releases and leases that run out.',
     ({ a, b, c, d }) => [
       a.claims(claimed(1)),
       a.releases(true),
@@ -61,7 +63,7 @@ export const claimCases: readonly StoreCase[] = [
     ],
   ),
 
-  story('claim-terms', 'MUST give each claim the lease that it asks for.', ({ a, b, c }) => [
+  story('claim-terms', 'MUST grant each claim the lease that it asks for.', ({ a, b, c }) => [
     a.claims(claimed(1), { lease: 10 }),
     pass(15),
     b.claims(claimed(2), { lease: 90 }),
@@ -77,7 +79,7 @@ export const claimCases: readonly StoreCase[] = [
     b.claims(claimed(2)),
   ]),
 
-  story('claim-resent-lease', 'MUST count the lease anew when a claim is sent again.', ({ a, b }) => [
+  story('claim-resent-lease', 'MUST restart the lease when a claim is sent again.', ({ a, b }) => [
     a.claims(claimed(1)),
     pass(20),
     a.claims(claimed(1)),
@@ -95,7 +97,7 @@ export const claimCases: readonly StoreCase[] = [
 
   story(
     'claim-resent-released',
-    'MUST NOT take the record for a claim that arrives after the release of its own token, but say in-flight for 1 ms.',
+    'MUST NOT grant a claim that arrives after the release of its own token, but answer in-flight for 1 ms.',
     ({ a, b }) => [
       a.claims(claimed(1)),
       a.releases(true),

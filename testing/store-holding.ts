@@ -4,7 +4,7 @@ import { pass, story } from './store-story.js'
 
 /** What `renew`, `complete` and `release` do for the holder, and for anybody else. */
 export const holdingCases: readonly StoreCase[] = [
-  story('renew-holder', 'MUST give the holder that renews a new lease from now.', ({ a, b }) => [
+  story('renew-holder', 'MUST grant the holder that renews a new lease from now.', ({ a, b }) => [
     a.claims(claimed(1)),
     pass(20),
     a.renews(true),
@@ -16,7 +16,7 @@ export const holdingCases: readonly StoreCase[] = [
     b.claims(claimed(2)),
   ]),
 
-  story('renew-shorter', 'MUST take the lease of a renewal even where it is the shorter one.', ({ a, b }) => [
+  story('renew-shorter', 'MUST use the lease of a renewal even if it is shorter.', ({ a, b }) => [
     a.claims(claimed(1)),
     a.renews(true, 10),
     b.claims(inFlight(10)),
@@ -50,21 +50,21 @@ export const holdingCases: readonly StoreCase[] = [
     b.completes(true),
   ]),
 
-  story('renew-released', 'MUST NOT take a released record for a renewal.', ({ a, b }) => [
+  story('renew-released', 'MUST NOT renew a released record.', ({ a, b }) => [
     a.claims(claimed(1)),
     a.releases(true),
     a.renews(false),
     b.claims(claimed(2)),
   ]),
 
-  story('renew-completed', 'MUST NOT renew what is completed.', ({ a, b }) => [
+  story('renew-completed', 'MUST NOT renew a completed record.', ({ a, b }) => [
     a.claims(claimed(1)),
     a.completes(true),
     a.renews(false),
     b.claims(completed),
   ]),
 
-  story('renew-absent', 'MUST NOT make a record for a renewal.', ({ a, b }) => [
+  story('renew-absent', 'MUST NOT create a record on a renewal.', ({ a, b }) => [
     a.renews(false),
     b.claims(claimed(1)),
   ]),
@@ -99,7 +99,7 @@ export const holdingCases: readonly StoreCase[] = [
     b.completes(true),
   ]),
 
-  story('complete-released', 'MUST NOT complete what its own token has released.', ({ a, b }) => [
+  story('complete-released', 'MUST NOT complete a record that its own token has released.', ({ a, b }) => [
     a.claims(claimed(1)),
     a.releases(true),
     a.completes(false),
@@ -108,7 +108,7 @@ export const holdingCases: readonly StoreCase[] = [
 
   story(
     'complete-absent',
-    'MUST write a completion of which there is no record, and keep it as any other.',
+    'MUST record a completion for which there is no record, and keep it like any other.',
     ({ a, b, c }) => [
       a.completes(true),
       a.completes(true),
@@ -122,7 +122,7 @@ export const holdingCases: readonly StoreCase[] = [
 
   story(
     'complete-absent-taken',
-    'MUST NOT take a completion from a token that has no record while another has one.',
+    'MUST NOT accept a completion from a token without a record while another has one.',
     ({ a, b, c }) => [
       b.claims(claimed(1)),
       a.completes(false),
@@ -168,14 +168,14 @@ export const holdingCases: readonly StoreCase[] = [
     c.completes(true),
   ]),
 
-  story('release-completed', 'MUST NOT release what is completed.', ({ a, b }) => [
+  story('release-completed', 'MUST NOT release a completed record.', ({ a, b }) => [
     a.claims(claimed(1)),
     a.completes(true),
     a.releases(false),
     b.claims(completed),
   ]),
 
-  story('release-absent', 'MUST NOT make a record for a release.', ({ a }) => [
+  story('release-absent', 'MUST NOT create a record on a release.', ({ a }) => [
     a.releases(false),
     a.claims(claimed(1)),
   ]),

@@ -54,7 +54,7 @@ const FORBIDDEN: readonly (readonly [what: string, one: string, other: string])[
 
 /** What a key and a token are to a store: bytes that it compares, and nothing else. */
 export const keyCases: readonly StoreCase[] = [
-  story('key-apart', 'MUST NOT let what happens to one key touch another.', ({ a, b }, other) => [
+  story('key-apart', 'MUST NOT let calls for one key affect another.', ({ a, b }, other) => [
     a.claims(claimed(1)),
     other.a.renews(false),
     other.a.claims(claimed(1)),
@@ -67,7 +67,7 @@ export const keyCases: readonly StoreCase[] = [
     b.claims(completed),
   ]),
 
-  defineCase('key-token', 'MUST hold each key by itself where one token holds several.', async (trial) => {
+  defineCase('key-token', 'MUST keep the keys apart that one token holds.', async (trial) => {
     const token = newToken()
     const first = holder('a', newKey(), token)
     const second = holder('a of another key', newKey(), token)
@@ -99,7 +99,7 @@ export const keyCases: readonly StoreCase[] = [
     },
   ),
 
-  defineCase('key-prefix', 'MUST keep keys apart of which one begins with the other.', (trial) => {
+  defineCase('key-prefix', 'MUST keep keys apart if one begins with the other.', (trial) => {
     const start = newKey()
     return keepApart(trial, [start, `${start}/a`, `${start}/`, `${start}/a/b`, `${start}%`, `${start}*`])
   }),
@@ -111,7 +111,7 @@ export const keyCases: readonly StoreCase[] = [
 
   defineCase(
     'token-long',
-    'MUST tell tokens of 64 characters apart that differ in the last one.',
+    'MUST distinguish tokens of 64 characters that differ in the last one.',
     (trial) => {
       const start = newToken().padEnd(MAX_TOKEN - 1, '.')
       return tellApart(trial, `${start}1`, [`${start}2`, start])
@@ -131,7 +131,7 @@ export const keyCases: readonly StoreCase[] = [
     return tellApart(trial, token, others)
   }),
 
-  defineCase('token-ascii', 'MUST take tokens of all of printable ASCII.', async (trial) => {
+  defineCase('token-ascii', 'MUST accept tokens of all of printable ASCII.', async (trial) => {
     const all = PRINTABLE.join('')
     await tellApart(trial, all.slice(0, MAX_TOKEN), [all.slice(-MAX_TOKEN)])
     await tellApart(trial, all.slice(-MAX_TOKEN), [all.slice(0, MAX_TOKEN)])

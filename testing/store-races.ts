@@ -33,7 +33,7 @@ async function race(
   if (expected.every(([, times], index) => met[index] === times)) return
   const wanted = expected.map(([one, times]) => `${times} × ${describeExpected(one)}`)
   trial.fail(
-    `${moves.length} at once, the first of them ${moves[0]?.told}: expected ${wanted.join(' and ')}, but they gave ${tally(answers)}`,
+    `${moves.length} at once, the first of them ${moves[0]?.told}: expected ${wanted.join(' and ')}, but they returned ${tally(answers)}`,
   )
 }
 
@@ -89,7 +89,7 @@ function lateDuel(
       const expected = claimAfter(acted === true)
       if (!meetsInRace(answer, expected)) {
         trial.fail(
-          `${move.told} gave ${describeAnswer(acted)}, so the claim at the same time was expected to give ${describeExpected(expected)}, but it gave ${describeAnswer(answer)}`,
+          `${move.told} returned ${describeAnswer(acted)}, so the claim at the same time was expected to return ${describeExpected(expected)}, but it returned ${describeAnswer(answer)}`,
         )
       }
       await trial.take(c.claims(expected.status === 'completed' ? completed : inFlight(30)))
@@ -100,25 +100,21 @@ function lateDuel(
 
 /** What each method must be: one atomic operation. */
 export const raceCases: readonly StoreCase[] = [
-  defineCase('race-fresh', `MUST grant one of ${RACERS} claims that come at once for a fresh key.`, (trial) =>
+  defineCase('race-fresh', `MUST grant one of ${RACERS} concurrent claims for a fresh key.`, (trial) =>
     raceForOne(trial, 1, () => []),
   ),
 
-  defineCase(
-    'race-takeover',
-    `MUST grant one of ${RACERS} claims that come at once after a lease.`,
-    (trial) => raceForOne(trial, 2, (first) => [first.claims(claimed(1)), pass(35)]),
+  defineCase('race-takeover', `MUST grant one of ${RACERS} concurrent claims after a lease.`, (trial) =>
+    raceForOne(trial, 2, (first) => [first.claims(claimed(1)), pass(35)]),
   ),
 
-  defineCase(
-    'race-released',
-    `MUST grant one of ${RACERS} claims that come at once after a release.`,
-    (trial) => raceForOne(trial, 2, (first) => [first.claims(claimed(1)), first.releases(true)]),
+  defineCase('race-released', `MUST grant one of ${RACERS} concurrent claims after a release.`, (trial) =>
+    raceForOne(trial, 2, (first) => [first.claims(claimed(1)), first.releases(true)]),
   ),
 
   defineCase(
     'race-forgotten',
-    `MUST grant one of ${RACERS} claims that come at once after the retention, as attempt 1.`,
+    `MUST grant one of ${RACERS} concurrent claims after the retention, as attempt 1.`,
     (trial) => raceForOne(trial, 1, (first) => [first.claims(claimed(1)), first.completes(true), pass(1005)]),
   ),
 
@@ -138,7 +134,7 @@ export const raceCases: readonly StoreCase[] = [
 
   defineCase(
     'race-settle',
-    'MUST let one of complete and release win where one token sends both at once.',
+    'MUST let one of complete and release win if one token sends both at once.',
     async (trial) => {
       for (let round = 0; round < ROUNDS; round++) {
         trial.turnPage()
@@ -147,7 +143,7 @@ export const raceCases: readonly StoreCase[] = [
         const [isCompleted, isReleased] = await duel(trial, round, a.completes(true), a.releases(true))
         if (isCompleted === isReleased) {
           trial.fail(
-            `complete and release at once: expected true and false in any order, but both gave ${describeAnswer(isCompleted)}`,
+            `complete and release at once: expected true and false in any order, but both returned ${describeAnswer(isCompleted)}`,
           )
         }
         await trial.take(b.claims(isCompleted === true ? completed : claimed(2)))
@@ -157,21 +153,21 @@ export const raceCases: readonly StoreCase[] = [
 
   lateDuel(
     'race-late-renew',
-    'MUST either renew a lease that has run out or grant the claim that comes at the same time.',
+    'MUST either renew a lease that has run out or grant a concurrent claim.',
     (late) => late.renews(true),
     (renewed) => (renewed ? inFlight(30) : claimed(2)),
   ),
 
   lateDuel(
     'race-late-complete',
-    'MUST either complete after the lease or grant the claim that comes at the same time.',
+    'MUST either complete after the lease or grant a concurrent claim.',
     (late) => late.completes(true),
     (isCompleted) => (isCompleted ? completed : claimed(2)),
   ),
 
   lateDuel(
     'race-late-release',
-    'MUST NOT let a release after the lease take the record from the claim that comes at the same time.',
+    'MUST NOT let a release after the lease take the record from a concurrent claim.',
     (late) => late.releases(true),
     () => claimed(2),
   ),

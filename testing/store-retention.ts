@@ -35,7 +35,7 @@ export const retentionCases: readonly StoreCase[] = [
 
   story(
     'retention-terms',
-    'MUST keep a completed record for as long as its complete says.',
+    'MUST keep a completed record for as long as its complete asks.',
     (cast, other) => [
       cast.a.claims(claimed(1)),
       cast.a.completes(true, 100),
@@ -59,7 +59,7 @@ export const retentionCases: readonly StoreCase[] = [
 
   story(
     'retention-strangers',
-    'MUST NOT keep a record longer for what it answers with false.',
+    'MUST NOT keep a record longer for calls that it answers with false.',
     ({ a, b, c }) => [
       a.claims(claimed(1)),
       a.completes(true),
@@ -74,7 +74,7 @@ export const retentionCases: readonly StoreCase[] = [
     ],
   ),
 
-  story('retention-resent', 'MUST count the retention anew when complete is sent again.', ({ a, b, c }) => [
+  story('retention-resent', 'MUST restart the retention when complete is sent again.', ({ a, b, c }) => [
     a.claims(claimed(1)),
     a.completes(true),
     pass(600),
@@ -85,7 +85,7 @@ export const retentionCases: readonly StoreCase[] = [
     c.claims(claimed(1)),
   ]),
 
-  story('retention-takeover', 'MUST count the retention anew at each grant.', ({ a, b, c }, other) => [
+  story('retention-takeover', 'MUST restart the retention at each grant.', ({ a, b, c }, other) => [
     a.claims(claimed(1)),
     other.a.claims(claimed(1)),
     other.a.releases(true),
@@ -101,7 +101,7 @@ export const retentionCases: readonly StoreCase[] = [
 
   story(
     'retention-resent-claim',
-    'MUST count the retention anew when a claim is sent again while it runs.',
+    'MUST restart the retention when a claim is sent again while it runs.',
     ({ a, b }) => [
       a.claims(claimed(1)),
       pass(900),
@@ -113,7 +113,7 @@ export const retentionCases: readonly StoreCase[] = [
     ],
   ),
 
-  story('retention-renewal', 'MUST NOT change the retention by a renewal.', ({ a, b }, other) => [
+  story('retention-renewal', 'MUST NOT change the retention on a renewal.', ({ a, b }, other) => [
     a.claims(claimed(1)),
     other.a.claims(claimed(1)),
     pass(600),
@@ -135,7 +135,7 @@ export const retentionCases: readonly StoreCase[] = [
 
   story(
     'retention-released',
-    'MUST keep a released record, and its attempts, for what its claim asked.',
+    'MUST keep a released record, and its attempts, for as long as its claim asked.',
     ({ a, b }, other) => [
       a.claims(claimed(1)),
       other.a.claims(claimed(1)),
@@ -202,7 +202,7 @@ export const retentionCases: readonly StoreCase[] = [
     ],
   ),
 
-  story('retention-long', 'MUST keep a record for ten years when it is asked to.', ({ a, b, c }, other) => [
+  story('retention-long', 'MUST keep a record for ten years if it is asked to.', ({ a, b, c }, other) => [
     a.claims(claimed(1), { kept: 10 * YEAR }),
     a.completes(true, 10 * YEAR),
     other.a.claims(claimed(1), { kept: 10 * YEAR }),
@@ -214,16 +214,20 @@ export const retentionCases: readonly StoreCase[] = [
     other.b.completes(true),
   ]),
 
-  story('terms-fraction', 'MUST take leases and retentions that are not whole milliseconds.', ({ a, b }) => {
-    const lease = 30 + 1 / 7e4
-    const kept = 1000 + 1 / 7e4
-    return [
-      a.claims(claimed(1), { lease, kept }),
-      b.claims(inFlight(lease)),
-      a.renews(true, lease),
-      a.completes(true, kept),
-      pass(900),
-      b.claims(completed),
-    ]
-  }),
+  story(
+    'terms-fraction',
+    'MUST accept leases and retentions that are not whole milliseconds.',
+    ({ a, b }) => {
+      const lease = 30 + 1 / 7e4
+      const kept = 1000 + 1 / 7e4
+      return [
+        a.claims(claimed(1), { lease, kept }),
+        b.claims(inFlight(lease)),
+        a.renews(true, lease),
+        a.completes(true, kept),
+        pass(900),
+        b.claims(completed),
+      ]
+    },
+  ),
 ]

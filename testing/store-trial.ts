@@ -73,7 +73,7 @@ export function startTrial(
       const answer = await demandAnswer(move)
       if (move.expected === undefined || meets(answer, move.expected)) return answer
       return fail(
-        `${move.told} (step ${steps.length}): expected ${describeExpected(move.expected)}, but it gave ${describeAnswer(answer)}`,
+        `${move.told} (step ${steps.length}): expected ${describeExpected(move.expected)}, but it returned ${describeAnswer(answer)}`,
       )
     },
     async takeTogether(moves) {

@@ -81,7 +81,7 @@ function faultOf(probed: Probed, results: readonly SendResult[]): string | undef
     return isFine ? undefined : ADVICE[name]
   }
   if (statuses.includes(429)) {
-    return 'It answers 429, which tells nothing: allow more requests while you check.'
+    return 'It answers 429, which proves nothing: allow more requests while you check.'
   }
   if (verdict !== 'forged') return isDone.includes(false) ? ADVICE[name] : undefined
   if (failsWith !== undefined && !REFUSED.includes(failsWith) && statuses.includes(failsWith)) {

@@ -79,7 +79,7 @@ function deliveriesLine({ deliveries }: AdvancedClock, { colors, program }: Outp
   if (parts.length === 0) return 'No delivery was due.'
   return [
     parts.join(', '),
-    ...(givenUp === 0 ? [] : [colors.bold(`To see why: ${program} deliveries --status failed`)]),
+    ...(givenUp === 0 ? [] : [colors.bold(`To list them: ${program} deliveries --status failed`)]),
   ].join('\n')
 }
 

@@ -15,9 +15,9 @@ import { listOf, oneOf, readText, readUrl } from '../values.js'
 /** `tix-webhooks check`: it needs no sandbox. */
 export const check = defineCommand({
   name: 'check',
-  summary: 'probes a receiver in any language, and says what it does wrong',
+  summary: 'probes a receiver in any language, and reports what it does wrong',
   details:
-    'It sends genuine deliveries, forgeries and duplicates, and judges the answers. The genuine ones are correctly signed made-up orders that your receiver will handle: do not point it at one that sends real mail. If your handler looks the order up, give one that exists with --data. Answers do not show everything: notes say what to check yourself. It needs no sandbox. Exit code 1 if a probe fails.',
+    'It sends genuine deliveries, forgeries and duplicates, and judges the answers. The genuine ones are correctly signed made-up orders that your receiver will handle: do not point it at one that sends real mail. If your handler looks the order up, give one that exists with --data. Answers do not show everything: notes list what to check yourself. It needs no sandbox. Exit code 1 if a probe fails.',
   args: [{ name: 'URL', says: 'URL of the receiver, quoted for the shell' }],
   options: {
     ...SIGNING_OPTIONS,

@@ -67,6 +67,9 @@ const list = defineCommand({
     data.forEach((delivery, index) => {
       out.tell(delivery, lines[index] ?? '')
     })
+    const [first] = data
+    if (status === 'failed' && first !== undefined)
+      context.out.note(`To see its attempts and the answers: ${out.program} deliveries show ${first.id}`)
     if (matching > data.length)
       context.out.note(`${matching - data.length} more match: list more with --limit.`)
     if (forgotten > 0) {

@@ -87,16 +87,14 @@ function reasons({ removed, disabled, spoilt }: LeftOut, isToEndpoints: boolean)
     ...(removed === 0
       ? []
       : [
-          `${are(removed)} left out: the endpoint was removed, and with it the secret to sign with. Trigger the kind again instead.`,
+          `${are(removed)} left out: the endpoint was removed, and its secret with it. Trigger the kind again instead.`,
         ]),
     ...(disabled === 0 || !isToEndpoints
       ? []
       : [
           `${are(disabled)} left out: the endpoint is disabled. To enable it: tix-webhooks endpoints enable ENDPOINT`,
         ]),
-    ...(spoilt === 0
-      ? []
-      : [`${are(spoilt)} left out: sent by a scenario. Resend it by its id if you mean it.`]),
+    ...(spoilt === 0 ? [] : [`${are(spoilt)} left out: sent by a scenario. To resend one, name its id.`]),
   ]
 }
 

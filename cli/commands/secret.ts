@@ -21,7 +21,7 @@ export const secret = defineCommand({
     },
   ],
   options: {
-    new: flag('prints a new secret, whatever there is already'),
+    new: flag('prints a new secret even if there is one already'),
     ...SANDBOX_OPTIONS,
   },
   examples: [

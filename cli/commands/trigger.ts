@@ -34,7 +34,7 @@ export const trigger = defineCommand({
       `sends a deliberately odd or forged delivery: ${SCENARIO_NAMES.join(', ')}`,
     ),
     repeat: one('N', wholeNumber(1, MAX_REPEAT), 'how many to send, each with an order of its own', '1'),
-    chain: flag('also sends the webhooks of what is created on the way'),
+    chain: flag('also sends the webhooks of everything that is created for it'),
     wait: flagThatIsOn('does not wait for the answers: exit code 0, whatever they are'),
     live: flag('for the live account, not the test account'),
     to: one('URL', readUrl, 'sends a sample once to this URL, without a sandbox; quote it for the shell'),

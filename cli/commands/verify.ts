@@ -14,7 +14,7 @@ const EXAMPLE = 't=1700000000,v1=fe321b5f1fdbe13da84d44f2ab83c05590d08405cb1286b
 /** `tix-webhooks verify`: it needs no sandbox. */
 export const verify = defineCommand({
   name: 'verify',
-  summary: 'verifies a delivery that you saved, and says why it is refused',
+  summary: 'verifies a delivery that you saved, and explains why it is refused',
   details:
     'It also tries likely mistakes: other signed strings, changed bodies, other forms of the secret. Exit code 1 if the signature is invalid.',
   options: {

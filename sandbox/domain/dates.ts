@@ -56,14 +56,14 @@ export function rescheduledDates(
     doorsAt.ms === before.doorsAt.ms
       ? {
           code: 'doors_at_unchanged',
-          message: `doors_at is ${before.doorsAt.text} already: give another moment. Its end alone is changed with PATCH /v2/events/{id}.`,
+          message: `doors_at is ${before.doorsAt.text} already: give another time. To change only the end, use PATCH /v2/events/{id}.`,
           param: 'doors_at',
         }
       : undefined,
     doorsAt.ms <= nowMs
       ? {
           code: 'doors_at_in_past',
-          message: `doors_at must lie ahead: in the sandbox it is ${utcText(nowMs)}, and ${doorsAt.text} is past.`,
+          message: `doors_at must be in the future: in the sandbox it is ${utcText(nowMs)}, and ${doorsAt.text} is past.`,
           param: 'doors_at',
         }
       : undefined,

@@ -57,7 +57,7 @@ function problemsOfPublished(event: EventRecord, given: UpdateEvent): Problem[] 
   const problems = OF_A_DRAFT.filter((param) => given[param] !== undefined).map(
     (param): Problem => ({
       code: 'event_already_published',
-      message: `${param} is that of a draft, and the event ${event.id} is published: leave it out.`,
+      message: `${param} can be changed only in a draft, and the event ${event.id} is published: leave it out.`,
       param,
     }),
   )

@@ -97,7 +97,7 @@ export const image = z
     if (/^\s*data:/i.test(text)) {
       context.addIssue({
         code: 'custom',
-        message: 'is an upload, of which the specification shows no form: give an http or https URL',
+        message: 'is an upload, whose form is not documented: give an http or https URL',
         ...refusal('image_upload_not_shown'),
       })
     } else if (!IS_HTTP_URL.test(text) || !URL.canParse(text)) {
@@ -112,6 +112,6 @@ export const image = z
   .meta({
     format: 'uri',
     pattern: HTTP_URL,
-    description: 'An http or https URL. Of an upload the specification shows no form.',
+    description: 'An http or https URL. The form of an upload is not documented.',
     ...NOT_SHOWN,
   })

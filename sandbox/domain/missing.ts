@@ -5,7 +5,7 @@ import { Fault, type Problem } from './fault.js'
 const SOURCES = {
   event: 'GET /v2/events lists them',
   venue: 'GET /v2/venues lists them',
-  'ticket tier': 'the answer that created the event shows its own',
+  'ticket tier': 'the response that created the event lists them',
 } as const
 
 /**

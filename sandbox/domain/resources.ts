@@ -24,7 +24,7 @@ export const REFUND_POLICIES = [
 export const eventStatus = z.enum(EVENT_STATUSES)
 export const refundPolicy = z.enum(REFUND_POLICIES)
 
-/** An event, with the fields of spec section 2.1 and no others. */
+/** An event, with the documented fields and no others. */
 export const eventObject = z
   .strictObject({
     id: id('evt'),
@@ -53,7 +53,7 @@ export const eventObject = z
   })
   .meta({ id: 'Event', title: 'Event' })
 
-/** A ticket tier, as the event that was created shows it (spec section 2.2). */
+/** A ticket tier, as the event that was created shows it. */
 export const ticketTier = z
   .strictObject({ id: id('tkt'), name: z.string(), price_cents: cents, quantity: z.int().min(1) })
   .meta({ id: 'TicketTier', title: 'Ticket tier', ...NOT_SHOWN })
@@ -76,7 +76,7 @@ export const venueObject = z
   })
   .meta({ id: 'Venue', title: 'Venue', ...NOT_SHOWN })
 
-/** What a sandbox order gives (spec sections 2.3 and 4.6). */
+/** What a sandbox order gives. */
 export const orderResult = z
   .strictObject({
     order: z.strictObject({
@@ -98,7 +98,7 @@ export const orderResult = z
   })
   .meta({ id: 'OrderResult', title: 'Order with its tickets' })
 
-/** `data` of each kind of webhook (spec section 6). */
+/** `data` of each kind of webhook. */
 export const webhookData = {
   'order.created': z.strictObject({
     order: z.strictObject({ id: id('ord'), total_cents: cents, buyer_email: z.email() }),

@@ -16,7 +16,7 @@ export function checkSale(event: EventRecord, tier: TierRecord, quantity: number
   if (quantity > left) {
     throw new Fault({
       code: 'tier_sold_out',
-      message: `The tier ${JSON.stringify(tier.name)} has ${left} left of ${tier.quantity}, and ${quantity} are asked for: ${left === 0 ? 'choose another tier' : 'ask for fewer'}.`,
+      message: `The tier ${JSON.stringify(tier.name)} has ${left} left of ${tier.quantity}, and the order is for ${quantity}: ${left === 0 ? 'choose another tier' : 'order fewer'}.`,
       param: 'quantity',
     })
   }

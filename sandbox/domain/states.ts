@@ -61,10 +61,10 @@ export const OCCURRENCES: Readonly<Record<Occurrence, Readonly<Partial<Record<Ev
   }
 
 const SAYS: Partial<Record<FaultCode, string>> = {
-  event_not_on_sale: 'is a draft, of which nothing is sold yet: publish it first',
+  event_not_on_sale: 'is a draft and cannot be sold yet: publish it first',
   event_already_published: 'is published already: there is nothing to do',
   event_already_cancelled: 'is cancelled already: there is nothing to do',
-  event_cancelled: 'is cancelled, which is for ever: create another one',
+  event_cancelled: 'is cancelled, which is final: create another one',
   event_past: 'is past: create another one',
   event_ended: 'would be over before it is published: reschedule it first',
   event_sold_out: 'is sold out: there is no ticket left',

@@ -27,7 +27,9 @@ export class AddressRefused extends TypeError {
 export function checkDestination(url: string, rules: AddressRules = {}): void {
   if (!isPlainUrl(url)) throw new AddressRefused(`The URL ${PLAIN_URL}.`)
   if (!URL.canParse(url)) {
-    throw new AddressRefused('That is no URL: give the whole address, such as http://localhost:3000/hooks.')
+    throw new AddressRefused(
+      'That is not a URL: give the whole address, such as http://localhost:3000/hooks.',
+    )
   }
   const { protocol, username, password, hostname } = new URL(url)
   if (protocol !== 'http:' && protocol !== 'https:') {

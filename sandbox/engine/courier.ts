@@ -56,7 +56,7 @@ export class Courier {
     const refusal = !endpoint.enabled
       ? 'The endpoint is disabled.'
       : log.isFull
-        ? `${LIMITS.unsettled} deliveries are on their way, the most there can be: advance the clock, or reset.`
+        ? `${LIMITS.unsettled} deliveries are pending, the maximum: advance the clock, or reset.`
         : undefined
     const tracked =
       refusal === undefined
@@ -106,7 +106,7 @@ export class Courier {
     if (!log.has(tracked)) throw DeliveryGone.forgotten(tracked.delivery.id)
     if (endpoint === undefined) {
       throw new DeliveryGone(
-        'The endpoint of this delivery is gone, and with it the secret to sign with: trigger it anew.',
+        'The endpoint of this delivery was removed, and its secret with it: trigger the kind again.',
       )
     }
     const { secrets } = endpoint

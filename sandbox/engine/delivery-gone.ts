@@ -7,6 +7,6 @@ export class DeliveryGone extends Error {
 
   /** It was forgotten. */
   static forgotten(id: string): DeliveryGone {
-    return new DeliveryGone(`There is no delivery ${id}: it may be too old, or forgotten by a reset.`)
+    return new DeliveryGone(`There is no delivery ${id}: it may be too old, or deleted by a reset.`)
   }
 }

@@ -6,7 +6,7 @@ const MAX_EVENTS = 50
 const MAX_TEXT = 2048
 
 const url = z
-  .string('must be a text')
+  .string('must be a string')
   .max(MAX_TEXT, `must have at most ${MAX_TEXT} characters`)
   .refine(isPlainUrl, { error: PLAIN_URL, abort: true })
   .refine(
@@ -15,7 +15,7 @@ const url = z
   )
 
 const secret = z
-  .string('must be a text')
+  .string('must be a string')
   .min(1, 'must not be empty')
   .max(MAX_TEXT, `must have at most ${MAX_TEXT} characters`)
   .refine((text) => text === text.trim(), 'must not begin or end with white space')

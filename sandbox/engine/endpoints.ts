@@ -30,7 +30,7 @@ export class Endpoints {
     const { url, events = ['*'], enabled = true, mode = 'test', ...given } = checkedInput(input)
     this.#parts.checkUrl(url)
     if (this.#endpoints.size >= MAX_ENDPOINTS) {
-      throw new TypeError(`There are ${MAX_ENDPOINTS} endpoints already, the most there can be: remove one.`)
+      throw new TypeError(`There are ${MAX_ENDPOINTS} endpoints already, the maximum: remove one.`)
     }
     const id = random.id('we_')
     const secrets = [given.secret ?? secret ?? newSecret(random)]

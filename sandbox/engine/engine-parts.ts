@@ -52,7 +52,7 @@ export function settle(parts: EngineParts) {
   const { timeoutSeconds = 15, networkErrors = 'retry', serial = false } = parts
   if (!(jitter >= 0 && jitter <= 0.5)) throw new TypeError('jitter must be a number from 0 to 0.5.')
   if (!(timeoutSeconds >= 0 && timeoutSeconds < Number.POSITIVE_INFINITY)) {
-    throw new TypeError('timeoutSeconds must be a number of seconds; 0 is without end.')
+    throw new TypeError('timeoutSeconds must be a number of seconds; 0 is no limit.')
   }
   return {
     ...{ clock, random, send, chaos, signature, signingNow, jitter, networkErrors, serial },

@@ -88,9 +88,9 @@ function hintForError({ url, timeoutMs }: Tried, code: string): string {
     case 'broken_off':
       return 'Resend it: the sandbox was reset or closed before the answer arrived.'
     case 'address_refused':
-      return 'Deliveries to this address are not allowed: the message says which address, and why.'
+      return 'Deliveries to this address are not allowed: the message has the address and the reason.'
     case 'receiver_threw':
-      return 'A receiver must always return a Response: the message says what it did instead.'
+      return 'A receiver must always return a Response: the message has what it did instead.'
     case 'HPE_INVALID_CONSTANT':
     case 'EPROTO':
     case 'ERR_SSL_WRONG_VERSION_NUMBER':
@@ -102,7 +102,7 @@ function hintForError({ url, timeoutMs }: Tried, code: string): string {
     case 'HPE_HEADER_OVERFLOW':
       return 'The headers of its answer are larger than 16 KiB.'
     default:
-      return `There was no answer (${code}): the message says why.`
+      return `There was no answer (${code}): the message has the reason.`
   }
 }
 

@@ -49,7 +49,7 @@ function exchange(outgoing: OutgoingRequest, options: RequestOptions): Promise<A
     const request = open(url, { ...options, signal, method: 'POST', headers: headersOf(outgoing) })
     const timer = timeoutMs === 0 ? undefined : setTimeout(expire, Math.min(timeoutMs, MAX_TIMER_MS))
     function expire(): void {
-      reject(codedError('timeout', `There was no whole answer within ${timeoutMs} ms.`))
+      reject(codedError('timeout', `There was no complete answer within ${timeoutMs} ms.`))
       request.destroy()
     }
     let answer: IncomingMessage | undefined
@@ -65,7 +65,7 @@ function exchange(outgoing: OutgoingRequest, options: RequestOptions): Promise<A
       clearTimeout(timer)
       // What is complete may yet have to be read; else this is for whoever hangs up without a word, and nothing to those who did not.
       if (answer?.complete !== true) {
-        reject(codedError('ECONNRESET', 'The connection was closed before there was a whole answer.'))
+        reject(codedError('ECONNRESET', 'The connection was closed before there was a complete answer.'))
       }
     })
     void write(request, body, transport)

@@ -32,7 +32,7 @@ export function inProcessSender(deliver: Deliver): Send {
         resolve(result)
         stopped.abort()
       }
-      const expire = () => giveUp(failure('timeout', `The receiver gave no answer within ${timeoutMs} ms.`))
+      const expire = () => giveUp(failure('timeout', `The receiver did not answer within ${timeoutMs} ms.`))
       const breakOff = () => giveUp(failure('ABORT_ERR', 'The answer was not waited for.'))
       const timer = timeoutMs === 0 ? undefined : setTimeout(expire, Math.min(timeoutMs, MAX_TIMER_MS))
       signal?.addEventListener('abort', breakOff)
@@ -52,7 +52,7 @@ async function receive(deliver: Deliver, request: OutgoingRequest, signal: Abort
     const response: Response | undefined = await deliver(requestOf(request, signal))
     // Frameworks have Responses of their own: what can be read like one is one.
     if (typeof response?.status !== 'number') {
-      return failure('receiver_threw', 'The receiver gave no Response. Is there a return in it?')
+      return failure('receiver_threw', 'The receiver returned no Response. Is a return missing?')
     }
     return { response: answerOf(response.status, response.headers, await bodyOf(response, signal)) }
   } catch (error) {

@@ -46,7 +46,7 @@ function checked(
     )
   }
   if (schedule.length > MAX_STEPS) {
-    throw new TypeError(`The retry schedule has ${schedule.length} steps: ${MAX_STEPS} are the most.`)
+    throw new TypeError(`The retry schedule has ${schedule.length} steps: ${MAX_STEPS} is the maximum.`)
   }
   schedule.forEach((step, index) => {
     const before = schedule[index - 1] ?? 0

@@ -64,7 +64,7 @@ export async function deliverSpoilt(
   const isDelivered = last !== undefined && isSuccess(last)
   log.change(tracked, {
     status: isDelivered ? 'delivered' : 'failed',
-    reason: isDelivered ? undefined : `It was spoilt on purpose (${scenario}), and is not tried again.`,
+    reason: isDelivered ? undefined : `It was made invalid on purpose (${scenario}), and is not retried.`,
   })
   onDelivery(tracked.delivery)
   return tracked.delivery

@@ -110,7 +110,7 @@ function reportOf(fault: Fault | HttpFault): ErrorReport {
 function unknownUrl(c: RequestContext): HttpFault {
   return new HttpFault(
     'unknown_url',
-    `There is nothing at ${c.req.method} ${c.req.path.slice(0, 200)}. GET /openapi.json says what there is.`,
+    `There is nothing at ${c.req.method} ${c.req.path.slice(0, 200)}. GET /openapi.json lists all requests.`,
   )
 }
 

@@ -31,7 +31,7 @@ const CHALLENGE = { 'www-authenticate': 'Bearer' }
 export function createAuthenticator({ keys, onWarning = () => {} }: AuthenticationOptions): Authenticator {
   for (const [index, key] of (keys ?? []).entries()) {
     if (!KEY.test(key))
-      throw new TypeError(`keys[${index}] is no API key: it begins with sk_test_ or sk_live_.`)
+      throw new TypeError(`keys[${index}] is not an API key: it begins with sk_test_ or sk_live_.`)
   }
   const allowed = keys && new Set(keys)
   const warned = new Set<string>()
@@ -41,13 +41,13 @@ export function createAuthenticator({ keys, onWarning = () => {} }: Authenticati
       const key = bearerKey(authorization)
       const mode = KEY.exec(key)?.[1] as Mode | undefined
       if (mode === undefined) {
-        throw refusal('api_key_invalid', 'This is no API key: it begins with sk_test_ or sk_live_.')
+        throw refusal('api_key_invalid', 'This is not an API key: it begins with sk_test_ or sk_live_.')
       }
       const keyEnd = lastFour(key)
       if (allowed?.has(key) === false) {
         throw refusal(
           'api_key_invalid',
-          `The API key that ends in ${keyEnd} is not one of those that this sandbox takes.`,
+          `The API key that ends in ${keyEnd} is not one that this sandbox accepts.`,
         )
       }
       if (mode === 'live' && !warned.has(key) && warned.size < MAX_WARNINGS) {

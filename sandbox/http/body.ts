@@ -30,7 +30,7 @@ export async function readJson(
   if (image && type?.toLowerCase().startsWith('multipart/')) {
     throw new HttpFault(
       'image_upload_not_shown',
-      'The specification speaks of an upload of the image, and does not show its form. Send JSON, with the URL of the image.',
+      'The form of an upload of the image is not documented. Send JSON, with the URL of the image.',
       { param: 'image' },
     )
   }
@@ -111,7 +111,7 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return value as Readonly<Record<string, unknown>>
   }
-  throw new HttpFault('invalid_json', 'The body is JSON, but no object. Send an object: {"name": value}.')
+  throw new HttpFault('invalid_json', 'The body is JSON, but not an object. Send an object: {"name": value}.')
 }
 
 /** How deep a text of JSON is nested. It is not walked as a value: that is what runs out of stack. */

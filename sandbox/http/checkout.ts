@@ -46,7 +46,7 @@ export function addCheckout(app: App, service: Service, guard: Guard): void {
 
   app.get('/wallet/*', (c) =>
     c.html(
-      messagePage('Wallet pass', 'Here would be the wallet pass of the ticket. The sandbox makes none.'),
+      messagePage('Wallet pass', 'The wallet pass of the ticket would be here. The sandbox makes none.'),
       200,
       PAGE_HEADERS,
     ),

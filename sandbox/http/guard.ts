@@ -35,7 +35,7 @@ export function createGuard({ url, allowHosts = [] }: GuardOptions): Guard {
       if (host !== undefined && isOurs(host) && isOurs(new URL(request.url))) return
       throw new HttpFault(
         'host_refused',
-        `This sandbox is not called ${JSON.stringify((request.headers.get('host') ?? new URL(request.url).host).slice(0, 100))}: ` +
+        `This sandbox does not answer to the host name ${JSON.stringify((request.headers.get('host') ?? new URL(request.url).host).slice(0, 100))}: ` +
           `use ${url()}, or allow the name (allowHosts, --allow-host).`,
       )
     },

@@ -79,11 +79,10 @@ interface Parts {
 }
 
 function describeOperation(operation: Operation, parts: Parts): Json {
-  const { id, summary, section, body, status, answer, isShown } = operation
+  const { id, summary, body, status, answer, isShown } = operation
   return {
     operationId: id,
     summary,
-    description: `Section ${section} of the specification.`,
     parameters: [...pathParameters(operation), ...queryParameters(operation, parts)],
     ...(body && {
       requestBody: {

@@ -34,8 +34,6 @@ export interface Operation {
   /** As the description writes it: `/v2/events/{id}`. */
   readonly path: string
   readonly summary: string
-  /** Where the specification tells of it. */
-  readonly section: string
   readonly query?: z.ZodObject
   readonly body?: BodyRule & { readonly schema: z.ZodType }
   readonly status: 200 | 201
@@ -72,7 +70,6 @@ export function operationsFor(assumptions: Assumptions): readonly Operation[] {
       method: 'post',
       path: '/v2/events',
       summary: 'Create an event, which is a draft',
-      section: '4.1',
       body: { schema: createEventBody, required: true, image: true },
       status: created,
       answer: createdEvent,
@@ -85,7 +82,6 @@ export function operationsFor(assumptions: Assumptions): readonly Operation[] {
       method: 'get',
       path: '/v2/events',
       summary: 'List events, the newest first',
-      section: '4.2',
       query: listEventsQuery,
       status: 200,
       answer: list.schema(eventObject),
@@ -99,7 +95,6 @@ export function operationsFor(assumptions: Assumptions): readonly Operation[] {
       method: 'get',
       path: '/v2/events/{id}',
       summary: 'Retrieve an event',
-      section: '4.3',
       status: 200,
       answer: showsTiers ? createdEvent : eventObject,
       isShown: !showsTiers,
@@ -111,7 +106,6 @@ export function operationsFor(assumptions: Assumptions): readonly Operation[] {
       method: 'patch',
       path: '/v2/events/{id}',
       summary: 'Update an event',
-      section: '4.4',
       body: { schema: updateEventBody, required: true, image: true },
       status: 200,
       answer: eventObject,
@@ -124,7 +118,6 @@ export function operationsFor(assumptions: Assumptions): readonly Operation[] {
       method: 'post',
       path: '/v2/events/{id}/publish',
       summary: 'Flip a draft to on_sale',
-      section: '4.5',
       body: { schema: emptyBody, required: false },
       status: 200,
       answer: eventObject,
@@ -143,7 +136,6 @@ export function operationsFor(assumptions: Assumptions): readonly Operation[] {
       method: 'post',
       path: '/v2/events/{id}/cancel',
       summary: 'Cancel an event and refund everyone',
-      section: '4.5',
       body: { schema: emptyBody, required: false },
       status: 200,
       answer: eventObject,
@@ -156,7 +148,6 @@ export function operationsFor(assumptions: Assumptions): readonly Operation[] {
       method: 'post',
       path: '/v2/events/{id}/reschedule',
       summary: 'Change the date of an event',
-      section: '4.5',
       body: { schema: rescheduleEventBody, required: true },
       status: 200,
       answer: eventObject,
@@ -177,7 +168,6 @@ export function operationsFor(assumptions: Assumptions): readonly Operation[] {
       method: 'get',
       path: '/v2/venues',
       summary: 'List venues, the newest first',
-      section: '4.7',
       query: listVenuesQuery,
       status: 200,
       answer: list.schema(venueObject),
@@ -191,7 +181,6 @@ export function operationsFor(assumptions: Assumptions): readonly Operation[] {
       method: 'post',
       path: '/v2/sandbox/orders',
       summary: 'Fake an order, with a test key',
-      section: '4.6',
       body: { schema: createOrderBody, required: true },
       status: created,
       answer: orderResult,

@@ -31,7 +31,7 @@ export function createRateLimiter({ requests, perSeconds }: RateLimit, now: () =
     const seconds = Math.max(1, Math.ceil((endsAtMs - nowMs) / 1000))
     throw new HttpFault(
       'rate_limited',
-      `More than ${requests} requests in ${perSeconds} s. Wait for ${seconds} s, as the header retry-after says.`,
+      `More than ${requests} requests in ${perSeconds} s. Wait ${seconds} s, as in the header retry-after.`,
       { headers: { 'retry-after': String(seconds) } },
     )
   }

@@ -3,7 +3,7 @@ import { ASSUMPTIONS, assume, DEFAULT_ASSUMPTIONS } from '../../sandbox/assumpti
 
 test('each assumption says what it is about, and its first choice is the default', () => {
   for (const [name, { says, choices }] of Object.entries(ASSUMPTIONS)) {
-    expect(says).toMatch(/\(spec section \d/)
+    expect(says).toMatch(/^[A-Z].*\.$/)
     // Names that are numbers are put in order by the language.
     if (name !== 'create-status') {
       expect(DEFAULT_ASSUMPTIONS[name as keyof typeof ASSUMPTIONS]).toBe(Object.keys(choices)[0])

@@ -77,7 +77,7 @@ describe('the time', () => {
   test('[N126] does not go back: the refusal names both times, and changes nothing', async () => {
     const clock = frozenClock()
     await expect(clock.advanceTo(START_MS - 1)).rejects.toThrow(
-      'Time does not go back: it is 2031-03-01T09:00:00.000Z, and 2031-03-01T08:59:59.999Z is past. To begin anew, reset.',
+      'Time does not go back: it is 2031-03-01T09:00:00.000Z, and 2031-03-01T08:59:59.999Z is past. To start over, reset.',
     )
     await expect(clock.advanceBy(-1)).rejects.toThrow(RangeError)
     expect(clock.now()).toBe(START_MS)

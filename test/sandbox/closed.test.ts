@@ -7,7 +7,7 @@ import { createSandbox, type Sandbox } from 'tix-webhooks/sandbox'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { gate } from '../support/engine-stage.js'
 
-const REFUSAL = 'The sandbox is closed: make another one.'
+const REFUSAL = 'The sandbox is closed: create another one.'
 
 const post = (sandbox: Sandbox, body: object): Promise<Response> =>
   sandbox.fetch('/_sandbox/trigger', {

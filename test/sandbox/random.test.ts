@@ -111,12 +111,12 @@ describe('a state', () => {
     'that is none is refused: %j',
     (state) => {
       const random = new Random(1)
-      expect(() => random.restore(state as number[])).toThrow(/^That is no state of a generator/)
+      expect(() => random.restore(state as number[])).toThrow(/^That is not the state of a generator/)
       expect(draws(random)).toEqual(draws(new Random(1)))
     },
   )
 
   test('of zeros alone is refused: from it would come nothing else', () => {
-    expect(() => new Random(1).restore([0, 0, 0, 0])).toThrow(/^That is no state/)
+    expect(() => new Random(1).restore([0, 0, 0, 0])).toThrow(/^That is not the state/)
   })
 })

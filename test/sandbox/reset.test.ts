@@ -68,7 +68,7 @@ test('a trigger that waits for an answer ends when the sandbox is closed', async
   const triggered = sandbox.trigger('order.created')
   await sandbox.close()
   expect((await triggered).attempts).toEqual([])
-  await expect(sandbox.trigger('order.created')).rejects.toThrow('The sandbox is closed: make another one.')
+  await expect(sandbox.trigger('order.created')).rejects.toThrow('The sandbox is closed: create another one.')
 })
 
 describe('with no time-out and a receiver that never answers', () => {

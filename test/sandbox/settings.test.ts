@@ -31,7 +31,7 @@ describe('an option that makes no sense', () => {
     ),
     [{ endpoints: [{ url: 'http://localhost', secret: '' }] }, /secret/],
     [{ secret: ' whsec_x' }, /secret must not begin or end with white space/],
-    [{ secret: '' }, /^secret must be a text that is not empty\.$/],
+    [{ secret: '' }, /^secret must be a string that is not empty\.$/],
     [{ retry: 'often' }, /often/],
     [{ retry: [60, 5] }, /60/],
     [{ jitter: 0.6 }, /^jitter must be a number from 0 to 0\.5\.$/],

@@ -98,7 +98,7 @@ describe('a trigger', () => {
       'a kind that is not documented',
       'order.refunded',
       {},
-      /For "order\.refunded", which it does not document, give its data\.$/,
+      /For "order\.refunded", which it does not document, pass the data\.$/,
     ],
     ['a kind of Object', 'toString', {}, /does not document/],
     [

@@ -15,9 +15,9 @@ describe('a failure', () => {
     const { message } = await failureOf('body-spacing', harnessOf(Rewriting))
     expect(message.split('\n')).toEqual([
       expect.stringMatching(
-        /^case body-spacing: JSON with odd spacing and escapes: expected 200 {"outcome":"handled"} with content-type: application\/json; but 401 {"outcome":"unauthenticated"} with content-type: application\/json came\. The receiver reported: .*signature.*\.$/,
+        /^case body-spacing: JSON with odd spacing and escapes: expected 200 {"outcome":"handled"} with content-type: application\/json, but got 401 {"outcome":"unauthenticated"} with content-type: application\/json\. The receiver reported: .*signature.*\.$/,
       ),
-      'An adapter MUST hand on the exact bytes, whatever the spacing, the escapes and the line ends.',
+      'An adapter MUST pass on the exact bytes, whatever the spacing, escapes and line ends.',
     ])
   })
 
@@ -26,43 +26,43 @@ describe('a failure', () => {
       'another status',
       'answer-handled',
       { ...HANDLED, status: 201 },
-      'expected 200 {"outcome":"handled"} with content-type: application/json; but 201 {"outcome":"handled"} with content-type: application/json came',
+      'expected 200 {"outcome":"handled"} with content-type: application/json, but got 201 {"outcome":"handled"} with content-type: application/json',
     ],
     [
       'no content-type',
       'answer-handled',
       { ...HANDLED, headers: {} },
-      'but 200 {"outcome":"handled"} with no content-type came',
+      'but got 200 {"outcome":"handled"} with no content-type',
     ],
     [
       'no Retry-After',
       'answer-retry-later',
       { ...HANDLED, status: 503, text: '{"outcome":"retry-later"}' },
-      'expected 503 {"outcome":"retry-later"} with content-type: application/json and retry-after: 123; but 503 {"outcome":"retry-later"} with content-type: application/json came',
+      'expected 503 {"outcome":"retry-later"} with content-type: application/json and retry-after: 123, but got 503 {"outcome":"retry-later"} with content-type: application/json',
     ],
     [
       'no body',
       'answer-handled',
       { ...HANDLED, text: '' },
-      'but 200 (nothing) with content-type: application/json came',
+      'but got 200 (no body) with content-type: application/json',
     ],
     [
       'a page for a body',
       'answer-handled',
       { ...HANDLED, text: `<html>${' '.repeat(100_000)}` },
-      `but 200 <html>${' '.repeat(194)}… with`,
+      `but got 200 <html>${' '.repeat(194)}… with`,
     ],
     [
       'the secret in a header',
       'answer-handled',
       { ...HANDLED, headers: { ...HANDLED.headers, 'x-debug': 'key whsec_of_the_adapter_cases' } },
-      'expected headers that tell nothing of what is inside; but x-debug: key whsec_of_the_adapter_cases came',
+      'expected headers that reveal nothing, but got x-debug: key whsec_of_the_adapter_cases',
     ],
     [
       'a handler that did not run',
       'answer-handled',
       HANDLED,
-      'expected the handler to run 1 ×; but it ran 0 ×',
+      'expected the handler to run 1 ×, but it ran 0 ×',
     ],
   ])('tells of %s', async (_, id, answer, told) => {
     const { message } = await failureOf(id, counted({ send: async () => answer }).harness)
@@ -88,18 +88,18 @@ describe('a failure', () => {
     ]) {
       const { message } = await failureOf('body-names', harnessOf(tamper(change)))
       expect(message).toMatch(
-        /expected ctx\.rawBody to be the \d+ bytes that were sent; but it was \d+ bytes that differ/,
+        /expected ctx\.rawBody to be the \d+ bytes that were sent, but it was \d+ bytes that differ/,
       )
     }
     const added = await failureOf('body-names', harnessOf(tamper((body) => body)))
-    expect(added.message).toMatch(/expected the event {.*…; but it was {.*…\.\n/)
+    expect(added.message).toMatch(/expected the event {.*…, but it was {.*…\.\n/)
   })
 
   test('of a client that rejects says so, and keeps the cause', async () => {
     const cause = new Error('socket hang up')
     const failure = await failureOf('answer-handled', counted({ send: () => Promise.reject(cause) }).harness)
     expect(failure.message).toContain(
-      'case answer-handled: an order: expected an answer; but it was rejected: socket hang up.\n',
+      'case answer-handled: an order: expected an answer, but it was rejected: socket hang up.\n',
     )
     expect(failure.cause).toBe(cause)
   })
@@ -107,7 +107,7 @@ describe('a failure', () => {
   test('of an app that never answers comes in time', async () => {
     const { harness, count } = counted({ send: () => never() }, 0.05)
     expect((await failureOf('answer-handled', harness)).message).toContain(
-      'case answer-handled: an order: expected an answer; but nothing came in 0.05 s.\n',
+      'case answer-handled: an order: expected an answer, but there was none in 0.05 s.\n',
     )
     expect(count).toEqual({ mounted: 1, closed: 1 })
   })
@@ -118,13 +118,13 @@ describe('a failure', () => {
   })
 
   test.each<[string, () => Promise<unknown>, string]>([
-    ['rejects', () => Promise.reject(new Error('still open')), 'but it was rejected: still open'],
-    ['never ends', () => never(), 'but nothing came in 0.1 s'],
+    ['rejects', () => Promise.reject(new Error('still open')), ', but it was rejected: still open'],
+    ['never ends', () => never(), ', but there was none in 0.1 s'],
   ])('of a close that %s is told where nothing else is wrong', async (_, close, told) => {
     const closing = counted({ close }, 0.1)
     const { message } = await failureOf('answer-handled', closing.harness)
-    expect(message).toContain(`case answer-handled: expected the app to close; ${told}.\n`)
+    expect(message).toContain(`case answer-handled: expected the app to close${told}.\n`)
     const both = counted({ close, send: async () => ({ ...HANDLED, status: 404 }) }, 0.1)
-    expect((await failureOf('answer-handled', both.harness)).message).toContain('but 404')
+    expect((await failureOf('answer-handled', both.harness)).message).toContain('but got 404')
   })
 })

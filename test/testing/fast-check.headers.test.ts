@@ -221,7 +221,7 @@ describe('an option that makes no sense is a TypeError', () => {
       const options = { of: of as string }
       expect(() => signatureHeaders(options)).toThrow(TypeError)
       expect(() => hostileHeaders(options)).toThrow(
-        /^of must be a header as signPayload gives it, t=…,v1=…, not /,
+        /^of must be a header as signPayload returns it, t=…,v1=…, not /,
       )
     },
   )

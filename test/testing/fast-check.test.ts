@@ -65,7 +65,7 @@ describe('an event of a documented kind', () => {
   test.each(['order.refunded', 'constructor', ''])('cannot be had of a kind that is none: %j', (kind) => {
     expect(() => eventsOf(kind as EventKind)).toThrow(TypeError)
     expect(() => eventsOf(kind as EventKind)).toThrow(
-      'kind must be one of order.created, event.published, event.cancelled, event.rescheduled; unknownEvents() gives',
+      'kind must be one of order.created, event.published, event.cancelled, event.rescheduled; unknownEvents() makes',
     )
   })
 })

@@ -72,7 +72,7 @@ test('thin suits what has the id of an event, and nothing else', async () => {
   })
   expect(table.map(({ name }) => name)).not.toContain('thin')
   await expect(makeScenario('thin', { body: ordered(), secret: SECRET })).rejects.toThrow(
-    /^There is no thin of this order\.created: it is for an event\.\* whose data\.event\.id is a string\.$/,
+    /^There is no thin of this order\.created: it needs an event\.\* whose data\.event\.id is a string\.$/,
   )
 })
 

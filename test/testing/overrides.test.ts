@@ -166,7 +166,7 @@ test.each<[data: unknown, message: string]>([
 ])('of order.created, %o is refused by the name of its field', async (data, message) => {
   const said = await refusal(() => orderWith(data))
   expect(said.startsWith(message)).toBe(true)
-  expect(said).toMatch(/With exact: true the data is signed as you give it, whatever it is\.$/)
+  expect(said).toMatch(/With exact: true the data is signed as you pass it, whatever it is\.$/)
 })
 
 test.each<[data: unknown, message: string]>([

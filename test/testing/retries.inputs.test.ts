@@ -23,18 +23,22 @@ describe('a mistake is a TypeError that says which:', () => {
     [
       'send that gives nothing',
       { send: () => {} },
-      /^send must give the answer.+undefined\. Is there a return in it\?$/,
+      /^send must return the answer.+undefined\. Is a return missing\?$/,
     ],
     [
       'send that gives null',
       { send: async () => null },
-      /^send must give the answer, with its status: it gave null/,
+      /^send must return the answer, with its status: it returned null/,
     ],
-    ['send that gives no status', { send: () => ({ ok: true }) }, /it gave an object without one\.$/],
-    ['a status that is text', { send: () => ({ status: '200' }) }, /it gave an object without one\.$/],
+    ['send that gives no status', { send: () => ({ ok: true }) }, /it returned an object without one\.$/],
+    ['a status that is text', { send: () => ({ status: '200' }) }, /it returned an object without one\.$/],
     ['no function', { send: 'send' }, /^send must be a function \(delivery\) => answer, not a string\.$/],
-    ['no delivery', { delivery: null }, /^delivery must be one of signedDelivery or signedBody.+not null\.$/],
-    ['a delivery of an attack', { delivery: { body: '{}', headers: {} } }, /^delivery must be one of/],
+    [
+      'no delivery',
+      { delivery: null },
+      /^delivery must be made by signedDelivery or signedBody.+not null\.$/,
+    ],
+    ['a delivery of an attack', { delivery: { body: '{}', headers: {} } }, /^delivery must be made by/],
     [
       'a misspelt option',
       { options: { schedules: [5] } },
@@ -63,22 +67,22 @@ describe('a mistake is a TypeError that says which:', () => {
     [
       'a clock that is only its now',
       { options: { clock: () => 0 } },
-      /^clock must be one of createTestClock, whole, not a function\.$/,
+      /^clock must be the whole object that createTestClock returns, not a function\.$/,
     ],
     [
       'a clock that cannot tell the time',
       { options: { clock: { advance() {} } } },
-      /^clock must be one of createTestClock/,
+      /^clock must be the whole object that createTestClock returns/,
     ],
     [
       'a clock that cannot be advanced',
       { options: { clock: { now: () => 0 } } },
-      /^clock must be one of createTestClock/,
+      /^clock must be the whole object that createTestClock returns/,
     ],
     [
       'a clock that is null',
       { options: { clock: null } },
-      /^clock must be one of createTestClock, whole, not null\.$/,
+      /^clock must be the whole object that createTestClock returns, not null\.$/,
     ],
   ])('%s', async (_, given, message) => {
     const delivering = withArguments(given)

@@ -23,7 +23,7 @@ const TIMESTAMP = 'timestamp must be a whole number of seconds since the epoch, 
 const SEED = 'seed must be a whole number from 0 to 4294967295, not'
 const AT =
   'at is not a date: it must be a Date, milliseconds since the epoch, or ISO 8601 with its time zone such as "2026-05-17T14:02:11Z", in the years 1970 to 9998; not'
-const NOW = AT.replace('at', 'what now returned')
+const NOW = AT.replace('at', 'the value that now returned')
 const NO_FUNCTION = 'now must be a function that returns milliseconds, not'
 
 describe.each([
@@ -183,11 +183,11 @@ describe.each([
     [new Date(0), 'data must be a plain object, not one of type Date.'],
     [new Uint8Array(1), 'data must be a plain object, not one of type Uint8Array.'],
     [Promise.resolve({}), 'data must be a plain object, not a promise.'],
-    [{ toJSON: () => [] }, 'What toJSON makes of data must be a plain object, not an array.'],
-    [{ toJSON: () => undefined }, 'What toJSON makes of data must be a plain object, not undefined.'],
-    [{ cents: 1n }, 'data cannot be written as JSON: Do not know how to serialize a BigInt'],
-    [holdsItself, 'data cannot be written as JSON: Converting circular structure to JSON'],
-    [failing, 'data cannot be written as JSON: no order'],
+    [{ toJSON: () => [] }, 'The result of toJSON of data must be a plain object, not an array.'],
+    [{ toJSON: () => undefined }, 'The result of toJSON of data must be a plain object, not undefined.'],
+    [{ cents: 1n }, 'data cannot be serialised as JSON: Do not know how to serialize a BigInt'],
+    [holdsItself, 'data cannot be serialised as JSON: Converting circular structure to JSON'],
+    [failing, 'data cannot be serialised as JSON: no order'],
   ])('refuses %o as the data of a kind without a sample, or with exact', async (data, message) => {
     await expectRefusal(() => call('order.refunded', { data }), message)
     await expectRefusal(() => call('order.created', { data, exact: true }), message)

@@ -25,8 +25,8 @@ describe('a failure', () => {
     }
     const { message } = await failureOf('claim-takeover', harnessOf(NeverTakesOver))
     expect(message.split('\n')).toEqual([
-      'case claim-takeover: claim by b (step 5): expected {"status":"claimed","attempt":2}, but it gave {"status":"in-flight","retryAfterMs":-300000}.',
-      'A store MUST grant to another token what has run out of its lease.',
+      'case claim-takeover: claim by b (step 5): expected {"status":"claimed","attempt":2}, but it returned {"status":"in-flight","retryAfterMs":-300000}.',
+      'A store MUST grant a record to another token when its lease has run out.',
       '  1. claim by a → {"status":"claimed","attempt":1}',
       '  2. 25 min pass',
       '  3. claim by b → {"status":"in-flight","retryAfterMs":300000}',
@@ -43,7 +43,7 @@ describe('a failure', () => {
     }
     const { message } = await failureOf('claim-held', harnessOf(Stingy))
     expect(message).toContain(
-      'expected {"status":"in-flight","retryAfterMs":1740000 to 1800000}, but it gave {"status":"claimed","attempt":2}.',
+      'expected {"status":"in-flight","retryAfterMs":1740000 to 1800000}, but it returned {"status":"claimed","attempt":2}.',
     )
   })
 
@@ -59,7 +59,7 @@ describe('a failure', () => {
     }
     const { message } = await failureOf('race-fresh', harnessOf(Generous))
     expect(message).toContain('expected 1 × {"status":"claimed","attempt":1} and 23 × {"status":"in-flight"')
-    expect(message).toContain('but they gave 24 × {"status":"claimed","attempt":1}.')
+    expect(message).toContain('but they returned 24 × {"status":"claimed","attempt":1}.')
   })
 
   test('of a random history names the step where the store and the model part, and is the same each time', async () => {
@@ -70,7 +70,7 @@ describe('a failure', () => {
     }
     const { message } = await failureOf('histories', harnessOf(Forgetful))
     expect(message).toMatch(
-      /^case histories: renew by [abcd] of key [123].* \(step (\d+)\): expected true, but it gave false\.\n/,
+      /^case histories: renew by [abcd] of key [123].* \(step (\d+)\): expected true, but it returned false\.\n/,
     )
     expect(message).toMatch(/\n {2}1\. .*\n {2}2\. /)
     expect((await failureOf('histories', harnessOf(Forgetful))).message).toBe(message)
@@ -91,7 +91,7 @@ describe('a failure', () => {
   ])('shows that a store gave %s', async (_, answer, told) => {
     const store = { ...memoryStore(), claim: async () => answer } as unknown as IdempotencyStore
     const { message } = await failureOf('claim-fresh', { create: async () => store, advance })
-    expect(message).toContain(`expected {"status":"claimed","attempt":1}, but it gave ${told}.`)
+    expect(message).toContain(`expected {"status":"claimed","attempt":1}, but it returned ${told}.`)
   })
 
   test.each([

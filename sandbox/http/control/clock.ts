@@ -80,8 +80,7 @@ async function move(
 ): Promise<Advance> {
   if (to === 'next') return clock.advanceToNext(begins)
   const targetMs = to === undefined ? clock.now() + (advance ?? 0) : Date.parse(to)
-  if (targetMs >= END_MS)
-    throw invalid('The clock goes no further than the year 8999.', to ? 'to' : 'advance')
+  if (targetMs >= END_MS) throw invalid('The clock ends with the year 8999.', to ? 'to' : 'advance')
   if (to === undefined) return clock.advanceBy(advance ?? 0, begins)
   try {
     return await clock.advanceTo(targetMs, begins)

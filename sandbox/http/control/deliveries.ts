@@ -58,7 +58,7 @@ export function addDeliveries(app: App, { service: { engine, clock }, checkUrl }
   const removed = (): HttpFault =>
     new HttpFault(
       'endpoint_removed',
-      'Its endpoint was removed, and with it the secret to sign with. Trigger the kind again.',
+      'Its endpoint was removed, and its secret with it. Trigger the kind again.',
     )
 
   app.get('/_sandbox/deliveries', (c) => {
@@ -84,7 +84,7 @@ export function addDeliveries(app: App, { service: { engine, clock }, checkUrl }
   app.post('/_sandbox/resend', async (c) => {
     const { failed, since, ...options } = await readBody(c, resendManyBody)
     if (failed === undefined && since === undefined) {
-      throw invalid('Say which: {"failed":true}, or {"since":"1h"}, or both.')
+      throw invalid('Choose deliveries: {"failed":true}, or {"since":"1h"}, or both.')
     }
     await checkTarget(options.to)
     const fromMs = since === undefined ? Number.NEGATIVE_INFINITY : clock.now() - since

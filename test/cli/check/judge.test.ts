@@ -36,7 +36,7 @@ test.each<[ScenarioName, (number | string)[], string]>([
   ['whitespace', [409, 409], 'Verify the raw bytes'],
   ['reordered', [200, 409], 'Deliveries arrive in any order'],
   ['duplicate', [200, 302, 200], 'Redirects are not followed'],
-  ['duplicate', [200, 429, 200], 'It answers 429, which tells nothing'],
+  ['duplicate', [200, 429, 200], 'It answers 429, which proves nothing'],
   ['duplicate', [200, 'timeout'], 'It took over 15 s'],
   ['unknown-kind', [200, 404], 'Answer 2xx to kinds that you do not handle'],
   ['unicode', [200, 500], 'Verify the raw bytes'],
@@ -58,7 +58,7 @@ test.each<[ScenarioName, (number | string)[], string]>([
   [
     'not-an-envelope',
     [500, 200, 'ECONNRESET'],
-    'a 2xx says that it was handled. localhost:3000 closed the connection without a complete answer',
+    'a 2xx means that it was handled. localhost:3000 closed the connection without a complete answer',
   ],
   ['not-json', [500, 'ECONNRESET'], 'localhost:3000 closed the connection'],
 ])('%s fails with %j', (name, got, advice) => {

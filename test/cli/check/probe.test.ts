@@ -138,7 +138,7 @@ describe('a receiver that', () => {
     )
     expect(results.map(({ name, passed, advice }) => [name, passed, advice])).toEqual([
       ['extra-fields', true, undefined],
-      ['stale', false, expect.stringMatching(/^It answers 429, which tells nothing/)],
+      ['stale', false, expect.stringMatching(/^It answers 429, which proves nothing/)],
       ['future', false, expect.stringMatching(/^It answers 429/)],
     ])
   })

@@ -54,7 +54,7 @@ describe('advance', () => {
     ])
     await run(['trigger', 'order.created'])
     expect((await run(['advance', '1h'])).stdout).toMatch(
-      /\n1 given up after 3 attempts\nTo see why: tix-webhooks deliveries --status failed\n$/,
+      /\n1 given up after 3 attempts\nTo list them: tix-webhooks deliveries --status failed\n$/,
     )
     expect((await run(['advance', '1h'])).stdout).toMatch(/\nNo delivery was due\.\n$/)
   })

@@ -116,7 +116,12 @@ describe('deliveries', () => {
         ...['--assume', 'network-error=final'],
       ])
       await running.run(['trigger', 'order.created', '--wait'])
-      expect(await exitOf(running)).toMatchObject({ code: 1, stderr: '' })
+      expect(await exitOf(running)).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(
+          /^To see its attempts and the answers: tix-webhooks deliveries show dlv_\w+\n$/,
+        ),
+      })
       const [{ id = '' } = {}] = (await running.json('endpoints')) as { id: string }[]
       await running.run(['endpoints', 'disable', id])
       await running.run(['trigger', 'order.created', '--repeat', '1000', '--no-wait'])
@@ -146,7 +151,10 @@ describe('deliveries', () => {
       const running = await sandbox(['--to', url, '--freeze', '--retry', '1s', '--chaos', 'duplicate=1'])
       await running.run(['trigger', 'order.created', '--wait'])
       await running.run(['advance', '1h'])
-      expect(await exitOf(running)).toMatchObject({ code: 1, stderr: '' })
+      expect(await exitOf(running)).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/^To see its attempts/),
+      })
     })
   })
 

@@ -145,7 +145,7 @@ describe('.env of the folder', () => {
     writeFileSync(join(cwd, '.env'), 'x'.repeat(1024 * 1024 + 1))
     const { code, stderr } = await run(['secret'], { cwd })
     expect(code).toBe(2)
-    expect(stderr).toMatch(/^\.env cannot be read \(it is larger than 1 MiB\): give the secret with --secret/)
+    expect(stderr).toMatch(/^\.env cannot be read \(it is larger than 1 MiB\): pass the secret with --secret/)
   })
 
   test('gives the sandbox its secret, which says so', async () => {

@@ -15,9 +15,7 @@ describe('status', () => {
     await json('trigger', 'order.created', '--no-wait')
     const { stdout } = await runHere(['status'])
     expect(stdout).toContain(`at ${url}\n`)
-    expect(stdout).toContain(
-      'clock        2031-05-01T12:00:00.000Z, frozen, next: attempt 2 of order.created [',
-    )
+    expect(stdout).toContain('clock        2031-05-01T12:00:00.000Z, frozen, next: ')
     expect(stdout).toMatch(/^test {9}.*1 events/m)
     expect(stdout).toContain('list=array')
     expect(await json('status')).toMatchObject([{ url, counts: { test: { orders: 1 } } }])

@@ -157,11 +157,11 @@ describe('an order is refused', () => {
     const sold = service.publish()
     service.order(sold, 2)
     expect(faultOf(() => service.order(sold, 2)).message).toBe(
-      'The tier "GA" has 1 left of 3, and 2 are asked for: ask for fewer.',
+      'The tier "GA" has 1 left of 3, and the order is for 2: order fewer.',
     )
     service.order(sold, 1)
     expect(faultOf(() => service.order(sold, 1)).message).toBe(
-      'The tier "GA" has 0 left of 3, and 1 are asked for: choose another tier.',
+      'The tier "GA" has 0 left of 3, and the order is for 1: choose another tier.',
     )
   })
 })

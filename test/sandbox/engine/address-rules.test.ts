@@ -132,8 +132,8 @@ describe('a URL, before the DNS is asked,', () => {
     ['http://me:secret@localhost/', /^The URL has a name or a password in it, which would be shown in logs/],
     ['http://me@localhost/', /^The URL has a name or a password in it/],
     ['localhost:3000', /^Webhooks are sent over http and https only, not over localhost:\/\/\.$/],
-    ['/hooks', /^That is no URL: give the whole address/],
-    ['http://', /^That is no URL/],
+    ['/hooks', /^That is not a URL: give the whole address/],
+    ['http://', /^That is not a URL/],
   ])('[N135] [N137] may not be %s', (url, message) => {
     expect(() => checkDestination(url, { allowPublic: false })).toThrow(message)
     expect(() => checkDestination(url)).toThrow(expect.objectContaining({ code: 'address_refused' }))

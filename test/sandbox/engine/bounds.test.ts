@@ -199,7 +199,7 @@ test('where 200,000 deliveries are on their way, a new one is skipped, and says 
   const id = publish()
   expect(engine.delivery(id)).toMatchObject({
     status: 'skipped',
-    reason: '200000 deliveries are on their way, the most there can be: advance the clock, or reset.',
+    reason: '200000 deliveries are pending, the maximum: advance the clock, or reset.',
   })
   expect(engine.counts()).toMatchObject({ pending: 200_000, skipped: 1 })
   await clock.idle()

@@ -28,7 +28,7 @@ describe('an endpoint', () => {
   test.each<[string, unknown, string]>([
     ['no object', 'http://localhost', 'An endpoint is described by an object'],
     ['null', null, 'An endpoint is described by an object'],
-    ['no url', {}, "The endpoint's url must be a text."],
+    ['no url', {}, "The endpoint's url must be a string."],
     [
       'a url without a scheme',
       { url: 'localhost:3000' },

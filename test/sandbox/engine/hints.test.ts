@@ -42,12 +42,12 @@ describe('a hint says what to do about', () => {
     [
       'an address that is refused',
       error('address_refused'),
-      'Deliveries to this address are not allowed: the message says which address, and why.',
+      'Deliveries to this address are not allowed: the message has the address and the reason.',
     ],
     [
       'a handler that threw',
       error('receiver_threw'),
-      'A receiver must always return a Response: the message says what it did instead.',
+      'A receiver must always return a Response: the message has what it did instead.',
     ],
     [
       'TLS where there is none',
@@ -59,7 +59,7 @@ describe('a hint says what to do about', () => {
       error('DEPTH_ZERO_SELF_SIGNED_CERT'),
       'Its certificate is not trusted: use http://, or add its authority to NODE_EXTRA_CA_CERTS.',
     ],
-    ['any other error', error('EWHATEVER'), 'There was no answer (EWHATEVER): the message says why.'],
+    ['any other error', error('EWHATEVER'), 'There was no answer (EWHATEVER): the message has the reason.'],
     [
       'a redirect',
       status(301, { location: '/there' }),

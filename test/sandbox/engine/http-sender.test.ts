@@ -205,7 +205,7 @@ describe('where there is no answer, the error has the code of Node and words:', 
       socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf')),
     )
     expect(await send({ url })).toMatchObject({
-      error: { code: 'ECONNRESET', message: 'The connection was closed before there was a whole answer.' },
+      error: { code: 'ECONNRESET', message: 'The connection was closed before there was a complete answer.' },
     })
   })
 
@@ -240,7 +240,7 @@ describe('the time for an answer', () => {
   test('is over when it has not begun', async () => {
     const url = await serve(() => {})
     expect(await send({ url, timeoutMs: 30 })).toEqual({
-      error: { code: 'timeout', message: 'There was no whole answer within 30 ms.' },
+      error: { code: 'timeout', message: 'There was no complete answer within 30 ms.' },
     })
   })
 

@@ -114,11 +114,11 @@ describe('a receiver in this process fails where', () => {
     ],
     ['it rejects', () => Promise.reject(new TypeError('no')), 'The receiver threw TypeError: no.'],
     ['it throws no error', () => Promise.reject('text'), 'The receiver threw text.'],
-    ['it gives nothing', () => undefined as never, 'The receiver gave no Response. Is there a return in it?'],
+    ['it gives nothing', () => undefined as never, 'The receiver returned no Response. Is a return missing?'],
     [
       'it gives something else',
       () => ({ ok: true }) as never,
-      'The receiver gave no Response. Is there a return in it?',
+      'The receiver returned no Response. Is a return missing?',
     ],
   ])('%s', async (_, deliver, message) => {
     expect(await send(deliver)).toEqual({ error: { code: 'receiver_threw', message } })
@@ -145,7 +145,7 @@ describe('a receiver in this process fails where', () => {
       return new Promise(() => {})
     }
     expect(await send(never, { timeoutMs: 20 })).toEqual({
-      error: { code: 'timeout', message: 'The receiver gave no answer within 20 ms.' },
+      error: { code: 'timeout', message: 'The receiver did not answer within 20 ms.' },
     })
     expect(signals[0]?.aborted).toBe(true)
   })

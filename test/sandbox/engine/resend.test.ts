@@ -134,7 +134,7 @@ describe('a resend to another URL', () => {
 describe('a resend of nothing', () => {
   test('is refused: no such delivery', async () => {
     await expect(stage().engine.resend('dlv_none')).rejects.toThrow(
-      'There is no delivery dlv_none: it may be too old, or forgotten by a reset.',
+      'There is no delivery dlv_none: it may be too old, or deleted by a reset.',
     )
   })
 
@@ -143,8 +143,8 @@ describe('a resend of nothing', () => {
     const id = publish()
     await clock.idle()
     engine.removeEndpoint(endpointId)
-    await expect(engine.resend(id)).rejects.toThrow(/^The endpoint of this delivery is gone/)
-    await expect(engine.resend(id, { to: 'http://localhost:1/x' })).rejects.toThrow(/is gone/)
+    await expect(engine.resend(id)).rejects.toThrow(/^The endpoint of this delivery was removed/)
+    await expect(engine.resend(id, { to: 'http://localhost:1/x' })).rejects.toThrow(/was removed/)
   })
 })
 

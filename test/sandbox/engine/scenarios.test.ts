@@ -30,7 +30,7 @@ describe('what is spoilt on purpose', () => {
       message,
       endpointId,
       status: 'failed',
-      reason: 'It was spoilt on purpose (tampered-byte), and is not tried again.',
+      reason: 'It was made invalid on purpose (tampered-byte), and is not retried.',
       attempts: [
         {
           number: 1,
@@ -83,7 +83,7 @@ describe('what is spoilt on purpose', () => {
     })
     expect(delivery).toMatchObject({ endpointId: '', attempts: [{ url: to.url }] })
     expect(received).toMatchObject([to])
-    await expect(engine.resend(delivery.id)).rejects.toThrow(/^The endpoint of this delivery is gone/)
+    await expect(engine.resend(delivery.id)).rejects.toThrow(/^The endpoint of this delivery was removed/)
   })
 
   test('is refused for an endpoint or a URL that there is not', async () => {

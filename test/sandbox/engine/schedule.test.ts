@@ -74,7 +74,7 @@ describe('a schedule that is given', () => {
     [[Number.NaN], 'NaN comes after'],
     [['5'], '5 comes after'],
     [[Number.POSITIVE_INFINITY], 'Infinity is later'],
-    [Array.from({ length: 101 }, (_, index) => index + 1), 'has 101 steps: 100 are the most'],
+    [Array.from({ length: 101 }, (_, index) => index + 1), 'has 101 steps: 100 is the maximum'],
     [{ 0: 5 }, 'must be a list of seconds'],
   ])('%j is refused', (list, message) => {
     expect(() => retrySchedule(list as readonly number[])).toThrow(message)

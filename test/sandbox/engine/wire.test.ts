@@ -190,7 +190,7 @@ describe('a receiver that never answers', () => {
     await clock.advanceBy(5600)
     expect(at(id)).toMatchObject({ status: 'retrying', attempts: [{ number: 1 }, { number: 2 }] })
     expect(at(id).attempts[0]).toMatchObject({
-      error: { code: 'timeout', message: 'There was no whole answer within 50 ms.' },
+      error: { code: 'timeout', message: 'There was no complete answer within 50 ms.' },
       hint: expect.stringMatching(/^It took over 0.05 s: answer first and work later\./),
     })
     expect(at(id).attempts[0]?.durationMs).toBeGreaterThanOrEqual(45)

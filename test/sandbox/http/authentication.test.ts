@@ -68,7 +68,7 @@ describe('where keys are listed', () => {
 
   test('refuses a list with what is no key, and does not repeat it', () => {
     expect(() => createAuthenticator({ keys: [KEY, 'hunter2'] })).toThrow(
-      new TypeError('keys[1] is no API key: it begins with sk_test_ or sk_live_.'),
+      new TypeError('keys[1] is not an API key: it begins with sk_test_ or sk_live_.'),
     )
   })
 })

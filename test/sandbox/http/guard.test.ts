@@ -67,7 +67,7 @@ describe('the host', () => {
 
   test('says what to do', () => {
     expect(() => guard.checkHost(asking('evil.example'))).toThrow(
-      'This sandbox is not called "evil.example": use http://127.0.0.1:4010, or allow the name (allowHosts, --allow-host).',
+      'This sandbox does not answer to the host name "evil.example": use http://127.0.0.1:4010, or allow the name (allowHosts, --allow-host).',
     )
   })
 })

@@ -40,7 +40,7 @@ test('[N29] GET /assumptions tells what there is to choose from', async () => {
   }>()
   expect(data.find(({ name }) => name === 'errors')).toEqual({
     name: 'errors',
-    says: expect.stringContaining('section 7'),
+    says: expect.stringContaining('form of an error'),
     choices: { stripe: expect.any(String), problem: expect.any(String) },
     chosen: 'problem',
   })
