@@ -1,7 +1,26 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+const allTests = readdirSync(here('test'), { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.test.ts'))
+  .map((file) => `test/${file.replaceAll('\\', '/')}`)
+
+/**
+ * Tests with fake timers. What Node loads meanwhile, such as parts of its streams, keeps them for good, and would never
+ * come to an end in the tests after them.
+ */
+const FAKING = allTests.filter(
+  (file) =>
+    /^test\/(sandbox|testing|cli)\//.test(file) && /FakeTimers/.test(readFileSync(here(file), 'utf8')),
+)
+
+/** Tests of the tree and of its pages that need a server. */
+const ON_SERVERS = ['examples', 'examples.queues', 'readme.snippets', 'servers'].map(
+  (name) => `test/${name}.test.ts`,
+)
 
 export default defineConfig({
   resolve: {
@@ -16,14 +35,44 @@ export default defineConfig({
     ],
   },
   test: {
-    // The tests of types, *.test-d.ts, are checked by `npm run typecheck`.
-    include: ['test/**/*.test.ts'],
     // What tests write while they run.
     exclude: [...configDefaults.exclude, 'test/.*/**'],
     // Many tests wait for servers and processes: on the two cores of a CI machine, the default would be one worker.
     maxWorkers: 2,
-    globalSetup: here('test/support/servers.ts'),
     testTimeout: 20_000,
     reporters: ['default', ['json', { outputFile: 'test-results.json' }]],
+    // The tests of types, *.test-d.ts, are checked by `npm run typecheck`.
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['test/{sandbox,testing,cli}/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...FAKING],
+          // One process for many files, which saves most of their time: a test puts back what it changes.
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'unit-alone', include: ['test/src/**/*.test.ts', ...FAKING] },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'servers',
+          include: ['test/{adapters,stores,proof}/**/*.test.ts', ...ON_SERVERS],
+          globalSetup: here('test/support/servers.ts'),
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'repo',
+          include: ['test/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...ON_SERVERS],
+        },
+      },
+    ],
   },
 })
