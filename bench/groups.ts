@@ -9,6 +9,7 @@ import { sandbox } from './sandbox/load.js'
 import { million } from './stores/million.js'
 import { purging } from './stores/purging.js'
 import { stores } from './stores/rate.js'
+import { redisDelivery } from './stores/redis-delivery.js'
 import { roundTrips } from './stores/round-trips.js'
 import type { Group } from './support/bench.js'
 
@@ -23,6 +24,7 @@ export const groups: readonly Group[] = [
   loading,
   roundTrips,
   stores,
+  redisDelivery,
   million,
   purging,
   sandbox,

@@ -2,8 +2,8 @@ import { Idempotency } from '@node-idempotency/core'
 import { limit } from './limit.js'
 import { SECRET, type SignedOrder } from './orders.js'
 
-/** The limit, and `@node-idempotency/core` around a handler that does nothing, as its documentation has it. */
-export function idempotentLimit(): (order: SignedOrder) => Promise<void> {
+/** The limit, and `@node-idempotency/core` around a handler, as its documentation has it. */
+export function idempotentLimit(handler: () => unknown): (order: SignedOrder) => Promise<void> {
   const verify = limit(SECRET)
   const idempotency = new Idempotency(mapStorage())
   return async ({ body, header }) => {
@@ -15,6 +15,7 @@ export function idempotentLimit(): (order: SignedOrder) => Promise<void> {
       body: event,
     }
     if ((await idempotency.onRequest(request)) !== undefined) throw new Error('A new order was a duplicate')
+    await handler()
     await idempotency.onResponse(request, { body: {}, additional: { status: 200 } })
   }
 }

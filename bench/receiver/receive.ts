@@ -1,4 +1,3 @@
-import Stripe from 'stripe'
 import type { Outcome } from 'tix-webhooks'
 import type { Bench, Group } from '../support/bench.js'
 import { alternateWarm, cpuTimeOf } from '../support/cpu-time.js'
@@ -9,7 +8,8 @@ import { COMPARISON_COLUMNS, PROCESSOR_TIME, timeBeside } from './comparison.js'
 import { idempotentLimit } from './idempotent.js'
 import { limit } from './limit.js'
 import { SECRET, type SignedOrder, sign, signedOrders, tampered } from './orders.js'
-import { deliver, plainReceiver, quietReceiver } from './receivers.js'
+import { deliver, quietReceiver, receiverWith } from './receivers.js'
+import { stripeAndMap, stripeAndMapAsync } from './stripe-and-map.js'
 
 /** How many deliveries are under way at once. */
 const IN_FLIGHT = [1, 16] as const
@@ -49,30 +49,38 @@ async function measure(bench: Bench, entrants: readonly Entrant[]): Promise<Figu
 
 const fresh = (take: Take, inFlight = 1): Entrant => ({ take, inFlight, orders: signedOrders })
 
+/** The handlers that a new delivery is measured with. */
+const HANDLERS = [
+  { kind: 'sync', handler: () => {}, goal: { atMost: 1.65 } },
+  { kind: 'async', handler: async () => {}, goal: { atMost: 1.85 } },
+] as const
+
 async function newDeliveries(bench: Bench): Promise<Table> {
   bench.progress('receive: new deliveries')
-  const receiver = plainReceiver()
-  const ours: Take = (order) => deliver(receiver, order, 'handled')
   const verify = limit(SECRET)
-  const idempotent = idempotentLimit()
-  const [one = [], many = [], least = [], stripe = [], peerOne = [], peerMany = []] = await measure(bench, [
-    fresh(ours, 1),
-    fresh(ours, 16),
+  const compared = HANDLERS.flatMap(({ kind, handler, goal }) => {
+    const receiver = receiverWith(handler)
+    const ours: Take = (order) => deliver(receiver, order, 'handled')
+    const stripe = kind === 'sync' ? stripeAndMap(handler) : stripeAndMapAsync(handler)
+    // What settles at once is never in flight.
+    const inFlight = kind === 'sync' ? [1] : IN_FLIGHT
+    return inFlight.map((many) => ({
+      name: `receive(), ${kind} handler, ${many} in flight`,
+      goal,
+      entrants: [fresh(ours, many), fresh(stripe, many), fresh(idempotentLimit(handler), many)],
+    }))
+  })
+  const [least = [], ...figures] = await measure(bench, [
     fresh(({ body, header }) => verify(body, header)),
-    // Its scheme is ours.
-    fresh(({ body, header }) => Stripe.webhooks.constructEvent(body, header, SECRET)),
-    fresh(idempotent, 1),
-    fresh(idempotent, 16),
+    ...compared.flatMap(({ entrants }) => entrants),
   ])
-  const rows = [one, many].flatMap((figures, i) => {
-    const our = { name: `receive(), ${IN_FLIGHT[i]} in flight`, figures }
+  const rows = compared.flatMap(({ name, goal }, i) => {
+    const [our = [], stripe = [], idempotent = []] = figures.slice(3 * i, 3 * i + 3)
+    const ours = { name, figures: our }
     return [
-      timeBeside(our, { name: 'the limit', figures: least }, { atMost: 1.6 }),
-      timeBeside(our, { name: 'stripe: constructEvent', figures: stripe }, { atMost: 1 }),
-      timeBeside(our, {
-        name: 'the limit and @node-idempotency/core',
-        figures: i === 0 ? peerOne : peerMany,
-      }),
+      timeBeside(ours, { name: 'the limit', figures: least }, goal),
+      timeBeside(ours, { name: 'stripe.constructEvent and a Map', figures: stripe }, { atMost: 1 }),
+      timeBeside(ours, { name: 'the limit and @node-idempotency/core', figures: idempotent }),
     ]
   })
   return {
@@ -82,8 +90,8 @@ async function newDeliveries(bench: Bench): Promise<Table> {
     notes: [
       PROCESSOR_TIME,
       'Orders of 0.3 KB, each another one, signed before the time is taken; the default memory store; a handler that does nothing.',
-      'The limit and stripe verify and parse, and no more than that; they are synchronous, so there is nothing to have in flight.',
-      '@node-idempotency/core keeps its records in a Map, without a bound.',
+      'The limit verifies and parses, and no more than that; it is synchronous, so there is nothing to have in flight.',
+      'stripe.constructEvent and a Map of the ids that were handled is what people write. The Map has no bound, and neither has that of @node-idempotency/core; nothing checks the data, and two deliveries at once both run.',
     ],
   }
 }
@@ -103,7 +111,7 @@ async function otherDeliveries(bench: Bench): Promise<Table> {
   const others: readonly Other[] = [
     {
       name: 'a duplicate',
-      goal: { atMost: 0.8 },
+      goal: { atMost: 0.75 },
       expected: 'duplicate',
       orders: (count) => Promise.all(handled.slice(0, count).map(({ body }) => sign(body))),
     },
@@ -157,7 +165,7 @@ function forgery(
 ): Other {
   return {
     name,
-    goal: { atMost: 1 },
+    goal: { atMost: 0.5 },
     expected,
     orders: async (count) => Promise.all((await signedOrders(count)).map(forge)),
   }

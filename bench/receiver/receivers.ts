@@ -1,16 +1,19 @@
 import { createReceiver, type Outcome, type Receiver } from 'tix-webhooks'
 import { SECRET, type SignedOrder } from './orders.js'
 
-const on = { 'order.created': async () => {} }
-
-/** With all the defaults, its memory store among them, and a handler that does nothing. */
-export function plainReceiver(): Receiver {
-  return createReceiver({ secret: SECRET, on })
+/** With all the defaults, its memory store among them. */
+export function receiverWith(handler: () => unknown): Receiver {
+  return createReceiver({ secret: SECRET, on: { 'order.created': handler } })
 }
 
-/** The same with reports that go nowhere: what is refused would fill the console, and writing there is not what is measured. */
+/** A handler that does nothing, and reports that go nowhere: what is refused would fill the console, and writing there is not what is measured. */
 export function quietReceiver(): Receiver {
-  return createReceiver({ secret: SECRET, on, onDelivery: () => {}, onError: () => {} })
+  return createReceiver({
+    secret: SECRET,
+    on: { 'order.created': async () => {} },
+    onDelivery: () => {},
+    onError: () => {},
+  })
 }
 
 /** Delivers an order, and sees to it that the outcome is the one that is meant to be measured. */
