@@ -129,12 +129,11 @@ export class AlarmClock {
     this.armedForMs = nextOf(alarms)
     // Rounded, because a sum of fractions can miss a whole millisecond by a hair.
     const ms = Math.max(0, Math.round(this.armedForMs - monotonicMs()))
-    this.timer = setTimeout(ringClock, ms, this)
+    this.timer = setTimeout(() => this.ring(), ms)
     keepAwake(this.timer, alarms)
   }
 
-  /** Public for the timer alone. */
-  ring(): void {
+  private ring(): void {
     this.timer = undefined
     this.rungForMs = Math.max(this.armedForMs, monotonicMs())
     const due = (this.alarms as Alarm[]).filter(({ atMs }) => atMs <= this.rungForMs)
@@ -163,10 +162,6 @@ export function within<T>(work: Promise<T>, ms: number, late: () => T): Promise<
 
 function startClock(clock: AlarmClock): void {
   clock.start()
-}
-
-function ringClock(clock: AlarmClock): void {
-  clock.ring()
 }
 
 function nextOf(alarms: readonly Alarm[]): number {

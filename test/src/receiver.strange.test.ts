@@ -84,7 +84,7 @@ describe('a request that an adapter says', () => {
     expect(await send(orderCreated(), { isAnswered: () => true })).toEqual({ outcome: 'handled' })
     expect(records).toMatchObject([{ outcome: 'handled' }])
     expect(reports).toMatchObject([{ error: { code: 'misconfigured' }, ctx: { kind: 'order.created' } }])
-    expect(reports[0]?.error.message).toMatch(/^The delivery ended as handled, but .* somebody else/)
+    expect(reports[0]?.error.message).toMatch(/^The delivery ended as handled, but .* already been answered/)
   })
 
   test.each([
