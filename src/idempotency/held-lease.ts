@@ -2,7 +2,6 @@ import { StoreError } from '../errors.js'
 import type { Alarm } from '../lib/alarm-clock.js'
 import { isThenable } from '../lib/call-safely.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
-import { monotonicMs } from '../lib/timers.js'
 import {
   AS_ENDED,
   type CommitResult,
@@ -16,6 +15,7 @@ import {
   callAgain,
   callLater,
   callStore,
+  promised,
   readBoolean,
   resultOf,
   STORE_CALL_MS,
@@ -86,18 +86,18 @@ export class HeldLease implements Execution {
   }
 
   private record(end: HandlerEnd): MaybePromise<CommitResult> {
-    let sent: unknown
     try {
-      sent = this.sendEnd(end)
+      const sent = this.sendEnd(end)
       // At once, as a store in memory answers.
-      if (sent === true) return AS_ENDED
+      return sent === true ? AS_ENDED : this.recordLater(end, () => sent)
     } catch (error) {
-      sent = Promise.reject(error)
+      return this.recordLater(end, () => {
+        throw error
+      })
     }
-    return this.recordLater(end, Promise.resolve(sent))
   }
 
-  private async recordLater(end: HandlerEnd, sent: Promise<unknown>): Promise<CommitResult> {
+  private async recordLater(end: HandlerEnd, sent: () => unknown): Promise<CommitResult> {
     const { clock } = this.delivery
     const call: StoreCall<boolean> = {
       method: isDone(end) ? 'complete' : 'release',
@@ -106,7 +106,7 @@ export class HeldLease implements Execution {
       clock,
     }
     try {
-      this.recorded(end, await resultOf(call, sent).catch((error) => callAgain(call, error)))
+      this.recorded(end, await resultOf(call, promised(sent)).catch((error) => callAgain(call, error)))
     } catch (error) {
       // The sender need not wait for it.
       const late = callLater(call, error)
@@ -145,17 +145,17 @@ export class HeldLease implements Execution {
     const { leaseMs } = this.terms
     const { clock } = delivery
     const send = (): unknown => store.renew(lease, leaseMs)
-    const sentAtMs = monotonicMs()
+    const sentAtMs = clock.nowMs
     try {
       if (await callStore({ method: 'renew', send, read: readBoolean, clock })) {
         this.validUntilMs = sentAtMs + leaseMs
         this.isAskingAgain = false
       } else {
         this.abandon()
-        this.lose(monotonicMs() < this.validUntilMs ? GONE : GONE_OR_TAKEN)
+        this.lose(clock.nowMs < this.validUntilMs ? GONE : GONE_OR_TAKEN)
       }
     } catch (error) {
-      const failedAtMs = monotonicMs()
+      const failedAtMs = clock.nowMs
       const hasRunOut = failedAtMs >= this.validUntilMs
       const wasStopped = failedAtMs - sentAtMs > STORE_CALL_MS + STOPPED_MS
       if (hasRunOut && wasStopped && !this.isAskingAgain) {
@@ -165,7 +165,7 @@ export class HeldLease implements Execution {
       delivery.report(error)
       if (hasRunOut) this.lose(UNREACHABLE)
     }
-    const nowMs = monotonicMs()
+    const { nowMs } = clock
     const nextAtMs = nowMs + leaseMs / 3
     return this.validUntilMs > nowMs ? Math.min(nextAtMs, this.validUntilMs) : nextAtMs
   }

@@ -1,6 +1,5 @@
 import { StoreError } from '../errors.js'
 import { deferred } from '../lib/deferred.js'
-import { monotonicMs } from '../lib/timers.js'
 import {
   AS_ENDED,
   type CommitResult,
@@ -114,7 +113,7 @@ async function committed(
 ): Promise<CommitResult> {
   let result: OnceResult
   try {
-    result = await clock.within(ended, monotonicMs() + COMMIT_MS, () => {
+    result = await clock.within(ended, clock.nowMs + COMMIT_MS, () => {
       throw notConfirmed()
     })
   } catch (error) {

@@ -1,7 +1,6 @@
 import { isUnreached, StoreError } from '../errors.js'
 import { isThenable } from '../lib/call-safely.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
-import { monotonicMs } from '../lib/timers.js'
 import {
   type Denial,
   type Execution,
@@ -49,17 +48,27 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
   function acquire(key: string | null, delivery: GuardedDelivery): MaybePromise<Execution | Denial> {
     if (key === null) return UNPROTECTED
     const request: ClaimRequest = { key, token: nextToken(), leaseMs, retainMs }
-    const claimedAtMs = monotonicMs()
-    let sent: unknown
+    const claimedAtMs = delivery.clock.nowMs
+    let result: ClaimResult
     try {
-      sent = store.claim(request)
-      if (!isThenable(sent)) {
-        return judge(known('claim', sent, readClaimResult), request, claimedAtMs, delivery)
-      }
+      const sent = store.claim(request)
+      if (isThenable(sent))
+        return acquireLater(
+          promised(() => sent),
+          request,
+          claimedAtMs,
+          delivery,
+        )
+      result = known('claim', sent, readClaimResult)
     } catch (error) {
-      sent = Promise.reject(error)
+      return acquireLater(
+        promised(() => throwIt(error)),
+        request,
+        claimedAtMs,
+        delivery,
+      )
     }
-    return acquireLater(Promise.resolve(sent), request, claimedAtMs, delivery)
+    return judge(result, request, claimedAtMs, delivery)
   }
 
   async function acquireLater(
@@ -80,13 +89,7 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
       delivery.report(fault)
       return UNPROTECTED
     }
-    const judged = judge(result, request, claimedAtMs, delivery)
-    if (judged.status === 'granted' && monotonicMs() >= claimedAtMs + leaseMs) {
-      const error = grantedTooLate()
-      delivery.track(Promise.resolve(judged.commit({ outcome: 'unavailable', error })))
-      throw error
-    }
-    return judged
+    return judge(result, request, claimedAtMs, delivery)
   }
 
   function judge(
@@ -96,7 +99,11 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
     delivery: GuardedDelivery,
   ): Execution | Denial {
     if (result.status === 'claimed') {
-      return new HeldLease(store, { key, token }, result.attempt, claimedAtMs, terms, delivery)
+      const lease = new HeldLease(store, { key, token }, result.attempt, claimedAtMs, terms, delivery)
+      if (delivery.clock.nowMs < claimedAtMs + leaseMs) return lease
+      const error = grantedTooLate()
+      delivery.track(Promise.resolve(lease.commit({ outcome: 'unavailable', error })))
+      throw error
     }
     if (result.status === 'completed') return DUPLICATE
     // Maybe nobody handles it: the lease may be that of a claim which was given up, and is released soon.
@@ -134,7 +141,7 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
     })
     const hasSettled = await clock.within(
       granted.then(() => true),
-      monotonicMs() + STORE_CALL_MS,
+      clock.nowMs + STORE_CALL_MS,
       () => false,
     )
     if (hasSettled) await released
@@ -148,6 +155,10 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
   }
 
   return { acquire }
+}
+
+function throwIt(error: unknown): never {
+  throw error
 }
 
 /** What is no answer, or does not let itself be looked at, is no evidence of what the store did. */

@@ -1,7 +1,6 @@
 import { codeOf, StoreError } from '../errors.js'
 import type { AlarmClock } from '../lib/alarm-clock.js'
 import { describeType } from '../lib/describe-type.js'
-import { monotonicMs } from '../lib/timers.js'
 import type { ClaimResult, IdempotencyStore } from './store.js'
 
 /** No store call is waited for longer: a store that hangs must not take the delivery with it. */
@@ -55,7 +54,7 @@ export function resultOf<T>(
       throw asStoreError(method, error)
     },
   )
-  return clock.within(result, Math.min(monotonicMs() + STORE_CALL_MS, byMs), () => {
+  return clock.within(result, Math.min(clock.nowMs + STORE_CALL_MS, byMs), () => {
     throw timedOut(method)
   })
 }

@@ -30,6 +30,7 @@ export class AlarmClock {
     this.deadlineMs = this.startedAtMs + timeoutMs
   }
 
+  /** By the monotonic clock, and at least the time for which the timer has rung: a fake clock may move timers alone. */
   get nowMs(): number {
     return Math.max(this.rungForMs, monotonicMs())
   }
@@ -87,7 +88,7 @@ export class AlarmClock {
   /** Resolves after `ms`. */
   pause(ms: number, isBackground = false): Promise<void> {
     return new Promise((resolve) => {
-      this.set(resolve, monotonicMs() + ms, isBackground)
+      this.set(resolve, this.nowMs + ms, isBackground)
     })
   }
 
@@ -128,14 +129,14 @@ export class AlarmClock {
     clearTimeout(this.timer)
     this.armedForMs = nextOf(alarms)
     // Rounded, because a sum of fractions can miss a whole millisecond by a hair.
-    const ms = Math.max(0, Math.round(this.armedForMs - monotonicMs()))
+    const ms = Math.max(0, Math.round(this.armedForMs - this.nowMs))
     this.timer = setTimeout(() => this.ring(), ms)
     keepAwake(this.timer, alarms)
   }
 
   private ring(): void {
     this.timer = undefined
-    this.rungForMs = Math.max(this.armedForMs, monotonicMs())
+    this.rungForMs = Math.max(this.armedForMs, this.nowMs)
     const due = (this.alarms as Alarm[]).filter(({ atMs }) => atMs <= this.rungForMs)
     this.isRinging = true
     for (const alarm of due.sort((a, b) => a.atMs - b.atMs)) {

@@ -52,9 +52,11 @@ export class Drain {
    */
   async close(): Promise<void> {
     this.isClosed = true
+    const closedAtMs = monotonicMs()
     // In a loop, because work that ended may have started other work: a late claim is released, a run outlives its answer.
     while (!this.isEmpty) {
-      const restMs = this.latestMs() - monotonicMs()
+      // Never sooner than after the grace: if the event loop was blocked, a deadline may have passed whose alarm is not set yet.
+      const restMs = Math.max(this.latestMs(), closedAtMs) + GRACE_MS - monotonicMs()
       if (restMs <= 0) return
       await this.emptyWithin(Math.min(restMs, MAX_PAUSE_MS))
     }
@@ -73,7 +75,7 @@ export class Drain {
   private latestMs(): number {
     let latest = this.deliveries === 0 ? 0 : this.deliveriesEndAtMs
     for (const { endsAtMs } of this.tracked) latest = Math.max(latest, endsAtMs)
-    return latest + GRACE_MS
+    return latest
   }
 
   /** By a timer of the caller's own, which keeps the process awake: the code after the drain must not be skipped. */

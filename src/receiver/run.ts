@@ -4,7 +4,6 @@ import { SETTLING_MS } from '../idempotency/store-call.js'
 import type { Alarm } from '../lib/alarm-clock.js'
 import { isThenable } from '../lib/call-safely.js'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
-import { monotonicMs } from '../lib/timers.js'
 import type { Bounded } from './drain.js'
 import {
   HANDLED,
@@ -116,7 +115,7 @@ class Run implements Bounded {
 
   private waitForCommit(end: Outcome, committed: Promise<CommitResult>): void {
     this.end = end
-    this.endsAtMs = monotonicMs() + SETTLING_MS
+    this.endsAtMs = this.state.clock.nowMs + SETTLING_MS
     this.state.clock.clear(this.limit)
     committed.then((result) => this.finish(outcomeAfter(end, result)))
   }

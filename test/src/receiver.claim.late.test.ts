@@ -185,6 +185,18 @@ test('a grant that comes when its lease is over is given back', async () => {
   expect(calls.slice(1)).toEqual([['release', lease()]])
 })
 
+test('a grant that comes at once, from a store that blocked the process until its lease was over, is given back', async () => {
+  const claim = () => {
+    jump(1)
+    return GRANTED
+  }
+  const { calls, lease, handler, answer } = await begin({ claim }, { leaseSeconds: 0.5 })
+  expect(await answer).toMatchObject({ outcome: 'unavailable', code: 'store_unavailable' })
+  expect(handler).not.toHaveBeenCalled()
+  await advance(0)
+  expect(calls.slice(1)).toEqual([['release', lease()]])
+})
+
 type Late = ReturnType<typeof deferred<unknown>>
 
 /** A claim that was given up after 2 s, and that a test answers later. */

@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, sign } from '../support/deliveries.js'
 import { deferred, never, watch } from '../support/promises.js'
 import { receiving, storeWith } from '../support/receiving.js'
+import { jump } from '../support/time-jumps.js'
 import { advance, sleep, useVirtualTime } from '../support/virtual-time.js'
 
 useVirtualTime()
@@ -21,6 +22,25 @@ describe('drain', () => {
     work.resolve()
     expect(await first).toEqual({ outcome: 'handled' })
     await drain
+  })
+
+  test('waits for a handler that has blocked the process past its deadline, and goes on', async () => {
+    const work = deferred()
+    const handler = () => {
+      jump(60)
+      return work.promise
+    }
+    const { receiver } = receiving({ on: { 'order.created': handler } })
+    const delivery = await sign(orderCreated())
+    const first = receiver.receive({ ...delivery, request: null })
+    // In the same turn of the event loop, before any timer.
+    const drained = watch(receiver.drain())
+    await advance(2)
+    expect(await first).toMatchObject({ outcome: 'timed-out' })
+    expect(drained.isResolved).toBe(false)
+    work.resolve()
+    await advance(0)
+    expect(drained.isResolved).toBe(true)
   })
 
   test('waits for a handler whose sender has been answered already, and for its record', async () => {

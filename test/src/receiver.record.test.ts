@@ -36,6 +36,20 @@ describe('the end of a run', () => {
     },
   )
 
+  test.each(ENDS)('is recorded again if %s returns a promise that cannot be looked at', async (end) => {
+    const trapped = Object.defineProperty(Promise.resolve(true), 'constructor', {
+      get() {
+        throw new Error('a trap')
+      },
+    })
+    const replies: unknown[] = [trapped, true]
+    const ended = await beginEnding(end, () => replies.shift())
+    await advance(1)
+    expect(ended.answered()).toMatchObject({ outcome: OUTCOME[end] })
+    expect(ended.called()).toEqual(['claim', end, end])
+    expect(faults(ended)).toEqual([])
+  })
+
   test.each(ENDS)('may be recorded by a store that answers a %s without a promise', async (end) => {
     const ended = await beginEnding(end, () => true)
     expect(await ended.answer).toMatchObject({ outcome: OUTCOME[end] })

@@ -80,6 +80,19 @@ test('a delivery that has all it needs at once sets no timer', async () => {
   expect(set).not.toHaveBeenCalled()
 })
 
+test('a fake clock that moves the timers alone brings the deadline, each renewal and the end of the run', async () => {
+  vi.useRealTimers()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate'] })
+  const options = { timeoutSeconds: 10, maxRunSeconds: 50 }
+  const { answered, called, codes, work } = await begin({}, options)
+  await advance(10.1)
+  expect(answered()).toMatchObject({ code: 'timed_out' })
+  await advance(41)
+  expect(called()).toEqual(['claim', 'renew', 'renew'])
+  expect(codes()).toEqual(['timed_out', 'given_up'])
+  work.resolve()
+})
+
 describe('a delivery during which the fake clock of a test', () => {
   /** Lets the real event loop turn. */
   const turns = (): Promise<void> =>
