@@ -86,15 +86,13 @@ export class HeldLease implements Execution {
   }
 
   private record(end: HandlerEnd): MaybePromise<CommitResult> {
-    let sent: unknown
     try {
-      sent = this.sendEnd(end)
+      const sent = this.sendEnd(end)
       // At once, as a store in memory answers.
-      if (sent === true) return AS_ENDED
+      return sent === true ? AS_ENDED : this.recordLater(end, Promise.resolve(sent))
     } catch (error) {
-      sent = Promise.reject(error)
+      return this.recordLater(end, Promise.reject(error))
     }
-    return this.recordLater(end, Promise.resolve(sent))
   }
 
   private async recordLater(end: HandlerEnd, sent: Promise<unknown>): Promise<CommitResult> {

@@ -50,16 +50,15 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
     if (key === null) return UNPROTECTED
     const request: ClaimRequest = { key, token: nextToken(), leaseMs, retainMs }
     const claimedAtMs = monotonicMs()
-    let sent: unknown
+    let result: ClaimResult
     try {
-      sent = store.claim(request)
-      if (!isThenable(sent)) {
-        return judge(known('claim', sent, readClaimResult), request, claimedAtMs, delivery)
-      }
+      const sent: unknown = store.claim(request)
+      if (isThenable(sent)) return acquireLater(Promise.resolve(sent), request, claimedAtMs, delivery)
+      result = known('claim', sent, readClaimResult)
     } catch (error) {
-      sent = Promise.reject(error)
+      return acquireLater(Promise.reject(error), request, claimedAtMs, delivery)
     }
-    return acquireLater(Promise.resolve(sent), request, claimedAtMs, delivery)
+    return judge(result, request, claimedAtMs, delivery)
   }
 
   async function acquireLater(
@@ -80,15 +79,10 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
       delivery.report(fault)
       return UNPROTECTED
     }
-    const judged = judge(result, request, claimedAtMs, delivery)
-    if (judged.status === 'granted' && monotonicMs() >= claimedAtMs + leaseMs) {
-      const error = grantedTooLate()
-      delivery.track(Promise.resolve(judged.commit({ outcome: 'unavailable', error })))
-      throw error
-    }
-    return judged
+    return judge(result, request, claimedAtMs, delivery)
   }
 
+  /** @throws StoreError when it is granted after the lease has ended: a store that answers at once may have blocked for long */
   function judge(
     result: ClaimResult,
     { key, token }: ClaimRequest,
@@ -96,7 +90,11 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
     delivery: GuardedDelivery,
   ): Execution | Denial {
     if (result.status === 'claimed') {
-      return new HeldLease(store, { key, token }, result.attempt, claimedAtMs, terms, delivery)
+      const held = new HeldLease(store, { key, token }, result.attempt, claimedAtMs, terms, delivery)
+      if (monotonicMs() < claimedAtMs + leaseMs) return held
+      const error = grantedTooLate()
+      delivery.track(Promise.resolve(held.commit({ outcome: 'unavailable', error })))
+      throw error
     }
     if (result.status === 'completed') return DUPLICATE
     // Maybe nobody handles it: the lease may be that of a claim which was given up, and is released soon.
