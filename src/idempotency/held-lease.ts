@@ -15,7 +15,6 @@ import {
   callAgain,
   callLater,
   callStore,
-  promised,
   readBoolean,
   resultOf,
   STORE_CALL_MS,
@@ -89,15 +88,13 @@ export class HeldLease implements Execution {
     try {
       const sent = this.sendEnd(end)
       // At once, as a store in memory answers.
-      return sent === true ? AS_ENDED : this.recordLater(end, () => sent)
+      return sent === true ? AS_ENDED : this.recordLater(end, Promise.resolve(sent))
     } catch (error) {
-      return this.recordLater(end, () => {
-        throw error
-      })
+      return this.recordLater(end, Promise.reject(error))
     }
   }
 
-  private async recordLater(end: HandlerEnd, sent: () => unknown): Promise<CommitResult> {
+  private async recordLater(end: HandlerEnd, sent: Promise<unknown>): Promise<CommitResult> {
     const { clock } = this.delivery
     const call: StoreCall<boolean> = {
       method: isDone(end) ? 'complete' : 'release',
@@ -106,7 +103,7 @@ export class HeldLease implements Execution {
       clock,
     }
     try {
-      this.recorded(end, await resultOf(call, promised(sent)).catch((error) => callAgain(call, error)))
+      this.recorded(end, await resultOf(call, sent).catch((error) => callAgain(call, error)))
     } catch (error) {
       // The sender need not wait for it.
       const late = callLater(call, error)

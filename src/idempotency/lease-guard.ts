@@ -51,22 +51,11 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
     const claimedAtMs = delivery.clock.nowMs
     let result: ClaimResult
     try {
-      const sent = store.claim(request)
-      if (isThenable(sent))
-        return acquireLater(
-          promised(() => sent),
-          request,
-          claimedAtMs,
-          delivery,
-        )
+      const sent: unknown = store.claim(request)
+      if (isThenable(sent)) return acquireLater(Promise.resolve(sent), request, claimedAtMs, delivery)
       result = known('claim', sent, readClaimResult)
     } catch (error) {
-      return acquireLater(
-        promised(() => throwIt(error)),
-        request,
-        claimedAtMs,
-        delivery,
-      )
+      return acquireLater(Promise.reject(error), request, claimedAtMs, delivery)
     }
     return judge(result, request, claimedAtMs, delivery)
   }
@@ -92,6 +81,7 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
     return judge(result, request, claimedAtMs, delivery)
   }
 
+  /** @throws StoreError when it is granted after the lease has ended: a store that answers at once may have blocked for long */
   function judge(
     result: ClaimResult,
     { key, token }: ClaimRequest,
@@ -99,10 +89,10 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
     delivery: GuardedDelivery,
   ): Execution | Denial {
     if (result.status === 'claimed') {
-      const lease = new HeldLease(store, { key, token }, result.attempt, claimedAtMs, terms, delivery)
-      if (delivery.clock.nowMs < claimedAtMs + leaseMs) return lease
+      const held = new HeldLease(store, { key, token }, result.attempt, claimedAtMs, terms, delivery)
+      if (delivery.clock.nowMs < claimedAtMs + leaseMs) return held
       const error = grantedTooLate()
-      delivery.track(Promise.resolve(lease.commit({ outcome: 'unavailable', error })))
+      delivery.track(Promise.resolve(held.commit({ outcome: 'unavailable', error })))
       throw error
     }
     if (result.status === 'completed') return DUPLICATE
@@ -155,10 +145,6 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
   }
 
   return { acquire }
-}
-
-function throwIt(error: unknown): never {
-  throw error
 }
 
 /** What is no answer, or does not let itself be looked at, is no evidence of what the store did. */

@@ -41,7 +41,7 @@ export function blame(
 ): MaybePromise<unknown> {
   if (!isWebhookError(fault) || fault.code !== 'signature_mismatch') return fault
   const { body } = delivery
-  if (typeof body !== 'function' || body.isCutOff === undefined) return fault
+  if (typeof body !== 'function') return fault
   const isCutOff = (async () => (await body.isCutOff?.()) === true)().catch(() => false)
   return clock.inTime(isCutOff, () => false).then((isSo) => (isSo ? wentAway(fault) : fault))
 }

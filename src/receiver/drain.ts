@@ -22,7 +22,8 @@ export class Drain {
   /** A delivery begins; it is counted until `leave`. */
   enter(deadlineMs: number): void {
     this.deliveries += 1
-    this.deliveriesEndAtMs = deadlineMs
+    // What comes while it is closed ends at once.
+    if (!this.isClosed) this.deliveriesEndAtMs = deadlineMs
   }
 
   leave(): void {

@@ -108,8 +108,9 @@ export function createReceiver<
       if (execution.status !== 'granted') return state.end(outcomeOfDenial(execution))
       if (execution.attempt !== undefined) state.attempt = execution.attempt
 
-      const context = contextOf(state, execution, { t: header.t, secretIndex, rawBody, key }, scheme)
-      const run = runHandler(state, execution, () => handler(event, context), settings)
+      const signed = { t: header.t, secretIndex, rawBody, key }
+      const handle = (): unknown => handler(event, contextOf(state, execution, signed, scheme))
+      const run = runHandler(state, execution, handle, settings)
       return state.end(isPromise(run) ? await run : run)
     } catch (fault) {
       const blamed = blame(fault, delivery, clock)

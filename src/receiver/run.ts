@@ -3,6 +3,7 @@ import { AS_ENDED, type CommitResult, type Execution } from '../idempotency/guar
 import { SETTLING_MS } from '../idempotency/store-call.js'
 import type { Alarm } from '../lib/alarm-clock.js'
 import { isThenable } from '../lib/call-safely.js'
+import { deferred } from '../lib/deferred.js'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
 import type { Bounded } from './drain.js'
 import {
@@ -67,7 +68,7 @@ function outcomeAfter(end: Outcome, committed: CommitResult): Outcome {
 class Run implements Bounded {
   endsAtMs: number
   private end: Outcome | undefined
-  private answer: (outcome: Outcome) => void = () => {}
+  private readonly answer = deferred<Outcome>()
   private isAnswered = false
   private readonly knownErrors: unknown[] = []
   private readonly deadline: Alarm
@@ -88,23 +89,25 @@ class Run implements Bounded {
 
   /** Waits for the handler. The promise is that of the answer, and never rejects. */
   afterHandler(returned: PromiseLike<unknown>): Promise<Outcome> {
-    Promise.resolve(returned).then(
-      () => this.commit(HANDLED),
-      (thrown) => this.commit(outcomeOfThrown(thrown, this.state.kind)),
-    )
-    return this.answered()
+    void this.waitForHandler(returned)
+    return this.answer.promise
   }
 
   /** Waits for the commit of a handler that has ended. The promise is that of the answer, and never rejects. */
   afterCommit(end: Outcome, committed: Promise<CommitResult>): Promise<Outcome> {
     this.waitForCommit(end, committed)
-    return this.answered()
+    return this.answer.promise
   }
 
-  private answered(): Promise<Outcome> {
-    return new Promise((resolve) => {
-      this.answer = resolve
-    })
+  private async waitForHandler(returned: PromiseLike<unknown>): Promise<void> {
+    let end = HANDLED
+    try {
+      // Not `then`, which a promise may have in a form of its own.
+      await returned
+    } catch (thrown) {
+      end = outcomeOfThrown(thrown, this.state.kind)
+    }
+    this.commit(end)
   }
 
   private commit(end: Outcome): void {
@@ -152,7 +155,7 @@ class Run implements Bounded {
   }
 
   private tell(outcome: Outcome): void {
-    if (!this.isAnswered) this.answer(outcome)
+    if (!this.isAnswered) this.answer.resolve(outcome)
     else if (isFault(outcome) && !this.knownErrors.includes(outcome.error)) this.state.report(outcome.error)
     this.isAnswered = true
     this.knownErrors.push(outcome.error)

@@ -172,11 +172,18 @@ describe('while a claim may hold its key though it was given up, its next delive
   })
 })
 
-test('a grant that comes when its lease is over is given back', async () => {
-  const reply = deferred<ClaimResult>()
-  const { calls, lease, handler, answer } = await begin({ claim: () => reply.promise }, { leaseSeconds: 0.5 })
+test.each([
+  ['comes', () => sleep(0.5).then(() => GRANTED)],
+  [
+    'is returned at once, by a store that has blocked the event loop,',
+    () => {
+      jump(0.5)
+      return GRANTED
+    },
+  ],
+])('a grant that %s when its lease is over is given back', async (_, claim) => {
+  const { calls, lease, handler, answer } = await begin({ claim }, { leaseSeconds: 0.5 })
   await advance(0.5)
-  reply.resolve(GRANTED)
   const { error, ...outcome } = await answer
   expect(outcome).toEqual({ outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 })
   expect((error as Error).message).toMatch(/lease of 0\.5 s \(leaseSeconds\) had ended/)

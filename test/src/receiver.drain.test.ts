@@ -135,6 +135,22 @@ describe('drain', () => {
     expect(drained.isResolved).toBe(true)
   })
 
+  test('waits no longer for work whose timers are gone, though deliveries keep coming', async () => {
+    const { receiver, send } = receiving({ on: { 'order.created': () => never() } })
+    const timers = vi.spyOn(globalThis, 'setTimeout')
+    void send(orderCreated())
+    await advance(0)
+    for (const { value } of timers.mock.results) clearTimeout(value as NodeJS.Timeout)
+    timers.mockRestore()
+    const drained = watch(receiver.drain())
+    for (let second = 1; second <= 11; second++) {
+      expect(drained.isResolved).toBe(false)
+      expect(await send(orderCreated())).toMatchObject({ code: 'draining' })
+      await advance(1)
+    }
+    expect(drained.isResolved).toBe(true)
+  })
+
   test('does not wait for a store that is down to take back claims that it refused', async () => {
     const down = () => Promise.reject(new Error('ECONNREFUSED'))
     const { store, namespace } = storeWith({ claim: down, release: down })

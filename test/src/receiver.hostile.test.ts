@@ -1,6 +1,6 @@
-import type { Delivery, IdempotencyStore, WebhookOptions } from 'tix-webhooks'
+import type { BodyReader, Delivery, IdempotencyStore, WebhookOptions } from 'tix-webhooks'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { orderCreated } from '../support/deliveries.js'
+import { orderCreated, sign } from '../support/deliveries.js'
 import { receiving, storeWith } from '../support/receiving.js'
 import { failingWith, scriptedInbox } from '../support/scripted-inbox.js'
 
@@ -52,6 +52,14 @@ const throws = (make: () => unknown) => (): never => {
 const rejects = (make: () => unknown) => async (): Promise<never> => {
   throw make()
 }
+const reader = (): BodyReader => async () => new Uint8Array()
+const unsigned = (body: BodyReader): Partial<Delivery> => ({ header: 't=1,v1=00', body })
+
+/** A promise that throws when it is awaited. */
+function unawaitable<T>(value: T, hostile: () => unknown): Promise<T> {
+  return Object.defineProperty(Promise.resolve(value), 'constructor', { get: throws(hostile) })
+}
+
 function store(methods: Partial<IdempotencyStore>): Case {
   const { store, namespace } = storeWith(methods)
   return { store, namespace }
@@ -77,6 +85,18 @@ const PLACES: readonly [place: string, outcome: string, make: (hostile: () => un
     }),
   ],
   ['the body reader', 'incomplete', (hostile) => ({ delivery: { body: rejects(hostile) } })],
+  [
+    'isCutOff of the body reader',
+    'unauthenticated',
+    (hostile) => ({ delivery: unsigned(Object.assign(reader(), { isCutOff: throws(hostile) })) }),
+  ],
+  [
+    'the field isCutOff of the body reader',
+    'unauthenticated',
+    (hostile) => ({
+      delivery: unsigned(Object.defineProperty(reader(), 'isCutOff', { get: throws(hostile) })),
+    }),
+  ],
   ['the handler', 'failed', (hostile) => ({ on: { 'order.created': rejects(hostile) } })],
   ['claim', 'unavailable', (hostile) => store({ claim: rejects(hostile) })],
   ['claim, at once', 'unavailable', (hostile) => store({ claim: throws(hostile) })],
@@ -85,6 +105,12 @@ const PLACES: readonly [place: string, outcome: string, make: (hostile: () => un
     'unavailable',
     (hostile) => store({ claim: async () => ({ status: hostile() }) as never }),
   ],
+  [
+    'the promise of claim',
+    'unavailable',
+    (hostile) => store({ claim: () => unawaitable({ status: 'completed' }, hostile) }),
+  ],
+  ['the promise of complete', 'handled', (hostile) => store({ complete: () => unawaitable(true, hostile) })],
   ['complete', 'handled', (hostile) => store({ complete: rejects(hostile) })],
   [
     'release, after a handler that failed,',
@@ -154,6 +180,26 @@ test.each<[string, (delivery: Delivery) => Delivery]>([
   const outcome = await receiver.receive(make({ header: 't=1,v1=00', body: new Uint8Array(), request: null }))
   expect(outcome.outcome).toBe('misconfigured')
   expect(records).toHaveLength(1)
+  await receiver.drain()
+})
+
+test('an adapter whose request throws when it is read once more leaves no event in flight', async () => {
+  const { send, receiver } = receiving({ on: { 'order.created': () => {} } })
+  const outcomes: string[] = []
+  for (let readable = 0; outcomes.at(-1) !== 'handled'; readable++) {
+    const order = orderCreated()
+    let reads = 0
+    const strange = {
+      ...(await sign(order)),
+      get request() {
+        reads += 1
+        return reads > readable ? again() : null
+      },
+    }
+    outcomes.push((await receiver.receive(strange)).outcome)
+    expect((await send(order)).outcome).toMatch(/^(handled|duplicate)$/)
+  }
+  expect(outcomes.length).toBeGreaterThan(3)
   await receiver.drain()
 })
 

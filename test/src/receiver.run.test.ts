@@ -18,12 +18,29 @@ const handledBy = (handler: Handler): Partial<WebhookOptions> => ({ on: { 'order
 const FREE = new Discard('free')
 const LATER = new RetryLater({ afterSeconds: 60 })
 const THENABLE = Object.defineProperty({}, 'then', { value: (done: () => void) => done() })
+
+/** A promise with a property of its own, which throws when it is called or read. */
+const promiseWith = (property: 'then' | 'constructor', own: 'value' | 'get'): Promise<unknown> =>
+  Object.defineProperty(Promise.resolve(), property, { [own]: throwing })
+
 const NOT_CONNECTED = expect.objectContaining({ message: 'not connected' })
 
 const ENDS: readonly [how: string, handler: () => unknown, outcome: object, end: 'complete' | 'release'][] = [
   ['returns', () => 'a value that nobody looks at', { outcome: 'handled' }, 'complete'],
   ['resolves', async () => false, { outcome: 'handled' }, 'complete'],
   ['returns a thenable', () => THENABLE, { outcome: 'handled' }, 'complete'],
+  [
+    'returns a promise with a then of its own',
+    () => promiseWith('then', 'value'),
+    { outcome: 'handled' },
+    'complete',
+  ],
+  [
+    'returns a promise that cannot be awaited',
+    () => promiseWith('constructor', 'get'),
+    { outcome: 'failed', code: 'handler_failed', error: NOT_CONNECTED },
+    'release',
+  ],
   ['rejects with Discard', () => Promise.reject(FREE), { outcome: 'discarded', error: FREE }, 'complete'],
   [
     'rejects with RetryLater',

@@ -90,7 +90,7 @@ test('a fake clock that moves the timers alone brings the deadline, each renewal
   await advance(41)
   expect(called()).toEqual(['claim', 'renew', 'renew'])
   expect(codes()).toEqual(['timed_out', 'given_up'])
-  work.resolve()
+  work.resolve(undefined)
 })
 
 describe('a delivery during which the fake clock of a test', () => {
