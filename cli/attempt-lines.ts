@@ -84,7 +84,7 @@ export function attemptLine(
     ...(count === undefined ? [] : [{ text: count }]),
     { text: colors.dim(sayDuration(attempt.durationMs)), drop: 2 },
     ...(remark === undefined ? [] : [{ text: paint(remark.says) }]),
-    ...(next === undefined ? [] : [{ text: colors.yellow(next) }]),
+    ...(next === undefined ? [] : [{ text: colors.magenta(next) }]),
   ]
   const indent = time === undefined ? INDENT : ' '.repeat(time.length + 1) + INDENT
   return [

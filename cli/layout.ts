@@ -65,7 +65,7 @@ function fitting<Part extends { readonly drop?: number | undefined }>(
 
 /**
  * A text whose lines end between words. What does not fit goes on below the beginning of its line, behind an arrow, a mark or a first
- * column. A word that is longer than a line is broken after a comma, or not at all.
+ * column, unless a word fits only further left. A word that is longer than a line is broken after a comma, or not at all.
  */
 export function folded(text: string, width: number): string {
   if (!Number.isFinite(width)) return text
@@ -89,7 +89,7 @@ function foldedLine(text: string, width: number): string[] {
       const before = index === 0 ? joint : ''
       if (hasWord && widthOf(current + before + piece) > width) {
         lines.push(current)
-        current = ' '.repeat(indent) + piece
+        current = ' '.repeat(Math.max(0, Math.min(indent, width - widthOf(piece)))) + piece
       } else {
         current += before + piece
       }

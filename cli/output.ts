@@ -79,7 +79,7 @@ export function createOutput(
       if (!quiet) say(text, String)
     },
     warn(text) {
-      say(text, errorColors.yellow)
+      say(text, errorColors.magenta)
     },
     fail(text) {
       say(text, errorColors.red)

@@ -79,7 +79,7 @@ function originOf(secret: string, start: StartSecret, { colors, program }: Outpu
 export function tellRequest(request: RequestRecord, out: Output): void {
   const { method, path, status, error_code: code, note } = request
   const { colors } = out
-  const paint = status < 400 ? colors.dim : colors.yellow
+  const paint = status < 400 ? colors.dim : colors.magenta
   const notes = [code, note].filter((one) => one !== undefined).map((one) => ` ${one}`)
   out.tell(
     { event: 'request', ...request },
@@ -131,7 +131,7 @@ function tellDelivery({ id, message, endpointId, status, reason }: Delivery, { o
     status,
     reason,
   }
-  const stopped = status === 'skipped' ? ` ${out.colors.yellow(`skipped: ${printable(reason ?? '')}`)}` : ''
+  const stopped = status === 'skipped' ? ` ${out.colors.magenta(`skipped: ${printable(reason ?? '')}`)}` : ''
   // How a spoilt one ends can be read from its attempts.
   if (out.json || status === 'pending' || status === 'skipped') {
     out.tell(record, `${arrow(message.type, id, out)}${stopped}`)

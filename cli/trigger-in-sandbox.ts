@@ -89,7 +89,7 @@ function lines(delivery: DeliveryView, wait: boolean, { out, hints }: Telling): 
   const skipped =
     status === 'skipped'
       ? [
-          `    ${out.colors.yellow(`skipped: ${printable(reason ?? '')}`)}`,
+          `    ${out.colors.magenta(`skipped: ${printable(reason ?? '')}`)}`,
           ...(reason?.includes('disabled')
             ? [`    ${out.colors.bold(`To enable it: ${out.program} endpoints enable ${endpoint}`)}`]
             : []),

@@ -74,7 +74,7 @@ function deliveriesLine({ deliveries }: AdvancedClock, { colors, program }: Outp
   const parts = [
     ...(delivered === 0 ? [] : [colors.green(`${delivered} delivered`)]),
     ...(givenUp === 0 ? [] : [colors.red(`${givenUp} given up after ${range(after)}`)]),
-    ...(retrying === 0 ? [] : [colors.yellow(`${retrying} retrying`)]),
+    ...(retrying === 0 ? [] : [colors.magenta(`${retrying} retrying`)]),
   ]
   if (parts.length === 0) return 'No delivery was due.'
   return [

@@ -112,8 +112,8 @@ export const deliveryCommands: readonly Command[] = [list, show]
 const PAINTS = {
   delivered: 'green',
   failed: 'red',
-  retrying: 'yellow',
-  skipped: 'yellow',
+  retrying: 'magenta',
+  skipped: 'magenta',
 } as const
 
 const TRIGGERS: Readonly<Record<string, string>> = {

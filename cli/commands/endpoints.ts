@@ -173,7 +173,7 @@ function cells(
   { colors }: Output,
 ): readonly string[] {
   const marks = [
-    ...(enabled ? [] : [colors.yellow('disabled')]),
+    ...(enabled ? [] : [colors.magenta('disabled')]),
     ...(mode === 'live' ? [colors.magenta('live')] : []),
     ...(secrets.length > 1 ? [`${secrets.length} secrets`] : []),
   ]

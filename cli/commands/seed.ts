@@ -45,7 +45,9 @@ export const seed = defineCommand({
     )
     const client = await connect(sandbox, context)
     const made = await client.call<Record<string, number>>('POST', '/seed', fixtures)
-    const counts = Object.entries(made).map(([name, count]) => `${count} ${name}`)
+    const counts = Object.entries(made).map(
+      ([name, count]) => `${count} ${count === 1 ? name.replace(/s$/, '') : name}`,
+    )
     out.tell(made, `Created ${counts.join(', ')}.`)
     return EXIT.ok
   },

@@ -56,6 +56,7 @@ describe('a text', () => {
     ['<-- [500] POST one two three', '<-- [500] POST one\n    two three'],
     ['12:00:05 --> a b c d e f g', '12:00:05 --> a b c d\n          e f g'],
     ['name  says what it is and', 'name  says what it\n      is and'],
+    ['name  http://localhost/hk x', 'name\n http://localhost/hk\n      x'],
     ['{"a":"bcdefgh","i":"jklmno"}', '{"a":"bcdefgh",\n"i":"jklmno"}'],
     ['http://localhost:3000/hooks?a=1 x', 'http://localhost:3000/hooks?a=1\nx'],
     [`${green('one two')} three four five`, `${green('one two')} three four\nfive`],

@@ -55,7 +55,7 @@ describe('seed', () => {
     writeFileSync(join(folder, 'fixtures.json'), '{"venues":[{"name":"The Hall"}]}')
     expect(await runHere(['seed', 'fixtures.json'])).toMatchObject({
       code: 0,
-      stdout: 'Created 1 venues, 0 events, 0 orders.\n',
+      stdout: 'Created 1 venue, 0 events, 0 orders.\n',
     })
     expect(
       (await runHere(['seed', '-', '--json'], { stdin: '{"venues":[{"name":"The Barn"}]}' })).records(),
@@ -71,7 +71,7 @@ describe('seed', () => {
     const [, file = ''] = /\nFILE, such as:\n([\s\S]+?)\n\n/.exec(stdout) ?? []
     expect(await runHere(['seed', '-'], { stdin: file })).toMatchObject({
       code: 0,
-      stdout: 'Created 1 venues, 1 events, 1 orders.\n',
+      stdout: 'Created 1 venue, 1 event, 1 order.\n',
     })
   })
 
