@@ -12,9 +12,9 @@ import {
   type UpstashRedisClient,
   unavailable,
   warnOfEvictionOnce,
-} from './redis-client.js'
-import { Replicas } from './redis-replicas.js'
-import { CLAIM, COMPLETE, RELEASE, RENEW, type Script } from './redis-scripts.js'
+} from './redis/client.js'
+import { Replicas } from './redis/replicas.js'
+import { CLAIM, COMPLETE, RELEASE, RENEW, type Script } from './redis/scripts.js'
 
 export type { IoredisClient, NodeRedisClient, RedisStoreClient, UpstashRedisClient }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { setMaxListeners } from 'node:events'
+import { MAX_INPUT_BYTES } from './arguments/input.js'
 import { EXIT } from './failure.js'
-import { MAX_INPUT_BYTES } from './input.js'
 import type { Io, Sink } from './io.js'
 import { main } from './main.js'
 

@@ -1,4 +1,4 @@
-import type { Command } from './command.js'
+import type { Command } from './arguments/command.js'
 import { advance } from './commands/advance.js'
 import { check } from './commands/check.js'
 import { clockCommands } from './commands/clock.js'

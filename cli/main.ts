@@ -1,13 +1,13 @@
-import { VERSION } from '../sandbox/version.js'
-import { checkWords, parse, readValues } from './arguments.js'
-import { COMMON_OPTIONS, type Command, type CommonOptions } from './command.js'
+import { VERSION } from '../sandbox/lib/version.js'
+import { checkWords, parse, readValues } from './arguments/arguments.js'
+import { COMMON_OPTIONS, type Command, type CommonOptions } from './arguments/command.js'
+import { find } from './arguments/find-command.js'
+import { commandHelp, overview } from './arguments/help.js'
+import type { OptionTable, Values } from './arguments/options.js'
 import { commands } from './commands.js'
 import { EXIT, Failure, UsageError, wordsOf } from './failure.js'
-import { find } from './find-command.js'
-import { commandHelp, overview } from './help.js'
 import type { Io } from './io.js'
-import type { OptionTable, Values } from './options.js'
-import { columnsOf, createOutput, type Output, type OutputOptions } from './output.js'
+import { columnsOf, createOutput, type Output, type OutputOptions } from './terminal/output.js'
 
 /**
  * Runs the command line `tix-webhooks`: all that it needs of its process comes in by `io`.

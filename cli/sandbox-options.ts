@@ -1,13 +1,9 @@
-import { ASSUMPTIONS } from '../sandbox/assumptions.js'
 import type { SandboxOptions, Subscription } from '../sandbox/index.js'
-import { readSeconds } from './durations.js'
-import { UsageError } from './failure.js'
-import { DEFAULT_PORT } from './find-sandbox.js'
-import { readKinds } from './kinds.js'
-import { isLoopback } from './loopback.js'
-import { flag, many, one, type Values } from './options.js'
-import { SCENARIO_NAMES } from './scenario-names.js'
-import { SIGNING_OPTIONS } from './signing.js'
+import { ASSUMPTIONS } from '../sandbox/service/assumptions.js'
+import { readSeconds } from './arguments/durations.js'
+import { readKinds } from './arguments/kinds.js'
+import { flag, many, one, type Values } from './arguments/options.js'
+import { SCENARIO_NAMES } from './arguments/scenario-names.js'
 import {
   listOf,
   oneOf,
@@ -19,7 +15,11 @@ import {
   readUrl,
   shareUpTo,
   wholeNumber,
-} from './values.js'
+} from './arguments/values.js'
+import { DEFAULT_PORT } from './client/find-sandbox.js'
+import { isLoopback } from './client/loopback.js'
+import { UsageError } from './failure.js'
+import { SIGNING_OPTIONS } from './send/signing.js'
 
 const MAX_SEED = 0x7fff_ffff
 const MAX_JITTER = 0.5

@@ -1,5 +1,3 @@
-export type { AssumptionName, Assumptions } from './assumptions.js'
-export type { SandboxClock, SandboxDeliveries, SandboxEndpoints } from './controls.js'
 export type { Endpoint } from './engine/endpoint.js'
 export type { EngineChange } from './engine/engine.js'
 export type {
@@ -9,10 +7,12 @@ export type {
   DeliveryFilter,
   DeliveryStatus,
   Message,
-} from './engine/records.js'
+} from './engine/record/records.js'
 export type { RequestRecord } from './http/request-log.js'
 export type { SandboxOptions } from './options.js'
 export { createSandbox, type Sandbox } from './sandbox.js'
+export type { AssumptionName, Assumptions } from './service/assumptions.js'
+export type { SandboxClock, SandboxDeliveries, SandboxEndpoints } from './service/controls.js'
 export type {
   CreatedEvent,
   CreatedOrder,
@@ -25,7 +25,7 @@ export type {
   SandboxPage,
   Tier,
   Venue,
-} from './sandbox-account.js'
-export type { FixtureEvent, Fixtures, Seeded } from './seed.js'
-export type { EndpointChanges, NewEndpoint, Subscription } from './subscriptions.js'
-export type { Triggered, TriggerRequest } from './trigger.js'
+} from './service/sandbox-account.js'
+export type { FixtureEvent, Fixtures, Seeded } from './service/seed.js'
+export type { EndpointChanges, NewEndpoint, Subscription } from './service/subscriptions.js'
+export type { Triggered, TriggerRequest } from './service/trigger.js'

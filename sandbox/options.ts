@@ -1,6 +1,6 @@
-import type { Assumptions } from './assumptions.js'
 import type { RequestRecord } from './http/request-log.js'
-import type { NewEndpoint } from './subscriptions.js'
+import type { Assumptions } from './service/assumptions.js'
+import type { NewEndpoint } from './service/subscriptions.js'
 
 /** What a sandbox is like. Everything has a default. */
 export interface SandboxOptions {

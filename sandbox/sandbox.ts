@@ -1,5 +1,10 @@
 import { inspect } from 'node:util'
 import type { EventKind } from '../src/index.js'
+import type { EngineChange } from './engine/engine.js'
+import { createApp } from './http/app.js'
+import { type HeldPort, holdPort, type Listening, listen } from './http/server.js'
+import { VERSION } from './lib/version.js'
+import type { SandboxOptions } from './options.js'
 import {
   clockOf,
   deliveriesOf,
@@ -7,21 +12,16 @@ import {
   type SandboxClock,
   type SandboxDeliveries,
   type SandboxEndpoints,
-} from './controls.js'
-import type { EngineChange } from './engine/engine.js'
-import { firstAnswers } from './first-answers.js'
-import { createApp } from './http/app.js'
-import { type HeldPort, holdPort, type Listening, listen } from './http/server.js'
-import type { SandboxOptions } from './options.js'
-import type { SandboxAccount } from './sandbox-account.js'
-import type { Fixtures, Seeded } from './seed.js'
-import { CLOSED, Service } from './service.js'
-import { settle } from './settings.js'
-import { restore, type Snapshot, snapshotOf } from './snapshot.js'
-import { readStateFile, StateFile, unusable } from './state-file.js'
-import type { NewEndpoint } from './subscriptions.js'
-import type { Triggered, TriggerRequest } from './trigger.js'
-import { VERSION } from './version.js'
+} from './service/controls.js'
+import { firstAnswers } from './service/first-answers.js'
+import type { SandboxAccount } from './service/sandbox-account.js'
+import type { Fixtures, Seeded } from './service/seed.js'
+import { CLOSED, Service } from './service/service.js'
+import { settle } from './service/settings.js'
+import { restore, type Snapshot, snapshotOf } from './service/snapshot.js'
+import { readStateFile, StateFile, unusable } from './service/state-file.js'
+import type { NewEndpoint } from './service/subscriptions.js'
+import type { Triggered, TriggerRequest } from './service/trigger.js'
 
 /** The ticketing service, on your machine. */
 export interface Sandbox {

@@ -1,4 +1,4 @@
-export { envelopes, notEnvelopes } from './arbitrary-envelopes.js'
+export { envelopes, notEnvelopes } from './arbitraries/envelopes.js'
 export {
   anyEvents,
   eventsOf,
@@ -6,8 +6,8 @@ export {
   lifecycleEvents,
   orderCreatedEvents,
   unknownEvents,
-} from './arbitrary-events.js'
-export type { HeaderOptions } from './arbitrary-header-parts.js'
-export { signatureHeaders } from './arbitrary-headers.js'
-export { hostileHeaders } from './arbitrary-hostile-headers.js'
-export { secrets, signatureOptions } from './arbitrary-signing.js'
+} from './arbitraries/events.js'
+export type { HeaderOptions } from './arbitraries/header-parts.js'
+export { signatureHeaders } from './arbitraries/headers.js'
+export { hostileHeaders } from './arbitraries/hostile-headers.js'
+export { secrets, signatureOptions } from './arbitraries/signing.js'

@@ -1,24 +1,43 @@
-export type { AdapterAnswer, AdapterCase, AdapterHarness, MountedAdapter } from './adapter-case.js'
-export { adapterCases } from './adapter-cases.js'
-export { type Attack, type AttackName, attacks } from './attacks.js'
+export type {
+  AdapterAnswer,
+  AdapterCase,
+  AdapterHarness,
+  MountedAdapter,
+} from './adapter-cases/adapter-case.js'
+export { adapterCases } from './adapter-cases/adapter-cases.js'
 export {
   type ContextOfHandler,
   callHandler,
   type EventOfHandler,
   type ResultOfHandler,
 } from './call-handler.js'
-export type { DeepPartial } from './overrides.js'
-export { type AnyAnswer, type DeliveryAttempt, deliverWithRetries, type RetryOptions } from './retries.js'
-export { RETRY_SCHEDULE } from './retry-schedule.js'
+export type { DeepPartial } from './deliveries/overrides.js'
 export {
   type AsJson,
   type ExactOptions,
   type SampleOptions,
   sampleEvent,
   type Undocumented,
-} from './sample-event.js'
-export type { AttackOptions } from './sample-stage.js'
-export type { PreviousDates, SampleDataByKind } from './samples.js'
+} from './deliveries/sample-event.js'
+export type { AttackOptions } from './deliveries/sample-fixture.js'
+export type { PreviousDates, SampleDataByKind } from './deliveries/samples.js'
+export {
+  type SignedBody,
+  type SignedDelivery,
+  type SigningOptions,
+  signedBody,
+  signedDelivery,
+} from './deliveries/signed-delivery.js'
+export type { InjectedRequest, TestDelivery } from './deliveries/test-delivery.js'
+export {
+  type AnyAnswer,
+  type DeliveryAttempt,
+  deliverWithRetries,
+  type RetryOptions,
+} from './retries/retries.js'
+export { RETRY_SCHEDULE } from './retries/retry-schedule.js'
+export { createTestClock, type TestClock } from './retries/test-clock.js'
+export { type Attack, type AttackName, attacks } from './scenarios/attacks.js'
 export type {
   Scenario,
   ScenarioDelivery,
@@ -26,16 +45,7 @@ export type {
   ScenarioName,
   Transport,
   Verdict,
-} from './scenario.js'
-export { makeScenario, SCENARIOS, type ScenarioSource, scenarios } from './scenarios.js'
-export {
-  type SignedBody,
-  type SignedDelivery,
-  type SigningOptions,
-  signedBody,
-  signedDelivery,
-} from './signed-delivery.js'
-export type { StoreCase, StoreHarness } from './store-case.js'
-export { storeCases } from './store-cases.js'
-export { createTestClock, type TestClock } from './test-clock.js'
-export type { InjectedRequest, TestDelivery } from './test-delivery.js'
+} from './scenarios/scenario.js'
+export { makeScenario, SCENARIOS, type ScenarioSource, scenarios } from './scenarios/scenarios.js'
+export type { StoreCase, StoreHarness } from './store-cases/store-case.js'
+export { storeCases } from './store-cases/store-cases.js'

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 import { redisStore } from 'tix-webhooks/redis'
-import { CLAIM, COMPLETE } from '../../adapters/redis-scripts.js'
+import { CLAIM, COMPLETE } from '../../adapters/redis/scripts.js'
 import {
   type Arena,
   type Contender,

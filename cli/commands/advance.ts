@@ -1,13 +1,13 @@
-import { type Client, connect } from '../client.js'
-import { clockLine } from '../clock-lines.js'
-import { type Context, defineCommand } from '../command.js'
-import type { AdvancedClock, ClockView } from '../control-api.js'
-import { readDuration } from '../durations.js'
+import { type Context, defineCommand } from '../arguments/command.js'
+import { readDuration } from '../arguments/durations.js'
+import { one, type Read } from '../arguments/options.js'
+import { readInstant } from '../arguments/values.js'
+import { type Client, connect } from '../client/client.js'
+import type { AdvancedClock, ClockView } from '../client/control-api.js'
+import { SANDBOX_OPTIONS } from '../client/find-sandbox.js'
 import { EXIT, UsageError } from '../failure.js'
-import { SANDBOX_OPTIONS } from '../find-sandbox.js'
-import { one, type Read } from '../options.js'
-import type { Output } from '../output.js'
-import { readInstant } from '../values.js'
+import { clockLine } from '../render/clock-lines.js'
+import type { Output } from '../terminal/output.js'
 
 const readTarget: Read<string> = (text, name) => (text === 'next' ? text : readInstant(text, name))
 

@@ -1,9 +1,9 @@
-import { connect } from '../client.js'
-import { clockLine } from '../clock-lines.js'
-import { type Command, defineCommand } from '../command.js'
-import type { ClockView } from '../control-api.js'
+import { type Command, defineCommand } from '../arguments/command.js'
+import { connect } from '../client/client.js'
+import type { ClockView } from '../client/control-api.js'
+import { SANDBOX_OPTIONS } from '../client/find-sandbox.js'
 import { EXIT } from '../failure.js'
-import { SANDBOX_OPTIONS } from '../find-sandbox.js'
+import { clockLine } from '../render/clock-lines.js'
 
 const show = defineCommand({
   name: 'clock',

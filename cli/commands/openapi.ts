@@ -1,7 +1,7 @@
-import { type Client, connectIfRunning } from '../client.js'
-import { defineCommand } from '../command.js'
+import { defineCommand } from '../arguments/command.js'
+import { type Client, connectIfRunning } from '../client/client.js'
+import { SANDBOX_OPTIONS } from '../client/find-sandbox.js'
 import { EXIT } from '../failure.js'
-import { SANDBOX_OPTIONS } from '../find-sandbox.js'
 
 /** `tix-webhooks openapi`: it needs no sandbox, and asks one that runs. */
 export const openapi = defineCommand({

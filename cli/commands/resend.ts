@@ -1,12 +1,12 @@
-import { attemptLine, hintsOnce, isDelivered, toldAttempt } from '../attempt-lines.js'
-import { connect } from '../client.js'
-import { defineCommand } from '../command.js'
-import type { AttemptView, ResentView } from '../control-api.js'
-import { readSeconds } from '../durations.js'
+import { defineCommand } from '../arguments/command.js'
+import { readSeconds } from '../arguments/durations.js'
+import { flag, one } from '../arguments/options.js'
+import { readUrl } from '../arguments/values.js'
+import { connect } from '../client/client.js'
+import type { AttemptView, ResentView } from '../client/control-api.js'
+import { SANDBOX_OPTIONS } from '../client/find-sandbox.js'
 import { EXIT, UsageError } from '../failure.js'
-import { SANDBOX_OPTIONS } from '../find-sandbox.js'
-import { flag, one } from '../options.js'
-import { readUrl } from '../values.js'
+import { attemptLine, hintsOnce, isDelivered, toldAttempt } from '../render/attempt-lines.js'
 
 type Resent = ResentView['data'][number]
 type LeftOut = ResentView['left_out']

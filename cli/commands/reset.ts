@@ -1,7 +1,7 @@
-import { connect } from '../client.js'
-import { defineCommand } from '../command.js'
+import { defineCommand } from '../arguments/command.js'
+import { connect } from '../client/client.js'
+import { SANDBOX_OPTIONS } from '../client/find-sandbox.js'
 import { EXIT } from '../failure.js'
-import { SANDBOX_OPTIONS } from '../find-sandbox.js'
 
 /** `tix-webhooks reset`: through the control API. */
 export const reset = defineCommand({

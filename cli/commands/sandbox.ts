@@ -1,14 +1,14 @@
 import { resolve } from 'node:path'
 import type { HeldPort, Sandbox } from '../../sandbox/sandbox.js'
-import { isSandboxAt } from '../client.js'
-import { type Context, defineCommand } from '../command.js'
+import { type Context, defineCommand } from '../arguments/command.js'
+import { isSandboxAt } from '../client/client.js'
+import { announce, DEFAULT_PORT, SANDBOX_FILE, writtenUrl } from '../client/find-sandbox.js'
+import { isLoopback } from '../client/loopback.js'
 import { asUsage, EXIT, Failure, wordsOf } from '../failure.js'
-import { announce, DEFAULT_PORT, SANDBOX_FILE, writtenUrl } from '../find-sandbox.js'
 import { aborted } from '../io.js'
-import { isLoopback } from '../loopback.js'
-import { tellChanges, tellRequest, tellStart } from '../sandbox-lines.js'
+import { tellChanges, tellRequest, tellStart } from '../render/sandbox-lines.js'
 import { START_OPTIONS, type StartValues, sandboxOptions } from '../sandbox-options.js'
-import { findSecret, newSecret } from '../signing.js'
+import { findSecret, newSecret } from '../send/signing.js'
 
 /** `tix-webhooks sandbox`: the one command that makes a sandbox. */
 export const sandbox = defineCommand({

@@ -1,12 +1,12 @@
-import { type Client, connect, connectIfRunning } from '../client.js'
-import { type Context, defineCommand } from '../command.js'
-import type { EndpointView } from '../control-api.js'
-import { ENV_FILE, readEnvFile } from '../env-file.js'
+import { type Context, defineCommand } from '../arguments/command.js'
+import { flag } from '../arguments/options.js'
+import { type Client, connect, connectIfRunning } from '../client/client.js'
+import type { EndpointView } from '../client/control-api.js'
+import { SANDBOX_OPTIONS } from '../client/find-sandbox.js'
 import { EXIT, type ExitCode, Failure, UsageError } from '../failure.js'
-import { SANDBOX_OPTIONS } from '../find-sandbox.js'
-import { flag } from '../options.js'
-import { printable } from '../output.js'
-import { envLine, findSecret, newSecret, SECRET_VARIABLE } from '../signing.js'
+import { ENV_FILE, readEnvFile } from '../send/env-file.js'
+import { envLine, findSecret, newSecret, SECRET_VARIABLE } from '../send/signing.js'
+import { printable } from '../terminal/output.js'
 
 /** `tix-webhooks secret`: the first step, before there is a sandbox, and what a running one signs with. */
 export const secret = defineCommand({

@@ -1,9 +1,9 @@
-import { connect } from '../client.js'
-import { defineCommand } from '../command.js'
+import { defineCommand } from '../arguments/command.js'
+import { readFile, textOf } from '../arguments/input.js'
+import { type ObjectForm, readObject } from '../arguments/values.js'
+import { connect } from '../client/client.js'
+import { SANDBOX_OPTIONS } from '../client/find-sandbox.js'
 import { EXIT } from '../failure.js'
-import { SANDBOX_OPTIONS } from '../find-sandbox.js'
-import { readFile, textOf } from '../input.js'
-import { type ObjectForm, readObject } from '../values.js'
 
 /** `tix-webhooks seed`: through the control API. */
 const FIXTURES = `{

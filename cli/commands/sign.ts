@@ -1,10 +1,10 @@
 import { signPayload } from '../../src/index.js'
-import { defineCommand } from '../command.js'
+import { defineCommand } from '../arguments/command.js'
+import { readBytes } from '../arguments/input.js'
+import { one } from '../arguments/options.js'
+import { wholeNumber } from '../arguments/values.js'
 import { asUsage, EXIT } from '../failure.js'
-import { readBytes } from '../input.js'
-import { one } from '../options.js'
-import { neededSecret, SIGNING_OPTIONS, signatureOptions } from '../signing.js'
-import { wholeNumber } from '../values.js'
+import { neededSecret, SIGNING_OPTIONS, signatureOptions } from '../send/signing.js'
 
 /** The last second that a header may have. */
 const MAX_SECONDS = 99_999_999_999

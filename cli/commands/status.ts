@@ -1,9 +1,9 @@
-import { connect } from '../client.js'
-import { clockLine } from '../clock-lines.js'
-import { defineCommand } from '../command.js'
-import type { SandboxStatus } from '../control-api.js'
+import { defineCommand } from '../arguments/command.js'
+import { connect } from '../client/client.js'
+import type { SandboxStatus } from '../client/control-api.js'
+import { SANDBOX_OPTIONS } from '../client/find-sandbox.js'
 import { EXIT } from '../failure.js'
-import { SANDBOX_OPTIONS } from '../find-sandbox.js'
+import { clockLine } from '../render/clock-lines.js'
 
 /** `tix-webhooks status`: what the control API says when it is found. */
 export const status = defineCommand({

@@ -1,6 +1,6 @@
 import { Fault } from './fault.js'
-import type { PageQuery } from './list-queries.js'
-import { missingResource } from './missing.js'
+import type { PageQuery } from './requests/list-queries.js'
+import { missingResource } from './requests/missing.js'
 
 /** A part of a list. */
 export interface Page<Resource> {

@@ -1,5 +1,5 @@
-import type { Job } from '../job-queue.js'
-import type { Moment } from './moments.js'
+import type { Job } from '../time/job-queue.js'
+import type { Moment } from './events/moments.js'
 import type { EventStatus, RefundPolicy, VenueObject } from './resources.js'
 
 /** An event as the account keeps it. What the interface shows of it is made by `presentEvent`. */

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { Ledger } from './ledger.js'
-import { readMoment } from './moments.js'
+import { readMoment } from './events/moments.js'
+import { capacityOf } from './events/tiers.js'
+import { Ledger } from './orders/ledger.js'
 import type { EventRecord, OrderRecord } from './records.js'
 import { eventObject, ticketTier, venueObject } from './resources.js'
-import { capacityOf } from './tiers.js'
 
 const count = z.int().min(0)
 

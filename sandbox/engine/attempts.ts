@@ -1,14 +1,14 @@
 import { setMaxListeners } from 'node:events'
 import { type SignatureOptions, signPayload } from '../../src/index.js'
-import { isSuccessStatus } from '../../testing/retry-schedule.js'
-import type { VirtualClock } from '../clock.js'
-import type { Random } from '../random.js'
-import type { Tracked } from './delivery-log.js'
+import { isSuccessStatus } from '../../testing/retries/retry-schedule.js'
+import type { Random } from '../lib/random.js'
+import type { VirtualClock } from '../time/clock.js'
 import type { Endpoint } from './endpoint.js'
 import { hintFor } from './hints.js'
-import { errorOf } from './network-error.js'
-import type { Attempt, Message } from './records.js'
-import type { OutgoingRequest, Send, SendResult } from './send.js'
+import { errorOf } from './network/network-error.js'
+import type { OutgoingRequest, Send, SendResult } from './network/send.js'
+import type { Tracked } from './record/delivery-log.js'
+import type { Attempt, Message } from './record/records.js'
 
 export interface AttemptsParts {
   readonly clock: VirtualClock

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { KIND_PATTERN } from './kinds.js'
-import { isPlainUrl, PLAIN_URL } from './plain-url.js'
+import { isPlainUrl, PLAIN_URL } from './network/plain-url.js'
 
 const MAX_EVENTS = 50
 const MAX_TEXT = 2048

@@ -1,4 +1,4 @@
-import type { Random } from '../random.js'
+import type { Random } from '../lib/random.js'
 import type { Endpoint, EndpointInput, EndpointPatch } from './endpoint.js'
 import { checkedInput, checkedPatch, checkedRotation } from './endpoint-rules.js'
 

@@ -1,11 +1,11 @@
 import type { SignatureOptions } from '../../src/index.js'
-import { RETRY_SCHEDULE } from '../../testing/retry-schedule.js'
-import type { VirtualClock } from '../clock.js'
-import type { Random } from '../random.js'
-import type { Chaos } from './courier.js'
-import type { Attempt, Delivery, Message } from './records.js'
+import { RETRY_SCHEDULE } from '../../testing/retries/retry-schedule.js'
+import type { Random } from '../lib/random.js'
+import type { VirtualClock } from '../time/clock.js'
+import type { Chaos } from './dispatcher.js'
+import type { Send } from './network/send.js'
+import type { Attempt, Delivery, Message } from './record/records.js'
 import { retrySchedule } from './schedule.js'
-import type { Send } from './send.js'
 
 export interface EngineParts {
   readonly clock: VirtualClock

@@ -1,4 +1,4 @@
-import type { Random } from '../random.js'
+import type { Random } from '../lib/random.js'
 
 type States = Readonly<Record<'endpoints' | 'ids' | 'attempts', readonly number[]>>
 

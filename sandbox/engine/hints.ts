@@ -1,5 +1,5 @@
-import { isSuccessStatus } from '../../testing/retry-schedule.js'
-import type { SendResult } from './send.js'
+import { isSuccessStatus } from '../../testing/retries/retry-schedule.js'
+import type { SendResult } from './network/send.js'
 
 /** What was tried. */
 export interface Tried {

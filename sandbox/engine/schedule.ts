@@ -1,6 +1,6 @@
 import ms from 'ms'
-import { RETRY_SCHEDULE } from '../../testing/retry-schedule.js'
-import { Random } from '../random.js'
+import { RETRY_SCHEDULE } from '../../testing/retries/retry-schedule.js'
+import { Random } from '../lib/random.js'
 
 /** How long the service goes on trying (spec section 8). */
 const WINDOW_SECONDS = 72 * 3600

@@ -1,11 +1,11 @@
-import type { Service } from '../service.js'
-import { type AuthenticationOptions, createAuthenticator } from './authentication.js'
+import type { Service } from '../service/service.js'
 import { readJson } from './body.js'
 import type { App, RequestContext } from './context.js'
 import { HttpFault } from './faults.js'
-import { type Operation, operationsFor } from './operations.js'
+import { type Operation, operationsFor } from './openapi/operations.js'
+import { type AuthenticationOptions, createAuthenticator } from './protection/authentication.js'
+import { createRateLimiter, type RateLimit } from './protection/rate-limit.js'
 import { refuseQuery } from './query.js'
-import { createRateLimiter, type RateLimit } from './rate-limit.js'
 
 export interface ApiOptions extends AuthenticationOptions {
   /** Default: none. */

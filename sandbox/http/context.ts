@@ -1,6 +1,6 @@
 import type { Context, Hono } from 'hono'
-import type { Caller } from './authentication.js'
 import type { ErrorCode } from './faults.js'
+import type { Caller } from './protection/authentication.js'
 
 /** What is known of a request while it is answered. */
 export interface Env {

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import * as z from 'zod'
-import type { Assumptions } from '../assumptions.js'
 import { NOT_SHOWN } from '../domain/resources.js'
+import type { Assumptions } from '../service/assumptions.js'
 import { API_ERROR_CODES, ERROR_TYPES, type ErrorReport, statusOf, typeOf } from './faults.js'
 
 /** How errors are told. */

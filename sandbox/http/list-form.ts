@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import type { Assumptions } from '../assumptions.js'
 import type { Page } from '../domain/account.js'
 import { NOT_SHOWN } from '../domain/resources.js'
+import type { Assumptions } from '../service/assumptions.js'
 
 /** Which list was asked for. */
 export interface ListRequest {

@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from 'hono'
-import type { VirtualClock } from '../clock.js'
+import type { VirtualClock } from '../time/clock.js'
 import type { Env } from './context.js'
 import type { RequestLog } from './request-log.js'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { tableOf } from '../../adapters/postgres-table.js'
+import { tableOf } from '../../adapters/postgres/table.js'
 
 const table = tableOf({ table: 'seen', columns: {}, migrate: 'store.migrate()' })
 const fault = (code: string | undefined, message = 'what it says'): Error =>

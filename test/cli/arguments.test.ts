@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { checkWords, parse, readValues } from '../../cli/arguments.js'
-import { defineCommand } from '../../cli/command.js'
+import { checkWords, parse, readValues } from '../../cli/arguments/arguments.js'
+import { defineCommand } from '../../cli/arguments/command.js'
+import { flag, many, one } from '../../cli/arguments/options.js'
+import { readPort, readUrl } from '../../cli/arguments/values.js'
 import { EXIT } from '../../cli/failure.js'
-import { flag, many, one } from '../../cli/options.js'
-import { readPort, readUrl } from '../../cli/values.js'
 import { refusalOf } from '../support/refusals.js'
 
 const command = defineCommand({

@@ -4,8 +4,8 @@ import { envelopes } from 'tix-webhooks/testing/fast-check'
 import { expect, test } from 'vitest'
 import { bodyVariants } from '../../cli/diagnose/body-variants.js'
 import { contentVariants } from '../../cli/diagnose/content-variants.js'
+import { diagnose } from '../../cli/diagnose/diagnose.js'
 import { secretVariants } from '../../cli/diagnose/secret-variants.js'
-import { diagnose } from '../../cli/diagnose.js'
 
 const NOW = Date.UTC(2026, 4, 17, 14, 2, 11)
 const T = String(NOW / 1000)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { didYouMean } from '../../cli/did-you-mean.js'
-import { nearestName } from '../../sandbox/domain/nearest-name.js'
+import { didYouMean } from '../../cli/arguments/did-you-mean.js'
+import { nearestName } from '../../sandbox/domain/text/nearest-name.js'
 
 const NAMES = ['sandbox', 'trigger', 'listen', 'check', 'resend', 'advance', 'clock', 'endpoints', 'reset']
 

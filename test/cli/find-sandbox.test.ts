@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { announce, candidates, SANDBOX_FILE } from '../../cli/find-sandbox.js'
+import { announce, candidates, SANDBOX_FILE } from '../../cli/client/find-sandbox.js'
 import type { Io } from '../../cli/io.js'
 import { emptyFolder } from '../support/cli-sandbox.js'
 import { refusalOf } from '../support/refusals.js'

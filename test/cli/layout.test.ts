@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { folded, line, table, widthOf } from '../../cli/layout.js'
+import { folded, line, table, widthOf } from '../../cli/terminal/layout.js'
 
 const green = (text: string): string => `\u001b[32m${text}\u001b[39m`
 

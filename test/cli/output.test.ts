@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createOutput, type OutputOptions, oneLine, printable } from '../../cli/output.js'
+import { createOutput, type OutputOptions, oneLine, printable } from '../../cli/terminal/output.js'
 
 /** What is said on both outputs. */
 function outputs(

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { createServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { request } from '../../cli/request.js'
+import { request } from '../../cli/client/request.js'
 import { run } from '../support/cli.js'
 import { begin, isEvent } from '../support/cli-session.js'
 

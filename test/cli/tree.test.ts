@@ -1,10 +1,11 @@
 import ts from 'typescript'
-import { describe, expect, test } from 'vitest'
-import { importsOf, modulesIn, nodesIn, nodesOf } from '../support/source.js'
+import { expect, test } from 'vitest'
+import { filesIn, isUnder, refused } from '../support/import-law.js'
+import { nodesIn, nodesOf } from '../support/source.js'
 
-const modules = modulesIn('cli')
+const files = filesIn('cli')
 
-/** Names of what belongs to the process, whoever calls it. */
+/** The names of the process, whoever calls it. */
 const OF_THE_PROCESS = ['process', 'console']
 
 function usesOfProcess(nodes: Iterable<ts.Node>): string[] {
@@ -17,63 +18,57 @@ function usesOfProcess(nodes: Iterable<ts.Node>): string[] {
     .map(({ text }) => text)
 }
 
-/** The rooms that the command line may use, by their entries; and single files that it shares with them. */
-const ENTRIES = ['sandbox/index.js', 'testing/index.js', 'src/index.js']
-const SHARED = [
-  'sandbox/assumptions',
-  'sandbox/domain/nearest-name',
-  'sandbox/duration',
-  'sandbox/engine/hints',
-  'sandbox/engine/http-sender',
-  'sandbox/engine/kinds',
-  'sandbox/engine/schedule',
-  'sandbox/engine/plain-url',
-  'sandbox/engine/send',
-  'sandbox/engine/transport',
-  'sandbox/http/control/delivery-json',
-  'sandbox/own-file',
-  'sandbox/payload-changes',
-  'sandbox/sandbox',
-  'sandbox/version',
-  'src/signature/hmac',
+/** Open to the command line: the entries of the other rooms, and single files that it shares with them. */
+const OPEN = [
+  'sandbox/index.ts',
+  'testing/index.ts',
+  'src/index.ts',
+  'sandbox/service/assumptions.ts',
+  'sandbox/domain/text/nearest-name.ts',
+  'sandbox/time/duration.ts',
+  'sandbox/engine/hints.ts',
+  'sandbox/engine/network/http-sender.ts',
+  'sandbox/engine/kinds.ts',
+  'sandbox/engine/schedule.ts',
+  'sandbox/engine/network/plain-url.ts',
+  'sandbox/engine/network/send.ts',
+  'sandbox/engine/network/transport.ts',
+  'sandbox/http/control/delivery-json.ts',
+  'sandbox/lib/own-file.ts',
+  'sandbox/service/payload-changes.ts',
+  'sandbox/sandbox.ts',
+  'sandbox/lib/version.ts',
+  'src/signature/hmac.ts',
 ]
 const LIBRARIES = ['ms', 'picocolors']
 
-describe('a module of the command line', () => {
-  test.each(modules.filter((name) => name !== 'bin'))('knows no process: %s', (name) => {
-    expect(usesOfProcess(nodesOf(`cli/${name}.ts`))).toEqual([])
-    expect(importsOf(`cli/${name}.ts`).filter(({ specifier }) => specifier === 'node:process')).toEqual([])
-  })
+const MAX_LINES = 250
 
-  test.each([
-    'process.exit(1)',
-    'const { argv } = process',
-    'const c = globalThis.console ?? console',
-    'console.log("x")',
-  ])('would be found out: %s', (code) => {
-    expect(usesOfProcess(nodesIn(code))).not.toEqual([])
-  })
-
-  test.each(modules)('imports its own room, the entries of others, and what is shared: %s', (name) => {
-    const depth = name.split('/').length
-    const up = '../'.repeat(depth)
-    const allowed = [...ENTRIES, ...SHARED.map((file) => `${file}.js`)].map((path) => `${up}${path}`)
-    const refused = importsOf(`cli/${name}.ts`)
-      .map(({ specifier }) => specifier)
-      .filter((specifier) => !specifier.startsWith('node:') && !LIBRARIES.includes(specifier))
-      .filter((specifier) => !isOwn(specifier, depth) && !allowed.includes(specifier))
-    expect(refused).toEqual([])
-  })
-
-  test.each(modules)('is no longer than what one can hold in mind, and says nothing of `any`: %s', (name) => {
-    const nodes = [...nodesOf(`cli/${name}.ts`)]
-    expect(nodes.filter(({ kind }) => kind === ts.SyntaxKind.AnyKeyword)).toEqual([])
-    expect(nodes[0]?.getSourceFile().getLineStarts().length).toBeLessThanOrEqual(250)
-  })
+test('only bin.ts knows the process', () => {
+  const others = files.filter((file) => file !== 'cli/bin.ts')
+  expect(others.filter((file) => usesOfProcess(nodesOf(file)).length > 0)).toEqual([])
+  expect(refused(others, (_, { target }) => target !== 'node:process')).toEqual([])
 })
 
-/** Below `cli/`: as many steps up as it lies deep, less one. */
-function isOwn(specifier: string, depth: number): boolean {
-  const steps = specifier.split('/').filter((step) => step === '..').length
-  return specifier.startsWith('.') && steps < depth
-}
+test.each([
+  'process.exit(1)',
+  'const { argv } = process',
+  'const c = globalThis.console ?? console',
+  'console.log("x")',
+])('would be found out: %s', (code) => {
+  expect(usesOfProcess(nodesIn(code))).not.toEqual([])
+})
+
+test('the command line imports its own rooms, the entries of others, and what is shared', () => {
+  const isAllowed = (_: string, { target }: { readonly target: string }): boolean =>
+    isUnder(target, ['cli/', ...OPEN]) || target.startsWith('node:') || LIBRARIES.includes(target)
+  expect(refused(files, isAllowed)).toEqual([])
+})
+
+test('no file of it is longer than one can hold in mind, and none has `any`', () => {
+  const linesOf = (file: string): number => [...nodesOf(file)][0]?.getSourceFile().getLineStarts().length ?? 0
+  expect(files.filter((file) => linesOf(file) > MAX_LINES)).toEqual([])
+  const hasAny = (file: string): boolean =>
+    [...nodesOf(file)].some(({ kind }) => kind === ts.SyntaxKind.AnyKeyword)
+  expect(files.filter(hasAny)).toEqual([])
+})

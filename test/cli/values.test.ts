@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readDuration, sayDuration } from '../../cli/durations.js'
+import { readDuration, sayDuration } from '../../cli/arguments/durations.js'
 import {
   listOf,
   oneOf,
@@ -13,7 +13,7 @@ import {
   readUrl,
   shareUpTo,
   wholeNumber,
-} from '../../cli/values.js'
+} from '../../cli/arguments/values.js'
 import { refusalOf } from '../support/refusals.js'
 
 type Row = readonly [read: (text: string, name: string) => unknown, text: string, value: unknown]

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ASSUMPTIONS, assume, DEFAULT_ASSUMPTIONS } from '../../sandbox/assumptions.js'
+import { ASSUMPTIONS, assume, DEFAULT_ASSUMPTIONS } from '../../sandbox/service/assumptions.js'
 
 test('each assumption says what it is about, and its first choice is the default', () => {
   for (const [name, { says, choices }] of Object.entries(ASSUMPTIONS)) {

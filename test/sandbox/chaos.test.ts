@@ -2,10 +2,16 @@ import type { WebhookOptions } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/fetch'
 import { makeScenario, SCENARIOS, sampleEvent } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
-import { CHAOTIC, type ChaosProbabilities, chaos, checkChaos, readChaos } from '../../sandbox/chaos.js'
 import type { Endpoint } from '../../sandbox/engine/endpoint.js'
-import type { Message } from '../../sandbox/engine/records.js'
-import { Random } from '../../sandbox/random.js'
+import type { Message } from '../../sandbox/engine/record/records.js'
+import { Random } from '../../sandbox/lib/random.js'
+import {
+  CHAOTIC,
+  type ChaosProbabilities,
+  chaos,
+  checkChaos,
+  readChaos,
+} from '../../sandbox/service/chaos.js'
 import { SECRET } from '../support/deliveries.js'
 
 const ENDPOINT: Endpoint = {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { VirtualClock } from '../../sandbox/clock.js'
+import { VirtualClock } from '../../sandbox/time/clock.js'
 import { gate } from '../support/engine-stage.js'
 
 const START_MS = Date.parse('2031-03-01T09:00:00Z')

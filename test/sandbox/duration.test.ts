@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { durationMs } from '../../sandbox/duration.js'
+import { durationMs } from '../../sandbox/time/duration.js'
 
 test.each([
   ['250ms', 250],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { JobQueue } from '../../sandbox/job-queue.js'
+import { JobQueue } from '../../sandbox/time/job-queue.js'
 
 test('what was cancelled does not pile up, and what was not is all there, in its order', () => {
   const queue = new JobQueue()

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { withChanges } from '../../sandbox/payload-changes.js'
+import { withChanges } from '../../sandbox/service/payload-changes.js'
 
 const order = () => ({
   type: 'order.created',

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Random } from '../../sandbox/random.js'
+import { Random } from '../../sandbox/lib/random.js'
 
 const draws = (random: Random, count = 20): number[] => Array.from({ length: count }, () => random.fraction())
 

@@ -1,9 +1,9 @@
-import { VirtualClock } from '../../sandbox/clock.js'
 import type { EndpointInput } from '../../sandbox/engine/endpoint.js'
 import { Engine, type EngineChange, type EngineParts } from '../../sandbox/engine/engine.js'
-import { inProcessSender } from '../../sandbox/engine/in-process-sender.js'
-import type { Delivery } from '../../sandbox/engine/records.js'
-import { Random } from '../../sandbox/random.js'
+import { inProcessSender } from '../../sandbox/engine/network/in-process-sender.js'
+import type { Delivery } from '../../sandbox/engine/record/records.js'
+import { Random } from '../../sandbox/lib/random.js'
+import { VirtualClock } from '../../sandbox/time/clock.js'
 import { SECRET } from './deliveries.js'
 
 /** Where virtual time begins: far from the real one, so that a mix-up of the two is seen. */

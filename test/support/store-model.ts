@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import type { StoreStep } from '../../testing/store-model.js'
+import type { StoreStep } from '../../testing/store-cases/model.js'
 
-export { createStoreModel, play, type StoreModel, type StoreStep } from '../../testing/store-model.js'
+export { createStoreModel, play, type StoreModel, type StoreStep } from '../../testing/store-cases/model.js'
 
 /** Around a lease of 30 and a retention of 1000: just before them, just after them, and well between. */
 const ADVANCES = [1, 29, 31, 200, 990, 1100]

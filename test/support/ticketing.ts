@@ -1,4 +1,3 @@
-import { VirtualClock } from '../../sandbox/clock.js'
 import { Account } from '../../sandbox/domain/account.js'
 import { Fault, type FaultCode } from '../../sandbox/domain/fault.js'
 import type {
@@ -8,7 +7,8 @@ import type {
   WebhookData,
   WebhookKind,
 } from '../../sandbox/domain/resources.js'
-import { Random } from '../../sandbox/random.js'
+import { Random } from '../../sandbox/lib/random.js'
+import { VirtualClock } from '../../sandbox/time/clock.js'
 
 /** When an account of the tests begins. */
 export const START = '2026-06-01T10:00:00.000Z'

@@ -107,7 +107,9 @@ describe.each(['neutral', 'browser'] as const)('bundled for platform %s, the kit
 
   test('imports nothing: not from Node, and no third party', () => {
     expect(built.imports).toEqual([])
-    expect(built.inputs).toEqual(expect.arrayContaining(['testing/index.ts', 'testing/signed-delivery.ts']))
+    expect(built.inputs).toEqual(
+      expect.arrayContaining(['testing/index.ts', 'testing/deliveries/signed-delivery.ts']),
+    )
     expect(built.inputs.filter((path) => !/^(<stdin>|src\/|testing\/)/.test(path))).toEqual([])
     expect(built.code).not.toMatch(/\brequire\(|\bimport\(|__dirname/)
   })

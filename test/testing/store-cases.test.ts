@@ -2,7 +2,7 @@ import { memoryStore } from 'tix-webhooks'
 import { type StoreHarness, storeCases } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { harness as mapStore } from '../../examples/own-store.js'
-import { createStoreModel } from '../../testing/store-model.js'
+import { createStoreModel } from '../../testing/store-cases/model.js'
 import { harnessOf } from '../support/faulty-stores.js'
 import { PlainStore } from '../support/plain-store.js'
 

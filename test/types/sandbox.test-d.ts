@@ -16,7 +16,7 @@ import type {
   createOrderBody,
   listEventsQuery,
   listVenuesQuery,
-} from '../../sandbox/domain/requests.js'
+} from '../../sandbox/domain/requests/requests.js'
 import type * as Schema from '../../sandbox/domain/resources.js'
 
 test('what an account gives is what the schemas of the API say', () => {

@@ -1,6 +1,6 @@
-import { utcText } from '../../domain/moments.js'
+import { utcText } from '../../domain/events/moments.js'
 import type { Engine } from '../../engine/engine.js'
-import type { Attempt, Delivery } from '../../engine/records.js'
+import type { Attempt, Delivery } from '../../engine/record/records.js'
 
 /** A delivery as the control tells it. */
 export function deliveryJson(delivery: Delivery, engine: Engine): object {

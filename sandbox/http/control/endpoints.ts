@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Endpoint } from '../../engine/endpoint.js'
-import { SUBSCRIPTIONS } from '../../subscriptions.js'
+import { SUBSCRIPTIONS } from '../../service/subscriptions.js'
 import type { App } from '../context.js'
 import { missing, readBody, refusingMisuse } from './input.js'
 import type { ControlParts } from './parts.js'

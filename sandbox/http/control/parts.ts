@@ -1,5 +1,5 @@
-import type { Service } from '../../service.js'
-import type { Guard } from '../guard.js'
+import type { Service } from '../../service/service.js'
+import type { Guard } from '../protection/guard.js'
 import type { RequestLog } from '../request-log.js'
 
 /** What the control of the sandbox needs beside the service. */

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { durationMs } from '../../duration.js'
+import { durationMs } from '../../time/duration.js'
 
 /** A span of time such as `72h`, as milliseconds; a number is one of seconds. */
 export const span = z.unknown().transform((value, context): number => {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { ASSUMPTIONS, type AssumptionName } from '../../assumptions.js'
 import type { Account } from '../../domain/account.js'
+import { ASSUMPTIONS, type AssumptionName } from '../../service/assumptions.js'
 import type { App } from '../context.js'
 import { KEPT_REQUESTS } from '../request-log.js'
 import { clockJson } from './clock.js'

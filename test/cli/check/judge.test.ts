@@ -1,7 +1,7 @@
 import { SCENARIOS, type ScenarioName } from 'tix-webhooks/testing'
 import { expect, test } from 'vitest'
 import { judge } from '../../../cli/check/judge.js'
-import type { SendResult } from '../../../sandbox/engine/send.js'
+import type { SendResult } from '../../../sandbox/engine/network/send.js'
 import { SECRET } from '../../support/deliveries.js'
 
 const answered = (status: number): SendResult => ({

@@ -1,7 +1,7 @@
 import { parseEvent } from 'tix-webhooks'
 import { expect, test } from 'vitest'
 import { madeUpEvent, madeUpEventToCut } from '../../../cli/check/made-up-events.js'
-import { piecesOf } from '../../../sandbox/engine/transport.js'
+import { piecesOf } from '../../../sandbox/engine/network/transport.js'
 
 const KINDS = ['order.created', 'event.published', 'event.cancelled', 'event.rescheduled'] as const
 

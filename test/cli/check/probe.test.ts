@@ -3,7 +3,7 @@ import { tixWebhooks } from 'tix-webhooks/express'
 import { SCENARIOS } from 'tix-webhooks/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type ProbeOptions, type ProbeResult, probe } from '../../../cli/check/probe.js'
-import { httpSender } from '../../../sandbox/engine/http-sender.js'
+import { httpSender } from '../../../sandbox/engine/network/http-sender.js'
 import {
   byHand,
   CHECKED_RECEIVERS,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { LIMITS } from '../../../sandbox/domain/limits.js'
+import { LIMITS } from '../../../sandbox/domain/requests/limits.js'
 import { faultOf, ticketing } from '../../support/ticketing.js'
 
 interface Snapshot {

@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { MOMENT_PATTERNS, type MomentForm, readMoment, shiftMoment } from '../../../sandbox/domain/moments.js'
+import {
+  MOMENT_PATTERNS,
+  type MomentForm,
+  readMoment,
+  shiftMoment,
+} from '../../../sandbox/domain/events/moments.js'
 import { HOUR_MS } from '../../support/ticketing.js'
 
 test.each([

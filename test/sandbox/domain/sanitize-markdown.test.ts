@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { fromMarkdown } from 'mdast-util-from-markdown'
 import { describe, expect, test } from 'vitest'
-import { isSafeTarget, sanitizeMarkdown } from '../../../sandbox/domain/sanitize-markdown.js'
+import { isSafeTarget, sanitizeMarkdown } from '../../../sandbox/domain/text/sanitize-markdown.js'
 import { ticketing } from '../../support/ticketing.js'
 
 describe('sanitized Markdown', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { OCCURRENCES, TRANSITIONS, type Trigger } from '../../../sandbox/domain/events/states.js'
 import type { FaultCode } from '../../../sandbox/domain/fault.js'
 import {
   type CreatedEvent,
@@ -6,7 +7,6 @@ import {
   type EventStatus,
   type WebhookKind,
 } from '../../../sandbox/domain/resources.js'
-import { OCCURRENCES, TRANSITIONS, type Trigger } from '../../../sandbox/domain/states.js'
 import { faultOf, type Ticketing, ticketing, tierId } from '../../support/ticketing.js'
 
 const TRIGGERS: Record<Trigger, (service: Ticketing, event: CreatedEvent) => unknown> = {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { VirtualClock } from '../../../sandbox/clock.js'
 import { Account } from '../../../sandbox/domain/account.js'
-import { Random } from '../../../sandbox/random.js'
+import { Random } from '../../../sandbox/lib/random.js'
+import { VirtualClock } from '../../../sandbox/time/clock.js'
 import { faultOf, ticketing } from '../../support/ticketing.js'
 
 test('[S4] [S82] [N5] two accounts of one clock know nothing of each other', async () => {

@@ -1,8 +1,8 @@
 import type { LookupAddress } from 'node:dns'
 import { afterEach, describe, expect, test } from 'vitest'
-import { classOf } from '../../../sandbox/engine/address-classes.js'
-import { checkDestination } from '../../../sandbox/engine/address-rules.js'
-import { type HttpSenderOptions, httpSender } from '../../../sandbox/engine/http-sender.js'
+import { classOf } from '../../../sandbox/engine/network/address-classes.js'
+import { checkDestination } from '../../../sandbox/engine/network/address-rules.js'
+import { type HttpSenderOptions, httpSender } from '../../../sandbox/engine/network/http-sender.js'
 import { type Listening, listen } from '../../support/http.js'
 
 const LOCAL = [

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { DeliveryLog, LIMITS } from '../../../sandbox/engine/delivery-log.js'
-import type { Attempt, Delivery } from '../../../sandbox/engine/records.js'
-import type { SendResult } from '../../../sandbox/engine/send.js'
+import type { SendResult } from '../../../sandbox/engine/network/send.js'
+import { DeliveryLog, LIMITS } from '../../../sandbox/engine/record/delivery-log.js'
+import type { Attempt, Delivery } from '../../../sandbox/engine/record/records.js'
 import { HOUR_MS, START_MS, stage } from '../../support/engine-stage.js'
 
 /** A sender that is as fast as can be. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { hintFor } from '../../../sandbox/engine/hints.js'
-import type { SendResult } from '../../../sandbox/engine/send.js'
+import type { SendResult } from '../../../sandbox/engine/network/send.js'
 
 const TRIED = {
   url: 'http://127.0.0.1:3000/hooks?x=1',

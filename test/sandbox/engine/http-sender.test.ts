@@ -1,8 +1,8 @@
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type HttpSenderOptions, httpSender } from '../../../sandbox/engine/http-sender.js'
-import type { OutgoingRequest } from '../../../sandbox/engine/send.js'
+import { type HttpSenderOptions, httpSender } from '../../../sandbox/engine/network/http-sender.js'
+import type { OutgoingRequest } from '../../../sandbox/engine/network/send.js'
 import { freePort } from '../../support/free-port.js'
 import { type Listening, listen } from '../../support/http.js'
 

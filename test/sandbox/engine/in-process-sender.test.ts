@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { type Deliver, inProcessSender } from '../../../sandbox/engine/in-process-sender.js'
-import type { OutgoingRequest } from '../../../sandbox/engine/send.js'
+import { type Deliver, inProcessSender } from '../../../sandbox/engine/network/in-process-sender.js'
+import type { OutgoingRequest } from '../../../sandbox/engine/network/send.js'
 
 const REQUEST: OutgoingRequest = {
   url: 'http://receiver.test/hooks?a=b',

@@ -1,7 +1,7 @@
 import { signedBody } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import type { Chaos } from '../../../sandbox/engine/engine.js'
-import type { Message } from '../../../sandbox/engine/records.js'
+import type { Message } from '../../../sandbox/engine/record/records.js'
 import { SECRET } from '../../support/deliveries.js'
 import { gate, HOUR_MS, type StagedAnswer, stage } from '../../support/engine-stage.js'
 

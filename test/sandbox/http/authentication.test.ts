@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createAuthenticator } from '../../../sandbox/http/authentication.js'
 import { HttpFault } from '../../../sandbox/http/faults.js'
+import { createAuthenticator } from '../../../sandbox/http/protection/authentication.js'
 
 const KEY = 'sk_test_a1b2c3d4'
 

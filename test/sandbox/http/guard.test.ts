@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createGuard } from '../../../sandbox/http/guard.js'
+import { createGuard } from '../../../sandbox/http/protection/guard.js'
 
 const guardAt = (url: string, allowHosts?: string[]) => createGuard({ url: () => url, allowHosts })
 const asking = (

@@ -1,9 +1,9 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, test } from 'vitest'
-import { ASSUMPTIONS, assume } from '../../../sandbox/assumptions.js'
 import { API_ERROR_CODES } from '../../../sandbox/http/faults.js'
-import { describeApi } from '../../../sandbox/http/openapi.js'
-import { operationsFor } from '../../../sandbox/http/operations.js'
+import { describeApi } from '../../../sandbox/http/openapi/openapi.js'
+import { operationsFor } from '../../../sandbox/http/openapi/operations.js'
+import { ASSUMPTIONS, assume } from '../../../sandbox/service/assumptions.js'
 
 /** Each reading of each assumption, by itself. */
 const READINGS = Object.entries(ASSUMPTIONS).flatMap(([name, { choices }]) =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createRateLimiter } from '../../../sandbox/http/rate-limit.js'
+import { createRateLimiter } from '../../../sandbox/http/protection/rate-limit.js'
 
 test('[N21] refuses what is more, until the time is over', () => {
   let now = 5000

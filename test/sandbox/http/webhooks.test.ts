@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ASSUMPTIONS } from '../../../sandbox/assumptions.js'
+import { ASSUMPTIONS } from '../../../sandbox/service/assumptions.js'
 import { apiStage } from '../../support/api-stage.js'
 import { contractWith } from '../../support/http-sandbox.js'
 

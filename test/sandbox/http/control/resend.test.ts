@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { SendResult } from '../../../../sandbox/engine/send.js'
+import type { SendResult } from '../../../../sandbox/engine/network/send.js'
 import { controlStage, HOOKS } from '../../../support/control-stage.js'
 import { gate } from '../../../support/engine-stage.js'
 import { type Answer, answered } from '../../../support/http-sandbox.js'

@@ -1,0 +1,137 @@
+import { StoreError } from '../../src/index.js'
+import { ENDED, ROLLED_BACK } from './check.js'
+
+/** What there is to be said of a table of ours. */
+export interface TableNames {
+  /** As it is written in SQL. */
+  readonly name: string
+  /** What the user calls to create it. */
+  readonly migrate: string
+}
+
+const NOTHING_WRITTEN = 'Nothing was written, and the next delivery tries again.'
+const UNREACHABLE =
+  'Postgres could not be reached, or hung up: is it up, and the network between? A restart or a failover looks like this too.'
+const OWN_CODE =
+  'The inbox could not be used: as, the driver, or the library behind it threw what the cause of this error says, before Postgres was asked.'
+const OTHER_TABLE = ({ name, migrate }: TableNames): string =>
+  `The table ${name} is of another version, or not ours: ${migrate} says what it lacks.`
+const REFUSED_USER = 'Postgres refused the user or the password of the connection.'
+const NO_SERVER = 'There is no Postgres at the host and port of the connection: is it up?'
+const STARTING =
+  'Postgres is shutting down or starting, or somebody ended this connection: the next delivery tries again.'
+const SLOW_CONNECTION =
+  'No connection could be had within the time-out: is Postgres reachable, and the pool large enough for the deliveries that come at once?'
+
+/** A code of the server's own, and not of a connection that broke (class 08) or of a socket, such as EPIPE. */
+const SQLSTATE = /^(?!08|E)[0-9A-Z]{5}$/
+
+/** The server is shutting down or starting, or has no connection left. */
+const NOT_SERVING = /^(57P0|53300)/
+
+type Advice = string | ((names: TableNames) => string)
+
+/** What to do, by SQLSTATE, by the code of a socket's error, or by that of a client. */
+const ADVICE: Readonly<Record<string, Advice>> = {
+  '42P01': ({ name, migrate }) =>
+    `The table ${name} is missing: run ${migrate} when you deploy, or apply the exported schema.`,
+  '3F000': ({ name }) =>
+    `The schema of the table ${name} is missing, or none of the search_path exists: CREATE SCHEMA, or change the table option.`,
+  '42703': OTHER_TABLE,
+  '42P10': OTHER_TABLE,
+  '42804': OTHER_TABLE,
+  '42883': OTHER_TABLE,
+  '42501': ({ name, migrate }) =>
+    `The user of this connection has no rights on ${name}: the app's needs SELECT, INSERT, UPDATE and DELETE, and the one that runs ${migrate} CREATE on the schema.`,
+  '3D000': 'The database of the connection does not exist: check the connection string.',
+  '28000': REFUSED_USER,
+  '28P01': REFUSED_USER,
+  '55P03': ({ name }) =>
+    `A lock was not free within lock_timeout: does a migration, or a long transaction, hold ${name}? ${NOTHING_WRITTEN}`,
+  '57014': `Postgres canceled the statement: it took longer than statement_timeout, or somebody canceled it. Is the server slow, or a lock held for long? ${NOTHING_WRITTEN}`,
+  '40001': `Postgres could not serialize this transaction with others that ran at the same time, as can happen above READ COMMITTED. ${NOTHING_WRITTEN}`,
+  '40P01': `Two transactions waited for each other, and Postgres ended this one: lock rows in the same order everywhere. ${NOTHING_WRITTEN}`,
+  '53100': `The disk of Postgres is full: make room. ${NOTHING_WRITTEN}`,
+  '53200': `Postgres is out of memory, or of room for locks. ${NOTHING_WRITTEN}`,
+  '53300':
+    'Postgres has no connection left for this user, database or server: make the pools of all processes together smaller than the limit (max_connections, CONNECTION LIMIT), or put a pooler in between.',
+  '25P03':
+    'The handler sent nothing to Postgres for longer than idleTimeoutSeconds, or than the server allows, so its transaction was ended: do what takes long before the first statement, or after the commit.',
+  '25P04': `The transaction took longer than maxRunSeconds, or than transaction_timeout, and Postgres ended it. ${NOTHING_WRITTEN}`,
+  '25006': 'This database is read-only, such as a replica: connect the pool to the primary.',
+  '57P01': STARTING,
+  '57P02': STARTING,
+  '57P03': STARTING,
+  ECONNREFUSED: NO_SERVER,
+  ENOTFOUND: NO_SERVER,
+  CONNECT_TIMEOUT: SLOW_CONNECTION,
+}
+
+/** What some errors without a code of their own say. */
+const BY_MESSAGE: readonly (readonly [RegExp, string])[] = [
+  [/calling end on the pool|CONNECTION_ENDED/i, 'The pool is closed: drain the receiver before you end it.'],
+  [/timeout exceeded when trying to connect|due to connection timeout/i, SLOW_CONNECTION],
+]
+
+/** What to do about an error of the database or the driver. */
+export function unavailable(error: unknown, names: TableNames): StoreError {
+  if (error instanceof StoreError) return error
+  const code = String(codeOf(error))
+  const answered = SQLSTATE.test(code) && !NOT_SERVING.test(code)
+  return new StoreError('store_unavailable', adviceFor(error, names), { cause: error, answered })
+}
+
+/** The same where the handler was done: its transaction can have failed for what it did. */
+export function notCommitted(error: unknown, names: TableNames): StoreError {
+  const code = codeOf(error)
+  if (code === '22P02' && messageOf(error).includes(ENDED)) {
+    return new StoreError('store_unavailable', ENDED_BY_HANDLER, { cause: error })
+  }
+  // What a statement of the handler's, or a deferred constraint, has failed with. Not what any transaction may meet at COMMIT:
+  // classes 08, 28, 3D, 53, 55 and 57 are the server's, 40 is a conflict with others; nor a limit on its time.
+  const isTheirs = /^(?!08|28|3D|40|53|55|57|25P03|25P04|E)[0-9A-Z]{5}$/.test(String(code))
+  return isTheirs
+    ? new StoreError('store_unavailable', ROLLED_BACK, { cause: error })
+    : unavailable(error, names)
+}
+
+function adviceFor(error: unknown, names: TableNames): string {
+  const code = String(codeOf(error))
+  const advice = Object.hasOwn(ADVICE, code) ? ADVICE[code] : undefined
+  if (advice !== undefined) return typeof advice === 'string' ? advice : advice(names)
+  const text = String((error as Error)?.message ?? error)
+  const byMessage = BY_MESSAGE.find(([pattern]) => pattern.test(text))?.[1]
+  if (byMessage !== undefined) return byMessage
+  if (error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError)
+    return OWN_CODE
+  return SQLSTATE.test(code)
+    ? `Postgres failed with ${code}, which the cause of this error describes.`
+    : UNREACHABLE
+}
+
+/** PostgreSQL's code for an error. */
+function codeOf(error: unknown): unknown {
+  return innermost(error).code
+}
+
+function messageOf(error: unknown): string {
+  return String(innermost(error).message)
+}
+
+/** Some libraries wrap the driver's error, and put the statement into the message of their own. */
+function innermost(error: unknown): { code?: unknown; message?: unknown } {
+  let found = (error ?? {}) as { code?: unknown; message?: unknown }
+  for (let depth = 0; found.code === undefined && depth < MAX_DEPTH; depth++) {
+    const { cause, original, driverError } = found as Record<string, unknown>
+    // The names that the field has for it; the last two are Sequelize's and TypeORM's.
+    const inner = [cause, original, driverError].find((one) => one instanceof Object)
+    if (inner === undefined) break
+    found = inner
+  }
+  return found.code === undefined ? ((error as object) ?? {}) : found
+}
+
+const MAX_DEPTH = 5
+
+const ENDED_BY_HANDLER =
+  'The handler ended the transaction of the inbox by itself, so what it wrote may be lost, or kept without its record: leave BEGIN, COMMIT and ROLLBACK to the inbox, and use a SAVEPOINT within it.'

@@ -1,0 +1,247 @@
+import { isDiscard } from '../../src/errors.js'
+import { backgroundPurge, checkLimit, DEFAULT_PURGE_LIMIT } from '../../src/idempotency/purge.js'
+import { checkKey, checkMs } from '../../src/idempotency/store-rules.js'
+import type { Inbox, OnceRequest, OnceResult, Purgeable } from '../../src/index.js'
+import { checkedFor } from '../../src/lib/call-site.js'
+import { describeValue } from '../../src/lib/describe-type.js'
+import { checkOptionNames } from '../../src/lib/option-names.js'
+import type { PostgresDriver } from './check.js'
+import { driverOf, type PostgresJs, type TransactionOf } from './driver.js'
+import { type PgPool, ROLLBACK_MS } from './pg.js'
+import { tableOf } from './table.js'
+
+export interface PostgresInboxOptions {
+  /** Its table: a name, or a schema and a name. Default `tix_webhooks_inbox`. */
+  table?: string | undefined
+  /**
+   * How long a transaction may be idle between two statements of a handler before the server ends it, in seconds, so that a
+   * machine that vanished does not hold an event for hours. Default 60; where the server has a limit of its own, that holds.
+   */
+  idleTimeoutSeconds?: number | undefined
+  /** Purges in the background, every so many seconds, from the first delivery on. Default: only when you call `purge`. */
+  purgeEverySeconds?: number | undefined
+}
+
+/** Options for a `Pool` of pg whose handlers get something else than its client. */
+export interface PostgresInboxAsOptions<Client, Tx> extends PostgresInboxOptions {
+  /**
+   * Makes `ctx.tx` of the client that is in the transaction, for a library that wraps one: `(client) => drizzle(client)`.
+   * It is called for each delivery. The library cannot begin transactions on that client: it is in one.
+   */
+  as(client: Client): Tx
+}
+
+/** A transactional inbox. */
+export interface PostgresInbox<Tx> extends Inbox<Tx>, Purgeable {
+  /** Creates the table if it is missing. For your deploy; several may run at once. */
+  migrate(): Promise<void>
+  /** The SQL that `migrate` runs, for tools of your own. */
+  readonly schema: string
+}
+
+const COLUMNS = {
+  key: 'text COLLATE "C" PRIMARY KEY',
+  handled_at: 'timestamptz NOT NULL DEFAULT now()',
+  expires_at: 'timestamptz NOT NULL',
+}
+
+/**
+ * Effects exactly once: handlers get `ctx.tx`, a transaction of your database, and what they write through it is committed
+ * together with the record that the event was handled, or not at all. A process that dies at any moment changes nothing.
+ *
+ * A handler holds a connection while it runs, so the pool must have one for each delivery that comes at once. What is not in
+ * the database, such as an e-mail, belongs into a row that is sent after the commit.
+ *
+ * @param pool a `Pool` of pg, the `sql` of postgres.js, or a driver for another library
+ * @throws TypeError when it is something else, such as a `DataSource` of TypeORM, or an option is invalid
+ * @example
+ * ```ts
+ * const inbox = postgresInbox(new Pool({ connectionString: process.env.DATABASE_URL }))
+ * await inbox.migrate() // when you deploy
+ * tixWebhooks({
+ *   secret,
+ *   inbox,
+ *   namespace: 'orders',
+ *   on: {
+ *     'order.created': async (event, ctx) => {
+ *       await ctx.tx.query('INSERT INTO orders (id, data) VALUES ($1, $2)', [event.data.order.id, event.data])
+ *     },
+ *   },
+ * })
+ * ```
+ */
+export function postgresInbox<Pool extends PgPool, Tx>(
+  pool: Pool,
+  options: PostgresInboxAsOptions<TransactionOf<Pool>, Tx>,
+): PostgresInbox<Tx>
+export function postgresInbox<Pool extends PgPool | PostgresJs>(
+  pool: Pool,
+  options?: PostgresInboxOptions,
+): PostgresInbox<TransactionOf<Pool>>
+export function postgresInbox<Tx>(
+  driver: PostgresDriver<Tx>,
+  options?: PostgresInboxOptions,
+): PostgresInbox<Tx>
+export function postgresInbox<Tx>(
+  pool: PgPool | PostgresJs | PostgresDriver<Tx>,
+  options: AnyInboxOptions<Tx> = {},
+): PostgresInbox<Tx> {
+  return checkedFor(postgresInbox, () => createInbox(pool, options))
+}
+
+type AnyInboxOptions<Tx> = PostgresInboxOptions & { as?(client: never): Tx }
+
+function createInbox<Tx>(
+  pool: PgPool | PostgresJs | PostgresDriver<Tx>,
+  options: AnyInboxOptions<Tx>,
+): PostgresInbox<Tx> {
+  options = checkOptionNames(options, ['table', 'idleTimeoutSeconds', 'purgeEverySeconds', 'as'])
+  if (options.as !== undefined && typeof options.as !== 'function') {
+    throw new TypeError(
+      `as must be a function, such as (client) => drizzle(client), not ${describeValue(options.as)}.`,
+    )
+  }
+  const table = tableOf({
+    table: options.table ?? 'tix_webhooks_inbox',
+    columns: COLUMNS,
+    migrate: 'inbox.migrate()',
+  })
+  const idleTimeout = `${checkSeconds(options.idleTimeoutSeconds ?? 60) * 1000}`
+  const sql = statementsFor(table.name)
+  const driver = driverOf<Tx>(pool, options.as)
+  const background = backgroundPurge(purge, options.purgeEverySeconds)
+
+  async function purge({ limit = DEFAULT_PURGE_LIMIT } = {}): Promise<number> {
+    checkLimit(limit)
+    try {
+      return await driver.transaction(
+        async (tx) => (await driver.query(tx, table.purge, [limit])).length,
+        () => undefined,
+      )
+    } catch (error) {
+      throw table.unavailable(error)
+    }
+  }
+
+  /** Opens the transaction of a handler: with the record of the event, where it has a key. */
+  async function open(tx: unknown, { key, retainMs, maxRunMs }: OnceRequest): Promise<Opening> {
+    const limits = [idleTimeout, maxRunMs === undefined ? '0' : `${Math.ceil(maxRunMs) + STUCK_MS}`]
+    const [row] =
+      key === null
+        ? await driver.first(tx, sql.open, limits)
+        : await driver.first(tx, sql.record, [key, retainMs, ...limits])
+    // By position: clients can be told to rename columns.
+    const [isLocked, isNew, id] = Object.values(row ?? {})
+    if (typeof isLocked !== 'boolean') throw table.misread()
+    if (!isLocked) return { status: 'in-flight' }
+    if (isNew !== true) return { status: 'duplicate' }
+    if (typeof id !== 'string' || !/^\d+$/.test(id)) throw table.misread()
+    return { status: 'opened', id }
+  }
+
+  /** Calls the handler in a transaction that begins with the record; whatever it throws rolls back both. */
+  async function transact(request: OnceRequest, work: (tx: Tx) => Promise<void>): Promise<OnceResult> {
+    let thrown: { error: unknown } | undefined
+    let isCommitting = false
+
+    async function run(tx: unknown, handed: Tx): Promise<Opening> {
+      const opening = await open(tx, request)
+      if (opening.status !== 'opened') return opening
+      try {
+        await work(handed)
+      } catch (error) {
+        thrown = { error }
+        throw error
+      }
+      return opening
+    }
+
+    function idOf(opening: Opening): string | undefined {
+      if (opening.status !== 'opened') return undefined
+      isCommitting = true
+      return opening.id
+    }
+
+    try {
+      const { status } = await driver.transaction(run, idOf)
+      return status === 'opened' ? 'handled' : status
+    } catch (error) {
+      if (thrown !== undefined) throw thrown.error
+      throw isCommitting ? table.notCommitted(error) : table.unavailable(error)
+    }
+  }
+
+  return {
+    async once(request, work) {
+      const { key, retainMs } = request
+      if (key !== null) checkKey(key)
+      checkMs('retainMs', retainMs)
+      background.start()
+      try {
+        return await transact(request, work)
+      } catch (error) {
+        if (!isDiscard(error)) throw error
+      }
+      // What the handler wrote is rolled back. The record gets a transaction of its own, because a statement of the handler's
+      // may have failed, and nothing can be written in a transaction after that.
+      const recorded = key === null ? 'recorded' : await transact(request, async () => {})
+      return recorded === 'duplicate' || recorded === 'in-flight' ? recorded : 'discarded'
+    },
+    hint: () => driver.hint?.(),
+    purge,
+    migrate: () => table.migrate(driver),
+    schema: table.schema,
+  }
+}
+
+/** The schema of the table by its default name. */
+export const inboxSchema: string = tableOf({
+  table: 'tix_webhooks_inbox',
+  columns: COLUMNS,
+  migrate: '',
+}).schema
+
+/** How much later than the receiver the server gives up a run, whose roll-back waits for a statement that is stuck. */
+const STUCK_MS = 2 * ROLLBACK_MS
+
+type Opening = { status: 'opened'; id: string } | { status: 'duplicate' | 'in-flight' }
+
+function statementsFor(table: string): Record<'open' | 'record', string> {
+  // Where the server has a limit of its own, that holds.
+  const limit = (name: string, parameter: string): string =>
+    `set_config('${name}', CASE current_setting('${name}') WHEN '0' THEN ${parameter} ELSE current_setting('${name}') END, true)`
+  const limits = (idle: string, run: string): string => `
+    ${limit('idle_in_transaction_session_timeout', idle)},
+    CASE WHEN current_setting('server_version_num')::int >= 170000
+      THEN ${limit('transaction_timeout', run)}
+      ELSE ${limit('statement_timeout', run)}
+    END`
+  return {
+    open: `SELECT true AS is_locked, true AS is_new, txid_current()::text AS id, ${limits('$1', '$2')}`,
+    // By the table itself, because two schemas can have one of the same name.
+    // Without the lock, a second delivery would wait for the first one's row, with a connection and a socket. The lock ends
+    // with the transaction, or with its connection: there is no lease, no renewal and no clock. Where two keys
+    // have one hash, the one is merely told that the other is in flight.
+    record: `
+      WITH lock AS MATERIALIZED (
+        SELECT pg_try_advisory_xact_lock(hashtextextended($1::text, '${table}'::regclass::oid::bigint)) AS is_locked
+      ), recorded AS (
+        INSERT INTO ${table} AS held (key, expires_at)
+        SELECT $1::text, now() + $2::float8 * interval '1 ms' FROM lock WHERE is_locked
+        ON CONFLICT (key) DO UPDATE SET handled_at = now(), expires_at = excluded.expires_at
+        WHERE held.expires_at <= now()
+        RETURNING 1
+      )
+      SELECT is_locked, is_new, CASE WHEN is_new THEN txid_current()::text END AS id, ${limits('$3', '$4')}
+      FROM lock, (SELECT EXISTS (SELECT FROM recorded) AS is_new) AS outcome`,
+  }
+}
+
+function checkSeconds(value: number): number {
+  if (typeof value !== 'number' || !(value >= 1) || value > 86_400) {
+    throw new TypeError(
+      `idleTimeoutSeconds must be a number of seconds from 1 to 86400, not ${describeValue(value)}.`,
+    )
+  }
+  return Math.ceil(value)
+}

@@ -1,0 +1,189 @@
+import { backgroundPurge, checkLimit, DEFAULT_PURGE_LIMIT } from '../../src/idempotency/purge.js'
+import { checkClaim, checkLease, checkMs } from '../../src/idempotency/store-rules.js'
+import type { Purgeable, RemoteStore } from '../../src/index.js'
+import { checkedFor } from '../../src/lib/call-site.js'
+import { checkOptionNames } from '../../src/lib/option-names.js'
+import { driverOf, type PostgresJs, queryOf, type Result } from './driver.js'
+import type { PgPool } from './pg.js'
+import { tableOf } from './table.js'
+
+export interface PostgresStoreOptions {
+  /** Its table: a name, or a schema and a name. Default `tix_webhooks`. */
+  table?: string | undefined
+  /** Purges in the background, every so many seconds, from the first claim on. Default: only when you call `purge`. */
+  purgeEverySeconds?: number | undefined
+}
+
+/** An idempotency store in a table. */
+export interface PostgresStore extends RemoteStore, Purgeable {
+  /** Creates the table if it is missing. For your deploy; several may run at once. */
+  migrate(): Promise<void>
+  /** The SQL that `migrate` runs, for tools of your own. */
+  readonly schema: string
+}
+
+const COLUMNS = {
+  key: 'text COLLATE "C" PRIMARY KEY',
+  // 'running', 'completed' or 'released'. Postgres would read a CHECK anew for each statement, at a tenth of its cost.
+  state: 'text NOT NULL',
+  attempt: 'integer NOT NULL',
+  token: 'text NOT NULL',
+  lease_until: 'timestamptz NOT NULL',
+  expires_at: 'timestamptz NOT NULL',
+  // When the retention ends that the claim asked for. The index is on it, and not on expires_at, because a completion leaves
+  // it as it is: then Postgres writes the new row in its place (HOT), with no entry in an index and none to vacuum.
+  purge_after: 'timestamptz NOT NULL',
+}
+
+/**
+ * Remembers handled events in a table of Postgres 12 or newer, for all processes that share it, by the clock of the server.
+ * It does not forget by itself: see `purge` and `purgeEverySeconds`.
+ *
+ * @param pool a `Pool` of pg, or the `sql` of postgres.js
+ * @throws TypeError when it is something else, such as a `Client` of pg, or an option is invalid
+ * @example
+ * ```ts
+ * const store = postgresStore(new Pool({ connectionString: process.env.DATABASE_URL }), { purgeEverySeconds: 300 })
+ * await store.migrate() // when you deploy
+ * tixWebhooks({ secret, on, store, namespace: 'orders' })
+ * ```
+ */
+export function postgresStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions = {}): PostgresStore {
+  return checkedFor(postgresStore, () => createStore(pool, options))
+}
+
+function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): PostgresStore {
+  options = checkOptionNames(options, ['table', 'purgeEverySeconds'])
+  const table = tableOf({
+    table: options.table ?? 'tix_webhooks',
+    columns: COLUMNS,
+    purgedBy: 'purge_after',
+    migrate: 'store.migrate()',
+  })
+  const sql = statementsFor(table.name)
+  const send = queryOf(pool)
+  const background = backgroundPurge(purge, options.purgeEverySeconds)
+
+  async function query(statement: string, ...parameters: unknown[]): ReturnType<typeof send> {
+    try {
+      return await send(statement, parameters)
+    } catch (error) {
+      throw table.unavailable(error)
+    }
+  }
+
+  /** The count, because a row that tells would cost the server a tenth of the statement. */
+  function hasChanged({ count }: Result): boolean {
+    if (typeof count !== 'number') throw table.misread()
+    return count === 1
+  }
+
+  async function purge({ limit = DEFAULT_PURGE_LIMIT } = {}): Promise<number> {
+    return (await query(table.purge, checkLimit(limit))).rows.length
+  }
+
+  return {
+    async claim(request) {
+      checkClaim(request)
+      background.start()
+      const { key, token, leaseMs, retainMs } = request
+      const { rows } = await query(sql.claim, key, token, leaseMs, retainMs)
+      // By position: clients can be told to rename columns.
+      const [state, attempt, isOurs, leftMs] = Object.values(rows[0] ?? {})
+      if (typeof isOurs !== 'boolean') throw table.misread()
+      if (isOurs) return { status: 'claimed', attempt: Number(attempt) }
+      if (state === 'completed') return { status: 'completed' }
+      return {
+        status: 'in-flight',
+        // Released by this very token: nobody runs.
+        retryAfterMs: state === 'released' ? 1 : Math.max(1, Number(leftMs)),
+      }
+    },
+
+    async renew(lease, leaseMs) {
+      checkLease(lease)
+      checkMs('leaseMs', leaseMs)
+      return hasChanged(await query(sql.renew, lease.key, lease.token, leaseMs))
+    },
+
+    async complete(lease, retainMs) {
+      checkLease(lease)
+      checkMs('retainMs', retainMs)
+      return hasChanged(await query(sql.complete, lease.key, lease.token, retainMs))
+    },
+
+    async release(lease) {
+      checkLease(lease)
+      return hasChanged(await query(sql.release, lease.key, lease.token))
+    },
+
+    purge,
+    migrate: () => table.migrate(driverOf(pool)),
+    schema: table.schema,
+  }
+}
+
+/** The schema of the table by its default name. */
+export const storeSchema: string = tableOf({
+  table: 'tix_webhooks',
+  columns: COLUMNS,
+  purgedBy: 'purge_after',
+  migrate: '',
+}).schema
+
+/**
+ * Each is one statement, atomic by itself. now() and not clock_timestamp(): a condition that is evaluated several times must
+ * come to the same.
+ */
+function statementsFor(table: string): Record<'claim' | 'renew' | 'complete' | 'release', string> {
+  const inMs = (parameter: string): string => `now() + ${parameter}::float8 * interval '1 ms'`
+  const mine = 'key = $1 AND token = $2 AND expires_at > now()'
+  const isFree = `(
+      held.expires_at <= now()
+      OR held.state = 'running' AND (held.token = excluded.token OR held.lease_until <= now())
+      OR held.state = 'released' AND held.token <> excluded.token
+    )`
+  return {
+    // It updates in any case, so that one row always comes back: DO UPDATE … WHERE gives none for a record that is held, and
+    // a second statement to look at that record would be a race.
+    claim: `
+      INSERT INTO ${table} AS held (key, state, attempt, token, lease_until, expires_at, purge_after)
+      VALUES ($1, 'running', 1, $2, ${inMs('$3')}, ${inMs('$4')}, ${inMs('$4')})
+      ON CONFLICT (key) DO UPDATE SET (state, attempt, token, lease_until, expires_at, purge_after) = (
+        SELECT
+          'running',
+          CASE
+            WHEN held.expires_at <= now() THEN 1
+            WHEN held.token = excluded.token THEN held.attempt
+            ELSE held.attempt + 1
+          END,
+          excluded.token, excluded.lease_until, excluded.expires_at, excluded.purge_after
+        WHERE ${isFree}
+        UNION ALL
+        SELECT held.state, held.attempt, held.token, held.lease_until, held.expires_at, held.purge_after
+        WHERE NOT ${isFree}
+      )
+      RETURNING
+        state, attempt, state = 'running' AND token = $2 AS is_ours,
+        -- The clock, because this statement may have waited for another one since now().
+        date_part('epoch', lease_until - clock_timestamp()) * 1000 AS lease_ms`,
+    renew: `
+      UPDATE ${table} SET lease_until = ${inMs('$3')}
+      WHERE ${mine} AND state = 'running'`,
+    // A record that is gone is written: its event was handled all the same.
+    complete: `
+      INSERT INTO ${table} AS held (key, state, attempt, token, lease_until, expires_at, purge_after)
+      VALUES ($1, 'completed', 1, $2, now(), ${inMs('$3')}, ${inMs('$3')})
+      ON CONFLICT (key) DO UPDATE SET
+        state = 'completed',
+        token = excluded.token,
+        expires_at = excluded.expires_at,
+        purge_after = CASE WHEN held.expires_at <= now() THEN excluded.purge_after ELSE held.purge_after END
+      WHERE
+        held.expires_at <= now()
+        OR held.token = excluded.token AND held.state IN ('running', 'completed')`,
+    release: `
+      UPDATE ${table} SET state = 'released'
+      WHERE ${mine} AND state IN ('running', 'released')`,
+  }
+}

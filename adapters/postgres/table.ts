@@ -1,0 +1,118 @@
+import { StoreError } from '../../src/index.js'
+import { notCommitted, unavailable } from './advice.js'
+import type { CheckingDriver } from './check.js'
+
+/** A table of ours, of which the user may have chosen the name. */
+export interface Table {
+  /** As it is written in SQL. */
+  readonly name: string
+  /** What makes it. */
+  readonly schema: string
+  /** Deletes expired records, `$1` at most. */
+  readonly purge: string
+  /** Creates the table if it is missing, and refuses one that has other columns. */
+  migrate(driver: CheckingDriver<unknown, unknown>): Promise<void>
+  /** What to do about an error of the database or the driver. */
+  unavailable(error: unknown): StoreError
+  /** What to do about rows that do not hold what was selected. */
+  misread(): StoreError
+  /** The same as `unavailable`, where the handler was done. */
+  notCommitted(error: unknown): StoreError
+}
+
+export interface TableTerms {
+  /** As the user gave it: a name, or a schema and a name. */
+  readonly table: string
+  /** The columns with their types. */
+  readonly columns: Readonly<Record<string, string>>
+  /** The one with an index that `purge` goes by: what has expired is past it too. Default `expires_at`. */
+  readonly purgedBy?: string
+  /** What the user calls to create it. */
+  readonly migrate: string
+}
+
+/** Deploys that migrate at the same time wait for each other: CREATE TABLE IF NOT EXISTS alone can fail then. */
+const MIGRATION_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('tix-webhooks migrate', 0))"
+
+/** @throws TypeError when the name is none */
+export function tableOf({ table, columns, purgedBy = 'expires_at', migrate }: TableTerms): Table {
+  if (typeof table !== 'string' || !/^([A-Za-z_]\w{0,47}\.)?[A-Za-z_]\w{0,47}$/.test(table)) {
+    throw new TypeError(
+      "table must be a name of 1 to 48 letters, digits and _, such as 'webhooks', or a schema and such a name, such as 'app.webhooks'.",
+    )
+  }
+  const name = table.split('.').map(quote).join('.')
+  const names = { name, migrate }
+  const index = quote(`${table.split('.').at(-1)}_${purgedBy}`)
+  const definitions = Object.entries(columns).map(([column, type]) => `  ${column} ${type}`)
+  const statements = [
+    `CREATE TABLE IF NOT EXISTS ${name} (\n${definitions.join(',\n')}\n) WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02)`,
+    `CREATE INDEX IF NOT EXISTS ${index} ON ${name} (${purgedBy})`,
+  ]
+
+  // By the first word of each definition, which is its type. The key must be unique, or ON CONFLICT has nothing to go by.
+  const wanted = Object.entries(columns).map(
+    ([column, type], position) => `(${position}, '${column}', '${type.split(' ')[0]}')`,
+  )
+  const missingColumns = `
+    WITH present AS (
+      SELECT attname, atttypid, EXISTS (
+        SELECT FROM pg_index
+        WHERE indrelid = attrelid AND indisunique AND indpred IS NULL AND indkey::text = attnum::text
+      ) AS is_unique
+      FROM pg_attribute WHERE attrelid = to_regclass($1)
+    )
+    SELECT name FROM (VALUES ${wanted.join(', ')}) AS wanted (position, name, type)
+    WHERE NOT EXISTS (
+      SELECT FROM present
+      WHERE attname = name AND atttypid = to_regtype(type) AND (is_unique OR name <> 'key')
+    )
+    ORDER BY position`
+
+  return {
+    name,
+    schema: `${statements.join(';\n\n')};\n`,
+    // Locked before it is deleted: a plain DELETE … IN (SELECT …) that waited for a claim would delete what was claimed.
+    purge: `
+      WITH expired AS (
+        SELECT key FROM ${name} WHERE ${purgedBy} <= now() AND expires_at <= now()
+        ORDER BY ${purgedBy} LIMIT $1 FOR UPDATE SKIP LOCKED
+      )
+      DELETE FROM ${name} AS held USING expired WHERE held.key = expired.key RETURNING 1`,
+    unavailable: (error) => unavailable(error, names),
+    misread: () =>
+      new StoreError(
+        'store_misbehaved',
+        'The client gives rows that do not hold what was selected: does a type parser or a plugin of it change booleans?',
+      ),
+    notCommitted: (error) => notCommitted(error, names),
+    async migrate(driver) {
+      try {
+        await driver.transaction(async (tx) => {
+          // Else the snapshot would be older than the table that another deploy has just made.
+          await driver.query(tx, 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED', [])
+          await driver.query(tx, MIGRATION_LOCK, [])
+          const [found] = await driver.query(tx, 'SELECT to_regclass($1) IS NOT NULL AS found', [name])
+          if (Object.values(found ?? {})[0] !== true) {
+            for (const statement of statements) await driver.query(tx, statement, [])
+          }
+          const missing = (await driver.query(tx, missingColumns, [name])).map((row) => Object.values(row)[0])
+          if (missing.length > 0) throw otherTable(missing)
+        })
+      } catch (error) {
+        throw unavailable(error, names)
+      }
+    },
+  }
+
+  function otherTable(missing: readonly unknown[]): StoreError {
+    return new StoreError(
+      'store_unavailable',
+      `There is a table ${name} in which these columns are missing or of another kind: ${missing.join(', ')}. So it was made by another version or by somebody else. Rename it, or choose another name with the table option; what it remembers is not carried over.`,
+    )
+  }
+}
+
+function quote(name: string): string {
+  return `"${name}"`
+}

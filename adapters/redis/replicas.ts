@@ -1,0 +1,86 @@
+import { StoreError } from '../../src/index.js'
+import { within } from '../../src/lib/alarm-clock.js'
+import { isClusterClient, isFunction } from './client.js'
+
+interface WaitingClient {
+  wait(replicas: number, timeoutMs: number): Promise<unknown>
+}
+
+/** What only clients of node-redis with several connections have: its pool, its cluster, its Sentinel. */
+const SEVERAL_CONNECTIONS = ['clientsInUse', 'nodeClient', 'acquire']
+
+/** Less than a receiver waits for a store call: it would say only that the call took too long. */
+const EXPLAINED_AFTER_MS = 1_500
+
+/** Asks of each write whether enough replicas have it. */
+export class Replicas {
+  private readonly client: WaitingClient
+  private readonly explainedAfterMs: number
+  private waitingCount = 0
+  private isShort = false
+
+  /**
+   * @param client has one connection, to the primary of all keys: WAIT counts the writes of its own connection
+   * @throws TypeError when it has several
+   */
+  constructor(
+    client: object,
+    private readonly count: number,
+    private readonly timeoutMs: number,
+  ) {
+    const hasSeveral = SEVERAL_CONNECTIONS.some((name) => name in client)
+    if (hasSeveral || isClusterClient(client) || !isFunction(client, 'wait')) {
+      throw new TypeError(
+        'replicas needs a client with one connection to one primary: WAIT says nothing of the writes of a pool, a cluster, a Sentinel client of node-redis or a client of @upstash/redis. Leave replicas out, or pass a single client.',
+      )
+    }
+    this.client = client as WaitingClient
+    this.explainedAfterMs = Math.max(EXPLAINED_AFTER_MS, timeoutMs)
+  }
+
+  /** Asks in the same breath as the write was sent: on one connection WAIT covers what was sent before it. */
+  async confirm(sent: Promise<unknown>): Promise<{ reply: unknown; isReplicated: boolean }> {
+    const [reply, isReplicated] = await Promise.all([sent, this.wait()])
+    return { reply, isReplicated }
+  }
+
+  private async wait(): Promise<boolean> {
+    const isReplicated = Number(await this.client.wait(this.count, this.timeoutMs)) >= this.count
+    // Noted also of a call that failed: it has held up the others as well.
+    this.isShort = !isReplicated
+    return isReplicated
+  }
+
+  /**
+   * What the work gives, or why it takes so long: on one connection each call is held up by every WAIT before it.
+   *
+   * @throws StoreError
+   */
+  explained<T>(work: Promise<T>): Promise<T> {
+    this.waitingCount += 1
+    const counted = work.finally(() => {
+      this.waitingCount -= 1
+    })
+    return within(counted, this.explainedAfterMs, () => {
+      throw this.isShort ? this.tooFew() : this.tooSlow()
+    })
+  }
+
+  tooFew(): StoreError {
+    return new StoreError(
+      'store_unavailable',
+      `Fewer than ${this.count} replicas had the write after ${this.timeoutMs} ms (replicas, replicaTimeoutMs): are they connected to the primary?${this.queue()}`,
+    )
+  }
+
+  private tooSlow(): StoreError {
+    return new StoreError(
+      'store_unavailable',
+      `Redis has not answered within ${this.explainedAfterMs} ms: is it up, and does the client reconnect?${this.queue()}`,
+    )
+  }
+
+  private queue(): string {
+    return this.waitingCount > 1 ? ` ${this.waitingCount} calls of the store wait on its one connection.` : ''
+  }
+}

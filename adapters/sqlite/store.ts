@@ -1,0 +1,149 @@
+import { backgroundPurge, checkLimit, DEFAULT_PURGE_LIMIT } from '../../src/idempotency/purge.js'
+import { checkClaim, checkLease, checkMs } from '../../src/idempotency/store-rules.js'
+import type { Purgeable, RemoteStore } from '../../src/index.js'
+import { checkedFor } from '../../src/lib/call-site.js'
+import { checkedClock, systemClock } from '../../src/lib/clock.js'
+import { checkOptionNames } from '../../src/lib/option-names.js'
+import { type SqliteDatabase, sqliteTable } from './database.js'
+
+export interface SqliteStoreOptions {
+  /** The name of its table. Default `tix_webhooks`. */
+  table?: string | undefined
+  /** Milliseconds since the epoch. Default `Date.now`: a wall clock, because the records must survive a restart. */
+  now?: (() => number) | undefined
+  /** Purges in the background, every so many seconds, from the first claim on. Default: only when you call `purge`. */
+  purgeEverySeconds?: number | undefined
+}
+
+/** An idempotency store in a table. */
+export interface SqliteStore extends RemoteStore, Purgeable {
+  /** Creates the table if it is missing. For the start of your app; several processes may run it at once. */
+  migrate(): Promise<void>
+  /** The SQL that `migrate` runs, for tools of your own. */
+  readonly schema: string
+}
+
+/**
+ * Remembers handled events in a file, for the processes of one machine: it survives restarts, with no server to run. The file
+ * must not lie on a network file system. It does not forget by itself: see `purge` and `purgeEverySeconds`.
+ *
+ * @param db an open database of better-sqlite3, libsql or `node:sqlite`; it is switched to WAL and `synchronous = FULL`
+ * @throws TypeError when it is something else, or an option makes no sense
+ * @example
+ * ```ts
+ * const store = sqliteStore(new Database('webhooks.db'), { purgeEverySeconds: 300 })
+ * await store.migrate() // when your app starts
+ * tixWebhooks({ secret, on, store, namespace: 'orders' })
+ * ```
+ */
+export function sqliteStore(db: SqliteDatabase, options: SqliteStoreOptions = {}): SqliteStore {
+  return checkedFor(sqliteStore, () => createStore(db, options))
+}
+
+function createStore(db: SqliteDatabase, options: SqliteStoreOptions): SqliteStore {
+  options = checkOptionNames(options, ['table', 'now', 'purgeEverySeconds'])
+  const table = sqliteTable(db, {
+    table: options.table ?? 'tix_webhooks',
+    columns: {
+      key: 'TEXT NOT NULL PRIMARY KEY',
+      state: "TEXT NOT NULL CHECK (state IN ('running', 'completed', 'released'))",
+      attempt: 'INTEGER NOT NULL',
+      token: 'TEXT NOT NULL',
+      lease_until: 'INTEGER NOT NULL',
+      expires_at: 'INTEGER NOT NULL',
+    },
+    migrate: 'store.migrate()',
+  })
+  const sql = statementsFor(table.name)
+  const now = checkedClock(options.now, systemClock)
+  const background = backgroundPurge(purge, options.purgeEverySeconds)
+
+  async function purge({ limit = DEFAULT_PURGE_LIMIT } = {}): Promise<number> {
+    return table.purge({ now: now(), limit: checkLimit(limit) })
+  }
+
+  /** In a transaction, because its COMMIT cannot fail unheard, and a statement cannot meet a lock within it. */
+  function change(statement: string, parameters: Record<string, string | number>): boolean {
+    return table.transaction(() => table.run(statement, parameters)) === 1
+  }
+
+  // Each transaction is over before anything is awaited; `async` makes what it throws a rejection.
+  return {
+    async claim(request) {
+      checkClaim(request)
+      background.start()
+      const { key, token } = request
+      const time = now()
+      const leaseUntil = Math.ceil(time + request.leaseMs)
+      const expiresAt = Math.ceil(time + request.retainMs)
+      const { taken, held } = table.transaction(() => {
+        const taken = table.get(sql.claim, { key, token, now: time, leaseUntil, expiresAt })
+        return { taken, held: taken ?? table.get(sql.find, { key, now: time }) }
+      })
+      if (taken !== undefined) return { status: 'claimed', attempt: Number(taken.attempt) }
+      if (held?.state === 'completed') return { status: 'completed' }
+      const restMs = held?.state === 'running' ? Number(held.lease_until) - time : 1
+      return { status: 'in-flight', retryAfterMs: Math.max(restMs, 1) }
+    },
+
+    async renew({ key, token }, leaseMs) {
+      checkLease({ key, token })
+      checkMs('leaseMs', leaseMs)
+      const time = now()
+      return change(sql.renew, { key, token, now: time, leaseUntil: Math.ceil(time + leaseMs) })
+    },
+
+    async complete({ key, token }, retainMs) {
+      checkLease({ key, token })
+      checkMs('retainMs', retainMs)
+      const time = now()
+      return change(sql.complete, { key, token, now: time, expiresAt: Math.ceil(time + retainMs) })
+    },
+
+    async release({ key, token }) {
+      checkLease({ key, token })
+      return change(sql.release, { key, token, now: now() })
+    },
+
+    purge,
+    migrate: async () => table.migrate(),
+    schema: table.schema,
+  }
+}
+
+function statementsFor(table: string): Record<'claim' | 'find' | 'renew' | 'complete' | 'release', string> {
+  const mine = 'key = @key AND token = @token AND expires_at > @now'
+  return {
+    // It writes only what it takes: a duplicate need not wait for the disk.
+    claim: `
+      INSERT INTO ${table} AS held (key, state, attempt, token, lease_until, expires_at)
+      VALUES (@key, 'running', 1, @token, @leaseUntil, @expiresAt)
+      ON CONFLICT (key) DO UPDATE SET
+        state = 'running',
+        attempt = CASE
+          WHEN held.expires_at <= @now THEN 1
+          WHEN held.token = excluded.token THEN held.attempt
+          ELSE held.attempt + 1
+        END,
+        token = excluded.token,
+        lease_until = excluded.lease_until,
+        expires_at = excluded.expires_at
+      WHERE
+        held.expires_at <= @now
+        OR held.state = 'running' AND (held.token = excluded.token OR held.lease_until <= @now)
+        OR held.state = 'released' AND held.token <> excluded.token
+      RETURNING attempt`,
+    find: `SELECT state, lease_until FROM ${table} WHERE key = @key AND expires_at > @now`,
+    renew: `UPDATE ${table} SET lease_until = @leaseUntil WHERE ${mine} AND state = 'running'`,
+    // A record that is gone is written: its event was handled all the same.
+    complete: `
+      INSERT INTO ${table} AS held (key, state, attempt, token, lease_until, expires_at)
+      VALUES (@key, 'completed', 1, @token, @now, @expiresAt)
+      ON CONFLICT (key) DO UPDATE SET
+        state = 'completed', token = excluded.token, expires_at = excluded.expires_at
+      WHERE
+        held.expires_at <= @now
+        OR held.token = excluded.token AND held.state IN ('running', 'completed')`,
+    release: `UPDATE ${table} SET state = 'released' WHERE ${mine} AND state IN ('running', 'released')`,
+  }
+}

@@ -1,0 +1,93 @@
+import { constants } from 'node:fs'
+import { type FileHandle, open, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { codeOf, UsageError, wordsOf } from '../failure.js'
+import type { Io } from '../io.js'
+
+/** How much a file or the standard input may hold. */
+export const MAX_INPUT_BYTES = 64 * 1024 * 1024
+
+const { O_RDONLY, O_NONBLOCK } = constants
+const IS_FOLDER = 'this is a folder, not a file'
+
+/** The bytes of `@file`, of `-` (the standard input), or of the text itself. */
+export async function readBytes(source: string, name: string, io: Io): Promise<Uint8Array> {
+  if (source === '-') return readStdin(io)
+  if (source.startsWith('@')) return readFile(source.slice(1), name, io)
+  if (await isFileName(source, io)) {
+    throw new UsageError(
+      `${name} ${source} is the name of a file: write ${name} @${source} for its bytes. If you mean this very text, pipe it: ${name} -`,
+    )
+  }
+  return new TextEncoder().encode(source)
+}
+
+/** Whether the `@` was probably forgotten: there is such a file, or it looks like one. */
+async function isFileName(text: string, { cwd }: Io): Promise<boolean> {
+  if (!/^[\w./\\ -]{1,255}$/.test(text)) return false
+  if (/^\S+\.(json|txt|bin|body|raw)$/i.test(text)) return true
+  return stat(resolve(cwd(), text)).then(
+    (there) => there.isFile(),
+    () => false,
+  )
+}
+
+/** The bytes of a file, or of the standard input where the path is `-`. */
+export async function readFile(path: string, name: string, io: Io): Promise<Uint8Array> {
+  if (path === '-') return readStdin(io)
+  if (path === '') throw new UsageError(`${name} names no file: write @ and its path.`)
+  try {
+    // A pipe would be waited for before it could be told from a file; what Windows does not have is 0.
+    const file = await open(resolve(io.cwd(), path), O_RDONLY | (O_NONBLOCK ?? 0))
+    try {
+      const stats = await file.stat()
+      if (stats.isDirectory()) throw new UsageError(`${name}: ${IS_FOLDER}: ${path}`)
+      if (!stats.isFile()) {
+        throw new UsageError(
+          `${name}: this is a pipe or a device, not a file: ${path}. Pipe it into the standard input instead: -`,
+        )
+      }
+      if (stats.size > MAX_INPUT_BYTES) throw tooLarge(path)
+      return await readUpTo(file, path)
+    } finally {
+      await file.close()
+    }
+  } catch (cause) {
+    if (cause instanceof UsageError) throw cause
+    throw new UsageError(`${name}: ${REASONS[codeOf(cause) ?? ''] ?? wordsOf(cause)}: ${path}`, { cause })
+  }
+}
+
+/** The size that a file says it has is not always what it holds: those of `/proc` say 0, and others grow. */
+async function readUpTo(file: FileHandle, path: string): Promise<Uint8Array> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of file.createReadStream({ autoClose: false, end: MAX_INPUT_BYTES })) {
+    size += chunk.length
+    chunks.push(chunk)
+  }
+  // The end of the range is read, too: one byte more than may be there.
+  if (size > MAX_INPUT_BYTES) throw tooLarge(path)
+  return Buffer.concat(chunks)
+}
+
+const tooLarge = (path: string): UsageError => new UsageError(`${path} is too large: at most 64 MiB.`)
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'you may not read this file',
+  EISDIR: IS_FOLDER,
+}
+
+async function readStdin({ stdin }: Io): Promise<Uint8Array> {
+  try {
+    return await stdin()
+  } catch (cause) {
+    throw new UsageError(`Standard input cannot be read: ${wordsOf(cause)}`, { cause })
+  }
+}
+
+/** As UTF-8, without the mark that some editors put first. */
+export function textOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes)
+}

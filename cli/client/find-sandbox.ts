@@ -1,0 +1,107 @@
+import { rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { readOwnFile, replaceOwnFile } from '../../sandbox/lib/own-file.js'
+import { one } from '../arguments/options.js'
+import { readUrl } from '../arguments/values.js'
+import type { Io } from '../io.js'
+import { isLoopback } from './loopback.js'
+
+/** The port of a sandbox that was told none. */
+export const DEFAULT_PORT = 4010
+/** The environment variable that says where the sandbox is. */
+export const SANDBOX_VARIABLE = 'TIX_SANDBOX_URL'
+
+/** In place of a URL: there is none, whatever runs. */
+const NONE = 'none'
+
+const readPlace = (text: string, name: string): string => (text === NONE ? NONE : readUrl(text, name))
+
+/** What commands take that talk to a running sandbox. */
+export const SANDBOX_OPTIONS = {
+  sandbox: one(
+    'URL',
+    readPlace,
+    `URL of the sandbox, or none (default: $${SANDBOX_VARIABLE}, else the one of this folder or above, else port ${DEFAULT_PORT})`,
+  ),
+}
+
+/** Lies in the folder of a sandbox that runs elsewhere than on the default port, and says where. */
+export const SANDBOX_FILE = '.tix-webhooks-sandbox.json'
+
+/** It holds a URL and nothing else. */
+const MAX_FILE_BYTES = 4096
+
+/** Where a sandbox may be. */
+export interface Candidate {
+  readonly url: string
+  /** Who says so, for the message. */
+  readonly source: string
+  /** Whether the user named it: then it is the only one. */
+  readonly isNamed?: true
+  /** Whether a file says so, which may have been left behind. */
+  readonly isWritten?: true
+}
+
+/** Where to look for the sandbox, the most certain place first: one that the user names is the only one. */
+export function candidates(flag: string | undefined, io: Io): readonly Candidate[] {
+  const variable = io.env[SANDBOX_VARIABLE] || undefined
+  const named = flag ?? (variable && readPlace(variable, SANDBOX_VARIABLE))
+  if (named === NONE) return []
+  if (named !== undefined) {
+    return [{ url: named, source: flag === undefined ? SANDBOX_VARIABLE : '--sandbox', isNamed: true }]
+  }
+  return [...written(io.cwd()), { url: `http://127.0.0.1:${DEFAULT_PORT}`, source: 'the default port' }]
+}
+
+/** What the files of this folder and of those above it say, the nearest first. */
+function written(cwd: string): readonly Candidate[] {
+  const found: Candidate[] = []
+  for (let folder = cwd, above = dirname(cwd); ; folder = above, above = dirname(above)) {
+    const url = writtenUrl(folder)
+    const source = folder === cwd ? SANDBOX_FILE : join(folder, SANDBOX_FILE)
+    if (url !== undefined) found.push({ url, source, isWritten: true })
+    if (folder === above) return found
+  }
+}
+
+/** Where the file of a folder says that its sandbox is. A file that came with somebody's repository must not send what is typed here to another machine. */
+export function writtenUrl(folder: string): string | undefined {
+  try {
+    const { url } = JSON.parse(writtenText(folder) ?? 'null')
+    return typeof url === 'string' && isHere(url) ? url : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Nothing where there is no file, or something else in its place. */
+function writtenText(folder: string): string | undefined {
+  try {
+    return readOwnFile(join(folder, SANDBOX_FILE), MAX_FILE_BYTES)
+  } catch {
+    return undefined
+  }
+}
+
+function isHere(url: string): boolean {
+  if (!URL.canParse(url)) return false
+  const { protocol, hostname } = new URL(url)
+  // An IPv6 address stands in brackets there.
+  return protocol === 'http:' && isLoopback(hostname.replace(/^\[(.+)\]$/, '$1'))
+}
+
+/**
+ * Writes down where the sandbox of this folder is, for the commands that look for it.
+ *
+ * @returns a function that takes the file away, unless another sandbox has written it since
+ * @throws Error when something else than a file is there, which a repository could contain, or it cannot be written
+ */
+export function announce(url: string, io: Io): () => Promise<void> {
+  const folder = io.cwd()
+  const path = join(folder, SANDBOX_FILE)
+  const text = `${JSON.stringify({ url })}\n`
+  replaceOwnFile(path, text)
+  return async () => {
+    if (writtenText(folder) === text) await rm(path, { force: true })
+  }
+}

@@ -1,0 +1,123 @@
+import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { codeOf, UsageError } from '../failure.js'
+
+/** A request as it came in. */
+export interface Received {
+  readonly method: string
+  readonly path: string
+  /** Name, value, name, value: exactly as sent. */
+  readonly rawHeaders: readonly string[]
+  readonly headers: IncomingMessage['headers']
+  readonly body: Uint8Array
+}
+
+/** What is answered. */
+export interface Reply {
+  readonly status: number
+  readonly headers?: OutgoingHttpHeaders
+  readonly body?: Uint8Array
+}
+
+/** A port that takes requests. */
+export interface ReceivingServer {
+  /** With the port that it has, such as `http://127.0.0.1:50123/`. */
+  readonly url: string
+  close(): Promise<void>
+}
+
+const HOST = '127.0.0.1'
+const MAX_BODY_BYTES = 16 * 1024 * 1024
+const TOO_LARGE = 413
+const BAD_GATEWAY = 502
+
+/**
+ * Takes requests on a port of this machine.
+ *
+ * @param port 0 is any that is free
+ * @param reply what cannot be sent, or a rejection, is answered 502
+ * @throws UsageError when the port is taken
+ */
+export async function receive(
+  port: number,
+  reply: (request: Received) => Promise<Reply>,
+): Promise<ReceivingServer> {
+  const server = createServer((request, response) => {
+    // A sender that goes away in the middle needs no answer.
+    request.on('error', () => {})
+    response.on('error', () => {})
+    answer(request, response, reply).catch(() => fail(response))
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) => reject(codeOf(cause) === 'EADDRINUSE' ? portTaken(port, cause) : cause))
+    server.listen(port, HOST, resolve)
+  })
+  const { port: actual } = server.address() as AddressInfo
+  return {
+    url: `http://${HOST}:${actual}/`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** What to do where a port is taken already. */
+export function portTaken(port: number, cause: unknown): UsageError {
+  return new UsageError(
+    `Port ${port} is in use, perhaps by another tix-webhooks. Choose one with --port N, or --port 0 for any free port.`,
+    { cause },
+  )
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  reply: (request: Received) => Promise<Reply>,
+): Promise<void> {
+  const body = await bodyOf(request)
+  if (body === 'gone') return
+  const {
+    status,
+    headers = {},
+    body: content,
+  } = body === 'too large'
+    ? { status: TOO_LARGE }
+    : await reply({
+        method: request.method ?? '',
+        path: request.url ?? '/',
+        rawHeaders: request.rawHeaders,
+        headers: request.headers,
+        body,
+      })
+  response.writeHead(status, {
+    ...headers,
+    ...(content !== undefined && { 'content-length': content.length }),
+  })
+  response.end(content)
+  // What is left of it goes nowhere; without this, the sender would wait to send it.
+  if (body === 'too large') request.resume()
+}
+
+/** One answer that cannot be given ends neither the process nor what else it receives. */
+function fail(response: ServerResponse): void {
+  if (response.headersSent) response.destroy()
+  else response.writeHead(BAD_GATEWAY, { connection: 'close' }).end()
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Uint8Array | 'too large' | 'gone'> {
+  const chunks: Buffer[] = []
+  let size = 0
+  try {
+    // The connection outlives a body that is too large: it is to carry the answer.
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      size += chunk.length
+      if (size > MAX_BODY_BYTES) return 'too large'
+      chunks.push(chunk)
+    }
+  } catch {
+    return 'gone'
+  }
+  return Buffer.concat(chunks)
+}

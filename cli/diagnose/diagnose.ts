@@ -1,0 +1,170 @@
+import {
+  type SignatureOptions,
+  type VerificationCode,
+  verifySignature,
+  WebhookVerificationError,
+} from '../../src/index.js'
+import { type HeaderForm, readHeader } from './header-form.js'
+import { findNeighbour } from './neighbours.js'
+import { foreignHash, spellingsOf } from './spelling.js'
+
+/** A delivery that was kept, and what it should be verified by. */
+export interface DiagnoseOptions {
+  secret: string
+  /** The value of the signature header, or the line with its name. */
+  header: string
+  body: Uint8Array
+  /** How old it may be, in seconds. Default 300; 0: its age is not judged. */
+  toleranceSeconds?: number
+  /** Milliseconds since the epoch. Default `Date.now`. */
+  now?: () => number
+  /** How the service signs: the receiver's own option. */
+  signature?: SignatureOptions
+}
+
+export type Diagnosis =
+  | {
+      readonly valid: true
+      readonly signedAt: Date
+      readonly ageSeconds: number
+      /** What was odd all the same, in sentences. */
+      readonly findings: readonly string[]
+    }
+  | {
+      readonly valid: false
+      /** As the receiver has it; `secret_unusable` where it would refuse to begin. */
+      readonly code: VerificationCode | 'secret_unusable'
+      /** What the receiver says. */
+      readonly reason: string
+      /** What it may be, and what to do, in sentences; the likeliest first. */
+      readonly findings: readonly string[]
+    }
+
+const DEFAULT_HEADER = 'x-service-signature'
+const ANY_AGE_SECONDS = Number.MAX_SAFE_INTEGER
+
+/**
+ * Verifies a delivery as the receiver does. Where it is refused, says how it was signed instead, if that is anywhere near. Neither the
+ * secret nor the body is in what it says.
+ *
+ * @throws TypeError when an option makes no sense
+ */
+export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
+  const { secret, body, signature = {}, now = Date.now, toleranceSeconds } = options
+  const form = readHeader(options.header, signature.header?.toLowerCase() ?? DEFAULT_HEADER)
+  const allowed = toleranceSeconds === 0 ? ANY_AGE_SECONDS : toleranceSeconds
+  const verify = (scheme: SignatureOptions) =>
+    verifySignature(body, form.value, {
+      secret,
+      now,
+      signature: scheme,
+      ...(allowed !== undefined && { toleranceSeconds: allowed }),
+    })
+  const unusable = whyUnusable(secret)
+  if (unusable !== undefined) return unusableSecret(unusable, form, options)
+  try {
+    const { signedAt } = await verify(signature)
+    const ageSeconds = Math.floor((now() - signedAt.getTime()) / 1000)
+    return { valid: true, signedAt, ageSeconds, findings: form.findings }
+  } catch (error) {
+    if (!(error instanceof WebhookVerificationError)) throw error
+    const { code, message: reason } = error
+    const isTimely = code === 'timestamp_too_old' || code === 'timestamp_in_future'
+    const findings = isTimely ? await untimely(form, signature, verify) : await mismatched(form, options)
+    return { valid: false, code, reason, findings: [...findings, ...form.findings] }
+  }
+}
+
+/** The receiver refuses such a secret when it is made; but what was signed by it can still be told. */
+async function unusableSecret(
+  reason: string,
+  form: HeaderForm,
+  options: DiagnoseOptions,
+): Promise<Diagnosis> {
+  const findings = options.secret.trim() === '' ? [] : await mismatched(form, options)
+  return { valid: false, code: 'secret_unusable', reason, findings: [...findings, ...form.findings] }
+}
+
+function whyUnusable(secret: string): string | undefined {
+  if (secret.trim() === '') return 'The secret is empty: pass the signing secret of the endpoint.'
+  if (secret !== secret.trim()) {
+    return 'The secret begins or ends with white space, which the receiver refuses: trim it.'
+  }
+  return /^(["']).*\1$/s.test(secret)
+    ? 'The secret is in quotes, which the receiver refuses: remove them.'
+    : undefined
+}
+
+async function mismatched(form: HeaderForm, options: DiagnoseOptions): Promise<string[]> {
+  const { secret, body, signature = {} } = options
+  const spellings = form.signatures.flatMap(spellingsOf)
+  const neighbour = await findNeighbour({ secret, body, signature, spellings, t: form.t })
+  if (neighbour !== undefined) return [neighbour]
+  const hashes = form.signatures.flatMap((one) => foreignHash(spellingsOf(one)[0]) ?? [])
+  return [
+    ...form.signatures.flatMap(cutOff),
+    ...hashes.map(
+      (hash) =>
+        `The signature has the length of ${hash}, which is not supported: the service must sign with SHA-256 or SHA-512.`,
+    ),
+    ...strangeBody(body),
+    ...(form.signatures.some((one) => cutOff(one).length === 0) && hashes.length === 0
+      ? [unlikeAny(secret)]
+      : []),
+  ]
+}
+
+const SHA256_DIGITS = 64
+/** As many as those of MD5. */
+const LEAST_HASH_DIGITS = 32
+
+/** A signature that is shorter than that of any hash was not copied whole. */
+function cutOff(signature: string): string[] {
+  const { length } = signature
+  const isHex = /^[0-9a-f]+$/i.test(signature)
+  const isBetween = length > SHA256_DIGITS - 8 && length < SHA256_DIGITS
+  return isHex && (length < LEAST_HASH_DIGITS || isBetween || length % 2 === 1)
+    ? [`v1 has ${length} hex digits, and SHA-256 has ${SHA256_DIGITS}: is it cut off?`]
+    : []
+}
+
+function unlikeAny(secret: string): string {
+  const end = secret.trim().length > 8 ? `, which ends in ${secret.trim().slice(-4)},` : ''
+  return `It matches no known way of signing, so the secret or the body is wrong: is the secret${end} the one of this endpoint, and is the body complete and from the same request?`
+}
+
+function strangeBody(body: Uint8Array): string[] {
+  if (body.length === 0) return ['The body is empty: was it read before, or not saved?']
+  if (body[0] === 0x1f && body[1] === 0x8b) {
+    return [
+      'The body is compressed (gzip), and the signature is over the bytes that were sent: does a proxy compress?',
+    ]
+  }
+  try {
+    JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
+    return []
+  } catch {
+    return ['The body is not valid JSON: is it complete, and exactly as it was sent?']
+  }
+}
+
+/** The signature is right; so it was kept for a while, or t counts something else. */
+async function untimely(
+  form: HeaderForm,
+  signature: SignatureOptions,
+  verify: (signature: SignatureOptions) => Promise<unknown>,
+): Promise<string[]> {
+  const timestampUnit = signature.timestampUnit === 'ms' ? 's' : 'ms'
+  try {
+    await verify({ ...signature, timestampUnit })
+    return [
+      `Its t is in ${timestampUnit === 'ms' ? 'milliseconds' : 'seconds'}: set signature.timestampUnit to "${timestampUnit}", then it is valid.`,
+    ]
+  } catch {
+    const ms = Number(form.t) * (signature.timestampUnit === 'ms' ? 1 : 1000)
+    const when = Number.isFinite(new Date(ms).getTime()) ? ` (${new Date(ms).toISOString()})` : ''
+    return [
+      `The signature is right, so the secret is too. If it was just sent, is the clock of this machine right? If you saved it, set the time when it was received: --now with the time of its t${when}, or --tolerance 0.`,
+    ]
+  }
+}

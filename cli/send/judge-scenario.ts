@@ -1,0 +1,84 @@
+import { SCENARIOS, type ScenarioInfo, type ScenarioName } from '../../testing/index.js'
+import { COME_AGAIN, isSuccess, judge } from '../check/judge.js'
+import { isDebatable } from '../check/scenario-deliveries.js'
+import type { ToldAttempt } from '../render/attempt-lines.js'
+import type { Output } from '../terminal/output.js'
+
+/** Whether the answers to a scenario are what a receiver owes it. */
+export interface ScenarioJudgement {
+  readonly scenario: string
+  readonly passed: boolean
+  /** What the answers must be, in words. */
+  readonly expected: string
+  /** What to do; absent where it passed, and where the attempts say so themselves. */
+  readonly advice?: string
+}
+
+/** What one answer to a scenario is. */
+export interface Remark {
+  readonly isRight: boolean
+  readonly says: string
+}
+
+/** Why a delivery must be refused that is no forgery. */
+const WHY_REFUSE: { readonly [Name in ScenarioName]?: string } = {
+  stale: 'is a replay',
+  future: 'was signed in the future',
+  'malformed-header': 'has a malformed header',
+}
+
+const infoOf = (name: string): ScenarioInfo | undefined => SCENARIOS.find((known) => known.name === name)
+
+/** Judges the answers to one scenario, as `check` does. A name that is not known passes: a newer sandbox may have it. */
+export function judgeScenario(name: string, attempts: readonly ToldAttempt[]): ScenarioJudgement {
+  const scenario = infoOf(name)
+  if (scenario === undefined) return { scenario: name, passed: true, expected: 'not known here' }
+  const judged = attempts.filter(({ body }) => !isDebatable(name, body))
+  const results = judged.map(({ response, error }) =>
+    response === undefined
+      ? { error: error ?? { code: 'no_answer', message: 'there was no answer' } }
+      : { response },
+  )
+  const url = attempts[0]?.url ?? 'http://localhost'
+  const { passed, expected, advice } = judge({ scenario, url, timeoutMs: 0, secret: [] }, results)
+  const isSaid = name === 'valid' || results.some(({ error }) => error !== undefined)
+  return { scenario: name, passed, expected, ...(advice !== undefined && !isSaid && { advice }) }
+}
+
+/** Says how a scenario went: `ok    stale: each answered 4xx, as it should be`. */
+export function tellJudgement(judgement: ScenarioJudgement, out: Output): void {
+  const { scenario, passed, expected, advice } = judgement
+  const lines = passed
+    ? [`${out.colors.green('ok  ')}  ${scenario}: ${expected}, as it should be`]
+    : [
+        `${out.colors.red('FAIL')}  ${scenario}; expected: ${expected}`,
+        ...(advice ? [`      ${out.colors.bold(advice)}`] : []),
+      ]
+  out.tell(judgement, lines.join('\n'))
+}
+
+/** What is to be said of one answer to what was spoilt on purpose: there, a refusal is no fault. */
+export function remarkOn({
+  scenario,
+  response,
+  body,
+}: Pick<ToldAttempt, 'scenario' | 'response' | 'body'>): Remark | undefined {
+  const info = scenario === undefined ? undefined : infoOf(scenario)
+  if (info === undefined || response === undefined || isDebatable(info.name, body)) return undefined
+  const { status } = response
+  if (info.verdict === 'forged') {
+    if (isSuccess(status))
+      return { isRight: false, says: `accepted, though it ${WHY_REFUSE[info.name] ?? 'is a forgery'}` }
+    return status >= 400 && status < 500 && status !== 429
+      ? { isRight: true, says: 'refused, as it should be' }
+      : undefined
+  }
+  if (info.verdict === 'unusable') {
+    return isSuccess(status)
+      ? { isRight: false, says: 'acknowledged, though it is unusable' }
+      : { isRight: true, says: 'not acknowledged, as it should be' }
+  }
+  return info.isBurst && COME_AGAIN.includes(status)
+    ? { isRight: true, says: 'asked for a retry, as it may' }
+    : undefined
+}

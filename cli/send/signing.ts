@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto'
+import type { SignatureOptions } from '../../src/index.js'
+import { one } from '../arguments/options.js'
+import { oneOf, readText } from '../arguments/values.js'
+import { UsageError } from '../failure.js'
+import type { Io } from '../io.js'
+import { ENV_FILE, readEnvFile } from './env-file.js'
+
+/** The variable that holds the secret, in the environment and in `.env`. */
+export const SECRET_VARIABLE = 'TIX_SIGNING_SECRET'
+
+/** The options of commands that sign or verify by themselves. */
+export const SIGNING_OPTIONS = {
+  secret: one(
+    'SECRET',
+    readText,
+    `signing secret of the endpoint (default: $${SECRET_VARIABLE}, else that of ${ENV_FILE})`,
+  ),
+  signature: one(
+    'FORM',
+    oneOf('dot', 'concat', 'body'),
+    'what is signed: dot (t + "." + body), concat (t + body) or body',
+    'dot',
+  ),
+}
+
+/** A secret, and where it was found. */
+export interface FoundSecret {
+  readonly secret: string
+  readonly from: '--secret' | 'the environment' | typeof ENV_FILE
+}
+
+/**
+ * The secret of the flag, else that of the environment, else that of `.env` in this folder.
+ *
+ * @throws UsageError if there is an `.env` that cannot be read
+ */
+export function findSecret(flag: string | undefined, io: Pick<Io, 'env' | 'cwd'>): FoundSecret | undefined {
+  if (flag) return { secret: flag, from: '--secret' }
+  const variable = io.env[SECRET_VARIABLE]
+  if (variable) return { secret: variable, from: 'the environment' }
+  const written = readEnvFile(io)?.values[SECRET_VARIABLE]
+  return written ? { secret: written, from: ENV_FILE } : undefined
+}
+
+/** The same, without where it was found. */
+export function secretOf(flag: string | undefined, io: Io): string | undefined {
+  return findSecret(flag, io)?.secret
+}
+
+/** The same, for commands that need one. @throws UsageError if there is none */
+export function neededSecret(flag: string | undefined, io: Io): string {
+  const secret = secretOf(flag, io)
+  if (secret !== undefined) return secret
+  throw new UsageError(
+    `There is no signing secret: give --secret, set ${SECRET_VARIABLE}, or run this where your ${ENV_FILE} is. To make one: tix-webhooks secret >> ${ENV_FILE}`,
+  )
+}
+
+/** What is signed, as the receiver's own option. */
+export function signatureOptions(form: 'dot' | 'concat' | 'body'): SignatureOptions {
+  return { signedContent: form === 'body' ? (_t, body) => body : form }
+}
+
+/** A secret as a line of an `.env` file, in quotes that it does not contain. */
+export function envLine(secret: string): string {
+  if (/^[\w./+=:@-]+$/.test(secret)) return `${SECRET_VARIABLE}=${secret}`
+  const quote = ["'", '"', '`'].find((mark) => !secret.includes(mark)) ?? ''
+  return `${SECRET_VARIABLE}=${quote}${secret}${quote}`
+}
+
+const SECRET_BYTES = 24
+
+/** A secret that nobody can guess. */
+export function newSecret(): string {
+  return `whsec_${randomBytes(SECRET_BYTES).toString('base64url')}`
+}

@@ -1,0 +1,103 @@
+import type { Context } from '../arguments/command.js'
+import { connectIfRunning } from '../client/client.js'
+import type { DeliveryView, TriggeredView } from '../client/control-api.js'
+import { EXIT, type ExitCode, Failure } from '../failure.js'
+import { attemptLine, type Hints, hintsOnce, isDelivered, toldAttempt } from '../render/attempt-lines.js'
+import { type Output, printable } from '../terminal/output.js'
+import { judgeScenario, tellJudgement } from './judge-scenario.js'
+import type { EventRequest } from './made-events.js'
+
+/** What the sandbox is to make and send. */
+export interface SandboxRequest extends EventRequest {
+  readonly scenario: string | undefined
+  readonly repeat: number
+  readonly chain: boolean
+  readonly wait: boolean
+  readonly mode: 'test' | 'live'
+}
+
+/** Has the running sandbox make and send it, and says what became of it. */
+export async function triggerInSandbox(
+  { data, scenario, ...request }: SandboxRequest,
+  flag: string | undefined,
+  context: Context,
+): Promise<ExitCode> {
+  const { out } = context
+  const client = await connectIfRunning(flag, context)
+  if (client === undefined) {
+    throw new Failure(
+      EXIT.noSandbox,
+      'No sandbox is running. Start one with: tix-webhooks sandbox. To send once without one: --to URL',
+    )
+  }
+  if (request.wait) out.progress(`Waiting for the answers to ${request.kind}…`)
+  const triggered = await client.call<TriggeredView>('POST', '/trigger', {
+    ...request,
+    ...(data !== undefined && { data }),
+    ...(scenario !== undefined && { scenario }),
+  })
+  const { messages, deliveries, attempts } = triggered
+  if (deliveries.length === 0 && attempts.length === 0) {
+    out.tell(triggered, `${out.colors.cyan('-->')} ${printable(request.kind)} [${messages.join(', ')}]`)
+    const live = request.mode === 'live' ? ' --live' : ''
+    out.note(`No endpoint takes ${request.kind}. Add one with: tix-webhooks endpoints add URL${live}`)
+    return request.wait ? EXIT.failed : EXIT.ok
+  }
+  let isDone = true
+  const hints = hintsOnce()
+  for (const id of deliveries) {
+    const delivery = await client.find<DeliveryView>(`/deliveries/${id}`)
+    // Of very many, the log has the latest alone.
+    if (delivery === undefined) continue
+    if (scenario !== undefined) {
+      isDone = tellScenario(scenario, delivery, { out, hints }) && isDone
+      continue
+    }
+    out.tell(delivery, lines(delivery, request.wait, { out, hints }))
+    isDone &&= !request.wait || delivery.attempts.some((attempt) => isDelivered(attempt))
+  }
+  if (!request.wait && attempts.length === 0) {
+    const [only, ...others] = deliveries
+    out.note(
+      others.length === 0
+        ? `See the answer: tix-webhooks deliveries show ${only}`
+        : `See the answers: tix-webhooks deliveries --limit ${Math.min(deliveries.length, 1000)}`,
+    )
+  }
+  return isDone ? EXIT.ok : EXIT.failed
+}
+
+interface Telling {
+  readonly out: Output
+  readonly hints: Hints
+}
+
+/** Whether all was answered as it should be. */
+function tellScenario(name: string, { id, attempts }: DeliveryView, { out, hints }: Telling): boolean {
+  const told = attempts.map(toldAttempt)
+  attempts.forEach((attempt) => {
+    out.tell(attempt, attemptLine(toldAttempt(attempt), out, { delivery: id, hints }))
+  })
+  const judgement = judgeScenario(name, told)
+  tellJudgement(judgement, out)
+  return judgement.passed
+}
+
+/** Without `wait`, it is chance whether there is an answer already: then none is told. */
+function lines(delivery: DeliveryView, wait: boolean, { out, hints }: Telling): string {
+  const { id, type, status, reason, endpoint, attempts } = delivery
+  const skipped =
+    status === 'skipped'
+      ? [
+          `    ${out.colors.magenta(`skipped: ${printable(reason ?? '')}`)}`,
+          ...(reason?.includes('disabled')
+            ? [`    ${out.colors.bold(`To enable it: ${out.program} endpoints enable ${endpoint}`)}`]
+            : []),
+        ]
+      : []
+  return [
+    `${out.colors.cyan('-->')} ${printable(type)} [${id}]`,
+    ...skipped,
+    ...(wait ? attempts : []).map((attempt) => attemptLine(toldAttempt(attempt), out, { hints })),
+  ].join('\n')
+}

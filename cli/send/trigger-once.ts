@@ -1,0 +1,59 @@
+import { signedBody } from '../../testing/index.js'
+import type { Context } from '../arguments/command.js'
+import { scenarioForAnyReceiver } from '../check/scenario-deliveries.js'
+import { asUsage, EXIT, type ExitCode } from '../failure.js'
+import { attemptLine, hintsOnce, isDelivered, type ToldAttempt } from '../render/attempt-lines.js'
+import { printable } from '../terminal/output.js'
+import { judgeScenario, tellJudgement } from './judge-scenario.js'
+import { type EventRequest, eventMaker } from './made-events.js'
+import { type Destination, type OneDelivery, onceSender } from './send-once.js'
+import { signatureOptions } from './signing.js'
+
+/** What is sent without a sandbox. */
+export interface OnceRequest extends EventRequest {
+  readonly scenario: string | undefined
+  readonly repeat: number
+  readonly signature: 'dot' | 'concat' | 'body'
+}
+
+/** Signs samples, sends each once, and says whether the answers are as they should be. */
+export async function triggerOnce(
+  { scenario, repeat, signature, ...request }: OnceRequest,
+  destination: Destination,
+  { io, out }: Context,
+): Promise<ExitCode> {
+  const makeEvent = await eventMaker(request)
+  const signing = { secret: destination.secret, signature: signatureOptions(signature) }
+  const sendThere = onceSender(destination, io.signal)
+  const hints = hintsOnce()
+  let isAsExpected = true
+
+  const send = async (delivery: OneDelivery): Promise<ToldAttempt> => {
+    const attempt = { ...(await sendThere(delivery)), scenario }
+    const { durationMs, ...told } = attempt
+    out.tell(
+      {
+        kind: request.kind,
+        headers: delivery.headers,
+        body: delivery.body,
+        ...told,
+        duration_ms: Math.round(durationMs),
+      },
+      `${out.colors.cyan('-->')} ${printable(request.kind)}\n${attemptLine(attempt, out, { hints })}`,
+    )
+    return attempt
+  }
+
+  for (let count = 0; count < repeat; count += 1) {
+    if (scenario === undefined) {
+      const delivery = await asUsage(() => signedBody(makeEvent(), signing))
+      isAsExpected = isDelivered(await send(delivery)) && isAsExpected
+    } else {
+      const played = await asUsage(() => scenarioForAnyReceiver(scenario, { ...signing, body: makeEvent }))
+      const judgement = judgeScenario(scenario, await played.deliver(send))
+      tellJudgement(judgement, out)
+      isAsExpected &&= judgement.passed
+    }
+  }
+  return isAsExpected ? EXIT.ok : EXIT.failed
+}

@@ -1,0 +1,63 @@
+import type { Random } from '../../lib/random.js'
+import { Fault, type Problem } from '../fault.js'
+import type { EventRecord } from '../records.js'
+import { refuseIfAny } from '../requests/missing.js'
+import { sanitizeMarkdown } from '../text/sanitize-markdown.js'
+import { datesOf, problemsOfDates } from './dates.js'
+import type { CreateEvent } from './event-requests.js'
+import { slugOf } from './slug.js'
+import { capacityOf, tiersOf } from './tiers.js'
+
+/** What a new event is put among. */
+export interface Place {
+  readonly index: number
+  /** ISO 8601 UTC. */
+  readonly now: string
+  readonly random: Random
+  readonly isSlugTaken: (slug: string) => boolean
+}
+
+/**
+ * The dates of a new event, where they and its venue make sense.
+ *
+ * @throws Fault
+ */
+export function checkCreation(given: CreateEvent, problemOfVenue: (venueId: string) => Problem | undefined) {
+  const dates = datesOf(given)
+  const unknownVenue = given.venue_id === undefined ? undefined : problemOfVenue(given.venue_id)
+  refuseIfAny([unknownVenue, ...('code' in dates ? [dates] : problemsOfDates(dates, given))])
+  if ('code' in dates) throw new Fault(dates)
+  return dates
+}
+
+/** The record of a new event: a draft (spec section 3). */
+export function makeEvent(
+  given: CreateEvent,
+  dates: Pick<EventRecord, 'doorsAt' | 'endsAt' | 'onSaleAt'>,
+  venueId: string,
+  { index, now, random, isSlugTaken }: Place,
+): EventRecord {
+  const id = random.id('evt_')
+  const tiers = tiersOf(given.tickets, [], () => random.id('tkt_'))
+  return {
+    ...dates,
+    index,
+    id,
+    slug: slugOf(given.title, id.slice('evt_'.length), isSlugTaken),
+    title: given.title,
+    status: 'draft',
+    venueId,
+    descriptionMd: given.description_md === undefined ? null : sanitizeMarkdown(given.description_md),
+    imageUrl: given.image ?? null,
+    refundPolicy: given.refund_policy,
+    transferable: given.transferable,
+    tiers,
+    capacity: capacityOf(tiers),
+    sold: 0,
+    grossCents: 0,
+    orders: [],
+    createdAt: now,
+    updatedAt: now,
+    job: undefined,
+  }
+}

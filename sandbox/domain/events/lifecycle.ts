@@ -1,0 +1,150 @@
+import type { VirtualClock } from '../../time/clock.js'
+import { type PublicUrl, presentEvent } from '../present.js'
+import type { EventRecord } from '../records.js'
+import type { WebhookData, WebhookKind } from '../resources.js'
+import { utcText } from './moments.js'
+import { nextStatus, OCCURRENCES, type Occurrence, stateFault } from './states.js'
+
+/** Takes what the webhooks tell. */
+export type Emit = <Kind extends WebhookKind>(kind: Kind, data: WebhookData[Kind]) => void
+
+export interface LifecycleParts {
+  readonly clock: VirtualClock
+  readonly publicUrl: PublicUrl
+  readonly emit: Emit
+  /** Called when an event has become another. */
+  readonly onChange: () => void
+}
+
+/** Moves events from state to state: on request, and by themselves in the course of virtual time. */
+export class Lifecycle {
+  readonly #clock: VirtualClock
+  readonly #publicUrl: PublicUrl
+  readonly #emit: Emit
+  readonly #onChange: () => void
+
+  constructor({ clock, publicUrl, emit, onChange }: LifecycleParts) {
+    this.#clock = clock
+    this.#publicUrl = publicUrl
+    this.#emit = emit
+    this.#onChange = onChange
+  }
+
+  /**
+   * Flips a draft to `on_sale` (spec section 3).
+   *
+   * @throws Fault where it is no draft, or would be over at once
+   */
+  publish(event: EventRecord): void {
+    const status = nextStatus(event, 'publish')
+    if (event.endsAt.ms <= this.#clock.now()) throw stateFault('event_ended', event.id)
+    event.status = status
+    event.onSaleAt = undefined
+    this.#touch(event)
+    this.arm(event)
+    this.#emit('event.published', { event: presentEvent(event, this.#publicUrl) })
+  }
+
+  /**
+   * Cancels an event and refunds everyone, whatever its refund policy says (spec section 3).
+   *
+   * @throws Fault where it is over, or cancelled already
+   */
+  cancel(event: EventRecord): void {
+    event.status = nextStatus(event, 'cancel')
+    event.onSaleAt = undefined
+    for (const order of event.orders) order.refunded = true
+    this.#touch(event)
+    this.arm(event)
+    this.#emit('event.cancelled', { event: presentEvent(event, this.#publicUrl) })
+  }
+
+  /** Gives it other dates, which have been checked. */
+  reschedule(event: EventRecord, dates: Pick<EventRecord, 'doorsAt' | 'endsAt'>): void {
+    const previous_attributes = { doors_at: event.doorsAt.text, ends_at: event.endsAt.text }
+    event.doorsAt = dates.doorsAt
+    event.endsAt = dates.endsAt
+    this.#touch(event)
+    this.arm(event)
+    this.#emit('event.rescheduled', { event: presentEvent(event, this.#publicUrl), previous_attributes })
+  }
+
+  /** After a sale: the last ticket makes it sold out. */
+  sold(event: EventRecord): void {
+    this.#touch(event)
+    this.#settleStock(event)
+  }
+
+  /** After an update: more capacity, or another end. */
+  updated(event: EventRecord): void {
+    this.#touch(event)
+    this.arm(event)
+    this.#settleStock(event)
+    this.#settleEnd(event)
+  }
+
+  /** Does what is due of an event and has not happened yet: its job may be a moment late. */
+  settle(event: EventRecord): void {
+    const now = this.#clock.now()
+    if (event.onSaleAt !== undefined && event.onSaleAt.ms <= now) this.#goLive(event)
+    this.#settleEnd(event)
+  }
+
+  /** Sees to it that what will happen by itself happens in its time. */
+  arm(event: EventRecord): void {
+    this.disarm(event)
+    const next = nextOf(event)
+    if (next === undefined) return
+    event.job = this.#clock.at(
+      next,
+      () => {
+        event.job = undefined
+        this.settle(event)
+      },
+      () => `event ${event.id} ${event.onSaleAt?.ms === next ? 'goes on sale' : 'ends'}`,
+    )
+  }
+
+  disarm(event: EventRecord): void {
+    event.job?.cancel()
+    event.job = undefined
+  }
+
+  /** As `publish` does; where the event would be over already, it stays a draft, as it would by hand. */
+  #goLive(event: EventRecord): void {
+    if (event.endsAt.ms > this.#clock.now()) this.publish(event)
+    else {
+      event.onSaleAt = undefined
+      this.arm(event)
+    }
+  }
+
+  /** Goes on sale again, or is sold out, by what is sold of its capacity. */
+  #settleStock(event: EventRecord): void {
+    this.#occur(event, event.sold >= event.capacity ? 'soldOut' : 'restocked')
+  }
+
+  /** Makes it past where its end is reached. */
+  #settleEnd(event: EventRecord): void {
+    if (event.endsAt.ms <= this.#clock.now()) this.#occur(event, 'ended')
+  }
+
+  #occur(event: EventRecord, occurrence: Occurrence): void {
+    const status = OCCURRENCES[occurrence][event.status]
+    if (status === undefined) return
+    event.status = status
+    this.#touch(event)
+    this.arm(event)
+  }
+
+  #touch(event: EventRecord): void {
+    event.updatedAt = utcText(this.#clock.now())
+    this.#onChange()
+  }
+}
+
+/** When something will happen to it by itself: a draft goes live, what is published ends. */
+function nextOf({ status, onSaleAt, endsAt }: EventRecord): number | undefined {
+  if (status === 'draft') return onSaleAt?.ms
+  return status === 'on_sale' || status === 'sold_out' ? endsAt.ms : undefined
+}

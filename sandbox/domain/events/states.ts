@@ -1,0 +1,87 @@
+import { Fault, type FaultCode } from '../fault.js'
+import type { EventStatus } from '../resources.js'
+
+/** What a caller asks of an event. */
+export type Trigger = 'publish' | 'cancel' | 'reschedule' | 'update' | 'order'
+
+/** What happens to an event by itself. */
+export type Occurrence = 'ended' | 'soldOut' | 'restocked'
+
+/** The state after it, or the code of the refusal. */
+type Answer = { readonly to: EventStatus } | { readonly refused: FaultCode }
+
+const to = (status: EventStatus): Answer => ({ to: status })
+const refused = (code: FaultCode): Answer => ({ refused: code })
+
+/** What may be done in which state, and where it leads (spec section 3; what is not shown there is assumed). */
+export const TRANSITIONS: Readonly<Record<EventStatus, Readonly<Record<Trigger, Answer>>>> = {
+  draft: {
+    publish: to('on_sale'),
+    cancel: to('cancelled'),
+    reschedule: to('draft'),
+    update: to('draft'),
+    order: refused('event_not_on_sale'),
+  },
+  on_sale: {
+    publish: refused('event_already_published'),
+    cancel: to('cancelled'),
+    reschedule: to('on_sale'),
+    update: to('on_sale'),
+    order: to('on_sale'),
+  },
+  sold_out: {
+    publish: refused('event_already_published'),
+    cancel: to('cancelled'),
+    reschedule: to('sold_out'),
+    update: to('sold_out'),
+    order: refused('event_sold_out'),
+  },
+  past: {
+    publish: refused('event_past'),
+    cancel: refused('event_past'),
+    reschedule: refused('event_past'),
+    update: refused('event_past'),
+    order: refused('event_past'),
+  },
+  cancelled: {
+    publish: refused('event_cancelled'),
+    cancel: refused('event_already_cancelled'),
+    reschedule: refused('event_cancelled'),
+    update: refused('event_cancelled'),
+    order: refused('event_cancelled'),
+  },
+}
+
+/** What happens by itself, and where it leads: in a state that is not named, nowhere. */
+export const OCCURRENCES: Readonly<Record<Occurrence, Readonly<Partial<Record<EventStatus, EventStatus>>>>> =
+  {
+    ended: { on_sale: 'past', sold_out: 'past' },
+    soldOut: { on_sale: 'sold_out' },
+    restocked: { sold_out: 'on_sale' },
+  }
+
+const SAYS: Partial<Record<FaultCode, string>> = {
+  event_not_on_sale: 'is a draft and cannot be sold yet: publish it first',
+  event_already_published: 'is published already: there is nothing to do',
+  event_already_cancelled: 'is cancelled already: there is nothing to do',
+  event_cancelled: 'is cancelled, which is final: create another one',
+  event_past: 'is past: create another one',
+  event_ended: 'would be over before it is published: reschedule it first',
+  event_sold_out: 'is sold out: there is no ticket left',
+}
+
+/**
+ * The state that a trigger leads to.
+ *
+ * @throws Fault where the state does not allow it
+ */
+export function nextStatus(event: { id: string; status: EventStatus }, trigger: Trigger): EventStatus {
+  const answer = TRANSITIONS[event.status][trigger]
+  if ('to' in answer) return answer.to
+  throw stateFault(answer.refused, event.id)
+}
+
+/** The refusal of a call in the wrong state. */
+export function stateFault(code: FaultCode, eventId: string): Fault {
+  return new Fault({ code, message: `The event ${eventId} ${SAYS[code] ?? 'does not allow this'}.` })
+}

@@ -1,0 +1,38 @@
+import type { Problem } from '../fault.js'
+import type { TierRecord } from '../records.js'
+import type { TierInput } from './event-requests.js'
+
+/** The tiers of an event after a list was given. A tier of a name that was there before is that tier: it keeps its id. */
+export function tiersOf(
+  given: readonly TierInput[],
+  before: readonly TierRecord[],
+  newId: () => string,
+): TierRecord[] {
+  return given.map(({ name, price_cents, quantity }) => {
+    const same = before.find((tier) => tier.name === name)
+    return { id: same?.id ?? newId(), name, priceCents: price_cents, quantity, sold: same?.sold ?? 0 }
+  })
+}
+
+/** What a list may not take away: tickets that are sold. */
+export function problemsOfTiers(given: readonly TierInput[], before: readonly TierRecord[]): Problem[] {
+  return before.flatMap(({ name, sold }): Problem[] => {
+    if (sold === 0) return []
+    const index = given.findIndex((tier) => tier.name === name)
+    const quantity = given[index]?.quantity
+    if (quantity !== undefined && quantity >= sold) return []
+    const isGone = quantity === undefined
+    return [
+      {
+        code: 'parameter_invalid',
+        message: `${isGone ? 'tickets lacks' : `tickets[${index}].quantity is ${quantity} for`} the tier ${JSON.stringify(name)}, of which ${sold} are sold: give it with a quantity of at least ${sold}.`,
+        param: isGone ? 'tickets' : `tickets[${index}].quantity`,
+      },
+    ]
+  })
+}
+
+/** How many tickets there are (spec section 2.1). */
+export function capacityOf(tiers: readonly { readonly quantity: number }[]): number {
+  return tiers.reduce((sum, { quantity }) => sum + quantity, 0)
+}

@@ -1,0 +1,52 @@
+import type { Random } from '../../lib/random.js'
+import { Fault } from '../fault.js'
+import type { Ticket } from '../present.js'
+import type { EventRecord, OrderRecord, TierRecord } from '../records.js'
+import { LIMITS } from '../requests/limits.js'
+
+const SCAN_TOKEN_CHARACTERS = 24
+
+/**
+ * Refuses what cannot be sold: the tier has less left, or the sum of what the event took would no longer be exact.
+ *
+ * @throws Fault
+ */
+export function checkSale(event: EventRecord, tier: TierRecord, quantity: number): void {
+  const left = tier.quantity - tier.sold
+  if (quantity > left) {
+    throw new Fault({
+      code: 'tier_sold_out',
+      message: `The tier ${JSON.stringify(tier.name)} has ${left} left of ${tier.quantity}, and the order is for ${quantity}: ${left === 0 ? 'choose another tier' : 'order fewer'}.`,
+      param: 'quantity',
+    })
+  }
+  if (event.grossCents + quantity * tier.priceCents > LIMITS.grossCents) {
+    throw new Fault({
+      code: 'sandbox_full',
+      message: `The event ${event.id} would take more than ${LIMITS.grossCents} cents, which cannot be counted exactly: lower its prices.`,
+    })
+  }
+}
+
+/** Sells tickets of a tier. That there are as many has been checked. */
+export function sell(
+  event: EventRecord,
+  tier: TierRecord,
+  sale: { id: string; number: number; quantity: number },
+): OrderRecord {
+  const totalCents = sale.quantity * tier.priceCents
+  const order: OrderRecord = { ...sale, tierId: tier.id, totalCents, refunded: false }
+  tier.sold += sale.quantity
+  event.sold += sale.quantity
+  event.grossCents += totalCents
+  event.orders.push(order)
+  return order
+}
+
+/** One ticket for each that was bought. */
+export function makeTickets(quantity: number, random: Random): Ticket[] {
+  return Array.from({ length: quantity }, () => ({
+    id: random.id('tik_'),
+    scanToken: random.characters(SCAN_TOKEN_CHARACTERS),
+  }))
+}

@@ -1,0 +1,117 @@
+import * as z from 'zod'
+import { MOMENT_PATTERNS, type MomentForm, readMoment } from '../events/moments.js'
+import type { FaultCode } from '../fault.js'
+import { NOT_SHOWN } from '../resources.js'
+import { LIMITS } from './limits.js'
+
+/**
+ * A rule that a schema has beside its type. The code is that of the refusal; the message goes on a sentence that begins with the
+ * name of the field.
+ */
+export function refusal(code: FaultCode): { params: { code: FaultCode } } {
+  return { params: { code } }
+}
+
+/** A rule about two fields, which is also looked at where others are wrong: the caller learns of all at once. */
+export function rule(code: FaultCode, path: string, message: string) {
+  return { ...refusal(code), path: [path], error: message, when: isAboutFields }
+}
+
+function isAboutFields({ value }: { value: unknown }): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A moment in one of the forms. It stays the text that was sent: what reads it gets both from `readMoment`. */
+export function moment(form: MomentForm): z.ZodString {
+  return z
+    .string()
+    .superRefine((text, context) => {
+      const read = readMoment(text, form)
+      if (typeof read === 'string') {
+        context.addIssue({ code: 'custom', message: read, ...refusal('parameter_invalid') })
+      }
+    })
+    .meta({ pattern: MOMENT_PATTERNS[form] })
+}
+
+/** The id of something that must be there; whether it is, only the account can tell. */
+export function reference(prefix: string): z.ZodString {
+  return z.string().meta({ pattern: `^${prefix}_` })
+}
+
+/** Controls, line breaks among them, and halves of characters: no database of a service would take a NUL, no ticket shows a bell. */
+const CONTROL = /[\p{Cc}\p{Cs}]/u
+const NO_CONTROL = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$'
+
+/** Text on one line. Blanks around it are taken away. */
+export function line(maxCharacters: number) {
+  return z
+    .string()
+    .trim()
+    .min(1)
+    .max(maxCharacters)
+    .refine((text) => !CONTROL.test(text), {
+      error: 'must have no control characters, such as NUL or a line break: leave them out',
+      ...refusal('parameter_invalid'),
+    })
+    .meta({ pattern: NO_CONTROL })
+}
+
+/** Where a parser of HTML opens a tag: `<` before a letter, `/`, `!` or `?`. "I <3 NY" and "A < B" have none. */
+const NO_HTML = '^(?:[^<\\u0000-\\u001f\\u007f-\\u009f]|<(?![A-Za-z/!?]))*$'
+const TAG = /<[A-Za-z/!?]/
+
+/** The title of an event: text without HTML. */
+export const title = line(LIMITS.titleCharacters)
+  .refine((text) => !TAG.test(text), {
+    error: 'must have no HTML: leave out the tags, or put a blank after each <',
+    ...refusal('title_contains_html'),
+  })
+  .meta({ pattern: NO_HTML, description: 'Shown on the event page and on tickets. No HTML.' })
+
+/** Tabs and line breaks are of the text. */
+const CONTROL_IN_TEXT = /(?![\t\n\r])[\p{Cc}\p{Cs}]/u
+
+export const description = z
+  .string()
+  .max(LIMITS.descriptionCharacters)
+  .refine((text) => !CONTROL_IN_TEXT.test(text), {
+    error: 'must have no control characters but tabs and line breaks: leave them out',
+    ...refusal('parameter_invalid'),
+  })
+  .meta({
+    description:
+      'Markdown. The tags of raw HTML are taken out, and so are link targets other than http, https, mailto, tel and relative ones.',
+  })
+
+/** The characters of RFC 3986: what a browser would still repair is refused. */
+const PATH_CHARACTER = "(?:%[0-9A-Fa-f]{2}|[A-Za-z0-9._~!$&'()*+,;=:@-])"
+const HTTP_URL = `^[Hh][Tt][Tt][Pp][Ss]?://(?:[A-Za-z0-9._~-]+|\\[[0-9A-Fa-f:.]+\\])(?::[0-9]{1,5})?(?:/${PATH_CHARACTER}*)*(?:\\?(?:${PATH_CHARACTER}|[/?])*)?(?:#(?:${PATH_CHARACTER}|[/?])*)?$`
+const IS_HTTP_URL = new RegExp(HTTP_URL)
+
+/** The image of an event, by its URL. An upload is not described in the specification (section 4.1). */
+export const image = z
+  .string()
+  .max(LIMITS.urlCharacters)
+  .superRefine((text, context) => {
+    if (/^\s*data:/i.test(text)) {
+      context.addIssue({
+        code: 'custom',
+        message: 'is an upload, whose form is not documented: give an http or https URL',
+        ...refusal('image_upload_not_shown'),
+      })
+    } else if (!IS_HTTP_URL.test(text) || !URL.canParse(text)) {
+      context.addIssue({
+        code: 'custom',
+        message:
+          'must be an http or https URL, such as https://example.com/poster.jpg; write other characters percent-encoded',
+        ...refusal('parameter_invalid'),
+      })
+    }
+  })
+  .meta({
+    format: 'uri',
+    pattern: HTTP_URL,
+    description: 'An http or https URL. The form of an upload is not documented.',
+    ...NOT_SHOWN,
+  })

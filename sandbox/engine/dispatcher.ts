@@ -1,0 +1,204 @@
+import { nextAttempt, retryAfterSeconds } from '../../testing/retries/retry-schedule.js'
+import type { Random } from '../lib/random.js'
+import type { VirtualClock } from '../time/clock.js'
+import { type Attempts, isSuccess, type SpoiltRequest } from './attempts.js'
+import type { Lanes } from './concurrency.js'
+import type { Endpoint } from './endpoint.js'
+import type { Endpoints } from './endpoints.js'
+import { DeliveryGone } from './record/delivery-gone.js'
+import { type DeliveryLog, isSettled, LIMITS, type Tracked } from './record/delivery-log.js'
+import type { Attempt, Delivery, Message } from './record/records.js'
+import { jittered, MIN_GAP_MS } from './schedule.js'
+
+/** A request of a scenario that is sent before a genuine one. */
+export interface ChaosRequest extends SpoiltRequest {
+  /** The name of the scenario, for the record. */
+  readonly scenario: string
+}
+
+/** What is sent before an attempt, spoilt on purpose: nothing, most of the time. */
+export type Chaos = (
+  message: Message,
+  endpoint: Endpoint,
+) => readonly ChaosRequest[] | Promise<readonly ChaosRequest[]>
+
+export interface CourierParts {
+  readonly clock: VirtualClock
+  readonly random: Random
+  readonly log: DeliveryLog
+  readonly endpoints: Endpoints
+  readonly attempts: Attempts
+  readonly lanes: Lanes
+  /** Seconds after the first attempt. */
+  readonly schedule: readonly number[]
+  readonly jitter: number
+  readonly networkErrors: 'retry' | 'final'
+  readonly chaos: Chaos | undefined
+  /** The time that endpoints know: a Retry-After that is a date is of it. */
+  readonly signingNow: () => number
+  readonly onDelivery: (delivery: Delivery) => void
+  readonly onAttempt: (delivery: Delivery, attempt: Attempt) => void
+}
+
+/** Takes deliveries to their end, by the schedule. */
+export class Courier {
+  readonly #parts: CourierParts
+
+  constructor(parts: CourierParts) {
+    this.#parts = parts
+  }
+
+  /** Takes on a delivery: its first attempt is due at once. */
+  take(message: Message, endpoint: Endpoint): Delivery {
+    const { clock, random, log } = this.#parts
+    const firstAtMs = clock.now()
+    const begun = { id: random.id('dlv_'), message, endpointId: endpoint.id, firstAtMs, attempts: [] }
+    const refusal = !endpoint.enabled
+      ? 'The endpoint is disabled.'
+      : log.isFull
+        ? `${LIMITS.unsettled} deliveries are pending, the maximum: advance the clock, or reset.`
+        : undefined
+    const tracked =
+      refusal === undefined
+        ? log.add({ ...begun, status: 'pending', nextAtMs: firstAtMs }, random.seed())
+        : log.add({ ...begun, status: 'skipped', reason: refusal }, random.seed())
+    this.arm(tracked)
+    this.#parts.onDelivery(tracked.delivery)
+    return tracked.delivery
+  }
+
+  /** Sees to it that the next attempt begins when it is due. */
+  arm(tracked: Tracked): void {
+    const { clock, lanes } = this.#parts
+    const { nextAtMs, endpointId } = tracked.delivery
+    tracked.job?.cancel()
+    tracked.job =
+      nextAtMs === undefined
+        ? undefined
+        : clock.at(
+            nextAtMs,
+            () => lanes.run(endpointId, () => this.#tryNow(tracked)),
+            () => nextAttemptOf(tracked.delivery),
+          )
+  }
+
+  /** What waits for an endpoint waits no more. */
+  skip(endpointId: string, reason: string): void {
+    const { log } = this.#parts
+    const waiting = [...log].filter(
+      ({ delivery }) =>
+        delivery.endpointId === endpointId && !isSettled(delivery) && delivery.nextAtMs !== undefined,
+    )
+    for (const tracked of waiting.reverse()) {
+      this.#settle(tracked, 'skipped', reason)
+      this.#parts.onDelivery(tracked.delivery)
+    }
+  }
+
+  /**
+   * Sends it once more, at once. A success ends the delivery, unless it was elsewhere; a failure changes nothing.
+   *
+   * @throws DeliveryGone when it was forgotten, or its endpoint is gone
+   */
+  async resend(tracked: Tracked, to?: string): Promise<Attempt> {
+    const { endpoints, attempts, log } = this.#parts
+    const endpoint = endpoints.get(tracked.delivery.endpointId)
+    if (!log.has(tracked)) throw DeliveryGone.forgotten(tracked.delivery.id)
+    if (endpoint === undefined) {
+      throw new DeliveryGone(
+        'The endpoint of this delivery was removed, and its secret with it: trigger the kind again.',
+      )
+    }
+    const { secrets } = endpoint
+    const attempt = await attempts.genuine(tracked, { url: to ?? endpoint.url, secrets }, 'manual')
+    if (!this.#record(tracked, attempt)) return attempt
+    if (isSuccess(attempt) && to === undefined) this.#settle(tracked, 'delivered')
+    this.#parts.onAttempt(tracked.delivery, attempt)
+    return attempt
+  }
+
+  async #tryNow(tracked: Tracked): Promise<void> {
+    if (!this.#isWaiting(tracked)) return
+    try {
+      await this.#disturb(tracked)
+    } finally {
+      // Whatever comes of the chaos: an error in it is for whoever wrote it.
+      await this.#try(tracked)
+    }
+  }
+
+  async #try(tracked: Tracked): Promise<void> {
+    const { endpoints, attempts } = this.#parts
+    const endpoint = endpoints.get(tracked.delivery.endpointId)
+    // Meanwhile it may have been delivered by hand, or the endpoint removed.
+    if (endpoint === undefined || !this.#isWaiting(tracked)) return
+    const attempt = await attempts.genuine(tracked, endpoint, 'auto')
+    if (!this.#record(tracked, attempt)) return
+    this.#judge(tracked, attempt)
+    this.#parts.onAttempt(tracked.delivery, attempt)
+  }
+
+  /** What chaos sends first decides nothing. */
+  async #disturb(tracked: Tracked): Promise<void> {
+    const { chaos, endpoints, attempts } = this.#parts
+    const endpoint = endpoints.get(tracked.delivery.endpointId)
+    if (chaos === undefined || endpoint === undefined) return
+    for (const request of await chaos(tracked.delivery.message, endpoint)) {
+      const attempt = await attempts.spoilt(tracked, endpoint, request.scenario, request)
+      if (!this.#record(tracked, attempt)) return
+      this.#parts.onAttempt(tracked.delivery, attempt)
+    }
+  }
+
+  #judge(tracked: Tracked, attempt: Attempt): void {
+    const { error, response } = attempt
+    const nextAtMs = this.#nextAt(tracked, attempt)
+    if (isSuccess(attempt)) {
+      this.#settle(tracked, 'delivered')
+    } else if (isSettled(tracked.delivery)) {
+      // Delivered by hand, or skipped, while this one was under way: it is not for a failure to change that.
+    } else if (nextAtMs !== undefined) {
+      this.#parts.log.change(tracked, { status: 'retrying', nextAtMs })
+      this.arm(tracked)
+    } else if (error !== undefined && this.#parts.networkErrors === 'final') {
+      this.#settle(tracked, 'failed', `There was no answer (${error.code}), which is final here.`)
+    } else {
+      this.#settle(tracked, 'failed', `The last attempt failed: ${error?.code ?? response?.status}.`)
+    }
+  }
+
+  #nextAt({ delivery, seed }: Tracked, attempt: Attempt): number | undefined {
+    const { clock, schedule, jitter, networkErrors, signingNow } = this.#parts
+    if (attempt.error !== undefined && networkErrors === 'final') return undefined
+    const answered = clock.now() - delivery.firstAtMs
+    const asked = retryAfterSeconds(attempt.response, signingNow) * 1000
+    const gap = attempt.virtualMs + MIN_GAP_MS - clock.now()
+    const end = (schedule.at(-1) ?? 0) * 1000
+    const next = nextAttempt(jittered(schedule, jitter, seed), answered, Math.max(asked, gap), end)
+    return next === undefined ? undefined : delivery.firstAtMs + next
+  }
+
+  #settle(tracked: Tracked, status: 'delivered' | 'failed' | 'skipped', reason?: string): void {
+    tracked.job?.cancel()
+    tracked.job = undefined
+    this.#parts.log.change(tracked, { status, reason, nextAtMs: undefined })
+  }
+
+  /** Whether it is still in the log: a reset forgets what is under way. */
+  #record(tracked: Tracked, attempt: Attempt): boolean {
+    const { log } = this.#parts
+    if (!log.has(tracked)) return false
+    log.addAttempt(tracked, attempt)
+    return true
+  }
+
+  #isWaiting(tracked: Tracked): boolean {
+    const { log, attempts } = this.#parts
+    return log.has(tracked) && !isSettled(tracked.delivery) && !attempts.isClosed
+  }
+}
+
+function nextAttemptOf({ id, message, attempts }: Delivery): string {
+  const tried = attempts.filter(({ trigger }) => trigger === 'auto').length
+  return `attempt ${tried + 1} of ${message.type} [${id}]`
+}

@@ -1,0 +1,125 @@
+import { holdsBackMicrotasks, isFake } from '../../../testing/retries/fake-clock.js'
+import { answerOf, MAX_BODY_BYTES } from './answer.js'
+import type { OutgoingRequest, Send, SendResult } from './send.js'
+import { piecesOf, SLOW_PIECE_MS } from './transport.js'
+
+/** A receiver in this process: a handler as web frameworks have it. */
+export type Deliver = (request: Request) => Response | Promise<Response>
+
+/** What `setTimeout` takes at most. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
+/** Where nothing waits for the network, nobody else would ever have a turn, nor any memory of requests be given back. */
+const REQUESTS_OF_A_TURN = 100
+
+/** Taken before any test puts a clock of its own in its place. Where that was done before, nothing is waited for by them. */
+const { setImmediate, setTimeout: setRealTimeout } = globalThis
+const areReal = !isFake(setImmediate) && !isFake(setRealTimeout)
+
+/** Hands each request to a function of this process: no port, and nothing leaves it. */
+export function inProcessSender(deliver: Deliver): Send {
+  let requests = 0
+  return async (request) => {
+    requests += 1
+    if (areReal && requests % REQUESTS_OF_A_TURN === 0)
+      await new Promise<void>((resolve) => setImmediate(resolve))
+    const { timeoutMs, signal } = request
+    const stopped = new AbortController()
+    const answer = receive(deliver, request, stopped.signal)
+    let end = (): void => {}
+    const givenUp = new Promise<SendResult>((resolve) => {
+      const giveUp = (result: SendResult): void => {
+        resolve(result)
+        stopped.abort()
+      }
+      const expire = () => giveUp(failure('timeout', `The receiver did not answer within ${timeoutMs} ms.`))
+      const breakOff = () => giveUp(failure('ABORT_ERR', 'The answer was not waited for.'))
+      const timer = timeoutMs === 0 ? undefined : setTimeout(expire, Math.min(timeoutMs, MAX_TIMER_MS))
+      signal?.addEventListener('abort', breakOff)
+      end = () => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', breakOff)
+      }
+    })
+    const result = await Promise.race([answer, givenUp])
+    end()
+    return result
+  }
+}
+
+async function receive(deliver: Deliver, request: OutgoingRequest, signal: AbortSignal): Promise<SendResult> {
+  try {
+    const response: Response | undefined = await deliver(requestOf(request, signal))
+    // Frameworks have Responses of their own: what can be read like one is one.
+    if (typeof response?.status !== 'number') {
+      return failure('receiver_threw', 'The receiver returned no Response. Is a return missing?')
+    }
+    return { response: answerOf(response.status, response.headers, await bodyOf(response, signal)) }
+  } catch (error) {
+    return failure('receiver_threw', `The receiver threw ${String(error)}.`)
+  }
+}
+
+function failure(code: string, message: string): SendResult {
+  return { error: { code, message } }
+}
+
+function requestOf(
+  { url, headers, body, transport = 'whole' }: OutgoingRequest,
+  signal: AbortSignal,
+): Request {
+  const pieces = transport === 'whole' ? [body] : piecesOf(body)
+  // `duplex` is what a body that is a stream needs, and not in the types.
+  const init: RequestInit & { duplex: 'half' } = {
+    method: 'POST',
+    headers,
+    // A stream always: where a fake clock holds back queueMicrotask, a body that Node makes of bytes has no end.
+    body: streamOf(pieces, transport === 'slow' ? SLOW_PIECE_MS : 0),
+    duplex: 'half',
+    signal,
+  }
+  return new Request(url, init)
+}
+
+function streamOf(pieces: readonly Uint8Array[], pauseMs: number): ReadableStream<Uint8Array> {
+  let sent = 0
+  return new ReadableStream({
+    async pull(controller) {
+      const piece = pieces[sent]
+      if (piece === undefined) return controller.close()
+      if (sent > 0 && pauseMs > 0 && areReal) await new Promise((resolve) => setRealTimeout(resolve, pauseMs))
+      sent += 1
+      controller.enqueue(piece)
+    },
+  })
+}
+
+/** As much of it as is kept; the rest is never asked for. */
+async function bodyOf(
+  { body }: Response,
+  signal: AbortSignal,
+): Promise<{ chunks: Uint8Array[]; truncated: boolean }> {
+  const chunks: Uint8Array[] = []
+  if (!body) return { chunks, truncated: false }
+  const reader = body.getReader()
+  signal.addEventListener('abort', () => void reader.cancel().catch(() => {}))
+  for (let bytes = 0; ; ) {
+    const { value, done } = await reader.read()
+    if (done) return { chunks, truncated: false }
+    if (holdsBackMicrotasks() && isSame(value, chunks.at(-1))) {
+      reader.cancel().catch(() => {})
+      return { chunks, truncated: false }
+    }
+    chunks.push(value)
+    bytes += value.length
+    if (bytes > MAX_BODY_BYTES) {
+      reader.cancel().catch(() => {})
+      return { chunks, truncated: true }
+    }
+  }
+}
+
+/** Then the text of a Response comes again and again: a piece that is the one before is its end. */
+function isSame(chunk: Uint8Array, before: Uint8Array | undefined): boolean {
+  return before !== undefined && Buffer.compare(chunk, before) === 0
+}

@@ -1,0 +1,23 @@
+import type { AttemptResponse } from '../record/records.js'
+
+/** A request as it goes out. */
+export interface OutgoingRequest {
+  readonly url: string
+  /** Names in lower case. Who sends it sees to `content-length`, `transfer-encoding` and `connection`. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+  /** From the beginning until the whole answer is there; 0 is without end. */
+  readonly timeoutMs: number
+  /** How the body travels: whole (the default), in chunks without a length, or slowly. */
+  readonly transport?: 'whole' | 'chunked' | 'slow'
+  /** Aborts when nobody waits for the answer any more. */
+  readonly signal?: AbortSignal
+}
+
+/** An answer of any status, or the reason why there is none. It never rejects. */
+export type SendResult =
+  | { readonly response: AttemptResponse; readonly error?: undefined }
+  | { readonly response?: undefined; readonly error: { readonly code: string; readonly message: string } }
+
+/** Sends a request once: over the network, or to a handler in this process. It settles when the signal aborts, if not before. */
+export type Send = (request: OutgoingRequest) => Promise<SendResult>

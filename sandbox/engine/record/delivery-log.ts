@@ -1,0 +1,280 @@
+import type { Job } from '../../time/job-queue.js'
+import { matchesKind } from '../kinds.js'
+import { Latest } from './latest.js'
+import type { Attempt, Delivery, DeliveryFilter, DeliveryStatus } from './records.js'
+
+/** What is kept. All else that is recorded is in proportion to it. */
+export const LIMITS = {
+  /** Deliveries that have come to their end: the latest. */
+  settled: 1000,
+  /** Deliveries that are on their way. */
+  unsettled: 200_000,
+  /** Attempts of one delivery: the latest. */
+  attemptsOfOne: 100,
+  /** Attempts of all deliveries: the latest. */
+  attempts: 20_000,
+  /** Attempts with the body of their answer: the latest. */
+  bodies: 1000,
+} as const
+
+/** A delivery, and what the engine alone needs to know of it. */
+export interface Tracked {
+  /** As it stands: a change puts another one in its place. */
+  readonly delivery: Delivery
+  /** Of its jitter. */
+  readonly seed: number
+  /** How many attempts have begun. */
+  begun: number
+  /** What is due next. */
+  job?: Job | undefined
+}
+
+interface Entry extends Tracked {
+  delivery: Delivery
+  older: Entry | undefined
+  newer: Entry | undefined
+}
+
+/** How many of each end are no longer kept, and how many of these a scenario had sent. */
+export interface Forgotten {
+  readonly all: Readonly<Record<SettledStatus, number>>
+  readonly spoilt: Readonly<Record<SettledStatus, number>>
+}
+
+export type SettledStatus = 'delivered' | 'failed' | 'skipped'
+
+/** How many deliveries a filter finds, whatever its limit. */
+export interface Tally {
+  readonly matching: number
+  /** How many of these no scenario sent. */
+  readonly genuine: number
+  /** How many no scenario sent that are no longer kept, and of which only the status is known to match. */
+  readonly forgotten: number
+}
+
+interface Changes {
+  status?: DeliveryStatus
+  reason?: string | undefined
+  nextAtMs?: number | undefined
+}
+
+/** Which attempt, by names alone: they hold on to nothing that is gone. */
+interface AttemptKey {
+  readonly deliveryId: string
+  readonly attemptId: string
+}
+
+/** What a scenario sent, and nobody has sent again since. */
+export function isSpoilt({ attempts }: Pick<Delivery, 'attempts'>): boolean {
+  return attempts.length > 0 && attempts.every(({ trigger }) => trigger === 'scenario')
+}
+
+const noneForgotten = () => ({
+  all: { delivered: 0, failed: 0, skipped: 0 },
+  spoilt: { delivered: 0, failed: 0, skipped: 0 },
+})
+
+/** Whether a delivery has come to its end. */
+export function isSettled({ status }: Delivery): boolean {
+  return status !== 'pending' && status !== 'retrying'
+}
+
+/** The deliveries, within bounds: nothing here takes longer when there are more of them, but to look through them. */
+export class DeliveryLog {
+  readonly #entries = new Map<string, Entry>()
+  readonly #counts = { pending: 0, retrying: 0, delivered: 0, failed: 0, skipped: 0 }
+  readonly #settled = new Latest<string>(LIMITS.settled)
+  readonly #attempts = new Latest<AttemptKey>(LIMITS.attempts)
+  readonly #bodies = new Latest<AttemptKey>(LIMITS.bodies)
+  #forgotten = noneForgotten()
+  #newest: Entry | undefined
+
+  get(id: string): Tracked | undefined {
+    return this.#entries.get(id)
+  }
+
+  /** Whether it is still here, and not another one of the same id that was restored. */
+  has(tracked: Tracked): boolean {
+    return this.#entries.get(tracked.delivery.id) === tracked
+  }
+
+  /** How many there are of each status. */
+  get counts(): Readonly<Record<DeliveryStatus, number>> {
+    return { ...this.#counts }
+  }
+
+  /** How many there have been of each status, those that are no longer kept included. */
+  get totals(): Readonly<Record<DeliveryStatus, number>> {
+    const { delivered, failed, skipped } = this.#forgotten.all
+    return {
+      ...this.#counts,
+      delivered: this.#counts.delivered + delivered,
+      failed: this.#counts.failed + failed,
+      skipped: this.#counts.skipped + skipped,
+    }
+  }
+
+  get forgotten(): Forgotten {
+    return structuredClone(this.#forgotten)
+  }
+
+  /** Whether no more can be on their way. */
+  get isFull(): boolean {
+    return this.#counts.pending + this.#counts.retrying >= LIMITS.unsettled
+  }
+
+  add(delivery: Delivery, seed: number): Tracked {
+    const entry = this.#link(delivery, seed, 0)
+    if (isSettled(delivery)) this.#settle(entry)
+    return entry
+  }
+
+  /** Changes what is given; what is given as undefined is taken away. */
+  change(tracked: Tracked, changes: Changes): Delivery {
+    const entry = this.#entryOf(tracked)
+    const before = entry.delivery
+    const { reason, nextAtMs, ...rest } = { ...before, ...changes }
+    entry.delivery = {
+      ...rest,
+      ...(reason !== undefined && { reason }),
+      ...(nextAtMs !== undefined && { nextAtMs }),
+    }
+    this.#counts[before.status] -= 1
+    this.#counts[entry.delivery.status] += 1
+    if (isSettled(entry.delivery) && !isSettled(before)) this.#settle(entry)
+    return entry.delivery
+  }
+
+  addAttempt(tracked: Tracked, attempt: Attempt): void {
+    const entry = this.#entryOf(tracked)
+    const attempts = [...entry.delivery.attempts, attempt].sort((a, b) => a.number - b.number)
+    entry.delivery = { ...entry.delivery, attempts: attempts.slice(-LIMITS.attemptsOfOne) }
+    this.#keep(entry.delivery.id, attempt)
+  }
+
+  /** The newest first. */
+  *[Symbol.iterator](): Generator<Tracked> {
+    for (let entry = this.#newest; entry !== undefined; entry = entry.older) yield entry
+  }
+
+  /** The newest first. */
+  list({ limit = 100, ...filter }: DeliveryFilter = {}): readonly Delivery[] {
+    const found: Delivery[] = []
+    for (const { delivery } of this) {
+      if (found.length >= limit) break
+      if (matches(delivery, filter)) found.push(delivery)
+    }
+    return found
+  }
+
+  tally(filter: Omit<DeliveryFilter, 'limit'> = {}): Tally {
+    let matching = 0
+    let genuine = 0
+    for (const { delivery } of this) {
+      if (!matches(delivery, filter)) continue
+      matching += 1
+      if (!isSpoilt(delivery)) genuine += 1
+    }
+    const { all, spoilt } = this.#forgotten
+    const forgotten = (['delivered', 'failed', 'skipped'] as const)
+      .filter((status) => filter.status === undefined || filter.status === status)
+      .reduce((sum, status) => sum + all[status] - spoilt[status], 0)
+    return { matching, genuine, forgotten }
+  }
+
+  /** The ids of those that have come to their end, in that order. */
+  settledIds(): readonly string[] {
+    return this.#settled.toArray()
+  }
+
+  /** Takes in what was saved, in place of all that is here. The oldest first. */
+  load(
+    saved: readonly Omit<Tracked, 'job'>[],
+    settledIds: readonly string[],
+    forgotten: Forgotten = noneForgotten(),
+  ): readonly Tracked[] {
+    this.clear()
+    this.#forgotten = structuredClone(forgotten)
+    const loaded = saved.map(({ delivery, seed, begun }) => this.#link(delivery, seed, begun))
+    for (const { delivery } of loaded)
+      for (const attempt of delivery.attempts) this.#keep(delivery.id, attempt)
+    for (const id of settledIds) this.#settled.add(id)
+    return loaded
+  }
+
+  clear(): void {
+    for (const { job } of this) job?.cancel()
+    this.#entries.clear()
+    for (const latest of [this.#settled, this.#attempts, this.#bodies]) latest.clear()
+    Object.assign(this.#counts, { pending: 0, retrying: 0, delivered: 0, failed: 0, skipped: 0 })
+    this.#forgotten = noneForgotten()
+    this.#newest = undefined
+  }
+
+  #link(delivery: Delivery, seed: number, begun: number): Entry {
+    const entry: Entry = { delivery, seed, begun, older: this.#newest, newer: undefined }
+    if (this.#newest !== undefined) this.#newest.newer = entry
+    this.#newest = entry
+    this.#entries.set(delivery.id, entry)
+    this.#counts[delivery.status] += 1
+    return entry
+  }
+
+  #unlink(entry: Entry): void {
+    if (entry.older !== undefined) entry.older.newer = entry.newer
+    if (entry.newer === undefined) this.#newest = entry.older
+    else entry.newer.older = entry.older
+    this.#entries.delete(entry.delivery.id)
+    this.#counts[entry.delivery.status] -= 1
+  }
+
+  #settle({ delivery }: Entry): void {
+    const evicted = this.#entries.get(this.#settled.add(delivery.id) ?? '')
+    if (evicted !== undefined) this.#forget(evicted)
+  }
+
+  /** It is no longer kept, but still counted: else a failure would be gone without anybody having seen it. */
+  #forget(entry: Entry): void {
+    const { delivery } = entry
+    this.#unlink(entry)
+    const status = delivery.status as SettledStatus
+    this.#forgotten.all[status] += 1
+    if (isSpoilt(delivery)) this.#forgotten.spoilt[status] += 1
+  }
+
+  /** Lets the oldest attempt go, and the oldest body, where there are too many. */
+  #keep(deliveryId: string, { id: attemptId, response, sentBody }: Attempt): void {
+    const key = { deliveryId, attemptId }
+    this.#alter(this.#attempts.add(key), () => [])
+    if (response?.body || sentBody !== undefined) {
+      this.#alter(this.#bodies.add(key), (attempt) => [withoutBodies(attempt)])
+    }
+  }
+
+  #alter(key: AttemptKey | undefined, alter: (attempt: Attempt) => readonly Attempt[]): void {
+    const entry = key && this.#entries.get(key.deliveryId)
+    if (key === undefined || entry === undefined) return
+    const attempts = entry.delivery.attempts.flatMap((attempt) =>
+      attempt.id === key.attemptId ? alter(attempt) : [attempt],
+    )
+    entry.delivery = { ...entry.delivery, attempts }
+  }
+
+  #entryOf(tracked: Tracked): Entry {
+    const entry = this.#entries.get(tracked.delivery.id)
+    if (entry === undefined || entry !== tracked) throw new Error('That delivery is not in the log any more.')
+    return entry
+  }
+}
+
+function matches(delivery: Delivery, { status, type, endpointId }: DeliveryFilter): boolean {
+  return (
+    (status === undefined || delivery.status === status) &&
+    (type === undefined || matchesKind(type, delivery.message.type)) &&
+    (endpointId === undefined || delivery.endpointId === endpointId)
+  )
+}
+
+function withoutBodies({ sentBody, response, ...rest }: Attempt): Attempt {
+  return response === undefined ? rest : { ...rest, response: { ...response, body: '', truncated: true } }
+}

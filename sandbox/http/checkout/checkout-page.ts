@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto'
+import { html, raw } from 'hono/html'
+import type { CreatedEvent, OrderResult } from '../../domain/resources.js'
+
+/** What came of an attempt to buy. */
+export interface Purchase {
+  readonly sale?: OrderResult
+  /** Why there is none, in words. */
+  readonly refusal?: string
+}
+
+type Html = ReturnType<typeof html>
+
+const STYLE =
+  'body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:2rem auto;padding:0 1rem}' +
+  '.about{white-space:pre-line}.note{border-left:4px solid;padding-left:1rem}label{display:block;margin:.5rem 0}'
+
+/** With every page: nothing is loaded, no script runs, and the form goes back to where it came from. */
+export const PAGE_HEADERS = {
+  'content-security-policy': [
+    "default-src 'none'",
+    `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
+    "form-action 'self'",
+    "base-uri 'none'",
+  ].join('; '),
+  // With `no-referrer`, a browser would send the form with the origin `null`.
+  'referrer-policy': 'same-origin',
+  'cache-control': 'no-store',
+} as const
+
+const STATUS_WORDS: Readonly<Record<CreatedEvent['status'], string>> = {
+  draft: 'Not on sale yet.',
+  on_sale: 'On sale.',
+  sold_out: 'Sold out.',
+  past: 'This event is over.',
+  cancelled: 'This event is cancelled.',
+}
+
+/** The public page of an event. All that comes from outside is text. */
+export function eventPage(event: CreatedEvent, { sale, refusal }: Purchase = {}): Html {
+  const { title, status, doors_at, ends_at, description_md, sold, capacity } = event
+  return page(
+    title,
+    html`
+      ${sale && saleNote(sale)}
+      ${refusal !== undefined && html`<p class="note" role="alert">Not sold: ${refusal}</p>`}
+      <p>Doors <time datetime="${doors_at}">${doors_at}</time>, until <time datetime="${ends_at}">${ends_at}</time></p>
+      ${description_md !== null && html`<p class="about">${description_md}</p>`}
+      <p><strong>${STATUS_WORDS[status]}</strong> ${sold} of ${capacity} sold.</p>
+      ${status === 'on_sale' && buyForm(event)}
+    `,
+  )
+}
+
+/** A page that says one thing. */
+export function messagePage(title: string, message: string): Html {
+  return page(title, html`<p>${message}</p>`)
+}
+
+function page(title: string, content: Html): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${title}</title>
+<style>${raw(STYLE)}</style>
+</head>
+<body>
+<h1>${title}</h1>
+${content}
+<p><small>A page of the tix-webhooks sandbox: nothing is charged, and nothing is emailed.</small></p>
+</body>
+</html>
+`
+}
+
+function buyForm({ tickets }: CreatedEvent): Html {
+  return html`<form method="post">
+<label>Ticket
+<select name="tier" required>
+${tickets.map(({ id, name, price_cents }) => html`<option value="${id}">${name}, ${price(price_cents)}</option>`)}
+</select>
+</label>
+<label>How many <input name="quantity" type="number" min="1" value="1" required></label>
+<button>Buy</button>
+</form>`
+}
+
+function saleNote({ order, tickets }: OrderResult): Html {
+  return html`<p class="note" role="status">Sold: order ${order.id}, ${price(order.total_cents)} in all.
+Tickets: ${tickets.map(({ id }) => id).join(', ')}.</p>`
+}
+
+/** The specification names no currency. */
+function price(cents: number): string {
+  return cents === 0 ? 'free' : (cents / 100).toFixed(2)
+}

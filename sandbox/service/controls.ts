@@ -1,0 +1,100 @@
+import { toMoment } from '../../testing/deliveries/dates.js'
+import type { Endpoint } from '../engine/endpoint.js'
+import type { Attempt, Delivery, DeliveryFilter, DeliveryStatus } from '../engine/record/records.js'
+import { durationMs } from '../time/duration.js'
+import type { Service } from './service.js'
+import { checkSubscriptions, type EndpointChanges, type NewEndpoint } from './subscriptions.js'
+
+/** The virtual time, which drives the sale, the end of events, and the retries. */
+export interface SandboxClock {
+  /** Milliseconds since the epoch. A function of its own: hand it over as it is, `now: sandbox.clock.now`. */
+  readonly now: () => number
+  readonly frozen: boolean
+  /** When something is due next, in milliseconds since the epoch. */
+  readonly nextAt: number | undefined
+  /** Lets so much time pass, such as `72h` or milliseconds, does what falls due, and awaits the answers. */
+  advance(duration: string | number): Promise<void>
+  /** To a moment. @throws RangeError when it is past */
+  advanceTo(moment: Date | string | number): Promise<void>
+  /** To what is due next, and through it. */
+  next(): Promise<void>
+  freeze(): void
+  run(): void
+}
+
+/** Where webhooks are sent. */
+export interface SandboxEndpoints {
+  /** @throws TypeError when the URL cannot be delivered to, or there are no such events */
+  create(endpoint: NewEndpoint): Endpoint
+  list(): readonly Endpoint[]
+  get(id: string): Endpoint | undefined
+  update(id: string, patch: EndpointChanges): Endpoint | undefined
+  /** A new secret; the one before signs too, until `keepOld: false`. */
+  rotate(id: string, rotation?: { secret?: string; keepOld?: boolean }): Endpoint | undefined
+  remove(id: string): boolean
+}
+
+/** What was sent, and what was answered. */
+export interface SandboxDeliveries {
+  /** The newest first. */
+  list(filter?: DeliveryFilter): readonly Delivery[]
+  get(id: string): Delivery | undefined
+  /** How many there have been of each status: the list keeps the latest 1,000 that are done, this counts all since the last reset. */
+  counts(): Readonly<Record<DeliveryStatus, number>>
+  /** Sends the same bytes once more, signed anew. @throws Error when there is no such delivery */
+  resend(id: string, options?: { to?: string }): Promise<Attempt>
+}
+
+export function clockOf(service: Service): SandboxClock {
+  const { clock } = service
+  const told = async (advance: Promise<unknown>): Promise<void> => {
+    await advance
+    service.changed({ what: 'clock' })
+  }
+  return {
+    now: clock.now,
+    get frozen() {
+      return clock.isFrozen
+    },
+    get nextAt() {
+      return clock.nextAt()
+    },
+    advance: async (duration) => told(clock.advanceBy(durationMs('duration', duration))),
+    advanceTo: async (moment) => told(clock.advanceTo(toMoment('moment', moment))),
+    next: () => told(clock.advanceToNext()),
+    freeze() {
+      clock.freeze()
+      service.changed({ what: 'clock' })
+    },
+    run() {
+      clock.run()
+      service.changed({ what: 'clock' })
+    },
+  }
+}
+
+export function endpointsOf({ engine }: Service): SandboxEndpoints {
+  return {
+    create(endpoint) {
+      checkSubscriptions(endpoint)
+      return engine.createEndpoint(endpoint)
+    },
+    list: () => engine.endpoints(),
+    get: (id) => engine.endpoint(id),
+    update(id, patch) {
+      checkSubscriptions(patch)
+      return engine.updateEndpoint(id, patch)
+    },
+    rotate: (id, rotation) => engine.rotateSecret(id, rotation),
+    remove: (id) => engine.removeEndpoint(id),
+  }
+}
+
+export function deliveriesOf({ engine }: Service): SandboxDeliveries {
+  return {
+    list: (filter) => engine.deliveries(filter),
+    get: (id) => engine.delivery(id),
+    counts: () => engine.totals(),
+    resend: async (id, options) => engine.resend(id, options),
+  }
+}

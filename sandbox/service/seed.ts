@@ -1,0 +1,131 @@
+import * as z from 'zod'
+import { Fault } from '../domain/fault.js'
+import type { NewEvent } from './sandbox-account.js'
+import type { Service } from './service.js'
+
+/** What an account is filled with. Events without a venue have the first one there is. */
+export interface Fixtures {
+  /** Default `test`. */
+  account?: 'test' | 'live'
+  venues?: readonly NonNullable<NewEvent['venue']>[]
+  events?: readonly FixtureEvent[]
+}
+
+/** What `POST /v2/events` takes, the state that it is to be in, and its orders. */
+export interface FixtureEvent extends NewEvent {
+  /** Default `draft`. */
+  status?: 'draft' | 'on_sale' | 'cancelled'
+  /** Of a tier by its name. */
+  orders?: readonly { tier: string; quantity: number }[]
+}
+
+/** What was made from fixtures. */
+export interface Seeded {
+  readonly venues: number
+  readonly events: number
+  readonly orders: number
+}
+
+const order = z.strictObject({ tier: z.string(), quantity: z.int().min(1) })
+
+/** An event is what `POST /v2/events` takes, its state, and its orders. Without a venue it has the first one. */
+const event = z
+  .looseObject({
+    status: z.enum(['draft', 'on_sale', 'cancelled']).default('draft'),
+    orders: z.array(order).default([]),
+  })
+  .refine(({ status, orders }) => orders.length === 0 || status !== 'draft', {
+    message: 'orders need an event that is on sale, or was: set its status to "on_sale" or "cancelled"',
+    path: ['orders'],
+  })
+
+const fixtures = z.strictObject({
+  account: z.enum(['test', 'live']).default('test'),
+  venues: z.array(z.unknown()).default([]),
+  events: z.array(event).default([]),
+})
+
+/**
+ * Fills an account with venues, events and orders. No webhooks are sent. All of it is made, or nothing.
+ *
+ * @throws Fault that names the place in the fixtures
+ */
+export function seed(service: Service, given: unknown): Seeded {
+  const read = fixtures.safeParse(given)
+  if (!read.success) {
+    const [issue] = read.error.issues
+    const at = pathOf(issue?.path ?? [])
+    throw new Fault({
+      code: 'parameter_invalid',
+      message: `The fixtures are an object of account, venues and events. ${at === '' ? '' : `${at}: `}${issue?.message}.`,
+      param: at,
+    })
+  }
+  const { account: mode, venues, events } = read.data
+  const account = service.accounts[mode]
+  const before = account.snapshot()
+  try {
+    service.held(() => {
+      venues.forEach((venue, index) => {
+        at(`venues[${index}]`, () => account.createVenue(venue))
+      })
+      events.forEach(({ status, orders, ...body }, index) => {
+        const here = `events[${index}]`
+        const created = at(here, () =>
+          account.createEvent(withVenue(body, account.listVenues({ limit: '1' }))),
+        )
+        if (status === 'draft') return
+        at(here, () => account.publishEvent(created.id))
+        orders.forEach(({ tier, quantity }, number) => {
+          at(`${here}.orders[${number}]`, () => {
+            const ticket_tier_id = created.tickets.find(({ name }) => name === tier)?.id
+            if (ticket_tier_id === undefined) {
+              const names = created.tickets.map(({ name }) => name).join(', ')
+              throw new Fault({
+                code: 'resource_missing',
+                param: 'tier',
+                message: `The event has no tier ${JSON.stringify(tier)}: it has ${names}.`,
+              })
+            }
+            return account.createOrder({ event_id: created.id, ticket_tier_id, quantity })
+          })
+        })
+        if (status === 'cancelled') at(here, () => account.cancelEvent(created.id))
+      })
+    })
+  } catch (error) {
+    account.restore(before)
+    throw error
+  }
+  return {
+    venues: venues.length,
+    events: events.length,
+    orders: events.reduce((sum, { orders }) => sum + orders.length, 0),
+  }
+}
+
+function withVenue(body: object, { data: [first] }: { data: readonly { id: string }[] }): object {
+  return 'venue' in body || 'venue_id' in body ? body : { ...body, venue_id: first?.id }
+}
+
+/** Tells of a fault where in the fixtures it is. */
+function at<Result>(place: string, work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    const [first] = error.problems
+    throw new Fault({
+      ...first,
+      message: `${place}: ${first.message}`,
+      param: first.param === undefined ? place : `${place}.${first.param}`,
+    })
+  }
+}
+
+function pathOf(path: readonly PropertyKey[]): string {
+  return path
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))
+    .join('')
+    .replace(/^\./, '')
+}

@@ -1,0 +1,173 @@
+import { setMaxListeners } from 'node:events'
+import type { SignatureOptions } from '../../src/index.js'
+import { Account, type Mode } from '../domain/account.js'
+import { Engine, type EngineChange } from '../engine/engine.js'
+import type { Send } from '../engine/network/send.js'
+import { Random } from '../lib/random.js'
+import { VirtualClock } from '../time/clock.js'
+import { type Assumptions, assume } from './assumptions.js'
+import { type ChaosProbabilities, chaos } from './chaos.js'
+import { type Seeded, seed } from './seed.js'
+import { type Triggered, type TriggerRequest, trigger } from './trigger.js'
+
+/** What the service is made from, once the options are known to make sense. */
+export interface ServiceParts {
+  readonly startMs?: number | undefined
+  readonly frozen?: boolean | undefined
+  readonly seed?: number | undefined
+  readonly send: Send
+  /** @throws TypeError when nothing can be sent there */
+  readonly checkUrl?: ((url: string) => void) | undefined
+  /** The secret of an endpoint that is given none. */
+  readonly secret?: string | undefined
+  readonly assumptions?: Assumptions
+  /** Seconds after the first attempt. */
+  readonly schedule?: readonly number[] | undefined
+  readonly jitter?: number | undefined
+  readonly timeoutSeconds?: number | undefined
+  readonly serial?: boolean | undefined
+  readonly chaos?: ChaosProbabilities | undefined
+  readonly lenient?: boolean | undefined
+  /** Signs by the virtual time, for a receiver that was given the sandbox's clock. */
+  readonly signsVirtually?: boolean | undefined
+  readonly publicUrl: () => string
+  readonly onError?: ((error: unknown) => void) | undefined
+}
+
+/** What webhooks are made from, while they are not sent yet. */
+export interface Emission {
+  readonly mode: Mode
+  readonly type: string
+  readonly data: object
+}
+
+const SIGNED_CONTENT: Record<Assumptions['signature'], NonNullable<SignatureOptions['signedContent']>> = {
+  dot: 'dot',
+  concat: 'concat',
+  body: (_t, body) => body,
+}
+
+/** Why nothing is begun any more. */
+export const CLOSED = 'The sandbox is closed: create another one.'
+
+/** What happens in a sandbox. `state` is of the data of an account. */
+export type ServiceChange = EngineChange | { readonly what: 'clock' } | { readonly what: 'state' }
+
+/** The ticketing service as a whole, without its HTTP interface: two accounts, the deliveries, and their time. */
+export class Service {
+  readonly clock: VirtualClock
+  readonly random: Random
+  readonly engine: Engine
+  readonly assumptions: Assumptions
+  /** How its webhooks are signed: the receiver's own option. */
+  readonly signature: SignatureOptions
+  /** The time of their `t`, in milliseconds since the epoch. */
+  readonly signingNow: () => number
+  readonly accounts: Readonly<Record<Mode, Account>>
+  readonly #listeners = new Set<(change: ServiceChange) => void>()
+  readonly #start: Pick<ServiceParts, 'startMs' | 'frozen'>
+  readonly #empty: { readonly test: unknown; readonly live: unknown; readonly random: readonly number[] }
+  #held: Emission[] | undefined
+  readonly #closing = new AbortController()
+
+  constructor(parts: ServiceParts) {
+    // Each request that waits for an answer listens to it.
+    setMaxListeners(0, this.closing)
+    this.#start = { startMs: parts.startMs, frozen: parts.frozen }
+    this.assumptions = parts.assumptions ?? assume()
+    this.clock = new VirtualClock({ ...this.#start, onError: parts.onError })
+    this.random = new Random(parts.seed)
+    this.signature = { signedContent: SIGNED_CONTENT[this.assumptions.signature] }
+    this.signingNow = parts.signsVirtually ? this.clock.now : Date.now
+    this.engine = new Engine({
+      clock: this.clock,
+      random: this.random,
+      send: parts.send,
+      secret: parts.secret,
+      signature: this.signature,
+      signingNow: this.signingNow,
+      ...(parts.checkUrl && { checkUrl: parts.checkUrl }),
+      ...(parts.schedule && { schedule: parts.schedule }),
+      ...(parts.jitter !== undefined && { jitter: parts.jitter }),
+      ...(parts.timeoutSeconds !== undefined && { timeoutSeconds: parts.timeoutSeconds }),
+      networkErrors: this.assumptions['network-error'],
+      serial: parts.serial ?? false,
+      ...(parts.chaos && { chaos: chaos(parts.chaos, this) }),
+      onChange: (change) => this.changed(change),
+    })
+    const account = (mode: Mode): Account =>
+      new Account({
+        clock: this.clock,
+        random: this.random,
+        lenient: parts.lenient ?? false,
+        publicUrl: parts.publicUrl,
+        emit: (type, data) => this.#emit({ mode, type, data }),
+        onChange: () => this.changed({ what: 'state' }),
+      })
+    this.accounts = { test: account('test'), live: account('live') }
+    const { test, live } = this.accounts
+    this.#empty = { test: test.snapshot(), live: live.snapshot(), random: this.random.state }
+  }
+
+  /**
+   * Forgets all data and deliveries, breaks off what is under way, and begins its time again. Endpoints stay. With a seed the ids
+   * come again too; without one they do not, since a receiver that goes on running would take new events for those that it knows.
+   */
+  reset(): void {
+    this.clock.restart(this.#start)
+    this.engine.reset({ keepEndpoints: true })
+    this.accounts.test.restore(this.#empty.test)
+    this.accounts.live.restore(this.#empty.live)
+    this.random.restore(this.#empty.random)
+  }
+
+  /** Aborts when it is closed: nobody waits for an answer any more. */
+  get closing(): AbortSignal {
+    return this.#closing.signal
+  }
+
+  /** No job begins any more, and nobody is kept waiting. What is under way goes on: closing the engine ends that. */
+  close(): void {
+    this.#closing.abort()
+    this.clock.close()
+  }
+
+  /** Makes what the kind is about, and sends the webhook of that kind alone. @throws Error when it is closed */
+  async trigger(request: TriggerRequest): Promise<Triggered> {
+    if (this.closing.aborted) throw new Error(CLOSED)
+    return trigger(this, request)
+  }
+
+  /** Fills an account from a file of fixtures. */
+  seed(fixtures: unknown): Seeded {
+    return seed(this, fixtures)
+  }
+
+  /** Does what would send webhooks, and keeps these back. */
+  held<Result>(work: () => Result): { result: Result; emissions: readonly Emission[] } {
+    const outer = this.#held
+    const emissions: Emission[] = []
+    this.#held = emissions
+    try {
+      return { result: work(), emissions }
+    } finally {
+      this.#held = outer
+    }
+  }
+
+  /** Calls back on each change, until the function that it gives is called. */
+  subscribe(listener: (change: ServiceChange) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Tells those who follow what happens here. */
+  changed(change: ServiceChange): void {
+    for (const listener of this.#listeners) listener(change)
+  }
+
+  #emit(emission: Emission): void {
+    if (this.#held === undefined) this.engine.publish(emission)
+    else this.#held.push(emission)
+  }
+}

@@ -1,0 +1,102 @@
+import { checkOptionNames } from '../../src/lib/option-names.js'
+import { toMoment } from '../../testing/deliveries/dates.js'
+import { checkDestination } from '../engine/network/address-rules.js'
+import { httpSender } from '../engine/network/http-sender.js'
+import { inProcessSender } from '../engine/network/in-process-sender.js'
+import { retrySchedule } from '../engine/schedule.js'
+import { checkRuntime } from '../lib/runtime.js'
+import { OPTION_NAMES, type SandboxOptions } from '../options.js'
+import { assume } from './assumptions.js'
+import { checkSubscriptions, type NewEndpoint } from './subscriptions.js'
+
+/** Where a receiver in this process is said to be. */
+const IN_PROCESS_RECEIVER = 'http://localhost/hooks'
+const MAX_SEED = 0x7fff_ffff
+const MAX_TIMEOUT_SECONDS = 3600
+
+/** Options that are known to make sense, each with its default. */
+export type Settings = ReturnType<typeof settle>
+
+/** @throws TypeError that names the option and says what it must be; Error where it cannot run */
+export function settle(options: SandboxOptions) {
+  checkRuntime()
+  options = checkOptionNames(options, OPTION_NAMES)
+  const { deliver, allowPublic = false, secret, signWith = 'real' } = options
+  check('frozen', options.frozen, isBoolean, 'true or false')
+  check('lenient', options.lenient, isBoolean, 'true or false')
+  check('serial', options.serial, isBoolean, 'true or false')
+  check('allowPublic', options.allowPublic, isBoolean, 'true or false')
+  check('deliver', deliver, isFunction, 'a function (request) => response')
+  check('onWarning', options.onWarning, isFunction, 'a function (message) => void')
+  check('onRequest', options.onRequest, isFunction, 'a function (request) => void')
+  check('seed', options.seed, isWithin(0, MAX_SEED, true), `a whole number from 0 to ${MAX_SEED}`)
+  check('jitter', options.jitter, isWithin(0, 0.5), 'a number from 0 to 0.5')
+  check(
+    'timeoutSeconds',
+    options.timeoutSeconds,
+    isWithin(0, MAX_TIMEOUT_SECONDS),
+    `a number of seconds from 0 (no limit) to ${MAX_TIMEOUT_SECONDS}`,
+  )
+  check('signWith', signWith, (value) => value === 'real' || value === 'virtual', '"real" or "virtual"')
+  check('stateFile', options.stateFile, isText, 'the path of a file')
+  check('secret', secret, isText, 'a string that is not empty')
+  check('keys', options.keys, isListOfKeys, 'a list of API keys, which begin with sk_test_ or sk_live_')
+  check('allowHosts', options.allowHosts, isListOfText, 'a list of host names')
+  check(
+    'rateLimit',
+    options.rateLimit,
+    (value) => isRateLimit(value),
+    'an object such as { requests: 25, perSeconds: 1 }',
+  )
+  return {
+    startMs: options.now === undefined ? undefined : toMoment('now', options.now),
+    frozen: options.frozen ?? true,
+    seed: options.seed,
+    send: deliver === undefined ? httpSender({ allowPublic }) : inProcessSender(deliver),
+    /** What is never called needs no rules: a receiver in this process may have any URL. */
+    checkUrl: (url: string) => checkDestination(url, { allowPublic: allowPublic || deliver !== undefined }),
+    assumptions: assume(options.assume),
+    schedule: options.retry === undefined ? undefined : retrySchedule(options.retry),
+    jitter: options.jitter,
+    timeoutSeconds: options.timeoutSeconds,
+    secret,
+    serial: options.serial,
+    lenient: options.lenient,
+    chaos: options.chaos,
+    keys: options.keys,
+    allowHosts: options.allowHosts,
+    rateLimit: options.rateLimit,
+    stateFile: options.stateFile,
+    signsVirtually: signWith === 'virtual',
+    onWarning: options.onWarning ?? ((message: string) => console.warn(message)),
+    onRequest: options.onRequest,
+    endpoints: endpointsOf(options),
+  }
+}
+
+function endpointsOf({ endpoints, deliver }: SandboxOptions): readonly NewEndpoint[] {
+  check('endpoints', endpoints, Array.isArray, 'a list such as [{ url: "http://localhost:3000/hooks" }]')
+  const inputs = endpoints ?? (deliver === undefined ? [] : [{ url: IN_PROCESS_RECEIVER }])
+  inputs.forEach(checkSubscriptions)
+  return inputs
+}
+
+function check(name: string, value: unknown, isRight: (value: unknown) => boolean, what: string): void {
+  if (value === undefined || isRight(value)) return
+  throw new TypeError(`${name} must be ${what}.`)
+}
+
+const isBoolean = (value: unknown): boolean => typeof value === 'boolean'
+const isFunction = (value: unknown): boolean => typeof value === 'function'
+const isText = (value: unknown): boolean => typeof value === 'string' && value.trim() !== ''
+const isListOfText = (value: unknown): boolean => Array.isArray(value) && value.every(isText)
+const isListOfKeys = (value: unknown): boolean =>
+  Array.isArray(value) && value.length > 0 && value.every((key) => /^sk_(test|live)_./.test(String(key)))
+const isWithin =
+  (least: number, most: number, whole = false) =>
+  (value: unknown): boolean =>
+    typeof value === 'number' && value >= least && value <= most && (!whole || Number.isInteger(value))
+const isRateLimit = (value: unknown): boolean => {
+  const { requests, perSeconds } = (value ?? {}) as { requests?: unknown; perSeconds?: unknown }
+  return isWithin(1, 1_000_000, true)(requests) && isWithin(0.001, 86_400)(perSeconds)
+}

@@ -1,0 +1,180 @@
+import { makeScenario, type ScenarioName, sampleEvent } from '../../testing/index.js'
+import type { Account, Mode } from '../domain/account.js'
+import { Fault } from '../domain/fault.js'
+import type { WebhookKind } from '../domain/resources.js'
+import type { Attempt, Delivery, Message } from '../engine/record/records.js'
+import { withChanges } from './payload-changes.js'
+import type { Emission, Service } from './service.js'
+
+/** What is to be sent. */
+export interface TriggerRequest {
+  /** A kind. One that the service does not document needs `data`. */
+  kind: string
+  /** Values of the payload that differ: paths such as `data.order.total_cents`. A path that is not there is refused. */
+  set?: Readonly<Record<string, unknown>>
+  /** `data` as it is: nothing is made in the account. */
+  data?: Readonly<Record<string, unknown>>
+  /** Also sends the webhooks of what had to be made first: `event.published` before `event.cancelled`. Default false. */
+  chain?: boolean
+  /** Spoilt on purpose: one of the scenarios. */
+  scenario?: ScenarioName | (string & {})
+  /** How many, up to 1,000. Default 1. */
+  repeat?: number
+  /** Default `test`. */
+  mode?: Mode
+}
+
+/** What was sent. */
+export interface Triggered {
+  /** The ids of the messages, in their order. */
+  readonly messages: readonly string[]
+  /** The ids of their deliveries. */
+  readonly deliveries: readonly string[]
+  /** What was sent and answered so far. */
+  readonly attempts: readonly Attempt[]
+}
+
+const MAX_REPEAT = 1000
+const DAY_MS = 86_400_000
+
+/** What has to be done in an account, so that it sends a webhook of the kind as the last one. */
+const STEPS: { readonly [Kind in WebhookKind]: (account: Account, nowMs: number) => void } = {
+  'order.created': (account, nowMs) => {
+    const { id, tickets } = published(account, nowMs)
+    account.createOrder({ event_id: id, ticket_tier_id: tickets[0]?.id, quantity: 2 })
+  },
+  'event.published': published,
+  'event.cancelled': (account, nowMs) => {
+    account.cancelEvent(published(account, nowMs).id)
+  },
+  'event.rescheduled': (account, nowMs) => {
+    account.rescheduleEvent(published(account, nowMs).id, { doors_at: doors(nowMs + 37 * DAY_MS) })
+  },
+}
+
+/**
+ * Makes what the kind is about, so that the API knows it afterwards, and sends the webhook of that kind alone.
+ *
+ * @throws Fault when the request makes no sense; then nothing was made, and nothing sent
+ */
+export async function trigger(service: Service, request: TriggerRequest): Promise<Triggered> {
+  const { scenario, repeat = 1 } = request
+  if (!Number.isInteger(repeat) || repeat < 1 || repeat > MAX_REPEAT) {
+    throw new Fault({
+      code: 'parameter_invalid',
+      param: 'repeat',
+      message: `repeat must be a whole number from 1 to ${MAX_REPEAT}.`,
+    })
+  }
+  await rehearse(request)
+  const emissions = Array.from({ length: repeat }, () => emissionsOf(service, request)).flat()
+  return scenario === undefined ? send(service, emissions) : sendSpoilt(service, emissions, request, scenario)
+}
+
+function send({ engine }: Service, emissions: readonly Emission[]): Triggered {
+  const messages = emissions.map((emission) => engine.publish(emission))
+  const deliveries = messages.flatMap((message) => engine.deliveriesOf(message))
+  return { messages: messages.map(({ id }) => id), deliveries: deliveries.map(({ id }) => id), attempts: [] }
+}
+
+/** To each endpoint as if the network, or somebody else, had had it in hand. */
+async function sendSpoilt(
+  service: Service,
+  emissions: readonly Emission[],
+  request: TriggerRequest,
+  name: string,
+): Promise<Triggered> {
+  const { engine, signature, signingNow } = service
+  const { underWay } = engine
+  const messages: Message[] = []
+  const deliveries: Delivery[] = []
+  for (const emission of emissions) {
+    // A reset breaks off what is still to be sent, too.
+    if (underWay.aborted) break
+    const message = engine.createMessage(emission)
+    messages.push(message)
+    for (const { id, secrets } of engine.subscribersOf(message).filter(({ enabled }) => enabled)) {
+      if (underWay.aborted) break
+      const { deliveries: requests, isBurst } = await makeScenario(name, {
+        body: bodies(message, () => engine.createMessage(lastOf(emissionsOf(service, request)))),
+        secret: secrets,
+        signature,
+        now: signingNow,
+      })
+      deliveries.push(await engine.deliverSpoilt(id, message, { scenario: name, requests, atOnce: isBurst }))
+    }
+  }
+  return {
+    messages: messages.map(({ id }) => id),
+    deliveries: deliveries.map(({ id }) => id),
+    attempts: deliveries.flatMap(({ attempts }) => attempts),
+  }
+}
+
+/** That of the message first; a scenario of several events takes more, and each is of its own. */
+function bodies(first: Message, another: () => Message): () => string {
+  let next: Message | undefined = first
+  return () => {
+    const { body } = next ?? another()
+    next = undefined
+    return body
+  }
+}
+
+/** Does it all with a sample, so that what is refused has made nothing. */
+async function rehearse({ kind, data, set = {}, scenario }: TriggerRequest): Promise<void> {
+  const sample = withChanges(data === undefined ? sampleOf(kind) : { type: kind, data }, set)
+  if (scenario === undefined) return
+  const body = JSON.stringify({ created_at: new Date(0), ...sample })
+  try {
+    await makeScenario(scenario, { body, secret: 'rehearsal' })
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw new Fault({ code: 'parameter_invalid', param: 'scenario', message: error.message })
+  }
+}
+
+/** A payload with the fields that one of the kind will have. */
+function sampleOf(kind: string): { type: string; data: object } {
+  if (kind === 'order.created') return sampleEvent(kind, { data: { tickets: [{}, {}] } })
+  if (Object.hasOwn(STEPS, kind)) return sampleEvent(kind as WebhookKind)
+  throw new Fault({
+    code: 'parameter_missing',
+    param: 'data',
+    message: `The service sends ${Object.keys(STEPS).join(', ')}. For ${JSON.stringify(kind)}, which it does not document, pass the data.`,
+  })
+}
+
+function emissionsOf(service: Service, request: TriggerRequest): readonly Emission[] {
+  const { kind, set = {}, data, chain = false, mode = 'test' } = request
+  if (data !== undefined) return [withChanges({ mode, type: kind, data }, set)]
+  const account = service.accounts[mode]
+  const before = service.clock.now()
+  const { emissions } = service.held(() => STEPS[kind as WebhookKind](account, before))
+  const asked = withChanges(lastOf(emissions), set)
+  return [...(chain ? emissions.slice(0, -1) : []), asked]
+}
+
+/** What was asked for; before it there may be what had to come first. */
+function lastOf(emissions: readonly Emission[]): Emission {
+  return emissions.at(-1) as Emission
+}
+
+/** An event on sale, a month from now. */
+function published(account: Account, nowMs: number): ReturnType<Account['retrieveWithTickets']> {
+  const { id, tickets } = account.createEvent({
+    title: 'Harbour Jazz',
+    venue_id: account.listVenues({ limit: '1' }).data[0]?.id,
+    doors_at: doors(nowMs + 30 * DAY_MS),
+    tickets: [
+      { name: 'general admission', price_cents: 2700, quantity: 100 },
+      { name: 'balcony', price_cents: 3900, quantity: 20 },
+    ],
+  })
+  return { ...account.publishEvent(id), tickets }
+}
+
+/** Half past seven in the evening of that day. */
+function doors(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 'YYYY-MM-DD'.length)}T19:30:00+00:00`
+}

@@ -1,0 +1,41 @@
+import type { AdapterCase } from './adapter-case.js'
+import { answerCases } from './answers.js'
+import { attackCases } from './attacks.js'
+import { bodyCases } from './bodies.js'
+import { requestCases } from './requests.js'
+import { sizeCases } from './sizes.js'
+import { togetherCases } from './together.js'
+
+/**
+ * What every HTTP adapter must do, case by case, whatever its framework. There is no test runner in it: loop over the cases in
+ * the one that you have. They see what one whole request and its answer can show; slow and broken connections they do not make.
+ *
+ * @example
+ * ```ts
+ * import test from 'node:test'
+ * import { Hono } from 'hono'
+ * import { tixWebhooks } from 'tix-webhooks/hono'
+ * import { type AdapterHarness, adapterCases } from 'tix-webhooks/testing'
+ *
+ * const mount: AdapterHarness['mount'] = async (options) => {
+ *   const app = new Hono().post('/hooks', tixWebhooks(options))
+ *   return {
+ *     async send({ toRequest }) {
+ *       const response = await app.request(toRequest('/hooks'))
+ *       return { status: response.status, headers: response.headers, text: await response.text() }
+ *     },
+ *     close: async () => {},
+ *   }
+ * }
+ *
+ * for (const { name, run } of adapterCases) test(name, () => run({ mount }))
+ * ```
+ */
+export const adapterCases: readonly AdapterCase[] = [
+  ...bodyCases,
+  ...sizeCases,
+  ...requestCases,
+  ...answerCases,
+  ...togetherCases,
+  ...attackCases,
+]

@@ -1,0 +1,184 @@
+import { answerTo, Discard, memoryStore, RetryLater } from '../../src/index.js'
+import { sampleEvent } from '../deliveries/sample-event.js'
+import { type AdapterCase, defineCase } from './adapter-case.js'
+import { INSIDE } from './case-runner.js'
+import { signed, signedOrder } from './deliveries.js'
+
+/** What comes of a delivery, and the answer to it. */
+export const answerCases: readonly AdapterCase[] = [
+  defineCase(
+    'answer-handled',
+    'MUST answer when the handler has completed, and not before.',
+    async ({ mount, demand }) => {
+      let isDone = false
+      const handle = async (): Promise<void> => {
+        // Longer than an answer that did not wait would take.
+        await new Promise((resolve) => setTimeout(resolve, 25))
+        isDone = true
+      }
+      const endpoint = await mount({ handle })
+      await endpoint.answers('an order', await signedOrder(), 'handled')
+      demand(isDone, 'expected the handler to be done before the answer, but it was not')
+    },
+  ),
+
+  defineCase('answer-duplicate', 'MUST answer what was handled before as a duplicate.', async ({ mount }) => {
+    const endpoint = await mount()
+    const order = await signedOrder()
+    await endpoint.answers('an order', order, 'handled')
+    await endpoint.answers('the order again', order, 'duplicate')
+    await endpoint.answers('the order again, with a new signature', await order.signAgain(), 'duplicate')
+  }),
+
+  defineCase('answer-unhandled', 'MUST accept a kind that has no handler.', async ({ mount }) => {
+    const endpoint = await mount()
+    await endpoint.answers('an event.published', await signed(sampleEvent('event.published')), 'unhandled')
+  }),
+
+  defineCase(
+    'answer-discarded',
+    'MUST accept what the handler discards, and not reveal the reason.',
+    async ({ mount }) => {
+      const endpoint = await mount({
+        handle: () => {
+          throw new Discard(INSIDE)
+        },
+      })
+      const order = await signedOrder()
+      await endpoint.answers('an order that the handler discards', order, 'discarded')
+      await endpoint.answers('the order again', order, 'duplicate')
+    },
+  ),
+
+  defineCase(
+    'answer-failed',
+    'MUST answer that the handler failed, whatever it throws, and run it again on the next delivery.',
+    async ({ mount }) => {
+      for (const [told, thrown] of [
+        ['an error', new Error(INSIDE)],
+        ['a string', INSIDE],
+        ['nothing', undefined],
+      ] as const) {
+        let isMended = false
+        const handle = async (): Promise<void> => {
+          if (!isMended) throw thrown
+        }
+        const endpoint = await mount({ handle })
+        const order = await signedOrder()
+        await endpoint.answers(`a handler that throws ${told}`, order, 'failed')
+        isMended = true
+        await endpoint.answers('the order again, for the fixed handler', order, 'handled')
+      }
+    },
+  ),
+
+  defineCase(
+    'answer-error',
+    'MUST NOT let an error decide the answer, nor reveal anything of it.',
+    async ({ mount }) => {
+      // What frameworks look for in an error; this one says that all is well.
+      const { status } = answerTo({ outcome: 'handled' })
+      const odd = Object.assign(new Error(INSIDE), {
+        status,
+        statusCode: status,
+        code: INSIDE,
+        expose: true,
+        headers: { 'x-inside': INSIDE },
+        cause: new Error(INSIDE),
+        getResponse: () => new Response(INSIDE),
+        toJSON: () => ({ message: INSIDE }),
+      })
+      const handle = () => {
+        throw odd
+      }
+      await (await mount({ handle })).answers(
+        'a handler that throws an HTTP error',
+        await signedOrder(),
+        'failed',
+      )
+    },
+  ),
+
+  defineCase(
+    'answer-retry-later',
+    'MUST send the Retry-After that the handler asked for.',
+    async ({ mount }) => {
+      const handle = () => {
+        throw new RetryLater({ afterSeconds: 123, reason: INSIDE })
+      }
+      const expected = { outcome: 'retry-later', retryAfterSeconds: 123 } as const
+      await (await mount({ handle })).answers(
+        'a handler that throws RetryLater',
+        await signedOrder(),
+        expected,
+      )
+    },
+  ),
+
+  defineCase(
+    'answer-unprocessable',
+    'MUST ask for a retry of an authentic delivery whose data is invalid, and not reveal what is missing.',
+    async ({ mount }) => {
+      const endpoint = await mount()
+      const data = { order: { id: INSIDE, total_cents: INSIDE } }
+      const delivery = await signed(sampleEvent('order.created', { data, exact: true }))
+      await endpoint.answers('an order.created without the documented fields', delivery, 'unprocessable')
+    },
+  ),
+
+  defineCase(
+    'answer-misconfigured',
+    'MUST answer if the secret function throws or returns no secret, and never run the handler then.',
+    async ({ mount }) => {
+      const secret = (): never => {
+        throw new Error(INSIDE)
+      }
+      const throwing = await mount({ secret })
+      await throwing.answers('a secret function that throws', await signedOrder(), 'misconfigured')
+      const finding = await mount({ secret: async () => undefined })
+      await finding.answers('a secret function that returns none', await signedOrder(), 'misconfigured')
+    },
+  ),
+
+  defineCase(
+    'answer-in-flight',
+    'MUST send a Retry-After for an event that another process is handling.',
+    async ({ mount }) => {
+      const claim = async () => ({ status: 'in-flight', retryAfterMs: 6500 }) as const
+      const endpoint = await mount({ store: { ...memoryStore(), claim } })
+      const expected = { outcome: 'in-flight', retryAfterSeconds: 7 } as const
+      await endpoint.answers('an order that another process handles', await signedOrder(), expected)
+    },
+  ),
+
+  defineCase(
+    'answer-unavailable',
+    'MUST send a Retry-After while the store is down, and not run the handler.',
+    async ({ mount }) => {
+      const claim = async (): Promise<never> => {
+        throw new Error(INSIDE)
+      }
+      const endpoint = await mount({ store: { ...memoryStore(), claim } })
+      const expected = { outcome: 'unavailable', retryAfterSeconds: 5 } as const
+      await endpoint.answers('an order while the store is down', await signedOrder(), expected)
+    },
+  ),
+
+  defineCase(
+    'answer-timed-out',
+    'MUST answer at timeoutSeconds, although the handler continues.',
+    async ({ mount }) => {
+      let release = (): void => {}
+      const released = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      const endpoint = await mount({ timeoutSeconds: 0.25, handle: () => released })
+      const expected = { outcome: 'timed-out', retryAfterSeconds: 5 } as const
+      try {
+        await endpoint.answers('a handler that takes too long', await signedOrder(), expected)
+      } finally {
+        release()
+      }
+    },
+  ),
+]

@@ -1,0 +1,138 @@
+import { sampleEvent } from '../deliveries/sample-event.js'
+import { type AdapterCase, defineCase } from './adapter-case.js'
+import type { Trial } from './case-runner.js'
+import { signed, signedOrder, withBody, withHeaders } from './deliveries.js'
+
+const utf8 = new TextEncoder()
+const BYTE_ORDER_MARK = Uint8Array.of(0xef, 0xbb, 0xbf)
+const REPLACEMENT_CHARACTER = '�'
+
+/** Spacing, escapes, line ends and numbers that no writer of JSON would give back after a parser. */
+const ODD_JSON = [
+  '{',
+  '\t"data" :  { "tickets": [ { "tier":"caf\\u00e9 café \\/ \\ud83c\\udf9f", "id":"tik_1" } ],\r',
+  '    "order": {"buyer_email":"b@example.com","total_cents": 54.00e2 , "id": "ord_odd" } },',
+  '  "created_at":"2026-05-17T14:02:11Z",   "type": "order.created", "rate": 1.0, "big": 12345678901234567890',
+  '}\r\n\r\n',
+].join('\n')
+
+/** Names that some parsers refuse, or take for something else. */
+const ODD_NAMES = `{"__proto__":{"a":1},"constructor":{"prototype":{"b":2}},${JSON.stringify(order()).slice(1)}`
+
+/** Accents in both their forms, writings of several directions, and characters outside of the first plane. */
+const ODD_TEXT = 'Zo\u00eb Zoe\u0308 – 東京 – العربية – 🎟\u{1f469}\u200d\u{1f467} – \u2028\u2029\u0000'
+
+/** What a body may be said to be. */
+const CONTENT_TYPES: readonly (readonly [id: string, told: string, contentType: string | undefined])[] = [
+  ['text', 'of text', 'text/plain; charset=iso-8859-1'],
+  ['form', 'of a form', 'application/x-www-form-urlencoded'],
+  ['multipart', 'of a form in parts', 'multipart/form-data; boundary=none'],
+  ['binary', 'of bytes', 'application/octet-stream'],
+  ['unknown', 'that is unknown', 'application/vnd.tickets+json; charset=utf-16'],
+  ['nonsense', 'that is invalid', ';;;'],
+  ['none', 'that is missing', undefined],
+]
+
+/** The bytes, and what says what they are. */
+export const bodyCases: readonly AdapterCase[] = [
+  defineCase(
+    'body-spacing',
+    'MUST pass on the exact bytes, whatever the spacing, escapes and line ends.',
+    handsOn('JSON with odd spacing and escapes', ODD_JSON),
+  ),
+
+  defineCase(
+    'body-text',
+    'MUST pass on text of any script byte for byte.',
+    handsOn('JSON with text of many scripts', JSON.stringify({ ...order(), note: ODD_TEXT })),
+  ),
+
+  defineCase(
+    'body-names',
+    'MUST leave the JSON to the receiver, so that no name in it is refused or dropped.',
+    handsOn('JSON with names such as __proto__', ODD_NAMES),
+  ),
+
+  defineCase(
+    'body-mark',
+    'MUST pass on a byte order mark, which is part of the signed bytes.',
+    handsOn('JSON after a byte order mark', marked(utf8.encode(JSON.stringify(order())))),
+  ),
+
+  defineCase(
+    'body-mark-unsigned',
+    'MUST NOT remove a byte order mark that is not signed.',
+    async ({ mount }) => {
+      const endpoint = await mount()
+      const unmarked = await signedOrder()
+      await endpoint.answers(
+        'a byte order mark before the signed bytes',
+        withBody(unmarked, marked(unmarked.body)),
+        'unauthenticated',
+      )
+      await endpoint.answers('the signed bytes alone', unmarked, 'handled')
+    },
+  ),
+
+  defineCase(
+    'body-bytes',
+    'MUST pass on bytes that are not text: if they are signed, the sender must retry.',
+    async ({ mount }) => {
+      const endpoint = await mount()
+      await endpoint.answers('a byte that UTF-8 never has', await signed(broken()), 'unprocessable')
+      // More than comes in one piece.
+      const everyByte = Uint8Array.from({ length: 200_000 }, (_, index) => index % 256)
+      await endpoint.answers('every byte value, many times', await signed(everyByte), 'unprocessable')
+    },
+  ),
+
+  defineCase(
+    'body-decoded',
+    'MUST NOT decode the body as text: a signature over the replacement character would cover any invalid byte.',
+    async ({ mount }) => {
+      const endpoint = await mount()
+      const replaced = await signed(new TextDecoder().decode(broken()))
+      await endpoint.answers(
+        `an invalid byte under the signature of ${REPLACEMENT_CHARACTER}`,
+        withBody(replaced, broken()),
+        'unauthenticated',
+      )
+    },
+  ),
+
+  ...CONTENT_TYPES.map(([id, told, contentType]) =>
+    defineCase(
+      `content-type-${id}`,
+      `MUST pass on the exact bytes of a body with a content-type ${told}.`,
+      handsOn(`JSON as ${contentType ?? 'no content-type'}`, ODD_JSON, { 'content-type': contentType }),
+    ),
+  ),
+]
+
+/** A signed body is handled as it is, whatever the headers say that it is. */
+function handsOn(
+  told: string,
+  body: string | Uint8Array,
+  headers: Readonly<Record<string, string | undefined>> = {},
+) {
+  return async ({ mount }: Trial): Promise<void> => {
+    const endpoint = await mount()
+    await endpoint.handsOn(told, withHeaders(await signed(body), headers))
+  }
+}
+
+/** An order that is the same each time: what is made at load must not count as one of the user's samples. */
+function order(): object {
+  return sampleEvent('order.created', { seed: 0 })
+}
+
+function marked(bytes: Uint8Array): Uint8Array {
+  return Uint8Array.of(...BYTE_ORDER_MARK, ...bytes)
+}
+
+/** An order with a byte in it that no UTF-8 has. */
+function broken(): Uint8Array {
+  const bytes = utf8.encode(JSON.stringify({ ...order(), note: '?' }))
+  bytes[bytes.lastIndexOf(0x3f)] = 0xff
+  return bytes
+}

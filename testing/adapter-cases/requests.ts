@@ -1,0 +1,150 @@
+import { type AdapterCase, defineCase } from './adapter-case.js'
+import type { AnyDelivery } from './case-runner.js'
+import { OTHER_SECRET, SECRET } from './case-runner.js'
+import { signed, signedOrder, withHeaders } from './deliveries.js'
+
+/** `{"type":"order.created"}` as gzip has it: JSON for whoever inflates it, and for nobody else. */
+const GZIPPED = 'H4sIAAAAAAAAA6tWKqksSFWyUsovSkkt0ksuSk0sSU1RqgUA1ams3hgAAAA='
+
+/** What of the request is handed on beside its body. */
+export const requestCases: readonly AdapterCase[] = [
+  defineCase(
+    'request-given',
+    "MUST pass the framework's own request to the secret function, the key function and the handler.",
+    async ({ mount, demand }) => {
+      const seen: unknown[] = []
+      const endpoint = await mount({
+        secret: (request) => {
+          seen.push(request)
+          return SECRET
+        },
+        key: (_event, { request }) => {
+          seen.push(request)
+          return 'the key'
+        },
+        handle: (_event, { request }) => seen.push(request),
+      })
+      await endpoint.answers('an order', await signedOrder(), 'handled')
+      const [request] = seen
+      demand(
+        typeof request === 'object' && request !== null,
+        `expected an object as the request, but it was ${request === null ? 'null' : typeof request}`,
+      )
+      demand(
+        seen.every((one) => one === request),
+        'expected the same request for all, but they differ',
+      )
+    },
+  ),
+
+  defineCase('request-own', 'MUST pass another request with each delivery.', async ({ mount, demand }) => {
+    const endpoint = await mount()
+    await endpoint.answers('an order', await signedOrder(), 'handled')
+    await endpoint.answers('another order', await signedOrder(), 'handled')
+    const [first, second] = endpoint.runs
+    demand(
+      first?.ctx.request !== second?.ctx.request,
+      'expected two requests, but both handlers got the same one',
+    )
+  }),
+
+  defineCase(
+    'header-name',
+    'MUST read the header that signature.header names, and no other.',
+    async ({ mount }) => {
+      const signature = { header: 'X-Tickets-Signature' }
+      const endpoint = await mount({ signature })
+      await endpoint.answers(
+        'an order with the header of that name',
+        await signedOrder({ signature }),
+        'handled',
+      )
+      await endpoint.answers('an order with the header of the usual name', await signedOrder(), 'malformed')
+    },
+  ),
+
+  defineCase(
+    'header-signatures',
+    'MUST pass on the whole header, which may have several signatures, and spaces.',
+    async ({ mount }) => {
+      const endpoint = await mount()
+      const rotating = await signedOrder({ secret: [OTHER_SECRET, SECRET] })
+      await endpoint.answers('an order that is signed by two secrets', rotating, 'handled')
+      const { header, ...order } = await signedOrder()
+      const spaced = withHeaders(
+        { ...order, header },
+        { 'x-service-signature': header.replaceAll(',', ' , ') },
+      )
+      await endpoint.answers('an order with spaces in its header', spaced, 'handled')
+    },
+  ),
+
+  defineCase(
+    'request-secrets',
+    'MUST pass on all secrets, and the index of the one that matched.',
+    async ({ mount, demand }) => {
+      const secrets = [OTHER_SECRET, SECRET]
+      const endpoint = await mount({ secret: secrets })
+      for (const [index, secret] of secrets.entries()) {
+        const told = `an order that is signed by secret ${index}`
+        await endpoint.answers(told, await signedOrder({ secret }), 'handled')
+        const matched = endpoint.runs.at(-1)?.ctx.secretIndex
+        demand(matched === index, `${told}: expected secretIndex ${index}, but it was ${matched}`)
+      }
+    },
+  ),
+
+  defineCase('request-options', 'MUST pass on all options.', async ({ mount, demand }) => {
+    const signature = { algorithm: 'SHA-512', encoding: 'base64', timestampUnit: 'ms' } as const
+    const records: unknown[] = []
+    const endpoint = await mount({
+      signature,
+      toleranceSeconds: 10,
+      key: () => 'always the same',
+      onUnhandled: () => {},
+      onDelivery: (record) => records.push(record),
+    })
+    const order = await signedOrder({ signature })
+    const late = await order.signAgain({ now: () => Date.now() - 60_000 })
+    await endpoint.answers('an order of a minute ago', late, 'unauthenticated')
+    await endpoint.answers('an order', order, 'handled')
+    await endpoint.answers('an order with the same key', await signedOrder({ signature }), 'duplicate')
+    demand(
+      records.length === 3,
+      `expected a record of each of 3 deliveries, but there were ${records.length}`,
+    )
+  }),
+
+  defineCase(
+    'encoding-kept',
+    'SHOULD leave a compressed body as it is: the signature covers the bytes that were sent.',
+    async ({ mount }) => {
+      const bytes = Uint8Array.from(atob(GZIPPED), (character) => character.charCodeAt(0))
+      const compressed = encoded(await signed(bytes))
+      await (await mount()).answers('a body that was compressed and then signed', compressed, 'unprocessable')
+    },
+  ),
+
+  defineCase(
+    'encoding-told',
+    'SHOULD pass on the content-encoding, so that a signature that does not match can be explained.',
+    async ({ mount, demand }) => {
+      const reports: string[] = []
+      const endpoint = await mount({ onError: (error) => reports.push(String(error)) })
+      const forged = encoded(await signedOrder({ secret: OTHER_SECRET }))
+      await endpoint.answers(
+        'a body with a content-encoding that is not compressed',
+        forged,
+        'unauthenticated',
+      )
+      demand(
+        reports.some((report) => report.includes('content-encoding: gzip')),
+        `expected a report that names content-encoding: gzip, but it was ${JSON.stringify(reports)}`,
+      )
+    },
+  ),
+]
+
+function encoded(delivery: AnyDelivery): AnyDelivery {
+  return withHeaders(delivery, { 'content-encoding': 'gzip' })
+}

@@ -1,0 +1,79 @@
+import { type AdapterCase, defineCase } from './adapter-case.js'
+import { signed, signedOrder, signedOrderOf } from './deliveries.js'
+
+const KIB = 1024
+const DEFAULT_MAX_BYTES = KIB * KIB
+
+/** What parsers take at most where nobody tells them more: 100 kB of some, 56 of others, 1 MB of others. */
+const LARGE = [56 * KIB + 1, 100 * KIB + 1, 512 * KIB]
+
+/** How many bytes there are. */
+export const sizeCases: readonly AdapterCase[] = [
+  defineCase('size-small', 'MUST pass on a body of one byte, and an empty one.', async ({ mount }) => {
+    const endpoint = await mount()
+    await endpoint.answers('one byte, which is not an event', await signed('1'), 'unprocessable')
+    await endpoint.answers('an empty body, which is signed', await signed(''), 'unprocessable')
+  }),
+
+  defineCase(
+    'size-large',
+    'MUST pass on bodies that are larger than body parsers accept.',
+    async ({ mount }) => {
+      const endpoint = await mount()
+      for (const bytes of LARGE)
+        await endpoint.handsOn(`a body of ${bytes} bytes`, await signedOrderOf(bytes))
+    },
+  ),
+
+  defineCase('size-largest', 'MUST pass on a body of 1 MiB, the default limit.', async ({ mount }) => {
+    const endpoint = await mount()
+    await endpoint.handsOn('a body of 1 MiB', await signedOrderOf(DEFAULT_MAX_BYTES))
+  }),
+
+  defineCase(
+    'size-too-large',
+    'MUST refuse a body of more than 1 MiB, even if it is signed, and continue to serve.',
+    async ({ mount }) => {
+      const endpoint = await mount()
+      await endpoint.answers(
+        'a body of one byte more than 1 MiB',
+        await signedOrderOf(DEFAULT_MAX_BYTES + 1),
+        'too-large',
+      )
+      await endpoint.answers('an order after it', await signedOrder(), 'handled')
+    },
+  ),
+
+  defineCase('size-limit', 'MUST enforce maxBodyBytes to the byte.', async ({ mount }) => {
+    const maxBodyBytes = 1000
+    const endpoint = await mount({ maxBodyBytes })
+    for (const [bytes, outcome] of [
+      [maxBodyBytes - 1, 'handled'],
+      [maxBodyBytes, 'handled'],
+      [maxBodyBytes + 1, 'too-large'],
+    ] as const) {
+      await endpoint.answers(`a body of ${bytes} bytes`, await signedOrderOf(bytes), outcome)
+    }
+  }),
+
+  defineCase('size-bytes', 'MUST count bytes, not characters.', async ({ mount }) => {
+    const maxBodyBytes = 1000
+    const endpoint = await mount({ maxBodyBytes })
+    for (const [bytes, outcome] of [
+      [maxBodyBytes, 'handled'],
+      [maxBodyBytes + 1, 'too-large'],
+    ] as const) {
+      const delivery = await signedOrderOf(bytes, 'é')
+      await endpoint.answers(`a body of ${bytes} bytes in fewer characters`, delivery, outcome)
+    }
+  }),
+
+  defineCase(
+    'size-raised',
+    'SHOULD pass on what a raised maxBodyBytes allows, whatever limit the framework has.',
+    async ({ mount }) => {
+      const endpoint = await mount({ maxBodyBytes: 2 * DEFAULT_MAX_BYTES })
+      await endpoint.handsOn('a body of 1.25 MiB', await signedOrderOf(1.25 * DEFAULT_MAX_BYTES))
+    },
+  ),
+]

@@ -1,0 +1,202 @@
+import * as fc from 'fast-check'
+import {
+  type AnyEvent,
+  type EventKind,
+  type EventLifecycleEvent,
+  type EventOf,
+  isKnownEvent,
+  type OrderCreatedEvent,
+  type UnknownEvent,
+  type WebhookEvent,
+} from '../../src/index.js'
+import { isoUtc } from '../deliveries/dates.js'
+import { moments, orderData, rescheduledData } from './data.js'
+import { joined, jsonObjects, jsonTexts } from './json.js'
+
+const EVENTS: { readonly [Kind in EventKind]: () => fc.Arbitrary<EventOf<Kind>> } = {
+  'order.created': orderCreatedEvents,
+  'event.published': () => ticketedEvents('event.published', ['on_sale']),
+  'event.cancelled': () => ticketedEvents('event.cancelled', ['cancelled']),
+  'event.rescheduled': () =>
+    rescheduledData().map((data) => happened('event.rescheduled', data.event.updated_at, data)),
+}
+
+/** Kinds that look like documented ones, or like something else. */
+const ODD_KINDS = [
+  'order.refunded',
+  'order.created.v2',
+  'order',
+  'Order.Created',
+  'order.created ',
+  'event.*',
+  'event.',
+  'event.sold_out',
+  '*',
+  'ticket/scanned',
+  'constructor',
+  '__proto__',
+  'toString',
+]
+
+/**
+ * Events of one documented kind, valid by the service's specification: any text, free orders and dear ones, no tickets and many,
+ * dates in any time zone. No address or URL in them is anybody's.
+ *
+ * The payloads of the `event.*` kinds are not documented: theirs is what `sampleEvent` gives, the event as the API returns it.
+ *
+ * @throws TypeError when the kind is not documented
+ * @example
+ * ```ts
+ * import * as fc from 'fast-check'
+ * import { memoryStore } from 'tix-webhooks'
+ * import { tixWebhooks } from 'tix-webhooks/fetch'
+ * import { signedBody } from 'tix-webhooks/testing'
+ * import { eventsOf } from 'tix-webhooks/testing/fast-check'
+ *
+ * const secret = 'whsec_test'
+ *
+ * await fc.assert(
+ *   fc.asyncProperty(eventsOf('order.created'), async (event) => {
+ *     const sold: string[] = []
+ *     const POST = tixWebhooks({
+ *       secret,
+ *       store: memoryStore(),
+ *       namespace: 'tickets',
+ *       on: { 'order.created': ({ data }) => void sold.push(...data.tickets.map(({ id }) => id)) },
+ *     })
+ *     const delivery = await signedBody(JSON.stringify(event), { secret })
+ *     for (const attempt of [delivery, await delivery.signAgain()]) {
+ *       const { status } = await POST(attempt.toRequest('/hooks'))
+ *       if (status !== 200) return false
+ *     }
+ *     return sold.length === event.data.tickets.length // once, though it came twice
+ *   }),
+ * )
+ * ```
+ */
+export function eventsOf<Kind extends EventKind>(kind: Kind): fc.Arbitrary<EventOf<Kind>> {
+  if (!Object.hasOwn(EVENTS, kind)) {
+    throw new TypeError(
+      `kind must be one of ${Object.keys(EVENTS).join(', ')}; unknownEvents() makes events of other kinds.`,
+    )
+  }
+  return EVENTS[kind]() as unknown as fc.Arbitrary<EventOf<Kind>>
+}
+
+/**
+ * Events of the kind `order.created`: with free orders and dear ones, no tickets and many, and any text.
+ *
+ * @example
+ * ```ts
+ * import * as fc from 'fast-check'
+ * import type { Handlers } from 'tix-webhooks'
+ * import { callHandler } from 'tix-webhooks/testing'
+ * import { orderCreatedEvents } from 'tix-webhooks/testing/fast-check'
+ *
+ * const on = {
+ *   'order.created': ({ data }) => new Set(data.tickets.map(({ tier }) => tier)).size,
+ * } satisfies Handlers<Record<never, never>, Request>
+ *
+ * await fc.assert(
+ *   fc.asyncProperty(orderCreatedEvents(), async (event) => {
+ *     const tiers = await callHandler(on, 'order.created', event)
+ *     return tiers <= event.data.tickets.length
+ *   }),
+ * )
+ * ```
+ */
+export function orderCreatedEvents(): fc.Arbitrary<OrderCreatedEvent> {
+  return fc.tuple(moments(), orderData()).map(([ms, data]) => happened('order.created', isoUtc(ms), data))
+}
+
+/**
+ * Events of the three documented `event.*` kinds, as a handler of that group gets them.
+ *
+ * @example
+ * ```ts
+ * import * as fc from 'fast-check'
+ * import { lifecycleEvents } from 'tix-webhooks/testing/fast-check'
+ *
+ * fc.assert(fc.property(lifecycleEvents(), ({ type }) => type.startsWith('event.')))
+ * ```
+ */
+export function lifecycleEvents(): fc.Arbitrary<EventLifecycleEvent> {
+  return fc.oneof(eventsOf('event.published'), eventsOf('event.cancelled'), eventsOf('event.rescheduled'))
+}
+
+/**
+ * Events of all documented kinds.
+ *
+ * @example
+ * ```ts
+ * import * as fc from 'fast-check'
+ * import { isKnownEvent } from 'tix-webhooks'
+ * import { knownEvents } from 'tix-webhooks/testing/fast-check'
+ *
+ * fc.assert(fc.property(knownEvents(), (event) => isKnownEvent(event)))
+ * ```
+ */
+export function knownEvents(): fc.Arbitrary<WebhookEvent> {
+  return fc.oneof(orderCreatedEvents(), lifecycleEvents())
+}
+
+/**
+ * Events of kinds that are not documented, with names that are hardly any, and any data that JSON can say: for what you do
+ * `onUnhandled`.
+ *
+ * @example
+ * ```ts
+ * import * as fc from 'fast-check'
+ * import { isKnownEvent } from 'tix-webhooks'
+ * import { unknownEvents } from 'tix-webhooks/testing/fast-check'
+ *
+ * fc.assert(fc.property(unknownEvents(), (event) => !isKnownEvent(event)))
+ * ```
+ */
+export function unknownEvents(): fc.Arbitrary<UnknownEvent> {
+  return fc
+    .tuple(unknownKinds(), moments(), jsonObjects())
+    .map(([type, ms, data]) => ({ type, created_at: isoUtc(ms), data }))
+}
+
+/**
+ * Events of any kind, documented or not.
+ *
+ * @example
+ * ```ts
+ * import * as fc from 'fast-check'
+ * import { parseEvent } from 'tix-webhooks'
+ * import { anyEvents } from 'tix-webhooks/testing/fast-check'
+ *
+ * await fc.assert(
+ *   fc.asyncProperty(anyEvents(), async (event) => (await parseEvent(JSON.stringify(event))).type === event.type),
+ * )
+ * ```
+ */
+export function anyEvents(): fc.Arbitrary<AnyEvent> {
+  return fc.oneof(knownEvents(), unknownEvents())
+}
+
+/** Kinds that are not documented. */
+export function unknownKinds(): fc.Arbitrary<string> {
+  const word = joined(fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz_'), { minLength: 1 })
+  return fc
+    .oneof(
+      fc.tuple(word, word).map((words) => words.join('.')),
+      fc.constantFrom(...ODD_KINDS),
+      jsonTexts(),
+    )
+    .filter((type) => type !== '' && !isKnownEvent({ type }))
+}
+
+function ticketedEvents<Kind extends EventKind>(
+  kind: Kind,
+  statuses: Parameters<typeof rescheduledData>[0],
+): fc.Arbitrary<EventOf<Kind>> {
+  return rescheduledData(statuses).map(({ event }) => happened(kind, event.updated_at, { event }))
+}
+
+/** The cast is from data of an interface, which is not typed as JSON. */
+function happened<Kind extends EventKind>(type: Kind, created_at: string, data: object): EventOf<Kind> {
+  return { type, created_at, data } as unknown as EventOf<Kind>
+}

@@ -1,0 +1,138 @@
+import type { Envelope, EventKind, EventOf, JsonValue } from '../../src/index.js'
+import { checkedClock } from '../../src/lib/clock.js'
+import { describeType, describeValue } from '../../src/lib/describe-type.js'
+import { checkOptionNames } from '../../src/lib/option-names.js'
+import { isoUtc, toMoment } from './dates.js'
+import { checkPlainObject, type DeepPartial, overridden } from './overrides.js'
+import { MAX_SEED, SAMPLES, type SampleDataByKind, sampleTime } from './samples.js'
+
+/** A sample event, and what of it is yours. */
+export interface SampleOptions<Kind extends EventKind = EventKind> {
+  /** What differs from the sample's data, at any depth. A list is given whole, its elements in part. */
+  data?: DeepPartial<SampleDataByKind[Kind]> | undefined
+  /** Signs `data` as it is given: nothing is filled in, nothing is checked. Default false. */
+  exact?: false | undefined
+  /** When it happened: `created_at`. Default: the time of `now` where that is given, else a time of the sample's own. */
+  at?: Date | string | number | undefined
+  /** Which sample: 0 to 4,294,967,295, and the same one gives the same event. Default: another one at each call, counted from 1. */
+  seed?: number | undefined
+  /** Milliseconds since the epoch: the `now` of a test clock. */
+  now?: (() => number) | undefined
+}
+
+/** An event whose data is given whole: of a kind that is not documented, or of any kind with `exact: true`. */
+export interface ExactOptions<Data extends object> extends Omit<SampleOptions, 'data' | 'exact'> {
+  /** The data, as it is. */
+  data: Data
+  exact?: boolean | undefined
+}
+
+/** What there is to say of an event, checked or not. */
+export type AnyOptions = Omit<ExactOptions<object>, 'data'> & { data?: object }
+
+/** What a value is when it has been written as JSON and read again: a `Date` is a string then. */
+export type AsJson<Value> = Value extends JsonValue
+  ? Value
+  : Value extends { toJSON(): infer Written }
+    ? AsJson<Written>
+    : Value extends object
+      ? { [Key in keyof Value]: AsJson<Value[Key]> }
+      : Value
+
+export const SAMPLE_OPTION_NAMES: readonly (keyof SampleOptions)[] = ['data', 'exact', 'at', 'seed', 'now']
+
+let calls = 0
+
+/** An event of any kind, with its data as you give it. */
+export function sampleEvent<Kind extends string, Data extends object>(
+  kind: Kind,
+  options: ExactOptions<Data> & { exact: true },
+): Envelope<Kind, AsJson<Data>>
+/** An event of any kind, with its data as you give it. */
+export function sampleEvent<Kind extends string, Data extends object>(
+  kind: Kind & Undocumented<Kind>,
+  options: ExactOptions<Data>,
+): Envelope<Kind, AsJson<Data>>
+/**
+ * A realistic event of a kind, valid by the service's specification: for `callHandler`, and for bodies of your own. Each call
+ * gives another one, the same ones in each run.
+ *
+ * @param kind a documented kind; or any other, which has no sample, so that its data is what you give
+ * @throws TypeError that names the field or the option that is wrong
+ * @example
+ * ```ts
+ * import { sampleEvent } from 'tix-webhooks/testing'
+ *
+ * const free = sampleEvent('order.created', { data: { order: { total_cents: 0 } } })
+ * console.assert(free.data.order.id.startsWith('ord_'))
+ * ```
+ */
+export function sampleEvent<Kind extends EventKind>(kind: Kind, options?: SampleOptions<Kind>): EventOf<Kind>
+export function sampleEvent(kind: string, options: AnyOptions = {}): Envelope<string, unknown> {
+  options = checkOptionNames(options, SAMPLE_OPTION_NAMES)
+  return makeEvent(kind, options)
+}
+
+/** A kind that has no sample: its data is given whole. */
+export type Undocumented<Kind extends string> = Kind extends EventKind ? never : unknown
+
+/** The event, from options whose names are known to be right. */
+export function makeEvent(kind: string, options: AnyOptions): Envelope<string, unknown> {
+  if (typeof kind !== 'string' || kind === '') {
+    throw new TypeError(`kind must be a kind of event, such as "order.created", not ${describeValue(kind)}.`)
+  }
+  const { exact = false, data: given } = options
+  if (typeof exact !== 'boolean')
+    throw new TypeError(`exact must be true or false, not ${describeType(exact)}.`)
+  const seed = seedOf(options)
+  const atMs = happenedAt(options, seed)
+  const isSampled = Object.hasOwn(SAMPLES, kind) && !exact
+  if (!isSampled && given === undefined) throw noSample(kind)
+  const data = isSampled ? sampleData(kind as EventKind, given, { seed, atMs }) : given
+  return { type: kind, created_at: isoUtc(atMs), data: asRead(data) }
+}
+
+/** A misspelt kind has no sample either, and nobody would handle it. */
+function noSample(kind: string): TypeError {
+  return new TypeError(
+    `data is missing: there are samples of ${Object.keys(SAMPLES).join(', ')}; an event of the kind ${JSON.stringify(kind)}, and an exact one, has only the data that you pass.`,
+  )
+}
+
+function seedOf({ seed }: AnyOptions): number {
+  if (seed === undefined) {
+    calls += 1
+    return calls
+  }
+  if (Number.isInteger(seed) && seed >= 0 && seed <= MAX_SEED) return seed
+  throw new TypeError(`seed must be a whole number from 0 to ${MAX_SEED}, not ${describeValue(seed)}.`)
+}
+
+function happenedAt({ at, now }: AnyOptions, seed: number): number {
+  const clock = checkedClock(now, () => sampleTime(seed))
+  return at === undefined ? toMoment('the value that now returned', clock()) : toMoment('at', at)
+}
+
+function sampleData(kind: EventKind, given: unknown, request: { seed: number; atMs: number }): unknown {
+  const tickets = (given as DeepPartial<SampleDataByKind['order.created']> | null | undefined)?.tickets
+  const sample = SAMPLES[kind]({ ...request, tickets: Array.isArray(tickets) ? tickets.length : undefined })
+  return overridden(sample, given, kind)
+}
+
+/** The data as its receiver will read it: what JSON cannot say is refused, or changed as JSON changes it. */
+function asRead(data: unknown): unknown {
+  checkPlainObject(data, 'data')
+  const read = throughJson(data)
+  checkPlainObject(read, 'The result of toJSON of data')
+  return read
+}
+
+function throughJson(value: unknown): unknown {
+  try {
+    const text: string | undefined = JSON.stringify(value)
+    return text === undefined ? undefined : JSON.parse(text)
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new TypeError(`data cannot be serialised as JSON: ${why}`, { cause })
+  }
+}

@@ -1,0 +1,127 @@
+import type { OrderCreatedData, OrderTicket, TicketedEvent } from '../../src/index.js'
+import { isoUtc } from './dates.js'
+
+/**
+ * What a sample of each documented kind has as its data. The payloads of the `event.*` kinds are not documented: theirs is
+ * the event as the API returns it, where `order.created` has the order.
+ */
+export interface SampleDataByKind {
+  'order.created': OrderCreatedData
+  'event.published': { event: TicketedEvent }
+  'event.cancelled': { event: TicketedEvent }
+  'event.rescheduled': { event: TicketedEvent; previous_attributes: PreviousDates }
+}
+
+/** What the dates of a rescheduled event were before. */
+export interface PreviousDates {
+  doors_at: string
+  ends_at: string
+}
+
+/** What a sample is made from: the same seed gives the same sample. */
+export interface SampleRequest {
+  readonly seed: number
+  /** When it happened, in milliseconds since the epoch. */
+  readonly atMs: number
+  /** How many tickets an order has. */
+  readonly tickets?: number | undefined
+}
+
+export const MAX_SEED = 0xffff_ffff
+
+/** When the first sample happened, unless it is said. */
+const FIRST_MS = Date.UTC(2026, 4, 17, 14, 2, 11)
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+const TIERS = ['general admission', 'balcony', 'front of stage', 'VIP']
+const PRICES_CENTS = [1800, 2700, 3550, 6400]
+const TITLES = ['Night of Short Films', 'Harbour Jazz', 'The Quiet Orchestra', 'Comedy in the Yard']
+const CAPACITIES = [120, 350, 800]
+
+/** When the sample of a seed happened: some minute of the days that follow the first. */
+export function sampleTime(seed: number): number {
+  return FIRST_MS + (seed % 10_000) * MINUTE_MS
+}
+
+export const SAMPLES: {
+  readonly [Kind in keyof SampleDataByKind]: (request: SampleRequest) => SampleDataByKind[Kind]
+} = {
+  'order.created': sampleOrder,
+  'event.published': (request) => ({ event: sampleEventObject(request, 'on_sale') }),
+  'event.cancelled': (request) => ({ event: sampleEventObject(request, 'cancelled') }),
+  'event.rescheduled': (request) => {
+    const event = sampleEventObject(request, 'on_sale')
+    const { doors_at, ends_at } = doors(doorsMs(request) - 7 * DAY_MS)
+    return { event, previous_attributes: { doors_at, ends_at } }
+  },
+}
+
+function sampleOrder({ seed, tickets = 1 + (seed % 3) }: SampleRequest): OrderCreatedData {
+  const id = sampleId(seed)
+  const tier = pick(TIERS, seed)
+  return {
+    order: {
+      id: `ord_${id}`,
+      total_cents: tickets * pick(PRICES_CENTS, seed),
+      buyer_email: `buyer.${id}@example.com`,
+    },
+    tickets: Array.from(
+      { length: tickets },
+      (_, index): OrderTicket => ({ id: `tik_${id}${index + 1}`, tier }),
+    ),
+  }
+}
+
+function sampleEventObject(request: SampleRequest, status: TicketedEvent['status']): TicketedEvent {
+  const { seed, atMs } = request
+  const id = sampleId(seed)
+  const title = pick(TITLES, seed)
+  const slug = `${title.toLowerCase().replaceAll(' ', '-')}-${id}`
+  const capacity = pick(CAPACITIES, seed)
+  const sold = seed % capacity
+  return {
+    id: `evt_${id}`,
+    title,
+    slug,
+    url: `https://tickets.example.com/e/${slug}`,
+    status,
+    venue_id: `ven_${sampleId(seed % 7)}`,
+    ...doors(doorsMs(request)),
+    description_md: `**${title}**, doors one hour before the show.`,
+    image_url: `https://tickets.example.com/images/${slug}.jpg`,
+    capacity,
+    sold,
+    gross_cents: sold * pick(PRICES_CENTS, seed),
+    refund_policy: 'refundable_24h',
+    transferable: true,
+    created_at: isoUtc(atMs - 3 * DAY_MS),
+    updated_at: isoUtc(atMs),
+  }
+}
+
+/** Doors are at half past seven in the evening, two to four weeks after what happened. */
+function doorsMs({ seed, atMs }: SampleRequest): number {
+  const days = 14 + (seed % 14)
+  return Math.floor(atMs / DAY_MS) * DAY_MS + days * DAY_MS + 19.5 * HOUR_MS
+}
+
+/** The dates of a show by its doors: it ends four hours later, as the service has it by default. In a time zone two hours ahead of UTC. */
+function doors(ms: number): PreviousDates {
+  const local = (utcMs: number): string => isoUtc(utcMs).replace('Z', '+02:00')
+  return { doors_at: local(ms), ends_at: local(ms + 4 * HOUR_MS) }
+}
+
+/** Eight digits that look like those of an id: different for each seed, because every step can be undone. */
+function sampleId(seed: number): string {
+  let bits = (seed + 0x9e37_79b9) >>> 0
+  bits = Math.imul(bits ^ (bits >>> 16), 0x85eb_ca6b) >>> 0
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2_ae35) >>> 0
+  return ((bits ^ (bits >>> 16)) >>> 0).toString(16).padStart(8, '0')
+}
+
+function pick<Item>(items: readonly [Item, ...Item[]] | readonly Item[], seed: number): Item {
+  return items[seed % items.length] as Item
+}

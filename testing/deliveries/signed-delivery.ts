@@ -1,0 +1,145 @@
+import {
+  type Envelope,
+  type EventKind,
+  type EventOf,
+  type Secrets,
+  type SignatureOptions,
+  signPayload,
+} from '../../src/index.js'
+import { checkedClock, systemClock } from '../../src/lib/clock.js'
+import { describeType } from '../../src/lib/describe-type.js'
+import { checkOptionNames } from '../../src/lib/option-names.js'
+import { signatureScheme, toUnit } from '../../src/signature/scheme.js'
+import { toMoment } from './dates.js'
+import {
+  type AnyOptions,
+  type AsJson,
+  type ExactOptions,
+  makeEvent,
+  SAMPLE_OPTION_NAMES,
+  type SampleOptions,
+  type Undocumented,
+} from './sample-event.js'
+import { type TestDelivery, testDelivery } from './test-delivery.js'
+
+/** How a test delivery is signed. */
+export interface SigningOptions {
+  /** The secret of the endpoint. A list gives a signature by each, as during a rotation. */
+  secret: Secrets
+  /** The value of `t`, in the unit of `signature.timestampUnit`. Default: the time of `now`. */
+  timestamp?: number | undefined
+  /** How the service signs: the receiver's own option. */
+  signature?: SignatureOptions | undefined
+  /** Milliseconds since the epoch: the `now` of a test clock. Default `Date.now`. */
+  now?: (() => number) | undefined
+}
+
+/** A delivery with a valid signature. */
+export interface SignedBody<Body extends string | Uint8Array = string> extends TestDelivery<Body> {
+  /** The value of the signature header. */
+  readonly header: string
+  /** The same body with a new signature, as the service sends it again. Default: at the time of `now` as first given. */
+  signAgain(again?: Pick<SigningOptions, 'timestamp' | 'now'>): Promise<this>
+}
+
+/** A delivery with a valid signature, and the event in it. */
+export interface SignedDelivery<Event = Envelope<string, unknown>> extends SignedBody {
+  /** What the receiver will read in `body`. */
+  readonly event: Event
+}
+
+const SIGNING_OPTION_NAMES: readonly (keyof SigningOptions)[] = ['secret', 'timestamp', 'signature', 'now']
+const DELIVERY_OPTION_NAMES: readonly string[] = [
+  ...new Set([...SIGNING_OPTION_NAMES, ...SAMPLE_OPTION_NAMES]),
+]
+const RESIGNING_OPTION_NAMES: readonly (keyof SigningOptions)[] = ['timestamp', 'now']
+
+/** Signs an event of any kind, with its data as you give it. */
+export function signedDelivery<Kind extends string, Data extends object>(
+  kind: Kind,
+  options: ExactOptions<Data> & SigningOptions & { exact: true },
+): Promise<SignedDelivery<Envelope<Kind, AsJson<Data>>>>
+/** Signs an event of any kind, with its data as you give it. */
+export function signedDelivery<Kind extends string, Data extends object>(
+  kind: Kind & Undocumented<Kind>,
+  options: ExactOptions<Data> & SigningOptions,
+): Promise<SignedDelivery<Envelope<Kind, AsJson<Data>>>>
+/**
+ * Makes and signs a delivery of a kind as the service would, in one line: a realistic sample with what you override, ready for
+ * every client.
+ *
+ * @param kind a documented kind; or any other, which has no sample, so that its data is what you give
+ * @throws TypeError that names the field or the option that is wrong
+ * @example
+ * ```ts
+ * import { tixWebhooks } from 'tix-webhooks/fetch'
+ * import { signedDelivery } from 'tix-webhooks/testing'
+ *
+ * const secret = 'whsec_test'
+ * const POST = tixWebhooks({ secret, on: { 'order.created': async (event) => handleOrder(event) } })
+ *
+ * const delivery = await signedDelivery('order.created', { secret, data: { order: { total_cents: 0 } } })
+ * const { status } = await POST(delivery.toRequest('/hooks'))
+ * console.assert(status === 200)
+ * ```
+ */
+export function signedDelivery<Kind extends EventKind>(
+  kind: Kind,
+  options: SampleOptions<Kind> & SigningOptions,
+): Promise<SignedDelivery<EventOf<Kind>>>
+export async function signedDelivery(
+  kind: string,
+  options: AnyOptions & SigningOptions,
+): Promise<SignedDelivery> {
+  options = checkOptionNames(options, DELIVERY_OPTION_NAMES)
+  const event = makeEvent(kind, options)
+  return signed({ event, body: JSON.stringify(event) }, options)
+}
+
+/**
+ * Signs a body that you have: bytes that are no event, or an event with fields of its own beside `data`.
+ *
+ * @param body a string, which is sent as its UTF-8 bytes, or bytes
+ * @throws TypeError that names the option that is wrong
+ * @example
+ * ```ts
+ * import { sampleEvent, signedBody } from 'tix-webhooks/testing'
+ *
+ * const event = { ...sampleEvent('order.created'), id: 'evt_1' }
+ * const delivery = await signedBody(JSON.stringify(event), { secret: 'whsec_test' })
+ * console.assert(delivery.header.startsWith('t='))
+ * ```
+ */
+export async function signedBody<Body extends string | Uint8Array>(
+  body: Body,
+  options: SigningOptions,
+): Promise<SignedBody<Body>> {
+  options = checkOptionNames(options, SIGNING_OPTION_NAMES)
+  if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
+    throw new TypeError(
+      `body must be a string or a Uint8Array, not ${describeType(body)}: JSON.stringify an event yourself, so that its bytes are known.`,
+    )
+  }
+  return signed({ body }, options)
+}
+
+/** The content, and how it travels. */
+async function signed<Content extends { readonly body: string | Uint8Array }>(
+  content: Content,
+  { secret, timestamp, signature, now }: SigningOptions,
+): Promise<Content & SignedBody<Content['body']>> {
+  const scheme = signatureScheme(signature)
+  const clock = checkedClock(now, systemClock)
+  const header = await signPayload(content.body, {
+    secret,
+    timestamp:
+      timestamp === undefined ? toUnit(toMoment('the value that now returned', clock()), scheme) : timestamp,
+    ...(signature === undefined ? {} : { signature }),
+  })
+  const delivery = testDelivery<Content['body']>(content.body, { header, headerName: scheme.header })
+  const signAgain = async (again: Pick<SigningOptions, 'timestamp' | 'now'> = {}) => {
+    again = checkOptionNames(again, RESIGNING_OPTION_NAMES)
+    return signed(content, { ...again, secret, ...(signature && { signature }), now: again.now ?? clock })
+  }
+  return { ...content, ...delivery, header, signAgain } as Content & SignedBody<Content['body']>
+}

@@ -1,0 +1,111 @@
+import type { EventKind } from '../../src/index.js'
+import type { AnyOptions, ExactOptions, SampleOptions, Undocumented } from '../deliveries/sample-event.js'
+import { type AttackOptions, sampleStage } from '../deliveries/sample-fixture.js'
+import type { TestDelivery } from '../deliveries/test-delivery.js'
+import { type ScenarioName, staged } from './scenario.js'
+import { scenarioEntry } from './scenarios.js'
+
+/** Deliveries that a receiver must refuse, or absorb. */
+export interface Attack {
+  readonly name: AttackName
+  /** In the order in which they are sent. */
+  readonly deliveries: readonly TestDelivery[]
+  readonly expect: {
+    /** What each of the answers may have as its status. */
+    readonly statuses: readonly number[]
+    /** How often the handler of the kind must have run when all are answered. */
+    readonly runs: number
+  }
+  /** Sends the deliveries as the attack wants it, one after the other or all at once, and gives the answers in their order. */
+  deliver<Answer>(send: (delivery: TestDelivery) => Answer): Promise<Awaited<Answer>[]>
+}
+
+export type AttackName =
+  | 'missing header'
+  | 'malformed header'
+  | 'tampered byte'
+  | 're-serialised body'
+  | 'wrong secret'
+  | 'stale'
+  | 'future'
+  | 'truncated'
+  | "other endpoint's secret"
+  | 'empty body'
+  | 'not JSON'
+  | 'not an envelope'
+  | 'duplicate'
+  | 'concurrent burst'
+  | 'unknown kind'
+
+/** Each attack is a scenario, by a name of its own. */
+const SCENARIO_OF: Readonly<Record<AttackName, ScenarioName>> = {
+  'missing header': 'missing-header',
+  'malformed header': 'malformed-header',
+  'tampered byte': 'tampered-byte',
+  're-serialised body': 're-serialised-body',
+  'wrong secret': 'wrong-secret',
+  stale: 'stale',
+  future: 'future',
+  truncated: 'truncated',
+  "other endpoint's secret": 'other-endpoints-secret',
+  'empty body': 'empty-body',
+  'not JSON': 'not-json',
+  'not an envelope': 'not-an-envelope',
+  duplicate: 'duplicate',
+  'concurrent burst': 'concurrent-burst',
+  'unknown kind': 'unknown-kind',
+}
+
+/** Attacks with events of any kind, with their data as you give it. */
+export function attacks(
+  kind: string,
+  options: AttackOptions & Pick<ExactOptions<object>, 'data'> & { exact: true },
+): Promise<readonly Attack[]>
+/** Attacks with events of any kind, with their data as you give it. */
+export function attacks<Kind extends string>(
+  kind: Kind & Undocumented<Kind>,
+  options: AttackOptions & Pick<ExactOptions<object>, 'data' | 'exact'>,
+): Promise<readonly Attack[]>
+/**
+ * What the internet, and an honest sender on a bad day, may send to your endpoint: deliveries that it must refuse or absorb, each
+ * with what it must answer. Loop over them against your own app.
+ *
+ * They do not disturb each other, in whatever order you send them: what must run has an event of its own, on every call. Your `data`
+ * is in all of them, so a `key` of yours must not be made of it alone. Where your app has an `onUnhandled`, it gets the events of
+ * unknown kinds. On a store that outlives the test, give each run a `namespace` of its own: the samples begin anew in each process.
+ *
+ * @param kind a kind that your app handles
+ * @returns the attacks, in the order of `AttackName`
+ * @throws TypeError that names the field or the option that is wrong
+ * @example
+ * ```ts
+ * import { tixWebhooks } from 'tix-webhooks/fetch'
+ * import { attacks } from 'tix-webhooks/testing'
+ *
+ * const secret = 'whsec_test'
+ * let runs = 0
+ * const POST = tixWebhooks({ secret, on: { 'order.created': () => void runs++ }, onError: () => {} })
+ *
+ * for (const { name, deliver, expect } of await attacks('order.created', { secret })) {
+ *   runs = 0
+ *   const answers = await deliver((delivery) => POST(delivery.toRequest('/hooks')))
+ *   console.assert(answers.every(({ status }) => expect.statuses.includes(status)) && runs === expect.runs, name)
+ * }
+ * ```
+ */
+export function attacks<Kind extends EventKind>(
+  kind: Kind,
+  options: AttackOptions & Pick<SampleOptions<Kind>, 'data' | 'exact'>,
+): Promise<readonly Attack[]>
+export async function attacks(
+  kind: string,
+  options: AttackOptions & Pick<AnyOptions, 'data' | 'exact'>,
+): Promise<readonly Attack[]> {
+  const stage = await sampleStage(kind, options)
+  const table: Attack[] = []
+  for (const [name, scenario] of Object.entries(SCENARIO_OF)) {
+    const { deliveries, expect, deliver } = await staged(scenarioEntry(scenario), stage)
+    table.push({ name: name as AttackName, deliveries, expect, deliver })
+  }
+  return table
+}

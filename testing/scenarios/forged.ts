@@ -1,0 +1,128 @@
+import type { OutcomeName } from '../../src/index.js'
+import { cutSignatures, malformedHeaders, nearMiss, notEnvelopes, tamperedBodies } from './forgeries.js'
+import { defineScenario, type ScenarioEntry, type ScenarioParts } from './scenario.js'
+
+type RefusedParts = Pick<ScenarioParts, 'name' | 'description' | 'make'>
+
+/** What does not come from the service, or not from now: nobody may take it for genuine. */
+export const FORGED: readonly ScenarioEntry[] = [
+  forged('malformed', {
+    name: 'missing-header',
+    description:
+      'No signature at all, also for a kind without a handler: finds receivers that verify only signed requests, or look at the kind first.',
+    async make({ sign, event, unknown, withHeader, withBody }) {
+      const genuine = await sign(event())
+      return [
+        withHeader(genuine),
+        withHeader(genuine, ''),
+        // Whoever looks at the kind first has nothing to do, and says so to a stranger.
+        withHeader(withBody(genuine, unknown()[0])),
+      ]
+    },
+  }),
+  forged('malformed', {
+    name: 'malformed-header',
+    description: 'Almost valid signature headers: finds receivers that parse t or v1 leniently.',
+    async make({ sign, event, withHeader }) {
+      const genuine = await sign(event())
+      return malformedHeaders(genuine.header).map((header) => withHeader(genuine, header))
+    },
+  }),
+  forged('unauthenticated', {
+    name: 'tampered-byte',
+    description:
+      'A byte of the body changed, or added at its start or end: finds receivers that do not verify the exact bytes.',
+    async make({ sign, event, withBody }) {
+      const genuine = await sign(event())
+      return tamperedBodies(genuine.body).map((body) => withBody(genuine, body))
+    },
+  }),
+  forged('unauthenticated', {
+    name: 're-serialised-body',
+    description:
+      'The body parsed and serialised again, with the signature of the original: finds receivers that verify their own serialisation.',
+    async make({ sign, event, withBody }) {
+      const compact = await sign(event())
+      const pretty = await sign(indented(event()))
+      // Both ways: a receiver that verifies what it has parsed and written again takes the second.
+      return [
+        withBody(pretty, JSON.stringify(JSON.parse(pretty.body))),
+        withBody(compact, indented(compact.body)),
+      ]
+    },
+  }),
+  forged('unauthenticated', {
+    name: 'wrong-secret',
+    description:
+      'Signed with a secret that differs at its end, also for a kind without a handler: finds receivers that do not compare the signature, or look at the kind first.',
+    // A forgery of an event that is yet to come must not keep it out: see `duplicate`.
+    make: ({ sign, awaited, unknown, secrets }) =>
+      Promise.all([awaited(), unknown()[0]].map((body) => sign(body, nearMiss(secrets)))),
+  }),
+  forged('unauthenticated', {
+    name: 'stale',
+    description:
+      'Signed longer ago than is allowed, by default six minutes: finds receivers that accept replays of old deliveries.',
+    make: async ({ sign, signIn, event, pastSeconds }) => [await signIn(-pastSeconds, await sign(event()))],
+  }),
+  forged('unauthenticated', {
+    name: 'future',
+    description:
+      'Signed with a time in the future, by default in six minutes: finds receivers that check the age in one direction only.',
+    make: async ({ sign, signIn, event, pastSeconds }) => [await signIn(pastSeconds, await sign(event()))],
+  }),
+  forged('unauthenticated', {
+    name: 'truncated',
+    description:
+      'The end of the body or of the signature cut off: finds receivers that compare only the length of the signature, and parsers that run before them.',
+    async make({ sign, event, withHeader, withBody }) {
+      const genuine = await sign(event())
+      const { body, header } = genuine
+      return [
+        withBody(genuine, body.slice(0, -1)),
+        withBody(genuine, body.slice(0, body.length / 2)),
+        ...cutSignatures(header).map((cut) => withHeader(genuine, cut)),
+      ]
+    },
+  }),
+  forged('unauthenticated', {
+    name: 'other-endpoints-secret',
+    description:
+      'Validly signed, but with the secret of another endpoint: finds receivers that check only that there is a signature.',
+    make: async ({ sign, event }) => [await sign(event(), 'whsec_of_another_endpoint')],
+  }),
+  forged('unauthenticated', {
+    name: 'empty-body',
+    description:
+      'An empty body with the signature of another: finds receivers that take an empty request for a ping.',
+    make: async ({ sign, event, withBody }) => [withBody(await sign(event()), '')],
+  }),
+]
+
+/** What is signed and no event: whoever acknowledges it has lost it. */
+export const UNUSABLE: readonly ScenarioEntry[] = [
+  unusable({
+    name: 'not-json',
+    description:
+      'Signed, but not JSON: finds receivers that acknowledge what they cannot read, so that it is lost.',
+    make: ({ sign }) => Promise.all(['', 'not JSON', '{"type":'].map((body) => sign(body))),
+  }),
+  unusable({
+    name: 'not-an-envelope',
+    description:
+      'Signed JSON without the type, date or data of an event: finds receivers that take it for a kind that they need not handle.',
+    make: ({ sign, kind }) => Promise.all(notEnvelopes(kind).map((body) => sign(body))),
+  }),
+]
+
+function forged(outcome: OutcomeName, parts: RefusedParts): ScenarioEntry {
+  return defineScenario({ ...parts, verdict: 'forged', outcomes: [outcome], runs: 0 })
+}
+
+function unusable(parts: RefusedParts): ScenarioEntry {
+  return defineScenario({ ...parts, verdict: 'unusable', outcomes: ['unprocessable'], runs: 0 })
+}
+
+function indented(body: string): string {
+  return JSON.stringify(JSON.parse(body), null, 2)
+}

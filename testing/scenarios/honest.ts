@@ -1,0 +1,124 @@
+import { MAX_SIGNATURES } from '../../src/signature/header.js'
+import { travelling } from '../deliveries/transport.js'
+import { defineScenario, type ScenarioEntry, type ScenarioParts } from './scenario.js'
+import {
+  enlarged,
+  happenedEarlier,
+  hasEventId,
+  spacedOut,
+  thinned,
+  withExtraFields,
+  withOddText,
+} from './variations.js'
+
+const BURST = 12
+
+/** What the service itself may send: to a receiver that has seen nothing but a simple delivery, each of them is a surprise. */
+export const HONEST_VARIATIONS: readonly ScenarioEntry[] = [
+  accepted({
+    name: 'valid',
+    description:
+      'A genuine delivery as the service sends it: finds receivers with another secret, or another signature scheme.',
+    make: async ({ sign, event }) => [await sign(event())],
+  }),
+  accepted({
+    name: 'whitespace',
+    description:
+      'The event as indented JSON: finds receivers that verify the body after they parsed and serialised it.',
+    make: ({ sign, event }) => Promise.all(spacedOut(event()).map((body) => sign(body))),
+  }),
+  accepted({
+    name: 'unicode',
+    description:
+      'Emoji, combining characters and line separators, raw and escaped: finds receivers that verify decoded text, or cannot store it.',
+    make: ({ sign, event }) => Promise.all(withOddText(event()).map((body) => sign(body))),
+  }),
+  accepted({
+    name: 'extra-fields',
+    description:
+      'Undocumented fields, in the event and in its data: finds receivers that refuse unknown fields.',
+    make: async ({ sign, event }) => [await sign(withExtraFields(event()))],
+  }),
+  accepted({
+    name: 'thin',
+    description:
+      'An event.* whose data is only the id of the event: finds receivers that rely on an undocumented payload.',
+    suits: hasEventId,
+    make: async ({ sign, event }) => [await sign(thinned(event()))],
+  }),
+  accepted({
+    name: 'large',
+    description: 'An event of 512 KiB: finds parsers and proxies whose limit is too low.',
+    make: async ({ sign, event }) => [await sign(enlarged(event()))],
+  }),
+  accepted({
+    name: 'two-v1',
+    description:
+      'A second signature with another secret, before and after the right one, as during a rotation: finds receivers that look at a single v1.',
+    async make({ sign, event, secrets }) {
+      const ours = secrets.slice(0, MAX_SIGNATURES - 1)
+      const body = event()
+      return [
+        await sign(body, [...ours, 'whsec_of_the_rotation']),
+        await sign(body, ['whsec_of_the_rotation', ...ours]),
+      ]
+    },
+  }),
+  accepted({
+    name: 'reordered',
+    description:
+      'The later of two events first: finds receivers that refuse an event older than the last one.',
+    runs: 2,
+    async make({ sign, event }) {
+      const later = event()
+      return [await sign(later), await sign(happenedEarlier(event(), later))]
+    },
+  }),
+  accepted({
+    name: 'chunked',
+    description:
+      'The body in chunks, without a content-length: finds receivers that rely on the length, or read only the first chunk.',
+    make: async ({ sign, event }) => [travelling(await sign(event()), 'chunked')],
+  }),
+  accepted({
+    name: 'slow-body',
+    description: 'The body bit by bit: finds receivers that do not wait for the whole body.',
+    make: async ({ sign, event }) => [travelling(await sign(event()), 'slow')],
+  }),
+]
+
+/** What the service sends on a bad day, and what it will send one day. */
+export const HONEST_REPETITIONS: readonly ScenarioEntry[] = [
+  accepted({
+    name: 'duplicate',
+    description:
+      'The same event three times, the last time with a new signature: finds receivers that handle it again, or refuse it.',
+    async make({ sign, signIn, awaited, toleranceSeconds }) {
+      const delivery = await sign(awaited())
+      // A second later, as far as the tolerance has one: within the same second the signature would be the same.
+      return [delivery, delivery, await signIn(Math.min(1, Math.floor(toleranceSeconds)), delivery)]
+    },
+  }),
+  accepted({
+    name: 'concurrent-burst',
+    description: `The same delivery ${BURST} times at once: finds receivers that check for duplicates before they record the event.`,
+    isBurst: true,
+    outcomes: ['handled', 'duplicate', 'in-flight'],
+    make: async ({ sign, event }) => Array(BURST).fill(await sign(event())),
+  }),
+  defineScenario({
+    name: 'unknown-kind',
+    description:
+      'Events of kinds without a handler: finds receivers that answer with an error, so that the service retries for 72 hours.',
+    verdict: 'unknown',
+    outcomes: ['unhandled'],
+    runs: 0,
+    make: ({ sign, unknown }) => Promise.all(unknown().map((body) => sign(body))),
+  }),
+]
+
+function accepted(
+  parts: Pick<ScenarioParts, 'name' | 'description' | 'make'> & Partial<ScenarioParts>,
+): ScenarioEntry {
+  return defineScenario({ verdict: 'genuine', outcomes: ['handled', 'duplicate'], runs: 1, ...parts })
+}

@@ -1,0 +1,35 @@
+import { callCases } from './calls.js'
+import { claimCases } from './claims.js'
+import { historyCases } from './histories.js'
+import { holdingCases } from './holding.js'
+import { keyCases } from './keys.js'
+import { raceCases } from './races.js'
+import { retentionCases } from './retention.js'
+import type { StoreCase } from './store-case.js'
+
+/**
+ * What every idempotency store must do, case by case, whatever it keeps its records in. There is no test runner in it,
+ * and nothing sleeps: loop over the cases in the one that you have. All of them together make some 3,000 calls.
+ *
+ * @example
+ * ```ts
+ * import test from 'node:test'
+ * import { memoryStore } from 'tix-webhooks'
+ * import { storeCases } from 'tix-webhooks/testing'
+ *
+ * let now = 0
+ * const create = async () => memoryStore({ now: () => now })
+ * const advance = async (ms: number) => void (now += ms)
+ *
+ * for (const { name, run } of storeCases) test(name, () => run({ create, advance }))
+ * ```
+ */
+export const storeCases: readonly StoreCase[] = [
+  ...claimCases,
+  ...holdingCases,
+  ...retentionCases,
+  ...keyCases,
+  ...callCases,
+  ...raceCases,
+  ...historyCases,
+]
