@@ -15,13 +15,13 @@ import {
 } from './service/controls.js'
 import { firstAnswers } from './service/first-answers.js'
 import type { SandboxAccount } from './service/sandbox-account.js'
-import type { Fixtures, Seeded } from './service/seed.js'
+import { type Fixtures, type Seeded, seed } from './service/seed.js'
 import { CLOSED, Service } from './service/service.js'
 import { settle } from './service/settings.js'
 import { restore, type Snapshot, snapshotOf } from './service/snapshot.js'
 import { readStateFile, StateFile, unusable } from './service/state-file.js'
 import type { NewEndpoint } from './service/subscriptions.js'
-import type { Triggered, TriggerRequest } from './service/trigger.js'
+import { type Triggered, type TriggerRequest, trigger } from './service/trigger.js'
 
 /** The ticketing service, on your machine. */
 export interface Sandbox {
@@ -172,12 +172,12 @@ class RunningSandbox implements Sandbox {
   }
 
   async trigger(kind: string, options: Omit<TriggerRequest, 'kind'> = {}): Promise<Triggered> {
-    const triggered = await this.#service.trigger({ ...options, kind })
+    const triggered = await trigger(this.#service, { ...options, kind })
     return firstAnswers(this.#service, triggered)
   }
 
   seed(fixtures: Fixtures): Seeded {
-    return this.#service.seed(fixtures)
+    return seed(this.#service, fixtures)
   }
 
   settled(): Promise<void> {

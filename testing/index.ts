@@ -1,10 +1,6 @@
-export type {
-  AdapterAnswer,
-  AdapterCase,
-  AdapterHarness,
-  MountedAdapter,
-} from './adapter-cases/adapter-case.js'
+export type { AdapterCase } from './adapter-cases/adapter-case.js'
 export { adapterCases } from './adapter-cases/adapter-cases.js'
+export type { AdapterAnswer, AdapterHarness, MountedAdapter } from './adapter-cases/harness.js'
 export {
   type ContextOfHandler,
   callHandler,

@@ -2,11 +2,12 @@ import { type Command, defineCommand } from '../arguments/command.js'
 import { sayDuration } from '../arguments/durations.js'
 import { flag, one } from '../arguments/options.js'
 import { oneOf, readText, wholeNumber } from '../arguments/values.js'
+import { summaryOf } from '../client/attempt-summary.js'
 import { connect } from '../client/client.js'
 import type { AttemptView, DeliveriesView, DeliveryView } from '../client/control-api.js'
 import { SANDBOX_OPTIONS } from '../client/find-sandbox.js'
 import { EXIT } from '../failure.js'
-import { attemptLine, type Hints, hintsOnce, toldAttempt } from '../render/attempt-lines.js'
+import { attemptLine, type Hints, hintsOnce } from '../render/attempt-lines.js'
 import { type Column, table } from '../terminal/layout.js'
 import { type Output, printable } from '../terminal/output.js'
 
@@ -166,7 +167,7 @@ function attemptLines(attempt: AttemptView, out: Output, hints: Hints): string {
   return [
     '',
     `attempt ${number} (${TRIGGERS[trigger] ?? printable(trigger)}) at ${at}`,
-    attemptLine(toldAttempt(attempt), out, { withAnswer: false, hints }),
+    attemptLine(summaryOf(attempt), out, { withAnswer: false, hints }),
     ...[...headers, ...sent, ...answered, ...body].map(printable),
   ].join('\n')
 }

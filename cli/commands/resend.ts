@@ -2,11 +2,12 @@ import { defineCommand } from '../arguments/command.js'
 import { readSeconds } from '../arguments/durations.js'
 import { flag, one } from '../arguments/options.js'
 import { readUrl } from '../arguments/values.js'
+import { summaryOf } from '../client/attempt-summary.js'
 import { connect } from '../client/client.js'
 import type { AttemptView, ResentView } from '../client/control-api.js'
 import { SANDBOX_OPTIONS } from '../client/find-sandbox.js'
 import { EXIT, UsageError } from '../failure.js'
-import { attemptLine, hintsOnce, isDelivered, toldAttempt } from '../render/attempt-lines.js'
+import { attemptLine, hintsOnce, isDelivered } from '../render/attempt-lines.js'
 
 type Resent = ResentView['data'][number]
 type LeftOut = ResentView['left_out']
@@ -52,7 +53,7 @@ export const resend = defineCommand({
     let isAllDelivered = true
     const tell = ({ delivery, attempt }: Resent): void => {
       isAllDelivered &&= isDelivered(attempt)
-      out.tell({ delivery, attempt }, attemptLine(toldAttempt(attempt), out, { delivery, hints }))
+      out.tell({ delivery, attempt }, attemptLine(summaryOf(attempt), out, { delivery, hints }))
     }
 
     if (isFiltered) {

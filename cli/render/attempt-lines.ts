@@ -1,21 +1,9 @@
 import { sayDuration } from '../arguments/durations.js'
 import { isSuccess } from '../check/judge.js'
-import type { AnswerView, AttemptView } from '../client/control-api.js'
+import type { AttemptSummary } from '../client/attempt-summary.js'
 import { remarkOn } from '../send/judge-scenario.js'
 import { line } from '../terminal/layout.js'
 import { type Output, oneLine, printable } from '../terminal/output.js'
-
-/** What a line tells of an attempt, wherever the attempt comes from. */
-export interface ToldAttempt {
-  readonly url: string
-  readonly scenario?: string | undefined
-  /** What was sent, where that is told. */
-  readonly body?: string | undefined
-  readonly response?: AnswerView | undefined
-  readonly error?: { readonly code: string; readonly message: string } | undefined
-  readonly durationMs: number
-  readonly hint?: string | undefined
-}
 
 /** Details of a line beside the attempt itself. */
 export interface LineOptions {
@@ -36,11 +24,6 @@ export interface LineOptions {
 /** Says each hint once, until something else has been said of the same URL. */
 export type Hints = (url: string, hint: string | undefined) => string | undefined
 
-/** An attempt of the control API, as a line tells it. */
-export function toldAttempt(attempt: AttemptView): ToldAttempt {
-  return { ...attempt, body: attempt.request.body, durationMs: attempt.duration_ms }
-}
-
 /** How much of an answer is shown. */
 export const MAX_ANSWER = 80
 /** URLs whose latest hint is known. */
@@ -59,7 +42,7 @@ export function hintsOnce(): Hints {
 
 /** `12:00:05 <-- [500] failed POST url [dlv_…] attempt 1/11, 12 ms, retry in 5 s`, and below it what was answered, and what to do. */
 export function attemptLine(
-  attempt: ToldAttempt,
+  attempt: AttemptSummary,
   { colors, columns }: Output,
   options: LineOptions = {},
 ): string {
@@ -95,7 +78,7 @@ export function attemptLine(
 }
 
 /** Whether the endpoint took it. */
-export function isDelivered({ response }: Pick<ToldAttempt, 'response'>): boolean {
+export function isDelivered({ response }: Pick<AttemptSummary, 'response'>): boolean {
   return response !== undefined && isSuccess(response.status)
 }
 

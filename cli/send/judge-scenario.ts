@@ -1,7 +1,7 @@
 import { SCENARIOS, type ScenarioInfo, type ScenarioName } from '../../testing/index.js'
 import { COME_AGAIN, isSuccess, judge } from '../check/judge.js'
 import { isDebatable } from '../check/scenario-deliveries.js'
-import type { ToldAttempt } from '../render/attempt-lines.js'
+import type { AttemptSummary } from '../client/attempt-summary.js'
 import type { Output } from '../terminal/output.js'
 
 /** Whether the answers to a scenario are what a receiver owes it. */
@@ -30,7 +30,7 @@ const WHY_REFUSE: { readonly [Name in ScenarioName]?: string } = {
 const infoOf = (name: string): ScenarioInfo | undefined => SCENARIOS.find((known) => known.name === name)
 
 /** Judges the answers to one scenario, as `check` does. A name that is not known passes: a newer sandbox may have it. */
-export function judgeScenario(name: string, attempts: readonly ToldAttempt[]): ScenarioJudgement {
+export function judgeScenario(name: string, attempts: readonly AttemptSummary[]): ScenarioJudgement {
   const scenario = infoOf(name)
   if (scenario === undefined) return { scenario: name, passed: true, expected: 'not known here' }
   const judged = attempts.filter(({ body }) => !isDebatable(name, body))
@@ -62,7 +62,7 @@ export function remarkOn({
   scenario,
   response,
   body,
-}: Pick<ToldAttempt, 'scenario' | 'response' | 'body'>): Remark | undefined {
+}: Pick<AttemptSummary, 'scenario' | 'response' | 'body'>): Remark | undefined {
   const info = scenario === undefined ? undefined : infoOf(scenario)
   if (info === undefined || response === undefined || isDebatable(info.name, body)) return undefined
   const { status } = response

@@ -1,8 +1,8 @@
 import { hintFor } from '../../sandbox/engine/hints.js'
 import { httpSender } from '../../sandbox/engine/network/http-sender.js'
 import type { Send } from '../../sandbox/engine/network/send.js'
+import type { AttemptSummary } from '../client/attempt-summary.js'
 import { aborted } from '../io.js'
-import type { ToldAttempt } from '../render/attempt-lines.js'
 
 /** What is sent: a signed body, or a delivery of a scenario. */
 export interface OneDelivery {
@@ -34,7 +34,7 @@ export function whileWanted(send: Send, signal: AbortSignal): Send {
 export function onceSender(
   { url, secret, timeoutMs }: Destination,
   signal: AbortSignal,
-): (delivery: OneDelivery) => Promise<ToldAttempt> {
+): (delivery: OneDelivery) => Promise<AttemptSummary> {
   const send = whileWanted(sendAnywhere, signal)
   return async ({ headers, body, transport }) => {
     signal.throwIfAborted()

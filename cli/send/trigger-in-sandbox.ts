@@ -1,8 +1,9 @@
 import type { Context } from '../arguments/command.js'
+import { summaryOf } from '../client/attempt-summary.js'
 import { connectIfRunning } from '../client/client.js'
 import type { DeliveryView, TriggeredView } from '../client/control-api.js'
 import { EXIT, type ExitCode, Failure } from '../failure.js'
-import { attemptLine, type Hints, hintsOnce, isDelivered, toldAttempt } from '../render/attempt-lines.js'
+import { attemptLine, type Hints, hintsOnce, isDelivered } from '../render/attempt-lines.js'
 import { type Output, printable } from '../terminal/output.js'
 import { judgeScenario, tellJudgement } from './judge-scenario.js'
 import type { EventRequest } from './made-events.js'
@@ -74,9 +75,9 @@ interface Telling {
 
 /** Whether all was answered as it should be. */
 function tellScenario(name: string, { id, attempts }: DeliveryView, { out, hints }: Telling): boolean {
-  const told = attempts.map(toldAttempt)
+  const told = attempts.map(summaryOf)
   attempts.forEach((attempt) => {
-    out.tell(attempt, attemptLine(toldAttempt(attempt), out, { delivery: id, hints }))
+    out.tell(attempt, attemptLine(summaryOf(attempt), out, { delivery: id, hints }))
   })
   const judgement = judgeScenario(name, told)
   tellJudgement(judgement, out)
@@ -98,6 +99,6 @@ function lines(delivery: DeliveryView, wait: boolean, { out, hints }: Telling): 
   return [
     `${out.colors.cyan('-->')} ${printable(type)} [${id}]`,
     ...skipped,
-    ...(wait ? attempts : []).map((attempt) => attemptLine(toldAttempt(attempt), out, { hints })),
+    ...(wait ? attempts : []).map((attempt) => attemptLine(summaryOf(attempt), out, { hints })),
   ].join('\n')
 }

@@ -1,8 +1,9 @@
 import { signedBody } from '../../testing/index.js'
 import type { Context } from '../arguments/command.js'
 import { scenarioForAnyReceiver } from '../check/scenario-deliveries.js'
+import type { AttemptSummary } from '../client/attempt-summary.js'
 import { asUsage, EXIT, type ExitCode } from '../failure.js'
-import { attemptLine, hintsOnce, isDelivered, type ToldAttempt } from '../render/attempt-lines.js'
+import { attemptLine, hintsOnce, isDelivered } from '../render/attempt-lines.js'
 import { printable } from '../terminal/output.js'
 import { judgeScenario, tellJudgement } from './judge-scenario.js'
 import { type EventRequest, eventMaker } from './made-events.js'
@@ -28,7 +29,7 @@ export async function triggerOnce(
   const hints = hintsOnce()
   let isAsExpected = true
 
-  const send = async (delivery: OneDelivery): Promise<ToldAttempt> => {
+  const send = async (delivery: OneDelivery): Promise<AttemptSummary> => {
     const attempt = { ...(await sendThere(delivery)), scenario }
     const { durationMs, ...told } = attempt
     out.tell(

@@ -7,8 +7,6 @@ import { Random } from '../lib/random.js'
 import { VirtualClock } from '../time/clock.js'
 import { type Assumptions, assume } from './assumptions.js'
 import { type ChaosProbabilities, chaos } from './chaos.js'
-import { type Seeded, seed } from './seed.js'
-import { type Triggered, type TriggerRequest, trigger } from './trigger.js'
 
 /** What the service is made from, once the options are known to make sense. */
 export interface ServiceParts {
@@ -130,17 +128,6 @@ export class Service {
   close(): void {
     this.#closing.abort()
     this.clock.close()
-  }
-
-  /** Makes what the kind is about, and sends the webhook of that kind alone. @throws Error when it is closed */
-  async trigger(request: TriggerRequest): Promise<Triggered> {
-    if (this.closing.aborted) throw new Error(CLOSED)
-    return trigger(this, request)
-  }
-
-  /** Fills an account from a file of fixtures. */
-  seed(fixtures: unknown): Seeded {
-    return seed(this, fixtures)
   }
 
   /** Does what would send webhooks, and keeps these back. */

@@ -4,7 +4,7 @@ import { Fault } from '../domain/fault.js'
 import type { WebhookKind } from '../domain/resources.js'
 import type { Attempt, Delivery, Message } from '../engine/record/records.js'
 import { withChanges } from './payload-changes.js'
-import type { Emission, Service } from './service.js'
+import { CLOSED, type Emission, type Service } from './service.js'
 
 /** What is to be sent. */
 export interface TriggerRequest {
@@ -55,9 +55,11 @@ const STEPS: { readonly [Kind in WebhookKind]: (account: Account, nowMs: number)
 /**
  * Makes what the kind is about, so that the API knows it afterwards, and sends the webhook of that kind alone.
  *
- * @throws Fault when the request makes no sense; then nothing was made, and nothing sent
+ * @throws Fault when the request is invalid; then nothing was made, and nothing sent
+ * @throws Error when the service is closed
  */
 export async function trigger(service: Service, request: TriggerRequest): Promise<Triggered> {
+  if (service.closing.aborted) throw new Error(CLOSED)
   const { scenario, repeat = 1 } = request
   if (!Number.isInteger(repeat) || repeat < 1 || repeat > MAX_REPEAT) {
     throw new Fault({

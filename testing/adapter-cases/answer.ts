@@ -1,5 +1,5 @@
 import { answerTo, type Outcome, type OutcomeName } from '../../src/index.js'
-import type { AdapterAnswer } from './adapter-case.js'
+import type { AdapterAnswer } from './harness.js'
 
 /** What must come of a delivery: the outcome decides the answer, whole. */
 export type Expected = OutcomeName | Outcome

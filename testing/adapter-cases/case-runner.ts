@@ -1,7 +1,7 @@
 import { type AnyEvent, type HandlerContext, memoryStore, type WebhookOptions } from '../../src/index.js'
 import type { TestDelivery } from '../deliveries/test-delivery.js'
-import type { AdapterAnswer, AdapterHarness, MountedAdapter } from './adapter-case.js'
 import { type Expected, faultOf, isAnswer, shortened } from './answer.js'
+import type { AdapterAnswer, AdapterHarness, MountedAdapter } from './harness.js'
 
 /** The secret of the endpoint, and another one. */
 export const SECRET = 'whsec_of_the_adapter_cases'

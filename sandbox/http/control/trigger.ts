@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { SCENARIOS } from '../../../testing/index.js'
 import { firstAnswers } from '../../service/first-answers.js'
+import { seed } from '../../service/seed.js'
 import { CLOSED } from '../../service/service.js'
+import { trigger } from '../../service/trigger.js'
 import { readJson } from '../body.js'
 import type { App } from '../context.js'
 import { HttpFault } from '../faults.js'
@@ -27,7 +29,7 @@ export function addTrigger(app: App, { service }: ControlParts): void {
   app.post('/_sandbox/trigger', async (c) => {
     const { wait, ...request } = await readBody(c, triggerBody)
     if (service.closing.aborted) throw new HttpFault('sandbox_closed', CLOSED)
-    const triggered = await service.trigger(request)
+    const triggered = await trigger(service, request)
     const told = wait ? await firstAnswers(service, triggered, c.req.raw.signal) : triggered
     const { messages, deliveries, attempts } = told
     return c.json({ messages, deliveries, attempts: attempts.map(attemptJson) }, 201)
@@ -39,6 +41,6 @@ export function addTrigger(app: App, { service }: ControlParts): void {
 
   app.post('/_sandbox/seed', async (c) => {
     const fixtures = await readJson(c.req.raw, { required: true })
-    return c.json(service.seed(fixtures), 201)
+    return c.json(seed(service, fixtures), 201)
   })
 }

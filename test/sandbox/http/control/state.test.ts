@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { trigger } from '../../../../sandbox/service/trigger.js'
 import { apiStage } from '../../../support/api-stage.js'
 import { BASE_URL, httpSandbox, LIVE_KEY, NOW } from '../../../support/http-sandbox.js'
 
@@ -104,7 +105,7 @@ test('GET /state has all that a page shows', async () => {
 test('GET /state has no more than the latest hundred of each', async () => {
   const sandbox = httpSandbox()
   sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/' })
-  await sandbox.service.trigger({ kind: 'order.created', repeat: 120 })
+  await trigger(sandbox.service, { kind: 'order.created', repeat: 120 })
   for (let index = 0; index < 110; index++) await sandbox.call('GET', '/v2/venues')
   const state = (await sandbox.call('GET', '/_sandbox/state')).json<Record<string, object[]>>()
   expect([state.deliveries?.length, state.events?.length, state.requests?.length]).toEqual([100, 100, 100])
