@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import * as core from 'tix-webhooks'
 import { expect, test } from 'vitest'
-import { problemsOf } from './support/compile.js'
+import { problemsOf, snippetsOf } from './support/compile.js'
 import { docblocksOf } from './support/docblocks.js'
+import { PAGES } from './support/pages.js'
 import { modulesIn, ROOT } from './support/source.js'
 
 /** What the examples of a file have around them. Those that import anything are whole as they stand. */
@@ -54,13 +55,43 @@ test('no docblock refers to a document that users do not have', () => {
   expect(referring, 'name the rule, or see docs/service.md').toEqual([])
 })
 
-test('the example of every docblock compiles', () => {
-  const examples = docblocksOf(Object.keys(SURROUNDINGS)).flatMap(({ file, name, code }) =>
+/** The examples of the library, as a reader of its docblock would put them into an app. */
+function libraryExamples(): [string, string][] {
+  return docblocksOf(Object.keys(SURROUNDINGS)).flatMap(({ file, name, code }) =>
     code.map((example): [string, string] => {
       const surrounded = `${READER_HAS}\n${SURROUNDINGS[file]}\n${tixWebhooksFor(file)}\nexport async function example() {\n${example}\n}\n`
       return [`${file.replace(/\W/g, '-')}-${name}`, example.includes('import ') ? example : surrounded]
     }),
   )
-  expect(examples.length).toBeGreaterThan(15)
-  expect(problemsOf(Object.fromEntries(examples))).toEqual([])
-}, 60_000)
+}
+
+/** The examples of a file of the testing kit, types and constants included. They are whole as they stand. */
+function kitExamplesIn(name: string): [string, string][] {
+  const text = readFileSync(`${ROOT}testing/${name}.ts`, 'utf8')
+  const blocks = [...text.matchAll(/@example\n \* ```ts\n(.*?)\n \* ```/gs)]
+  const prefix = `testing-${name.replaceAll('/', '-')}`
+  return blocks.map(([, code = ''], index) => [`${prefix}-${index + 1}`, code.replaceAll(/^ \* ?/gm, '')])
+}
+
+/** The snippets of the pages. Those of frameworks.md are files, most of them of frameworks that are not installed: examples.frameworks.test.ts. */
+function pageSnippets(): [string, string][] {
+  return PAGES.filter((page) => page !== 'docs/frameworks.md').flatMap((page) =>
+    snippetsOf(page, 'ts').map((code, index): [string, string] => [
+      `${page.replaceAll(/\W/g, '-')}-${index + 1}`,
+      code,
+    ]),
+  )
+}
+
+// In one program: most of the time goes into the types that all of them import.
+test('every example of a docblock and every snippet of a page compiles as it stands, under strict', () => {
+  const library = libraryExamples()
+  expect(library.length).toBeGreaterThan(15)
+  const kit = modulesIn('testing').flatMap(kitExamplesIn)
+  expect(kit.length).toBeGreaterThan(25)
+  const pages = pageSnippets()
+  expect(pages.length).toBeGreaterThan(40)
+  const all = [...library, ...kit, ...pages]
+  expect(new Set(all.map(([name]) => name)).size).toBe(all.length)
+  expect(problemsOf(Object.fromEntries(all))).toEqual([])
+}, 120_000)
