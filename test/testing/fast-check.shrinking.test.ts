@@ -137,7 +137,7 @@ describe('the module', () => {
   ]
 
   test('uses only what both supported versions of fast-check have', () => {
-    expect(modules).toContain('arbitrary-json')
+    expect(modules).toContain('arbitraries/json')
     const names = modules
       .flatMap((name) => [...nodesOf(`testing/${name}.ts`)])
       .filter((node) => ts.isPropertyAccessExpression(node) || ts.isQualifiedName(node))
