@@ -66,7 +66,7 @@ export class Drain {
   }
 
   private resolveIfEmpty(): void {
-    if (this.whenEmpty.length === 0 || !this.isEmpty) return
+    if (!this.isEmpty) return
     for (const resolve of this.whenEmpty) resolve()
     this.whenEmpty = []
   }
