@@ -78,13 +78,29 @@ test.each<[unknown, string]>([
   },
 )
 
-test('an adapter whose isAnswered throws does not make receive() reject', async () => {
-  const { send } = receiving({ on: { 'order.created': () => {} } })
-  const isAnswered = () => {
-    throw new Error('gone')
-  }
-  expect(await send(orderCreated(), { isAnswered })).toEqual({ outcome: 'handled' })
-})
+test.each<[string, () => unknown, RegExp[]]>([
+  ['true', () => true, [/ended as handled, but the request had already been answered/]],
+  ['false', () => false, []],
+  ['a promise', async () => true, []],
+  [
+    'an error',
+    () => {
+      throw new Error('gone')
+    },
+    [],
+  ],
+])(
+  'an adapter whose isAnswered gives %s changes no outcome, and true is reported',
+  async (_, isAnswered, messages) => {
+    const { send, reports } = receiving({ on: { 'order.created': () => {} } })
+    const outcome = await send(orderCreated(), { isAnswered: isAnswered as () => boolean })
+    expect(outcome).toEqual({ outcome: 'handled' })
+    expect(reports.map(({ error }) => error.message)).toEqual(
+      messages.map((message) => expect.stringMatching(message)),
+    )
+    for (const { error } of reports) expect(error).toHaveProperty('code', 'misconfigured')
+  },
+)
 
 describe('an async function where none may be', () => {
   test.each([
@@ -131,7 +147,9 @@ test('a claim that throws when it is looked at is answered, and released', async
   })
   const { send, receiver } = receiving({ store, namespace, on: { 'order.created': () => {} } })
   const order = orderCreated()
-  expect(await send(order)).toMatchObject({ outcome: 'unavailable', code: 'store_misbehaved' })
+  const { code, error } = await send(order)
+  expect(code).toBe('store_misbehaved')
+  expect(error).toMatchObject({ cause: { message: 'not loaded' } })
   await receiver.drain()
   const again = receiving({ store: base, namespace, on: { 'order.created': () => {} } })
   expect(await again.send(order)).toEqual({ outcome: 'handled' })

@@ -2,6 +2,9 @@ import { vi } from 'vitest'
 
 /** The monotonic clock goes on and no timer fires, as when something blocks the thread, or the process is stopped. */
 export function jump(seconds: number): void {
-  const now = performance.now.bind(performance)
+  const jumped = vi.isMockFunction(performance.now)
+    ? vi.mocked(performance.now).getMockImplementation()
+    : undefined
+  const now = jumped ?? performance.now.bind(performance)
   vi.spyOn(performance, 'now').mockImplementation(() => now() + seconds * 1000)
 }
