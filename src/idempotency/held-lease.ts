@@ -129,7 +129,6 @@ export class HeldLease implements Execution {
   private renewAt(atMs: number): void {
     const startRenewal = (): void => {
       this.renewal = this.renew().then((nextAtMs) => {
-        this.renewal = undefined
         if (this.isHeld) this.renewAt(nextAtMs)
       })
     }

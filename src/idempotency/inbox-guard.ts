@@ -81,7 +81,6 @@ function openTransaction(
       // Until the commit is confirmed, nothing is.
       doubt: (end) => (isDone(end) ? notConfirmed() : undefined),
       abandon(reason) {
-        phase = 'over'
         // However the handler ends later, its writes are gone.
         resultFor = async (end) => (isDone(end) ? fault(reason) : AS_ENDED)
         settled.reject(reason)

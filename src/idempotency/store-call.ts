@@ -155,8 +155,8 @@ export function readBoolean(value: unknown): boolean | undefined {
 }
 
 export function readClaimResult(value: unknown): ClaimResult | undefined {
-  if (typeof value !== 'object' || value === null || !('status' in value)) return undefined
-  const { status } = value
+  if (typeof value !== 'object' || value === null) return undefined
+  const { status } = value as { status?: unknown }
   if (status === 'completed') return { status }
   if (status === 'claimed') {
     const { attempt } = value as { attempt?: unknown }

@@ -113,7 +113,7 @@ export class AlarmClock {
     if (this.turnEnd !== undefined || this.isRinging) return
     // One that rings too soon finds nothing to do: cheaper than another one for each step of a delivery.
     if (this.timer !== undefined && this.armedForMs <= nextOf(alarms)) keepAwake(this.timer, alarms)
-    else if (alarms.length > 0) this.armAtTurnEnd()
+    else this.armAtTurnEnd()
   }
 
   private armAtTurnEnd(): void {
@@ -144,7 +144,7 @@ export class AlarmClock {
       if (this.take(alarm)) alarm.ring()
     }
     this.isRinging = false
-    if ((this.alarms as Alarm[]).length > 0) this.start()
+    this.start()
   }
 
   private free(): void {

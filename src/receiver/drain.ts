@@ -68,7 +68,7 @@ export class Drain {
   }
 
   private resolveIfEmpty(): void {
-    if (this.whenEmpty.length === 0 || !this.isEmpty) return
+    if (!this.isEmpty) return
     for (const resolve of this.whenEmpty) resolve()
     this.whenEmpty = []
   }

@@ -106,7 +106,7 @@ export function createReceiver<
       const acquired = guard.acquire(key, state)
       const execution = isPromise(acquired) ? await acquired : acquired
       if (execution.status !== 'granted') return state.end(outcomeOfDenial(execution))
-      if (execution.attempt !== undefined) state.attempt = execution.attempt
+      state.attempt = execution.attempt
 
       const signed = { t: header.t, secretIndex, rawBody, key }
       const handle = (): unknown => handler(event, contextOf(state, execution, signed, scheme))

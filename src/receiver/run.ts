@@ -69,8 +69,7 @@ class Run implements Bounded {
   endsAtMs: number
   private end: Outcome | undefined
   private readonly answer = deferred<Outcome>()
-  private isAnswered = false
-  private readonly knownErrors: unknown[] = []
+  private told: Outcome | undefined
   private readonly deadline: Alarm
   private readonly limit: Alarm
   private whenFinished: ((outcome: Outcome) => void) | undefined
@@ -155,10 +154,9 @@ class Run implements Bounded {
   }
 
   private tell(outcome: Outcome): void {
-    if (!this.isAnswered) this.answer.resolve(outcome)
-    else if (isFault(outcome) && !this.knownErrors.includes(outcome.error)) this.state.report(outcome.error)
-    this.isAnswered = true
-    this.knownErrors.push(outcome.error)
+    if (this.told === undefined) this.answer.resolve(outcome)
+    else if (isFault(outcome) && outcome.error !== this.told.error) this.state.report(outcome.error)
+    this.told = outcome
   }
 }
 

@@ -26,7 +26,6 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery {
   key: string | undefined = undefined
   attempt: number | undefined = undefined
   signatureAgeSeconds: number | undefined = undefined
-  private isEnded = false
   private controller: AbortController | undefined = undefined
   private aborted: { readonly reason: unknown } | undefined = undefined
 
@@ -71,10 +70,8 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery {
     if (this.shared.settings.onDelivery === undefined) this.shared.log.unwanted(this.delivery, this.kind)
   }
 
-  /** Ends the delivery, once: its one record, its fault if it ended with one, its timer freed, and the drain's count down. */
+  /** Ends the delivery. Called once, and never throws: its one record, its fault if it ended with one, its timer freed, and the drain's count down. */
   end(outcome: Outcome): Outcome {
-    if (this.isEnded) return outcome
-    this.isEnded = true
     try {
       this.clock.end()
       this.reportEnd(outcome)

@@ -1,6 +1,6 @@
 import type { HandlerContext } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
-import { orderCreated } from '../support/deliveries.js'
+import { orderCreated, sign } from '../support/deliveries.js'
 import { receiving } from '../support/receiving.js'
 
 /** The context of a handler. */
@@ -10,6 +10,14 @@ async function contextOfHandler(): Promise<HandlerContext<unknown, undefined>> {
   await send(orderCreated())
   return contexts[0] as HandlerContext<unknown, undefined>
 }
+
+test('a context has the bytes that were received, and no copy of them', async () => {
+  const contexts: HandlerContext[] = []
+  const { receiver } = receiving({ on: { 'order.created': (_, ctx) => void contexts.push(ctx) } })
+  const delivery = await sign(orderCreated())
+  await receiver.receive({ ...delivery, request: null })
+  expect(contexts[0]?.rawBody).toBe(delivery.body)
+})
 
 describe('the signal of a context', () => {
   test('is the same one each time, and wherever the context is copied, wrapped or inherited from', async () => {

@@ -58,6 +58,10 @@ describe('the stored key', () => {
       ['a/', 'b'],
     ],
     [
+      ['a/b', 'c/d'],
+      ['a/b/c', 'd'],
+    ],
+    [
       ['x', '\ud800'],
       ['x', '\ufffd'],
     ],

@@ -117,15 +117,24 @@ describe('the release of a claim that was granted too late', () => {
     ['rejects', refused],
     ['throws at once', throwing],
   ])('is tried for half a minute where the store %s, and troubles nobody in the end', async (_, release) => {
-    const { called, reply, codes } = await tooSlow({ release })
-    reply.resolve(GRANTED)
-    await advance(ALL_TRIES)
-    expect(called()).toEqual(['claim', ...Array(7).fill('release')])
-    expect(codes()).toEqual(['store_unavailable'])
+    // Before a drain has given it up, and after.
+    for (const after of [0, 3]) {
+      const { called, reply, codes, kept } = await tooSlow({ release })
+      await advance(after)
+      reply.resolve(GRANTED)
+      await advance(ALL_TRIES)
+      expect(called()).toEqual(['claim', ...Array(7).fill('release')])
+      expect(codes()).toEqual(['store_unavailable'])
+      expect(await Promise.all(kept)).toHaveLength(1)
+    }
   })
 
-  test('is tried three times where nobody knows of a grant: the store may be down', async () => {
-    const { called, codes } = await begin({ claim: refused, release: refused })
+  test.each<[string, (reply: Late) => void]>([
+    ['the claim was lost', (reply) => reply.reject(REFUSED)],
+    ['its answer is nothing that the contract knows', (reply) => reply.resolve('OK')],
+  ])('is tried three times where nobody knows of a grant, because %s', async (_, settle) => {
+    const { called, reply, codes } = await tooSlow({ release: refused })
+    settle(reply)
     await advance(ALL_TRIES)
     expect(called()).toEqual(['claim', 'release', 'release', 'release'])
     expect(codes()).toEqual(['store_unavailable'])
@@ -133,18 +142,36 @@ describe('the release of a claim that was granted too late', () => {
 })
 
 describe('while a claim may hold its key though it was given up, its next delivery', () => {
-  const held = { status: 'in-flight', retryAfterMs: 60_000 }
-
   /** When the next delivery is to come, of a claim that another one holds by the look of it. */
-  async function retryAfterIn({ receiver, script }: Awaited<ReturnType<typeof tooSlow>>) {
-    script.claim = async () => held
+  async function retryAfterIn(
+    { receiver, script }: Pick<Awaited<ReturnType<typeof tooSlow>>, 'receiver' | 'script'>,
+    retryAfterMs = 60_000,
+  ) {
+    script.claim = async () => ({ status: 'in-flight', retryAfterMs })
     const outcome = await receiver.receive({ ...(await sign(orderCreated({ id: 'ord_1' }))), request: null })
     return outcome.retryAfterSeconds
   }
 
-  test('is to come in 5 s', async () => {
+  test('is to come in 5 s, or when the lease of its holder is over if that is sooner', async () => {
     const slow = await tooSlow()
     expect(await retryAfterIn(slow)).toBe(5)
+    expect(await retryAfterIn(slow, 2_000)).toBe(2)
+    await advance(2)
+  })
+
+  test.each([
+    ['is to come in 5 s, of a thousand such keys', 999, 5],
+    ['is to come when the lease of its holder is over, of more', 1_000, 30],
+  ])('%s', async (_, others, seconds) => {
+    const { receiver, script } = await begin({}, { on: { 'order.created': () => {} } })
+    script.claim = never
+    for (let i = 0; i < others; i++) {
+      void receiver.receive({ ...(await sign(orderCreated({ id: `other_${i}` }))), request: null })
+    }
+    await advance(2)
+    void receiver.receive({ ...(await sign(orderCreated({ id: 'ord_1' }))), request: null })
+    await advance(2)
+    expect(await retryAfterIn({ receiver, script })).toBe(seconds)
     await advance(2)
   })
 
@@ -182,14 +209,21 @@ test.each([
     },
   ],
 ])('a grant that %s when its lease is over is given back', async (_, claim) => {
-  const { calls, lease, handler, answer } = await begin({ claim }, { leaseSeconds: 0.5 })
+  const released = deferred<boolean>()
+  const script = { claim, release: () => released.promise }
+  const { calls, lease, handler, answer, drain } = await begin(script, { leaseSeconds: 0.5 })
   await advance(0.5)
   const { error, ...outcome } = await answer
   expect(outcome).toEqual({ outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 })
   expect((error as Error).message).toMatch(/lease of 0\.5 s \(leaseSeconds\) had ended/)
   expect(handler).not.toHaveBeenCalled()
-  await advance(0)
+  const drained = drain()
+  await advance(1)
   expect(calls.slice(1)).toEqual([['release', lease()]])
+  expect(drained.isResolved).toBe(false)
+  released.resolve(true)
+  await advance(0)
+  expect(drained.isResolved).toBe(true)
 })
 
 test('a grant that comes at once, from a store that blocked the process until its lease was over, is given back', async () => {

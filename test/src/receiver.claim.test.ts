@@ -90,7 +90,8 @@ describe('a claim', () => {
     ['an attempt below 1', { status: 'claimed', attempt: 0 }],
     ['in-flight without retryAfterMs', { status: 'in-flight' }],
     ['a retryAfterMs below 0', { status: 'in-flight', retryAfterMs: -1 }],
-    ['a retryAfterMs that is no number', { status: 'in-flight', retryAfterMs: Number.NaN }],
+    ['a retryAfterMs that is not a number', { status: 'in-flight', retryAfterMs: Number.NaN }],
+    ['a retryAfterMs that is a text', { status: 'in-flight', retryAfterMs: '5' }],
   ])('that is answered with %s fails as store_misbehaved', async (_, result) => {
     for (const claim of [() => result, async () => result]) {
       const { answer, handler, called } = await begin({ claim })
@@ -99,6 +100,7 @@ describe('a claim', () => {
       expect((error as Error).message).toMatch(
         /store's claim returned .*contract does not allow: see IdempotencyStore/,
       )
+      expect(error).not.toHaveProperty('cause')
       expect(handler).not.toHaveBeenCalled()
       await advance(0)
       // It may have been granted.
@@ -106,11 +108,15 @@ describe('a claim', () => {
     }
   })
 
-  test('that was read once is not read again', async () => {
-    const read = vi.fn(() => 'claimed')
-    const result = Object.defineProperty({ attempt: 1 }, 'status', { get: read })
+  test.each([
+    ['claimed', 'handled'],
+    ['completed', 'duplicate'],
+    ['in-flight', 'in-flight'],
+  ])('that is answered with %s is read once', async (status, outcome) => {
+    const read = vi.fn(() => status)
+    const result = Object.defineProperty({ attempt: 1, retryAfterMs: 1 }, 'status', { get: read })
     const { answer } = await begin({ claim: async () => result }, done)
-    expect(await answer).toEqual({ outcome: 'handled' })
+    expect(await answer).toMatchObject({ outcome })
     expect(read).toHaveBeenCalledOnce()
   })
 })

@@ -2,7 +2,7 @@ import type { Delivery, WebhookOptions } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { begin } from '../support/delivering.js'
-import { never } from '../support/promises.js'
+import { deferred, never } from '../support/promises.js'
 import { receiving } from '../support/receiving.js'
 import { schemaOf } from '../support/schema-of.js'
 import { receivingWith, scriptedInbox } from '../support/scripted-inbox.js'
@@ -163,6 +163,68 @@ describe('where the event loop is blocked', () => {
     expect(codes()).toEqual(['timed_out'])
     await advance(200)
     expect(codes()).toEqual(['timed_out', 'given_up'])
+  })
+
+  test.each([
+    ['the deadline comes first', { timeoutSeconds: 10, maxRunSeconds: 20 }, ['timed_out', 'given_up']],
+    [
+      'the deadline comes first, of two at one time',
+      { timeoutSeconds: 10, maxRunSeconds: 10 },
+      ['timed_out', 'given_up'],
+    ],
+    [
+      'the end of the run comes first, and is the end',
+      { timeoutSeconds: 20, maxRunSeconds: 10 },
+      ['given_up'],
+    ],
+  ])('past both limits of a delivery, %s', async (_, limits, expected) => {
+    const handler = () => {
+      const { promise } = deferred()
+      setTimeout(() => jump(100), 1)
+      return promise
+    }
+    const { answered, codes, receiver } = await begin({}, { ...limits, on: { 'order.created': handler } })
+    await advance(0.001)
+    await advance(20)
+    expect(answered()).toMatchObject({ code: expected[0] })
+    expect(codes().sort()).toEqual([...expected].sort())
+    await receiver.drain()
+  })
+
+  test('for less than half a millisecond, no alarm is early by a whole one', async () => {
+    const handler = () => {
+      jump(0.000_4)
+      return never()
+    }
+    const { answered } = await begin(
+      {},
+      { timeoutSeconds: 10, maxRunSeconds: 20, on: { 'order.created': handler } },
+    )
+    await advance(9.999)
+    expect(answered()).toBeUndefined()
+    await advance(0.001)
+    expect(answered()).toMatchObject({ code: 'timed_out' })
+    await advance(11)
+  })
+
+  test('past the deadline by a step that gives its value, a drain waits for the release', async () => {
+    const released = deferred<boolean>()
+    const claim = () => {
+      jump(1)
+      return { status: 'claimed', attempt: 1 }
+    }
+    const { answer, called, drain } = await begin(
+      { claim, release: () => released.promise },
+      { timeoutSeconds: 1 },
+    )
+    expect(await answer).toMatchObject({ code: 'timed_out' })
+    const drained = drain()
+    await advance(1)
+    expect(called()).toEqual(['claim', 'release'])
+    expect(drained.isResolved).toBe(false)
+    released.resolve(true)
+    await advance(0)
+    expect(drained.isResolved).toBe(true)
   })
 
   test('past the deadline by a step that gives its value, no handler is started', async () => {

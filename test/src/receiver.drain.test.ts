@@ -135,6 +135,34 @@ describe('drain', () => {
     expect(drained.isResolved).toBe(true)
   })
 
+  // The store does not take what is recorded, which is tried for 46 s at most.
+  test.each([
+    ['alone', 1.5, []],
+    ['after a handler that may run for less', 6.5, [never]],
+  ] as const)(
+    'waits for a record that is tried again, %s, no longer than that may last, though its timers are gone',
+    async (_, goneAt, handlers) => {
+      const { store, namespace } = storeWith({ complete: () => Promise.reject(new Error('ECONNREFUSED')) })
+      const next: (() => unknown)[] = [() => {}, ...handlers]
+      const on = { 'order.created': () => next.shift()?.() }
+      const limits =
+        handlers.length === 0 ? { timeoutSeconds: 3_600 } : { timeoutSeconds: 5, maxRunSeconds: 10 }
+      const { receiver, send } = receiving({ store, namespace, on, ...limits })
+      const timers = vi.spyOn(globalThis, 'setTimeout')
+      void send(orderCreated())
+      await advance(1)
+      if (handlers.length > 0) void send(orderCreated())
+      await advance(goneAt - 1)
+      for (const { value } of timers.mock.results) clearTimeout(value as NodeJS.Timeout)
+      timers.mockRestore()
+      const drained = watch(receiver.drain())
+      await advance(1 + 46 + 0.999 - goneAt)
+      expect(drained.isResolved).toBe(false)
+      await advance(0.001)
+      expect(drained.isResolved).toBe(true)
+    },
+  )
+
   test('waits no longer for work whose timers are gone, though deliveries keep coming', async () => {
     const { receiver, send } = receiving({ on: { 'order.created': () => never() } })
     const timers = vi.spyOn(globalThis, 'setTimeout')

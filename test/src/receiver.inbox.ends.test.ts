@@ -130,7 +130,29 @@ describe('a transaction', () => {
     await advance(1)
     expect(await outcome).toMatchObject(MISBEHAVED)
     expect(signals[0]?.reason).toMatchObject({ code: 'store_misbehaved' })
+    expect(signals[0]?.reason).not.toHaveProperty('cause')
     expect(reports).toHaveLength(1)
+  })
+
+  test.each([
+    ['duplicate', DUPLICATE],
+    ['in-flight', IN_FLIGHT],
+  ])('whose inbox says %s before the work is over ends so, and keeps nothing', async (result, expected) => {
+    const signals: AbortSignal[] = []
+    const { inbox } = scriptedInbox(async (_, work) => {
+      void work({}).catch(() => {})
+      return result
+    })
+    const handler = (_: unknown, ctx: { signal: AbortSignal }) => {
+      signals.push(ctx.signal)
+      return sleep(1)
+    }
+    const { send, reports } = receivingWith(inbox, { on: { 'order.created': handler } })
+    const outcome = send(orderCreated())
+    await advance(1)
+    expect(await outcome).toEqual(expected)
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false])
+    expect(reports).toEqual([])
   })
 
   test('whose handler failed with an error of the inbox is unavailable, and not the fault of the handler', async () => {

@@ -88,6 +88,19 @@ describe('a lease', () => {
     await end(lost)
   })
 
+  test('counts from when the claim was made by a store that blocked the event loop', async () => {
+    const claim = () => {
+      jump(1.5)
+      return { status: 'claimed', attempt: 1 }
+    }
+    const held = await begin({ claim }, { leaseSeconds: 6 })
+    await advance(0.499)
+    expect(renewals(held)).toBe(0)
+    await advance(0.001)
+    expect(renewals(held)).toBe(1)
+    await end(held)
+  })
+
   test('that was renewed counts from when the renewal was sent, not from its reply', async () => {
     // Sent at 1 s, answered at 2.5 s; the next one fails at 3.9 s. It runs out at 1 s + 3 s, not at 2.5 s + 3 s.
     const first = () => sleep(1.5).then(granted)
@@ -132,6 +145,7 @@ describe('a lease', () => {
     expect(held.codes()).toEqual([])
     await advance(0.001)
     expect(held.codes()).toEqual(['store_unavailable'])
+    expect(held.reports[0]?.error.message).toMatch(/renew took too long: over 2 s\.$/)
     await advance(19.999)
     expect(renewals(held)).toBe(1)
     await advance(0.001)
@@ -171,6 +185,23 @@ describe('a lease that is lost', () => {
     expect(held.lost()).toBeUndefined()
     await advance(0.001)
     expect(held.lost()).toMatchObject({ code: 'lease_lost' })
+    await end(held)
+  })
+
+  test('at the moment at which it runs out may have been taken over', async () => {
+    // Sent at 0.5 s.
+    const held = await begin({ renew: () => sleep(1).then(() => false) }, { leaseSeconds: 1.5 })
+    await advance(1.5)
+    expect(held.lost()?.message).toMatch(/ran out before it was renewed.*another delivery has taken/)
+    await end(held)
+  })
+
+  test('when a renewal that hangs is given up 50 ms late, which is no sign of a process that was stopped', async () => {
+    const held = await begin({ renew: never }, { leaseSeconds: 3 })
+    await advance(1.5)
+    jump(0.05)
+    await advance(1.5)
+    expect(held.codes()).toEqual(['store_unavailable', 'lease_lost'])
     await end(held)
   })
 
@@ -214,6 +245,16 @@ describe('a process that was stopped for longer than its lease', () => {
     jump(120)
     return never()
   }
+
+  test('does not ask at once if the lease has not run out meanwhile', async () => {
+    const held = await begin({ renew: never })
+    await advance(20)
+    jump(10)
+    await advance(2.001)
+    expect(renewals(held)).toBe(1)
+    expect(held.codes()).toEqual(['store_unavailable'])
+    await end(held)
+  })
 
   test.each([
     ['is ours again, if it is granted', granted, []],

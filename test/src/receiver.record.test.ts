@@ -211,6 +211,7 @@ describe('a store that does not record the end of a run', () => {
         message: expect.stringMatching(/Another delivery has claimed it since.*second time/),
       }),
     ])
+    expect(faults(ended)[0]).not.toHaveProperty('cause')
   })
 
   test('because another delivery has the event already has nothing to release: no fault', async () => {
@@ -221,9 +222,21 @@ describe('a store that does not record the end of a run', () => {
     expect(faults(ended)).toEqual([])
   })
 
-  test('keeps the cause that it gave', async () => {
-    const ended = await beginEnding('complete', refused)
+  test('keeps the cause that it gave last', async () => {
+    const replies = [throwing, throwing, throwing, throwing]
+    const ended = await beginEnding('complete', () => (replies.shift() ?? refused)())
     await advance(ALL_TRIES)
     expect(faults(ended)[0]?.cause).toMatchObject({ cause: REFUSED })
+  })
+
+  test.each([
+    ['at once', 1],
+    ['after the answer', 3],
+  ])('is not tried again once it gives what breaks the contract, %s', async (_, failures) => {
+    const replies = Array(failures).fill(refused)
+    const ended = await beginEnding('complete', () => (replies.shift() ?? (() => 'OK'))())
+    await advance(ALL_TRIES)
+    expect(ended.called()).toHaveLength(1 + failures + 1)
+    expect(faults(ended)[0]?.cause).toMatchObject({ code: 'store_misbehaved' })
   })
 })

@@ -1,6 +1,6 @@
 import { Discard, type HandlerContext, RetryLater, type WebhookOptions } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { BOOM, begin, throwing } from '../support/delivering.js'
+import { ALL_TRIES, BOOM, begin, throwing } from '../support/delivering.js'
 import { deferred, never } from '../support/promises.js'
 import { advance, useVirtualTime } from '../support/virtual-time.js'
 
@@ -49,6 +49,18 @@ const ENDS: readonly [how: string, handler: () => unknown, outcome: object, end:
     'release',
   ],
   ['throws', throwing, { outcome: 'failed', code: 'handler_failed', error: NOT_CONNECTED }, 'release'],
+  [
+    'throws nothing',
+    () => {
+      throw undefined
+    },
+    {
+      outcome: 'failed',
+      code: 'handler_failed',
+      error: expect.objectContaining({ message: expect.stringMatching(/order\.created.*undefined/) }),
+    },
+    'release',
+  ],
   [
     'rejects',
     () => Promise.reject(BOOM),
@@ -122,6 +134,23 @@ describe('a handler', () => {
   })
 })
 
+test('a drain waits for the record of a handler that has settled late, for longer than the handler might run', async () => {
+  const recorded = deferred<boolean>()
+  const { work, answered, drain } = await begin(
+    { complete: () => recorded.promise },
+    { timeoutSeconds: 5, maxRunSeconds: 10 },
+  )
+  await advance(9.5)
+  expect(answered()).toMatchObject({ code: 'timed_out' })
+  work.resolve(undefined)
+  const drained = drain()
+  await advance(1.9)
+  expect(drained.isResolved).toBe(false)
+  recorded.resolve(true)
+  await advance(0)
+  expect(drained.isResolved).toBe(true)
+})
+
 describe('a handler that has not settled after maxRunSeconds', () => {
   test('is given up: its signal aborts, and its sender and the reports are told why', async () => {
     const { contexts, answered, lost, reports, records, drain } = await begin({}, { maxRunSeconds: 90 })
@@ -159,6 +188,15 @@ describe('a handler that has not settled after maxRunSeconds', () => {
     renewed.resolve(true)
     await advance(600)
     expect(called()).toEqual(['claim', 'renew'])
+  })
+
+  test('still has its complete tried again when it returns later', async () => {
+    const { called, work, codes } = await begin({ complete: () => never() }, { maxRunSeconds: 15 })
+    await advance(300)
+    work.resolve(undefined)
+    await advance(ALL_TRIES)
+    expect(called()).toEqual(['claim', ...Array(7).fill('complete')])
+    expect(codes()).toEqual(['given_up', 'not_recorded'])
   })
 
   test.each([

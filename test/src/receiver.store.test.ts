@@ -162,6 +162,22 @@ describe('a store', () => {
     expect(reports).toEqual([])
   })
 
+  test('by default counts the runs of an event, also if it is given a clock', async () => {
+    const attempts: unknown[] = []
+    const { send } = receiving({
+      now: () => Date.now(),
+      on: {
+        'order.created': (_, ctx) => {
+          attempts.push(ctx.attempt)
+          throw new Error('boom')
+        },
+      },
+    })
+    const order = orderCreated()
+    for (const _ of [1, 2]) await send(order)
+    expect(attempts).toEqual([1, 2])
+  })
+
   test.each([
     ['an hour', 3_600_000],
     ['a month', 30 * 86_400_000],

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { orderCreated, sign } from '../support/deliveries.js'
+import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { begin } from '../support/delivering.js'
+import { packageWithEngine } from '../support/engines.js'
 import { never } from '../support/promises.js'
 import { receiving } from '../support/receiving.js'
 import { advance, sleep } from '../support/virtual-time.js'
@@ -91,6 +92,28 @@ test('a fake clock that moves the timers alone brings the deadline, each renewal
   expect(called()).toEqual(['claim', 'renew', 'renew'])
   expect(codes()).toEqual(['timed_out', 'given_up'])
   work.resolve(undefined)
+})
+
+test('a delivery that waits at each of its steps sets one timer', async () => {
+  const set = vi.spyOn(globalThis, 'setTimeout')
+  const claim = () => sleep(0.1).then(() => ({ status: 'claimed', attempt: 1 }))
+  const complete = () => sleep(0.1).then(() => true)
+  const { answer } = await begin({ claim, complete }, { on: { 'order.created': () => sleep(0.1) } })
+  await advance(0.3)
+  expect(await answer).toEqual({ outcome: 'handled' })
+  const [STEPS, OURS] = [3, 1]
+  expect(set).toHaveBeenCalledTimes(STEPS + OURS)
+})
+
+test('a delivery that waits for Web Crypto alone sets no timer', async () => {
+  vi.useRealTimers()
+  const { api } = await packageWithEngine('web')
+  // A step before that has set an alarm, and is over.
+  const receiver = api.createReceiver({ secret: async () => SECRET, on: { 'order.created': () => {} } })
+  const delivery = await sign(orderCreated())
+  const set = vi.spyOn(globalThis, 'setTimeout')
+  expect(await receiver.receive({ ...delivery, request: null })).toEqual({ outcome: 'handled' })
+  expect(set).not.toHaveBeenCalled()
 })
 
 describe('a delivery during which the fake clock of a test', () => {

@@ -30,7 +30,7 @@ describe('onDelivery', () => {
     const key = 'default/order.created/ord_5'
     const durationMs = expect.any(Number)
     const error = expect.any(Error)
-    expect(records).toEqual([
+    expect(records).toStrictEqual([
       { outcome: 'malformed', status: 400, code: 'header_missing', durationMs, error },
       { outcome: 'unauthenticated', status: 401, code: 'signature_mismatch', durationMs, error },
       {
@@ -65,6 +65,20 @@ describe('onDelivery', () => {
     const key = 'default/order.created/ord_9'
     expect(records).toMatchObject([{ code: 'data_mismatch', kind: 'order.created', key }])
     expect(reports).toMatchObject([{ ctx: { kind: 'order.created', key } }])
+  })
+
+  test.each<[string, Partial<WebhookOptions>, object]>([
+    ['before its envelope is read', { secret: () => [] }, {}],
+    ['without a key', { key: () => null }, { kind: 'order.created' }],
+  ])('is told no more than is known of a fault %s, as onError is', async (_, options, place) => {
+    const fail = (): never => {
+      throw new Error('boom')
+    }
+    const { send, records, reports } = receiving({ on: { 'order.created': fail }, ...options })
+    await send(orderCreated(), { request: 'the request' })
+    expect(reports.map(({ ctx }) => ctx)).toStrictEqual([{ request: 'the request', ...place }])
+    expect(records).toMatchObject([place])
+    expect(records[0]).not.toHaveProperty('key')
   })
 
   test('is told the age of a delivery that is authentic but too old', async () => {
