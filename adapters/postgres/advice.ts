@@ -13,15 +13,15 @@ const NOTHING_WRITTEN = 'Nothing was written, and the next delivery tries again.
 const UNREACHABLE =
   'Postgres could not be reached, or hung up: is it up, and the network between? A restart or a failover looks like this too.'
 const OWN_CODE =
-  'The inbox could not be used: as, the driver, or the library behind it threw what the cause of this error says, before Postgres was asked.'
+  'The inbox could not be used: as, the driver, or the library behind it threw before Postgres was asked: see the cause of this error.'
 const OTHER_TABLE = ({ name, migrate }: TableNames): string =>
-  `The table ${name} is of another version, or not ours: ${migrate} says what it lacks.`
+  `The table ${name} is of another version, or not ours: ${migrate} names what is missing.`
 const REFUSED_USER = 'Postgres refused the user or the password of the connection.'
 const NO_SERVER = 'There is no Postgres at the host and port of the connection: is it up?'
 const STARTING =
-  'Postgres is shutting down or starting, or somebody ended this connection: the next delivery tries again.'
+  'Postgres is shutting down or starting, or this connection was terminated: the next delivery tries again.'
 const SLOW_CONNECTION =
-  'No connection could be had within the time-out: is Postgres reachable, and the pool large enough for the deliveries that come at once?'
+  'No connection could be had within the time-out: is Postgres reachable, and the pool large enough for concurrent deliveries?'
 
 /** A code of the server's own, and not of a connection that broke (class 08) or of a socket, such as EPIPE. */
 const SQLSTATE = /^(?!08|E)[0-9A-Z]{5}$/
@@ -48,7 +48,7 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   '28P01': REFUSED_USER,
   '55P03': ({ name }) =>
     `A lock was not free within lock_timeout: does a migration, or a long transaction, hold ${name}? ${NOTHING_WRITTEN}`,
-  '57014': `Postgres canceled the statement: it took longer than statement_timeout, or somebody canceled it. Is the server slow, or a lock held for long? ${NOTHING_WRITTEN}`,
+  '57014': `Postgres canceled the statement: it took longer than statement_timeout, or was canceled by hand. Is the server slow, or a lock held for long? ${NOTHING_WRITTEN}`,
   '40001': `Postgres could not serialize this transaction with others that ran at the same time, as can happen above READ COMMITTED. ${NOTHING_WRITTEN}`,
   '40P01': `Two transactions waited for each other, and Postgres ended this one: lock rows in the same order everywhere. ${NOTHING_WRITTEN}`,
   '53100': `The disk of Postgres is full: make room. ${NOTHING_WRITTEN}`,
@@ -134,4 +134,4 @@ function innermost(error: unknown): { code?: unknown; message?: unknown } {
 const MAX_DEPTH = 5
 
 const ENDED_BY_HANDLER =
-  'The handler ended the transaction of the inbox by itself, so what it wrote may be lost, or kept without its record: leave BEGIN, COMMIT and ROLLBACK to the inbox, and use a SAVEPOINT within it.'
+  'The handler ended the transaction of the inbox itself, so what it wrote may be lost, or kept without its record: leave BEGIN, COMMIT and ROLLBACK to the inbox, and use a SAVEPOINT within it.'

@@ -80,7 +80,7 @@ export function driverOf<Tx>(
 function withoutAs<Tx>(driver: CheckingDriver<unknown, unknown>, as: unknown): CheckingDriver<unknown, Tx> {
   if (as === undefined) return driver as CheckingDriver<unknown, Tx>
   throw new TypeError(
-    'as makes something of a client of pg: use it with a Pool of pg. A driver gives handlers what it likes by itself.',
+    'as converts a client of pg: use it with a Pool of pg. A driver itself decides what it passes to handlers.',
   )
 }
 
@@ -179,7 +179,7 @@ const IS_OPEN = 'SELECT txid_current_if_assigned() IS NOT NULL AS is_open'
 const LEFT_OPEN =
   'This connection was in the transaction of an earlier delivery, whose handler left a nested transaction open. That is rolled back now, and both events run again: await what tx.transaction() returns, and use a SAVEPOINT in one statement after the other instead.'
 const NOT_AWAITED =
-  'The transaction of the driver ended before its work did: it must await the function that it is given, as in transaction: (work) => db.transaction(work).'
+  'The transaction of the driver ended before its work did: it must await the function that is passed to it, as in transaction: (work) => db.transaction(work).'
 const NOT_COMMITTED =
   'The library ended the transaction without a COMMIT: the handler left a nested transaction open, or ended the transaction itself. Nothing is kept, and the event runs again.'
 

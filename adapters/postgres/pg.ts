@@ -149,7 +149,7 @@ function withoutRelease(client: PgClient): PgClient {
 
 function refuseRelease(): never {
   throw new TypeError(
-    'ctx.tx is the connection of the inbox, which gives it back by itself: remove release() and end() from the handler.',
+    'ctx.tx is the connection of the inbox, which releases it itself: remove release() and end() from the handler.',
   )
 }
 

@@ -55,7 +55,7 @@ const STRANGERS: readonly Stranger[] = [
     inbox:
       'postgresInbox({ transaction: (work) => db.transaction(work), query: async (tx, text, parameters) => (await tx.query(text, [...parameters])).rows })',
     store:
-      'give it to postgresInbox as a driver, { transaction: (work) => db.transaction(work), query: async (tx, text, parameters) => (await tx.query(text, [...parameters])).rows }, and pass that as inbox',
+      'pass it to postgresInbox as a driver, { transaction: (work) => db.transaction(work), query: async (tx, text, parameters) => (await tx.query(text, [...parameters])).rows }, and pass that as inbox',
   },
   {
     what: 'a Prisma client',
@@ -76,7 +76,7 @@ const STRANGERS: readonly Stranger[] = [
     store: 'postgresStore(pool), with the Pool of pg that its dialect is made of',
   },
   {
-    what: 'a single Client of pg, which cannot serve deliveries that come at once',
+    what: 'a single Client of pg, which cannot serve concurrent deliveries',
     methods: ['connect', 'query', 'escapeLiteral'],
     inbox: INBOX,
   },
@@ -96,7 +96,7 @@ export function notAPool(value: unknown, factory: 'postgresStore' | 'postgresInb
   }
   const others =
     factory === 'postgresInbox'
-      ? ' For other libraries give a driver, { transaction, query }: see docs/idempotency.md.'
+      ? ' For other libraries pass a driver, { transaction, query }: see docs/idempotency.md.'
       : ''
   return new TypeError(
     `pool must be a Pool of pg, or the sql of postgres.js, not ${describeType(value)} without their methods.${others}`,

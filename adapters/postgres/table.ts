@@ -83,7 +83,7 @@ export function tableOf({ table, columns, purgedBy = 'expires_at', migrate }: Ta
     misread: () =>
       new StoreError(
         'store_misbehaved',
-        'The client gives rows that do not hold what was selected: does a type parser or a plugin of it change booleans?',
+        'The client returned rows without the selected values: does a type parser or a plugin of it change booleans?',
       ),
     notCommitted: (error) => notCommitted(error, names),
     async migrate(driver) {
@@ -108,7 +108,7 @@ export function tableOf({ table, columns, purgedBy = 'expires_at', migrate }: Ta
   function otherTable(missing: readonly unknown[]): StoreError {
     return new StoreError(
       'store_unavailable',
-      `There is a table ${name} in which these columns are missing or of another kind: ${missing.join(', ')}. So it was made by another version or by somebody else. Rename it, or choose another name with the table option; what it remembers is not carried over.`,
+      `There is a table ${name} in which these columns are missing or of another kind: ${missing.join(', ')}. It was created by another version or another program. Rename it, or choose another name with the table option; its records are not carried over.`,
     )
   }
 }

@@ -159,7 +159,7 @@ const ADVICE: readonly [says: RegExp, code: 'store_unavailable' | 'store_full', 
   [
     /WRONGTYPE /,
     'store_unavailable',
-    'A key of the prefix holds something else than a record of ours: give the store a prefix that nobody else uses.',
+    'A key of the prefix holds something other than a record of this store: give the store a prefix of its own.',
   ],
   [
     /\b(subscriber|monitoring) mode\b|SUBSCRIBE .* allowed in this context/,

@@ -31,7 +31,7 @@ export class Replicas {
     const hasSeveral = SEVERAL_CONNECTIONS.some((name) => name in client)
     if (hasSeveral || isClusterClient(client) || !isFunction(client, 'wait')) {
       throw new TypeError(
-        'replicas needs a client with one connection to one primary: WAIT says nothing of the writes of a pool, a cluster, a Sentinel client of node-redis or a client of @upstash/redis. Leave replicas out, or pass a single client.',
+        'replicas needs a client with one connection to one primary: WAIT does not cover the writes of a pool, a cluster, a Sentinel client of node-redis or a client of @upstash/redis. Leave replicas out, or pass a single client.',
       )
     }
     this.client = client as WaitingClient

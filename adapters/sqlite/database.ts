@@ -103,7 +103,7 @@ export function sqliteTable(db: SqliteDatabase, { table, columns, migrate }: Sql
       return `The table ${name} is missing: run ${migrate} when your app starts, or apply its schema.`
     }
     if (/no such column|has no column|ON CONFLICT clause does not match/.test(text)) {
-      return `The table ${name} is of another version, or not ours: ${migrate} says what it lacks.`
+      return `The table ${name} is of another version, or not ours: ${migrate} names what is missing.`
     }
     if (/readonly|read-only/.test(text)) {
       return 'This SQLite database is read-only: open it for writing, in a folder that the process may write to.'
@@ -116,9 +116,9 @@ export function sqliteTable(db: SqliteDatabase, { table, columns, migrate }: Sql
       return 'The effects ended the transaction of the inbox (COMMIT, ROLLBACK, OR ROLLBACK, or a full disk whose error they caught): what they wrote after that is kept without the record.'
     }
     if (/(within|inside) a transaction/.test(text)) {
-      return 'This connection is in a transaction that somebody else began: give tix-webhooks a connection of its own, or keep transactions synchronous.'
+      return 'This connection is in a transaction that other code began: give tix-webhooks a connection of its own, or keep transactions synchronous.'
     }
-    return 'SQLite could not do what was asked of it: is the disk full, or the file damaged?'
+    return 'SQLite could not run the statement: is the disk full, or the file damaged?'
   }
 
   const self: SqliteTable = {
@@ -154,7 +154,7 @@ export function sqliteTable(db: SqliteDatabase, { table, columns, migrate }: Sql
       if (missing.length > 0) {
         throw new StoreError(
           'store_unavailable',
-          `There is a table ${name} without ${missing.join(', ')}, so it was made by another version or by somebody else. Rename it, or choose another name with the table option; what it remembers is not carried over.`,
+          `There is a table ${name} without ${missing.join(', ')}, so it was created by another version or another program. Rename it, or choose another name with the table option; its records are not carried over.`,
         )
       }
       exec(createIndex)

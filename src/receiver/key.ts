@@ -80,7 +80,7 @@ export function keyPartOf<Request>(
     part = keyFunction(event, delivery)
   } catch (cause) {
     throw new ConfigurationError(
-      `Your key function threw for ${event.type}: return a string for every event that it can be given, or null.`,
+      `Your key function threw for ${event.type}: return a string for every event, or null.`,
       { cause },
     )
   }

@@ -159,7 +159,7 @@ export function checkTimestamp(
 function whyOld(ageSeconds: number): string {
   return ageSeconds <= RETRY_WINDOW_SECONDS
     ? `is this machine's clock right? If the sender does not sign its retries again, set toleranceSeconds to ${RETRY_WINDOW_SECONDS} (72 h).`
-    : "is this machine's clock right? In a test, give both sides the same now."
+    : "is this machine's clock right? In a test, pass the same now to both sides."
 }
 
 /** When the service signed. */

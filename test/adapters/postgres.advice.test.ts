@@ -24,7 +24,7 @@ describe('the advice on an error of Postgres', () => {
     [
       'a missing column',
       fault('42703'),
-      /^The table "seen" is of another version.*store\.migrate\(\) says what it lacks/,
+      /^The table "seen" is of another version.*store\.migrate\(\) names what is missing/,
     ],
     ['no rights', fault('42501'), /^The user of this connection has no rights on "seen"/],
     ['a replica', fault('25006'), /^This database is read-only/],

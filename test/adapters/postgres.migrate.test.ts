@@ -168,7 +168,7 @@ onPostgres('migrate', () => {
         const { code, message } = await failureOf(use())
         expect([code, message]).toEqual([
           'store_unavailable',
-          expect.stringContaining(`of another version, or not ours: ${call} says what it lacks`),
+          expect.stringContaining(`of another version, or not ours: ${call} names what is missing`),
         ])
       }
     },

@@ -137,7 +137,7 @@ onOwnRedis('what a Redis store cannot work with', () => {
       await write()
       const before = await admin.dumpBuffer('tix-webhooks:k')
       const store = await openStore(library, server.url)
-      const message = /^A key of the prefix holds something else .*prefix that nobody else uses/
+      const message = /^A key of the prefix holds something other .*prefix of its own/
       for (const { call } of METHODS) {
         await expect(call(store, 'k', 'a')).rejects.toMatchObject({
           code: 'store_unavailable',

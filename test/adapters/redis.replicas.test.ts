@@ -204,7 +204,7 @@ test.each([
 ])('%s cannot wait for replicas, and is told why', (_name, make) => {
   expect(() => redisStore(make())).not.toThrow()
   expect(() => redisStore(make(), { replicas: 1 })).toThrow(TypeError)
-  expect(() => redisStore(make(), { replicas: 1 })).toThrow(/WAIT says nothing.*Leave replicas out/)
+  expect(() => redisStore(make(), { replicas: 1 })).toThrow(/WAIT does not cover.*Leave replicas out/)
 })
 
 test.each([

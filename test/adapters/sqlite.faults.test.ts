@@ -77,7 +77,7 @@ onEachDriver('a database that fails', ({ open, driver }) => {
     const { db, store } = await migrated()
     await claim(store, 'k', 'a')
     db.exec('BEGIN')
-    const message = /is in a transaction that somebody else began: give tix-webhooks a connection of its own/
+    const message = /is in a transaction that other code began: give tix-webhooks a connection of its own/
     await expectUnavailable(claim(store, 'new', 'a'), message)
     await expectUnavailable(store.complete({ key: 'k', token: 'a' }, 60_000), message)
     db.exec('ROLLBACK')
@@ -94,8 +94,7 @@ onEachDriver('a database that fails', ({ open, driver }) => {
       db.exec(setting)
       const inbox = sqliteInbox(db)
       db.exec('BEGIN')
-      const message =
-        /is in a transaction that somebody else began: give tix-webhooks a connection of its own/
+      const message = /is in a transaction that other code began: give tix-webhooks a connection of its own/
       await expectUnavailable(
         inbox.once({ ...once, key: setting }, async () => {}),
         message,

@@ -156,7 +156,7 @@ onEachDriver('a commit', ({ open, driver }) => {
     }
     expect(app.reports).toEqual(
       Array(2).fill(
-        expect.stringMatching(/is in a transaction that somebody else began: give tix-webhooks a connection/),
+        expect.stringMatching(/is in a transaction that other code began: give tix-webhooks a connection/),
       ),
     )
     expect(app.effects()).toEqual(['foreign, COMMIT', 'ord_before'])

@@ -132,7 +132,7 @@ onEachDriver('migrate', ({ open, path, driver }) => {
     test.each(FOREIGN)('%s, a claim says that it is of another version', async (_, columns) => {
       const db = open()
       db.exec(`CREATE TABLE tix_webhooks ${columns}`)
-      const of = /"tix_webhooks" is of another version, or not ours: store\.migrate\(\) says what it lacks/
+      const of = /"tix_webhooks" is of another version, or not ours: store\.migrate\(\) names what is missing/
       await expectUnavailable(claim(sqliteStore(db), 'k', 'a'), of)
     })
 
@@ -141,7 +141,7 @@ onEachDriver('migrate', ({ open, path, driver }) => {
       await sqliteStore(db).migrate()
       const inbox = sqliteInbox(db, { table: 'tix_webhooks' })
       await expectUnavailable(inbox.migrate(), /a table "tix_webhooks" without handled_at/)
-      const of = /"tix_webhooks" is of another version, or not ours: inbox\.migrate\(\) says/
+      const of = /"tix_webhooks" is of another version, or not ours: inbox\.migrate\(\) names/
       await expectUnavailable(
         inbox.once(once, async () => {}),
         of,
