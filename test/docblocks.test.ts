@@ -94,4 +94,4 @@ test('every example of a docblock and every snippet of a page compiles as it sta
   const all = [...library, ...kit, ...pages]
   expect(new Set(all.map(([name]) => name)).size).toBe(all.length)
   expect(problemsOf(Object.fromEntries(all))).toEqual([])
-}, 120_000)
+}, 300_000)

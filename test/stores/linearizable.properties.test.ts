@@ -9,6 +9,7 @@ import {
   type StoreCall,
   transition,
 } from '../support/linearizable.js'
+import { runs } from '../support/runs.js'
 import { createStoreModel, play } from '../support/store-model.js'
 
 const LEASE = 30_000
@@ -47,7 +48,7 @@ test('the transitions of one key answer every history as the model of stores doe
         state = step.state
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(700) },
   )
 })
 
@@ -139,7 +140,7 @@ test('the search finds an order exactly where trying all of them does', () => {
       if (isGenuine) expect(isLinearizable).toBe(true)
       seen[`${isLinearizable}`] += 1
     }),
-    { numRuns: 4000 },
+    { numRuns: runs(1500) },
   )
   expect(Math.min(seen.true, seen.false)).toBeGreaterThan(100)
 })

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { parseEvent, type TicketedEvent } from 'tix-webhooks'
 import { type PreviousDates, sampleEvent } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
+import { runs } from '../support/runs.js'
 import { ROOT } from '../support/source.js'
 
 const MAX_SEED = 2 ** 32 - 1
@@ -37,7 +38,7 @@ const seeds = fc.oneof(
 )
 const moments = fc.option(fc.integer({ min: 0, max: Date.UTC(9999, 0) - 1 }), { nil: undefined })
 const requests = fc.record({ seed: seeds, at: moments })
-const RUNS = { numRuns: 2000 }
+const RUNS = { numRuns: runs(700) }
 
 const ticketedEventOf = (kind: LifecycleKind, options?: { seed?: number; at?: number | undefined }) =>
   sampleEvent(kind, options as object).data as unknown as {

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { fromMarkdown } from 'mdast-util-from-markdown'
 import { describe, expect, test } from 'vitest'
 import { isSafeTarget, sanitizeMarkdown } from '../../../sandbox/domain/text/sanitize-markdown.js'
+import { runs } from '../../support/runs.js'
 import { ticketing } from '../../support/ticketing.js'
 
 describe('sanitized Markdown', () => {
@@ -185,7 +186,7 @@ test('[N43] whatever is sanitized has no node of HTML and no target that runs, a
       expect(faults).toEqual([])
       expect(sanitizeMarkdown(sanitized)).toBe(sanitized)
     }),
-    { numRuns: 1500 },
+    { numRuns: runs(500) },
   )
 }, 60_000)
 
@@ -224,7 +225,7 @@ test('[N43] the words between tags stay, in their order, and what a page would n
       expect(sanitized.match(/word\d+\./g) ?? []).toEqual(words)
       expect(sanitized).not.toContain('no')
     }),
-    { numRuns: 500 },
+    { numRuns: runs(300) },
   )
 }, 60_000)
 

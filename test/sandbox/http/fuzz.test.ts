@@ -5,6 +5,7 @@ import { operationsFor } from '../../../sandbox/http/openapi/operations.js'
 import { assume } from '../../../sandbox/service/assumptions.js'
 import { apiStage } from '../../support/api-stage.js'
 import { EVENT } from '../../support/http-sandbox.js'
+import { runs } from '../../support/runs.js'
 import { like, near } from '../../support/schema-arbitrary.js'
 
 /** What is odd wherever it stands. */
@@ -54,7 +55,7 @@ test.each(OPERATIONS.filter(({ body }) => body).map((operation) => [operation.id
         expect(sandbox.failures).toEqual([])
         expect(answer.status).toBeLessThan(500)
       }),
-      { numRuns: 300 },
+      { numRuns: runs(200) },
     )
     // Otherwise it would have tried nothing but what is refused at once.
     expect([...statuses]).toEqual(expect.arrayContaining(isDone ? [400, 409] : [400, status]))
@@ -88,7 +89,7 @@ test.each(OPERATIONS.filter(({ query }) => query).map((operation) => [operation.
         statuses.add(answer.status)
         expect([200, 400]).toContain(answer.status)
       }),
-      { numRuns: 300 },
+      { numRuns: runs(200) },
     )
     expect([...statuses].sort()).toEqual([200, 400])
   },
@@ -123,7 +124,7 @@ test('no path and no method fails: each answer is described', async () => {
       const answer = await sandbox.call(method, `/v2/${steps.join('/')}`)
       expect(answer.status).toBeLessThan(500)
     }),
-    { numRuns: 500 },
+    { numRuns: runs(300) },
   )
 })
 
@@ -143,7 +144,7 @@ test('no bytes fail', async () => {
       })
       expect([200, 201, 400]).toContain(answer.status)
     }),
-    { numRuns: 300 },
+    { numRuns: runs(200) },
   )
 })
 
@@ -200,6 +201,6 @@ test.each(CONTROL)('%s /_sandbox/%s never fails, whatever its body is', async (m
           error: { code: expect.any(String), message: expect.any(String) },
         })
     }),
-    { numRuns: 200 },
+    { numRuns: runs(150) },
   )
 })
