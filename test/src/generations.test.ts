@@ -63,3 +63,36 @@ test('forgets a generation when the last of its records is past its retention', 
   generations.forget(20)
   expect(generations.size).toBe(0)
 })
+
+test('keeps few records that are past their retention, however few come', () => {
+  const generations = createGenerations(8_000, () => {})
+  for (let time = 0; time < 1_000; time++) {
+    generations.forget(time)
+    generations.addCompleted(`k${time}`, hashOf(`k${time}`), 'token', time, 80)
+  }
+  // Those of 80, and of an eighth more.
+  expect(generations.size).toBeLessThanOrEqual(90)
+})
+
+test('drops the oldest records first, and few at a time, though short retentions have started many generations', () => {
+  const generations = createGenerations(MAX_KEYS, () => {})
+  let time = 0
+  const add = (count: number, retainMs: number): void => {
+    for (let i = 0; i < count; i++) {
+      time += 1
+      generations.addCompleted(`k${time}`, hashOf(`k${time}`), 'token', time, retainMs)
+    }
+  }
+  add(600, NEVER)
+  add(10, 8)
+  add(190, NEVER)
+  const sizes: number[] = []
+  const starts: number[] = []
+  for (let oldest = generations.shift(); oldest !== undefined; oldest = generations.shift()) {
+    sizes.push(oldest.records.size)
+    starts.push(oldest.startedAt)
+  }
+  expect(sizes).toHaveLength(16)
+  expect(Math.max(...sizes)).toBe(MAX_KEYS / 8)
+  expect(starts).toEqual([...starts].sort((a, b) => a - b))
+})

@@ -178,7 +178,8 @@ test.each<[string, (delivery: Delivery) => Delivery]>([
 ])('an adapter that hands in %s gets an outcome, and a drain ends', async (_, make) => {
   const { receiver, records } = receiving()
   const outcome = await receiver.receive(make({ header: 't=1,v1=00', body: new Uint8Array(), request: null }))
-  expect(outcome.outcome).toBe('misconfigured')
+  const error = expect.any(Error)
+  expect(outcome).toStrictEqual({ outcome: 'misconfigured', code: 'misconfigured', error })
   expect(records).toHaveLength(1)
   await receiver.drain()
 })

@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import { answerTo, type ClaimResult, createReceiver, RetryLater } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
@@ -14,6 +15,15 @@ const strange: [string, () => unknown][] = [
     'an error whose message throws',
     () =>
       Object.defineProperty(new Error(), 'message', {
+        get: () => {
+          throw new Error('again')
+        },
+      }),
+  ],
+  [
+    'a RetryLater whose afterSeconds throws',
+    () =>
+      Object.defineProperty(new RetryLater({ afterSeconds: 5 }), 'afterSeconds', {
         get: () => {
           throw new Error('again')
         },
@@ -53,6 +63,17 @@ describe('a handler that throws what cannot be looked at', () => {
     expect(outcome).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
     expect(printed).toHaveBeenCalledOnce()
   })
+})
+
+test.each([
+  ['of another realm', runInNewContext('new Error("boom")')],
+  [
+    'of a class that has a name of its own, as that of an aborted fetch',
+    new DOMException('boom', 'AbortError'),
+  ],
+])('a handler that throws an error %s has failed with that very error', async (_, error) => {
+  const { send } = receiving({ on: { 'order.created': () => Promise.reject(error) } })
+  expect((await send(orderCreated())).error).toBe(error)
 })
 
 test.each<[unknown, string]>([

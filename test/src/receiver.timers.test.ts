@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { begin } from '../support/delivering.js'
 import { packageWithEngine } from '../support/engines.js'
@@ -108,6 +108,7 @@ test('a delivery that waits at each of its steps sets one timer', async () => {
 test('a delivery that waits for Web Crypto alone sets no timer', async () => {
   vi.useRealTimers()
   const { api } = await packageWithEngine('web')
+  onTestFinished(() => void vi.resetModules())
   // A step before that has set an alarm, and is over.
   const receiver = api.createReceiver({ secret: async () => SECRET, on: { 'order.created': () => {} } })
   const delivery = await sign(orderCreated())
@@ -130,7 +131,12 @@ describe('a delivery during which the fake clock of a test', () => {
     const delivery = await sign(orderCreated())
     const others = vi.fn()
     REAL.setImmediate(others)
-    const { receiver } = receiving({ on: { 'order.created': () => void change() } })
+    // The delivery waits for it, so that its clock has asked for the end of the turn.
+    const handler = async () => {
+      await null
+      change()
+    }
+    const { receiver } = receiving({ on: { 'order.created': handler } })
     const answer = receiver.receive({ ...delivery, request: null })
     REAL.setImmediate(others)
     expect(await answer).toEqual({ outcome: 'handled' })
