@@ -68,9 +68,9 @@ function outcomeAfter(end: Outcome, committed: CommitResult): Outcome {
 class Run implements Bounded {
   endsAtMs: number
   private end: Outcome | undefined
-  private answer: (outcome: Outcome) => void = () => {}
-  private isAnswered = false
-  private readonly knownErrors: unknown[] = []
+  private answer: ((outcome: Outcome) => void) | undefined
+  /** The errors of the outcomes so far; absent until the sender has its answer. */
+  private knownErrors: unknown[] | undefined
   private readonly deadline: Alarm
   private readonly limit: Alarm
   private whenFinished: ((outcome: Outcome) => void) | undefined
@@ -153,10 +153,14 @@ class Run implements Bounded {
   }
 
   private tell(outcome: Outcome): void {
-    if (!this.isAnswered) this.answer(outcome)
-    else if (isFault(outcome) && !this.knownErrors.includes(outcome.error)) this.state.report(outcome.error)
-    this.isAnswered = true
-    this.knownErrors.push(outcome.error)
+    const { error } = outcome
+    if (this.knownErrors === undefined) {
+      this.knownErrors = [error]
+      this.answer?.(outcome)
+      return
+    }
+    if (isFault(outcome) && !this.knownErrors.includes(error)) this.state.report(error)
+    this.knownErrors.push(error)
   }
 }
 
