@@ -88,9 +88,9 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
       contentEncoding: String(request.headers['content-encoding'] ?? ''),
       isAnswered: own.isAnswered,
       path: () => request.url,
-      ...(isOff(request.log)
-        ? {}
-        : { log: (line, err) => request.log.error(err === undefined ? {} : { err }, line) }),
+      log: isOff(request.log)
+        ? undefined
+        : (line, err) => request.log.error(err === undefined ? {} : { err }, line),
     })
     const answer = answerTo(outcome)
     if (wasBegun) sendAnswer(reply.raw as ServerResponse, answer, wasBegun)

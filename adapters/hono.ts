@@ -87,23 +87,23 @@ function bodyOf(c: Context): { body: BodyReader; hint?: string } {
   )
   const read = async (maxBytes: number): Promise<Uint8Array> => {
     const { raw } = c.req
-    // It refuses by the declared length, before anything touches the body.
-    if (Number(c.req.header('content-length')) > maxBytes) return reader(maxBytes)
     const isNodes = isUntouched(raw, incoming)
-    if (isNodes && isConsumed(incoming)) throw consumed()
-    const bytes = await (isNodes && isBounded(incoming, maxBytes)
-      ? raw.arrayBuffer().then((buffer) => new Uint8Array(buffer))
-      : reader(maxBytes))
+    let bytes: Uint8Array
+    if (isNodes && isBounded(incoming, maxBytes)) {
+      bytes = new Uint8Array(await raw.arrayBuffer())
+    } else {
+      // By the declared length the reader refuses before anything touches the body.
+      const isRefused = Number(c.req.header('content-length')) > maxBytes
+      if (isNodes && !isRefused && isConsumed(incoming)) throw consumed()
+      bytes = await reader(maxBytes)
+    }
     // A copy: a Buffer's own memory holds more than its bytes, and others may write to theirs.
     cache.arrayBuffer = Promise.resolve(new Uint8Array(bytes).buffer)
     return bytes
   }
-  return {
-    body: Object.assign(read, {
-      cancel: () => reader.cancel?.(),
-      isCutOff: () => reader.isCutOff?.() ?? false,
-    }),
-  }
+  read.cancel = reader.cancel
+  read.isCutOff = reader.isCutOff
+  return { body: read as BodyReader }
 }
 
 /** What @hono/node-server puts into `c.env`. On another runtime, a variable or a binding may have this very name. */
@@ -124,14 +124,15 @@ interface Incoming {
  * touched by one.
  */
 function isUntouched(raw: Request, incoming: Incoming | undefined): incoming is Incoming {
+  if (incoming === undefined || raw.bodyUsed) return false
   // The server's own request holds Node's under a symbol, and the web-standard one as soon as anybody has asked for that.
-  const held = Object.getOwnPropertySymbols(raw).map((key): unknown => Reflect.get(raw, key))
-  return (
-    incoming !== undefined &&
-    held.includes(incoming) &&
-    !held.some((one) => one instanceof Request) &&
-    !raw.bodyUsed
-  )
+  let isNodes = false
+  for (const key of Object.getOwnPropertySymbols(raw)) {
+    const held: unknown = Reflect.get(raw, key)
+    if (held === incoming) isNodes = true
+    else if (held instanceof Request) return false
+  }
+  return isNodes
 }
 
 function isConsumed({ readableDidRead, rawBody }: Incoming): boolean {

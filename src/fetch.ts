@@ -132,7 +132,9 @@ export function requestBody(
     return nodes === undefined ? request.signal?.aborted : isCutOff(nodes)
   }
 
-  return Object.assign(read, { cancel, isCutOff: hasGone })
+  read.cancel = cancel
+  read.isCutOff = hasGone
+  return read
 }
 
 function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {

@@ -201,12 +201,11 @@ export function streamBody(
       else stream.on('data', onData).on('end', onEnd).on('close', onGone).resume()
     })
 
-  return Object.assign(read, {
-    cancel: () => letGo(),
-    // Node pauses no stream by itself that has been resumed.
-    isHeldUp: () => stream.isPaused() || stream.listenerCount('readable') > 0,
-    isCutOff: () => isCutOff(request),
-  })
+  read.cancel = () => letGo()
+  // Node pauses no stream by itself that has been resumed.
+  read.isHeldUp = () => stream.isPaused() || stream.listenerCount('readable') > 0
+  read.isCutOff = () => isCutOff(request)
+  return read
 }
 
 function declaredLength(stream: Readable): number {

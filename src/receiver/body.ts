@@ -46,10 +46,10 @@ export function blame(
   return clock.inTime(isCutOff, () => false).then((isSo) => (isSo ? wentAway(fault) : fault))
 }
 
-/** The answer of a reader, which may be anybody's. */
-function asked(question: () => unknown): boolean {
+/** A reader may be anybody's. */
+function isHeldUpBy(reader: BodyReader): boolean {
   try {
-    return question() === true
+    return reader.isHeldUp?.() === true
   } catch {
     return false
   }
@@ -63,24 +63,27 @@ function checked(bytes: Uint8Array, maxBytes: number): Uint8Array {
   return bytes
 }
 
-function callReader(reader: BodyReader, maxBytes: number, clock: AlarmClock): Promise<Uint8Array> {
-  // At once, before the first await: a stream that others made flow would lose its first bytes.
-  const reading = (async () => reader(maxBytes))().then(
-    (bytes) => checked(bytes, maxBytes),
-    (error) => {
-      throw asBodyFault(error, maxBytes)
-    },
+async function callReader(reader: BodyReader, maxBytes: number, clock: AlarmClock): Promise<Uint8Array> {
+  let bytes: Uint8Array
+  try {
+    // Called before the first await: a stream that others made flow would lose its first bytes.
+    bytes = await clock.inTime(Promise.resolve(reader(maxBytes)), () => tooLate(reader))
+  } catch (error) {
+    throw asBodyFault(error, maxBytes)
+  }
+  return checked(bytes, maxBytes)
+}
+
+/** @throws BodyError in any case */
+function tooLate(reader: BodyReader): never {
+  const isHeldUp = isHeldUpBy(reader)
+  callSafely(() => reader.cancel?.())
+  throw new BodyError(
+    'body_incomplete',
+    isHeldUp
+      ? "The body had not been read whole at the deadline (timeoutSeconds): something in this app has paused the request, or listens for its 'readable' event. Mount the webhook route before it."
+      : 'The client was too slow: its body had not arrived whole at the deadline (timeoutSeconds).',
   )
-  return clock.inTime(reading, () => {
-    const isHeldUp = asked(() => reader.isHeldUp?.())
-    callSafely(() => reader.cancel?.())
-    throw new BodyError(
-      'body_incomplete',
-      isHeldUp
-        ? "The body had not been read whole at the deadline (timeoutSeconds): something in this app has paused the request, or listens for its 'readable' event. Mount the webhook route before it."
-        : 'The client was too slow: its body had not arrived whole at the deadline (timeoutSeconds).',
-    )
-  })
 }
 
 /** Readers may be anybody's: what counts is their `code`. */
