@@ -2,7 +2,7 @@ import { type Context, defineCommand } from '../arguments/command.js'
 import { flag } from '../arguments/options.js'
 import { type Client, connect, connectIfRunning } from '../client/client.js'
 import type { EndpointView } from '../client/control-api.js'
-import { SANDBOX_OPTIONS } from '../client/find-sandbox.js'
+import { SANDBOX_OPTIONS, SANDBOX_VARIABLE } from '../client/find-sandbox.js'
 import { EXIT, type ExitCode, Failure, UsageError } from '../failure.js'
 import { ENV_FILE, readEnvFile } from '../send/env-file.js'
 import { envLine, findSecret, newSecret, SECRET_VARIABLE } from '../send/signing.js'
@@ -37,8 +37,15 @@ export const secret = defineCommand({
       }
       return tellLine(newSecret(), context)
     }
+    const isNamed = sandbox !== undefined || context.io.env[SANDBOX_VARIABLE] !== undefined
     const client =
-      id === undefined ? await connectIfRunning(sandbox, context) : await connect(sandbox, context)
+      id === undefined
+        ? await connectIfRunning(sandbox, context).catch((error: unknown) => {
+            // Another program may have the default port: a new secret needs no sandbox.
+            if (!isNamed && error instanceof Failure) return undefined
+            throw error
+          })
+        : await connect(sandbox, context)
     return client === undefined ? tellOwn(context) : tellEndpoints(await endpointsOf(client, id), context)
   },
 })

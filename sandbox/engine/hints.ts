@@ -15,10 +15,10 @@ export function hintFor(tried: Tried, result: SendResult): string | undefined {
   const { status, headers, body } = result.response
   if (isSuccessStatus(status)) return undefined
   if (status === 400 || status === 401 || status === 403) return hintForRefusal(tried, status, body)
-  return hintForStatus(tried, status, headers.location)
+  return hintForStatus(tried, status, body, headers.location)
 }
 
-function hintForStatus({ url }: Tried, status: number, location: string | undefined): string {
+function hintForStatus({ url }: Tried, status: number, body: string, location: string | undefined): string {
   const { pathname } = new URL(url)
   if (status < 400) {
     const target =
@@ -41,7 +41,7 @@ function hintForStatus({ url }: Tried, status: number, location: string | undefi
     case 429:
       return 'Your receiver limits its rate; a Retry-After is respected.'
     case 503:
-      return 'Your receiver asks for a retry later: its log has the reason.'
+      return hintForRetry(body)
     default:
       return status < 500
         ? `Your receiver refused it with ${status}: its log has the reason.`
@@ -49,11 +49,30 @@ function hintForStatus({ url }: Tried, status: number, location: string | undefi
   }
 }
 
+/** Of an end that the handler asked for, or that is no fault, the log has nothing. */
+function hintForRetry(body: string): string {
+  switch (outcomeIn(body)) {
+    case 'retry-later':
+      return 'Your handler threw RetryLater: the service retries after the time that it asked for.'
+    case 'in-flight':
+      return 'Another delivery of the same event is being handled: the service retries.'
+    case 'unavailable':
+      return 'Your receiver is draining, or could not use its store: then its log has the reason.'
+    default:
+      return 'Your receiver asks for a retry later: its log has the reason.'
+  }
+}
+
+/** The outcome in an answer of ours. */
+function outcomeIn(body: string): string | undefined {
+  return /^\{"outcome":"([a-z-]+)"\}$/.exec(body)?.[1]
+}
+
 /** Ours says which step refused it; an empty answer may be anybody's; any other is probably not a receiver's. */
 function hintForRefusal({ url, secrets }: Tried, status: number, body: string): string {
   const { pathname } = new URL(url)
   const questions = `is its secret the one that ends in ${secrets.map(lastFour).join(' or ')}, does it verify the raw body, and is its clock right?`
-  switch (/^\{"outcome":"([a-z-]+)"\}$/.exec(body)?.[1]) {
+  switch (outcomeIn(body)) {
     case 'unauthenticated':
       return `Your receiver refused the signature: ${questions} Its log has the code: signature_mismatch is the secret or the body, timestamp_… the clock.`
     case 'malformed':

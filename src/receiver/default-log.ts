@@ -60,7 +60,8 @@ export class DefaultLog {
     }
     refused.count += 1
     if (refused.count > REFUSALS_LOGGED) return
-    write(delivery, lineOf([pathOf(delivery), this.namespace], messageOf(error), code))
+    const further = refused.count === REFUSALS_LOGGED ? ' Further ones are counted for a minute.' : ''
+    write(delivery, lineOf([pathOf(delivery), this.namespace], `${messageOf(error)}${further}`, code))
   }
 
   /** No handler wants its kind. Logged once for each, of a hundred kinds at most. */

@@ -266,6 +266,11 @@ describe('a refusal, which anybody can cause at any rate,', () => {
     expect(lines[0]).toMatch(
       /^tix-webhooks: \[\/hooks\/ {1,2}orders\] No signature in x-service-signature matches .* \(signature_mismatch\)$/,
     )
+    expect(lines.map((line) => line.includes('Further ones are counted for a minute.'))).toEqual([
+      false,
+      false,
+      true,
+    ])
     vi.advanceTimersByTime(60_000)
     await refuse()
     expect(lines.slice(3)).toEqual([

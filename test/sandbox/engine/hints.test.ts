@@ -109,6 +109,21 @@ describe('a hint says what to do about', () => {
     ['another 4xx', status(418), 'Your receiver refused it with 418: its log has the reason.'],
     ['500', status(500), 'Your receiver failed with 500: its log has the reason.'],
     ['503', status(503), 'Your receiver asks for a retry later: its log has the reason.'],
+    [
+      '503 of RetryLater',
+      status(503, {}, '{"outcome":"retry-later"}'),
+      'Your handler threw RetryLater: the service retries after the time that it asked for.',
+    ],
+    [
+      '503 of an event in flight',
+      status(503, {}, '{"outcome":"in-flight"}'),
+      'Another delivery of the same event is being handled: the service retries.',
+    ],
+    [
+      '503 of a drain, or of a store',
+      status(503, {}, '{"outcome":"unavailable"}'),
+      'Your receiver is draining, or could not use its store: then its log has the reason.',
+    ],
   ])('%s', (_, result, hint) => {
     expect(hintFor(TRIED, result)).toBe(hint)
   })
