@@ -99,8 +99,8 @@ test('examples/schemas.ts types and checks kinds by schemas, and names the path 
     expect(await send('venue.opened', {})).toEqual([200, { outcome: 'handled' }])
     expect(printed).toEqual([
       'evt_1 now opens 2026-06-01T18:00:00.000Z',
-      expect.stringMatching(/does not fit its schema, at data\.doors_at\.$/),
-      expect.stringMatching(/does not fit its schema, at data\.order\.total_cents\.$/),
+      expect.stringMatching(/does not fit its schema, at data\.doors_at\. \(data_mismatch\)$/),
+      expect.stringMatching(/does not fit its schema, at data\.order\.total_cents\. \(data_mismatch\)$/),
       'refund of 100 for ord_1',
       'no handler for venue.opened',
     ])

@@ -51,7 +51,9 @@ onPostgres('the connection of an inbox over pg', () => {
       })
       const order = orderCreated({ id: `once-${method}` })
       expect((await send(order)).status).toBe(500)
-      expect(reports.at(-1)?.message).toMatch(/^ctx\.tx is the connection of the inbox, which gives it back/)
+      expect(reports.at(-1)?.message).toMatch(
+        /^ctx\.tx is the connection of the inbox, which releases it itself/,
+      )
       expect([pool.totalCount, pool.idleCount]).toEqual([1, 1])
       isReleasing = false
       expect((await send(order)).status).toBe(200)

@@ -146,7 +146,7 @@ onPostgres.each(INBOX_CLIENTS)('a statement that fails in postgresInbox over $na
       })
       const order = orderCreated({ id: 'written' })
       expect(await send(order)).toEqual(UNAVAILABLE)
-      expect(reports[0]?.message).toMatch(/ended the transaction of the inbox by itself.*SAVEPOINT/)
+      expect(reports[0]?.message).toMatch(/ended the transaction of the inbox itself.*SAVEPOINT/)
       expect(await send(order)).toEqual(next)
       expect(await effects()).toEqual(kept)
     },

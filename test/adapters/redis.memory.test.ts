@@ -157,7 +157,7 @@ test.each([
   [
     'WRONGTYPE Operation against a key holding the wrong kind of value',
     'store_unavailable',
-    /own prefix|prefix that/,
+    /a prefix of its own/,
   ],
 ])('what an older Redis says of a script is understood as well: %s', (text, code, message) => {
   const words = 'ERR Error running script (call to f_81491dabb41f): @user_script:11: @user_script: 11: -'

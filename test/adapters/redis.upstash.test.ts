@@ -87,7 +87,7 @@ onOwnRedis('a Redis store on the client of @upstash/redis', () => {
 
     test('names a fault by the words of the server alone: a value that is no record', async () => {
       await admin.set(prefix + key, 'not ours')
-      await expectUnavailable(server.client(settings), /^A key of the prefix holds something else/)
+      await expectUnavailable(server.client(settings), /^A key of the prefix holds something other/)
     })
 
     test('names a fault by the words of the server alone: a wrong token', async () => {
