@@ -103,6 +103,16 @@ describe('a streamed body', () => {
     expect(reports).toEqual([expect.stringContaining('already read')])
   })
 
+  test('of text and not of bytes is misconfigured', async () => {
+    const { send, reports } = mounted()
+    const { header, body } = await sign(orderCreated())
+    const text = [new TextDecoder().decode(body)] as unknown as Uint8Array[]
+    expect(await send(streamedRequest(header, source(text).stream))).toMatchObject({ status: 500 })
+    expect(reports).toEqual([
+      expect.stringMatching(/must bring chunks of bytes \(Uint8Array\), not a string/),
+    ])
+  })
+
   test('that is slow is incomplete at the deadline, and its source is cancelled', async () => {
     vi.useFakeTimers()
     const { send, records, reports } = mounted({ timeoutSeconds: 10 })

@@ -64,15 +64,20 @@ test('forgets a generation when the last of its records is past its retention', 
   expect(generations.size).toBe(0)
 })
 
-test('keeps few records that are past their retention, however few come', () => {
-  const generations = createGenerations(8_000, () => {})
-  for (let time = 0; time < 1_000; time++) {
-    generations.forget(time)
-    generations.addCompleted(`k${time}`, hashOf(`k${time}`), 'token', time, 80)
-  }
-  // Those of 80, and of an eighth more.
-  expect(generations.size).toBeLessThanOrEqual(90)
-})
+test.each(['completed', 'released'])(
+  'keeps few %s records that are past their retention, however few come',
+  (what) => {
+    const generations = createGenerations(8_000, () => {})
+    for (let time = 1e6; time < 1e6 + 1_000; time++) {
+      const [key, hash] = [`k${time}`, hashOf(`k${time}`)]
+      generations.forget(time)
+      if (what === 'completed') generations.addCompleted(key, hash, 'token', time, 80)
+      else generations.addReleased(key, hash, { token: 'token', attempt: 1, expiresAt: time + 80 }, time)
+    }
+    // Those of 80, and of an eighth more.
+    expect(generations.size).toBeLessThanOrEqual(90)
+  },
+)
 
 test('drops the oldest records first, and few at a time, though short retentions have started many generations', () => {
   const generations = createGenerations(MAX_KEYS, () => {})

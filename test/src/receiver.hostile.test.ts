@@ -204,6 +204,21 @@ test('an adapter whose request throws when it is read once more leaves no event 
   await receiver.drain()
 })
 
+test('a default report that throws itself, because a prototype was polluted, changes nothing', async () => {
+  const { send, receiver } = receiving({
+    onError: undefined as never,
+    on: {
+      'order.created': () => {
+        vi.spyOn(String.prototype, 'replace').mockImplementation(again)
+        throw new Error('boom')
+      },
+    },
+  })
+  onTestFinished(() => void vi.restoreAllMocks())
+  expect(await send(orderCreated())).toMatchObject({ outcome: 'failed' })
+  await receiver.drain()
+})
+
 test('a default report whose logger throws changes nothing', async () => {
   const { send, receiver } = receiving({
     onError: undefined as never,

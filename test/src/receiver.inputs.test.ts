@@ -1,4 +1,4 @@
-import type { AnyEvent, BodyReader, UnknownEvent } from 'tix-webhooks'
+import type { AnyEvent, UnknownEvent } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET } from '../support/deliveries.js'
 import { receiving } from '../support/receiving.js'
@@ -86,61 +86,5 @@ describe('a secret function', () => {
     expect(await send(orderCreated(), { request })).toEqual({ outcome: 'handled' })
     expect(requests).toEqual([request])
     expect(indexes).toEqual([1])
-  })
-})
-
-describe('the body', () => {
-  test.each([
-    [{ code: 'too_large' }, 'too-large', 'too_large'],
-    [{ code: 'misconfigured', message: 'parsed' }, 'misconfigured', 'misconfigured'],
-    [new Error('aborted'), 'incomplete', 'body_incomplete'],
-    [undefined, 'incomplete', 'body_incomplete'],
-  ])('whose reader rejects with %o is %s', async (reason, outcome, code) => {
-    const { receiver, records } = receiving()
-    const body: BodyReader = () => Promise.reject(reason)
-    expect(await receiver.receive({ header: 't=1,v1=ab', body, request: null })).toMatchObject({
-      outcome,
-      code,
-    })
-    expect(records).toMatchObject([{ outcome, code }])
-  })
-
-  test('whose reader throws is incomplete', async () => {
-    const { receiver } = receiving()
-    const body: BodyReader = () => {
-      throw new Error('at once')
-    }
-    expect(await receiver.receive({ header: 't=1,v1=ab', body, request: null })).toMatchObject({
-      outcome: 'incomplete',
-    })
-  })
-
-  test.each([['text'], [{ type: 'order.created' }], [undefined], [new ArrayBuffer(2)]])(
-    'that is %o and no bytes is misconfigured',
-    async (body) => {
-      const { receiver, reports } = receiving()
-      for (const given of [body, async () => body]) {
-        const outcome = await receiver.receive({
-          header: 't=1,v1=ab',
-          body: given as unknown as Uint8Array,
-          request: null,
-        })
-        expect(outcome).toMatchObject({ outcome: 'misconfigured' })
-      }
-      expect(reports[0]?.error.message).toMatch(/exact bytes as a Uint8Array/)
-    },
-  )
-
-  test('is refused over the limit also where a reader does not hold to it', async () => {
-    const { receiver } = receiving({ maxBodyBytes: 10 })
-    const asked: number[] = []
-    const body: BodyReader = async (maxBytes) => {
-      asked.push(maxBytes)
-      return new Uint8Array(11)
-    }
-    expect(await receiver.receive({ header: 't=1,v1=ab', body, request: null })).toMatchObject({
-      outcome: 'too-large',
-    })
-    expect(asked).toEqual([10])
   })
 })
