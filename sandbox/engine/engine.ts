@@ -155,6 +155,24 @@ export class Engine {
     return this.#log.get(id)?.delivery
   }
 
+  /** When a delivery is tried from now on, in virtual milliseconds, as long as each attempt fails at once. */
+  plannedAttempts(id: string): readonly number[] {
+    const tracked = this.#log.get(id)
+    return tracked === undefined ? [] : this.#courier.planned(tracked)
+  }
+
+  /** The delivery whose attempt is due next, and when; nothing where none waits. */
+  nextAttempt(): { readonly delivery: Delivery; readonly atMs: number } | undefined {
+    let next: { delivery: Delivery; atMs: number } | undefined
+    for (const { delivery } of this.#log) {
+      const { nextAtMs } = delivery
+      if (nextAtMs !== undefined && nextAtMs < (next?.atMs ?? Number.POSITIVE_INFINITY)) {
+        next = { delivery, atMs: nextAtMs }
+      }
+    }
+    return next
+  }
+
   /** How many deliveries a filter finds, whatever its limit, and how many it may have missed. */
   tally(filter?: Omit<DeliveryFilter, 'limit'>): Tally {
     return this.#log.tally(filter)
