@@ -1,4 +1,4 @@
-import type { Job } from '../time/job-queue.js'
+import type { Job } from '../time/timer-queue.js'
 import type { Moment } from './events/moments.js'
 import type { EventStatus, RefundPolicy, VenueObject } from './resources.js'
 

@@ -1,4 +1,4 @@
-import { type Job, JobQueue } from './job-queue.js'
+import { type Job, JobQueue } from './timer-queue.js'
 import { UnderWay } from './under-way.js'
 
 /** What an advance did. */

@@ -24,7 +24,7 @@ const OPEN = [
   'testing/index.ts',
   'src/index.ts',
   'sandbox/service/assumptions.ts',
-  'sandbox/domain/text/nearest-name.ts',
+  'sandbox/lib/nearest-name.ts',
   'sandbox/time/duration.ts',
   'sandbox/engine/hints.ts',
   'sandbox/engine/network/http-sender.ts',

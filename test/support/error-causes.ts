@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../sandbox/http/faults.js'
-import { type ApiStage, createWith } from './api-stage.js'
+import { type ApiStage, createWith } from './api-fixture.js'
 import { type Answer, EVENT, LIVE_KEY } from './http-sandbox.js'
 
 type Cause = (sandbox: ApiStage) => Promise<Answer>

@@ -1,4 +1,4 @@
-import type { Job } from '../../time/job-queue.js'
+import type { Job } from '../../time/timer-queue.js'
 import { matchesKind } from '../kinds.js'
 import { Latest } from './latest.js'
 import type { Attempt, Delivery, DeliveryFilter, DeliveryStatus } from './records.js'

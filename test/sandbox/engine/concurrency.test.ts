@@ -6,7 +6,7 @@ import {
   type StagedAnswer,
   type StageOptions,
   stage,
-} from '../../support/engine-stage.js'
+} from '../../support/engine-fixture.js'
 
 const urls = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ url: `http://localhost:3000/${index}` }))

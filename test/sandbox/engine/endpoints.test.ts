@@ -2,7 +2,7 @@ import { verifySignature } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import type { EndpointInput, EndpointPatch } from '../../../sandbox/engine/endpoint.js'
 import { SECRET } from '../../support/deliveries.js'
-import { gate, HOUR_MS, type StagedAnswer, stage } from '../../support/engine-stage.js'
+import { gate, HOUR_MS, type StagedAnswer, stage } from '../../support/engine-fixture.js'
 import { verifiesPlainly } from '../../support/plain-verifier.js'
 
 const URL_OF = 'http://localhost:3000/hooks'

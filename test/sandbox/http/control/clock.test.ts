@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { apiStage } from '../../../support/api-stage.js'
+import { apiStage } from '../../../support/api-fixture.js'
 import { answered, httpSandbox, NOW } from '../../../support/http-sandbox.js'
 
 const REAL = Date.parse('2026-11-21T00:00:00.000Z')

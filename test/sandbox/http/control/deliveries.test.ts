@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { controlStage, HOOKS } from '../../../support/control-stage.js'
+import { controlStage, HOOKS } from '../../../support/control-fixture.js'
 import { type Answer, answered, httpSandbox, NOW } from '../../../support/http-sandbox.js'
 
 const told = (answer: Answer) => [answer.status, answer.code]

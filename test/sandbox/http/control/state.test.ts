@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { trigger } from '../../../../sandbox/service/trigger.js'
-import { apiStage } from '../../../support/api-stage.js'
+import { apiStage } from '../../../support/api-fixture.js'
 import { BASE_URL, httpSandbox, LIVE_KEY, NOW } from '../../../support/http-sandbox.js'
 
 const CLOCK = { now: NOW, frozen: true, next_at: null, next_what: null, real_now: expect.any(String) }
