@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
-import type { HeldPort, Sandbox } from '../../sandbox/sandbox.js'
+import type { Sandbox } from '../../sandbox/index.js'
+import { type HeldPort, loadSandbox } from '../../sandbox/internal.js'
 import { type Context, defineCommand } from '../arguments/command.js'
 import { isSandboxAt } from '../client/client.js'
-import { announce, DEFAULT_PORT, SANDBOX_FILE, writtenUrl } from '../client/find-sandbox.js'
-import { isLoopback } from '../client/loopback.js'
+import { announce, DEFAULT_PORT, isLoopback, SANDBOX_FILE, writtenUrl } from '../client/find-sandbox.js'
 import { asUsage, EXIT, Failure, wordsOf } from '../failure.js'
 import { aborted } from '../io.js'
 import { tellChanges, tellRequest, tellStart } from '../render/sandbox-lines.js'
@@ -35,7 +35,7 @@ export const sandbox = defineCommand({
     const secret = given?.secret ?? newSecret()
     const state = values.state === undefined ? undefined : resolve(io.cwd(), values.state)
     const options = sandboxOptions({ ...values, state }, secret)
-    const { createSandboxOn, holdPort } = await import('../../sandbox/sandbox.js')
+    const { createSandboxOn, holdPort } = await loadSandbox()
     // First of all: a start that is refused must change nothing and send nothing.
     const port = await held(holdPort, values, io.signal)
     let running: Sandbox
@@ -98,7 +98,7 @@ function keepSecret({ endpoints }: Sandbox, { to }: StartValues, secret: string 
 }
 
 async function held(
-  holdPort: typeof import('../../sandbox/sandbox.js').holdPort,
+  holdPort: Awaited<ReturnType<typeof loadSandbox>>['holdPort'],
   { port, host }: StartValues,
   signal: AbortSignal,
 ): Promise<HeldPort> {

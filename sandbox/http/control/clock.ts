@@ -5,9 +5,8 @@ import type { Service } from '../../service/service.js'
 import type { Advance } from '../../time/clock.js'
 import type { App } from '../context.js'
 import { HttpFault } from '../faults.js'
-import { invalid, readBody } from './input.js'
+import { invalid, readBody, span } from './input.js'
 import type { ControlParts } from './parts.js'
-import { span } from './span.js'
 
 /** Moments are written with a year of four digits. */
 const END_MS = Date.UTC(9000, 0)

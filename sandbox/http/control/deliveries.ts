@@ -6,9 +6,8 @@ import type { Delivery } from '../../engine/record/records.js'
 import type { App } from '../context.js'
 import { HttpFault } from '../faults.js'
 import { attemptJson, deliveryJson } from './delivery-json.js'
-import { invalid, missing, readBody, readParameters, refusingMisuse } from './input.js'
+import { invalid, missing, readBody, readParameters, refusingMisuse, span } from './input.js'
 import type { ControlParts } from './parts.js'
-import { span } from './span.js'
 
 /** As many as the engine itself sends at a time. */
 const AT_A_TIME = 32
