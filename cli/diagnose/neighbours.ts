@@ -42,7 +42,7 @@ export function findNeighbour(mismatch: Mismatch): string | undefined {
       const { content, secret, algorithm } = neighbour
       const digest = digestOf(content.value(t, neighbour.body.value), secret.value, algorithm.value)
       const spelling = spellings.find((one) => digest.equals(one.digest))
-      if (spelling !== undefined) return told(neighbour, spelling, signature)
+      if (spelling !== undefined) return explain(neighbour, spelling, signature)
     }
   }
   return undefined
@@ -82,7 +82,7 @@ function differencesOf({ content, body, secret, algorithm }: Neighbour): Variant
   return [content, body, secret, algorithm].filter(({ what }) => what !== '')
 }
 
-function told(neighbour: Neighbour, { encoding }: Spelling, signature: SignatureOptions): string {
+function explain(neighbour: Neighbour, { encoding }: Spelling, signature: SignatureOptions): string {
   const differences = differencesOf(neighbour).map(({ what, advice }) => ({ what, advice }))
   if (encoding !== (signature.encoding ?? 'hex')) {
     differences.push({

@@ -1,11 +1,11 @@
 import type { Random } from '../lib/random.js'
 import type { VirtualClock } from '../time/clock.js'
-import { type Attempts, isSuccess, type SpoiltRequest } from './attempts.js'
+import { type Attempts, isSuccess, type ScenarioRequest } from './attempts.js'
 import type { DeliveryLog } from './record/delivery-log.js'
 import type { Attempt, Delivery, Message } from './record/records.js'
 
 /** Where something spoilt is sent: an endpoint, or a URL that is none. */
-export interface SpoiltTarget {
+export interface ScenarioTarget {
   /** Empty where it is no endpoint. */
   readonly endpointId: string
   readonly url: string
@@ -13,15 +13,15 @@ export interface SpoiltTarget {
 }
 
 /** What is sent, under which name, and how. */
-export interface Spoilt {
+export interface ScenarioRequests {
   readonly scenario: string
   /** In their order. */
-  readonly requests: readonly SpoiltRequest[]
+  readonly requests: readonly ScenarioRequest[]
   /** All at once, not one after the other. Default false. */
   readonly atOnce?: boolean | undefined
 }
 
-export interface SpoiltParts {
+export interface ScenarioDeliveryParts {
   readonly clock: VirtualClock
   readonly random: Random
   readonly log: DeliveryLog
@@ -34,11 +34,11 @@ export interface SpoiltParts {
  * Sends what was spoilt on purpose, once, and records it as one delivery. It is delivered where the last answer was a success, else
  * failed: whether that is right is for the scenario to say.
  */
-export async function deliverSpoilt(
-  { clock, random, log, attempts, onDelivery, onAttempt }: SpoiltParts,
-  target: SpoiltTarget,
+export async function deliverScenario(
+  { clock, random, log, attempts, onDelivery, onAttempt }: ScenarioDeliveryParts,
+  target: ScenarioTarget,
   message: Message,
-  { scenario, requests, atOnce = false }: Spoilt,
+  { scenario, requests, atOnce = false }: ScenarioRequests,
 ): Promise<Delivery> {
   const { endpointId } = target
   const firstAtMs = clock.now()
@@ -46,8 +46,8 @@ export async function deliverSpoilt(
   const tracked = log.add({ ...delivery, status: 'pending' }, random.seed())
   onDelivery(tracked.delivery)
 
-  const send = async (request: SpoiltRequest): Promise<Attempt> => {
-    const attempt = await attempts.spoilt(tracked, target, scenario, request)
+  const send = async (request: ScenarioRequest): Promise<Attempt> => {
+    const attempt = await attempts.ofScenario(tracked, target, scenario, request)
     if (log.has(tracked)) {
       log.addAttempt(tracked, attempt)
       onAttempt(tracked.delivery, attempt)

@@ -14,10 +14,10 @@ const MAX_SEED = 0x7fff_ffff
 const MAX_TIMEOUT_SECONDS = 3600
 
 /** Options that are known to make sense, each with its default. */
-export type Settings = ReturnType<typeof settle>
+export type Settings = ReturnType<typeof readSettings>
 
 /** @throws TypeError that names the option and says what it must be; Error where it cannot run */
-export function settle(options: SandboxOptions) {
+export function readSettings(options: SandboxOptions) {
   checkRuntime()
   options = checkOptionNames(options, OPTION_NAMES)
   const { deliver, allowPublic = false, secret, signWith = 'real' } = options
@@ -69,11 +69,11 @@ export function settle(options: SandboxOptions) {
     signsVirtually: signWith === 'virtual',
     onWarning: options.onWarning ?? ((message: string) => console.warn(message)),
     onRequest: options.onRequest,
-    endpoints: endpointsOf(options),
+    endpoints: firstEndpoints(options),
   }
 }
 
-function endpointsOf({ endpoints, deliver }: SandboxOptions): readonly NewEndpoint[] {
+function firstEndpoints({ endpoints, deliver }: SandboxOptions): readonly NewEndpoint[] {
   check('endpoints', endpoints, Array.isArray, 'a list such as [{ url: "http://localhost:3000/hooks" }]')
   const inputs = endpoints ?? (deliver === undefined ? [] : [{ url: IN_PROCESS_RECEIVER }])
   inputs.forEach(checkSubscriptions)

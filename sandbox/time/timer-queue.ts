@@ -1,16 +1,16 @@
 import TinyQueue from 'tinyqueue'
 
 /** Something that is due at a moment of virtual time. */
-export interface Job {
+export interface Timer {
   /** Milliseconds since the epoch. */
   readonly atMs: number
   /** What happens then, in words; a function, because few are ever asked. */
-  readonly says: (() => string) | undefined
+  readonly label: (() => string) | undefined
   /** It will not run. Nothing happens where it has. */
   cancel(): void
 }
 
-interface Entry extends Job {
+interface Entry extends Timer {
   readonly order: number
   /** Absent where it was cancelled, or has begun: what it holds on to can go. */
   work?: (() => unknown) | undefined
@@ -22,15 +22,15 @@ const MAX_CANCELLED = 1000
 const byTime = (a: Entry, b: Entry): number => a.atMs - b.atMs || a.order - b.order
 
 /** Jobs in the order in which they are due; those of one moment in the order in which they came. */
-export class JobQueue {
+export class TimerQueue {
   #entries = new TinyQueue<Entry>([], byTime)
   #order = 0
   #cancelled = 0
 
   /** @throws RangeError when the moment is none */
-  add(atMs: number, work: () => unknown, says?: () => string): Job {
+  add(atMs: number, work: () => unknown, label?: () => string): Timer {
     if (!Number.isFinite(atMs)) throw new RangeError(`A job is due at a moment of time, not at ${atMs}.`)
-    const entry: Entry = { atMs, says, order: this.#order++, work, cancel: () => this.#cancel(entry) }
+    const entry: Entry = { atMs, label, order: this.#order++, work, cancel: () => this.#cancel(entry) }
     this.#entries.push(entry)
     return entry
   }
@@ -41,7 +41,7 @@ export class JobQueue {
   }
 
   /** The next one; undefined if there is none. */
-  next(): Job | undefined {
+  next(): Timer | undefined {
     for (let next = this.#entries.peek(); next !== undefined; next = this.#entries.peek()) {
       if (next.work !== undefined) return next
       this.#entries.pop()

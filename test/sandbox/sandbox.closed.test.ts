@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSandbox, type Sandbox } from 'tix-webhooks/sandbox'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { gate } from '../support/engine-fixture.js'
+import { barrier } from '../support/engine-fixture.js'
 
 const REFUSAL = 'The sandbox is closed: create another one.'
 
@@ -32,8 +32,8 @@ describe('a sandbox that is closed', () => {
   })
 
   test('keeps nobody waiting who waited when it was closed', async () => {
-    const answer = gate<Response>()
-    const asked = gate<void>()
+    const answer = barrier<Response>()
+    const asked = barrier<void>()
     // The second one waits for the first, and so never begins.
     const sandbox = createSandbox({
       serial: true,

@@ -1,7 +1,7 @@
 import { type Answer, EVENT, type HttpSandbox, type HttpSandboxOptions, httpSandbox } from './http-sandbox.js'
 
 /** A sandbox, with what tests of the API do most. */
-export interface ApiStage extends HttpSandbox {
+export interface ApiFixture extends HttpSandbox {
   /** An event: `EVENT`, but for the changes. */
   create(changes?: object): Promise<{ id: string; slug: string; tickets: { id: string }[] }>
   /** Publishes, cancels or reschedules an event. */
@@ -21,10 +21,10 @@ export interface Order {
   changes?: object
 }
 
-export function apiStage(options: HttpSandboxOptions = {}): ApiStage {
+export function apiFixture(options: HttpSandboxOptions = {}): ApiFixture {
   const sandbox = httpSandbox(options)
-  const create: ApiStage['create'] = async (changes = {}) => (await createWith(sandbox, changes)).json()
-  const act: ApiStage['act'] = (id, action, body) =>
+  const create: ApiFixture['create'] = async (changes = {}) => (await createWith(sandbox, changes)).json()
+  const act: ApiFixture['act'] = (id, action, body) =>
     sandbox.call('POST', `/v2/events/${id}/${action}`, { body })
   return {
     ...sandbox,

@@ -14,7 +14,7 @@ export interface DeliveryTold {
 }
 
 /** A sandbox with an endpoint, and what tests of deliveries ask the control for. */
-export interface ControlStage extends HttpSandbox {
+export interface ControlFixture extends HttpSandbox {
   readonly endpoint: Endpoint
   list(query?: string): Promise<DeliveryTold[]>
   /** Triggers `order.created`, unless the body says otherwise, and waits for the first answer. */
@@ -22,7 +22,7 @@ export interface ControlStage extends HttpSandbox {
   post(path: string, body?: object): Promise<Answer>
 }
 
-export function controlStage(): ControlStage {
+export function controlFixture(): ControlFixture {
   const sandbox = httpSandbox()
   const endpoint = sandbox.service.engine.createEndpoint({ url: HOOKS, secret: 'whsec_a' })
   const list = async (query = '') =>

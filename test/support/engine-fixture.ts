@@ -22,18 +22,23 @@ export interface Received {
 }
 
 /** An answer: a status alone, or a whole one, or one that is yet to come. */
-export type StagedAnswer = number | Response | Promise<Response | number>
+export type FixtureAnswer = number | Response | Promise<Response | number>
 
-export interface StageOptions extends Partial<Omit<EngineParts, 'clock' | 'random'>> {
+export interface EngineFixtureOptions extends Partial<Omit<EngineParts, 'clock' | 'random'>> {
   /** What the receiver answers; it counts its requests from 1. Default 200. */
-  answer?: (received: Received, count: number) => StagedAnswer
+  answer?: (received: Received, count: number) => FixtureAnswer
   /** Default: one for everything, with the secret of the tests. */
   endpoints?: readonly EndpointInput[]
   seed?: number
 }
 
 /** An engine whose time stands still, with a receiver in this process. */
-export function stage({ answer = () => 200, endpoints, seed = 1, ...parts }: StageOptions = {}) {
+export function engineFixture({
+  answer = () => 200,
+  endpoints,
+  seed = 1,
+  ...parts
+}: EngineFixtureOptions = {}) {
   const errors: unknown[] = []
   const received: Received[] = []
   const changes: EngineChange[] = []
@@ -80,7 +85,7 @@ export function offsetsOf({ attempts, firstAtMs }: Delivery): number[] {
 }
 
 /** Something that waits until it is let go. */
-export function gate<Value = void>() {
+export function barrier<Value = void>() {
   let open!: (value: Value) => void
   const opened = new Promise<Value>((resolve) => {
     open = resolve

@@ -57,7 +57,7 @@ export function makeEvent(
     orders: [],
     createdAt: now,
     updatedAt: now,
-    job: undefined,
+    timer: undefined,
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Job } from '../../time/timer-queue.js'
+import type { Timer } from '../../time/timer-queue.js'
 import { matchesKind } from '../kinds.js'
 import { Latest } from './latest.js'
 import type { Attempt, Delivery, DeliveryFilter, DeliveryStatus } from './records.js'
@@ -26,7 +26,7 @@ export interface Tracked {
   /** How many attempts have begun. */
   begun: number
   /** What is due next. */
-  job?: Job | undefined
+  timer?: Timer | undefined
 }
 
 interface Entry extends Tracked {
@@ -38,7 +38,7 @@ interface Entry extends Tracked {
 /** How many of each end are no longer kept, and how many of these a scenario had sent. */
 export interface Forgotten {
   readonly all: Readonly<Record<SettledStatus, number>>
-  readonly spoilt: Readonly<Record<SettledStatus, number>>
+  readonly fromScenarios: Readonly<Record<SettledStatus, number>>
 }
 
 export type SettledStatus = 'delivered' | 'failed' | 'skipped'
@@ -65,13 +65,13 @@ interface AttemptKey {
 }
 
 /** What a scenario sent, and nobody has sent again since. */
-export function isSpoilt({ attempts }: Pick<Delivery, 'attempts'>): boolean {
+export function isFromScenario({ attempts }: Pick<Delivery, 'attempts'>): boolean {
   return attempts.length > 0 && attempts.every(({ trigger }) => trigger === 'scenario')
 }
 
 const noneForgotten = () => ({
   all: { delivered: 0, failed: 0, skipped: 0 },
-  spoilt: { delivered: 0, failed: 0, skipped: 0 },
+  fromScenarios: { delivered: 0, failed: 0, skipped: 0 },
 })
 
 /** Whether a delivery has come to its end. */
@@ -125,7 +125,7 @@ export class DeliveryLog {
 
   add(delivery: Delivery, seed: number): Tracked {
     const entry = this.#link(delivery, seed, 0)
-    if (isSettled(delivery)) this.#settle(entry)
+    if (isSettled(delivery)) this.#markSettled(entry)
     return entry
   }
 
@@ -141,7 +141,7 @@ export class DeliveryLog {
     }
     this.#counts[before.status] -= 1
     this.#counts[entry.delivery.status] += 1
-    if (isSettled(entry.delivery) && !isSettled(before)) this.#settle(entry)
+    if (isSettled(entry.delivery) && !isSettled(before)) this.#markSettled(entry)
     return entry.delivery
   }
 
@@ -173,12 +173,12 @@ export class DeliveryLog {
     for (const { delivery } of this) {
       if (!matches(delivery, filter)) continue
       matching += 1
-      if (!isSpoilt(delivery)) genuine += 1
+      if (!isFromScenario(delivery)) genuine += 1
     }
-    const { all, spoilt } = this.#forgotten
+    const { all, fromScenarios } = this.#forgotten
     const forgotten = (['delivered', 'failed', 'skipped'] as const)
       .filter((status) => filter.status === undefined || filter.status === status)
-      .reduce((sum, status) => sum + all[status] - spoilt[status], 0)
+      .reduce((sum, status) => sum + all[status] - fromScenarios[status], 0)
     return { matching, genuine, forgotten }
   }
 
@@ -189,7 +189,7 @@ export class DeliveryLog {
 
   /** Takes in what was saved, in place of all that is here. The oldest first. */
   load(
-    saved: readonly Omit<Tracked, 'job'>[],
+    saved: readonly Omit<Tracked, 'timer'>[],
     settledIds: readonly string[],
     forgotten: Forgotten = noneForgotten(),
   ): readonly Tracked[] {
@@ -203,7 +203,7 @@ export class DeliveryLog {
   }
 
   clear(): void {
-    for (const { job } of this) job?.cancel()
+    for (const { timer } of this) timer?.cancel()
     this.#entries.clear()
     for (const latest of [this.#settled, this.#attempts, this.#bodies]) latest.clear()
     Object.assign(this.#counts, { pending: 0, retrying: 0, delivered: 0, failed: 0, skipped: 0 })
@@ -228,7 +228,7 @@ export class DeliveryLog {
     this.#counts[entry.delivery.status] -= 1
   }
 
-  #settle({ delivery }: Entry): void {
+  #markSettled({ delivery }: Entry): void {
     const evicted = this.#entries.get(this.#settled.add(delivery.id) ?? '')
     if (evicted !== undefined) this.#forget(evicted)
   }
@@ -239,7 +239,7 @@ export class DeliveryLog {
     this.#unlink(entry)
     const status = delivery.status as SettledStatus
     this.#forgotten.all[status] += 1
-    if (isSpoilt(delivery)) this.#forgotten.spoilt[status] += 1
+    if (isFromScenario(delivery)) this.#forgotten.fromScenarios[status] += 1
   }
 
   /** Lets the oldest attempt go, and the oldest body, where there are too many. */

@@ -116,7 +116,7 @@ async function countAttempts(
   })
   try {
     // What falls due in another advance, which this one waits for, is told there.
-    const { fromMs, jobs } = await advance(() => {
+    const { fromMs, timers } = await advance(() => {
       hasBegun = true
     })
     const deliveries = {
@@ -124,7 +124,7 @@ async function countAttempts(
       retrying: retrying.size,
       given_up_after: ended.given_up === 0 ? null : tries,
     }
-    return { from: utcText(fromMs), ran: jobs, attempts, deliveries }
+    return { from: utcText(fromMs), ran: timers, attempts, deliveries }
   } finally {
     stop()
   }

@@ -5,7 +5,13 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { httpSender } from '../../../sandbox/engine/network/http-sender.js'
 import type { Send } from '../../../sandbox/engine/network/send.js'
 import { SECRET } from '../../support/deliveries.js'
-import { HOUR_MS, offsetsOf, START_MS, type StageOptions, stage } from '../../support/engine-fixture.js'
+import {
+  type EngineFixtureOptions,
+  engineFixture,
+  HOUR_MS,
+  offsetsOf,
+  START_MS,
+} from '../../support/engine-fixture.js'
 import { type Listening, listen } from '../../support/http.js'
 import { verifiesPlainly } from '../../support/plain-verifier.js'
 
@@ -25,7 +31,7 @@ afterEach(async () => {
 })
 
 /** A receiver on a real socket, and an engine that delivers to it. */
-async function onSocket(reply: Reply, { endpoints, ...options }: StageOptions = {}) {
+async function onSocket(reply: Reply, { endpoints, ...options }: EngineFixtureOptions = {}) {
   const seen: Seen[] = []
   const server = await listen(async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = []
@@ -37,8 +43,12 @@ async function onSocket(reply: Reply, { endpoints, ...options }: StageOptions = 
   })
   servers.push(server)
   const url = `${server.url}/hooks`
-  const staged = stage({ send: httpSender(), endpoints: endpoints ?? [{ url, secret: SECRET }], ...options })
-  return { ...staged, seen, url }
+  const fixture = engineFixture({
+    send: httpSender(),
+    endpoints: endpoints ?? [{ url, secret: SECRET }],
+    ...options,
+  })
+  return { ...fixture, seen, url }
 }
 
 const signatureOf = ({ headers }: Seen): string => String(headers['x-service-signature'])
@@ -126,7 +136,7 @@ test('[N112] an endpoint has 15 seconds, where nothing else is said', async () =
     return { response: { status: 200, headers: {}, body: '', truncated: false } }
   }
   for (const options of [{}, { timeoutSeconds: 0 }, { timeoutSeconds: 1.5 }]) {
-    const { publish, clock } = stage({ send, ...options })
+    const { publish, clock } = engineFixture({ send, ...options })
     publish()
     await clock.idle()
   }

@@ -1,11 +1,18 @@
 import { verifySignature } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { SECRET } from '../../support/deliveries.js'
-import { gate, HOUR_MS, offsetsOf, START_MS, type StagedAnswer, stage } from '../../support/engine-fixture.js'
+import {
+  barrier,
+  engineFixture,
+  type FixtureAnswer,
+  HOUR_MS,
+  offsetsOf,
+  START_MS,
+} from '../../support/engine-fixture.js'
 
 describe('a resend that succeeds', () => {
   test('[N129] ends the delivery, and the retry that was due is cancelled', async () => {
-    const { engine, clock, publish, at, received } = stage({
+    const { engine, clock, publish, at, received } = engineFixture({
       answer: (_, count) => (count === 1 ? 500 : 200),
     })
     const id = publish()
@@ -21,7 +28,7 @@ describe('a resend that succeeds', () => {
   })
 
   test('[N128] sends the same bytes, signed anew by the secrets of now', async () => {
-    const { engine, clock, publish, received, endpointId, at } = stage({ answer: () => 500 })
+    const { engine, clock, publish, received, endpointId, at } = engineFixture({ answer: () => 500 })
     const id = publish()
     await clock.advanceBy(HOUR_MS)
     engine.updateEndpoint(endpointId, { secret: 'whsec_new', url: 'http://localhost:3000/moved' })
@@ -35,7 +42,7 @@ describe('a resend that succeeds', () => {
   test.each(['failed', 'delivered', 'skipped'] as const)(
     '[N131] is possible for one that is %s',
     async (status) => {
-      const { engine, clock, publish, at, endpointId } = stage({
+      const { engine, clock, publish, at, endpointId } = engineFixture({
         answer: (_, count) => (status === 'failed' && count === 1 ? 500 : 200),
         schedule: [],
       })
@@ -50,7 +57,7 @@ describe('a resend that succeeds', () => {
   )
 
   test('before the first attempt, which waits for its turn: that one is not made', async () => {
-    const { engine, clock, publish, at, received } = stage({ serial: true })
+    const { engine, clock, publish, at, received } = engineFixture({ serial: true })
     const id = publish()
     const resent = engine.resend(id)
     await clock.advanceBy(72 * HOUR_MS)
@@ -62,7 +69,7 @@ describe('a resend that succeeds', () => {
 
 describe('a resend that fails', () => {
   test('[N130] changes nothing: the schedule goes on as it was, all 11 attempts of it', async () => {
-    const { engine, clock, publish, at } = stage({ answer: () => 500, jitter: 0 })
+    const { engine, clock, publish, at } = engineFixture({ answer: () => 500, jitter: 0 })
     const id = publish()
     await clock.advanceBy(10_000)
     const { nextAtMs } = at(id)
@@ -77,7 +84,7 @@ describe('a resend that fails', () => {
   })
 
   test.each(['failed', 'delivered', 'skipped'] as const)('leaves one that is %s as it is', async (status) => {
-    const { engine, clock, publish, at, endpointId } = stage({
+    const { engine, clock, publish, at, endpointId } = engineFixture({
       answer: (_, count) => (status === 'delivered' && count === 1 ? 200 : 500),
       schedule: [],
     })
@@ -97,7 +104,7 @@ describe('a resend that fails', () => {
 
 describe('a resend to another URL', () => {
   test('[N131] is recorded, and decides nothing, not even where it succeeds', async () => {
-    const { engine, clock, publish, at, received } = stage({
+    const { engine, clock, publish, at, received } = engineFixture({
       answer: ({ url }) => (url.endsWith('/other') ? 200 : 500),
       jitter: 0,
     })
@@ -112,7 +119,7 @@ describe('a resend to another URL', () => {
   test.each(['ftp://localhost/x', 'localhost:3000', '/hooks', 'http://a:b@localhost/x', ''])(
     'that is none is refused: %j',
     async (to) => {
-      const { engine, clock, publish, at } = stage()
+      const { engine, clock, publish, at } = engineFixture()
       const id = publish()
       await clock.idle()
       await expect(engine.resend(id, { to })).rejects.toThrow(
@@ -126,20 +133,20 @@ describe('a resend to another URL', () => {
     const checkUrl = (url: string) => {
       if (url.includes('example.com')) throw new TypeError('not there')
     }
-    const { engine, publish } = stage({ checkUrl })
+    const { engine, publish } = engineFixture({ checkUrl })
     await expect(engine.resend(publish(), { to: 'https://example.com/x' })).rejects.toThrow('not there')
   })
 })
 
 describe('a resend of nothing', () => {
   test('is refused: no such delivery', async () => {
-    await expect(stage().engine.resend('dlv_none')).rejects.toThrow(
+    await expect(engineFixture().engine.resend('dlv_none')).rejects.toThrow(
       'There is no delivery dlv_none: it may be too old, or deleted by a reset.',
     )
   })
 
   test('is refused: its endpoint was removed, and with it the secret', async () => {
-    const { engine, clock, publish, endpointId } = stage()
+    const { engine, clock, publish, endpointId } = engineFixture()
     const id = publish()
     await clock.idle()
     engine.removeEndpoint(endpointId)
@@ -151,93 +158,93 @@ describe('a resend of nothing', () => {
 describe('a resend while an attempt of the schedule is under way', () => {
   /** The automatic attempt is request 1, the resend request 2. */
   function racing(schedule?: readonly number[]) {
-    const answers = [gate<number>(), gate<number>()] as const
-    const staged = stage({
-      answer: (_, count): StagedAnswer => answers[count - 1]?.opened ?? 500,
+    const answers = [barrier<number>(), barrier<number>()] as const
+    const fixture = engineFixture({
+      answer: (_, count): FixtureAnswer => answers[count - 1]?.opened ?? 500,
       jitter: 0,
       ...(schedule && { schedule }),
     })
-    return { ...staged, auto: answers[0], manual: answers[1] }
+    return { ...fixture, auto: answers[0], manual: answers[1] }
   }
 
-  async function begin(staged: ReturnType<typeof racing>) {
-    const id = staged.publish()
-    while (staged.received.length < 1) await new Promise((resolve) => setImmediate(resolve))
-    const resent = staged.engine.resend(id)
-    while (staged.received.length < 2) await new Promise((resolve) => setImmediate(resolve))
+  async function begin(fixture: ReturnType<typeof racing>) {
+    const id = fixture.publish()
+    while (fixture.received.length < 1) await new Promise((resolve) => setImmediate(resolve))
+    const resent = fixture.engine.resend(id)
+    while (fixture.received.length < 2) await new Promise((resolve) => setImmediate(resolve))
     return { id, resent }
   }
 
   test('and succeeds first: the attempt that fails later changes nothing', async () => {
-    const staged = racing()
-    const { id, resent } = await begin(staged)
-    staged.manual.open(200)
+    const fixture = racing()
+    const { id, resent } = await begin(fixture)
+    fixture.manual.open(200)
     await resent
-    expect(staged.at(id).status).toBe('delivered')
-    staged.auto.open(500)
-    await staged.clock.advanceBy(72 * HOUR_MS)
-    expect(staged.at(id)).toMatchObject({
+    expect(fixture.at(id).status).toBe('delivered')
+    fixture.auto.open(500)
+    await fixture.clock.advanceBy(72 * HOUR_MS)
+    expect(fixture.at(id)).toMatchObject({
       status: 'delivered',
       attempts: [
         { number: 1, trigger: 'auto', response: { status: 500 } },
         { number: 2, trigger: 'manual', response: { status: 200 } },
       ],
     })
-    expect(staged.received).toHaveLength(2)
+    expect(fixture.received).toHaveLength(2)
   })
 
   test('and succeeds last: the retry that was due by then is cancelled', async () => {
-    const staged = racing()
-    const { id, resent } = await begin(staged)
-    staged.auto.open(500)
-    while (staged.at(id).status === 'pending') await new Promise((resolve) => setImmediate(resolve))
-    expect(staged.at(id).status).toBe('retrying')
-    staged.manual.open(200)
+    const fixture = racing()
+    const { id, resent } = await begin(fixture)
+    fixture.auto.open(500)
+    while (fixture.at(id).status === 'pending') await new Promise((resolve) => setImmediate(resolve))
+    expect(fixture.at(id).status).toBe('retrying')
+    fixture.manual.open(200)
     await resent
-    await staged.clock.advanceBy(72 * HOUR_MS)
-    expect(staged.at(id).status).toBe('delivered')
-    expect(staged.received).toHaveLength(2)
+    await fixture.clock.advanceBy(72 * HOUR_MS)
+    expect(fixture.at(id).status).toBe('delivered')
+    expect(fixture.received).toHaveLength(2)
   })
 
   test('and succeeds after the last attempt has failed', async () => {
-    const staged = racing([])
-    const { id, resent } = await begin(staged)
-    staged.auto.open(500)
-    while (staged.at(id).status === 'pending') await new Promise((resolve) => setImmediate(resolve))
-    expect(staged.at(id).status).toBe('failed')
-    staged.manual.open(200)
+    const fixture = racing([])
+    const { id, resent } = await begin(fixture)
+    fixture.auto.open(500)
+    while (fixture.at(id).status === 'pending') await new Promise((resolve) => setImmediate(resolve))
+    expect(fixture.at(id).status).toBe('failed')
+    fixture.manual.open(200)
     await resent
-    expect(staged.at(id).status).toBe('delivered')
-    expect(staged.at(id).reason).toBeUndefined()
+    expect(fixture.at(id).status).toBe('delivered')
+    expect(fixture.at(id).reason).toBeUndefined()
   })
 
   test('and fails, before or after the success of the other', async () => {
     for (const first of ['auto', 'manual'] as const) {
-      const staged = racing()
-      const { id, resent } = await begin(staged)
-      const open = { auto: () => staged.auto.open(200), manual: () => staged.manual.open(500) }
+      const fixture = racing()
+      const { id, resent } = await begin(fixture)
+      const open = { auto: () => fixture.auto.open(200), manual: () => fixture.manual.open(500) }
       open[first]()
       await new Promise((resolve) => setImmediate(resolve))
       open[first === 'auto' ? 'manual' : 'auto']()
       await resent
-      await staged.clock.idle()
-      expect(staged.at(id).status).toBe('delivered')
+      await fixture.clock.idle()
+      expect(fixture.at(id).status).toBe('delivered')
     }
   })
 
   test('is awaited by an advance', async () => {
-    const staged = racing()
-    const { id } = await begin(staged)
-    staged.auto.open(500)
+    const fixture = racing()
+    const { id } = await begin(fixture)
+    fixture.auto.open(500)
     let advanced = false
-    const advance = staged.clock.advanceBy(72 * HOUR_MS).then(() => {
+    const advance = fixture.clock.advanceBy(72 * HOUR_MS).then(() => {
       advanced = true
     })
     await new Promise((resolve) => setImmediate(resolve))
     expect(advanced).toBe(false)
-    staged.manual.open(200)
+    fixture.manual.open(200)
     await advance
-    expect(staged.at(id)).toMatchObject({ status: 'delivered' })
-    expect(staged.received).toHaveLength(2)
+    expect(fixture.at(id)).toMatchObject({ status: 'delivered' })
+    expect(fixture.received).toHaveLength(2)
   })
 })

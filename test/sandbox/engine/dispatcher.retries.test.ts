@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import { RETRY_SCHEDULE } from 'tix-webhooks/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { HOUR_MS, offsetsOf, START_MS, type StagedAnswer, stage } from '../../support/engine-fixture.js'
+import {
+  engineFixture,
+  type FixtureAnswer,
+  HOUR_MS,
+  offsetsOf,
+  START_MS,
+} from '../../support/engine-fixture.js'
 
 afterEach(() => void vi.useRealTimers())
 
@@ -10,7 +16,7 @@ const after = (value: string, status = 503): Response =>
 
 describe('a delivery that always fails', () => {
   test('[S89] [N98] is tried 11 times, at the offsets of the schedule, and has then failed', async () => {
-    const { engine, clock, publish, at } = stage({ answer: () => 500, jitter: 0 })
+    const { engine, clock, publish, at } = engineFixture({ answer: () => 500, jitter: 0 })
     const id = publish()
     await clock.advanceBy(72 * HOUR_MS)
     expect(offsetsOf(at(id))).toEqual([0, ...RETRY_SCHEDULE])
@@ -23,7 +29,7 @@ describe('a delivery that always fails', () => {
   })
 
   test('[N116] tells, between two attempts, when the next one is due', async () => {
-    const { clock, publish, at } = stage({ answer: () => 500, jitter: 0 })
+    const { clock, publish, at } = engineFixture({ answer: () => 500, jitter: 0 })
     const id = publish()
     expect(at(id)).toMatchObject({ status: 'pending', firstAtMs: START_MS, nextAtMs: START_MS, attempts: [] })
     await clock.idle()
@@ -35,7 +41,7 @@ describe('a delivery that always fails', () => {
   })
 
   test('[N100] with jitter keeps to 11 attempts within 72 hours, each within a tenth of its gap, each delivery in its own way', async () => {
-    const { engine, clock, publish } = stage({ answer: () => 500 })
+    const { engine, clock, publish } = engineFixture({ answer: () => 500 })
     for (let count = 0; count < 200; count++) publish()
     await clock.advanceBy(72 * HOUR_MS)
     const all = engine.deliveries({ limit: 200 })
@@ -54,12 +60,12 @@ describe('a delivery that always fails', () => {
   })
 
   test('by another schedule follows that one; without any it is tried once', async () => {
-    const fast = stage({ answer: () => 500, schedule: [1, 2, 4], jitter: 0 })
+    const fast = engineFixture({ answer: () => 500, schedule: [1, 2, 4], jitter: 0 })
     const id = fast.publish()
     await fast.clock.advanceBy(HOUR_MS)
     expect(offsetsOf(fast.at(id))).toEqual([0, 1, 2, 4])
 
-    const once = stage({ answer: () => 500, schedule: [] })
+    const once = engineFixture({ answer: () => 500, schedule: [] })
     const only = once.publish()
     await once.clock.idle()
     expect(once.at(only)).toMatchObject({ status: 'failed', attempts: [{ number: 1 }] })
@@ -68,7 +74,7 @@ describe('a delivery that always fails', () => {
 
 describe('a status', () => {
   test.each([200, 201, 202, 204, 206, 299])('[S90] of %i is a success', async (status) => {
-    const { clock, publish, at } = stage({ answer: () => status })
+    const { clock, publish, at } = engineFixture({ answer: () => status })
     const id = publish()
     await clock.advanceBy(72 * HOUR_MS)
     expect(at(id)).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] })
@@ -78,7 +84,7 @@ describe('a status', () => {
   test.each([300, 301, 304, 307, 400, 401, 404, 409, 410, 422, 429, 500, 503, 599])(
     '[S89] [N110] of %i is tried again, as the specification has it for all that is not 2xx',
     async (status) => {
-      const { clock, publish, at } = stage({ answer: () => status, jitter: 0 })
+      const { clock, publish, at } = engineFixture({ answer: () => status, jitter: 0 })
       const id = publish()
       await clock.advanceBy(5000)
       expect(at(id)).toMatchObject({ status: 'retrying', attempts: [{ number: 1 }, { number: 2 }] })
@@ -86,7 +92,7 @@ describe('a status', () => {
   )
 
   test('of 2xx at a later attempt ends it there', async () => {
-    const { clock, publish, at, received } = stage({ answer: (_, count) => (count < 4 ? 500 : 204) })
+    const { clock, publish, at, received } = engineFixture({ answer: (_, count) => (count < 4 ? 500 : 204) })
     const id = publish()
     await clock.advanceBy(72 * HOUR_MS)
     expect(at(id)).toMatchObject({ status: 'delivered' })
@@ -102,7 +108,7 @@ describe('an attempt without an answer', () => {
   }
 
   test('[N111] is tried again', async () => {
-    const { clock, publish, at } = stage({ answer: broken })
+    const { clock, publish, at } = engineFixture({ answer: broken })
     const id = publish()
     await clock.advanceBy(72 * HOUR_MS)
     expect(at(id).attempts).toHaveLength(11)
@@ -117,14 +123,14 @@ describe('an attempt without an answer', () => {
   })
 
   test('[N111] is the end where network errors are final; a status is not', async () => {
-    const { clock, publish, at } = stage({ answer: broken, networkErrors: 'final' })
+    const { clock, publish, at } = engineFixture({ answer: broken, networkErrors: 'final' })
     const id = publish()
     await clock.idle()
     expect(at(id)).toMatchObject({
       status: 'failed',
       reason: 'There was no answer (receiver_threw), which is final here.',
     })
-    const other = stage({ answer: () => 500, networkErrors: 'final' })
+    const other = engineFixture({ answer: () => 500, networkErrors: 'final' })
     const retried = other.publish()
     await other.clock.idle()
     expect(other.at(retried).status).toBe('retrying')
@@ -132,7 +138,7 @@ describe('an attempt without an answer', () => {
 
   test('of a sender that rejects, against its promise, is one too', async () => {
     const send = () => Promise.reject(Object.assign(new Error('torn'), { code: 'ECABLE' }))
-    const { clock, publish, at, errors } = stage({ send })
+    const { clock, publish, at, errors } = engineFixture({ send })
     const id = publish()
     await clock.idle()
     expect(at(id)).toMatchObject({
@@ -149,7 +155,7 @@ describe('a slow answer', () => {
 
   test('[N99] leaves out the steps that passed meanwhile, and does not push the others on', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
-    const { clock, publish, at } = stage({
+    const { clock, publish, at } = engineFixture({
       jitter: 0,
       answer: (_, count) => {
         if (count === 1) working(120_000)
@@ -167,7 +173,7 @@ describe('a slow answer', () => {
 
   test('that comes just before the next step leaves a second between the beginnings of both', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
-    const { clock, publish, at } = stage({
+    const { clock, publish, at } = engineFixture({
       jitter: 0,
       schedule: [1, 2, 4],
       answer: (_, count) => {
@@ -186,7 +192,7 @@ describe('a slow answer', () => {
 
   test('[N99] after the end of the schedule is the last', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
-    const { clock, publish, at } = stage({
+    const { clock, publish, at } = engineFixture({
       answer: () => {
         working(73 * HOUR_MS)
         return 500
@@ -200,8 +206,11 @@ describe('a slow answer', () => {
 })
 
 describe('Retry-After', () => {
-  const offsetsFor = async (...answers: readonly StagedAnswer[]): Promise<number[]> => {
-    const { clock, publish, at } = stage({ answer: (_, count) => answers[count - 1] ?? 500, jitter: 0 })
+  const offsetsFor = async (...answers: readonly FixtureAnswer[]): Promise<number[]> => {
+    const { clock, publish, at } = engineFixture({
+      answer: (_, count) => answers[count - 1] ?? 500,
+      jitter: 0,
+    })
     const id = publish()
     await clock.advanceBy(72 * HOUR_MS)
     return offsetsOf(at(id))
@@ -231,7 +240,7 @@ describe('Retry-After', () => {
   })
 
   test('may be a date of the virtual time, where the receiver was given that', async () => {
-    const { clock, publish, at } = stage({
+    const { clock, publish, at } = engineFixture({
       jitter: 0,
       signingNow: () => clock.now(),
       answer: (_, count) => (count > 1 ? 200 : after(new Date(START_MS + 2 * HOUR_MS).toUTCString())),
@@ -259,7 +268,7 @@ test('[N99] [N100] [N102] whatever an endpoint does, the attempts keep to the la
       fc.integer(),
       fc.double({ min: 0, max: 0.5, noNaN: true }),
       async (list, seed, jitter) => {
-        const { clock, publish, at } = stage({
+        const { clock, publish, at } = engineFixture({
           seed,
           jitter,
           answer: (_, count) => {
@@ -304,7 +313,7 @@ test('[N102] an attempt begins a second after the one before, however near to ea
           end += gap
           return end
         })
-        const { clock, publish, at } = stage({ answer: () => 500, seed, schedule, jitter })
+        const { clock, publish, at } = engineFixture({ answer: () => 500, seed, schedule, jitter })
         const id = publish()
         await clock.advanceBy(HOUR_MS)
         const offsets = offsetsOf(at(id))
@@ -320,7 +329,7 @@ test('[N102] an attempt begins a second after the one before, however near to ea
 
 test('[N100] with any seed, the same deliveries are tried at the same times', async () => {
   const timesOf = async () => {
-    const { engine, clock, publish } = stage({ answer: () => 500, seed: 77 })
+    const { engine, clock, publish } = engineFixture({ answer: () => 500, seed: 77 })
     for (let count = 0; count < 5; count++) publish()
     await clock.advanceBy(72 * HOUR_MS)
     return engine.deliveries().map((delivery) => [delivery.id, offsetsOf(delivery)])

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Chaos } from '../../../sandbox/engine/engine.js'
 import type { Message } from '../../../sandbox/engine/record/records.js'
 import { SECRET } from '../../support/deliveries.js'
-import { gate, HOUR_MS, type StagedAnswer, stage } from '../../support/engine-fixture.js'
+import { barrier, engineFixture, type FixtureAnswer, HOUR_MS } from '../../support/engine-fixture.js'
 
 const tampered = { body: '{"tampered":true}', headers: { 'content-type': 'application/json' } }
 
@@ -14,14 +14,14 @@ async function genuine({ body }: Message) {
 }
 
 describe('what is spoilt on purpose', () => {
-  const messageOf = ({ engine }: ReturnType<typeof stage>) =>
+  const messageOf = ({ engine }: ReturnType<typeof engineFixture>) =>
     engine.createMessage({ mode: 'test', type: 'order.created', data: { order: { id: 'ord_1' } } })
 
   test('[N115] is one delivery, whose attempts tell the scenario and what was sent, and is not tried again', async () => {
-    const staged = stage({ answer: () => 401 })
-    const { engine, clock, endpointId, received, changes } = staged
-    const message = messageOf(staged)
-    const delivery = await engine.deliverSpoilt(endpointId, message, {
+    const fixture = engineFixture({ answer: () => 401 })
+    const { engine, clock, endpointId, received, changes } = fixture
+    const message = messageOf(fixture)
+    const delivery = await engine.deliverScenario(endpointId, message, {
       scenario: 'tampered-byte',
       requests: [tampered, await genuine(message)],
     })
@@ -63,9 +63,9 @@ describe('what is spoilt on purpose', () => {
   })
 
   test('is delivered where the last answer is a success', async () => {
-    const staged = stage({ answer: (_, count) => (count === 1 ? 401 : 200) })
-    const message = messageOf(staged)
-    const delivery = await staged.engine.deliverSpoilt(staged.endpointId, message, {
+    const fixture = engineFixture({ answer: (_, count) => (count === 1 ? 401 : 200) })
+    const message = messageOf(fixture)
+    const delivery = await fixture.engine.deliverScenario(fixture.endpointId, message, {
       scenario: 'duplicate',
       requests: [tampered, tampered],
     })
@@ -74,10 +74,10 @@ describe('what is spoilt on purpose', () => {
   })
 
   test('can be sent to a URL that is no endpoint, and is then resent by nobody', async () => {
-    const staged = stage()
-    const { engine, received } = staged
+    const fixture = engineFixture()
+    const { engine, received } = fixture
     const to = { url: 'http://localhost:9999/elsewhere' }
-    const delivery = await engine.deliverSpoilt(to, messageOf(staged), {
+    const delivery = await engine.deliverScenario(to, messageOf(fixture), {
       scenario: 'stale',
       requests: [tampered],
     })
@@ -87,14 +87,16 @@ describe('what is spoilt on purpose', () => {
   })
 
   test('is refused for an endpoint or a URL that there is not', async () => {
-    const staged = stage()
+    const fixture = engineFixture()
     const spoilt = { scenario: 'stale', requests: [tampered] }
-    const message = messageOf(staged)
-    await expect(staged.engine.deliverSpoilt('we_none', message, spoilt)).rejects.toThrow(
+    const message = messageOf(fixture)
+    await expect(fixture.engine.deliverScenario('we_none', message, spoilt)).rejects.toThrow(
       'There is no endpoint we_none.',
     )
-    await expect(staged.engine.deliverSpoilt({ url: 'ftp://x' }, message, spoilt)).rejects.toThrow(TypeError)
-    expect(staged.engine.deliveries()).toEqual([])
+    await expect(fixture.engine.deliverScenario({ url: 'ftp://x' }, message, spoilt)).rejects.toThrow(
+      TypeError,
+    )
+    expect(fixture.engine.deliveries()).toEqual([])
   })
 
   test('is sent one after the other, or all at once', async () => {
@@ -104,7 +106,7 @@ describe('what is spoilt on purpose', () => {
     ] as const) {
       let under = 0
       let seen = 0
-      const staged = stage({
+      const fixture = engineFixture({
         answer: async () => {
           under += 1
           seen = Math.max(seen, under)
@@ -113,7 +115,7 @@ describe('what is spoilt on purpose', () => {
           return 200
         },
       })
-      const delivery = await staged.engine.deliverSpoilt(staged.endpointId, messageOf(staged), {
+      const delivery = await fixture.engine.deliverScenario(fixture.endpointId, messageOf(fixture), {
         scenario: 'concurrent-burst',
         requests: Array(12).fill(tampered),
         atOnce,
@@ -124,10 +126,13 @@ describe('what is spoilt on purpose', () => {
   })
 
   test('is awaited by an advance, and left alone by the disabling of its endpoint', async () => {
-    const hold = gate<number>()
-    const staged = stage({ answer: (): StagedAnswer => hold.opened })
-    const { engine, clock, endpointId, received } = staged
-    const sent = engine.deliverSpoilt(endpointId, messageOf(staged), { scenario: 's', requests: [tampered] })
+    const hold = barrier<number>()
+    const fixture = engineFixture({ answer: (): FixtureAnswer => hold.opened })
+    const { engine, clock, endpointId, received } = fixture
+    const sent = engine.deliverScenario(endpointId, messageOf(fixture), {
+      scenario: 's',
+      requests: [tampered],
+    })
     let advanced = false
     const advance = clock.advanceBy(1000).then(() => {
       advanced = true
@@ -142,10 +147,13 @@ describe('what is spoilt on purpose', () => {
   })
 
   test('is dropped by a reset', async () => {
-    const hold = gate<number>()
-    const staged = stage({ answer: (): StagedAnswer => hold.opened })
-    const { engine, endpointId, received } = staged
-    const sent = engine.deliverSpoilt(endpointId, messageOf(staged), { scenario: 's', requests: [tampered] })
+    const hold = barrier<number>()
+    const fixture = engineFixture({ answer: (): FixtureAnswer => hold.opened })
+    const { engine, endpointId, received } = fixture
+    const sent = engine.deliverScenario(endpointId, messageOf(fixture), {
+      scenario: 's',
+      requests: [tampered],
+    })
     while (received.length === 0) await new Promise((resolve) => setImmediate(resolve))
     engine.reset()
     hold.open(200)
@@ -161,7 +169,7 @@ describe('chaos', () => {
   ]
 
   test('sends what it likes before each attempt of the schedule, which neither counts nor decides', async () => {
-    const { clock, publish, at, received } = stage({
+    const { clock, publish, at, received } = engineFixture({
       chaos: before,
       // Whatever is not the attempt itself is a success.
       answer: (_, count) => (count % 3 === 0 ? 500 : 200),
@@ -180,10 +188,10 @@ describe('chaos', () => {
   })
 
   test('sends nothing before a resend, nor for a delivery that has ended meanwhile', async () => {
-    const hold = gate<number>()
-    const { engine, clock, publish, at, received, endpointId } = stage({
+    const hold = barrier<number>()
+    const { engine, clock, publish, at, received, endpointId } = engineFixture({
       chaos: () => [{ scenario: 's', ...tampered }],
-      answer: (_, count): StagedAnswer => (count === 1 ? hold.opened : 200),
+      answer: (_, count): FixtureAnswer => (count === 1 ? hold.opened : 200),
     })
     const id = publish()
     while (received.length === 0) await new Promise((resolve) => setImmediate(resolve))
@@ -196,7 +204,7 @@ describe('chaos', () => {
   })
 
   test('that throws is told to the clock, and the attempt is made all the same', async () => {
-    const { clock, publish, at, errors } = stage({
+    const { clock, publish, at, errors } = engineFixture({
       chaos: () => {
         throw new Error('too much of it')
       },

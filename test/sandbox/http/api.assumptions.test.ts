@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { apiStage } from '../../support/api-fixture.js'
+import { apiFixture } from '../../support/api-fixture.js'
 import { BASE_URL, EVENT } from '../../support/http-sandbox.js'
 
 /** What an event that is created, retrieved, listed and sold is answered with, by its outer shape. */
 async function answersWith(assume: Record<string, string>) {
-  const sandbox = apiStage({ assume })
+  const sandbox = apiFixture({ assume })
   const first = await sandbox.call('POST', '/v2/events', { body: EVENT })
   const { id } = await sandbox.create()
   const order = await sandbox.order()
@@ -53,7 +53,7 @@ describe('[N66] list=links', () => {
   })
 
   test('leads through the whole list, each event once', async () => {
-    const sandbox = apiStage({ assume: { list: 'links' } })
+    const sandbox = apiFixture({ assume: { list: 'links' } })
     for (let index = 0; index < 7; index++) await sandbox.create()
     type Page = { data: { id: string }[]; links: { next: string | null; previous: string | null } }
     const walk = async (from: string, way: 'next' | 'previous'): Promise<string[][]> => {
@@ -80,7 +80,7 @@ test('[N26] errors=problem', async () => {
 })
 
 test('what the control answers has one form, whatever is assumed', async () => {
-  const sandbox = apiStage({ assume: { errors: 'problem', list: 'array' } })
+  const sandbox = apiFixture({ assume: { errors: 'problem', list: 'array' } })
   const refused = await sandbox.call('GET', '/_sandbox/deliveries/dlv_none')
   expect(refused.json()).toMatchObject({ error: { type: 'invalid_request_error', code: 'resource_missing' } })
   const [listed] = (await sandbox.call('GET', '/_sandbox/assumptions')).json<{ data: object[] }>().data

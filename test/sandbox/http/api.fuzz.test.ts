@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { operationsFor } from '../../../sandbox/http/openapi/operations.js'
 import { assume } from '../../../sandbox/service/assumptions.js'
-import { apiStage } from '../../support/api-fixture.js'
+import { apiFixture } from '../../support/api-fixture.js'
 import { EVENT } from '../../support/http-sandbox.js'
 import { runs } from '../../support/runs.js'
 import { like, near } from '../../support/schema-arbitrary.js'
@@ -36,7 +36,7 @@ const OPERATIONS = operationsFor(assume())
 test.each(OPERATIONS.filter(({ body }) => body).map((operation) => [operation.id, operation] as const))(
   '%s never fails, whatever its body is: each answer is described',
   async (name, { method, path, body, status }) => {
-    const sandbox = apiStage()
+    const sandbox = apiFixture()
     const { id, tickets } = await sandbox.create(LARGE)
     await sandbox.act(id, 'publish')
     // An event is published and cancelled once: then the body alone can be wrong.
@@ -65,7 +65,7 @@ test.each(OPERATIONS.filter(({ body }) => body).map((operation) => [operation.id
 test.each(OPERATIONS.filter(({ query }) => query).map((operation) => [operation.id, operation] as const))(
   '%s never fails, whatever its query is: each answer is described',
   async (_, { path, query }) => {
-    const sandbox = apiStage()
+    const sandbox = apiFixture()
     const { id } = await sandbox.create()
     const names = fc.oneof(fc.constantFrom(...Object.keys(query?.shape ?? {})), fc.string({ maxLength: 8 }))
     const values = fc.oneof(
@@ -96,7 +96,7 @@ test.each(OPERATIONS.filter(({ query }) => query).map((operation) => [operation.
 )
 
 test('no path and no method fails: each answer is described', async () => {
-  const sandbox = apiStage()
+  const sandbox = apiFixture()
   const { id } = await sandbox.create()
   const step = fc.oneof(
     fc.constantFrom(
@@ -129,7 +129,7 @@ test('no path and no method fails: each answer is described', async () => {
 })
 
 test('no bytes fail', async () => {
-  const sandbox = apiStage()
+  const sandbox = apiFixture()
   const text = JSON.stringify(EVENT)
   const damaged = fc
     .tuple(fc.nat(text.length), fc.nat(20), fc.uint8Array({ maxLength: 20 }))
@@ -160,7 +160,7 @@ const CONTROL = [
 ] as const
 
 test.each(CONTROL)('%s /_sandbox/%s never fails, whatever its body is', async (method, path, names) => {
-  const sandbox = apiStage()
+  const sandbox = apiFixture()
   const endpoint = sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/' })
   await sandbox.order()
   await sandbox.service.clock.idle()

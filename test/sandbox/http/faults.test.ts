@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { API_ERROR_CODES } from '../../../sandbox/http/faults.js'
-import { apiStage, createWith } from '../../support/api-fixture.js'
+import { apiFixture, createWith } from '../../support/api-fixture.js'
 import { ERROR_CAUSES } from '../../support/error-causes.js'
 
 test('every error of the API is caused here, or by what is tested elsewhere', () => {
@@ -39,7 +39,7 @@ describe.each([
   test.each(ERROR_CAUSES)(
     '[N9] [N10] [N11] [N12] [N13] [N14] [N16] [N17] [N18] [N19] [N20] [N22] [N26] %s is answered with %i',
     async (code, status, cause) => {
-      const sandbox = apiStage({ assume: { errors } })
+      const sandbox = apiFixture({ assume: { errors } })
       const answer = await cause(sandbox)
       expect(answer.json()).toMatchObject(told(code, status))
       expect([answer.status, answer.headers.get('content-type')]).toEqual([status, contentType])
@@ -50,7 +50,7 @@ describe.each([
 })
 
 test('[N15] the first fault is told, and all of them listed', async () => {
-  const answer = await apiStage().call('POST', '/v2/events', { body: { tittle: 'x', tickets: [] } })
+  const answer = await apiFixture().call('POST', '/v2/events', { body: { tittle: 'x', tickets: [] } })
   const { error } = answer.json<{
     error: { param: string; message: string; errors: { code: string; param: string }[] }
   }>()
@@ -67,7 +67,7 @@ test('[N15] the first fault is told, and all of them listed', async () => {
 
 test('[N2] [N3] a refused key is challenged', async () => {
   for (const key of [null, 'nonsense']) {
-    const { headers } = await apiStage().call('GET', '/v2/events', { key })
+    const { headers } = await apiFixture().call('GET', '/v2/events', { key })
     expect(headers.get('www-authenticate')).toBe('Bearer')
   }
 })
@@ -80,7 +80,7 @@ test.each([
   ['GET', '/v2/sandbox/orders', 'POST'],
   ['PROPFIND', '/v2/venues', 'GET, HEAD'],
 ])('[N18] %s %s is told what is allowed', async (method, path, allow) => {
-  const answer = await apiStage().call(method, path)
+  const answer = await apiFixture().call(method, path)
   expect([answer.status, answer.code, answer.headers.get('allow')]).toEqual([
     405,
     'method_not_allowed',
@@ -89,7 +89,7 @@ test.each([
 })
 
 test('[N22] a fault of the sandbox is reported, and nothing of it answered', async () => {
-  const sandbox = apiStage()
+  const sandbox = apiFixture()
   const cause = new Error('the secret cause')
   sandbox.service.accounts.test.retrieveEvent = () => {
     throw cause
@@ -102,14 +102,14 @@ test('[N22] a fault of the sandbox is reported, and nothing of it answered', asy
 
 describe('a rate limit', () => {
   test('[N21] is not there unless it is set', async () => {
-    const sandbox = apiStage()
+    const sandbox = apiFixture()
     for (let index = 0; index < 200; index++)
       expect((await sandbox.call('GET', '/v2/venues')).status).toBe(200)
   })
 
   test('[N21] refuses what is more on /v2, with retry-after, and nothing elsewhere', async () => {
     let now = 0
-    const sandbox = apiStage({ rateLimit: { requests: 2, perSeconds: 3 }, realNow: () => now })
+    const sandbox = apiFixture({ rateLimit: { requests: 2, perSeconds: 3 }, realNow: () => now })
     const statuses = async () => {
       const answers = [await sandbox.call('GET', '/v2/venues'), await sandbox.call('GET', '/v2/none')]
       return [...answers, await sandbox.call('GET', '/v2/venues', { key: null })]
@@ -129,7 +129,7 @@ describe('a rate limit', () => {
 })
 
 test('[N27] lenient, what is not known is left out, in the query too', async () => {
-  const sandbox = apiStage({ lenient: true })
+  const sandbox = apiFixture({ lenient: true })
   expect((await createWith(sandbox, { currency: 'EUR' })).status).toBe(201)
   expect((await sandbox.call('GET', '/v2/events?expand=venue')).status).toBe(200)
   const { id } = await sandbox.create()

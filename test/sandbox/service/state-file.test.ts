@@ -19,7 +19,7 @@ import { join } from 'node:path'
 import { createSandbox, type Sandbox, type SandboxOptions } from 'tix-webhooks/sandbox'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { SECRET } from '../../support/deliveries.js'
-import { gate } from '../../support/engine-fixture.js'
+import { barrier } from '../../support/engine-fixture.js'
 
 let folder: string
 let stateFile: string
@@ -151,7 +151,7 @@ describe('a sandbox with a state file', () => {
   })
 
   test('writes nothing once it is closed, whatever is answered late: the next one has the file', async () => {
-    const answer = gate<Response>()
+    const answer = barrier<Response>()
     const sandbox = open({ deliver: () => answer.opened })
     const attempt = new Promise<void>((resolve) => {
       sandbox.subscribe(({ what }) => what === 'attempt' && resolve())

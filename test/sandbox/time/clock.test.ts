@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { VirtualClock } from '../../../sandbox/time/clock.js'
-import { gate } from '../../support/engine-fixture.js'
+import { barrier } from '../../support/engine-fixture.js'
 
 const START_MS = Date.parse('2031-03-01T09:00:00Z')
 const frozenClock = (onError?: (error: unknown) => void) =>
@@ -15,7 +15,7 @@ describe('the time', () => {
     const clock = frozenClock()
     vi.advanceTimersByTime(60_000)
     expect(clock.now()).toBe(START_MS)
-    expect(await clock.advanceBy(5000)).toEqual({ fromMs: START_MS, toMs: START_MS + 5000, jobs: 0 })
+    expect(await clock.advanceBy(5000)).toEqual({ fromMs: START_MS, toMs: START_MS + 5000, timers: 0 })
     expect(clock.now()).toBe(START_MS + 5000)
     expect(clock.isFrozen).toBe(true)
   })
@@ -97,7 +97,7 @@ describe('a job', () => {
     clock.at(START_MS + 10, note('b'))
     clock.at(START_MS + 31, note('d'))
     expect(clock.nextAt()).toBe(START_MS + 10)
-    expect(await clock.advanceBy(30)).toMatchObject({ jobs: 3 })
+    expect(await clock.advanceBy(30)).toMatchObject({ timers: 3 })
     expect(seen).toEqual(['a at 10', 'b at 10', 'c at 30'])
     expect(clock.nextAt()).toBe(START_MS + 31)
   })
@@ -118,7 +118,7 @@ describe('a job', () => {
 
   test('of one moment run together', async () => {
     const clock = frozenClock()
-    const both = gate()
+    const both = barrier()
     let waiting = 0
     const work = async () => {
       waiting += 1
@@ -210,7 +210,7 @@ describe('a job that is cancelled', () => {
     cancel()
     cancel()
     expect(clock.nextAt()).toBe(START_MS + 20)
-    expect(await clock.advanceBy(20)).toMatchObject({ jobs: 1 })
+    expect(await clock.advanceBy(20)).toMatchObject({ timers: 1 })
     expect(work).not.toHaveBeenCalled()
   })
 
@@ -219,13 +219,13 @@ describe('a job that is cancelled', () => {
     const work = vi.fn()
     clock.at(START_MS + 10, () => second.cancel())
     const second = clock.at(START_MS + 10, work)
-    expect(await clock.advanceBy(10)).toMatchObject({ jobs: 1 })
+    expect(await clock.advanceBy(10)).toMatchObject({ timers: 1 })
     expect(work).not.toHaveBeenCalled()
   })
 
   test('when it has begun goes on', async () => {
     const clock = frozenClock()
-    const hold = gate()
+    const hold = barrier()
     const done = vi.fn()
     const job = clock.at(START_MS, async () => {
       await hold.opened
@@ -242,7 +242,7 @@ describe('a job that is cancelled', () => {
 describe('an advance', () => {
   test('waits for what is under way before it begins, and for what begins meanwhile', async () => {
     const clock = frozenClock()
-    const [first, second] = [gate(), gate()]
+    const [first, second] = [barrier(), barrier()]
     const seen: string[] = []
     const under = clock.during(async () => {
       await first.opened
@@ -263,7 +263,7 @@ describe('an advance', () => {
 
   test('waits at its end for what a job has begun beside itself', async () => {
     const clock = frozenClock()
-    const hold = gate()
+    const hold = barrier()
     const seen: string[] = []
     clock.at(START_MS + 10, () => {
       void clock.during(async () => {
@@ -304,7 +304,7 @@ describe('an advance', () => {
   test('holds the time while it waits, where it else runs', async () => {
     vi.useFakeTimers()
     const clock = new VirtualClock({ startMs: START_MS })
-    const hold = gate()
+    const hold = barrier()
     const seen: number[] = []
     clock.at(START_MS + 1000, async () => {
       await hold.opened
@@ -324,9 +324,9 @@ describe('an advance', () => {
     clock.at(START_MS + 10, work)
     clock.at(START_MS + 10, work)
     clock.at(START_MS + 11, work)
-    expect(await clock.advanceToNext()).toEqual({ fromMs: START_MS, toMs: START_MS + 10, jobs: 2 })
-    expect(await clock.advanceToNext()).toEqual({ fromMs: START_MS + 10, toMs: START_MS + 11, jobs: 1 })
-    expect(await clock.advanceToNext()).toEqual({ fromMs: START_MS + 11, toMs: START_MS + 11, jobs: 0 })
+    expect(await clock.advanceToNext()).toEqual({ fromMs: START_MS, toMs: START_MS + 10, timers: 2 })
+    expect(await clock.advanceToNext()).toEqual({ fromMs: START_MS + 10, toMs: START_MS + 11, timers: 1 })
+    expect(await clock.advanceToNext()).toEqual({ fromMs: START_MS + 11, toMs: START_MS + 11, timers: 0 })
   })
 
   test('during which time is frozen or let run ends at its target', async () => {
@@ -384,17 +384,17 @@ describe('during', () => {
 })
 
 describe('after a restart', () => {
-  test('time is where it is told, jobs are forgotten, and an advance that is under way ends there', async () => {
+  test('time is where it is told, timers are forgotten, and an advance that is under way ends there', async () => {
     const clock = frozenClock()
     const work = vi.fn()
-    const hold = gate()
+    const hold = barrier()
     clock.at(START_MS + 10, () => hold.opened)
     clock.at(START_MS + 20, work)
     const advance = clock.advanceBy(1000)
     await new Promise((resolve) => setImmediate(resolve))
     clock.restart({ startMs: START_MS - 5000, frozen: true })
     hold.open()
-    expect(await advance).toEqual({ fromMs: START_MS, toMs: START_MS - 5000, jobs: 1 })
+    expect(await advance).toEqual({ fromMs: START_MS, toMs: START_MS - 5000, timers: 1 })
     expect(clock.now()).toBe(START_MS - 5000)
     expect(clock.nextAt()).toBeUndefined()
     await clock.advanceBy(50_000)
@@ -403,12 +403,12 @@ describe('after a restart', () => {
 
   test('an advance that waited for its turn does nothing: it was of the time before', async () => {
     const clock = frozenClock()
-    const hold = gate()
+    const hold = barrier()
     clock.at(START_MS, () => hold.opened)
     const advances = [clock.advanceBy(1000), clock.advanceBy(1000), clock.advanceTo(START_MS + 9000)]
     clock.restart({ startMs: START_MS, frozen: true })
     hold.open()
-    for (const { jobs } of await Promise.all(advances)) expect(jobs).toBe(0)
+    for (const { timers } of await Promise.all(advances)) expect(timers).toBe(0)
     expect(clock.now()).toBe(START_MS)
     await clock.advanceBy(1000)
     expect(clock.now()).toBe(START_MS + 1000)
@@ -446,7 +446,7 @@ describe('when it is closed', () => {
   })
 })
 
-test('jobs run as a simple model of them says, whatever is added, cancelled and advanced', async () => {
+test('timers run as a simple model of them says, whatever is added, cancelled and advanced', async () => {
   const step = fc.oneof(
     fc.record({ add: fc.nat(50) }),
     fc.record({ cancel: fc.nat(20) }),
@@ -456,18 +456,18 @@ test('jobs run as a simple model of them says, whatever is added, cancelled and 
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const clock = frozenClock()
       const ran: string[] = []
-      const jobs: { name: number; atMs: number; cancel(): void }[] = []
+      const timers: { name: number; atMs: number; cancel(): void }[] = []
       let waiting: { name: number; atMs: number }[] = []
       let nowMs = START_MS
       const expected: string[] = []
       for (const one of steps) {
         if ('add' in one) {
-          const name = jobs.length
+          const name = timers.length
           const atMs = nowMs + 1 + one.add
-          jobs.push({ name, ...clock.at(atMs, () => ran.push(`${name} at ${clock.now()}`)), atMs })
+          timers.push({ name, ...clock.at(atMs, () => ran.push(`${name} at ${clock.now()}`)), atMs })
           waiting.push({ name, atMs })
         } else if ('cancel' in one) {
-          jobs[one.cancel]?.cancel()
+          timers[one.cancel]?.cancel()
           waiting = waiting.filter(({ name }) => name !== one.cancel)
         } else {
           nowMs += one.advance
@@ -475,7 +475,7 @@ test('jobs run as a simple model of them says, whatever is added, cancelled and 
           due.sort((a, b) => a.atMs - b.atMs || a.name - b.name)
           expected.push(...due.map(({ name, atMs }) => `${name} at ${atMs}`))
           waiting = waiting.filter(({ atMs }) => atMs > nowMs)
-          expect(await clock.advanceBy(one.advance)).toMatchObject({ toMs: nowMs, jobs: due.length })
+          expect(await clock.advanceBy(one.advance)).toMatchObject({ toMs: nowMs, timers: due.length })
         }
       }
       expect(ran).toEqual(expected)

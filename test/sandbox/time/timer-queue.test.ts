@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { JobQueue } from '../../../sandbox/time/timer-queue.js'
+import { TimerQueue } from '../../../sandbox/time/timer-queue.js'
 
 test('what was cancelled does not pile up, and what was not is all there, in its order', () => {
-  const queue = new JobQueue()
+  const queue = new TimerQueue()
   const seen: number[] = []
   const kept: number[] = []
   for (let index = 0; index < 50_000; index++) {
@@ -18,7 +18,7 @@ test('what was cancelled does not pile up, and what was not is all there, in its
 })
 
 test('a job that was taken, or forgotten, can still be cancelled', () => {
-  const queue = new JobQueue()
+  const queue = new TimerQueue()
   const [first, second] = [queue.add(1, () => {}), queue.add(2, () => {})]
   for (const work of queue.take(1)) work()
   first.cancel()

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { SendResult } from '../../../../sandbox/engine/network/send.js'
 import { DeliveryLog, LIMITS } from '../../../../sandbox/engine/record/delivery-log.js'
 import type { Attempt, Delivery } from '../../../../sandbox/engine/record/records.js'
-import { HOUR_MS, START_MS, stage } from '../../../support/engine-fixture.js'
+import { engineFixture, HOUR_MS, START_MS } from '../../../support/engine-fixture.js'
 
 /** A sender that is as fast as can be. */
 const sending = (result: SendResult) => async () => result
@@ -13,7 +13,7 @@ const answer = (status: number, body = ''): SendResult => ({
 describe('of deliveries that have ended', () => {
   test('[N118] the latest 1,000 are kept, by their end and not by their beginning', async () => {
     let status = 500
-    const { engine, clock, publish } = stage({ send: async () => answer(status), jitter: 0 })
+    const { engine, clock, publish } = engineFixture({ send: async () => answer(status), jitter: 0 })
     const slow = publish()
     await clock.idle()
     status = 200
@@ -30,12 +30,12 @@ describe('of deliveries that have ended', () => {
 
   test('[N142] those that are no longer kept are counted, what a scenario sent apart', async () => {
     let status = 500
-    const staged = stage({ send: async () => answer(status), schedule: [] })
-    const { engine, clock, publish, endpointId } = staged
+    const fixture = engineFixture({ send: async () => answer(status), schedule: [] })
+    const { engine, clock, publish, endpointId } = fixture
     publish('order.created')
     await clock.idle()
     const message = engine.createMessage({ mode: 'test', type: 'event.published', data: {} })
-    await engine.deliverSpoilt(endpointId, message, {
+    await engine.deliverScenario(endpointId, message, {
       scenario: 'stale',
       requests: [{ body: '', headers: {} }],
     })
@@ -45,7 +45,7 @@ describe('of deliveries that have ended', () => {
     await clock.idle()
     const counts = { pending: 0, retrying: 0, delivered: 1001, failed: 2, skipped: 0 }
     const failed = { matching: 0, genuine: 0, forgotten: 1 }
-    const restored = staged.make()
+    const restored = fixture.make()
     restored.restore(JSON.parse(JSON.stringify(engine.snapshot())))
     for (const one of [engine, restored]) {
       expect(one.totals()).toEqual(counts)
@@ -58,7 +58,7 @@ describe('of deliveries that have ended', () => {
   })
 
   test('one that is resent counts once, and keeps its place', async () => {
-    const { engine, clock, publish } = stage({ send: sending(answer(500)), schedule: [] })
+    const { engine, clock, publish } = engineFixture({ send: sending(answer(500)), schedule: [] })
     const ids = Array.from({ length: 1000 }, () => publish())
     await clock.idle()
     for (const id of ids.slice(0, 10)) await engine.resend(id)
@@ -70,7 +70,7 @@ describe('of deliveries that have ended', () => {
   })
 
   test('one that goes while it is resent is not recorded, and its attempt is given all the same', async () => {
-    const { engine, clock, publish } = stage({ schedule: [] })
+    const { engine, clock, publish } = engineFixture({ schedule: [] })
     const id = publish()
     await clock.idle()
     const resent = engine.resend(id)
@@ -186,7 +186,7 @@ describe('the log', () => {
 })
 
 test('where 200,000 deliveries are on their way, a new one is skipped, and says why', async () => {
-  const { engine, clock, publish } = stage({ send: sending(answer(500)) })
+  const { engine, clock, publish } = engineFixture({ send: sending(answer(500)) })
   publish()
   const saved = engine.snapshot() as { deliveries: object[] }
   const [one] = saved.deliveries

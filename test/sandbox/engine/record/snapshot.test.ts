@@ -1,38 +1,38 @@
 import { describe, expect, test } from 'vitest'
 import {
-  gate,
+  barrier,
+  engineFixture,
+  type FixtureAnswer,
   HOUR_MS,
   offsetsOf,
   START_MS,
-  type StagedAnswer,
-  stage,
 } from '../../../support/engine-fixture.js'
 
 const json = (value: unknown) => JSON.parse(JSON.stringify(value))
 
 /** Some of everything: delivered, retrying, failed, skipped, spoilt, resent. */
 async function someOfEverything() {
-  const staged = stage({
+  const fixture = engineFixture({
     answer: ({ body }) => (body.includes('"ok"') ? 200 : new Response('no', { status: 500 })),
     endpoints: [{ url: 'http://localhost:3000/a' }, { url: 'http://localhost:3000/b', events: ['order.*'] }],
   })
-  const { engine, clock, publish } = staged
+  const { engine, clock, publish } = fixture
   publish('event.published', { is: 'ok' })
   publish('event.cancelled', { is: 'failed' })
   await clock.advanceBy(72 * HOUR_MS)
   const retrying = publish('order.created', { is: 'retrying' })
   await clock.advanceBy(7000)
   await engine.resend(retrying)
-  engine.rotateSecret(staged.endpointId)
+  engine.rotateSecret(fixture.endpointId)
   const message = engine.createMessage({ mode: 'test', type: 'event.published', data: {} })
-  await engine.deliverSpoilt(staged.endpointId, message, {
+  await engine.deliverScenario(fixture.endpointId, message, {
     scenario: 'tampered-byte',
     requests: [{ body: '{}', headers: { 'content-type': 'application/json' } }],
   })
   engine.updateEndpoint(engine.endpoints()[1]?.id ?? '', { enabled: false })
   publish('order.created', { is: 'skipped' })
   publish('event.published', { is: 'ok', but: 'pending' })
-  return staged
+  return fixture
 }
 
 describe('a snapshot', () => {
@@ -60,7 +60,7 @@ describe('a snapshot', () => {
   })
 
   test('says each message once, however many endpoints it goes to', () => {
-    const { engine, publish } = stage({
+    const { engine, publish } = engineFixture({
       endpoints: [{ url: 'http://localhost/a' }, { url: 'http://localhost/b' }],
     })
     publish()
@@ -70,7 +70,7 @@ describe('a snapshot', () => {
 
 describe('after a restart in the midst of the retries', () => {
   test('they go on at the same times, and no attempt is made twice', async () => {
-    const [one, other] = [stage({ answer: () => 500 }), stage({ answer: () => 500 })]
+    const [one, other] = [engineFixture({ answer: () => 500 }), engineFixture({ answer: () => 500 })]
     const id = one.publish()
     expect(other.publish()).toBe(id)
     await one.clock.advanceBy(72 * HOUR_MS)
@@ -90,7 +90,7 @@ describe('after a restart in the midst of the retries', () => {
   })
 
   test('those that are overdue are made at once', async () => {
-    const { engine, clock, publish, make, received } = stage({ answer: () => 500, jitter: 0 })
+    const { engine, clock, publish, make, received } = engineFixture({ answer: () => 500, jitter: 0 })
     const id = publish()
     await clock.idle()
     const snapshot = json(engine.snapshot())
@@ -103,9 +103,9 @@ describe('after a restart in the midst of the retries', () => {
   })
 
   test('an attempt that was under way is made anew, and its old answer is dropped', async () => {
-    const hold = gate<number>()
-    const { engine, clock, publish, received, at } = stage({
-      answer: (_, count): StagedAnswer => (count === 1 ? hold.opened : 500),
+    const hold = barrier<number>()
+    const { engine, clock, publish, received, at } = engineFixture({
+      answer: (_, count): FixtureAnswer => (count === 1 ? hold.opened : 500),
       jitter: 0,
     })
     const id = publish()
@@ -119,10 +119,12 @@ describe('after a restart in the midst of the retries', () => {
   })
 
   test('what was spoilt on purpose and under way is left out', async () => {
-    const hold = gate<number>()
-    const { engine, received, endpointId, clock } = stage({ answer: (): StagedAnswer => hold.opened })
+    const hold = barrier<number>()
+    const { engine, received, endpointId, clock } = engineFixture({
+      answer: (): FixtureAnswer => hold.opened,
+    })
     const message = engine.createMessage({ mode: 'test', type: 'a', data: {} })
-    const spoilt = engine.deliverSpoilt(endpointId, message, {
+    const spoilt = engine.deliverScenario(endpointId, message, {
       scenario: 's',
       requests: [{ body: 'x', headers: {} }],
     })
@@ -134,7 +136,7 @@ describe('after a restart in the midst of the retries', () => {
   })
 
   test('messages are created later than those before, and ids are new', async () => {
-    const { engine, make } = stage()
+    const { engine, make } = engineFixture()
     const before = Array.from({ length: 3 }, () => engine.publish({ mode: 'test', type: 'a', data: {} }))
     const restarted = make()
     restarted.restore(json(engine.snapshot()))
@@ -146,7 +148,7 @@ describe('after a restart in the midst of the retries', () => {
   })
 
   test('the latest 1,000 that have ended are known again', async () => {
-    const { engine, clock, publish, make } = stage()
+    const { engine, clock, publish, make } = engineFixture()
     const ids = Array.from({ length: 1000 }, () => publish())
     await clock.idle()
     const restarted = make()
@@ -242,7 +244,7 @@ describe('what is no snapshot is refused, and changes nothing:', () => {
 
 describe('a reset', () => {
   test('forgets everything, and gives the same ids as at the beginning', async () => {
-    const { engine, clock, publish, received, endpointId } = stage({ answer: () => 500 })
+    const { engine, clock, publish, received, endpointId } = engineFixture({ answer: () => 500 })
     const id = publish()
     await clock.idle()
     const attemptId = engine.delivery(id)?.attempts[0]?.id
@@ -260,7 +262,7 @@ describe('a reset', () => {
   })
 
   test('may keep the endpoints, whose ids are not given again', async () => {
-    const { engine, publish, clock } = stage()
+    const { engine, publish, clock } = engineFixture()
     const before = engine.endpoints()
     publish()
     await clock.idle()
@@ -274,8 +276,10 @@ describe('a reset', () => {
   test.each([false, true])(
     'drops the answers of what is under way, and sends nothing that waited for its turn',
     async (keepEndpoints) => {
-      const hold = gate<number>()
-      const { engine, publish, received, clock, changes } = stage({ answer: (): StagedAnswer => hold.opened })
+      const hold = barrier<number>()
+      const { engine, publish, received, clock, changes } = engineFixture({
+        answer: (): FixtureAnswer => hold.opened,
+      })
       for (let count = 0; count < 10; count++) publish()
       while (received.length < 4) await new Promise((resolve) => setImmediate(resolve))
       engine.reset({ keepEndpoints })

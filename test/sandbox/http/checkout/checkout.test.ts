@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { apiStage } from '../../../support/api-fixture.js'
+import { apiFixture } from '../../../support/api-fixture.js'
 import { BASE_URL, LIVE_KEY } from '../../../support/http-sandbox.js'
 
-async function stage(changes: object = {}) {
-  const sandbox = apiStage()
+async function engineFixture(changes: object = {}) {
+  const sandbox = apiFixture()
   const event = await sandbox.create(changes)
   const path = `/e/${event.slug}`
   return {
@@ -18,7 +18,7 @@ async function stage(changes: object = {}) {
 }
 
 test('[S2] [S8] [S9] [N50] the url of an event is a page with its tiers and a form to buy', async () => {
-  const sandbox = await stage({ description_md: 'Bring *light*.' })
+  const sandbox = await engineFixture({ description_md: 'Bring *light*.' })
   await sandbox.publish()
   const { url } = await sandbox.reload()
   const page = await sandbox.call('GET', String(url))
@@ -39,7 +39,7 @@ test('[S2] [S8] [S9] [N50] the url of an event is a page with its tiers and a fo
 })
 
 test('[S2] [S3] [N50] buying there is a sale, and tells the endpoints', async () => {
-  const sandbox = await stage()
+  const sandbox = await engineFixture()
   sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/', events: ['order.created'] })
   await sandbox.publish()
   const page = await sandbox.buy({ tier: sandbox.event.tickets[0]?.id ?? '', quantity: '2' })
@@ -53,7 +53,7 @@ test('[S2] [S3] [N50] buying there is a sale, and tells the endpoints', async ()
 })
 
 test('[S2] a live event is sold there too', async () => {
-  const sandbox = apiStage()
+  const sandbox = apiFixture()
   const answer = await sandbox.call('POST', '/v2/events', {
     key: LIVE_KEY,
     body: {
@@ -74,7 +74,7 @@ test('[S2] a live event is sold there too', async () => {
 
 describe('what cannot be bought', () => {
   test('is not there, while it is a draft or unknown', async () => {
-    const sandbox = await stage()
+    const sandbox = await engineFixture()
     for (const page of [await sandbox.look(), await sandbox.buy({}), await sandbox.call('GET', '/e/none')]) {
       expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=UTF-8'])
       expect(page.text).toContain('There is no event here, or it is not published yet.')
@@ -86,7 +86,7 @@ describe('what cannot be bought', () => {
     ['cancelled', 'This event is cancelled.'],
     ['past', 'This event is over.'],
   ])('is shown without a form when it is %s, and refused', async (status, words) => {
-    const sandbox = await stage()
+    const sandbox = await engineFixture()
     await sandbox.publish()
     if (status === 'cancelled') await sandbox.act(sandbox.event.id, 'cancel')
     else await sandbox.service.clock.advanceBy(30 * 86_400_000)
@@ -109,7 +109,7 @@ describe('what cannot be bought', () => {
     [{ tier: '1' }, 400],
     [{ tier: '1', quantity: '3' }, 409],
   ])('is refused in words: %j', async (form, status) => {
-    const sandbox = await stage()
+    const sandbox = await engineFixture()
     await sandbox.publish()
     const given = form.tier === '1' ? { ...form, tier: sandbox.event.tickets[1]?.id ?? '' } : form
     const page = await sandbox.buy(Object.fromEntries(Object.entries(given)))
@@ -120,7 +120,7 @@ describe('what cannot be bought', () => {
   })
 
   test('is not bought with anything but the form', async () => {
-    const sandbox = await stage()
+    const sandbox = await engineFixture()
     await sandbox.publish()
     const json = await sandbox.call('POST', `/e/${sandbox.event.slug}`, { body: { tier: 'x' } })
     expect([json.status, json.code]).toEqual([415, 'unsupported_media_type'])
@@ -129,7 +129,7 @@ describe('what cannot be bought', () => {
   })
 
   test('[N139] is not bought from a page of another origin', async () => {
-    const sandbox = await stage()
+    const sandbox = await engineFixture()
     await sandbox.publish()
     const form = { tier: sandbox.event.tickets[0]?.id ?? '', quantity: '1' }
     const refused = await sandbox.buy(form, { origin: 'http://evil.example' })
@@ -140,7 +140,7 @@ describe('what cannot be bought', () => {
 
 test('what comes from outside is text, never HTML', async () => {
   const evil = `"><script>alert(1)</script><img src=x onerror='alert(2)'>`
-  const sandbox = await stage({
+  const sandbox = await engineFixture({
     title: `5 < 6 & "quotes" 'and' more`,
     description_md: 'a < b & c',
     tickets: [{ name: evil, price_cents: 1, quantity: 1 }],
@@ -157,7 +157,7 @@ test('what comes from outside is text, never HTML', async () => {
 })
 
 test('a page loads nothing, and runs nothing', async () => {
-  const { headers, text } = await apiStage().call('GET', '/e/none')
+  const { headers, text } = await apiFixture().call('GET', '/e/none')
   const policy = headers.get('content-security-policy') ?? ''
   expect(policy).toMatch(
     /^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/=]+'; form-action 'self'; base-uri 'none'$/,
@@ -170,7 +170,7 @@ test('a page loads nothing, and runs nothing', async () => {
 })
 
 test('[S34] the wallet pass URL of a ticket leads to a page', async () => {
-  const sandbox = apiStage()
+  const sandbox = apiFixture()
   const order = (await sandbox.order()).json<{ tickets: { wallet_pass_url: string }[] }>()
   const page = await sandbox.call('GET', order.tickets[0]?.wallet_pass_url ?? '')
   expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=UTF-8'])

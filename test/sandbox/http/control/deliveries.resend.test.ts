@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type { SendResult } from '../../../../sandbox/engine/network/send.js'
-import { controlStage, HOOKS } from '../../../support/control-fixture.js'
-import { gate } from '../../../support/engine-fixture.js'
+import { controlFixture, HOOKS } from '../../../support/control-fixture.js'
+import { barrier } from '../../../support/engine-fixture.js'
 import { type Answer, answered } from '../../../support/http-sandbox.js'
 
 const told = (answer: Answer) => [answer.status, answer.code]
 
 describe('a resend', () => {
   test('[N128] sends the same bytes, and answers the attempt', async () => {
-    const sandbox = controlStage()
+    const sandbox = controlFixture()
     await sandbox.trigger()
     const [delivery] = await sandbox.list()
     const answer = await sandbox.post(`/deliveries/${delivery?.id}/resend`)
@@ -24,7 +24,7 @@ describe('a resend', () => {
   })
 
   test('[N131] goes elsewhere, where that is asked', async () => {
-    const sandbox = controlStage()
+    const sandbox = controlFixture()
     await sandbox.trigger()
     const [delivery] = await sandbox.list()
     const to = 'http://127.0.0.1:5000/other'
@@ -42,7 +42,7 @@ describe('a resend', () => {
     [{ to: 5 }, 400, 'parameter_invalid'],
     [{ at: HOOKS }, 400, 'parameter_unknown'],
   ])('refuses %j', async (body, status, code) => {
-    const sandbox = controlStage()
+    const sandbox = controlFixture()
     await sandbox.trigger()
     const [delivery] = await sandbox.list()
     expect(told(await sandbox.post(`/deliveries/${delivery?.id}/resend`, body))).toEqual([status, code])
@@ -50,15 +50,18 @@ describe('a resend', () => {
   })
 
   test('of what is not there is 404', async () => {
-    expect(told(await controlStage().post('/deliveries/dlv_none/resend'))).toEqual([404, 'resource_missing'])
-    expect(told(await controlStage().call('GET', '/_sandbox/deliveries/dlv_none'))).toEqual([
+    expect(told(await controlFixture().post('/deliveries/dlv_none/resend'))).toEqual([
+      404,
+      'resource_missing',
+    ])
+    expect(told(await controlFixture().call('GET', '/_sandbox/deliveries/dlv_none'))).toEqual([
       404,
       'resource_missing',
     ])
   })
 
   test('to an endpoint that is gone is refused: there is nothing to sign with', async () => {
-    const sandbox = controlStage()
+    const sandbox = controlFixture()
     await sandbox.trigger()
     const [delivery] = await sandbox.list()
     sandbox.service.engine.removeEndpoint(sandbox.endpoint.id)
@@ -75,10 +78,10 @@ describe('a resend', () => {
 describe('what waits for its turn when', () => {
   /** Five are resent, of which an endpoint gets four at a time. */
   async function resendFive() {
-    const sandbox = controlStage()
+    const sandbox = controlFixture()
     await sandbox.trigger({ repeat: 5 })
-    const answer = gate<SendResult>()
-    const four = gate()
+    const answer = barrier<SendResult>()
+    const four = barrier()
     sandbox.answerWith(() => {
       if (sandbox.sent.length === 9) four.open()
       return answer.opened
@@ -125,7 +128,7 @@ describe('what waits for its turn when', () => {
 
 describe('resending many', () => {
   test('[N131] takes what failed or was skipped, the oldest first', async () => {
-    const sandbox = controlStage()
+    const sandbox = controlFixture()
     await sandbox.trigger()
     sandbox.answerWith(() => answered(500))
     await sandbox.trigger({ kind: 'event.published' })
@@ -146,7 +149,7 @@ describe('resending many', () => {
   })
 
   test('takes what was sent since then', async () => {
-    const sandbox = controlStage()
+    const sandbox = controlFixture()
     await sandbox.trigger()
     await sandbox.post('/clock', { advance: '2h' })
     await sandbox.trigger({ kind: 'event.published' })
@@ -164,7 +167,7 @@ describe('resending many', () => {
   })
 
   test('takes hundreds', async () => {
-    const sandbox = controlStage()
+    const sandbox = controlFixture()
     await sandbox.trigger({ repeat: 300 })
     const { data } = (await sandbox.post('/resend', { since: '1h' })).json<{ data: { delivery: string }[] }>()
     expect(new Set(data.map(({ delivery }) => delivery)).size).toBe(300)
@@ -178,7 +181,7 @@ describe('resending many', () => {
     [{ all: true }, 'parameter_unknown'],
     [{ failed: true, to: 'nonsense' }, 'parameter_invalid'],
   ])('refuses %j', async (body, code) => {
-    const sandbox = controlStage()
+    const sandbox = controlFixture()
     await sandbox.trigger()
     expect(told(await sandbox.post('/resend', body))).toEqual([400, code])
     expect(sandbox.sent).toHaveLength(1)

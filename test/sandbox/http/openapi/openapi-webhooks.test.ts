@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { ASSUMPTIONS } from '../../../../sandbox/service/assumptions.js'
-import { apiStage } from '../../../support/api-fixture.js'
+import { apiFixture } from '../../../support/api-fixture.js'
 import { contractWith } from '../../../support/http-sandbox.js'
 
 describe.each(Object.keys(ASSUMPTIONS.signature.choices))('signed by %s', (signature) => {
   test('[S5] [S39] [S42] [S44] [S79] [S84] [S88] [S91] [S92] what is sent is what the description says', async () => {
-    const sandbox = apiStage({ assume: { signature } })
+    const sandbox = apiFixture({ assume: { signature } })
     sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/hooks' })
     await sandbox.order({
       before: (id) => sandbox.act(id, 'reschedule', { doors_at: '2026-12-02T20:00+01:00' }),
@@ -23,7 +23,7 @@ describe.each(Object.keys(ASSUMPTIONS.signature.choices))('signed by %s', (signa
 })
 
 test('what is not described is seen', async () => {
-  const sandbox = apiStage()
+  const sandbox = apiFixture()
   const { checkWebhook } = contractWith(sandbox.service.assumptions)
   const headers = { 'content-type': 'application/json', 'x-service-signature': 't=1,v1=ab' }
   const order = { id: 'ord_1', total_cents: 1, buyer_email: 'a@example.com' }

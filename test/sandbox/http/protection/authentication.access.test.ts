@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { apiStage } from '../../../support/api-fixture.js'
+import { apiFixture } from '../../../support/api-fixture.js'
 import { type HttpSandbox, httpSandbox, LIVE_KEY } from '../../../support/http-sandbox.js'
 
 /** Every operation of the API. */
@@ -61,7 +61,7 @@ test.each(['/v2/sandbox/orders', '/v2/sandbox/none', '/v2/sandbox'])(
 )
 
 test('[S4] [S82] [N5] [N7] test and live are two accounts, and a live key is warned of', async () => {
-  const sandbox = apiStage()
+  const sandbox = apiFixture()
   await sandbox.create()
   const listed = async (key: string) =>
     (await sandbox.call('GET', '/v2/events', { key })).json<{ data: object[] }>().data.length
