@@ -6,8 +6,9 @@ import type { Concurrency } from './concurrency.js'
 import type { Endpoint } from './endpoint.js'
 import type { Endpoints } from './endpoints.js'
 import { DeliveryGone } from './record/delivery-gone.js'
-import { type DeliveryLog, isSettled, LIMITS, type Tracked } from './record/delivery-log.js'
+import { type DeliveryLog, LIMITS, type Tracked } from './record/delivery-log.js'
 import type { Attempt, Delivery, Message } from './record/records.js'
+import { isSettled } from './record/records.js'
 import { jittered, MIN_GAP_MS } from './schedule.js'
 
 /** A request of a scenario that is sent before a genuine one. */

@@ -1,3 +1,4 @@
+import { TimeSource } from './time-source.js'
 import { type Timer, TimerQueue } from './timer-queue.js'
 import { UnderWay } from './under-way.js'
 
@@ -33,10 +34,8 @@ const ignore = (): void => {}
 export class VirtualClock {
   readonly #timers = new TimerQueue()
   readonly #underWay: UnderWay
-  #offsetMs = 0
-  #stoppedAtMs: number | undefined
+  readonly #time = new TimeSource()
   #frozen = false
-  #latestMs = Number.NEGATIVE_INFINITY
   #wakeUp: NodeJS.Timeout | undefined
   #isPumping = false
   #closed = false
@@ -53,10 +52,7 @@ export class VirtualClock {
   }
 
   /** Milliseconds since the epoch, in virtual time; never less than before. A function of its own: hand it over as it is. */
-  readonly now = (): number => {
-    this.#latestMs = Math.max(this.#latestMs, this.#stoppedAtMs ?? Date.now() + this.#offsetMs)
-    return this.#latestMs
-  }
+  readonly now = this.#time.now
 
   get isFrozen(): boolean {
     return this.#frozen
@@ -65,14 +61,14 @@ export class VirtualClock {
   /** Stands still from now on; in the midst of an advance, from its end. */
   freeze(): void {
     this.#frozen = true
-    this.#stoppedAtMs ??= this.now()
+    this.#time.stop()
     this.#arm()
   }
 
   /** Runs with the real time from now on. */
   run(): void {
     this.#frozen = false
-    if (this.#advancing === 0) this.#release()
+    if (this.#advancing === 0) this.#time.run()
     this.#arm()
   }
 
@@ -141,10 +137,8 @@ export class VirtualClock {
     if (startMs !== undefined) checkMoment(startMs)
     this.#epoch += 1
     this.#timers.clear()
-    this.#latestMs = Number.NEGATIVE_INFINITY
     this.#frozen = frozen
-    this.#offsetMs = startMs === undefined ? 0 : startMs - Date.now()
-    this.#stoppedAtMs = frozen ? (startMs ?? Date.now()) : undefined
+    this.#time.restart(startMs, frozen)
     this.#arm()
   }
 
@@ -166,7 +160,7 @@ export class VirtualClock {
       return await advance
     } finally {
       this.#advancing -= 1
-      if (this.#advancing === 0 && !this.#frozen) this.#release()
+      if (this.#advancing === 0 && !this.#frozen) this.#time.run()
       this.#arm()
     }
   }
@@ -175,31 +169,24 @@ export class VirtualClock {
     await this.#workEnded()
     const fromMs = this.now()
     if (this.#epoch !== epoch) return { fromMs, toMs: fromMs, timers: 0 }
-    this.#stoppedAtMs = fromMs
+    this.#time.stopAt(fromMs)
     const toMs = target()
     checkMoment(toMs, fromMs)
     let timers = 0
     for (let next = this.nextAt(); next !== undefined && next <= toMs; next = this.nextAt()) {
       if (this.#closed) break
-      this.#stoppedAtMs = Math.max(this.now(), next)
+      this.#time.stopAt(Math.max(this.now(), next))
       timers += this.#runDue()
       await this.#workEnded()
       if (this.#epoch !== epoch) return { fromMs, toMs: this.now(), timers }
     }
-    this.#stoppedAtMs = toMs
+    this.#time.stopAt(toMs)
     return { fromMs, toMs, timers }
   }
 
   /** Resolves when nothing is under way, not even what was begun meanwhile. */
   async #workEnded(): Promise<void> {
     while (!this.#underWay.isEmpty && !this.#closed) await this.#underWay.ended()
-  }
-
-  /** Goes on with the real time, from where it was held. */
-  #release(): void {
-    if (this.#stoppedAtMs === undefined) return
-    this.#offsetMs = this.#stoppedAtMs - Date.now()
-    this.#stoppedAtMs = undefined
   }
 
   #isDue(): boolean {

@@ -1,8 +1,10 @@
 import * as z from 'zod'
 import type { Endpoint } from '../endpoint.js'
 import { isPlainUrl, PLAIN_URL } from '../network/plain-url.js'
-import { type Forgotten, isSettled, type Tracked } from './delivery-log.js'
+import type { Tracked } from './delivery-log.js'
+import type { Forgotten } from './forgotten.js'
 import type { Delivery, Message } from './records.js'
+import { isSettled } from './records.js'
 
 const text = z.string()
 const ms = z.number()
