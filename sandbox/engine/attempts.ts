@@ -20,7 +20,7 @@ export interface AttemptsParts {
 }
 
 /** A request of a scenario: it goes out as it is. */
-export interface SpoiltRequest {
+export interface ScenarioRequest {
   readonly body: string | Uint8Array
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
@@ -92,11 +92,11 @@ export class Attempts {
   }
 
   /** Something else in its place, spoilt on purpose. */
-  spoilt(
+  ofScenario(
     tracked: Tracked,
     { url, secrets }: Pick<Endpoint, 'url' | 'secrets'>,
     scenario: string,
-    request: SpoiltRequest,
+    request: ScenarioRequest,
   ): Promise<Attempt> {
     const body = typeof request.body === 'string' ? Buffer.from(request.body) : request.body
     const { transport } = request

@@ -242,13 +242,13 @@ export const FAULTY_HOLDING: readonly Fault[] = [
     fault: 'releases for every token that has held the record',
     seenBy: 'release-taken-over',
     Store: class extends PlainStore {
-      readonly #held = new Set<string>()
+      readonly #captured = new Set<string>()
 
       override async release(lease: Lease): Promise<boolean> {
         const record = this.find(lease.key)
         if (record === undefined || record.state === 'completed') return false
-        if (record.token !== lease.token && !this.#held.has(lease.token)) return false
-        this.#held.add(lease.token)
+        if (record.token !== lease.token && !this.#captured.has(lease.token)) return false
+        this.#captured.add(lease.token)
         record.state = 'released'
         return true
       }
