@@ -1,6 +1,6 @@
 import { type AnyEvent, type HandlerContext, memoryStore, type WebhookOptions } from '../../src/index.js'
 import type { TestDelivery } from '../deliveries/test-delivery.js'
-import { type Expected, faultOf, isAnswer, shortened } from './answer.js'
+import { type Expected, faultOf, isAnswer, shortened } from './expected-answer.js'
 import type { AdapterAnswer, AdapterHarness, MountedAdapter } from './harness.js'
 
 /** The secret of the endpoint, and another one. */

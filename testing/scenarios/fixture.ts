@@ -3,7 +3,7 @@ import { checkedClock, systemClock } from '../../src/lib/clock.js'
 import { checkTolerance, DEFAULT_TOLERANCE_SECONDS, signatureScheme } from '../../src/signature/scheme.js'
 import { type SignedBody, type SigningOptions, signedBody } from '../deliveries/signed-delivery.js'
 import { type TestDelivery, testDelivery } from '../deliveries/test-delivery.js'
-import { unknownEvents } from './forgeries.js'
+import { unknownEvents } from './forged-parts.js'
 
 /** How the service of a scenario signs, and how far the receiver lets its clock be off. */
 export interface StageOptions extends Pick<SigningOptions, 'secret' | 'signature' | 'now'> {

@@ -1,5 +1,5 @@
 import type { OutcomeName } from '../../src/index.js'
-import { cutSignatures, malformedHeaders, nearMiss, notEnvelopes, tamperedBodies } from './forgeries.js'
+import { cutSignatures, malformedHeaders, nearMiss, notEnvelopes, tamperedBodies } from './forged-parts.js'
 import { defineScenario, type ScenarioEntry, type ScenarioParts } from './scenario.js'
 
 type RefusedParts = Pick<ScenarioParts, 'name' | 'description' | 'make'>

@@ -5,7 +5,7 @@ import type { AnyOptions, ExactOptions, SampleOptions, Undocumented } from '../d
 import { type AttackOptions, sampleStage } from '../deliveries/sample-fixture.js'
 import { type StageOptions, setStage } from './fixture.js'
 import { FORGED, UNUSABLE } from './forged.js'
-import { HONEST_REPETITIONS, HONEST_VARIATIONS } from './honest.js'
+import { HONEST_REPETITIONS, HONEST_VARIATIONS } from './genuine.js'
 import {
   type Scenario,
   type ScenarioEntry,

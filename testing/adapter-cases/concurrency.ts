@@ -1,9 +1,9 @@
 import { Discard, RetryLater } from '../../src/index.js'
 import { sampleEvent } from '../deliveries/sample-event.js'
 import { type AdapterCase, defineCase } from './adapter-case.js'
-import type { Expected } from './answer.js'
+import { signed, signedOrder } from './case-deliveries.js'
 import { bytesOf, faultOfRun, INSIDE, OTHER_SECRET } from './case-runner.js'
-import { signed, signedOrder } from './deliveries.js'
+import type { Expected } from './expected-answer.js'
 
 /** How the handlers of deliveries that are there at once end, each in its own way. */
 const ENDS: readonly (readonly [expected: Expected, end: () => void])[] = [

@@ -1,6 +1,5 @@
 import { MAX_SIGNATURES } from '../../src/signature/header.js'
 import { travelling } from '../deliveries/transport.js'
-import { defineScenario, type ScenarioEntry, type ScenarioParts } from './scenario.js'
 import {
   enlarged,
   happenedEarlier,
@@ -9,7 +8,8 @@ import {
   thinned,
   withExtraFields,
   withOddText,
-} from './variations.js'
+} from './genuine-bodies.js'
+import { defineScenario, type ScenarioEntry, type ScenarioParts } from './scenario.js'
 
 const BURST = 12
 
