@@ -1,6 +1,6 @@
 import ts from 'typescript'
 import { expect, test } from 'vitest'
-import { filesIn, isUnder, refused } from '../support/import-law.js'
+import { DOORS_OF_TESTING, filesIn, isUnder, refused } from '../support/import-law.js'
 import { nodesIn, nodesOf } from '../support/source.js'
 
 const files = filesIn('cli')
@@ -21,7 +21,7 @@ function usesOfProcess(nodes: Iterable<ts.Node>): string[] {
 /** Open to the command line: the entries of the other rooms, and single files that it shares with them. */
 const OPEN = [
   'sandbox/index.ts',
-  'testing/index.ts',
+  ...DOORS_OF_TESTING,
   'src/index.ts',
   'sandbox/service/assumptions.ts',
   'sandbox/domain/text/nearest-name.ts',

@@ -1,8 +1,9 @@
 import { Discard, RetryLater } from '../../src/index.js'
 import { sampleEvent } from '../deliveries/sample-event.js'
+import { bytesOf } from '../deliveries/streamed-body.js'
 import { type AdapterCase, defineCase } from './adapter-case.js'
 import { signed, signedOrder } from './case-deliveries.js'
-import { bytesOf, faultOfRun, INSIDE, OTHER_SECRET } from './case-runner.js'
+import { faultOfRun, INSIDE, OTHER_SECRET } from './case-runner.js'
 import type { Expected } from './expected-answer.js'
 
 /** How the handlers of deliveries that are there at once end, each in its own way. */
@@ -41,7 +42,7 @@ export const togetherCases: readonly AdapterCase[] = [
         const told = `order ${index + 1} of ${ENDS.length} at once`
         endpoint.judge(told, answer, ENDS[index]?.[0] as Expected)
         const run = endpoint.runs.find(({ event }) => idOf(event) === idOf(orders[index]))
-        const fault = faultOfRun(run, bytesOf(deliveries[index] as (typeof deliveries)[number]))
+        const fault = faultOfRun(run, bytesOf((deliveries[index] as (typeof deliveries)[number]).body))
         demand(fault === undefined, `${told}: ${fault}`)
       }
       const requests = new Set(endpoint.runs.map(({ ctx }) => ctx.request))

@@ -1,7 +1,7 @@
 import type { Secret, Secrets } from '../../src/index.js'
 import { makeEvent } from '../deliveries/sample-event.js'
 
-/** Not of the form, but near it: whoever reads the number in `t` generously finds the signature valid. */
+/** Almost well-formed headers: to a parser that reads the number in `t` leniently, the signature is valid. */
 export function malformedHeaders(header: string): string[] {
   const [t = '', v1 = ''] = header.split(',')
   const digits = t.slice('t='.length)
@@ -21,13 +21,13 @@ export function malformedHeaders(header: string): string[] {
   ]
 }
 
-/** One signature, and only a part of it: whoever compares as far as it goes finds it valid. */
+/** A part of the signature: to a comparison that stops at the shorter length, it is valid. */
 export function cutSignatures(header: string): string[] {
   const [t = '', v1 = ''] = header.split(',')
   return [v1.length - 2, v1.length / 2, 'v1=?'.length, 'v1='.length].map((end) => `${t},${v1.slice(0, end)}`)
 }
 
-/** The body with another digit in its date, with another last byte, and with something before or after it that a parser skips. */
+/** The body with one digit of its date changed, with another last byte, and with something before or after it that parsers skip. */
 export function tamperedBodies(body: string): string[] {
   const date = body.indexOf('"created_at":"') + '"created_at":"'.length
   const digit = body[date] === '1' ? '2' : '1'
@@ -39,6 +39,7 @@ export function tamperedBodies(body: string): string[] {
   ]
 }
 
+/** Bodies of JSON that lack a part of an event, or have another type in its place. */
 export function notEnvelopes(kind: string): string[] {
   const created_at = '2026-05-17T14:02:11Z'
   return [
@@ -54,17 +55,17 @@ export function notEnvelopes(kind: string): string[] {
   ].map((value) => JSON.stringify(value))
 }
 
-/** The bodies of events that nobody has a handler for. */
+/** The bodies of events of kinds without a handler. */
 export function unknownEvents(kind: string): [string, string] {
   return [
-    // Letters of several bytes, one of them in two parts: only whoever takes the bytes as they are finds the signature valid.
+    // Characters of several bytes, one of them combined: the signature is valid only over the exact bytes.
     JSON.stringify(makeEvent(`${kind}.unheard_of`, { data: { note: 'Zoe\u0308, 2 × 18 €' } })),
-    // Each object has a method of this name: what has no handler must be looked up as what it has itself.
+    // Every object inherits a method of this name: handlers must be looked up among own properties.
     JSON.stringify(makeEvent('__defineGetter__', { data: {} })),
   ]
 }
 
-/** A secret that differs from one of the endpoint's in one character at its end: longer than all, so that it is none of the others. */
+/** The longest of the endpoint's secrets with one more character, so that it equals none of them. */
 export function nearMiss(secret: Secrets): Secret {
   const secrets = (Array.isArray(secret) ? secret : [secret]) as readonly Secret[]
   const longest = secrets.reduce((a, b) => (b.length > a.length ? b : a))

@@ -1,5 +1,6 @@
 import { MAX_SIGNATURES } from '../../src/signature/header.js'
-import { travelling } from '../deliveries/transport.js'
+import type { SignedBody } from '../deliveries/signed-delivery.js'
+import { bytesOf, inParts, streamedRequest } from '../deliveries/streamed-body.js'
 import {
   enlarged,
   happenedEarlier,
@@ -9,12 +10,22 @@ import {
   withExtraFields,
   withOddText,
 } from './genuine-bodies.js'
-import { defineScenario, type ScenarioEntry, type ScenarioParts } from './scenario.js'
+import {
+  defineScenario,
+  type ScenarioDelivery,
+  type ScenarioEntry,
+  type ScenarioParts,
+  type Transport,
+} from './scenario.js'
 
 const BURST = 12
 
-/** What the service itself may send: to a receiver that has seen nothing but a simple delivery, each of them is a surprise. */
-export const HONEST_VARIATIONS: readonly ScenarioEntry[] = [
+/** Of a body that is streamed. */
+const PARTS = 7
+const PAUSE_MS = 10
+
+/** Deliveries that the service may send, and that a receiver tested with one simple delivery may refuse. */
+export const GENUINE: readonly ScenarioEntry[] = [
   accepted({
     name: 'valid',
     description:
@@ -78,24 +89,24 @@ export const HONEST_VARIATIONS: readonly ScenarioEntry[] = [
     name: 'chunked',
     description:
       'The body in chunks, without a content-length: finds receivers that rely on the length, or read only the first chunk.',
-    make: async ({ sign, event }) => [travelling(await sign(event()), 'chunked')],
+    make: async ({ sign, event }) => [streamed(await sign(event()), 'chunked')],
   }),
   accepted({
     name: 'slow-body',
     description: 'The body bit by bit: finds receivers that do not wait for the whole body.',
-    make: async ({ sign, event }) => [travelling(await sign(event()), 'slow')],
+    make: async ({ sign, event }) => [streamed(await sign(event()), 'slow')],
   }),
 ]
 
-/** What the service sends on a bad day, and what it will send one day. */
-export const HONEST_REPETITIONS: readonly ScenarioEntry[] = [
+/** Deliveries that come several times, and kinds that the service may add. */
+export const REPEATED: readonly ScenarioEntry[] = [
   accepted({
     name: 'duplicate',
     description:
       'The same event three times, the last time with a new signature: finds receivers that handle it again, or refuse it.',
     async make({ sign, signIn, awaited, toleranceSeconds }) {
       const delivery = await sign(awaited())
-      // A second later, as far as the tolerance has one: within the same second the signature would be the same.
+      // One second later, if the tolerance allows it: within the same second the signature would be the same.
       return [delivery, delivery, await signIn(Math.min(1, Math.floor(toleranceSeconds)), delivery)]
     },
   }),
@@ -121,4 +132,17 @@ function accepted(
   parts: Pick<ScenarioParts, 'name' | 'description' | 'make'> & Partial<ScenarioParts>,
 ): ScenarioEntry {
   return defineScenario({ verdict: 'genuine', outcomes: ['handled', 'duplicate'], runs: 1, ...parts })
+}
+
+/** The same delivery, whose `toRequest` sends the body in parts: without a content-length, and with pauses if it is slow. */
+function streamed(delivery: SignedBody, transport: Transport): ScenarioDelivery {
+  const { method, headers, body } = delivery
+  return {
+    ...delivery,
+    transport,
+    toRequest(url) {
+      const parts = inParts(bytesOf(body), PARTS, transport === 'slow' ? PAUSE_MS : 0)
+      return streamedRequest(delivery.toRequest(url).url, { method, headers }, parts)
+    },
+  }
 }
