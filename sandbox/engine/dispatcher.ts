@@ -1,4 +1,4 @@
-import { nextAttempt, retryAfterSeconds } from '../../testing/retries/retry-schedule.js'
+import { nextAttempt, retryAfterSeconds } from '../../testing/internal.js'
 import type { Random } from '../lib/random.js'
 import type { VirtualClock } from '../time/clock.js'
 import { type Attempts, isSuccess, type ScenarioRequest } from './attempts.js'

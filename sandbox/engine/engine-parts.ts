@@ -1,5 +1,5 @@
 import type { SignatureOptions } from '../../src/index.js'
-import { RETRY_SCHEDULE } from '../../testing/retries/retry-schedule.js'
+import { RETRY_SCHEDULE } from '../../testing/index.js'
 import type { Random } from '../lib/random.js'
 import type { VirtualClock } from '../time/clock.js'
 import type { Chaos } from './dispatcher.js'

@@ -1,4 +1,4 @@
-import { toMoment } from '../../testing/deliveries/dates.js'
+import { toEpochMs } from '../../testing/internal.js'
 import type { Endpoint } from '../engine/endpoint.js'
 import type { Attempt, Delivery, DeliveryFilter, DeliveryStatus } from '../engine/record/records.js'
 import { durationMs } from '../time/duration.js'
@@ -60,7 +60,7 @@ export function clockOf(service: Service): SandboxClock {
       return clock.nextAt()
     },
     advance: async (duration) => thenNotify(clock.advanceBy(durationMs('duration', duration))),
-    advanceTo: async (moment) => thenNotify(clock.advanceTo(toMoment('moment', moment))),
+    advanceTo: async (moment) => thenNotify(clock.advanceTo(toEpochMs('moment', moment))),
     next: () => thenNotify(clock.advanceToNext()),
     freeze() {
       clock.freeze()

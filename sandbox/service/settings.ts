@@ -1,5 +1,5 @@
 import { checkOptionNames } from '../../src/lib/option-names.js'
-import { toMoment } from '../../testing/deliveries/dates.js'
+import { toEpochMs } from '../../testing/internal.js'
 import { checkDestination } from '../engine/network/address-rules.js'
 import { httpSender } from '../engine/network/http-sender.js'
 import { inProcessSender } from '../engine/network/in-process-sender.js'
@@ -48,7 +48,7 @@ export function readSettings(options: SandboxOptions) {
     'an object such as { requests: 25, perSeconds: 1 }',
   )
   return {
-    startMs: options.now === undefined ? undefined : toMoment('now', options.now),
+    startMs: options.now === undefined ? undefined : toEpochMs('now', options.now),
     frozen: options.frozen ?? true,
     seed: options.seed,
     send: deliver === undefined ? httpSender({ allowPublic }) : inProcessSender(deliver),
