@@ -1,8 +1,14 @@
-import { checkClaim, checkLease, checkMs } from '../src/idempotency/store-rules.js'
 import { type ClaimResult, type Lease, type RemoteStore, StoreError } from '../src/index.js'
-import { checkedFor } from '../src/lib/call-site.js'
-import { describeType, describeValue } from '../src/lib/describe-type.js'
-import { checkOptionNames } from '../src/lib/option-names.js'
+import {
+  checkClaim,
+  checkComplete,
+  checkedFor,
+  checkOptionNames,
+  checkRelease,
+  checkRenew,
+  checkWholeNumber,
+  describeType,
+} from '../src/store-kit.js'
 import {
   commandsOf,
   type IoredisClient,
@@ -49,8 +55,8 @@ function createStore(client: RedisStoreClient, options: RedisStoreOptions): Remo
   options = checkOptionNames(options, ['prefix', 'replicas', 'replicaTimeoutMs'])
   const { prefix = 'tix-webhooks:', replicas = 0, replicaTimeoutMs = 100 } = options
   checkPrefix(prefix)
-  checkWhole('replicas', replicas, 0)
-  checkWhole('replicaTimeoutMs', replicaTimeoutMs, 1)
+  checkWholeNumber('replicas', replicas, 0)
+  checkWholeNumber('replicaTimeoutMs', replicaTimeoutMs)
   const commands = commandsOf(client)
   const waited = replicas > 0 ? new Replicas(client, replicas, replicaTimeoutMs) : undefined
 
@@ -104,21 +110,19 @@ function createStore(client: RedisStoreClient, options: RedisStoreOptions): Remo
     },
 
     async renew(lease, leaseMs) {
-      checkLease(lease)
-      checkMs('leaseMs', leaseMs)
+      checkRenew(lease, leaseMs)
       return isOne('renewal', await run(RENEW, lease.key, [lease.token, `${Math.ceil(leaseMs)}`]))
     },
 
     async complete(lease, retainMs) {
-      checkLease(lease)
-      checkMs('retainMs', retainMs)
+      checkComplete(lease, retainMs)
       const args = [lease.token, `${Math.ceil(retainMs)}`]
       if (waited === undefined) return isOne('completion', await run(COMPLETE, lease.key, args))
       return waited.explained(completeReplicated(waited, lease.key, args))
     },
 
     async release(lease) {
-      checkLease(lease)
+      checkRelease(lease)
       return isOne('release', await run(RELEASE, lease.key, [lease.token]))
     },
   }
@@ -147,11 +151,5 @@ function numberOf(call: string, reply: unknown): number {
 function checkPrefix(prefix: string): void {
   if (typeof prefix !== 'string' || !/^[!-~]{0,200}$/.test(prefix)) {
     throw new TypeError('prefix must be at most 200 characters of printable ASCII without blanks.')
-  }
-}
-
-function checkWhole(name: string, value: number, min: number): void {
-  if (!Number.isSafeInteger(value) || value < min) {
-    throw new TypeError(`${name} must be a whole number of at least ${min}, not ${describeValue(value)}.`)
   }
 }

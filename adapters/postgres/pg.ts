@@ -1,7 +1,5 @@
 import { StoreError } from '../../src/index.js'
-import { within } from '../../src/lib/alarm-clock.js'
-import { isThenable } from '../../src/lib/call-safely.js'
-import { deferred } from '../../src/lib/deferred.js'
+import { within } from '../../src/store-kit.js'
 import { type CheckingDriver, checkFor, noId, ROLLED_BACK } from './check.js'
 import { lossGuard } from './loss.js'
 import { type PgQueryable, type PgResult, preparedStatements } from './prepared.js'
@@ -100,25 +98,26 @@ interface Connection {
 function connect(pool: PgPool): Promise<Connection> {
   return new Promise((resolve, reject) => {
     function take(client: PgClient): void {
-      const breaking = deferred<never>()
-      breaking.promise.catch(() => {})
-      client.on('error', breaking.reject)
+      let onError: (error: Error) => void = () => {}
+      const broken = new Promise<never>((_, fail) => {
+        onError = fail
+      })
+      broken.catch(() => {})
+      client.on('error', onError)
       resolve({
         client,
-        broken: breaking.promise,
+        broken,
         release: client.release.bind(client),
-        stopListening: () => client.off('error', breaking.reject),
+        stopListening: () => client.off('error', onError),
       })
     }
-    const promised: unknown = pool.connect((error, client) => {
+    const promised = pool.connect((error, client) => {
       if (client === undefined) reject(error)
       else take(client)
-    })
-    // A wrapper around a pool may know promises alone.
-    // Or pass the callback on, and promise nothing.
-    if (!isThenable(promised)) return
-    const given = promised as Promise<PgClient | undefined>
-    given.then((client) => client !== undefined && take(client)).catch(reject)
+    }) as PromiseLike<PgClient | undefined> | undefined
+    // A wrapper around a pool may know promises alone, or pass the callback on and promise nothing.
+    if (typeof promised?.then !== 'function') return
+    promised.then((client) => client !== undefined && take(client)).then(undefined, reject)
   })
 }
 

@@ -1,6 +1,5 @@
 import { isWebhookError, StoreError } from '../../src/index.js'
-import { describeType } from '../../src/lib/describe-type.js'
-import { monotonicMs } from '../../src/lib/timers.js'
+import { describeType, messageOf } from '../../src/store-kit.js'
 
 /** What is used of a database of better-sqlite3, libsql or `node:sqlite`. */
 export interface SqliteDatabase {
@@ -94,7 +93,7 @@ export function sqliteTable(db: SqliteDatabase, { table, columns, migrate }: Sql
   }
 
   function unavailable(cause: unknown): StoreError {
-    const text = String((cause as Error)?.message ?? cause)
+    const text = messageOf(cause)
     return new StoreError('store_unavailable', adviceFor(text), { cause, answered: !CLOSED.test(text) })
   }
 
@@ -187,13 +186,13 @@ function configure(db: SqliteDatabase): void {
 
 /** SQLite waits for nobody here; and where several processes start at once, each of them is at it. */
 function switchToWal(db: SqliteDatabase): void {
-  const giveUpAtMs = monotonicMs() + BUSY_TIMEOUT_MS
+  const giveUpAtMs = performance.now() + BUSY_TIMEOUT_MS
   for (;;) {
     try {
       db.exec('PRAGMA journal_mode = WAL')
       return
     } catch (error) {
-      if (!/locked|busy/i.test(String(error)) || monotonicMs() > giveUpAtMs) throw error
+      if (!/locked|busy/i.test(String(error)) || performance.now() > giveUpAtMs) throw error
     }
   }
 }
