@@ -1,6 +1,6 @@
 import { StoreError } from '../../src/index.js'
 import { messageOf } from '../../src/store-kit.js'
-import { ENDED, ROLLED_BACK } from './check.js'
+import { ENDED, ROLLED_BACK } from './drivers/driver.js'
 
 /** What there is to be said of a table of ours. */
 export interface TableNames {

@@ -7,9 +7,9 @@ import {
   describeValue,
   isDiscard,
 } from '../../src/store-kit.js'
-import type { PostgresDriver } from './check.js'
-import { driverOf, type PostgresJs, type TransactionOf } from './driver.js'
-import { type PgPool, ROLLBACK_MS } from './pg.js'
+import { driverOf, type PostgresJs, type TransactionOf } from './drivers/choose.js'
+import type { PostgresDriver } from './drivers/driver.js'
+import { type PgPool, ROLLBACK_MS } from './drivers/pg.js'
 import { tableOf } from './table.js'
 
 export interface PostgresInboxOptions {

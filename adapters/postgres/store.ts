@@ -8,8 +8,8 @@ import {
   checkRenew,
   createPurger,
 } from '../../src/store-kit.js'
-import { driverOf, type PostgresJs, queryOf, type Result } from './driver.js'
-import type { PgPool } from './pg.js'
+import { driverOf, type PostgresJs, queryOf, type Result } from './drivers/choose.js'
+import type { PgPool } from './drivers/pg.js'
 import { tableOf } from './table.js'
 
 export interface PostgresStoreOptions {

@@ -7,7 +7,7 @@ import {
   createPurger,
   isDiscard,
 } from '../../src/store-kit.js'
-import { type SqliteDatabase, sqliteTable } from './database.js'
+import { type SqliteDatabase, sqliteTable } from './table.js'
 
 export interface SqliteInboxOptions {
   /** The name of its table. Default `tix_webhooks_inbox`. */

@@ -9,7 +9,7 @@ import {
   checkRenew,
   createPurger,
 } from '../../src/store-kit.js'
-import { type SqliteDatabase, sqliteTable } from './database.js'
+import { type SqliteDatabase, sqliteTable } from './table.js'
 
 export interface SqliteStoreOptions {
   /** The name of its table. Default `tix_webhooks`. */

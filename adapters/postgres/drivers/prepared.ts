@@ -1,4 +1,4 @@
-import type { Row } from './check.js'
+import type { Row } from './driver.js'
 
 /** What is used of a result of `pg`. */
 export interface PgResult {

@@ -1,4 +1,4 @@
-import { StoreError } from '../../src/index.js'
+import { StoreError } from '../../../src/index.js'
 import {
   CHECK,
   type CheckingDriver,
@@ -7,11 +7,11 @@ import {
   noId,
   type PostgresDriver,
   type Row,
-} from './check.js'
-import { lossGuard } from './loss.js'
+} from './driver.js'
+import { has, isStranger, notAPool } from './other-libraries.js'
 import { listenTo, type PgPool, pgDriver } from './pg.js'
 import { preparedStatements } from './prepared.js'
-import { has, isStranger, notAPool } from './refusals.js'
+import { lossGuard } from './transaction-scope.js'
 
 /** What is used of the `sql` of postgres.js. */
 export interface PostgresJs {

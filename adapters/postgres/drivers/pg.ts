@@ -1,8 +1,8 @@
-import { StoreError } from '../../src/index.js'
-import { within } from '../../src/store-kit.js'
-import { type CheckingDriver, checkFor, noId, ROLLED_BACK } from './check.js'
-import { lossGuard } from './loss.js'
+import { StoreError } from '../../../src/index.js'
+import { within } from '../../../src/store-kit.js'
+import { type CheckingDriver, checkFor, noId, ROLLED_BACK } from './driver.js'
 import { type PgQueryable, type PgResult, preparedStatements } from './prepared.js'
+import { lossGuard } from './transaction-scope.js'
 
 /** The part of a `Pool` of `pg` that is used. */
 export interface PgPool extends PgQueryable {

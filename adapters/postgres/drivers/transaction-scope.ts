@@ -1,4 +1,4 @@
-import { StoreError } from '../../src/index.js'
+import { StoreError } from '../../../src/index.js'
 
 /**
  * Keeps what is left of a handler from a connection that is no longer its own.
