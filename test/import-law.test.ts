@@ -8,7 +8,7 @@ const LAYERS = [
   ['lib', 'errors'],
   ['signature', 'event', 'idempotency'],
   ['receiver'],
-  ['index', 'fetch', 'node'],
+  ['index', 'fetch', 'node', 'store-kit'],
 ]
 
 /** May name a module of the platform; all else of src runs anywhere. */
@@ -17,12 +17,11 @@ const PLATFORM = ['src/signature/hmac.ts', 'src/node.ts', 'src/lib/node-request.
 /** The one third party that each adapter names, and only its types. */
 const THIRD_PARTY: Readonly<Record<string, string>> = { express: 'express', fastify: 'fastify', hono: 'hono' }
 
-/** Open to an adapter: the same as to a stranger's. */
-const PUBLIC_ENTRIES = ['src/index.ts', 'src/node.ts', 'src/fetch.ts']
+/** Open to an adapter, a store too: the same as to one of the users'. */
+const PUBLIC_ENTRIES = ['src/index.ts', 'src/node.ts', 'src/fetch.ts', 'src/store-kit.ts']
 
-/** Keep records; each has a file for its entry and a folder beside it. They share what all stores check. */
+/** Keep records; each has a file for its entry and a folder beside it. */
 const STORES: readonly string[] = ['redis', 'postgres', 'sqlite']
-const OPEN_TO_STORES = ['src/index.ts', 'src/errors.ts', 'src/lib/', 'src/idempotency/']
 
 /** The testing kit checks its options as the receiver does. */
 const OPEN_TO_TESTING = ['src/index.ts', 'src/lib/', 'src/signature/header.ts', 'src/signature/scheme.ts']
@@ -78,9 +77,9 @@ test('nothing imports in a circle', () => {
 })
 
 describe('an adapter', () => {
-  test('that is a store imports its own files and what stores share, and no third party', () => {
+  test('that is a store imports its own files and our public entries, and no third party', () => {
     const isAllowed = (file: string, { target }: Named): boolean =>
-      isUnder(target, OPEN_TO_STORES) || (target.startsWith('adapters/') && storeOf(target) === storeOf(file))
+      PUBLIC_ENTRIES.includes(target) || (target.startsWith('adapters/') && storeOf(target) === storeOf(file))
     expect(refused(adapters.filter(storeOf), isAllowed)).toEqual([])
   })
 

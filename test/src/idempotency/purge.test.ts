@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { backgroundPurge, checkLimit, DEFAULT_PURGE_LIMIT } from '../../../src/idempotency/purge.js'
+import { createPurger } from '../../../src/idempotency/purge.js'
 import { deferred } from '../../support/promises.js'
 import { advance } from '../../support/virtual-time.js'
 
@@ -15,6 +15,8 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
+const DEFAULT_LIMIT = 1_000
+
 const DOWN = new Error('connect ECONNREFUSED')
 
 /** A purge that gives what a test lists, then 0. */
@@ -29,10 +31,10 @@ function purging(...gone: (number | Error)[]) {
 describe('a background purge', () => {
   test('begins with the first start, and then comes every so many seconds', async () => {
     const purge = purging()
-    const background = backgroundPurge(purge, 60)
+    const purger = createPurger(purge, 60)
     await advance(600)
     expect(purge).not.toHaveBeenCalled()
-    background.start()
+    purger.start()
     await advance(59.9)
     expect(purge).not.toHaveBeenCalled()
     await advance(0.1)
@@ -45,28 +47,28 @@ describe('a background purge', () => {
 
   test('starts only once, however many deliveries come', async () => {
     const purge = purging()
-    const background = backgroundPurge(purge, 60)
-    for (let i = 0; i < 5; i++) background.start()
+    const purger = createPurger(purge, 60)
+    for (let i = 0; i < 5; i++) purger.start()
     expect(vi.getTimerCount()).toBe(1)
     await advance(30)
-    background.start()
+    purger.start()
     await advance(30)
     expect(purge).toHaveBeenCalledTimes(1)
-    background.start()
+    purger.start()
     expect(vi.getTimerCount()).toBe(1)
   })
 
   test('goes on batch by batch until one is not full, each of the default size, and others get a turn in between', async () => {
     const order: string[] = []
-    const gone = [DEFAULT_PURGE_LIMIT, DEFAULT_PURGE_LIMIT, 999, 5]
+    const gone = [DEFAULT_LIMIT, DEFAULT_LIMIT, 999, 5]
     const purge = vi.fn(async () => {
       order.push('purge')
       setTimeout(() => order.push('another'), 0)
       return gone.shift() ?? 0
     })
-    backgroundPurge(purge, 60).start()
+    createPurger(purge, 60).start()
     await advance(61)
-    expect(purge.mock.calls).toEqual([[], [], []])
+    expect(purge.mock.calls).toEqual([[DEFAULT_LIMIT], [DEFAULT_LIMIT], [DEFAULT_LIMIT]])
     expect(order).toEqual(['purge', 'another', 'purge', 'another', 'purge', 'another'])
     await advance(61)
     expect(purge).toHaveBeenCalledTimes(4)
@@ -75,7 +77,7 @@ describe('a background purge', () => {
   test('never overlaps itself: the next one is counted from the end of the last', async () => {
     const slow = deferred<number>()
     const purge = vi.fn(() => slow.promise)
-    backgroundPurge(purge, 60).start()
+    createPurger(purge, 60).start()
     await advance(600)
     expect(purge).toHaveBeenCalledTimes(1)
     slow.resolve(0)
@@ -87,15 +89,15 @@ describe('a background purge', () => {
 
   test('keeps no process alive, at its start and after each purge', async () => {
     const started = vi.spyOn(globalThis, 'setTimeout')
-    backgroundPurge(purging(), 60).start()
+    createPurger(purging(), 60).start()
     await advance(60)
     const timers = started.mock.results.map(({ value }) => value as NodeJS.Timeout)
     expect(timers.map((timer) => timer.hasRef())).toEqual([false, false])
   })
 
   test('warns once when it fails, goes on, and warns again of the next outage', async () => {
-    const purge = purging(DOWN, DOWN, DOWN, 3, DEFAULT_PURGE_LIMIT, DOWN, DOWN)
-    backgroundPurge(purge, 60).start()
+    const purge = purging(DOWN, DOWN, DOWN, 3, DEFAULT_LIMIT, DOWN, DOWN)
+    createPurger(purge, 60).start()
     await advance(60)
     expect(console.warn).toHaveBeenCalledTimes(1)
     expect(console.warn).toHaveBeenCalledWith(
@@ -126,7 +128,7 @@ describe('a background purge', () => {
     ['rejects with text', () => Promise.reject('the disk is full'), 'the disk is full'],
   ])('of a purge that %s goes on all the same', async (_, fails, told) => {
     const purge = vi.fn(fails as () => Promise<number>)
-    backgroundPurge(purge, 60).start()
+    createPurger(purge, 60).start()
     await advance(180)
     expect(purge).toHaveBeenCalledTimes(3)
     expect(console.warn).toHaveBeenCalledTimes(1)
@@ -135,20 +137,20 @@ describe('a background purge', () => {
 
   test('is not there without seconds', async () => {
     const purge = purging()
-    const background = backgroundPurge(purge, undefined)
-    background.start()
+    const purger = createPurger(purge)
+    purger.start()
     expect(vi.getTimerCount()).toBe(0)
   })
 
   test('does nothing before its start, not even a timer', () => {
-    backgroundPurge(purging(), 1)
+    createPurger(purging(), 1)
     expect(vi.getTimerCount()).toBe(0)
   })
 })
 
 describe('purgeEverySeconds', () => {
   test.each([0.001, 1, 3_600, 2_147_483])('can be %d', (seconds) => {
-    expect(() => backgroundPurge(purging(), seconds)).not.toThrow()
+    expect(() => createPurger(purging(), seconds)).not.toThrow()
   })
 
   // Past some 24.8 days a timer fires at once.
@@ -162,7 +164,7 @@ describe('purgeEverySeconds', () => {
     [null, 'null'],
     [true, 'a boolean'],
   ])('cannot be %j', (seconds, shown) => {
-    const make = (): unknown => backgroundPurge(purging(), seconds as number)
+    const make = (): unknown => createPurger(purging(), seconds as number)
     expect(make).toThrow(
       new TypeError(
         `purgeEverySeconds must be a number of seconds above 0 and at most 2147483, not ${shown}.`,
@@ -173,8 +175,19 @@ describe('purgeEverySeconds', () => {
 })
 
 describe('the limit of a purge', () => {
-  test.each([1, 1_000, Number.MAX_SAFE_INTEGER])('can be %d', (limit) => {
-    expect(checkLimit(limit)).toBe(limit)
+  const purgeWith = (limit: unknown) => {
+    const deleteExpired = vi.fn(async (most: number) => most)
+    return { deleteExpired, purged: createPurger(deleteExpired).purge({ limit: limit as number }) }
+  }
+
+  test.each([1, 1_000, Number.MAX_SAFE_INTEGER])('can be %d', async (limit) => {
+    const { deleteExpired, purged } = purgeWith(limit)
+    expect(await purged).toBe(limit)
+    expect(deleteExpired.mock.calls).toEqual([[limit]])
+  })
+
+  test.each([[{}], [undefined], [{ limit: undefined }]])('is 1,000 for %j', async (options) => {
+    expect(await createPurger(async (limit) => limit).purge(options as object)).toBe(DEFAULT_LIMIT)
   })
 
   test.each([
@@ -186,10 +199,11 @@ describe('the limit of a purge', () => {
     [2 ** 53, '9007199254740992'],
     ['10', '"10"'],
     [null, 'null'],
-    [undefined, 'undefined'],
-  ])('cannot be %j', (limit, shown) => {
-    const check = (): unknown => checkLimit(limit as number)
-    expect(check).toThrow(TypeError)
-    expect(check).toThrow(`limit must be a whole number of at least 1, not ${shown}.`)
+  ])('cannot be %j', async (limit, shown) => {
+    const { deleteExpired, purged } = purgeWith(limit)
+    await expect(purged).rejects.toThrow(
+      new TypeError(`limit must be a whole number of at least 1, not ${shown}.`),
+    )
+    expect(deleteExpired).not.toHaveBeenCalled()
   })
 })

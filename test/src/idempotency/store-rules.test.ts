@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { ClaimRequest } from 'tix-webhooks'
+import { checkClaim, checkComplete, checkOnce, checkRelease, checkRenew } from 'tix-webhooks/store-kit'
 import { describe, expect, test } from 'vitest'
-import { checkClaim, checkKey, checkLease, checkMs } from '../../../src/idempotency/store-rules.js'
 
 const CLAIM: ClaimRequest = {
   key: 'test/order.created/ord_1',
@@ -9,6 +9,15 @@ const CLAIM: ClaimRequest = {
   leaseMs: 60_000,
   retainMs: 604_800_000,
 }
+
+/** Each check, of a request in which one field is another. */
+const checkKey = (key: string): void => checkOnce({ key, retainMs: 1 })
+const CHECKS_OF_LEASES: readonly ((field: object) => void)[] = [
+  (field) => checkClaim({ ...CLAIM, ...field }),
+  (field) => checkRenew({ ...CLAIM, ...field }, 1),
+  (field) => checkComplete({ ...CLAIM, ...field }, 1),
+  (field) => checkRelease({ ...CLAIM, ...field }),
+]
 
 const claimWith = (field: object): ClaimRequest => ({ ...CLAIM, ...field })
 
@@ -26,8 +35,7 @@ describe('text that every backend holds', () => {
   ]
   test.each(FITS)('is %s', (_, text) => {
     expect(() => checkKey(text)).not.toThrow()
-    expect(() => checkLease({ key: text, token: text })).not.toThrow()
-    expect(() => checkClaim({ ...CLAIM, key: text, token: text })).not.toThrow()
+    for (const check of CHECKS_OF_LEASES) expect(() => check({ key: text, token: text })).not.toThrow()
   })
 
   const UNFIT: readonly [what: string, text: unknown, message: string][] = [
@@ -48,14 +56,11 @@ describe('text that every backend holds', () => {
     const told = (field: string, max: number): string => `${field} ${message.replace('$max', String(max))}`
     const refusal = (field: string, max: number): unknown =>
       expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(told(field, max)) })
-    const checks = [
-      () => checkKey(text as string),
-      () => checkLease(claimWith({ key: text })),
-      () => checkClaim(claimWith({ key: text })),
-    ]
-    for (const check of checks) expect(thrownBy(check)).toEqual(refusal('key', 255))
-    for (const check of [checkLease, checkClaim]) {
-      expect(thrownBy(() => check(claimWith({ token: text })))).toEqual(refusal('token', 64))
+    // An inbox takes a key of null for a plain transaction.
+    if (text !== null) expect(thrownBy(() => checkKey(text as string))).toEqual(refusal('key', 255))
+    for (const check of CHECKS_OF_LEASES) {
+      expect(thrownBy(() => check({ key: text }))).toEqual(refusal('key', 255))
+      expect(thrownBy(() => check({ token: text }))).toEqual(refusal('token', 64))
     }
   })
 
@@ -64,7 +69,7 @@ describe('text that every backend holds', () => {
     expect(() => checkKey('x'.repeat(256))).toThrow(
       /^key must be 1 to 255 characters long, and this one has 256: use a hash of it, as the receiver does\.$/,
     )
-    expect(() => checkLease({ ...CLAIM, token: 'x'.repeat(65) })).toThrow(
+    expect(() => checkRelease({ ...CLAIM, token: 'x'.repeat(65) })).toThrow(
       /^token must be 1 to 64 characters long, and this one has 65\.$/,
     )
   })
@@ -91,8 +96,10 @@ describe('text that every backend holds', () => {
 
 describe('a duration', () => {
   test.each([1, 0.5, 604_800_000, Number.MIN_VALUE, Number.MAX_SAFE_INTEGER])('is %d ms', (ms) => {
-    expect(() => checkMs('retainMs', ms)).not.toThrow()
     expect(() => checkClaim({ ...CLAIM, leaseMs: ms, retainMs: ms })).not.toThrow()
+    expect(() => checkRenew(CLAIM, ms)).not.toThrow()
+    expect(() => checkComplete(CLAIM, ms)).not.toThrow()
+    expect(() => checkOnce({ key: null, retainMs: ms })).not.toThrow()
   })
 
   test.each([
@@ -109,11 +116,16 @@ describe('a duration', () => {
     [true, 'a boolean'],
     [{}, 'an object'],
   ])('is not %j', (value, shown) => {
-    for (const field of ['leaseMs', 'retainMs'] as const) {
-      const message = `${field} must be a number of milliseconds above 0 and at most 9007199254740991, not ${shown}.`
-      expect(thrownBy(() => checkMs(field, value as number))).toEqual(new TypeError(message))
-      expect(thrownBy(() => checkClaim(claimWith({ [field]: value })))).toEqual(new TypeError(message))
-    }
+    const ms = value as number
+    const told = (field: string): TypeError =>
+      new TypeError(
+        `${field} must be a number of milliseconds above 0 and at most 9007199254740991, not ${shown}.`,
+      )
+    expect(thrownBy(() => checkClaim(claimWith({ leaseMs: ms })))).toEqual(told('leaseMs'))
+    expect(thrownBy(() => checkRenew(CLAIM, ms))).toEqual(told('leaseMs'))
+    expect(thrownBy(() => checkClaim(claimWith({ retainMs: ms })))).toEqual(told('retainMs'))
+    expect(thrownBy(() => checkComplete(CLAIM, ms))).toEqual(told('retainMs'))
+    expect(thrownBy(() => checkOnce({ key: null, retainMs: ms }))).toEqual(told('retainMs'))
   })
 })
 
