@@ -1,15 +1,15 @@
 import { inboxSchema } from './postgres/inbox.js'
 import { storeSchema } from './postgres/store.js'
 
-export type { PostgresDriver } from './postgres/check.js'
-export type { PostgresJs, TransactionOf } from './postgres/driver.js'
+export type { PostgresJs, TransactionOf } from './postgres/drivers/choose.js'
+export type { PostgresDriver } from './postgres/drivers/driver.js'
+export type { PgPool } from './postgres/drivers/pg.js'
 export {
   type PostgresInbox,
   type PostgresInboxAsOptions,
   type PostgresInboxOptions,
   postgresInbox,
 } from './postgres/inbox.js'
-export type { PgPool } from './postgres/pg.js'
 export { type PostgresStore, type PostgresStoreOptions, postgresStore } from './postgres/store.js'
 
 /** The tables of the store and of the inbox by their default names, as SQL for a migration tool of yours. */

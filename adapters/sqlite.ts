@@ -1,4 +1,3 @@
-export type { SqliteDatabase } from './sqlite/database.js'
 export {
   type SqliteInbox,
   type SqliteInboxOptions,
@@ -6,3 +5,4 @@ export {
   sqliteInbox,
 } from './sqlite/inbox.js'
 export { type SqliteStore, type SqliteStoreOptions, sqliteStore } from './sqlite/store.js'
+export type { SqliteDatabase } from './sqlite/table.js'

@@ -1,7 +1,17 @@
 // A store of your own. Anything that can compare and set can remember which events were handled: four methods, each one
 // atomic step. This one keeps its records in a Map, so that the rules can be read; a backend does the same in one statement.
-import type { ClaimRequest, ClaimResult, IdempotencyStore, Lease } from 'tix-webhooks'
+import type { ClaimRequest, ClaimResult, Lease, Purgeable, RemoteStore } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/node'
+import {
+  checkClaim,
+  checkComplete,
+  checkedClock,
+  checkOptionNames,
+  checkRelease,
+  checkRenew,
+  createPurger,
+  type Purger,
+} from 'tix-webhooks/store-kit'
 import { type StoreHarness, storeCases } from 'tix-webhooks/testing'
 
 interface StoredRecord {
@@ -12,15 +22,26 @@ interface StoredRecord {
   expiresAt: number
 }
 
-export class MapStore implements IdempotencyStore {
+export interface MapStoreOptions {
+  now?: () => number
+  purgeEverySeconds?: number
+}
+
+export class MapStore implements RemoteStore, Purgeable {
   readonly #records = new Map<string, StoredRecord>()
   readonly #now: () => number
+  readonly #purger: Purger
 
-  constructor(now: () => number = Date.now) {
-    this.#now = now
+  constructor(options: MapStoreOptions = {}) {
+    const { now, purgeEverySeconds } = checkOptionNames(options, ['now', 'purgeEverySeconds'])
+    this.#now = checkedClock(now)
+    this.#purger = createPurger(async (limit) => this.#deleteExpired(limit), purgeEverySeconds)
   }
 
-  async claim({ key, token, leaseMs, retainMs }: ClaimRequest): Promise<ClaimResult> {
+  async claim(request: ClaimRequest): Promise<ClaimResult> {
+    checkClaim(request)
+    this.#purger.start()
+    const { key, token, leaseMs, retainMs } = request
     const now = this.#now()
     const found = this.#find(key)
     const isOurs = found?.token === token
@@ -41,36 +62,43 @@ export class MapStore implements IdempotencyStore {
     return { status: 'claimed', attempt }
   }
 
-  async renew({ key, token }: Lease, leaseMs: number): Promise<boolean> {
-    return this.#change(key, token, ['running'], (record) => {
+  async renew(lease: Lease, leaseMs: number): Promise<boolean> {
+    checkRenew(lease, leaseMs)
+    return this.#change(lease, ['running'], (record) => {
       record.leaseUntil = this.#now() + leaseMs
     })
   }
 
-  /** Written also where nothing is left: a store that lost the record during the run must not cause a second one. */
-  async complete({ key, token }: Lease, retainMs: number): Promise<boolean> {
+  /** An absent record is written: a store that lost it during the run must not cause a second run. */
+  async complete(lease: Lease, retainMs: number): Promise<boolean> {
+    checkComplete(lease, retainMs)
+    const { key, token } = lease
     const now = this.#now()
     if (this.#find(key) === undefined) {
       const expiresAt = now + retainMs
       this.#records.set(key, { state: 'completed', token, attempt: 1, leaseUntil: now, expiresAt })
       return true
     }
-    return this.#change(key, token, ['running', 'completed'], (record) => {
+    return this.#change(lease, ['running', 'completed'], (record) => {
       record.state = 'completed'
       record.expiresAt = now + retainMs
     })
   }
 
-  async release({ key, token }: Lease): Promise<boolean> {
-    return this.#change(key, token, ['running', 'released'], (record) => {
+  async release(lease: Lease): Promise<boolean> {
+    checkRelease(lease)
+    return this.#change(lease, ['running', 'released'], (record) => {
       record.state = 'released'
     })
   }
 
-  /** Compares the token, not the clock: a holder whose lease is over, and whom nobody replaced, may still complete. */
+  purge(options?: { limit?: number }): Promise<number> {
+    return this.#purger.purge(options)
+  }
+
+  /** Compares the token, not the clock: a holder whose lease is over may still complete, if no other has claimed the key. */
   #change(
-    key: string,
-    token: string,
+    { key, token }: Lease,
     states: StoredRecord['state'][],
     change: (record: StoredRecord) => void,
   ): boolean {
@@ -80,10 +108,17 @@ export class MapStore implements IdempotencyStore {
     return true
   }
 
-  /** A record past its retention is absent. A real store also purges those that nobody asks for again. */
+  /** A record past its retention is absent. */
   #find(key: string): StoredRecord | undefined {
     const found = this.#records.get(key)
     return found !== undefined && found.expiresAt > this.#now() ? found : undefined
+  }
+
+  #deleteExpired(limit: number): number {
+    const expired = [...this.#records].filter(([, { expiresAt }]) => expiresAt <= this.#now())
+    const oldest = expired.sort(([, a], [, b]) => a.expiresAt - b.expiresAt).slice(0, limit)
+    for (const [key] of oldest) this.#records.delete(key)
+    return oldest.length
   }
 }
 
@@ -92,7 +127,7 @@ export class MapStore implements IdempotencyStore {
 // The cases wait for nothing: `advance` makes time pass. Over a backend's own clock it moves the deadlines that are stored.
 let now = Date.now()
 export const harness: StoreHarness = {
-  create: async () => new MapStore(() => now),
+  create: async () => new MapStore({ now: () => now }),
   advance: async (ms) => {
     now += ms
   },
@@ -109,7 +144,7 @@ export async function prove(): Promise<void> {
 export const ordersHooks = (secret: string | undefined) =>
   tixWebhooks({
     secret,
-    store: new MapStore(),
+    store: new MapStore({ purgeEverySeconds: 300 }),
     namespace: 'orders',
     on: {
       'order.created': async (event, ctx) => {

@@ -228,7 +228,25 @@ export class Discard extends WebhookError<'discarded'> {
   }
 }
 
-/** Whether a handler asks for its event to be discarded. */
+/**
+ * Whether a handler asks for its event to be discarded, with a `Discard` of this or of another copy of the package. For an
+ * inbox: it rolls back what the handler wrote, and commits the record alone.
+ *
+ * @example
+ * ```ts
+ * import { isDiscard } from 'tix-webhooks/store-kit'
+ *
+ * async function transact(work: () => Promise<void>): Promise<'handled' | 'discarded'> {
+ *   try {
+ *     await work()
+ *     return 'handled'
+ *   } catch (error) {
+ *     if (isDiscard(error)) return 'discarded'
+ *     throw error
+ *   }
+ * }
+ * ```
+ */
 export function isDiscard(thrown: unknown): thrown is Discard {
   return codeOf(thrown) === 'discarded'
 }

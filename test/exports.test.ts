@@ -25,6 +25,7 @@ const SUBPATHS = {
   './redis': 'adapters/redis.ts',
   './postgres': 'adapters/postgres.ts',
   './sqlite': 'adapters/sqlite.ts',
+  './store-kit': 'src/store-kit.ts',
   './testing': 'testing/index.ts',
   './testing/fast-check': 'testing/fast-check.ts',
   './sandbox': 'sandbox/index.ts',

@@ -8,7 +8,7 @@ const LAYERS = [
   ['lib', 'errors'],
   ['signature', 'event', 'idempotency'],
   ['receiver'],
-  ['index', 'fetch', 'node'],
+  ['index', 'fetch', 'node', 'store-kit'],
 ]
 
 /** May name a module of the platform; all else of src runs anywhere. */
@@ -17,20 +17,22 @@ const PLATFORM = ['src/signature/hmac.ts', 'src/node.ts', 'src/lib/node-request.
 /** The one third party that each adapter names, and only its types. */
 const THIRD_PARTY: Readonly<Record<string, string>> = { express: 'express', fastify: 'fastify', hono: 'hono' }
 
-/** Open to an adapter: the same as to a stranger's. */
-const PUBLIC_ENTRIES = ['src/index.ts', 'src/node.ts', 'src/fetch.ts']
+/** Open to an adapter, a store too: the same as to one of the users'. */
+const PUBLIC_ENTRIES = ['src/index.ts', 'src/node.ts', 'src/fetch.ts', 'src/store-kit.ts']
 
-/** Keep records; each has a file for its entry and a folder beside it. They share what all stores check. */
+/** Keep records; each has a file for its entry and a folder beside it. */
 const STORES: readonly string[] = ['redis', 'postgres', 'sqlite']
-const OPEN_TO_STORES = ['src/index.ts', 'src/errors.ts', 'src/lib/', 'src/idempotency/']
 
 /** The testing kit checks its options as the receiver does. */
-const OPEN_TO_TESTING = [
-  'src/index.ts',
-  'src/lib/',
-  'src/signature/header.ts',
-  'src/signature/scheme.ts',
-  'src/event/events.ts',
+const OPEN_TO_TESTING = ['src/index.ts', 'src/lib/', 'src/signature/header.ts', 'src/signature/scheme.ts']
+
+/** The rooms of the kit, the lowest first: a file imports from its own room and from the rows above. */
+const LAYERS_OF_TESTING = [
+  ['call-handler', 'deliveries', 'store-cases'],
+  ['retries', 'arbitraries'],
+  ['scenarios'],
+  ['adapter-cases'],
+  ['index', 'internal', 'fast-check'],
 ]
 
 /** The library of the kit's second entry, and the files of that entry. */
@@ -47,7 +49,8 @@ const testing = filesIn('testing')
 const isPlatformType = ({ specifier, typeOnly }: Import): boolean => typeOnly && specifier.startsWith('node:')
 
 const roomOf = (path: string): string => (path.split('/')[1] as string).replace(/\.ts$/, '')
-const layerOf = (path: string): number => LAYERS.findIndex((row) => row.includes(roomOf(path)))
+const layerOf = (path: string, layers = LAYERS): number =>
+  layers.findIndex((row) => row.includes(roomOf(path)))
 const storeOf = (file: string): string | undefined => STORES.find((store) => roomOf(file) === store)
 
 describe('src', () => {
@@ -74,9 +77,9 @@ test('nothing imports in a circle', () => {
 })
 
 describe('an adapter', () => {
-  test('that is a store imports its own files and what stores share, and no third party', () => {
+  test('that is a store imports its own files and our public entries, and no third party', () => {
     const isAllowed = (file: string, { target }: Named): boolean =>
-      isUnder(target, OPEN_TO_STORES) || (target.startsWith('adapters/') && storeOf(target) === storeOf(file))
+      PUBLIC_ENTRIES.includes(target) || (target.startsWith('adapters/') && storeOf(target) === storeOf(file))
     expect(refused(adapters.filter(storeOf), isAllowed)).toEqual([])
   })
 
@@ -91,6 +94,18 @@ describe('an adapter', () => {
 })
 
 describe('testing', () => {
+  test('has the rooms of the law and no others', () => {
+    expect([...new Set(testing.map(roomOf))].sort()).toEqual(LAYERS_OF_TESTING.flat().sort())
+  })
+
+  test('imports from its lower rooms only', () => {
+    const isAllowed = (file: string, { target }: Named): boolean =>
+      !target.startsWith('testing/') ||
+      roomOf(target) === roomOf(file) ||
+      layerOf(target, LAYERS_OF_TESTING) < layerOf(file, LAYERS_OF_TESTING)
+    expect(refused(testing, isAllowed)).toEqual([])
+  })
+
   test('imports its own room and what checks options, so it runs anywhere', () => {
     const isAllowed = (file: string, { target }: Named): boolean =>
       isUnder(target, OPEN_TO_TESTING) ||

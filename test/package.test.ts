@@ -14,6 +14,7 @@ const OTHER_SUBPATHS = {
   redis: 'redisStore',
   postgres: 'postgresInbox',
   sqlite: 'sqliteInbox',
+  'store-kit': 'checkClaim',
   testing: 'storeCases',
   sandbox: 'createSandbox',
 } as const

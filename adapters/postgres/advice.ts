@@ -1,5 +1,6 @@
 import { StoreError } from '../../src/index.js'
-import { ENDED, ROLLED_BACK } from './check.js'
+import { messageOf } from '../../src/store-kit.js'
+import { ENDED, ROLLED_BACK } from './drivers/driver.js'
 
 /** What there is to be said of a table of ours. */
 export interface TableNames {
@@ -84,7 +85,7 @@ export function unavailable(error: unknown, names: TableNames): StoreError {
 /** The same where the handler was done: its transaction can have failed for what it did. */
 export function notCommitted(error: unknown, names: TableNames): StoreError {
   const code = codeOf(error)
-  if (code === '22P02' && messageOf(error).includes(ENDED)) {
+  if (code === '22P02' && String(innermost(error).message).includes(ENDED)) {
     return new StoreError('store_unavailable', ENDED_BY_HANDLER, { cause: error })
   }
   // What a statement of the handler's, or a deferred constraint, has failed with. Not what any transaction may meet at COMMIT:
@@ -99,7 +100,7 @@ function adviceFor(error: unknown, names: TableNames): string {
   const code = String(codeOf(error))
   const advice = Object.hasOwn(ADVICE, code) ? ADVICE[code] : undefined
   if (advice !== undefined) return typeof advice === 'string' ? advice : advice(names)
-  const text = String((error as Error)?.message ?? error)
+  const text = messageOf(error)
   const byMessage = BY_MESSAGE.find(([pattern]) => pattern.test(text))?.[1]
   if (byMessage !== undefined) return byMessage
   if (error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError)
@@ -112,10 +113,6 @@ function adviceFor(error: unknown, names: TableNames): string {
 /** PostgreSQL's code for an error. */
 function codeOf(error: unknown): unknown {
   return innermost(error).code
-}
-
-function messageOf(error: unknown): string {
-  return String(innermost(error).message)
 }
 
 /** Some libraries wrap the driver's error, and put the statement into the message of their own. */

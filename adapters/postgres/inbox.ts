@@ -1,13 +1,15 @@
-import { isDiscard } from '../../src/errors.js'
-import { backgroundPurge, checkLimit, DEFAULT_PURGE_LIMIT } from '../../src/idempotency/purge.js'
-import { checkKey, checkMs } from '../../src/idempotency/store-rules.js'
 import type { Inbox, OnceRequest, OnceResult, Purgeable } from '../../src/index.js'
-import { checkedFor } from '../../src/lib/call-site.js'
-import { describeValue } from '../../src/lib/describe-type.js'
-import { checkOptionNames } from '../../src/lib/option-names.js'
-import type { PostgresDriver } from './check.js'
-import { driverOf, type PostgresJs, type TransactionOf } from './driver.js'
-import { type PgPool, ROLLBACK_MS } from './pg.js'
+import {
+  checkedFor,
+  checkOnce,
+  checkOptionNames,
+  createPurger,
+  describeValue,
+  isDiscard,
+} from '../../src/store-kit.js'
+import { driverOf, type PostgresJs, type TransactionOf } from './drivers/choose.js'
+import type { PostgresDriver } from './drivers/driver.js'
+import { type PgPool, ROLLBACK_MS } from './drivers/pg.js'
 import { tableOf } from './table.js'
 
 export interface PostgresInboxOptions {
@@ -109,10 +111,9 @@ function createInbox<Tx>(
   const idleTimeout = `${checkSeconds(options.idleTimeoutSeconds ?? 60) * 1000}`
   const sql = statementsFor(table.name)
   const driver = driverOf<Tx>(pool, options.as)
-  const background = backgroundPurge(purge, options.purgeEverySeconds)
+  const { start, purge } = createPurger(deleteExpired, options.purgeEverySeconds)
 
-  async function purge({ limit = DEFAULT_PURGE_LIMIT } = {}): Promise<number> {
-    checkLimit(limit)
+  async function deleteExpired(limit: number): Promise<number> {
     try {
       return await driver.transaction(
         async (tx) => (await driver.query(tx, table.purge, [limit])).length,
@@ -173,10 +174,8 @@ function createInbox<Tx>(
 
   return {
     async once(request, work) {
-      const { key, retainMs } = request
-      if (key !== null) checkKey(key)
-      checkMs('retainMs', retainMs)
-      background.start()
+      checkOnce(request)
+      start()
       try {
         return await transact(request, work)
       } catch (error) {
@@ -184,7 +183,7 @@ function createInbox<Tx>(
       }
       // What the handler wrote is rolled back. The record gets a transaction of its own, because a statement of the handler's
       // may have failed, and nothing can be written in a transaction after that.
-      const recorded = key === null ? 'recorded' : await transact(request, async () => {})
+      const recorded = request.key === null ? 'recorded' : await transact(request, async () => {})
       return recorded === 'duplicate' || recorded === 'in-flight' ? recorded : 'discarded'
     },
     hint: () => driver.hint?.(),

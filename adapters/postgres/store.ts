@@ -1,10 +1,15 @@
-import { backgroundPurge, checkLimit, DEFAULT_PURGE_LIMIT } from '../../src/idempotency/purge.js'
-import { checkClaim, checkLease, checkMs } from '../../src/idempotency/store-rules.js'
 import type { Purgeable, RemoteStore } from '../../src/index.js'
-import { checkedFor } from '../../src/lib/call-site.js'
-import { checkOptionNames } from '../../src/lib/option-names.js'
-import { driverOf, type PostgresJs, queryOf, type Result } from './driver.js'
-import type { PgPool } from './pg.js'
+import {
+  checkClaim,
+  checkComplete,
+  checkedFor,
+  checkOptionNames,
+  checkRelease,
+  checkRenew,
+  createPurger,
+} from '../../src/store-kit.js'
+import { driverOf, type PostgresJs, queryOf, type Result } from './drivers/choose.js'
+import type { PgPool } from './drivers/pg.js'
 import { tableOf } from './table.js'
 
 export interface PostgresStoreOptions {
@@ -62,7 +67,10 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
   })
   const sql = statementsFor(table.name)
   const send = queryOf(pool)
-  const background = backgroundPurge(purge, options.purgeEverySeconds)
+  const { start, purge } = createPurger(
+    async (limit) => (await query(table.purge, limit)).rows.length,
+    options.purgeEverySeconds,
+  )
 
   async function query(statement: string, ...parameters: unknown[]): ReturnType<typeof send> {
     try {
@@ -78,14 +86,10 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
     return count === 1
   }
 
-  async function purge({ limit = DEFAULT_PURGE_LIMIT } = {}): Promise<number> {
-    return (await query(table.purge, checkLimit(limit))).rows.length
-  }
-
   return {
     async claim(request) {
       checkClaim(request)
-      background.start()
+      start()
       const { key, token, leaseMs, retainMs } = request
       const { rows } = await query(sql.claim, key, token, leaseMs, retainMs)
       // By position: clients can be told to rename columns.
@@ -101,19 +105,17 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
     },
 
     async renew(lease, leaseMs) {
-      checkLease(lease)
-      checkMs('leaseMs', leaseMs)
+      checkRenew(lease, leaseMs)
       return hasChanged(await query(sql.renew, lease.key, lease.token, leaseMs))
     },
 
     async complete(lease, retainMs) {
-      checkLease(lease)
-      checkMs('retainMs', retainMs)
+      checkComplete(lease, retainMs)
       return hasChanged(await query(sql.complete, lease.key, lease.token, retainMs))
     },
 
     async release(lease) {
-      checkLease(lease)
+      checkRelease(lease)
       return hasChanged(await query(sql.release, lease.key, lease.token))
     },
 

@@ -1,6 +1,6 @@
 import { StoreError } from '../../src/index.js'
 import { notCommitted, unavailable } from './advice.js'
-import type { CheckingDriver } from './check.js'
+import type { CheckingDriver } from './drivers/driver.js'
 
 /** A table of ours, of which the user may have chosen the name. */
 export interface Table {

@@ -1,5 +1,5 @@
 import { StoreError } from '../../src/index.js'
-import { describeType } from '../../src/lib/describe-type.js'
+import { describeType, messageOf } from '../../src/store-kit.js'
 
 /** What is used of a client, or a cluster client, of ioredis. */
 export interface IoredisClient {
@@ -196,6 +196,9 @@ export function lacksScript(error: unknown): boolean {
 
 /** What Redis said. @upstash/redis puts words before that, and the command behind it, in which any word may stand. */
 function wordsOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
-  return message.replace(/^Command (\d+ \[ \w+ \] )?failed: /, '').split(', command was: [', 1)[0] ?? ''
+  return (
+    messageOf(error)
+      .replace(/^Command (\d+ \[ \w+ \] )?failed: /, '')
+      .split(', command was: [', 1)[0] ?? ''
+  )
 }

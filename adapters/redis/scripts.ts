@@ -1,5 +1,3 @@
-import { encodeHex } from '../../src/lib/encoding.js'
-
 /** A server-side script. Each touches one key, so that it runs on a cluster too. */
 export interface Script {
   readonly lua: string
@@ -87,5 +85,6 @@ function script(lua: string): Script {
 
 /** What Redis knows scripts by. */
 async function sha1(text: string): Promise<string> {
-  return encodeHex(new Uint8Array(await crypto.subtle.digest('SHA-1', new TextEncoder().encode(text))))
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-1', new TextEncoder().encode(text)))
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -1,12 +1,13 @@
-import { isDiscard } from '../../src/errors.js'
-import { backgroundPurge, checkLimit, DEFAULT_PURGE_LIMIT } from '../../src/idempotency/purge.js'
-import { checkKey, checkMs } from '../../src/idempotency/store-rules.js'
 import { Discard, type Inbox, type OnceResult, type Purgeable, StoreError } from '../../src/index.js'
-import { ignoreRejection, isThenable } from '../../src/lib/call-safely.js'
-import { checkedFor } from '../../src/lib/call-site.js'
-import { checkedClock, systemClock } from '../../src/lib/clock.js'
-import { checkOptionNames } from '../../src/lib/option-names.js'
-import { type SqliteDatabase, sqliteTable } from './database.js'
+import {
+  checkedClock,
+  checkedFor,
+  checkOnce,
+  checkOptionNames,
+  createPurger,
+  isDiscard,
+} from '../../src/store-kit.js'
+import { type SqliteDatabase, sqliteTable } from './table.js'
 
 export interface SqliteInboxOptions {
   /** The name of its table. Default `tix_webhooks_inbox`. */
@@ -85,12 +86,11 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
     INSERT INTO ${table.name} AS held (key, handled_at, expires_at) VALUES (@key, @now, @expiresAt)
     ON CONFLICT (key) DO UPDATE SET handled_at = excluded.handled_at, expires_at = excluded.expires_at
     WHERE held.expires_at <= @now`
-  const now = checkedClock(options.now, systemClock)
-  const background = backgroundPurge(purge, options.purgeEverySeconds)
-
-  async function purge({ limit = DEFAULT_PURGE_LIMIT } = {}): Promise<number> {
-    return table.purge({ now: now(), limit: checkLimit(limit) })
-  }
+  const now = checkedClock(options.now)
+  const { start, purge } = createPurger(
+    async (limit) => table.purge({ now: now(), limit }),
+    options.purgeEverySeconds,
+  )
 
   /** The one transaction of one delivery. */
   function transactionFor(key: string | null, retainMs: number) {
@@ -104,9 +104,9 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
         if (!isRecordedNow()) return 'duplicate'
         table.exec('SAVEPOINT tix_webhooks_effects')
         const result = effects()
-        if (isThenable(result)) {
-          // It has nobody else to hear that it failed.
-          ignoreRejection(result)
+        if (typeof (result as { then?: unknown } | null | undefined)?.then === 'function') {
+          // Nobody else hears that it failed.
+          Promise.resolve(result).then(undefined, () => {})
           throw new TypeError(
             'What ctx.tx.commit calls must be synchronous, and it returned a promise: await before the call, write in it.',
           )
@@ -155,10 +155,10 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
   }
 
   return {
-    async once({ key, retainMs }, work): Promise<OnceResult> {
-      if (key !== null) checkKey(key)
-      checkMs('retainMs', retainMs)
-      background.start()
+    async once(request, work): Promise<OnceResult> {
+      checkOnce(request)
+      const { key, retainMs } = request
+      start()
       if (key !== null && table.get(find, { key, now: now() }) !== undefined) return 'duplicate'
 
       const transaction = transactionFor(key, retainMs)

@@ -1,10 +1,15 @@
-import { backgroundPurge, checkLimit, DEFAULT_PURGE_LIMIT } from '../../src/idempotency/purge.js'
-import { checkClaim, checkLease, checkMs } from '../../src/idempotency/store-rules.js'
 import type { Purgeable, RemoteStore } from '../../src/index.js'
-import { checkedFor } from '../../src/lib/call-site.js'
-import { checkedClock, systemClock } from '../../src/lib/clock.js'
-import { checkOptionNames } from '../../src/lib/option-names.js'
-import { type SqliteDatabase, sqliteTable } from './database.js'
+import {
+  checkClaim,
+  checkComplete,
+  checkedClock,
+  checkedFor,
+  checkOptionNames,
+  checkRelease,
+  checkRenew,
+  createPurger,
+} from '../../src/store-kit.js'
+import { type SqliteDatabase, sqliteTable } from './table.js'
 
 export interface SqliteStoreOptions {
   /** The name of its table. Default `tix_webhooks`. */
@@ -55,12 +60,11 @@ function createStore(db: SqliteDatabase, options: SqliteStoreOptions): SqliteSto
     migrate: 'store.migrate()',
   })
   const sql = statementsFor(table.name)
-  const now = checkedClock(options.now, systemClock)
-  const background = backgroundPurge(purge, options.purgeEverySeconds)
-
-  async function purge({ limit = DEFAULT_PURGE_LIMIT } = {}): Promise<number> {
-    return table.purge({ now: now(), limit: checkLimit(limit) })
-  }
+  const now = checkedClock(options.now)
+  const { start, purge } = createPurger(
+    async (limit) => table.purge({ now: now(), limit }),
+    options.purgeEverySeconds,
+  )
 
   /** In a transaction, because its COMMIT cannot fail unheard, and a statement cannot meet a lock within it. */
   function change(statement: string, parameters: Record<string, string | number>): boolean {
@@ -71,7 +75,7 @@ function createStore(db: SqliteDatabase, options: SqliteStoreOptions): SqliteSto
   return {
     async claim(request) {
       checkClaim(request)
-      background.start()
+      start()
       const { key, token } = request
       const time = now()
       const leaseUntil = Math.ceil(time + request.leaseMs)
@@ -87,21 +91,19 @@ function createStore(db: SqliteDatabase, options: SqliteStoreOptions): SqliteSto
     },
 
     async renew({ key, token }, leaseMs) {
-      checkLease({ key, token })
-      checkMs('leaseMs', leaseMs)
+      checkRenew({ key, token }, leaseMs)
       const time = now()
       return change(sql.renew, { key, token, now: time, leaseUntil: Math.ceil(time + leaseMs) })
     },
 
     async complete({ key, token }, retainMs) {
-      checkLease({ key, token })
-      checkMs('retainMs', retainMs)
+      checkComplete({ key, token }, retainMs)
       const time = now()
       return change(sql.complete, { key, token, now: time, expiresAt: Math.ceil(time + retainMs) })
     },
 
     async release({ key, token }) {
-      checkLease({ key, token })
+      checkRelease({ key, token })
       return change(sql.release, { key, token, now: now() })
     },
 

@@ -1,5 +1,6 @@
-import { describeValue } from '../lib/describe-type.js'
-import { MAX_TIMER_SECONDS, pause, startBackgroundTimer } from '../lib/timers.js'
+import { checkTimerSeconds, checkWholeNumber } from '../lib/check-number.js'
+import { messageOf } from '../lib/message-of.js'
+import { pause, startBackgroundTimer } from '../lib/timers.js'
 
 /** A store that does not forget by itself. */
 export interface Purgeable {
@@ -12,23 +13,43 @@ export interface Purgeable {
   purge(options?: { readonly limit?: number }): Promise<number>
 }
 
-export const DEFAULT_PURGE_LIMIT = 1_000
+/** The `purge` of a store, and its timer. */
+export interface Purger extends Purgeable {
+  /** Starts the timer, if the store has one and it is not running yet. For the first call of the store: a factory must not set timers. */
+  start(): void
+}
+
+const DEFAULT_LIMIT = 1_000
 
 /**
- * Purges every so many seconds, from the first `start` on, with a timer that keeps no process alive.
+ * Gives a store the method `purge`, and purges in the background every so many seconds, from the first `start` on. The timer keeps
+ * no process alive. A purge in the background that fails is logged once, and tried again at the next time.
  *
- * @throws TypeError when the seconds make no sense
+ * @param deleteExpired deletes so many records at most, the oldest first, and resolves to how many went
+ * @param everySeconds the option `purgeEverySeconds` of the store. Default: no timer
+ * @throws TypeError when the seconds are not above 0, or longer than a timer can be set for
+ * @example
+ * ```ts
+ * import { createPurger } from 'tix-webhooks/store-kit'
+ *
+ * declare const db: { deleteExpired(limit: number): Promise<number> }
+ *
+ * export function myStore(options: { purgeEverySeconds?: number } = {}) {
+ *   const purger = createPurger((limit) => db.deleteExpired(limit), options.purgeEverySeconds)
+ *   return {
+ *     async claim() {
+ *       purger.start()
+ *     },
+ *     purge: purger.purge,
+ *   }
+ * }
+ * ```
  */
-export function backgroundPurge(
-  purge: Purgeable['purge'],
-  everySeconds: number | undefined,
-): { start(): void } {
-  if (everySeconds === undefined) return { start() {} }
-  if (typeof everySeconds !== 'number' || !(everySeconds > 0) || everySeconds > MAX_TIMER_SECONDS) {
-    throw new TypeError(
-      `purgeEverySeconds must be a number of seconds above 0 and at most ${MAX_TIMER_SECONDS}, not ${describeValue(everySeconds)}.`,
-    )
-  }
+export function createPurger(
+  deleteExpired: (limit: number) => Promise<number>,
+  everySeconds?: number | undefined,
+): Purger {
+  if (everySeconds !== undefined) checkTimerSeconds('purgeEverySeconds', everySeconds)
   let isStarted = false
   let hasFailed = false
 
@@ -39,30 +60,24 @@ export function backgroundPurge(
   async function purgeAll(): Promise<void> {
     try {
       // Others get a turn in between: SQLite deletes in this very process.
-      while ((await purge()) === DEFAULT_PURGE_LIMIT) await pause(0)
+      while ((await deleteExpired(DEFAULT_LIMIT)) === DEFAULT_LIMIT) await pause(0)
       hasFailed = false
     } catch (error) {
-      if (!hasFailed)
-        console.warn(
-          `tix-webhooks: records past their retention could not be purged: ${error instanceof Error ? error.message : String(error)}`,
-        )
+      if (!hasFailed) {
+        console.warn(`tix-webhooks: records past their retention could not be purged: ${messageOf(error)}`)
+      }
       hasFailed = true
     }
   }
 
   return {
+    async purge({ limit = DEFAULT_LIMIT } = {}) {
+      return deleteExpired(checkWholeNumber('limit', limit))
+    },
     start() {
-      if (isStarted) return
+      if (isStarted || everySeconds === undefined) return
       isStarted = true
       schedule()
     },
   }
-}
-
-/** @throws TypeError when it is not a number of records */
-export function checkLimit(limit: number): number {
-  if (!Number.isSafeInteger(limit) || limit < 1) {
-    throw new TypeError(`limit must be a whole number of at least 1, not ${describeValue(limit)}.`)
-  }
-  return limit
 }

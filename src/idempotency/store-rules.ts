@@ -1,43 +1,118 @@
 import { describeValue } from '../lib/describe-type.js'
+import type { OnceRequest } from './inbox.js'
 import type { ClaimRequest, Lease } from './store.js'
 
-/** What fits a column, an index and a key of any backend, and survives each of them unchanged. */
+/** Fits a column, an index and a key of any backend, and survives each of them unchanged. */
 const MAX_KEY_LENGTH = 255
 const MAX_TOKEN_LENGTH = 64
 
 /**
- * Refuses a lease that the contract of `IdempotencyStore` does not allow. The receiver's own always pass: it hashes keys
- * that are longer; a store may be called by others too.
+ * Refuses a claim that the contract of `IdempotencyStore` does not allow: a key of 1 to 255 characters of printable ASCII, a token
+ * of 1 to 64, and durations above 0. The receiver's own requests always pass; other code may call a store too.
  *
  * @throws TypeError that names the field
+ * @example
+ * ```ts
+ * import type { ClaimRequest } from 'tix-webhooks'
+ * import { checkClaim } from 'tix-webhooks/store-kit'
+ *
+ * async function claim(request: ClaimRequest) {
+ *   checkClaim(request)
+ *   // one statement that takes the key, or tells who has it
+ * }
+ * ```
  */
-export function checkLease({ key, token }: Lease): void {
+export function checkClaim(request: ClaimRequest): void {
+  checkRelease(request)
+  checkMs('leaseMs', request.leaseMs)
+  checkMs('retainMs', request.retainMs)
+}
+
+/**
+ * Refuses a renewal that the contract of `IdempotencyStore` does not allow.
+ *
+ * @throws TypeError that names the field
+ * @example
+ * ```ts
+ * import type { Lease } from 'tix-webhooks'
+ * import { checkRenew } from 'tix-webhooks/store-kit'
+ *
+ * async function renew(lease: Lease, leaseMs: number) {
+ *   checkRenew(lease, leaseMs)
+ *   // one statement that sets the end of the lease if the token is the holder's
+ * }
+ * ```
+ */
+export function checkRenew(lease: Lease, leaseMs: number): void {
+  checkRelease(lease)
+  checkMs('leaseMs', leaseMs)
+}
+
+/**
+ * Refuses a completion that the contract of `IdempotencyStore` does not allow.
+ *
+ * @throws TypeError that names the field
+ * @example
+ * ```ts
+ * import type { Lease } from 'tix-webhooks'
+ * import { checkComplete } from 'tix-webhooks/store-kit'
+ *
+ * async function complete(lease: Lease, retainMs: number) {
+ *   checkComplete(lease, retainMs)
+ *   // one statement that records the completion, also if the record is gone
+ * }
+ * ```
+ */
+export function checkComplete(lease: Lease, retainMs: number): void {
+  checkRelease(lease)
+  checkMs('retainMs', retainMs)
+}
+
+/**
+ * Refuses a release that the contract of `IdempotencyStore` does not allow.
+ *
+ * @throws TypeError that names the field
+ * @example
+ * ```ts
+ * import type { Lease } from 'tix-webhooks'
+ * import { checkRelease } from 'tix-webhooks/store-kit'
+ *
+ * async function release(lease: Lease) {
+ *   checkRelease(lease)
+ *   // one statement that keeps the record and frees the key
+ * }
+ * ```
+ */
+export function checkRelease({ key, token }: Lease): void {
   checkKey(key)
   checkText('token', token, MAX_TOKEN_LENGTH, '')
 }
 
 /**
- * Refuses a claim that the contract of `IdempotencyStore` does not allow.
+ * Refuses a request that the contract of `Inbox` does not allow. A key of `null`, for a plain transaction, passes.
  *
  * @throws TypeError that names the field
+ * @example
+ * ```ts
+ * import type { OnceRequest } from 'tix-webhooks'
+ * import { checkOnce } from 'tix-webhooks/store-kit'
+ *
+ * async function once(request: OnceRequest, work: (tx: unknown) => Promise<void>) {
+ *   checkOnce(request)
+ *   // a transaction that begins with the record of the key
+ * }
+ * ```
  */
-export function checkClaim(request: ClaimRequest): void {
-  checkLease(request)
-  checkMs('leaseMs', request.leaseMs)
-  checkMs('retainMs', request.retainMs)
+export function checkOnce({ key, retainMs }: OnceRequest): void {
+  if (key !== null) checkKey(key)
+  checkMs('retainMs', retainMs)
 }
 
-/** @throws TypeError when it is not a key that every backend can hold */
-export function checkKey(key: string): void {
+function checkKey(key: string): void {
   checkText('key', key, MAX_KEY_LENGTH, ': use a hash of it, as the receiver does')
 }
 
-/**
- * Refuses what is not a duration.
- *
- * @throws TypeError that names it
- */
-export function checkMs(name: string, value: number): void {
+function checkMs(name: string, value: number): void {
   if (typeof value !== 'number' || !(value > 0) || value > Number.MAX_SAFE_INTEGER) {
     throw new TypeError(
       `${name} must be a number of milliseconds above 0 and at most ${Number.MAX_SAFE_INTEGER}, not ${describeValue(value)}.`,

@@ -155,7 +155,24 @@ export class AlarmClock {
   }
 }
 
-/** The result of `work`, or, if it has not settled after `ms`, that of `late`. Work that is given up may settle unheard. */
+/**
+ * The result of `work`, or, if it has not settled after `ms`, that of `late`. Work that is given up may reject: nothing is
+ * unhandled then.
+ *
+ * @param ms milliseconds on the monotonic clock
+ * @throws what `work` rejects with, or what `late` throws
+ * @example
+ * ```ts
+ * import { StoreError } from 'tix-webhooks'
+ * import { within } from 'tix-webhooks/store-kit'
+ *
+ * function answered<T>(answer: Promise<T>): Promise<T> {
+ *   return within(answer, 30_000, () => {
+ *     throw new StoreError('store_unavailable', 'The database did not answer within 30 s.')
+ *   })
+ * }
+ * ```
+ */
 export function within<T>(work: Promise<T>, ms: number, late: () => T): Promise<T> {
   const clock = new AlarmClock(ms)
   return clock.inTime(work, late).finally(() => clock.end())

@@ -2,8 +2,21 @@
 export type Caller = (...args: never[]) => unknown
 
 /**
- * Checks what a public function was given: the stack of the `TypeError` begins at the line that called `caller`, which is the
- * user's own, and not ten frames below it.
+ * Makes what a public function returns, with its checks: the stack of a `TypeError` then begins at the line that called
+ * `caller`, which is the user's own, and not some frames below it.
+ *
+ * @throws what `check` throws
+ * @example
+ * ```ts
+ * import type { IdempotencyStore } from 'tix-webhooks'
+ * import { checkedFor } from 'tix-webhooks/store-kit'
+ *
+ * declare function createStore(url: string): IdempotencyStore
+ *
+ * export function myStore(url: string): IdempotencyStore {
+ *   return checkedFor(myStore, () => createStore(url))
+ * }
+ * ```
  */
 export function checkedFor<T>(caller: Caller, check: () => T): T {
   try {

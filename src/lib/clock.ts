@@ -7,13 +7,25 @@ export function systemClock(): number {
 }
 
 /**
- * A wall clock that is what it must be. A `Date` would pass for a number in some places and not in others.
+ * The clock of an option `now`, checked at each reading: a `Date` would pass for a number in some places and not in others.
  *
- * @param byDefault the clock where none is given
- * @throws TypeError when it is not a function
- * @returns the clock; it throws a ConfigurationError when the function throws or returns no finite number
+ * @param byDefault the clock if none is given. Default: `Date.now`, looked up at each reading
+ * @returns the clock; it throws a `ConfigurationError` when the function throws or returns no finite number
+ * @throws TypeError when `now` is not a function
+ * @example
+ * ```ts
+ * import { checkedClock } from 'tix-webhooks/store-kit'
+ *
+ * export function myStore(options: { now?: () => number } = {}) {
+ *   const now = checkedClock(options.now)
+ *   return { isOver: (leaseUntil: number) => leaseUntil <= now() }
+ * }
+ * ```
  */
-export function checkedClock(now: (() => number) | undefined, byDefault: () => number): () => number {
+export function checkedClock(
+  now: (() => number) | undefined,
+  byDefault: () => number = systemClock,
+): () => number {
   if (now === undefined) return byDefault
   if (typeof now !== 'function') {
     throw new TypeError(`now must be a function that returns milliseconds, not ${describeValue(now)}.`)

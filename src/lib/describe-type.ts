@@ -1,4 +1,16 @@
-/** What a wrong value is, in words that do not show it. */
+/**
+ * Names the type of a wrong value, for a message that must not show the value: it may hold a secret, such as the URL of a server.
+ *
+ * @example
+ * ```ts
+ * import { describeType } from 'tix-webhooks/store-kit'
+ *
+ * export function checkClient(client: unknown): void {
+ *   if (typeof client === 'function') return
+ *   throw new TypeError(`client must be a function, not ${describeType(client)}.`) // such as: not a string.
+ * }
+ * ```
+ */
 export function describeType(value: unknown): string {
   if (value === null) return 'null'
   try {
@@ -12,7 +24,19 @@ export function describeType(value: unknown): string {
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`
 }
 
-/** A wrong option's value, which is no secret: numbers as they are, strings in quotes, anything else by its type. */
+/**
+ * Shows the wrong value of an option that is no secret: a number as it is, a string in quotes, anything else by its type.
+ *
+ * @example
+ * ```ts
+ * import { describeValue } from 'tix-webhooks/store-kit'
+ *
+ * export function checkMode(mode: unknown): void {
+ *   if (mode === 'safe' || mode === 'fast') return
+ *   throw new TypeError(`mode must be 'safe' or 'fast', not ${describeValue(mode)}.`)
+ * }
+ * ```
+ */
 export function describeValue(value: unknown): string {
   if (typeof value === 'number') return String(value)
   return typeof value === 'string' ? JSON.stringify(value) : describeType(value)

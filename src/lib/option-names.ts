@@ -1,11 +1,21 @@
 import { describeType } from './describe-type.js'
 
 /**
- * Refuses options that are not there, and names that nothing reads: a misspelt option would silently mean its default.
+ * Refuses options that are no object, and names that nothing reads: a misspelt option would silently mean its default.
  *
- * @returns the options without what a library has put on Object.prototype, which would be read as one of them
- * @param place what the options belong to, as the message says it: `signature.` or nothing
+ * @param names all options that there are
+ * @param place prefix of the names in messages, such as `signature.`. Default: none
+ * @returns the options, without properties of the same names that a library has put on `Object.prototype`
  * @throws TypeError that lists the names there are
+ * @example
+ * ```ts
+ * import { checkOptionNames } from 'tix-webhooks/store-kit'
+ *
+ * export function myStore(options: { prefix?: string } = {}) {
+ *   const { prefix = 'tix-webhooks:' } = checkOptionNames(options, ['prefix'])
+ *   return { prefix }
+ * }
+ * ```
  */
 export function checkOptionNames<Options extends object>(
   options: Options,

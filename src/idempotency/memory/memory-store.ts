@@ -1,8 +1,8 @@
 import { StoreError } from '../../errors.js'
 import { callSafely } from '../../lib/call-safely.js'
 import { checkedFor } from '../../lib/call-site.js'
+import { checkWholeNumber } from '../../lib/check-number.js'
 import { checkedClock } from '../../lib/clock.js'
-import { describeValue } from '../../lib/describe-type.js'
 import { checkOptionNames } from '../../lib/option-names.js'
 import { monotonicMs } from '../../lib/timers.js'
 import type { ClaimRequest, ClaimResult, IdempotencyStore } from '../store.js'
@@ -73,9 +73,7 @@ export function defaultStore(now: () => number = monotonicMs): IdempotencyStore 
  */
 function createStore(options: MemoryStoreOptions, now: () => number, runNow: () => number): IdempotencyStore {
   const { maxKeys = 250_000, onFull = 'evict', onEvict = warnHourly() } = options
-  if (!Number.isSafeInteger(maxKeys) || maxKeys < 1) {
-    throw new TypeError(`maxKeys must be a whole number of at least 1, not ${describeValue(maxKeys)}.`)
-  }
+  checkWholeNumber('maxKeys', maxKeys)
   if (onFull !== 'evict' && onFull !== 'reject') throw new TypeError("onFull must be 'evict' or 'reject'.")
   if (typeof onEvict !== 'function') throw new TypeError('onEvict must be a function.')
 

@@ -1,0 +1,116 @@
+import { describeType } from '../../../src/store-kit.js'
+
+/** An object of a library that is neither a pool nor a driver, though some look like one. */
+interface Stranger {
+  readonly what: string
+  /** Methods that it has, and nothing else has all of them. */
+  readonly methods: readonly string[]
+  readonly isFunction?: boolean
+  /** The lines that make an inbox of it. */
+  readonly inbox: string
+  /** The lines that make a store of it. Default: a pool beside it. */
+  readonly store?: string
+}
+
+const POOL = 'new Pool({ connectionString: process.env.DATABASE_URL })'
+const STORE = `import { Pool } from 'pg' and call postgresStore(${POOL})`
+const INBOX = `import { Pool } from 'pg' and call postgresInbox(${POOL})`
+
+const STRANGERS: readonly Stranger[] = [
+  {
+    what: 'a DataSource of TypeORM',
+    methods: ['createQueryRunner', 'getRepository', 'transaction'],
+    inbox:
+      'postgresInbox({ transaction: (work) => dataSource.transaction(work), query: async (manager, text, parameters) => (await manager.queryRunner.query(text, [...parameters], true)).records })',
+  },
+  {
+    what: 'an EntityManager of TypeORM',
+    methods: ['getRepository', 'transaction', 'query', 'save'],
+    inbox:
+      'postgresInbox({ transaction: (work) => manager.transaction(work), query: async (tx, text, parameters) => (await tx.queryRunner.query(text, [...parameters], true)).records })',
+  },
+  {
+    what: 'a Sequelize',
+    methods: ['define', 'authenticate', 'transaction'],
+    inbox:
+      'postgresInbox({ transaction: (work) => sequelize.transaction(work), query: (transaction, text, parameters) => sequelize.query(text, { bind: [...parameters], transaction, type: QueryTypes.SELECT }) })',
+  },
+  {
+    what: 'the HTTP function of Neon',
+    methods: ['query', 'unsafe', 'transaction'],
+    isFunction: true,
+    inbox: `import { Pool } from '@neondatabase/serverless' and call postgresInbox(${POOL}): over HTTP no transaction stays open`,
+    store: `import { Pool } from '@neondatabase/serverless' and call postgresStore(${POOL})`,
+  },
+  {
+    what: 'a knex',
+    methods: ['raw', 'transaction'],
+    isFunction: true,
+    inbox:
+      "postgresInbox({ transaction: (work) => knex.transaction(work), query: async (trx, text, parameters) => { const values = []; return (await trx.raw(text.replace(/\\$(\\d+)/g, (_, n) => (values.push(parameters[n - 1]), '?')), values)).rows } })",
+  },
+  {
+    what: 'a PGlite',
+    methods: ['query', 'exec', 'transaction'],
+    inbox:
+      'postgresInbox({ transaction: (work) => db.transaction(work), query: async (tx, text, parameters) => (await tx.query(text, [...parameters])).rows })',
+    store:
+      'pass it to postgresInbox as a driver, { transaction: (work) => db.transaction(work), query: async (tx, text, parameters) => (await tx.query(text, [...parameters])).rows }, and pass that as inbox',
+  },
+  {
+    what: 'a Prisma client',
+    methods: ['$transaction', '$queryRawUnsafe'],
+    inbox: `${INBOX}: Prisma keeps its connections to itself, so handlers write through a client of pg`,
+  },
+  {
+    what: 'a Drizzle database',
+    methods: ['select', 'insert', 'execute', 'transaction'],
+    inbox: 'postgresInbox(pool, { as: (client) => drizzle(client) }), with the Pool of pg that it is made of',
+    store: 'postgresStore(pool), with the Pool of pg or the sql of postgres.js that it is made of',
+  },
+  {
+    what: 'a Kysely',
+    methods: ['selectFrom', 'executeQuery', 'transaction'],
+    inbox:
+      'postgresInbox({ transaction: (work) => db.transaction().execute(work), query: async (tx, text, parameters) => (await tx.executeQuery(CompiledQuery.raw(text, [...parameters]))).rows })',
+    store: 'postgresStore(pool), with the Pool of pg that its dialect is made of',
+  },
+  {
+    what: 'a single Client of pg, which cannot serve concurrent deliveries',
+    methods: ['connect', 'query', 'escapeLiteral'],
+    inbox: INBOX,
+  },
+]
+
+/** The object of a library that this is, if it is one that is known. */
+export function isStranger(value: unknown): boolean {
+  return strangerOf(value) !== undefined
+}
+
+/** What to write instead. */
+export function notAPool(value: unknown, factory: 'postgresStore' | 'postgresInbox'): TypeError {
+  const stranger = strangerOf(value)
+  if (stranger !== undefined) {
+    const { what, inbox, store = STORE } = stranger
+    return new TypeError(`This is ${what}. Instead: ${factory === 'postgresInbox' ? inbox : store}.`)
+  }
+  const others =
+    factory === 'postgresInbox'
+      ? ' For other libraries pass a driver, { transaction, query }: see docs/idempotency.md.'
+      : ''
+  return new TypeError(
+    `pool must be a Pool of pg, or the sql of postgres.js, not ${describeType(value)} without their methods.${others}`,
+  )
+}
+
+function strangerOf(value: unknown): Stranger | undefined {
+  const isFunction = typeof value === 'function'
+  return STRANGERS.find(
+    (stranger) =>
+      (stranger.isFunction ?? false) === isFunction && stranger.methods.every((method) => has(value, method)),
+  )
+}
+
+export function has(object: unknown, method: string): boolean {
+  return typeof (object as Record<string, unknown> | null | undefined)?.[method] === 'function'
+}

@@ -1,0 +1,181 @@
+import { StoreError } from '../../../src/index.js'
+import { within } from '../../../src/store-kit.js'
+import { type CheckingDriver, checkFor, noId, ROLLED_BACK } from './driver.js'
+import { type PgQueryable, type PgResult, preparedStatements } from './prepared.js'
+import { lossGuard } from './transaction-scope.js'
+
+/** The part of a `Pool` of `pg` that is used. */
+export interface PgPool extends PgQueryable {
+  readonly totalCount: number
+  readonly idleCount?: number
+  readonly waitingCount?: number
+  connect(): Promise<PgClient>
+  connect(callback: (error: Error | undefined, client: PgClient | undefined) => void): void
+  on?(event: 'error', listener: (error: Error) => void): unknown
+}
+
+/** The part of a client of that pool that is used. */
+export interface PgClient extends PgQueryable {
+  on(event: 'error', listener: (error: Error) => void): unknown
+  off(event: 'error', listener: (error: Error) => void): unknown
+  release(error?: Error | boolean): void
+}
+
+/** How long a roll-back may wait for a statement of the handler's that is stuck, before the connection is closed instead. */
+export const ROLLBACK_MS = 2_000
+
+/** How long BEGIN and COMMIT may take, before the connection is taken for dead. */
+const ANSWER_MS = 30_000
+
+/**
+ * @param as makes of a client what handlers get; then the library behind it cannot open transactions of its own on that client
+ */
+export function pgDriver<Handed>(
+  pool: PgPool,
+  as?: (client: PgClient) => Handed,
+): CheckingDriver<PgClient, Handed> {
+  const prepared = preparedStatements()
+  listenTo(pool)
+  return {
+    async transaction(work, idOf = noId) {
+      const { client, broken, release, stopListening } = await connect(pool)
+      const { guard, toItsEnd } = lossGuard()
+      let unusable: Error | undefined
+      try {
+        await answered(ANSWER_MS, client.query('BEGIN'))
+        const result = await toItsEnd(() => {
+          const lent = withoutRelease(client)
+          const handed = as === undefined ? (lent as Handed) : as(guard(withoutTransactions(lent)))
+          return Promise.race([work(client, guard(handed as Handed & object)), broken])
+        })
+        const id = idOf(result)
+        // In one message, of which the server does nothing more when a part of it fails.
+        const commit = id === undefined ? 'COMMIT' : `${checkFor(id)}; COMMIT`
+        const ended: PgResult | PgResult[] = await answered(ANSWER_MS, client.query(commit))
+        if ([ended].flat().at(-1)?.command !== 'COMMIT') {
+          throw new StoreError('store_unavailable', ROLLED_BACK)
+        }
+        return result
+      } catch (error) {
+        await answered(ROLLBACK_MS, client.query('ROLLBACK')).catch((cause: Error) => {
+          unusable = cause
+        })
+        throw error
+      } finally {
+        stopListening()
+        release(unusable)
+      }
+    },
+    query: async (client, sql, parameters) => (await client.query(sql, [...parameters])).rows,
+    async first(client, sql, parameters) {
+      const { rows } = await prepared.send(client, sql, parameters, async () => {
+        await client.query('ROLLBACK')
+        await client.query('BEGIN')
+      })
+      return rows
+    },
+    hint() {
+      const { totalCount, idleCount = 0, waitingCount = 0 } = pool
+      if (waitingCount === 0 || idleCount > 0) return undefined
+      return `The pool of the inbox has no idle connection (${totalCount} in use, ${waitingCount} waiting): if the handler uses the pool beside ctx.tx, it waits for the connection that it holds itself. Use ctx.tx alone, and set connectionTimeoutMillis on the pool.`
+    },
+  }
+}
+
+interface Connection {
+  readonly client: PgClient
+  /** Rejects when the connection breaks, and is nobody's unhandled rejection. */
+  readonly broken: Promise<never>
+  /** The client's own of this checkout: after it, the name is that of the next one. */
+  readonly release: PgClient['release']
+  stopListening(): void
+}
+
+/**
+ * Takes a client, with a listener on it from the first moment: without one, a connection that breaks ends the process. The end
+ * of a connection can be in the same chunk as the answer before it, and is then announced before a promise could settle.
+ */
+function connect(pool: PgPool): Promise<Connection> {
+  return new Promise((resolve, reject) => {
+    function take(client: PgClient): void {
+      let onError: (error: Error) => void = () => {}
+      const broken = new Promise<never>((_, fail) => {
+        onError = fail
+      })
+      broken.catch(() => {})
+      client.on('error', onError)
+      resolve({
+        client,
+        broken,
+        release: client.release.bind(client),
+        stopListening: () => client.off('error', onError),
+      })
+    }
+    const promised = pool.connect((error, client) => {
+      if (client === undefined) reject(error)
+      else take(client)
+    }) as PromiseLike<PgClient | undefined> | undefined
+    // A wrapper around a pool may know promises alone, or pass the callback on and promise nothing.
+    if (typeof promised?.then !== 'function') return
+    promised.then((client) => client !== undefined && take(client)).then(undefined, reject)
+  })
+}
+
+const listenedTo = new WeakSet<PgPool>()
+
+/** A connection that breaks while it is idle would end the process too. Listeners of the user's hear of it as before. */
+export function listenTo(pool: PgPool): void {
+  if (listenedTo.has(pool)) return
+  listenedTo.add(pool)
+  pool.on?.('error', () => {})
+}
+
+function answered<T>(ms: number, answer: Promise<T>): Promise<T> {
+  return within(answer, ms, () => {
+    throw new StoreError('store_unavailable', `Postgres did not answer within ${ms / 1000} s.`)
+  })
+}
+
+/** The client that handlers get: it goes back to the pool when the inbox is done, or another delivery would be in its transaction. */
+function withoutRelease(client: PgClient): PgClient {
+  return new Proxy(client, {
+    get(target, name) {
+      if (name === 'release' || name === 'end') return refuseRelease
+      return Reflect.get(target, name) as unknown
+    },
+  })
+}
+
+function refuseRelease(): never {
+  throw new TypeError(
+    'ctx.tx is the connection of the inbox, which releases it itself: remove release() and end() from the handler.',
+  )
+}
+
+/**
+ * A library that is given a client takes it for one without a transaction, and its own would commit or roll back the inbox's
+ * in the middle of the handler.
+ */
+function withoutTransactions(client: PgClient): PgClient {
+  return new Proxy(client, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name)
+      if (name !== 'query') return value
+      return (...parameters: unknown[]) => {
+        const [statement] = parameters as [string | { text?: unknown }]
+        const text = typeof statement === 'string' ? statement : statement?.text
+        if (ENDS_OR_BEGINS.test(String(text))) throw inboxTransaction()
+        return Reflect.apply(value as (...all: unknown[]) => unknown, target, parameters)
+      }
+    },
+  })
+}
+
+const ENDS_OR_BEGINS =
+  /^\s*(BEGIN|START\s+TRANSACTION|COMMIT|END|ABORT|ROLLBACK(?!\s+(TRANSACTION\s+|WORK\s+)?TO))\b/i
+
+function inboxTransaction(): TypeError {
+  return new TypeError(
+    'ctx.tx is in the transaction of the inbox, so it can neither begin nor end one: write through it directly, and put SAVEPOINT and ROLLBACK TO SAVEPOINT around what may fail.',
+  )
+}

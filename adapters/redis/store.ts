@@ -1,0 +1,150 @@
+import { type ClaimResult, type Lease, type RemoteStore, StoreError } from '../../src/index.js'
+import {
+  checkClaim,
+  checkComplete,
+  checkedFor,
+  checkOptionNames,
+  checkRelease,
+  checkRenew,
+  checkWholeNumber,
+  describeType,
+} from '../../src/store-kit.js'
+import {
+  commandsOf,
+  lacksScript,
+  type RedisStoreClient,
+  unavailable,
+  warnOfEvictionOnce,
+} from './client.js'
+import { Replicas } from './replicas.js'
+import { CLAIM, COMPLETE, RELEASE, RENEW, type Script } from './scripts.js'
+
+export interface RedisStoreOptions {
+  /** What the keys of the records begin with. Default `tix-webhooks:`. */
+  prefix?: string | undefined
+  /**
+   * How many replicas must have a claim or a completion before it counts; fewer are an outage, and what was claimed is
+   * released. For one client of one primary. Default 0. It narrows what a failover can forget, and does not close it.
+   */
+  replicas?: number | undefined
+  /** How long the replicas are waited for, in milliseconds. Default 100, and best well under the 2 s that a store call may take. The connection sends nothing else meanwhile: give the store a client of its own. */
+  replicaTimeoutMs?: number | undefined
+}
+
+/**
+ * Remembers handled events in Redis 5 or newer, or Valkey, for all processes that share it. Records expire by themselves.
+ * A failover, a restart, or a server that evicts keys can forget some, which can cause a second run: see docs/idempotency.md.
+ *
+ * @param client an ioredis or node-redis client of yours, connected, or one of @upstash/redis
+ * @throws TypeError when the client is of another library, a pipeline, a legacy client or one that subscribes, or an option is invalid
+ * @example
+ * ```ts
+ * tixWebhooks({ secret, on, store: redisStore(new Redis('redis://localhost:6379')), namespace: 'orders' })
+ * ```
+ */
+export function redisStore(client: RedisStoreClient, options: RedisStoreOptions = {}): RemoteStore {
+  return checkedFor(redisStore, () => createStore(client, options))
+}
+
+function createStore(client: RedisStoreClient, options: RedisStoreOptions): RemoteStore {
+  options = checkOptionNames(options, ['prefix', 'replicas', 'replicaTimeoutMs'])
+  const { prefix = 'tix-webhooks:', replicas = 0, replicaTimeoutMs = 100 } = options
+  checkPrefix(prefix)
+  checkWholeNumber('replicas', replicas, 0)
+  checkWholeNumber('replicaTimeoutMs', replicaTimeoutMs)
+  const commands = commandsOf(client)
+  const waited = replicas > 0 ? new Replicas(client, replicas, replicaTimeoutMs) : undefined
+
+  function run(script: Script, key: string, args: string[]): Promise<unknown> {
+    return send(script, key, args, (sent) => sent)
+  }
+
+  /** Sends a script by its digest. A server that does not have it, because it is new or was restarted, gets it whole. */
+  async function send<T>(
+    script: Script,
+    key: string,
+    args: string[],
+    confirm: (sent: Promise<unknown>) => Promise<T>,
+  ): Promise<T> {
+    warnOfEvictionOnce(client)
+    const sha = await script.sha()
+    try {
+      return await confirm(commands.evalSha(sha, prefix + key, args))
+    } catch (error) {
+      if (!lacksScript(error)) throw unavailable(error, client)
+    }
+    try {
+      return await confirm(commands.eval(script.lua, prefix + key, args))
+    } catch (error) {
+      throw unavailable(error, client)
+    }
+  }
+
+  async function claimReplicated(waited: Replicas, lease: Lease, args: string[]): Promise<ClaimResult> {
+    const { reply, isReplicated } = await send(CLAIM, lease.key, args, (sent) => waited.confirm(sent))
+    const result = asClaimResult(reply)
+    if (result.status !== 'claimed' || isReplicated) return result
+    await store.release(lease).catch(() => false)
+    throw waited.tooFew()
+  }
+
+  async function completeReplicated(waited: Replicas, key: string, args: string[]): Promise<boolean> {
+    const { reply, isReplicated } = await send(COMPLETE, key, args, (sent) => waited.confirm(sent))
+    if (isOne('completion', reply) && !isReplicated) throw waited.tooFew()
+    return isOne('completion', reply)
+  }
+
+  const store: RemoteStore = {
+    async claim(request) {
+      checkClaim(request)
+      const { key, token } = request
+      const retainMs = Math.ceil(request.retainMs)
+      const args = [token, `${retainMs}`, `${retainMs - Math.ceil(request.leaseMs)}`]
+      if (waited === undefined) return asClaimResult(await run(CLAIM, key, args))
+      return waited.explained(claimReplicated(waited, request, args))
+    },
+
+    async renew(lease, leaseMs) {
+      checkRenew(lease, leaseMs)
+      return isOne('renewal', await run(RENEW, lease.key, [lease.token, `${Math.ceil(leaseMs)}`]))
+    },
+
+    async complete(lease, retainMs) {
+      checkComplete(lease, retainMs)
+      const args = [lease.token, `${Math.ceil(retainMs)}`]
+      if (waited === undefined) return isOne('completion', await run(COMPLETE, lease.key, args))
+      return waited.explained(completeReplicated(waited, lease.key, args))
+    },
+
+    async release(lease) {
+      checkRelease(lease)
+      return isOne('release', await run(RELEASE, lease.key, [lease.token]))
+    },
+  }
+  return store
+}
+
+function asClaimResult(reply: unknown): ClaimResult {
+  const number = numberOf('claim', reply)
+  if (number > 0) return { status: 'claimed', attempt: number }
+  return number === 0 ? { status: 'completed' } : { status: 'in-flight', retryAfterMs: -number }
+}
+
+function isOne(call: string, reply: unknown): boolean {
+  return numberOf(call, reply) === 1
+}
+
+/** Numbers come as the client's options say: as such, or as strings, buffers or bigints. */
+function numberOf(call: string, reply: unknown): number {
+  if (/^-?\d+$/.test(String(reply))) return Number(reply)
+  throw new StoreError(
+    'store_misbehaved',
+    `Redis answered a ${call} with ${describeType(reply)}: does the client transform replies, or is it in a transaction?`,
+  )
+}
+
+function checkPrefix(prefix: string): void {
+  if (typeof prefix !== 'string' || !/^[!-~]{0,200}$/.test(prefix)) {
+    throw new TypeError('prefix must be at most 200 characters of printable ASCII without blanks.')
+  }
+}

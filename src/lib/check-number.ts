@@ -1,0 +1,40 @@
+import { describeValue } from './describe-type.js'
+import { MAX_TIMER_SECONDS } from './timers.js'
+
+/**
+ * Checks an option that counts something.
+ *
+ * @param name the option, as the message says it
+ * @param min the least that is allowed. Default 1
+ * @returns the value
+ * @throws TypeError when it is not a whole number of at least `min`
+ * @example
+ * ```ts
+ * import { checkWholeNumber } from 'tix-webhooks/store-kit'
+ *
+ * export function myStore(options: { maxKeys?: number } = {}) {
+ *   const maxKeys = checkWholeNumber('maxKeys', options.maxKeys ?? 10_000)
+ *   return { maxKeys }
+ * }
+ * ```
+ */
+export function checkWholeNumber(name: string, value: number, min = 1): number {
+  if (!Number.isSafeInteger(value) || value < min) {
+    throw new TypeError(`${name} must be a whole number of at least ${min}, not ${describeValue(value)}.`)
+  }
+  return value
+}
+
+/**
+ * Checks a number of seconds that a timer can wait for.
+ *
+ * @throws TypeError when it is not above 0, or longer than a timer can be set for
+ */
+export function checkTimerSeconds(name: string, value: number): number {
+  if (typeof value !== 'number' || !(value > 0) || value > MAX_TIMER_SECONDS) {
+    throw new TypeError(
+      `${name} must be a number of seconds above 0 and at most ${MAX_TIMER_SECONDS}, not ${describeValue(value)}.`,
+    )
+  }
+  return value
+}

@@ -1,0 +1,16 @@
+export { isDiscard, StoreError } from './errors.js'
+export { createPurger, type Purgeable, type Purger } from './idempotency/purge.js'
+export {
+  checkClaim,
+  checkComplete,
+  checkOnce,
+  checkRelease,
+  checkRenew,
+} from './idempotency/store-rules.js'
+export { within } from './lib/alarm-clock.js'
+export { type Caller, checkedFor } from './lib/call-site.js'
+export { checkWholeNumber } from './lib/check-number.js'
+export { checkedClock } from './lib/clock.js'
+export { describeType, describeValue } from './lib/describe-type.js'
+export { messageOf } from './lib/message-of.js'
+export { checkOptionNames } from './lib/option-names.js'

@@ -1,0 +1,206 @@
+import type { Pool } from 'pg'
+import { postgresInbox, postgresStore, schema } from 'tix-webhooks/postgres'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { onPostgres } from '../../../support/on-servers.js'
+import { INBOX_CLIENTS, openPg } from '../../../support/postgres-clients.js'
+import { testDatabase } from '../../../support/postgres-database.js'
+import { startProxy } from '../../../support/tcp-proxy.js'
+
+const HOUR_MS = 3_600_000
+const LEASE = { key: 'k', token: 'a' }
+const CLAIM = { ...LEASE, leaseMs: HOUR_MS, retainMs: HOUR_MS }
+/** The other three send COMMIT by themselves. */
+const OURS = INBOX_CLIENTS.filter(({ name }) => name === 'pg' || name === 'postgres.js')
+const ONCE = { key: 'k', retainMs: HOUR_MS }
+
+onPostgres('the prepared statements of pg', () => {
+  const database = testDatabase('CREATE TABLE effects (id text)', schema)
+  const effects = (): Promise<unknown[]> => database.column('SELECT id FROM effects ORDER BY id')
+
+  beforeEach(() => database.query('TRUNCATE effects, tix_webhooks, tix_webhooks_inbox'))
+
+  /** What the one connection of a pool knows by name. */
+  async function namesOn(pool: Pool): Promise<string[]> {
+    const { rows } = await pool.query<{ name: string }>('SELECT name FROM pg_prepared_statements ORDER BY 1')
+    return rows.map(({ name }) => name)
+  }
+
+  /** Every method once, on one record. */
+  async function useStore(pool: Pool): Promise<unknown[]> {
+    const store = postgresStore(pool)
+    const release = { key: 'released', token: 'a' }
+    return [
+      await store.claim(CLAIM),
+      await store.renew(LEASE, HOUR_MS),
+      await store.complete(LEASE, HOUR_MS),
+      await store.claim({ ...CLAIM, ...release }),
+      await store.release(release),
+      await store.purge(),
+    ]
+  }
+  const CLAIMED = { status: 'claimed', attempt: 1 }
+  const ANSWERS = [CLAIMED, true, true, CLAIMED, true, 0]
+
+  async function useInbox(pool: Pool, key = 'k'): Promise<unknown> {
+    return postgresInbox(pool).once({ ...ONCE, key }, async (tx) => {
+      await tx.query('INSERT INTO effects VALUES ($1)', [key])
+    })
+  }
+
+  test('are parsed once for each connection, by names that tell ours from others', async () => {
+    const pool = openPg(database, { max: 1 })
+    expect(await useStore(pool)).toEqual(ANSWERS)
+    expect(await useInbox(pool)).toBe('handled')
+    const names = await namesOn(pool)
+    expect(names).toHaveLength(6)
+    for (const name of names) expect(name).toMatch(/^tix_webhooks_[0-9a-f]{16}$/)
+    await useInbox(pool, 'another')
+    await postgresStore(pool).claim({ ...CLAIM, key: 'another' })
+    expect(await namesOn(pool)).toEqual(names)
+  })
+
+  test('of two tables are two, on one connection too', async () => {
+    const pool = openPg(database, { max: 1 })
+    const stores = ['one', 'other'].map((table) => postgresStore(pool, { table }))
+    for (const store of stores) {
+      await store.migrate()
+      expect(await store.claim(CLAIM)).toEqual(CLAIMED)
+      expect(await store.claim(CLAIM)).toEqual(CLAIMED)
+    }
+    expect(await namesOn(pool)).toHaveLength(2)
+  })
+
+  test('have the same names in every process, so that PgBouncer can share them', async () => {
+    const pools = [openPg(database, { max: 1 }), openPg(database, { max: 1 })]
+    const names = []
+    for (const pool of pools) {
+      await useStore(pool)
+      await database.query('TRUNCATE tix_webhooks')
+      names.push(await namesOn(pool))
+    }
+    expect(names[0]).toEqual(names[1])
+  })
+
+  test('stay so after an error that has nothing to do with them', async () => {
+    const pool = openPg(database, { max: 1 })
+    const store = postgresStore(pool, { table: 'late' })
+    await expect(store.claim(CLAIM)).rejects.toMatchObject({ code: 'store_unavailable' })
+    await store.migrate()
+    expect(await store.claim(CLAIM)).toEqual(CLAIMED)
+    expect(await namesOn(pool)).toHaveLength(1)
+  })
+
+  /** What makes the statements of a connection useless, behind the back of pg, which goes on to use them. */
+  const LOSSES: [string, (pool: Pool, names: readonly string[]) => Promise<unknown>][] = [
+    ['DISCARD ALL', (pool) => pool.query('DISCARD ALL')],
+    ['DEALLOCATE ALL', (pool) => pool.query('DEALLOCATE ALL')],
+    [
+      'a change of the columns',
+      async () => {
+        await database.query('ALTER TABLE tix_webhooks ALTER attempt TYPE bigint')
+        onTestFinished(
+          async () => void (await database.query('ALTER TABLE tix_webhooks ALTER attempt TYPE integer')),
+        )
+      },
+    ],
+  ]
+
+  /** What takes their names first, on a connection that has not used them. */
+  const CLASHES: typeof LOSSES = [
+    [
+      'those names on the server',
+      async (pool, names) => {
+        for (const name of names) await pool.query(`PREPARE ${name} AS SELECT 1`)
+      },
+    ],
+    [
+      'those names in pg',
+      async (pool, names) => {
+        for (const name of names) await pool.query({ name, text: 'SELECT 1' })
+      },
+    ],
+  ]
+
+  async function ourNames(): Promise<string[]> {
+    const pool = openPg(database, { max: 1 })
+    await useStore(pool)
+    await useInbox(pool, 'for the names')
+    const names = await namesOn(pool)
+    await database.query('TRUNCATE effects, tix_webhooks, tix_webhooks_inbox')
+    return names
+  }
+
+  test.each(LOSSES)('are sent as text after %s, and every method answers as ever', async (_, lose) => {
+    const pool = openPg(database, { max: 1 })
+    const store = postgresStore(pool)
+    for (const key of ['one', 'other']) expect(await store.claim({ ...CLAIM, key })).toEqual(CLAIMED)
+    await store.complete({ ...LEASE, key: 'one' }, HOUR_MS)
+    await lose(pool, [])
+    expect(await store.claim(CLAIM)).toEqual(CLAIMED)
+    expect(await store.complete(LEASE, HOUR_MS)).toBe(true)
+    expect(await store.claim(CLAIM)).toEqual({ status: 'completed' })
+    expect(await store.complete({ ...LEASE, key: 'other' }, HOUR_MS)).toBe(true)
+    // As it may happen again: behind PgBouncer with every transaction.
+    expect(await namesOn(pool)).toEqual([])
+  })
+
+  test.each(CLASHES)('are sent as text where something else has %s', async (_, take) => {
+    const pool = openPg(database, { max: 1 })
+    await take(pool, await ourNames())
+    expect(await useStore(pool)).toEqual(ANSWERS)
+  })
+
+  test.each(CLASHES)('of an inbox too where something else has %s', async (_, take) => {
+    const pool = openPg(database, { max: 1 })
+    await take(pool, await ourNames())
+    expect(await useInbox(pool)).toBe('handled')
+    expect(await useInbox(pool)).toBe('duplicate')
+    expect(await effects()).toEqual(['k'])
+  })
+
+  test.each(LOSSES.slice(0, 2))(
+    'of an inbox are sent as text after %s, in a transaction that begins again',
+    async (_, lose) => {
+      const pool = openPg(database, { max: 1 })
+      const inbox = postgresInbox(pool)
+      const write = async (tx: { query(text: string): Promise<unknown> }): Promise<void> => {
+        await tx.query("INSERT INTO effects VALUES ('once')")
+      }
+      expect(await inbox.once({ ...ONCE, key: 'before' }, async () => {})).toBe('handled')
+      await lose(pool, [])
+      expect(await inbox.once(ONCE, write)).toBe('handled')
+      expect(await inbox.once(ONCE, write)).toBe('duplicate')
+      expect(await inbox.once({ ...ONCE, key: null }, write)).toBe('handled')
+      expect(await effects()).toEqual(['once', 'once'])
+    },
+  )
+
+  test('are lost on many connections at once, and one claim is granted all the same', async () => {
+    const pool = openPg(database, { max: 8 })
+    const store = postgresStore(pool)
+    const onAll = (work: (i: number) => Promise<unknown>) =>
+      Promise.all(Array.from({ length: 8 }, (_, i) => work(i)))
+    await onAll((i) => store.claim({ ...CLAIM, key: `warm ${i}` }))
+    await onAll(() => pool.query('SELECT pg_sleep(0.05); DEALLOCATE ALL'))
+    const answers = await onAll((i) => store.claim({ ...CLAIM, token: `t${i}` }))
+    expect(answers.filter((answer) => (answer as { status: string }).status === 'claimed')).toEqual([CLAIMED])
+  })
+})
+
+onPostgres.each(OURS)('a delivery through postgresInbox over $name', ({ open }) => {
+  const database = testDatabase(schema)
+
+  test('takes a round trip for BEGIN, one for the record, and one for COMMIT', async () => {
+    const { hostname, port } = new URL(database.url)
+    const proxy = await startProxy({ host: hostname, port: Number(port || 5432) })
+    onTestFinished(() => proxy.close())
+    const inbox = open(database, { port: proxy.port, max: 1 }).inbox()
+    const trips: number[] = []
+    for (const key of ['connects', 'prepares', 'counted']) {
+      const before = proxy.roundTrips
+      expect(await inbox.once({ ...ONCE, key }, async () => {})).toBe('handled')
+      trips.push(proxy.roundTrips - before)
+    }
+    expect(trips.at(-1)).toBe(3)
+  })
+})

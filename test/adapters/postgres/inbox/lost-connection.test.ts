@@ -1,0 +1,114 @@
+import { schema } from 'tix-webhooks/postgres'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { orderCreated } from '../../../support/deliveries.js'
+import { onPostgres } from '../../../support/on-servers.js'
+import { INBOX_CLIENTS, type OpenClient } from '../../../support/postgres-clients.js'
+import { testDatabase } from '../../../support/postgres-database.js'
+import { endpoint } from '../../../support/postgres-endpoint.js'
+import { deferred } from '../../../support/promises.js'
+
+const HANDLED = { status: 200, outcome: 'handled' }
+
+// An uncaught exception, which ends a process, fails the run of these tests as a whole.
+onPostgres.each(INBOX_CLIENTS)('postgresInbox over $name', (library) => {
+  const database = testDatabase('CREATE TABLE effects (id text)', schema)
+  const effects = (): Promise<unknown[]> => database.column('SELECT id FROM effects ORDER BY id')
+  const recorded = (): Promise<unknown[]> =>
+    database.column('SELECT key FROM tix_webhooks_inbox ORDER BY key')
+
+  beforeEach(() => database.query('TRUNCATE effects, tix_webhooks_inbox'))
+
+  const insert = (client: OpenClient, tx: unknown, id: string) =>
+    client.run(tx, `INSERT INTO effects VALUES ('${id}')`)
+
+  /** Ends the server's side of a transaction, and waits until it is gone and its locks with it. */
+  async function terminate(client: OpenClient, tx: unknown): Promise<void> {
+    const [row] = await client.run(tx, 'SELECT pg_backend_pid() AS pid')
+    await database.query('SELECT pg_terminate_backend($1, 60000)', [row?.pid])
+  }
+
+  // Drizzle on postgres.js lets a statement pass to a connection that is closed, and nothing can stand between the two.
+  const canGoOn = library.name !== 'Drizzle on postgres.js'
+
+  type Work = (client: OpenClient, tx: unknown) => unknown
+  const ends: [string, Work, number][] = [
+    ['returns', () => {}, 503],
+    [
+      'throws',
+      () => {
+        throw new Error('mine')
+      },
+      500,
+    ],
+  ]
+  if (canGoOn) {
+    ends.push(['writes more', (client, tx) => insert(client, tx, 'more'), 500])
+    ends.push([
+      'writes more and does not mind',
+      (client, tx) => insert(client, tx, 'more').catch(() => {}),
+      503,
+    ])
+  }
+
+  describe('whose connection was lost between two statements', () => {
+    test.each(ends)(
+      'gives no 2xx when the handler then %s, and the next delivery runs',
+      async (_, end, status) => {
+        const client = library.open(database)
+        let isFirst = true
+        const { send, reports } = await endpoint({
+          inbox: client.inbox(),
+          on: {
+            'order.created': async (event, { tx }) => {
+              await insert(client, tx, event.data.order.id)
+              if (!isFirst) return
+              isFirst = false
+              await terminate(client, tx)
+              // Until the client knows, for which it needs no statement: a turn or a few.
+              await database.query('SELECT pg_sleep(0.05)')
+              await end(client, tx)
+            },
+          },
+        })
+        const order = orderCreated({ id: 'lost' })
+        expect((await send(order)).status).toBe(status)
+        expect(reports).toHaveLength(1)
+        expect([await effects(), await recorded()]).toEqual([[], []])
+        expect(await send(order)).toEqual(HANDLED)
+        expect(await effects()).toEqual(['lost'])
+      },
+    )
+  })
+
+  // What is left of the first one's transaction must not reach the second one's, although both had the one connection.
+  test.each(ends)(
+    'keeps a handler that has lost its connection, and then %s, out of the next one’s transaction',
+    async (_, end) => {
+      const client = library.open(database, { max: 1 })
+      const inbox = client.inbox()
+      const secondIsIn = deferred()
+      const firstIsOut = deferred()
+      const first = inbox.once({ key: 'first', retainMs: 60_000 }, async (tx) => {
+        await insert(client, tx, 'first')
+        await terminate(client, tx)
+        // Some libraries keep the connection for the first one until its handler ends: then the second one waits, as it should.
+        await Promise.race([secondIsIn.promise, database.query('SELECT pg_sleep(0.5)')])
+        try {
+          await end(client, tx)
+        } finally {
+          setImmediate(firstIsOut.resolve)
+        }
+      })
+      const second = inbox.once({ key: 'second', retainMs: 60_000 }, async (tx) => {
+        await insert(client, tx, 'second')
+        secondIsIn.resolve()
+        await firstIsOut.promise
+        await insert(client, tx, 'second again')
+      })
+      const ended = await Promise.allSettled([first, second])
+      expect(ended.map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
+      expect(await effects()).toEqual(['second', 'second again'])
+      expect(await recorded()).toEqual(['second'])
+    },
+  )
+})

@@ -1,0 +1,242 @@
+import { Discard } from 'tix-webhooks'
+import { schema } from 'tix-webhooks/postgres'
+import { beforeEach, expect, test } from 'vitest'
+import { orderCreated } from '../../../support/deliveries.js'
+import { onPostgres } from '../../../support/on-servers.js'
+import { type ClientOptions, INBOX_CLIENTS, type OpenClient } from '../../../support/postgres-clients.js'
+import { testDatabase } from '../../../support/postgres-database.js'
+import { endpoint } from '../../../support/postgres-endpoint.js'
+import { deferred } from '../../../support/promises.js'
+
+const HANDLED = { status: 200, outcome: 'handled' }
+const UNAVAILABLE = { status: 503, outcome: 'unavailable', retryAfter: '5' }
+
+onPostgres.each(INBOX_CLIENTS)('a statement that fails in postgresInbox over $name', (library) => {
+  const database = testDatabase(
+    'CREATE TABLE effects (id text PRIMARY KEY)',
+    'CREATE TABLE tickets (id text, order_id text REFERENCES effects (id) DEFERRABLE INITIALLY DEFERRED)',
+    'CREATE TABLE seats (id int PRIMARY KEY, taken int NOT NULL)',
+    schema,
+  )
+  const effects = (): Promise<unknown[]> => database.column('SELECT id FROM effects ORDER BY id')
+  const recorded = (): Promise<unknown[]> => database.column('SELECT key FROM tix_webhooks_inbox')
+
+  beforeEach(async () => {
+    await database.query('TRUNCATE effects, tickets, seats, tix_webhooks_inbox')
+    await database.query("INSERT INTO effects VALUES ('taken')")
+  })
+
+  type Work = (client: OpenClient, tx: unknown, id: string) => Promise<unknown>
+
+  async function handling(work: Work, options: ClientOptions = {}) {
+    const client = library.open(database, options)
+    const { send, reports } = await endpoint({
+      inbox: client.inbox(),
+      on: { 'order.created': (event, ctx) => work(client, ctx.tx, event.data.order.id) },
+    })
+    return { send, reports }
+  }
+
+  const insert = (client: OpenClient, tx: unknown, id: string) =>
+    client.run(tx, `INSERT INTO effects VALUES ('${id}')`)
+
+  const swallow = (): void => {}
+
+  test('fails the delivery when it leaves the handler, and is reported as the database said it', async () => {
+    let id = 'taken'
+    const { send, reports } = await handling((client, tx) => insert(client, tx, id))
+    const order = orderCreated()
+    expect(await send(order)).toEqual({ status: 500, outcome: 'failed' })
+    const [error] = reports
+    expect(`${error?.message} ${(error?.cause as Error | undefined)?.message}`).toMatch(/duplicate key value/)
+    expect(reports).toHaveLength(1)
+    id = 'free'
+    expect(await send(order)).toEqual(HANDLED)
+    expect(await effects()).toEqual(['free', 'taken'])
+  })
+
+  test.each<[string, Work]>([
+    [
+      'at its end',
+      async (client, tx, id) => {
+        await insert(client, tx, id)
+        await insert(client, tx, 'taken').catch(swallow)
+      },
+    ],
+    [
+      'and the rest too',
+      async (client, tx, id) => {
+        await insert(client, tx, 'taken').catch(swallow)
+        await insert(client, tx, id).catch(swallow)
+      },
+    ],
+    [
+      'and does not wait for it',
+      async (client, tx, id) => {
+        await insert(client, tx, id)
+        void insert(client, tx, 'taken').catch(swallow)
+      },
+    ],
+  ])('is never acknowledged when the handler swallows it %s, as all was rolled back', async (_, work) => {
+    let isFailing = true
+    const { send, reports } = await handling((client, tx, id) => (isFailing ? work : insert)(client, tx, id))
+    const order = orderCreated({ id: 'written' })
+    expect(await send(order)).toEqual(UNAVAILABLE)
+    expect(await effects()).toEqual(['taken'])
+    expect(await recorded()).toEqual([])
+    expect(reports).toEqual([expect.objectContaining({ code: 'store_unavailable' })])
+    expect(reports[0]?.message).toMatch(/rolled back all that the handler had written.*SAVEPOINT/)
+    isFailing = false
+    expect(await send(order)).toEqual(HANDLED)
+    expect(await effects()).toEqual(['taken', 'written'])
+  })
+
+  test('ends the transaction for the branches of the handler too that nobody waited for', async () => {
+    const late = deferred<unknown>()
+    const failed = deferred()
+    let isFirst = true
+    const { send } = await handling(async (client, tx, id) => {
+      if (!isFirst) return insert(client, tx, id)
+      isFirst = false
+      void failed.promise.then(() =>
+        late.resolve((async () => insert(client, tx, 'stray'))().catch((error) => error)),
+      )
+      await insert(client, tx, 'taken')
+    })
+    const order = orderCreated({ id: 'written' })
+    expect(await send(order)).toEqual({ status: 500, outcome: 'failed' })
+    failed.resolve()
+    expect(String(await late.promise)).toMatch(/transaction of this delivery is over/)
+    expect(await send(order)).toEqual(HANDLED)
+    expect(await effects()).toEqual(['taken', 'written'])
+  })
+
+  // What wraps a client is refused these statements.
+  const canEnd = library.name !== 'Drizzle on pg'
+
+  test.each(['BEGIN', 'START TRANSACTION', 'COMMIT', 'end', ' rollback', 'ABORT', 'ROLLBACK WORK'])(
+    'is %s itself where a library wraps the client, and nothing is written',
+    async (statement) => {
+      if (canEnd) return
+      const { send, reports } = await handling(async (client, tx, id) => {
+        await insert(client, tx, id)
+        await client.run(tx, statement)
+      })
+      expect(await send(orderCreated({ id: 'written' }))).toEqual({ status: 500, outcome: 'failed' })
+      expect(String(reports[0]?.cause ?? reports[0])).toMatch(/can neither begin nor end one.*SAVEPOINT/)
+      expect(await effects()).toEqual(['taken'])
+      expect(await recorded()).toEqual([])
+    },
+  )
+
+  test.runIf(canEnd).each([
+    ['ROLLBACK', HANDLED, ['taken', 'written']],
+    // What it committed is recorded with it: it is there once.
+    ['COMMIT', { status: 200, outcome: 'duplicate' }, ['taken', 'written']],
+    ['COMMIT and START TRANSACTION', { status: 200, outcome: 'duplicate' }, ['taken', 'written']],
+    ['ROLLBACK and START TRANSACTION', HANDLED, ['taken', 'written']],
+  ])(
+    'is not the only way to end it: a handler that sends %s by itself is told so',
+    async (end, next, kept) => {
+      let isFirst = true
+      const { send, reports } = await handling(async (client, tx, id) => {
+        await insert(client, tx, id)
+        for (const statement of isFirst ? end.split(' and ') : []) await client.run(tx, statement)
+        isFirst = false
+      })
+      const order = orderCreated({ id: 'written' })
+      expect(await send(order)).toEqual(UNAVAILABLE)
+      expect(reports[0]?.message).toMatch(/ended the transaction of the inbox itself.*SAVEPOINT/)
+      expect(await send(order)).toEqual(next)
+      expect(await effects()).toEqual(kept)
+    },
+  )
+
+  test('is the handler’s own business behind a savepoint', async () => {
+    const { send, reports } = await handling(async (client, tx, id) => {
+      await client.savepoint(tx, (inner) => insert(client, inner, 'taken')).catch(swallow)
+      await insert(client, tx, id)
+    })
+    const order = orderCreated({ id: 'saved' })
+    expect(await send(order)).toEqual(HANDLED)
+    expect(await effects()).toEqual(['saved', 'taken'])
+    expect(await recorded()).toEqual(['test/order.created/saved'])
+    expect(reports).toEqual([])
+  })
+
+  test('may be the reason for a discard', async () => {
+    const { send, reports } = await handling(async (client, tx, id) => {
+      await insert(client, tx, id)
+      await insert(client, tx, 'taken').catch(() => {
+        throw new Discard('it is there already')
+      })
+    })
+    const order = orderCreated({ id: 'discarded' })
+    expect(await send(order)).toEqual({ status: 200, outcome: 'discarded' })
+    expect(await send(order)).toEqual({ status: 200, outcome: 'duplicate' })
+    expect(await effects()).toEqual(['taken'])
+    expect(reports).toEqual([])
+  })
+
+  test('fails the delivery at COMMIT too, when it is a deferred constraint', async () => {
+    let parent = 'nobody'
+    const { send, reports } = await handling(async (client, tx, id) => {
+      await insert(client, tx, id)
+      await client.run(tx, `INSERT INTO tickets VALUES ('tik', '${parent}')`)
+    })
+    const order = orderCreated({ id: 'deferred' })
+    expect(await send(order)).toEqual(UNAVAILABLE)
+    expect(await effects()).toEqual(['taken'])
+    expect(reports).toEqual([expect.objectContaining({ code: 'store_unavailable' })])
+    expect(reports[0]?.message).toMatch(/a deferred constraint failed at COMMIT/)
+    parent = 'taken'
+    expect(await send(order)).toEqual(HANDLED)
+    expect(await effects()).toEqual(['deferred', 'taken'])
+  })
+
+  test('of a serialization failure leaves no effect, and the retry has exactly one', async () => {
+    await database.query('INSERT INTO seats SELECT n, 0 FROM generate_series(1, 2) AS n')
+    const first = deferred()
+    let inside = 0
+    // Each reads what the other one writes: one of them has to fail, at a statement of its own or at COMMIT.
+    const { send } = await handling(
+      async (client, tx, id) => {
+        await client.run(tx, 'SELECT sum(taken) FROM seats')
+        if (++inside === 2) first.resolve()
+        await first.promise
+        await client.run(tx, `UPDATE seats SET taken = taken + 1 WHERE id = ${id === 'left' ? 1 : 2}`)
+        await insert(client, tx, id)
+      },
+      { settings: { default_transaction_isolation: 'serializable' } },
+    )
+    const orders = [orderCreated({ id: 'left' }), orderCreated({ id: 'right' })]
+    const answers = await Promise.all(orders.map(send))
+    expect(answers.map(({ status }) => status).sort()).not.toEqual([200, 200])
+    for (const order of orders) {
+      let answer = await send(order)
+      while (answer.status !== 200) answer = await send(order)
+    }
+    expect(await database.column('SELECT taken FROM seats ORDER BY id')).toEqual([1, 1])
+    expect(await effects()).toEqual(['left', 'right', 'taken'])
+  })
+
+  test.each(['repeatable read', 'serializable'])(
+    'of a race for one event at %s never doubles its effect',
+    async (isolation) => {
+      const { send } = await handling(insert, {
+        settings: { default_transaction_isolation: isolation },
+        max: 8,
+      })
+      const order = orderCreated({ id: 'raced' })
+      let outcomes: unknown[] = []
+      for (let round = 0; round < 5; round++) {
+        const answers = await Promise.all(Array.from({ length: 8 }, () => send(order)))
+        outcomes = [...outcomes, ...answers.map(({ outcome }) => outcome)]
+      }
+      expect(outcomes.filter((outcome) => outcome === 'handled')).toHaveLength(1)
+      expect(new Set(outcomes)).not.toContain('failed')
+      expect(await effects()).toEqual(['raced', 'taken'])
+      expect(await send(order)).toEqual({ status: 200, outcome: 'duplicate' })
+    },
+  )
+})

@@ -1,0 +1,104 @@
+import { Pool } from 'pg'
+import { postgresInbox, postgresStore, schema } from 'tix-webhooks/postgres'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { orderCreated } from '../../../support/deliveries.js'
+import { onPostgres } from '../../../support/on-servers.js'
+import { INBOX_CLIENTS } from '../../../support/postgres-clients.js'
+import { testDatabase } from '../../../support/postgres-database.js'
+import { endpoint } from '../../../support/postgres-endpoint.js'
+import { FATAL, isReady } from '../../../support/postgres-fatal.js'
+import { startProxy, type TcpProxy } from '../../../support/tcp-proxy.js'
+
+const MAX = 2
+
+// A client emits 'error' while it reads the chunk, before any promise settles. Where nobody listens, that ends a process, and
+// fails the run of these tests as a whole.
+onPostgres('a server that ends in the very chunk of an answer', () => {
+  const database = testDatabase('CREATE TABLE effects (id text)', schema)
+  let proxy: TcpProxy
+
+  beforeAll(async () => {
+    const { hostname, port } = new URL(database.url)
+    proxy = await startProxy({ host: hostname, port: Number(port || 5432) })
+  })
+  afterAll(() => proxy?.close())
+  beforeEach(() => database.query('TRUNCATE effects, tix_webhooks_inbox'))
+
+  const saying = (words: string) => (chunk: Buffer) => chunk.includes(words)
+  const POINTS: [string, (chunk: Buffer) => boolean][] = [
+    ['connecting', () => true],
+    ['BEGIN', (chunk) => /begin/i.test(chunk.toString('latin1'))],
+    ['the record of the event', saying('order.created/order')],
+    ['a statement of the handler', saying('INSERT INTO effects')],
+    ['COMMIT', (chunk) => /commit/i.test(chunk.toString('latin1'))],
+  ]
+
+  // What postgres.js is given to send just as a connection ends stays in its buffer, and the connection after it never gets ready.
+  // The next delivery can meet that after a COMMIT, and through Drizzle at any point, where nothing of ours is in between.
+  const libraries = INBOX_CLIENTS.filter(({ name }) => name !== 'Drizzle on postgres.js')
+  const pointsOf = (name: string) => POINTS.filter(([point]) => name !== 'postgres.js' || point !== 'COMMIT')
+
+  describe.each(libraries)('under an inbox over $name', (library) => {
+    test.each(pointsOf(library.name))(
+      'after %s loses neither the process nor the event nor a connection',
+      async (_, match) => {
+        const client = library.open(database, { port: proxy.port, max: MAX })
+        const { send } = await endpoint({
+          inbox: client.inbox(),
+          on: {
+            'order.created': async (event, { tx }) => {
+              await client.run(tx, `INSERT INTO effects VALUES ('${event.data.order.id}')`)
+            },
+          },
+        })
+        // More often than there are connections: each that is lost for good would be missed.
+        for (let time = 0; time <= MAX; time++) {
+          const order = orderCreated({ id: `order ${time}` })
+          const glued = proxy.glueAfterRequest(match, isReady, FATAL)
+          let answer = await send(order)
+          await glued
+          while (answer.status !== 200) answer = await send(order)
+        }
+        expect(await database.column('SELECT id FROM effects ORDER BY id')).toEqual([
+          'order 0',
+          'order 1',
+          'order 2',
+        ])
+      },
+    )
+  })
+
+  describe.each(INBOX_CLIENTS)(
+    'that hangs up instead of answering BEGIN, to an inbox over $name',
+    (library) => {
+      test('costs no place in the pool', async () => {
+        const client = library.open(database, { port: proxy.port, max: MAX })
+        const { send } = await endpoint({
+          inbox: client.inbox(),
+          on: { 'order.created': (_, { tx }) => client.run(tx, 'SELECT 1') },
+        })
+        for (let time = 0; time <= MAX; time++) {
+          const order = orderCreated({ id: `order ${time}` })
+          const hungUp = proxy.cutAfterRequest((chunk) => /begin/i.test(chunk.toString('latin1')))
+          expect((await send(order)).status).toBe(503)
+          await hungUp
+          expect((await send(order)).status).toBe(200)
+        }
+      })
+    },
+  )
+
+  test.each([
+    ['a store', (pool: Pool) => postgresStore(pool).claim({ key: 'k', token: 't', leaseMs: 1, retainMs: 1 })],
+    ['an inbox', (pool: Pool) => postgresInbox(pool).once({ key: null, retainMs: 1 }, async () => {})],
+  ])('does not end the process of %s whose pool nobody listens to', async (_, use) => {
+    const pool = new Pool({ connectionString: database.url, options: database.settings(), max: 1 })
+    onTestFinished(() => pool.end())
+    await use(pool)
+    const { rows } = await pool.query('SELECT pg_backend_pid() AS pid')
+    const removed = new Promise((resolve) => pool.once('remove', resolve))
+    await database.query('SELECT pg_terminate_backend($1, 60000)', [rows[0].pid])
+    await removed
+    await use(pool)
+  })
+})

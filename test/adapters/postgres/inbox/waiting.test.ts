@@ -1,0 +1,91 @@
+import { schema } from 'tix-webhooks/postgres'
+import { beforeEach, expect, test } from 'vitest'
+import { atOnce } from '../../../support/at-once.js'
+import { orderCreated } from '../../../support/deliveries.js'
+import { onPostgres } from '../../../support/on-servers.js'
+import { INBOX_CLIENTS } from '../../../support/postgres-clients.js'
+import { type TestDatabase, testDatabase } from '../../../support/postgres-database.js'
+import { endpoint } from '../../../support/postgres-endpoint.js'
+import { deferred } from '../../../support/promises.js'
+
+const HANDLED = { status: 200, outcome: 'handled' }
+const DUPLICATE = { status: 200, outcome: 'duplicate' }
+
+onPostgres('postgresInbox, over each library,', () => {
+  const rows = INBOX_CLIENTS.map((library) => ({
+    name: library.name,
+    library,
+    database: testDatabase('CREATE TABLE effects (id text)', schema),
+  }))
+  const effectsIn = (database: TestDatabase) => database.column('SELECT id FROM effects ORDER BY id')
+
+  beforeEach(() =>
+    atOnce(rows, async ({ database }) => void (await database.query('TRUNCATE effects, tix_webhooks_inbox'))),
+  )
+
+  test('answers by the deadline what waits for a connection, and never runs it later', () =>
+    atOnce(rows, async ({ library, database }) => {
+      const client = library.open(database, { max: 1 })
+      const entered = deferred()
+      const leave = deferred()
+      const runs: string[] = []
+      const { send, hooks, reports } = await endpoint({
+        inbox: client.inbox(),
+        timeoutSeconds: 1,
+        on: {
+          'order.created': async (event, { tx }) => {
+            const { id } = event.data.order
+            runs.push(id)
+            await client.run(tx, `INSERT INTO effects VALUES ('${id}')`)
+            if (id !== 'holding') return
+            entered.resolve()
+            await leave.promise
+          },
+        },
+      })
+      const [holding, waiting] = [orderCreated({ id: 'holding' }), orderCreated({ id: 'waiting' })]
+      const first = send(holding)
+      await entered.promise
+      expect(await send(waiting)).toEqual({ status: 503, outcome: 'unavailable', retryAfter: '5' })
+      expect(reports.map(({ message }) => message).join()).toMatch(
+        /had not opened a transaction by the deadline \(timeoutSeconds\).*too small/,
+      )
+      expect(await first).toEqual({ status: 503, outcome: 'timed-out', retryAfter: '5' })
+      leave.resolve()
+      // Waits its turn behind the one that was given up, on the one connection.
+      expect(await client.inbox().once({ key: 'behind', retainMs: 60_000 }, async () => {})).toBe('handled')
+      expect(runs).toEqual(['holding'])
+      expect(await effectsIn(database)).toEqual(['holding'])
+      expect([await send(holding), await send(waiting)]).toEqual([DUPLICATE, HANDLED])
+      expect(await effectsIn(database)).toEqual(['holding', 'waiting'])
+      await hooks.drain()
+    }))
+
+  test('commits what a handler has written that outlived the deadline, and the next delivery is a duplicate', () =>
+    atOnce(rows, async ({ library, database }) => {
+      const client = library.open(database)
+      const leave = deferred()
+      const { send, hooks, reports, records } = await endpoint({
+        inbox: client.inbox(),
+        timeoutSeconds: 1,
+        on: {
+          'order.created': async (event, { tx }) => {
+            await leave.promise
+            await client.run(tx, `INSERT INTO effects VALUES ('${event.data.order.id}')`)
+          },
+        },
+      })
+      const order = orderCreated({ id: 'slow' })
+      expect(await send(order)).toEqual({ status: 503, outcome: 'timed-out', retryAfter: '5' })
+      expect(await send(order)).toEqual({ status: 503, outcome: 'in-flight', retryAfter: '5' })
+      expect(await effectsIn(database)).toEqual([])
+      leave.resolve()
+      let answer = await send(order)
+      while (answer.status === 503) answer = await send(order)
+      expect(answer).toEqual(DUPLICATE)
+      expect(await effectsIn(database)).toEqual(['slow'])
+      expect(records.filter(({ outcome }) => outcome === 'timed-out')).toHaveLength(1)
+      expect(reports).toHaveLength(1)
+      await hooks.drain()
+    }))
+})

@@ -1,0 +1,188 @@
+import { isWebhookError } from 'tix-webhooks'
+import { postgresInbox, postgresStore, schema } from 'tix-webhooks/postgres'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { onPostgres } from '../../support/on-servers.js'
+import { INBOX_CLIENTS, openPg, openPostgresJs, STORE_CLIENTS } from '../../support/postgres-clients.js'
+import { testDatabase } from '../../support/postgres-database.js'
+
+const CLAIM = { key: 'k', token: 't', leaseMs: 60_000, retainMs: 60_000 }
+const ONCE = { key: 'k', retainMs: 60_000 }
+
+interface Migrating {
+  readonly schema: string
+  migrate(): Promise<void>
+}
+
+onPostgres('migrate', () => {
+  const database = testDatabase()
+  const tables = (): Promise<unknown[]> =>
+    database.column('SELECT tablename::text FROM pg_tables WHERE schemaname = $1 ORDER BY 1', [
+      database.schema,
+    ])
+
+  beforeEach(async () => {
+    for (const table of await tables()) await database.query(`DROP TABLE ${table}`)
+  })
+
+  async function failureOf(work: Promise<unknown>): Promise<{ code: string; message: string }> {
+    const error: unknown = await work.catch((thrown: unknown) => thrown)
+    if (!isWebhookError(error)) throw new Error('It was no error of ours', { cause: error })
+    return error
+  }
+
+  const all: [string, string, () => Migrating][] = [
+    ...STORE_CLIENTS.map(({ name, open }): [string, string, () => Migrating] => [
+      `the store over ${name}`,
+      'tix_webhooks',
+      () => open(database).store(),
+    ]),
+    ...INBOX_CLIENTS.map(({ name, open }): [string, string, () => Migrating] => [
+      `the inbox over ${name}`,
+      'tix_webhooks_inbox',
+      () => open(database).inbox(),
+    ]),
+  ]
+
+  describe.each(all)('of %s', (_, table, open) => {
+    test('makes its table once, and keeps what is in it', async () => {
+      const { migrate } = open()
+      await migrate()
+      expect(await tables()).toEqual([table])
+      const { claim } = postgresStore(openPg(database))
+      const { once } = postgresInbox(openPg(database))
+      await (table === 'tix_webhooks' ? claim(CLAIM) : once(ONCE, async () => {}))
+      await migrate()
+      expect(await database.column(`SELECT key FROM ${table}`)).toEqual(['k'])
+      expect(
+        await database.column('SELECT indexname::text FROM pg_indexes WHERE schemaname = $1 ORDER BY 1', [
+          database.schema,
+        ]),
+      ).toEqual(
+        table === 'tix_webhooks'
+          ? ['tix_webhooks_pkey', 'tix_webhooks_purge_after']
+          : ['tix_webhooks_inbox_expires_at', 'tix_webhooks_inbox_pkey'],
+      )
+    })
+
+    test('can run eight times at once', async () => {
+      const deploys = Array.from({ length: 8 }, () => open().migrate())
+      expect((await Promise.allSettled(deploys)).map(({ status }) => status)).toEqual(
+        Array(8).fill('fulfilled'),
+      )
+      expect(await tables()).toEqual([table])
+    })
+
+    test('says which columns a table that is there lacks, and leaves it as it is', async () => {
+      await database.query(`CREATE TABLE ${table} (key text PRIMARY KEY, expires_at timestamptz, note text)`)
+      const { code, message } = await failureOf(open().migrate())
+      expect(code).toBe('store_unavailable')
+      expect(message).toContain(
+        `There is a table "${table}" in which these columns are missing or of another kind: ${table === 'tix_webhooks' ? 'state, attempt, token, lease_until, purge_after' : 'handled_at'}. `,
+      )
+      expect(message).toMatch(/Rename it, or choose another name with the table option/)
+      expect(
+        await database.column(
+          'SELECT attname::text FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 ORDER BY attnum',
+          [table],
+        ),
+      ).toEqual(['key', 'expires_at', 'note'])
+    })
+
+    test('gives its SQL for a migration tool', async () => {
+      await database.query(open().schema)
+      expect(await tables()).toEqual([table])
+      await open().migrate()
+    })
+  })
+
+  // The snapshot of such a transaction is taken before it has waited for the others.
+  test.each(['repeatable read', 'serializable'])(
+    'can run eight times at once where %s is the default',
+    async (isolation) => {
+      const settings = { default_transaction_isolation: isolation }
+      const deploys = STORE_CLIENTS.flatMap((library) =>
+        Array.from({ length: 4 }, () => library.open(database, { settings }).store().migrate()),
+      )
+      const failures = (await Promise.allSettled(deploys)).flatMap((deploy) =>
+        deploy.status === 'rejected' ? String(deploy.reason.message) : [],
+      )
+      expect(failures).toEqual([])
+    },
+  )
+
+  test('gives postgres.js no notice to print', async () => {
+    const notices: unknown[] = []
+    const sql = openPostgresJs(database, {}, { onnotice: (notice) => notices.push(notice) })
+    for (let deploy = 0; deploy < 3; deploy++) {
+      await postgresStore(sql).migrate()
+      await postgresInbox(sql).migrate()
+    }
+    expect(notices).toEqual([])
+  })
+
+  test('the exported schema makes both tables, as both would', async () => {
+    await database.query(schema)
+    expect(await tables()).toEqual(['tix_webhooks', 'tix_webhooks_inbox'])
+    const store = postgresStore(openPg(database))
+    const inbox = postgresInbox(openPg(database))
+    expect(`${store.schema}\n${inbox.schema}`).toBe(schema)
+    expect(await store.claim(CLAIM)).toEqual({ status: 'claimed', attempt: 1 })
+    expect(await inbox.once(ONCE, async () => {})).toBe('handled')
+    // A migration tool may run it again.
+    await database.query(schema)
+    expect(await database.column('SELECT key FROM tix_webhooks')).toEqual(['k'])
+  })
+
+  test('the schema of a table of another name has that name, and so have its indexes', async () => {
+    const pool = openPg(database)
+    const table = `${database.schema}.Other`
+    await database.query(postgresStore(pool, { table }).schema)
+    await database.query(postgresInbox(pool, { table: `${table}_inbox` }).schema)
+    expect(await tables()).toEqual(['Other', 'Other_inbox'])
+    await database.query('DROP TABLE "Other", "Other_inbox"')
+  })
+
+  test.each([
+    ['store', 'tix_webhooks', 'store.migrate()'],
+    ['inbox', 'tix_webhooks_inbox', 'inbox.migrate()'],
+  ])(
+    'is what the %s asks for when its table is missing, or of an older version',
+    async (which, table, call) => {
+      const pool = openPg(database)
+      const [store, inbox] = [postgresStore(pool), postgresInbox(pool)]
+      const uses =
+        which === 'store'
+          ? [() => store.claim(CLAIM), () => store.purge()]
+          : [() => inbox.once(ONCE, async () => {}), () => inbox.purge()]
+      for (const use of uses) {
+        const { code, message } = await failureOf(use())
+        expect([code, message]).toEqual([
+          'store_unavailable',
+          expect.stringContaining(`The table "${table}" is missing: run ${call}`),
+        ])
+      }
+      await database.query(
+        `CREATE TABLE ${table} (key text PRIMARY KEY, state text, token text, lease_until timestamptz)`,
+      )
+      for (const use of uses) {
+        const { code, message } = await failureOf(use())
+        expect([code, message]).toEqual([
+          'store_unavailable',
+          expect.stringContaining(`of another version, or not ours: ${call} names what is missing`),
+        ])
+      }
+    },
+  )
+
+  test.each([
+    ['of the right names without a primary key', 'key text, '],
+    ['whose key is a number', 'key bigint PRIMARY KEY, '],
+  ])('refuses a table %s, which the store cannot use either', async (_, key) => {
+    await database.query(
+      `CREATE TABLE tix_webhooks (${key} state text, attempt integer, token text, lease_until timestamptz, expires_at timestamptz, purge_after timestamptz)`,
+    )
+    const store = postgresStore(openPg(database))
+    expect((await failureOf(store.claim(CLAIM))).code).toBe('store_unavailable')
+    expect((await failureOf(store.migrate())).message).toMatch(/table "tix_webhooks"/)
+  })
+})

@@ -1,0 +1,147 @@
+import { Cluster, Redis } from 'ioredis'
+import { createCluster } from 'redis'
+import { redisStore } from 'tix-webhooks/redis'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { unavailable } from '../../../adapters/redis/client.js'
+import { onOwnRedis } from '../../support/on-servers.js'
+import { claimOf, HOUR_MS, type RedisClient } from '../../support/redis-clients.js'
+import { type RedisCluster, startRedisCluster } from '../../support/redis-cluster.js'
+
+const KEYS = Array.from({ length: 40 }, (_, i) => `orders/order.created/ord_${i}`)
+
+onOwnRedis('a Redis store on a cluster of three', () => {
+  let cluster: RedisCluster
+
+  beforeAll(async () => {
+    cluster = await startRedisCluster(3)
+  }, 60_000)
+  afterAll(() => cluster.stop())
+
+  async function connectIoredisCluster(): Promise<RedisClient> {
+    const client = new Cluster(
+      cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port })),
+      { lazyConnect: true },
+    )
+    onTestFinished(() => client.disconnect())
+    await client.connect()
+    return client
+  }
+
+  async function connectNodeRedisCluster(): Promise<RedisClient> {
+    const client = createCluster({ rootNodes: cluster.nodes.map(({ url }) => ({ url })) })
+    onTestFinished(() => client.destroy())
+    await client.connect()
+    return client
+  }
+
+  /** How many records each node has. */
+  async function recordsOf(prefix: string): Promise<number[]> {
+    return Promise.all(
+      cluster.nodes.map(async ({ url }) => {
+        const client = new Redis(url)
+        const keys = await client.keys(`${prefix}*`)
+        client.disconnect()
+        return keys.length
+      }),
+    )
+  }
+
+  test.each([
+    ['Cluster of ioredis', connectIoredisCluster],
+    ['createCluster of node-redis', connectNodeRedisCluster],
+  ])('through %s: every method works on the keys of every node', async (name, connect) => {
+    const prefix = `${name.split(' ').at(-1)}:`
+    const store = redisStore(await connect(), { prefix })
+    for (const key of KEYS) {
+      expect(await store.claim(claimOf(key, 'a'))).toEqual({ status: 'claimed', attempt: 1 })
+      expect(await store.claim(claimOf(key, 'b'))).toMatchObject({ status: 'in-flight' })
+      expect(await store.renew({ key, token: 'a' }, HOUR_MS)).toBe(true)
+      expect(await store.release({ key, token: 'a' })).toBe(true)
+      expect(await store.claim(claimOf(key, 'b'))).toEqual({ status: 'claimed', attempt: 2 })
+      expect(await store.complete({ key, token: 'b' }, HOUR_MS)).toBe(true)
+      expect(await store.claim(claimOf(key, 'c'))).toEqual({ status: 'completed' })
+    }
+    const records = await recordsOf(prefix)
+    expect(records.every((count) => count > 0)).toBe(true)
+    expect(records.reduce((sum, count) => sum + count)).toBe(KEYS.length)
+  })
+
+  test('both see what the other has recorded, and a flush of all scripts changes nothing', async () => {
+    const options = { prefix: 'shared:' }
+    const one = redisStore(await connectIoredisCluster(), options)
+    const two = redisStore(await connectNodeRedisCluster(), options)
+    await Promise.all(KEYS.map((key) => one.claim(claimOf(key, 'a'))))
+    await Promise.all(
+      cluster.nodes.map(async ({ url }) => {
+        const client = new Redis(url)
+        await client.script('FLUSH')
+        client.disconnect()
+      }),
+    )
+    const answers = await Promise.all(KEYS.map((key) => two.complete({ key, token: 'a' }, HOUR_MS)))
+    expect(new Set(answers)).toEqual(new Set([true]))
+    const claims = await Promise.all(KEYS.map((key) => one.claim(claimOf(key, 'b'))))
+    expect(new Set(claims.map(({ status }) => status))).toEqual(new Set(['completed']))
+  })
+
+  test.each([
+    ['Cluster of ioredis', connectIoredisCluster],
+    ['createCluster of node-redis', connectNodeRedisCluster],
+  ])('%s cannot wait for replicas, and is told why', async (_name, connect) => {
+    const client = await connect()
+    expect(() => redisStore(client, { replicas: 1 })).toThrow(TypeError)
+    expect(() => redisStore(client, { replicas: 1 })).toThrow(/WAIT does not cover .* cluster.*single client/)
+  })
+
+  test.each([
+    ['Cluster of ioredis', connectIoredisCluster],
+    ['createCluster of node-redis', connectNodeRedisCluster],
+  ])(
+    '%s is told of a failover while nodes disagree on a slot, not to be a cluster client',
+    async (_name, connect) => {
+      const [key = ''] = KEYS
+      const nodes = cluster.nodes.map(({ url }) => new Redis(url))
+      onTestFinished(() => {
+        for (const node of nodes) node.disconnect()
+      })
+      const slot = Number(await nodes[0]?.call('CLUSTER', 'KEYSLOT', `tix-webhooks:${key}`))
+      const isOwner = await Promise.all(
+        nodes.map((node) =>
+          node.get(`tix-webhooks:${key}`).then(
+            () => true,
+            () => false,
+          ),
+        ),
+      )
+      const owner = nodes[isOwner.indexOf(true)]
+      const other = nodes[isOwner.indexOf(false)]
+      // Each of the two sends the client to the other.
+      await owner?.call('CLUSTER', 'SETSLOT', slot, 'NODE', String(await other?.call('CLUSTER', 'MYID')))
+      const claim = redisStore(await connect()).claim(claimOf(key, 'a'))
+      await expect(claim).rejects.toMatchObject({
+        code: 'store_unavailable',
+        message: 'Redis is starting, failing over or moving slots. Nothing is lost: the sender retries.',
+        cause: { message: expect.stringMatching(/^Too many Cluster redirections/) },
+      })
+      await owner?.call('CLUSTER', 'SETSLOT', slot, 'NODE', String(await owner.call('CLUSTER', 'MYID')))
+    },
+  )
+
+  test('a client that is none of a cluster is told to be one', async () => {
+    const node = new Redis(cluster.nodes[0]?.url ?? '')
+    onTestFinished(() => node.disconnect())
+    const store = redisStore(node)
+    const claims = await Promise.allSettled(KEYS.map((key) => store.claim(claimOf(key, 'z'))))
+    const messages = claims.flatMap((claim) => (claim.status === 'rejected' ? [claim.reason.message] : []))
+    expect(new Set(messages)).toEqual(new Set(['This Redis is a cluster: pass a cluster client.']))
+  })
+})
+
+test.each([
+  ['ioredis', new Cluster([{ port: 1 }], { lazyConnect: true })],
+  ['node-redis', createCluster({ rootNodes: [{ url: 'redis://127.0.0.1:1' }] })],
+])('what older versions of %s pass on is understood as well', (_name, client) => {
+  expect(unavailable(new Error('MOVED 7602 127.0.0.1:7001'), client)).toMatchObject({
+    message: expect.stringMatching(/failing over or moving slots/),
+  })
+})

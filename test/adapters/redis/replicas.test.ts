@@ -1,0 +1,215 @@
+import { Redis } from 'ioredis'
+import { createClientPool, createSentinel, RESP_TYPES } from 'redis'
+import { StoreError } from 'tix-webhooks'
+import { tixWebhooks } from 'tix-webhooks/fetch'
+import { redisStore } from 'tix-webhooks/redis'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { orderCreated, sign } from '../../support/deliveries.js'
+import { requestOf } from '../../support/fetching.js'
+import { onOwnRedis } from '../../support/on-servers.js'
+import {
+  CALLS,
+  callsOf,
+  claimOf,
+  connectIoredis,
+  connectNodeRedis,
+  HOUR_MS,
+  LIBRARIES,
+  METHODS,
+  openStore,
+} from '../../support/redis-clients.js'
+import { type ReplicatedRedis, startReplicatedRedis } from '../../support/redis-replication.js'
+import { startProxy } from '../../support/tcp-proxy.js'
+import { watched } from '../../support/watched.js'
+
+let orders = 0
+
+/** One replica, for which a write is waited patiently. */
+const PATIENT = { replicas: 1, replicaTimeoutMs: 15_000 }
+/** One replica, of which it is known that it does not answer. */
+const HASTY = { replicas: 1, replicaTimeoutMs: 20 }
+
+onOwnRedis('a store that waits for a replica', () => {
+  let servers: ReplicatedRedis
+  let admin: Redis
+
+  beforeAll(async () => {
+    servers = await startReplicatedRedis()
+  })
+  afterAll(() => servers.stop())
+
+  beforeEach(async () => {
+    // A replica whose link was cut tries again once a second; one that was only silent goes on at once.
+    await servers.reconnect()
+    admin = await connectIoredis(servers.primary.url)
+    await admin.flushall()
+  })
+
+  describe.each(LIBRARIES)('on $name', (library) => {
+    const open = (options: typeof PATIENT) => openStore(library, servers.primary.url, options)
+
+    test('grants a claim and records a completion when the replica has it', async () => {
+      const store = await open(PATIENT)
+      const replica = await connectIoredis(servers.replica.url)
+      expect(await store.claim(claimOf('k', 'a'))).toEqual({ status: 'claimed', attempt: 1 })
+      expect(await replica.get('tix-webhooks:k')).toMatch(/^running 1 \d+ a$/)
+      expect(await store.complete({ key: 'k', token: 'a' }, HOUR_MS)).toBe(true)
+      expect(await replica.get('tix-webhooks:k')).toBe('completed 1 0 a')
+    })
+
+    test.each([
+      ['cut off', () => servers.link.refuse()],
+      ['silent', async () => servers.link.hold()],
+    ])('refuses a claim while the replica is %s, and lets go of it', async (_how, part) => {
+      const store = await open(HASTY)
+      await part()
+      const error = await store.claim(claimOf('k', 'a')).catch((cause: unknown) => cause)
+      expect(error).toBeInstanceOf(StoreError)
+      expect(error).toMatchObject({
+        code: 'store_unavailable',
+        message: expect.stringMatching(/^Fewer than 1 replicas had the write after 20 ms .*replicaTimeoutMs/),
+      })
+      expect(await admin.get('tix-webhooks:k')).toBe('released 1 0 a')
+      const other = await openStore(library, servers.primary.url)
+      expect(await other.claim(claimOf('k', 'b'))).toEqual({ status: 'claimed', attempt: 2 })
+    })
+
+    test('refuses a completion while the replica is silent, until it is back', async () => {
+      const store = await open(HASTY)
+      const patient = await open(PATIENT)
+      await patient.claim(claimOf('k', 'a'))
+      servers.link.hold()
+      const complete = store.complete({ key: 'k', token: 'a' }, HOUR_MS)
+      await expect(complete).rejects.toMatchObject({
+        code: 'store_unavailable',
+        message: expect.stringMatching(/Fewer than 1 replicas/),
+      })
+      await servers.reconnect()
+      expect(await patient.complete({ key: 'k', token: 'a' }, HOUR_MS)).toBe(true)
+    })
+
+    test('renews and releases without one', async () => {
+      const store = await open(PATIENT)
+      await store.claim(claimOf('k', 'a'))
+      servers.link.hold()
+      const waits = await callsOf(admin, 'wait')
+      expect(await store.renew({ key: 'k', token: 'a' }, HOUR_MS)).toBe(true)
+      expect(await store.release({ key: 'k', token: 'a' })).toBe(true)
+      expect(await callsOf(admin, 'wait')).toBe(waits)
+    })
+
+    test('knows duplicates, and what is not its own, without one', async () => {
+      const patient = await open(PATIENT)
+      await patient.claim(claimOf('running', 'a'))
+      await patient.claim(claimOf('done', 'a'))
+      await patient.complete({ key: 'done', token: 'a' }, HOUR_MS)
+      servers.link.hold()
+      const store = await open(HASTY)
+      expect(await store.claim(claimOf('done', 'b'))).toEqual({ status: 'completed' })
+      expect(await store.claim(claimOf('running', 'b'))).toMatchObject({ status: 'in-flight' })
+      expect(await store.complete({ key: 'running', token: 'b' }, HOUR_MS)).toBe(false)
+    })
+
+    test('does so when the server has lost the scripts too', async () => {
+      const store = await open(PATIENT)
+      await admin.script('FLUSH')
+      expect(await store.claim(claimOf('k', 'a'))).toEqual({ status: 'claimed', attempt: 1 })
+      servers.link.hold()
+      await admin.script('FLUSH')
+      const hasty = await open(HASTY)
+      await expect(hasty.claim(claimOf('j', 'a'))).rejects.toMatchObject({ code: 'store_unavailable' })
+      expect(await admin.get('tix-webhooks:j')).toBe('released 1 0 a')
+    })
+
+    test('says why, to every delivery of a burst that fills its connection', async () => {
+      const store = await open({ replicas: 1, replicaTimeoutMs: 100 })
+      servers.link.hold()
+      const { options, runs, reports } = watched({ store, namespace: 'shop' })
+      const hooks = tixWebhooks(options)
+      const answers = await Promise.all(
+        Array.from({ length: 40 }, async () => {
+          const answer = await hooks(requestOf(await sign(orderCreated({ id: `ord_${++orders}` }))))
+          return answer.status
+        }),
+      )
+      expect(new Set(answers)).toEqual(new Set([503]))
+      expect(runs).toEqual([])
+      expect(reports).toHaveLength(40)
+      expect(
+        reports.filter((report) => !/^Fewer than 1 replicas had the write after 100 ms/.test(report)),
+      ).toEqual([])
+      expect(reports[0]).toMatch(/ \d+ calls of the store wait on its one connection\.$/)
+      await servers.reconnect()
+      await hooks.drain()
+    })
+
+    test('needs as many as it was told to wait for', async () => {
+      const store = await open({ ...HASTY, replicas: 2 })
+      await expect(store.claim(claimOf('k', 'a'))).rejects.toThrow(/^Fewer than 2 replicas/)
+    })
+  })
+
+  test.each(CALLS)('on $with: $name takes one round trip', async ({ library, method }) => {
+    const proxy = await startProxy({ port: servers.primary.port })
+    onTestFinished(() => proxy.close())
+    const client = await library.connect(`redis://127.0.0.1:${proxy.port}`)
+    const store = redisStore(client, PATIENT)
+    for (const { call } of METHODS) await call(store, 'warm', 'a')
+    if (method.name !== 'claim') await store.claim(claimOf('k', 'a'))
+    const before = proxy.roundTrips
+    expect(await method.call(store, 'k', 'a')).toEqual(method.answer)
+    expect(proxy.roundTrips - before).toBe(1)
+  })
+
+  test.each(LIBRARIES)(
+    'on $name: asks for as many, and waits for as long, as it was told',
+    async (library) => {
+      const proxy = await startProxy({ port: servers.primary.port })
+      onTestFinished(() => proxy.close())
+      const client = await library.connect(`redis://127.0.0.1:${proxy.port}`)
+      let said = ''
+      void proxy.nextRequest((chunk) => {
+        said += chunk.toString('latin1')
+        return false
+      })
+      const claim = redisStore(client, { replicas: 2, replicaTimeoutMs: 25 }).claim(claimOf('k', 'a'))
+      await expect(claim).rejects.toThrow(/^Fewer than 2 replicas had the write after 25 ms/)
+      expect(said).toMatch(/\bwait\r\n\$1\r\n2\r\n\$2\r\n25\r\n/i)
+    },
+  )
+
+  test('counts the writes of a client of node-redis with a mapping of types', async () => {
+    const client = (await connectNodeRedis(servers.primary.url)).withTypeMapping({
+      [RESP_TYPES.NUMBER]: String,
+    })
+    expect(await redisStore(client, PATIENT).claim(claimOf('k', 'a'))).toMatchObject({ status: 'claimed' })
+  })
+
+  test('counts the writes of a client that gathers its commands', async () => {
+    const client = await connectIoredis(servers.primary.url, { enableAutoPipelining: true })
+    const claims = ['j', 'k', 'l'].map((key) => redisStore(client, PATIENT).claim(claimOf(key, 'a')))
+    expect(await Promise.all(claims)).toEqual(Array(3).fill({ status: 'claimed', attempt: 1 }))
+    servers.link.hold()
+    await expect(redisStore(client, HASTY).claim(claimOf('m', 'a'))).rejects.toThrow(/Fewer than 1 replicas/)
+  })
+})
+
+test.each([
+  ['a pool of node-redis', () => createClientPool()],
+  [
+    'a Sentinel client of node-redis',
+    () => createSentinel({ name: 'main', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] }),
+  ],
+  ['a client without WAIT', () => ({ eval: async () => null, evalsha: async () => null })],
+])('%s cannot wait for replicas, and is told why', (_name, make) => {
+  expect(() => redisStore(make())).not.toThrow()
+  expect(() => redisStore(make(), { replicas: 1 })).toThrow(TypeError)
+  expect(() => redisStore(make(), { replicas: 1 })).toThrow(/WAIT does not cover.*Leave replicas out/)
+})
+
+test.each([
+  ['ioredis', () => new Redis({ lazyConnect: true })],
+  ['ioredis on Sentinel', () => new Redis({ lazyConnect: true, name: 'main', sentinels: [{ port: 1 }] })],
+])('a client of %s, which has one connection, can', (_name, make) => {
+  expect(() => redisStore(make(), { replicas: 1 })).not.toThrow()
+})

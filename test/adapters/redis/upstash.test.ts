@@ -1,0 +1,128 @@
+import type { RedisConfigNodejs, Redis as Upstash } from '@upstash/redis'
+import type { Redis } from 'ioredis'
+import type { RemoteStore } from 'tix-webhooks'
+import { tixWebhooks } from 'tix-webhooks/fetch'
+import { redisStore } from 'tix-webhooks/redis'
+import { storeCases } from 'tix-webhooks/testing'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { shiftRecords } from '../../support/backends.js'
+import { orderCreated, sign } from '../../support/deliveries.js'
+import { answerOf, requestOf } from '../../support/fetching.js'
+import { onOwnRedis } from '../../support/on-servers.js'
+import { claimOf, connectIoredis, HOUR_MS } from '../../support/redis-clients.js'
+import { type RedisServer, startRedis } from '../../support/redis-server.js'
+import { startUpstash, type UpstashServer } from '../../support/upstash.js'
+import { watched } from '../../support/watched.js'
+
+const SETTINGS: Partial<RedisConfigNodejs>[] = [
+  { enableAutoPipelining: true, automaticDeserialization: true },
+  { enableAutoPipelining: true, automaticDeserialization: false },
+  { enableAutoPipelining: false, automaticDeserialization: true },
+  { enableAutoPipelining: false, automaticDeserialization: false },
+  { enableAutoPipelining: true, responseEncoding: false },
+]
+
+let redis: RedisServer
+let server: UpstashServer
+let admin: Redis
+let prefix: string
+let tests = 0
+
+onOwnRedis('a Redis store on the client of @upstash/redis', () => {
+  beforeAll(async () => {
+    redis = await startRedis()
+    server = await startUpstash(redis.url)
+  })
+  afterAll(async () => {
+    await server.close()
+    await redis.stop()
+  })
+  beforeEach(async () => {
+    prefix = `upstash-${++tests}:`
+    admin = await connectIoredis(redis.url)
+  })
+
+  describe.each(SETTINGS)('with %o', (settings) => {
+    const open = async (): Promise<RemoteStore> => redisStore(server.client(settings), { prefix })
+
+    test('works on a server that has lost the scripts, one call at a time or many', async () => {
+      const store = await open()
+      await admin.script('FLUSH')
+      const keys = ['j', 'k', 'l']
+      const claims = await Promise.all(keys.map((key) => store.claim(claimOf(key, 'a'))))
+      expect(claims).toStrictEqual(Array(3).fill({ status: 'claimed', attempt: 1 }))
+      await admin.script('FLUSH')
+      expect(await store.complete({ key: 'k', token: 'a' }, HOUR_MS)).toBe(true)
+      expect(await admin.get(`${prefix}k`)).toBe('completed 1 0 a')
+    })
+
+    test('passes every case that a store must', async () => {
+      const backend = {
+        create: open,
+        advance: (ms: number) => shiftRecords(admin, prefix, ms),
+      }
+      // The settings decide how calls are sent and how replies are read; the long histories have neither that the others lack.
+      const cases = settings === SETTINGS[0] ? storeCases : storeCases.filter(({ id }) => id !== 'histories')
+      for (const { id, name, run } of cases) {
+        await run(backend).catch((error: unknown) => {
+          throw new Error(`${id}: it ${name}`, { cause: error })
+        })
+      }
+    }, 60_000)
+
+    test('has an event handled once', async () => {
+      const { options, runs, reports } = watched({ store: await open(), namespace: 'shop' })
+      await admin.script('FLUSH')
+      const hooks = tixWebhooks(options)
+      const delivery = await sign(orderCreated())
+      const answers = []
+      for (let i = 0; i < 2; i++) answers.push(await answerOf(await hooks(requestOf(delivery))))
+      expect(answers).toMatchObject([{ status: 200 }, { status: 200 }])
+      expect(answers.map(({ text }) => JSON.parse(text).outcome)).toEqual(['handled', 'duplicate'])
+      expect([runs.length, reports]).toEqual([1, []])
+    })
+
+    // The client puts the command into its errors, and this key has the words of another fault.
+    const key = 'READONLY k'
+
+    test('names a fault by the words of the server alone: a value that is no record', async () => {
+      await admin.set(prefix + key, 'not ours')
+      await expectUnavailable(server.client(settings), /^A key of the prefix holds something other/)
+    })
+
+    test('names a fault by the words of the server alone: a wrong token', async () => {
+      await expectUnavailable(
+        server.client({ ...settings, token: 'another' }),
+        /^Redis refuses this client's user/,
+      )
+    })
+
+    test('names a fault by the words of the server alone: no more requests in the plan', async () => {
+      server.isExhausted = true
+      onTestFinished(() => {
+        server.isExhausted = false
+      })
+      await expectUnavailable(server.client(settings), /^Redis could not be reached, or did not answer/)
+    })
+
+    async function expectUnavailable(client: Upstash, message: RegExp): Promise<void> {
+      await expect(redisStore(client, { prefix }).claim(claimOf(key, 'a'))).rejects.toMatchObject({
+        code: 'store_unavailable',
+        message: expect.stringMatching(message),
+      })
+    }
+  })
+
+  test('gathers calls in one request, or sends each by itself, as the client is set', async () => {
+    for (const [enableAutoPipelining, paths] of [
+      [true, ['/pipeline']],
+      [false, ['/', '/']],
+    ] as const) {
+      const store = redisStore(server.client({ enableAutoPipelining }), { prefix })
+      await store.claim(claimOf('warm', 'a'))
+      const before = server.paths.length
+      await Promise.all(['a', 'b'].map((token) => store.claim(claimOf('k', token))))
+      expect(server.paths.slice(before)).toEqual(paths)
+    }
+  })
+})
