@@ -34,9 +34,20 @@ const ROOMS: readonly Room[] = [
     ours: [...GROUND, ...INWARD, 'sandbox/domain/', 'sandbox/engine/', 'sandbox/options.ts'],
     theirs: ['zod', 'node:'],
   },
+  { folder: 'sandbox/diagnose/', ours: ['src/index.ts'], theirs: ['node:crypto'] },
+  // What runs in a browser knows nothing of the rest: it asks over HTTP.
+  { folder: 'sandbox/page/', ours: ['build/page.ts'], theirs: ['preact'] },
   {
     folder: 'sandbox/http/',
-    ours: [...GROUND, ...INWARD, 'sandbox/domain/', 'sandbox/engine/', 'sandbox/service/'],
+    ours: [
+      ...GROUND,
+      ...INWARD,
+      'sandbox/domain/',
+      'sandbox/engine/',
+      'sandbox/service/',
+      'sandbox/diagnose/',
+      'sandbox/page/page-files.ts',
+    ],
     theirs: ['hono', '@hono/node-server', 'zod', 'p-limit', 'node:'],
   },
   { folder: 'sandbox/', ours: ['sandbox/', ...INWARD], theirs: ['node:'] },

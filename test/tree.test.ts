@@ -13,9 +13,9 @@ const files = [
 
 /** Who signs without the testing kit: the tests of the signer itself, and of receivers written by hand. */
 const SIGNERS = [
-  'cli/diagnose/diagnose.properties.test.ts',
-  'cli/diagnose/diagnose.test.ts',
   'exports.test.ts',
+  'sandbox/diagnose/diagnose.properties.test.ts',
+  'sandbox/diagnose/diagnose.test.ts',
   'src/option-names.test.ts',
   'src/secrets.test.ts',
   'src/signature-scheme.test.ts',

@@ -158,7 +158,7 @@ export class Engine {
   /** When a delivery is tried from now on, in virtual milliseconds, as long as each attempt fails at once. */
   plannedAttempts(id: string): readonly number[] {
     const tracked = this.#log.get(id)
-    return tracked === undefined ? [] : this.#courier.planned(tracked)
+    return tracked === undefined ? [] : this.#dispatcher.planned(tracked)
   }
 
   /** The delivery whose attempt is due next, and when; nothing where none waits. */

@@ -9,6 +9,7 @@ import { HttpFault } from '../faults.js'
 import { attemptJson, deliveryJson } from './delivery-json.js'
 import { invalid, missing, readBody, readParameters, refusingMisuse, span } from './input.js'
 import type { ControlParts } from './parts.js'
+import { whyJson } from './why.js'
 
 /** As many as the engine itself sends at a time. */
 const AT_A_TIME = 32
@@ -29,7 +30,8 @@ const resendManyBody = z.strictObject({
 })
 
 /** Adds `/deliveries`, and `/resend`. */
-export function addDeliveries(app: App, { service: { engine, clock }, checkUrl }: ControlParts): void {
+export function addDeliveries(app: App, { service, checkUrl }: ControlParts): void {
+  const { engine, clock } = service
   const found = (id: string): Delivery => {
     const delivery = engine.delivery(id)
     if (delivery === undefined) throw missing('delivery', id)
@@ -74,6 +76,14 @@ export function addDeliveries(app: App, { service: { engine, clock }, checkUrl }
   app.get('/_sandbox/deliveries/:id/plan', (c) => {
     const { id } = found(c.req.param('id'))
     return c.json({ data: engine.plannedAttempts(id).map(utcText) })
+  })
+
+  app.get('/_sandbox/deliveries/:id/attempts/:attempt/why', async (c) => {
+    const delivery = found(c.req.param('id'))
+    const id = c.req.param('attempt')
+    const attempt = delivery.attempts.find((one) => one.id === id)
+    if (attempt === undefined) throw missing('attempt', id)
+    return c.json(await whyJson(service, delivery, attempt))
   })
 
   app.post('/_sandbox/deliveries/:id/resend', async (c) => {

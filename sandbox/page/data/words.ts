@@ -12,7 +12,7 @@ export function span(ms: number): string {
   return `${Math.floor(length / DAY)} d`
 }
 
-export const ago = (ms: number): string => (ms < SECOND ? 'now' : `${span(ms)} ago`)
+export const age = (ms: number): string => (ms < SECOND ? 'now' : span(ms))
 
 /** `1.5 h` is told, `37.2 h` is not. */
 const rounded = (count: number): string =>

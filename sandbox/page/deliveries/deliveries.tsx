@@ -37,8 +37,10 @@ export function Deliveries({ route, state }: DeliveriesProps) {
           <thead>
             <tr>
               <th scope="col">Kind</th>
-              <th scope="col">Status</th>
-              <th scope="col">
+              <th scope="col" class="status">
+                Status
+              </th>
+              <th scope="col" class="last">
                 <span class="wide">Last answer</span>
                 <span class="narrow">Last</span>
               </th>

@@ -1,5 +1,5 @@
 import { useVirtual } from '../data/virtual-time.js'
-import { ago, moment } from '../data/words.js'
+import { age, moment } from '../data/words.js'
 
 /** A time of the service, in UTC. */
 export function Moment({ at }: { readonly at: string }) {
@@ -12,7 +12,7 @@ export function Moment({ at }: { readonly at: string }) {
 
 /** How long ago it was, in virtual time. */
 export function Age({ at }: { readonly at: string }) {
-  const says = useVirtual((nowMs) => ago(nowMs - Date.parse(at)))
+  const says = useVirtual((nowMs) => age(nowMs - Date.parse(at)))
   return (
     <time dateTime={at} title={at}>
       {says}

@@ -2,10 +2,10 @@ import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { envelopes } from 'tix-webhooks/testing/fast-check'
 import { expect, test } from 'vitest'
-import { bodyVariants } from '../../../cli/diagnose/body-variants.js'
-import { contentVariants } from '../../../cli/diagnose/content-variants.js'
-import { diagnose } from '../../../cli/diagnose/diagnose.js'
-import { secretVariants } from '../../../cli/diagnose/secret-variants.js'
+import { bodyVariants } from '../../../sandbox/diagnose/body-variants.js'
+import { contentVariants } from '../../../sandbox/diagnose/content-variants.js'
+import { diagnose } from '../../../sandbox/diagnose/diagnose.js'
+import { secretVariants } from '../../../sandbox/diagnose/secret-variants.js'
 
 const NOW = Date.UTC(2026, 4, 17, 14, 2, 11)
 const T = String(NOW / 1000)
