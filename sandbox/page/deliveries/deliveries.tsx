@@ -66,6 +66,12 @@ export function Deliveries({ route, state }: DeliveriesProps) {
             ))}
           </tbody>
         </table>
+        {deliveries.length > 0 && (
+          <p class="keys">
+            <kbd>j</kbd> <kbd>k</kbd> move, <kbd>Enter</kbd> opens, <kbd>Esc</kbd> closes, <kbd>r</kbd>{' '}
+            resends
+          </p>
+        )}
         {matching > deliveries.length && <More route={route} shown={deliveries.length} matching={matching} />}
       </section>
       {chosen !== undefined && (

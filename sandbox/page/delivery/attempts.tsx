@@ -34,7 +34,7 @@ export function Attempts({ delivery, planned, chosen, route }: AttemptsProps) {
               <th scope="col">Virtual time</th>
               <th scope="col">By</th>
               <th scope="col">Answer</th>
-              <th scope="col" class="number">
+              <th scope="col" class="number took">
                 Took
               </th>
             </tr>
@@ -58,7 +58,7 @@ export function Attempts({ delivery, planned, chosen, route }: AttemptsProps) {
                 <td>
                   <Result status={attempt.response?.status} error={attempt.error?.code} />
                 </td>
-                <td class="number">{milliseconds(attempt.duration_ms)}</td>
+                <td class="number took">{milliseconds(attempt.duration_ms)}</td>
               </tr>
             ))}
             {planned.map((at, index) => (

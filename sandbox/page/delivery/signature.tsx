@@ -74,7 +74,7 @@ export function Signature({ delivery, attempt, endpoint, assumed }: SignaturePro
           </li>
         ))}
       </ul>
-      {recomputed.length > 0 &&
+      {recomputed.some(({ digest }) => signatures.includes(digest ?? '')) &&
         signatures
           .map((signature, index) => ({ signature, index }))
           .filter(({ signature }) =>
