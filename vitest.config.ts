@@ -22,6 +22,9 @@ const ON_SERVERS = ['examples', 'examples.queues', 'readme.snippets', 'servers']
   (name) => `test/${name}.test.ts`,
 )
 
+/** Tests of the sandbox's page, in a browser. */
+const IN_BROWSER = 'test/sandbox/page/**/*.test.ts'
+
 export default defineConfig({
   resolve: {
     // The tests import the package by its name, as its users do; the packed package itself is tested by package.test.ts.
@@ -48,7 +51,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/{sandbox,testing,cli}/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...FAKING],
+          exclude: [...configDefaults.exclude, ...FAKING, IN_BROWSER],
           // One process for many files, which saves most of their time: a test puts back what it changes.
           isolate: false,
         },
@@ -63,6 +66,14 @@ export default defineConfig({
           name: 'servers',
           include: ['test/{adapters,stores,proof}/**/*.test.ts', ...ON_SERVERS],
           globalSetup: here('test/support/servers.ts'),
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'browser',
+          include: [IN_BROWSER],
+          globalSetup: here('test/support/browser.ts'),
         },
       },
       {

@@ -72,23 +72,28 @@ export function Trigger() {
         void submit()
       }}
     >
-      <label>
-        Kind
-        <select value={kind} onChange={(event) => setKind(event.currentTarget.value)}>
+      {/* Labels beside the lists, not around them: the choices are no part of their names. */}
+      <div>
+        <label for={`${id}-kind`}>Kind</label>
+        <select id={`${id}-kind`} value={kind} onChange={(event) => setKind(event.currentTarget.value)}>
           {KINDS.map((name) => (
             <option key={name}>{name}</option>
           ))}
         </select>
-      </label>
-      <label>
-        Scenario
-        <select value={scenario} onChange={(event) => setScenario(event.currentTarget.value)}>
+      </div>
+      <div>
+        <label for={`${id}-scenario`}>Scenario</label>
+        <select
+          id={`${id}-scenario`}
+          value={scenario}
+          onChange={(event) => setScenario(event.currentTarget.value)}
+        >
           <option value="">none</option>
           {scenarios.map(({ name }) => (
             <option key={name}>{name}</option>
           ))}
         </select>
-      </label>
+      </div>
       <button type="submit" class="main">
         Send
       </button>
