@@ -57,7 +57,10 @@ export default defineConfig([
     entry: { ...sandbox, cli: 'cli/bin.ts' },
     format: ['esm'],
     dts: { ...dts, entry: sandbox },
-    esbuildPlugins: [bundledPage(), thirdPartyLicenses('dist/THIRD-PARTY-LICENSES.txt')],
+    esbuildPlugins: [
+      bundledPage(),
+      thirdPartyLicenses('dist/THIRD-PARTY-LICENSES.txt', ['node_modules/preact']),
+    ],
   },
   { ...bundled, entry: sandbox, format: ['cjs'], dts, esbuildPlugins: [bundledPage()] },
 ])

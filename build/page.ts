@@ -18,10 +18,15 @@ const OPTIONS = {
   write: false,
   target: TARGET,
   format: 'esm',
-  jsx: 'automatic',
-  jsxImportSource: 'preact',
+  jsx: 'transform',
+  jsxFactory: 'h',
+  jsxFragment: 'Fragment',
+  inject: [`${SOURCE}jsx.ts`],
+  // That of the repository says something else of JSX, for the type check alone.
+  tsconfigRaw: {},
+  charset: 'utf8',
   legalComments: 'none',
-} as const satisfies BuildOptions
+} satisfies BuildOptions
 
 /** Bundles the page: one script with its library, and one style. */
 export async function buildPage(): Promise<PageFiles> {

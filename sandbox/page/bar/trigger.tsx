@@ -1,4 +1,4 @@
-import { useId, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { get, post } from '../data/api.js'
 import { reasonOf } from '../data/reason.js'
 import type { DeliveryView, ScenarioView } from '../data/views.js'
@@ -10,12 +10,9 @@ import { useLoaded } from '../parts/use-loaded.js'
 export const KINDS = ['order.created', 'event.published', 'event.cancelled', 'event.rescheduled'] as const
 
 /** Where no delivery of the kind shows what its data is. */
-const SAMPLES = {
-  'order.created': {
-    order: { id: 'ord_1', total_cents: 5400, buyer_email: 'buyer1@example.com' },
-    tickets: [{ id: 'tik_1', tier: 'general admission' }],
-  },
-  event: { event: { id: 'evt_1', title: 'Harbour Jazz' } },
+const SAMPLE = {
+  order: { id: 'ord_1', total_cents: 5400, buyer_email: 'buyer1@example.com' },
+  tickets: [{ id: 'tik_1', tier: 'general admission' }],
 }
 
 interface Triggered {
@@ -52,7 +49,6 @@ export function Trigger() {
   const [problem, setProblem] = useState('')
   const scenarios = useLoaded(() => get<{ data: ScenarioView[] }>('/scenarios'), [])?.data ?? []
   const says = scenarios.find(({ name }) => name === scenario)?.description
-  const id = useId()
 
   const submit = async (): Promise<void> => {
     try {
@@ -74,17 +70,17 @@ export function Trigger() {
     >
       {/* Labels beside the lists, not around them: the choices are no part of their names. */}
       <div>
-        <label for={`${id}-kind`}>Kind</label>
-        <select id={`${id}-kind`} value={kind} onChange={(event) => setKind(event.currentTarget.value)}>
+        <label for="trigger-kind">Kind</label>
+        <select id="trigger-kind" value={kind} onChange={(event) => setKind(event.currentTarget.value)}>
           {KINDS.map((name) => (
             <option key={name}>{name}</option>
           ))}
         </select>
       </div>
       <div>
-        <label for={`${id}-scenario`}>Scenario</label>
+        <label for="trigger-scenario">Scenario</label>
         <select
-          id={`${id}-scenario`}
+          id="trigger-scenario"
           value={scenario}
           onChange={(event) => setScenario(event.currentTarget.value)}
         >
@@ -99,14 +95,14 @@ export function Trigger() {
       </button>
       <details>
         <summary>Edit its data</summary>
-        <label for={id}>Data, as JSON; empty: it is made</label>
+        <label for="trigger-data">Data, as JSON; empty: it is made</label>
         <textarea
-          id={id}
+          id="trigger-data"
           rows={8}
           spellcheck={false}
           value={data}
           aria-invalid={problem !== ''}
-          aria-describedby={`${id}-problem`}
+          aria-describedby="trigger-problem"
           onInput={(event) => setData(event.currentTarget.value)}
         />
         <Action look="small" run={async () => setData(JSON.stringify(await sampleOf(kind), null, 2))}>
@@ -114,7 +110,7 @@ export function Trigger() {
         </Action>
       </details>
       {says !== undefined && <p class="says">{says}</p>}
-      <p id={`${id}-problem`} class="problem" role="alert">
+      <p id="trigger-problem" class="problem" role="alert">
         {problem}
       </p>
     </form>
@@ -139,6 +135,6 @@ async function sampleOf(kind: string): Promise<unknown> {
   try {
     return JSON.parse(data[0]?.body ?? '').data
   } catch {
-    return kind === 'order.created' ? SAMPLES[kind] : SAMPLES.event
+    return kind === KINDS[0] ? SAMPLE : { event: { id: 'evt_1', title: 'Harbour Jazz' } }
   }
 }

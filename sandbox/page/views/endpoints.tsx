@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { KINDS } from '../bar/trigger.js'
 import { call, post } from '../data/api.js'
 import { reasonOf } from '../data/reason.js'
 import type { EndpointView } from '../data/views.js'
@@ -8,15 +9,7 @@ import { copy, Id } from '../parts/copy.js'
 import { tell } from '../parts/notice.js'
 import { Shown } from '../parts/shown.js'
 
-const SUBSCRIPTIONS = [
-  'order.created',
-  'event.published',
-  'event.cancelled',
-  'event.rescheduled',
-  'order.*',
-  'event.*',
-  '*',
-] as const
+const SUBSCRIPTIONS = [...KINDS, 'order.*', 'event.*', '*']
 
 /** Where webhooks are sent. */
 export function Endpoints({ endpoints }: { readonly endpoints: readonly EndpointView[] }) {
