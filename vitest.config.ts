@@ -73,6 +73,8 @@ export default defineConfig({
         test: {
           name: 'browser',
           include: [IN_BROWSER],
+          // One process, and so one browser, for all files.
+          isolate: false,
           globalSetup: here('test/support/browser.ts'),
         },
       },
