@@ -99,6 +99,7 @@ export function useBrowser(): Opener {
       if (shared === undefined) throw new Error('There is no browser yet: open a page in a test.')
       const context = await (await shared).newContext({ viewport: { width: 1280, height: 800 }, ...options })
       onTestFinished(() => context.close())
+      context.setDefaultTimeout(10_000)
       const page = await context.newPage()
       const errors = errorsOf(page)
       await page.goto(`${sandbox.url}/${hash}`)
