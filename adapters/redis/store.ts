@@ -9,13 +9,7 @@ import {
   checkWholeNumber,
   describeType,
 } from '../../src/store-kit.js'
-import {
-  commandsOf,
-  lacksScript,
-  type RedisStoreClient,
-  unavailable,
-  warnOfEvictionOnce,
-} from './client.js'
+import { commandsOf, lacksScript, type RedisStoreClient, unavailable, warnOfEvictionOnce } from './client.js'
 import { Replicas } from './replicas.js'
 import { CLAIM, COMPLETE, RELEASE, RENEW, type Script } from './scripts.js'
 
