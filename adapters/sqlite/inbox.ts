@@ -106,7 +106,7 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
         table.exec('SAVEPOINT tix_webhooks_effects')
         const result = effects()
         if (typeof (result as { then?: unknown } | null | undefined)?.then === 'function') {
-          // Nobody else hears that it failed.
+          // Its rejection would be unhandled.
           Promise.resolve(result).then(undefined, () => {})
           throw new TypeError(
             'What ctx.tx.commit calls must be synchronous, and it returned a promise: await before the call, write in it.',
