@@ -1,4 +1,4 @@
-import { VERSION } from '../sandbox/lib/version.js'
+import { VERSION } from '../sandbox/internal.js'
 import { checkWords, parse, readValues } from './arguments/arguments.js'
 import { COMMON_OPTIONS, type Command, type CommonOptions } from './arguments/command.js'
 import { find } from './arguments/find-command.js'

@@ -1,5 +1,5 @@
 import type { SandboxOptions, Subscription } from '../sandbox/index.js'
-import { ASSUMPTIONS } from '../sandbox/service/assumptions.js'
+import { ASSUMPTIONS } from '../sandbox/internal.js'
 import { readSeconds } from './arguments/durations.js'
 import { readKinds } from './arguments/kinds.js'
 import { flag, many, one, type Values } from './arguments/options.js'
@@ -16,8 +16,7 @@ import {
   shareUpTo,
   wholeNumber,
 } from './arguments/values.js'
-import { DEFAULT_PORT } from './client/find-sandbox.js'
-import { isLoopback } from './client/loopback.js'
+import { DEFAULT_PORT, isLoopback } from './client/find-sandbox.js'
 import { UsageError } from './failure.js'
 import { SIGNING_OPTIONS } from './send/signing.js'
 

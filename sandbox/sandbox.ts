@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import type { EventKind } from '../src/index.js'
 import type { EngineChange } from './engine/engine.js'
 import { createApp } from './http/app.js'
-import { type HeldPort, holdPort, type Listening, listen } from './http/server.js'
+import { type Listening, listen, type ReservedPort, reservePort } from './http/server.js'
 import { VERSION } from './lib/version.js'
 import type { SandboxOptions } from './options.js'
 import {
@@ -17,7 +17,7 @@ import { firstAnswers } from './service/first-answers.js'
 import type { SandboxAccount } from './service/sandbox-account.js'
 import { type Fixtures, type Seeded, seed } from './service/seed.js'
 import { CLOSED, Service } from './service/service.js'
-import { settle } from './service/settings.js'
+import { readSettings } from './service/settings.js'
 import { restore, type Snapshot, snapshotOf } from './service/snapshot.js'
 import { readStateFile, StateFile, unusable } from './service/state-file.js'
 import type { NewEndpoint } from './service/subscriptions.js'
@@ -86,7 +86,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   return new RunningSandbox(options)
 }
 
-export { type HeldPort, holdPort }
+export { type ReservedPort, reservePort }
 
 /**
  * Makes a sandbox that serves a port from the start. The port is held before anything is restored, sent or written, so that a start
@@ -95,7 +95,7 @@ export { type HeldPort, holdPort }
  * @param port closed with the sandbox, and left open when this throws
  * @throws what `createSandbox` throws
  */
-export function createSandboxOn(port: HeldPort, options: SandboxOptions): Sandbox {
+export function createSandboxOn(port: ReservedPort, options: SandboxOptions): Sandbox {
   return new RunningSandbox(options, port)
 }
 
@@ -113,8 +113,8 @@ class RunningSandbox implements Sandbox {
   readonly endpoints: SandboxEndpoints
   readonly deliveries: SandboxDeliveries
 
-  constructor(options: SandboxOptions, port?: HeldPort) {
-    const settings = settle(options)
+  constructor(options: SandboxOptions, port?: ReservedPort) {
+    const settings = readSettings(options)
     const { stateFile, onWarning } = settings
     const saved = stateFile === undefined ? undefined : readStateFile(stateFile)
     const onError = (error: unknown): void => onWarning(`The sandbox failed. ${inspect(error)}`)

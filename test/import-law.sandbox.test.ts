@@ -1,19 +1,23 @@
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
-import { filesIn, isAllowedBy, type Named, type Room, refused } from './support/import-law.js'
+import {
+  DOORS_OF_TESTING,
+  filesIn,
+  isAllowedBy,
+  type Named,
+  type Room,
+  refused,
+} from './support/import-law.js'
 import { nodesOf } from './support/source.js'
 
-/** From inside: the one signer, what checks options, and the kit's schedule, dates and scenarios. */
+/** From inside: the one signer, what checks options, and the testing kit by its two doors. */
 const INWARD = [
   'src/index.ts',
   'src/lib/clock.ts',
   'src/lib/describe-type.ts',
   'src/lib/option-names.ts',
   'src/signature/scheme.ts',
-  'testing/index.ts',
-  'testing/deliveries/dates.ts',
-  'testing/retries/fake-clock.ts',
-  'testing/retries/retry-schedule.ts',
+  ...DOORS_OF_TESTING,
 ]
 
 /** Virtual time, random ids: they know nothing of the service. */
@@ -53,6 +57,7 @@ describe('the sandbox', () => {
     ['sandbox/domain/account.ts', 'sandbox/service/service.ts'],
     ['sandbox/engine/engine.ts', 'sandbox/domain/account.ts'],
     ['sandbox/engine/engine.ts', 'sandbox/http/app.ts'],
+    ['sandbox/engine/engine.ts', 'testing/retries/retry-schedule.ts'],
     ['sandbox/service/service.ts', 'sandbox/http/app.ts'],
     ['sandbox/http/app.ts', 'cli/main.ts'],
     ['sandbox/http/app.ts', 'express'],

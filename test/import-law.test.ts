@@ -24,12 +24,15 @@ const PUBLIC_ENTRIES = ['src/index.ts', 'src/node.ts', 'src/fetch.ts', 'src/stor
 const STORES: readonly string[] = ['redis', 'postgres', 'sqlite']
 
 /** The testing kit checks its options as the receiver does. */
-const OPEN_TO_TESTING = [
-  'src/index.ts',
-  'src/lib/',
-  'src/signature/header.ts',
-  'src/signature/scheme.ts',
-  'src/event/events.ts',
+const OPEN_TO_TESTING = ['src/index.ts', 'src/lib/', 'src/signature/header.ts', 'src/signature/scheme.ts']
+
+/** The rooms of the kit, the lowest first: a file imports from its own room and from the rows above. */
+const LAYERS_OF_TESTING = [
+  ['call-handler', 'deliveries', 'store-cases'],
+  ['retries', 'arbitraries'],
+  ['scenarios'],
+  ['adapter-cases'],
+  ['index', 'internal', 'fast-check'],
 ]
 
 /** The library of the kit's second entry, and the files of that entry. */
@@ -46,7 +49,8 @@ const testing = filesIn('testing')
 const isPlatformType = ({ specifier, typeOnly }: Import): boolean => typeOnly && specifier.startsWith('node:')
 
 const roomOf = (path: string): string => (path.split('/')[1] as string).replace(/\.ts$/, '')
-const layerOf = (path: string): number => LAYERS.findIndex((row) => row.includes(roomOf(path)))
+const layerOf = (path: string, layers = LAYERS): number =>
+  layers.findIndex((row) => row.includes(roomOf(path)))
 const storeOf = (file: string): string | undefined => STORES.find((store) => roomOf(file) === store)
 
 describe('src', () => {
@@ -90,6 +94,18 @@ describe('an adapter', () => {
 })
 
 describe('testing', () => {
+  test('has the rooms of the law and no others', () => {
+    expect([...new Set(testing.map(roomOf))].sort()).toEqual(LAYERS_OF_TESTING.flat().sort())
+  })
+
+  test('imports from its lower rooms only', () => {
+    const isAllowed = (file: string, { target }: Named): boolean =>
+      !target.startsWith('testing/') ||
+      roomOf(target) === roomOf(file) ||
+      layerOf(target, LAYERS_OF_TESTING) < layerOf(file, LAYERS_OF_TESTING)
+    expect(refused(testing, isAllowed)).toEqual([])
+  })
+
   test('imports its own room and what checks options, so it runs anywhere', () => {
     const isAllowed = (file: string, { target }: Named): boolean =>
       isUnder(target, OPEN_TO_TESTING) ||

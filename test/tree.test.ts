@@ -13,8 +13,8 @@ const files = [
 
 /** Who signs without the testing kit: the tests of the signer itself, and of receivers written by hand. */
 const SIGNERS = [
-  'cli/diagnose.properties.test.ts',
-  'cli/diagnose.test.ts',
+  'cli/diagnose/diagnose.properties.test.ts',
+  'cli/diagnose/diagnose.test.ts',
   'exports.test.ts',
   'src/option-names.test.ts',
   'src/secrets.test.ts',

@@ -15,7 +15,6 @@ export {
   sampleEvent,
   type Undocumented,
 } from './deliveries/sample-event.js'
-export type { AttackOptions } from './deliveries/sample-fixture.js'
 export type { PreviousDates, SampleDataByKind } from './deliveries/samples.js'
 export {
   type SignedBody,
@@ -34,6 +33,7 @@ export {
 export { RETRY_SCHEDULE } from './retries/retry-schedule.js'
 export { createTestClock, type TestClock } from './retries/test-clock.js'
 export { type Attack, type AttackName, attacks } from './scenarios/attacks.js'
+export type { AttackOptions } from './scenarios/fixture.js'
 export type {
   Scenario,
   ScenarioDelivery,

@@ -1,4 +1,4 @@
-import { nearestName } from '../../sandbox/domain/text/nearest-name.js'
+import { nearestName } from '../../sandbox/internal.js'
 
 /** ` Did you mean x?`, or nothing. */
 export function didYouMean(word: string, names: Iterable<string>): string {

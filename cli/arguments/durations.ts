@@ -1,4 +1,4 @@
-import { durationMs } from '../../sandbox/time/duration.js'
+import { durationMs } from '../../sandbox/internal.js'
 import { UsageError, wordsOf } from '../failure.js'
 
 /**

@@ -3,6 +3,7 @@ import { type FileHandle, open, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { codeOf, UsageError, wordsOf } from '../failure.js'
 import type { Io } from '../io.js'
+import { readObject } from './values.js'
 
 /** How much a file or the standard input may hold. */
 export const MAX_INPUT_BYTES = 64 * 1024 * 1024
@@ -90,4 +91,12 @@ async function readStdin({ stdin }: Io): Promise<Uint8Array> {
 /** As UTF-8, without the mark that some editors put first. */
 export function textOf(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes)
+}
+
+const IN_A_FILE = { example: '{"order":{"id":"ord_1"}}', cure: 'Correct it there.' }
+
+/** The data of an event, as `--data` gives it: JSON, `@file`, or `-` for the standard input. */
+export async function readData(source: string, io: Io): Promise<Record<string, unknown>> {
+  const text = textOf(await readBytes(source, '--data', io))
+  return readObject(text, '--data', /^(@|-$)/.test(source) ? IN_A_FILE : undefined)
 }

@@ -1,4 +1,4 @@
-import { isPlainUrl, PLAIN_URL } from '../../sandbox/engine/network/plain-url.js'
+import { isPlainUrl, PLAIN_URL } from '../../sandbox/internal.js'
 import { UsageError, wordsOf } from '../failure.js'
 import { didYouMean } from './did-you-mean.js'
 import type { Read } from './options.js'

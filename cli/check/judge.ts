@@ -1,5 +1,4 @@
-import { hintFor } from '../../sandbox/engine/hints.js'
-import type { SendResult } from '../../sandbox/engine/network/send.js'
+import { hintFor, type SendResult } from '../../sandbox/internal.js'
 import type { Secrets } from '../../src/index.js'
 import type { ScenarioInfo } from '../../testing/index.js'
 import { ACCEPTED, ADVICE } from './advice.js'

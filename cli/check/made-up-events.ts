@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { piecesOf } from '../../sandbox/engine/network/transport.js'
+import { piecesOf } from '../../sandbox/internal.js'
 import type { EventKind } from '../../src/index.js'
 import { sampleEvent } from '../../testing/index.js'
 

@@ -1,4 +1,4 @@
-import type { Send, SendResult } from '../../sandbox/engine/network/send.js'
+import type { Send, SendResult } from '../../sandbox/internal.js'
 import { type EventKind, isKnownEvent, type Secrets, type SignatureOptions } from '../../src/index.js'
 import {
   SCENARIOS,

@@ -1,4 +1,4 @@
-import { VERSION } from '../../sandbox/lib/version.js'
+import { VERSION } from '../../sandbox/internal.js'
 import type { Context } from '../arguments/command.js'
 import { codeOf, EXIT, Failure, wordsOf } from '../failure.js'
 import { isRefusal, isStatus, type SandboxStatus } from './control-api.js'

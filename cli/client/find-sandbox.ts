@@ -1,10 +1,9 @@
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { readOwnFile, replaceOwnFile } from '../../sandbox/lib/own-file.js'
+import { readOwnFile, replaceOwnFile } from '../../sandbox/internal.js'
 import { one } from '../arguments/options.js'
 import { readUrl } from '../arguments/values.js'
 import type { Io } from '../io.js'
-import { isLoopback } from './loopback.js'
 
 /** The port of a sandbox that was told none. */
 export const DEFAULT_PORT = 4010
@@ -104,4 +103,9 @@ export function announce(url: string, io: Io): () => Promise<void> {
   return async () => {
     if (writtenText(folder) === text) await rm(path, { force: true })
   }
+}
+
+/** Whether a host is this machine alone. */
+export function isLoopback(host: string): boolean {
+  return /^(localhost|127(\.\d+){3}|::1)$/.test(host)
 }

@@ -1,7 +1,7 @@
 import { defineCommand } from '../arguments/command.js'
 import { readDuration, readSeconds } from '../arguments/durations.js'
+import { readData } from '../arguments/input.js'
 import { one } from '../arguments/options.js'
-import { readData } from '../arguments/read-data.js'
 import { SCENARIO_NAMES } from '../arguments/scenario-names.js'
 import { listOf, oneOf, readText, readUrl } from '../arguments/values.js'
 import { type ProbeResult, probe } from '../check/probe.js'

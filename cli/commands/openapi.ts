@@ -1,3 +1,4 @@
+import { loadSandbox } from '../../sandbox/internal.js'
 import { defineCommand } from '../arguments/command.js'
 import { type Client, connectIfRunning } from '../client/client.js'
 import { SANDBOX_OPTIONS } from '../client/find-sandbox.js'
@@ -22,7 +23,7 @@ export const openapi = defineCommand({
 async function documentOf(client: Client | undefined): Promise<string> {
   if (client !== undefined) return client.text('/openapi.json')
   // Loaded where it is needed alone: most commands need none of its libraries.
-  const { createSandbox } = await import('../../sandbox/index.js')
+  const { createSandbox } = await loadSandbox()
   const sandbox = createSandbox()
   try {
     return await (await sandbox.fetch('/openapi.json')).text()

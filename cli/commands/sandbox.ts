@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
-import type { HeldPort, Sandbox } from '../../sandbox/sandbox.js'
+import type { Sandbox } from '../../sandbox/index.js'
+import { loadSandbox, type ReservedPort } from '../../sandbox/internal.js'
 import { type Context, defineCommand } from '../arguments/command.js'
 import { isSandboxAt } from '../client/client.js'
-import { announce, DEFAULT_PORT, SANDBOX_FILE, writtenUrl } from '../client/find-sandbox.js'
-import { isLoopback } from '../client/loopback.js'
+import { announce, DEFAULT_PORT, isLoopback, SANDBOX_FILE, writtenUrl } from '../client/find-sandbox.js'
 import { asUsage, EXIT, Failure, wordsOf } from '../failure.js'
 import { aborted } from '../io.js'
 import { tellChanges, tellRequest, tellStart } from '../render/sandbox-lines.js'
@@ -35,9 +35,9 @@ export const sandbox = defineCommand({
     const secret = given?.secret ?? newSecret()
     const state = values.state === undefined ? undefined : resolve(io.cwd(), values.state)
     const options = sandboxOptions({ ...values, state }, secret)
-    const { createSandboxOn, holdPort } = await import('../../sandbox/sandbox.js')
+    const { createSandboxOn, reservePort } = await loadSandbox()
     // First of all: a start that is refused must change nothing and send nothing.
-    const port = await held(holdPort, values, io.signal)
+    const port = await held(reservePort, values, io.signal)
     let running: Sandbox
     try {
       running = await asUsage(() => {
@@ -98,12 +98,12 @@ function keepSecret({ endpoints }: Sandbox, { to }: StartValues, secret: string 
 }
 
 async function held(
-  holdPort: typeof import('../../sandbox/sandbox.js').holdPort,
+  reservePort: Awaited<ReturnType<typeof loadSandbox>>['reservePort'],
   { port, host }: StartValues,
   signal: AbortSignal,
-): Promise<HeldPort> {
+): Promise<ReservedPort> {
   try {
-    return await holdPort({ port, host })
+    return await reservePort({ port, host })
   } catch (cause) {
     const there = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
     if (await isSandboxAt(there, signal)) {

@@ -98,7 +98,7 @@ function whyUnusable(secret: string): string | undefined {
 async function mismatched(form: HeaderForm, options: DiagnoseOptions): Promise<string[]> {
   const { secret, body, signature = {} } = options
   const spellings = form.signatures.flatMap(spellingsOf)
-  const neighbour = await findNeighbour({ secret, body, signature, spellings, t: form.t })
+  const neighbour = findNeighbour({ secret, body, signature, spellings, t: form.t })
   if (neighbour !== undefined) return [neighbour]
   const hashes = form.signatures.flatMap((one) => foreignHash(spellingsOf(one)[0]) ?? [])
   return [

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { withChanges } from '../../sandbox/service/payload-changes.js'
+import { withChanges } from '../../sandbox/internal.js'
 import { sampleEvent } from '../../testing/index.js'
 import { asUsage, UsageError, wordsOf } from '../failure.js'
 

@@ -1,6 +1,4 @@
-import { hintFor } from '../../sandbox/engine/hints.js'
-import { httpSender } from '../../sandbox/engine/network/http-sender.js'
-import type { Send } from '../../sandbox/engine/network/send.js'
+import { hintFor, httpSender, type Send } from '../../sandbox/internal.js'
 import type { AttemptSummary } from '../client/attempt-summary.js'
 import { aborted } from '../io.js'
 

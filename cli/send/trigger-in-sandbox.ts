@@ -75,16 +75,16 @@ interface Telling {
 
 /** Whether all was answered as it should be. */
 function tellScenario(name: string, { id, attempts }: DeliveryView, { out, hints }: Telling): boolean {
-  const told = attempts.map(summaryOf)
+  const summaries = attempts.map(summaryOf)
   attempts.forEach((attempt) => {
     out.tell(attempt, attemptLine(summaryOf(attempt), out, { delivery: id, hints }))
   })
-  const judgement = judgeScenario(name, told)
+  const judgement = judgeScenario(name, summaries)
   tellJudgement(judgement, out)
   return judgement.passed
 }
 
-/** Without `wait`, it is chance whether there is an answer already: then none is told. */
+/** Without `wait`, it is chance whether there is an answer already: then none is summaries. */
 function lines(delivery: DeliveryView, wait: boolean, { out, hints }: Telling): string {
   const { id, type, status, reason, endpoint, attempts } = delivery
   const skipped =

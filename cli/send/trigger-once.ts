@@ -31,13 +31,13 @@ export async function triggerOnce(
 
   const send = async (delivery: OneDelivery): Promise<AttemptSummary> => {
     const attempt = { ...(await sendThere(delivery)), scenario }
-    const { durationMs, ...told } = attempt
+    const { durationMs, ...summary } = attempt
     out.tell(
       {
         kind: request.kind,
         headers: delivery.headers,
         body: delivery.body,
-        ...told,
+        ...summary,
         duration_ms: Math.round(durationMs),
       },
       `${out.colors.cyan('-->')} ${printable(request.kind)}\n${attemptLine(attempt, out, { hints })}`,

@@ -1,7 +1,7 @@
 import type { Random } from '../lib/random.js'
 import type { VirtualClock } from '../time/clock.js'
 import type { Page } from './collection.js'
-import { rescheduledDates, toMoment } from './events/dates.js'
+import { checkedMoment, rescheduledDates } from './events/dates.js'
 import { applyChanges, checkChanges } from './events/event-changes.js'
 import { checkCreation, makeEvent } from './events/event-creation.js'
 import {
@@ -97,8 +97,8 @@ export class Account {
     const { status, venue_id, starts_after, starts_before } = given
     const unknownVenue = venue_id === undefined ? undefined : this.#problemOfVenue(venue_id)
     if (unknownVenue !== undefined) throw new Fault(unknownVenue)
-    const afterMs = starts_after === undefined ? -Infinity : toMoment(starts_after, 'day or moment').ms
-    const beforeMs = starts_before === undefined ? Infinity : toMoment(starts_before, 'day or moment').ms
+    const afterMs = starts_after === undefined ? -Infinity : checkedMoment(starts_after, 'day or moment').ms
+    const beforeMs = starts_before === undefined ? Infinity : checkedMoment(starts_before, 'day or moment').ms
     const { data, hasMore } = this.#ledger.events.page(given, (event) => {
       this.#lifecycle.settle(event)
       return (

@@ -1,4 +1,4 @@
-import type { Job } from '../time/job-queue.js'
+import type { Timer } from '../time/timer-queue.js'
 import type { Moment } from './events/moments.js'
 import type { EventStatus, RefundPolicy, VenueObject } from './resources.js'
 
@@ -27,7 +27,7 @@ export interface EventRecord {
   readonly createdAt: string
   updatedAt: string
   /** What will happen by itself: the go-live of a draft, the end of what is published. */
-  job: Job | undefined
+  timer: Timer | undefined
 }
 
 export interface TierRecord {

@@ -142,7 +142,7 @@ function toRecord(event: EventSnapshot, index: number): EventRecord {
     orders,
     createdAt: event.created_at,
     updatedAt: event.updated_at,
-    job: undefined,
+    timer: undefined,
   }
   const byId = new Map(tiers.map((tier) => [tier.id, tier]))
   for (const { tierId, quantity, totalCents } of orders) {

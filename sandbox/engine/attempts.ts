@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { type SignatureOptions, signPayload } from '../../src/index.js'
-import { isSuccessStatus } from '../../testing/retries/retry-schedule.js'
+import { isSuccessStatus } from '../../testing/internal.js'
 import type { Random } from '../lib/random.js'
 import type { VirtualClock } from '../time/clock.js'
 import type { Endpoint } from './endpoint.js'
@@ -20,7 +20,7 @@ export interface AttemptsParts {
 }
 
 /** A request of a scenario: it goes out as it is. */
-export interface SpoiltRequest {
+export interface ScenarioRequest {
   readonly body: string | Uint8Array
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
@@ -92,11 +92,11 @@ export class Attempts {
   }
 
   /** Something else in its place, spoilt on purpose. */
-  spoilt(
+  ofScenario(
     tracked: Tracked,
     { url, secrets }: Pick<Endpoint, 'url' | 'secrets'>,
     scenario: string,
-    request: SpoiltRequest,
+    request: ScenarioRequest,
   ): Promise<Attempt> {
     const body = typeof request.body === 'string' ? Buffer.from(request.body) : request.body
     const { transport } = request

@@ -4,10 +4,10 @@ const PER_ENDPOINT = 4
 const IN_ALL = 32
 
 /** How many attempts are under way at once: for each endpoint, and in all. */
-export class Lanes {
+export class Concurrency {
   readonly #perEndpoint: number
   readonly #all = pLimit(IN_ALL)
-  readonly #lanes = new Map<string, LimitFunction>()
+  readonly #limits = new Map<string, LimitFunction>()
 
   /** @param serial one at a time for each endpoint, in the order in which they come */
   constructor(serial: boolean) {
@@ -16,20 +16,20 @@ export class Lanes {
 
   /** Does the work when it is its turn. */
   run<Result>(endpointId: string, work: () => Promise<Result>): Promise<Result> {
-    let lane = this.#lanes.get(endpointId)
-    if (lane === undefined) {
-      lane = pLimit(this.#perEndpoint)
-      this.#lanes.set(endpointId, lane)
+    let limit = this.#limits.get(endpointId)
+    if (limit === undefined) {
+      limit = pLimit(this.#perEndpoint)
+      this.#limits.set(endpointId, limit)
     }
-    return lane(() => this.#all(work))
+    return limit(() => this.#all(work))
   }
 
   /** What is under way there goes on. */
   forget(endpointId: string): void {
-    this.#lanes.delete(endpointId)
+    this.#limits.delete(endpointId)
   }
 
   forgetAll(): void {
-    this.#lanes.clear()
+    this.#limits.clear()
   }
 }

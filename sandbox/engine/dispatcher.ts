@@ -1,17 +1,18 @@
-import { nextAttempt, retryAfterSeconds } from '../../testing/retries/retry-schedule.js'
+import { nextAttempt, retryAfterSeconds } from '../../testing/internal.js'
 import type { Random } from '../lib/random.js'
 import type { VirtualClock } from '../time/clock.js'
-import { type Attempts, isSuccess, type SpoiltRequest } from './attempts.js'
-import type { Lanes } from './concurrency.js'
+import { type Attempts, isSuccess, type ScenarioRequest } from './attempts.js'
+import type { Concurrency } from './concurrency.js'
 import type { Endpoint } from './endpoint.js'
 import type { Endpoints } from './endpoints.js'
 import { DeliveryGone } from './record/delivery-gone.js'
-import { type DeliveryLog, isSettled, LIMITS, type Tracked } from './record/delivery-log.js'
+import { type DeliveryLog, LIMITS, type Tracked } from './record/delivery-log.js'
 import type { Attempt, Delivery, Message } from './record/records.js'
+import { isSettled } from './record/records.js'
 import { jittered, MIN_GAP_MS } from './schedule.js'
 
 /** A request of a scenario that is sent before a genuine one. */
-export interface ChaosRequest extends SpoiltRequest {
+export interface ChaosRequest extends ScenarioRequest {
   /** The name of the scenario, for the record. */
   readonly scenario: string
 }
@@ -22,13 +23,13 @@ export type Chaos = (
   endpoint: Endpoint,
 ) => readonly ChaosRequest[] | Promise<readonly ChaosRequest[]>
 
-export interface CourierParts {
+export interface DispatcherParts {
   readonly clock: VirtualClock
   readonly random: Random
   readonly log: DeliveryLog
   readonly endpoints: Endpoints
   readonly attempts: Attempts
-  readonly lanes: Lanes
+  readonly concurrency: Concurrency
   /** Seconds after the first attempt. */
   readonly schedule: readonly number[]
   readonly jitter: number
@@ -41,10 +42,10 @@ export interface CourierParts {
 }
 
 /** Takes deliveries to their end, by the schedule. */
-export class Courier {
-  readonly #parts: CourierParts
+export class Dispatcher {
+  readonly #parts: DispatcherParts
 
-  constructor(parts: CourierParts) {
+  constructor(parts: DispatcherParts) {
     this.#parts = parts
   }
 
@@ -69,15 +70,15 @@ export class Courier {
 
   /** Sees to it that the next attempt begins when it is due. */
   arm(tracked: Tracked): void {
-    const { clock, lanes } = this.#parts
+    const { clock, concurrency } = this.#parts
     const { nextAtMs, endpointId } = tracked.delivery
-    tracked.job?.cancel()
-    tracked.job =
+    tracked.timer?.cancel()
+    tracked.timer =
       nextAtMs === undefined
         ? undefined
         : clock.at(
             nextAtMs,
-            () => lanes.run(endpointId, () => this.#tryNow(tracked)),
+            () => concurrency.run(endpointId, () => this.#tryNow(tracked)),
             () => nextAttemptOf(tracked.delivery),
           )
   }
@@ -90,7 +91,7 @@ export class Courier {
         delivery.endpointId === endpointId && !isSettled(delivery) && delivery.nextAtMs !== undefined,
     )
     for (const tracked of waiting.reverse()) {
-      this.#settle(tracked, 'skipped', reason)
+      this.#end(tracked, 'skipped', reason)
       this.#parts.onDelivery(tracked.delivery)
     }
   }
@@ -112,7 +113,7 @@ export class Courier {
     const { secrets } = endpoint
     const attempt = await attempts.genuine(tracked, { url: to ?? endpoint.url, secrets }, 'manual')
     if (!this.#record(tracked, attempt)) return attempt
-    if (isSuccess(attempt) && to === undefined) this.#settle(tracked, 'delivered')
+    if (isSuccess(attempt) && to === undefined) this.#end(tracked, 'delivered')
     this.#parts.onAttempt(tracked.delivery, attempt)
     return attempt
   }
@@ -144,7 +145,7 @@ export class Courier {
     const endpoint = endpoints.get(tracked.delivery.endpointId)
     if (chaos === undefined || endpoint === undefined) return
     for (const request of await chaos(tracked.delivery.message, endpoint)) {
-      const attempt = await attempts.spoilt(tracked, endpoint, request.scenario, request)
+      const attempt = await attempts.ofScenario(tracked, endpoint, request.scenario, request)
       if (!this.#record(tracked, attempt)) return
       this.#parts.onAttempt(tracked.delivery, attempt)
     }
@@ -154,16 +155,16 @@ export class Courier {
     const { error, response } = attempt
     const nextAtMs = this.#nextAt(tracked, attempt)
     if (isSuccess(attempt)) {
-      this.#settle(tracked, 'delivered')
+      this.#end(tracked, 'delivered')
     } else if (isSettled(tracked.delivery)) {
       // Delivered by hand, or skipped, while this one was under way: it is not for a failure to change that.
     } else if (nextAtMs !== undefined) {
       this.#parts.log.change(tracked, { status: 'retrying', nextAtMs })
       this.arm(tracked)
     } else if (error !== undefined && this.#parts.networkErrors === 'final') {
-      this.#settle(tracked, 'failed', `There was no answer (${error.code}), which is final here.`)
+      this.#end(tracked, 'failed', `There was no answer (${error.code}), which is final here.`)
     } else {
-      this.#settle(tracked, 'failed', `The last attempt failed: ${error?.code ?? response?.status}.`)
+      this.#end(tracked, 'failed', `The last attempt failed: ${error?.code ?? response?.status}.`)
     }
   }
 
@@ -178,9 +179,9 @@ export class Courier {
     return next === undefined ? undefined : delivery.firstAtMs + next
   }
 
-  #settle(tracked: Tracked, status: 'delivered' | 'failed' | 'skipped', reason?: string): void {
-    tracked.job?.cancel()
-    tracked.job = undefined
+  #end(tracked: Tracked, status: 'delivered' | 'failed' | 'skipped', reason?: string): void {
+    tracked.timer?.cancel()
+    tracked.timer = undefined
     this.#parts.log.change(tracked, { status, reason, nextAtMs: undefined })
   }
 

@@ -1,5 +1,5 @@
 import type { SignatureOptions } from '../../src/index.js'
-import { RETRY_SCHEDULE } from '../../testing/retries/retry-schedule.js'
+import { RETRY_SCHEDULE } from '../../testing/index.js'
 import type { Random } from '../lib/random.js'
 import type { VirtualClock } from '../time/clock.js'
 import type { Chaos } from './dispatcher.js'
@@ -44,10 +44,10 @@ export type EngineChange =
   | { readonly what: 'endpoints' }
 
 /** The parts with their defaults filled in. */
-export type EngineSettings = ReturnType<typeof settle>
+export type EngineSettings = ReturnType<typeof engineSettings>
 
 /** @throws TypeError when an option makes no sense */
-export function settle(parts: EngineParts) {
+export function engineSettings(parts: EngineParts) {
   const { clock, random, send, chaos, signature = {}, signingNow = Date.now, jitter = 0.1 } = parts
   const { timeoutSeconds = 15, networkErrors = 'retry', serial = false } = parts
   if (!(jitter >= 0 && jitter <= 0.5)) throw new TypeError('jitter must be a number from 0 to 0.5.')

@@ -1,18 +1,18 @@
 import { Attempts } from './attempts.js'
-import { Lanes } from './concurrency.js'
-import { Courier } from './dispatcher.js'
+import { Concurrency } from './concurrency.js'
+import { Dispatcher } from './dispatcher.js'
 import type { Endpoint, EndpointInput, EndpointPatch } from './endpoint.js'
 import { checkUrl } from './endpoint-rules.js'
 import { Endpoints } from './endpoints.js'
-import { type EngineChange, type EngineParts, type EngineSettings, settle } from './engine-parts.js'
+import { type EngineChange, type EngineParts, type EngineSettings, engineSettings } from './engine-parts.js'
 import { Generators } from './generators.js'
 import { matchesKind } from './kinds.js'
-import { deliverSpoilt, type Spoilt, type SpoiltTarget } from './record/corrupted.js'
 import { DeliveryGone } from './record/delivery-gone.js'
 import { DeliveryLog, type Tally } from './record/delivery-log.js'
 import { type MessageInput, Messages } from './record/messages.js'
 import type { Attempt, Delivery, DeliveryFilter, DeliveryStatus, Message } from './record/records.js'
 import { fromSnapshot, toSnapshot } from './record/snapshot.js'
+import { deliverScenario, type ScenarioRequests, type ScenarioTarget } from './scenario-delivery.js'
 
 export type { Chaos, ChaosRequest } from './dispatcher.js'
 export type { EngineChange, EngineParts } from './engine-parts.js'
@@ -25,34 +25,34 @@ export class Engine {
   readonly #endpoints: Endpoints
   readonly #messages: Messages
   readonly #attempts: Attempts
-  readonly #lanes: Lanes
-  readonly #courier: Courier
+  readonly #concurrency: Concurrency
+  readonly #dispatcher: Dispatcher
 
   /** @throws TypeError when an option makes no sense */
   constructor(parts: EngineParts) {
-    const settings = settle(parts)
+    const settings = engineSettings(parts)
     const generators = new Generators(parts.random)
     this.#settings = settings
     this.#generators = generators
     this.#endpoints = new Endpoints({ ...settings, random: generators.endpoints })
     this.#messages = new Messages(settings.clock, generators.ids)
     this.#attempts = new Attempts({ ...settings, random: generators.attempts })
-    this.#lanes = new Lanes(settings.serial)
-    this.#courier = new Courier({
+    this.#concurrency = new Concurrency(settings.serial)
+    this.#dispatcher = new Dispatcher({
       ...settings,
-      ...this.#told,
+      ...this.#notifiers,
       random: generators.ids,
       log: this.#log,
       endpoints: this.#endpoints,
       attempts: this.#attempts,
-      lanes: this.#lanes,
+      concurrency: this.#concurrency,
     })
   }
 
   /** @throws TypeError that names what is wrong with it */
   createEndpoint(input: EndpointInput): Endpoint {
     const endpoint = this.#endpoints.create(input)
-    this.#tell({ what: 'endpoints' })
+    this.#notify({ what: 'endpoints' })
     return endpoint
   }
 
@@ -69,8 +69,8 @@ export class Engine {
   updateEndpoint(id: string, patch: EndpointPatch): Endpoint | undefined {
     const endpoint = this.#endpoints.update(id, patch)
     if (endpoint === undefined) return undefined
-    if (!endpoint.enabled) this.#courier.skip(id, 'The endpoint was disabled.')
-    this.#tell({ what: 'endpoints' })
+    if (!endpoint.enabled) this.#dispatcher.skip(id, 'The endpoint was disabled.')
+    this.#notify({ what: 'endpoints' })
     return endpoint
   }
 
@@ -82,23 +82,23 @@ export class Engine {
    */
   rotateSecret(id: string, rotation: { secret?: string; keepOld?: boolean } = {}): Endpoint | undefined {
     const endpoint = this.#endpoints.rotate(id, rotation)
-    if (endpoint !== undefined) this.#tell({ what: 'endpoints' })
+    if (endpoint !== undefined) this.#notify({ what: 'endpoints' })
     return endpoint
   }
 
   /** Its deliveries stay in the log; those that waited are skipped. */
   removeEndpoint(id: string): boolean {
     if (!this.#endpoints.remove(id)) return false
-    this.#courier.skip(id, 'The endpoint was removed.')
-    this.#lanes.forget(id)
-    this.#tell({ what: 'endpoints' })
+    this.#dispatcher.skip(id, 'The endpoint was removed.')
+    this.#concurrency.forget(id)
+    this.#notify({ what: 'endpoints' })
     return true
   }
 
   /** Makes the message, whose bytes and `created_at` never change again, and delivers it to each endpoint that subscribes to its kind. */
   publish(input: MessageInput): Message {
     const message = this.createMessage(input)
-    for (const endpoint of this.subscribersOf(message)) this.#courier.take(message, endpoint)
+    for (const endpoint of this.subscribersOf(message)) this.#dispatcher.take(message, endpoint)
     return message
   }
 
@@ -109,10 +109,10 @@ export class Engine {
     return this.#endpoints.list().filter(subscribes)
   }
 
-  /** Makes a message and delivers it to nobody: something that `deliverSpoilt` is to spoil. */
+  /** Makes a message and delivers it to nobody: something that `deliverScenario` is to spoil. */
   createMessage(input: MessageInput): Message {
     const message = this.#messages.make(input)
-    this.#tell({ what: 'message', message })
+    this.#notify({ what: 'message', message })
     return message
   }
 
@@ -122,18 +122,18 @@ export class Engine {
    * @param to the id of an endpoint, or a URL that need not be of one
    * @throws Error when there is no such endpoint, TypeError when that is no URL
    */
-  async deliverSpoilt(
+  async deliverScenario(
     to: string | { readonly url: string },
     message: Message,
-    spoilt: Spoilt,
+    spoilt: ScenarioRequests,
   ): Promise<Delivery> {
     const target = this.#targetOf(to)
     const { clock } = this.#settings
     const parts = {
-      ...this.#told,
+      ...this.#notifiers,
       ...{ clock, random: this.#generators.ids, log: this.#log, attempts: this.#attempts },
     }
-    return clock.during(() => deliverSpoilt(parts, target, message, spoilt))
+    return clock.during(() => deliverScenario(parts, target, message, spoilt))
   }
 
   /** The newest first. */
@@ -181,7 +181,7 @@ export class Engine {
     if (tracked === undefined) throw DeliveryGone.forgotten(id)
     if (to !== undefined) this.#checkUrl(to)
     return this.#settings.clock.during(() =>
-      this.#lanes.run(tracked.delivery.endpointId, () => this.#courier.resend(tracked, to)),
+      this.#concurrency.run(tracked.delivery.endpointId, () => this.#dispatcher.resend(tracked, to)),
     )
   }
 
@@ -214,8 +214,8 @@ export class Engine {
     this.#messages.restore(state.latestMessageMs)
     this.#endpoints.load(state.endpoints)
     const loaded = this.#log.load(state.deliveries, state.settled, state.forgotten)
-    for (const tracked of loaded) this.#courier.arm(tracked)
-    this.#tell({ what: 'endpoints' })
+    for (const tracked of loaded) this.#dispatcher.arm(tracked)
+    this.#notify({ what: 'endpoints' })
   }
 
   /**
@@ -225,15 +225,15 @@ export class Engine {
    */
   reset({ keepEndpoints = false }: { keepEndpoints?: boolean } = {}): void {
     this.#log.clear()
-    this.#lanes.forgetAll()
+    this.#concurrency.forgetAll()
     this.#attempts.breakOff()
     this.#messages.restore(null)
     this.#generators.restart({ keepEndpoints })
     if (!keepEndpoints) this.#endpoints.load([])
-    this.#tell({ what: 'endpoints' })
+    this.#notify({ what: 'endpoints' })
   }
 
-  #targetOf(to: string | { readonly url: string }): SpoiltTarget {
+  #targetOf(to: string | { readonly url: string }): ScenarioTarget {
     if (typeof to !== 'string') {
       this.#checkUrl(to.url)
       return { endpointId: '', url: to.url, secrets: [] }
@@ -248,14 +248,15 @@ export class Engine {
     this.#settings.checkUrl(url)
   }
 
-  get #told() {
+  get #notifiers() {
     return {
-      onDelivery: (delivery: Delivery) => this.#tell({ what: 'delivery', delivery }),
-      onAttempt: (delivery: Delivery, attempt: Attempt) => this.#tell({ what: 'attempt', delivery, attempt }),
+      onDelivery: (delivery: Delivery) => this.#notify({ what: 'delivery', delivery }),
+      onAttempt: (delivery: Delivery, attempt: Attempt) =>
+        this.#notify({ what: 'attempt', delivery, attempt }),
     }
   }
 
-  #tell(change: EngineChange): void {
+  #notify(change: EngineChange): void {
     this.#settings.onChange(change)
   }
 }

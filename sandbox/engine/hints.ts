@@ -1,4 +1,4 @@
-import { isSuccessStatus } from '../../testing/retries/retry-schedule.js'
+import { isSuccessStatus } from '../../testing/internal.js'
 import type { SendResult } from './network/send.js'
 
 /** What was tried. */

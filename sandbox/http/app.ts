@@ -10,11 +10,10 @@ import type { App, Env, RequestContext } from './context.js'
 import { addControl } from './control/control.js'
 import { ERROR_FORMS } from './error-form.js'
 import { type ErrorReport, HttpFault, statusOf } from './faults.js'
-import { logRequests } from './log-requests.js'
 import { describeApi } from './openapi/openapi.js'
 import { createGuard } from './protection/guard.js'
 import type { RateLimit } from './protection/rate-limit.js'
-import { RequestLog, type RequestRecord } from './request-log.js'
+import { logRequests, RequestLog, type RequestRecord } from './request-log.js'
 
 export interface AppOptions {
   /** The API keys that are taken. Default: every one of the right form. */

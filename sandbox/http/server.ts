@@ -13,7 +13,7 @@ export interface Listening {
 }
 
 /** A port that nobody else can have, and that answers nothing yet. */
-export interface HeldPort extends Listening {
+export interface ReservedPort extends Listening {
   /** Answers from now on. To be called in the same turn in which the port was got, or requests are lost. */
   serve(app: Pick<App, 'fetch'>): void
 }
@@ -28,13 +28,13 @@ const EVERYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '
 
 /** Serves the app. @throws Error that says what to do when the port cannot be had */
 export async function listen(app: Pick<App, 'fetch'>, at?: ListenAt): Promise<Listening> {
-  const held = await holdPort(at)
+  const held = await reservePort(at)
   held.serve(app)
   return held
 }
 
 /** Takes a port before there is anything to serve. @throws Error that says what to do when it cannot be had */
-export async function holdPort({ port = 0, host = '127.0.0.1' }: ListenAt = {}): Promise<HeldPort> {
+export async function reservePort({ port = 0, host = '127.0.0.1' }: ListenAt = {}): Promise<ReservedPort> {
   const server = createServer()
   await begin(server, port, host)
   const address = server.address()

@@ -1,4 +1,4 @@
-import { toMoment } from '../../testing/deliveries/dates.js'
+import { toEpochMs } from '../../testing/internal.js'
 import type { Endpoint } from '../engine/endpoint.js'
 import type { Attempt, Delivery, DeliveryFilter, DeliveryStatus } from '../engine/record/records.js'
 import { durationMs } from '../time/duration.js'
@@ -47,7 +47,7 @@ export interface SandboxDeliveries {
 
 export function clockOf(service: Service): SandboxClock {
   const { clock } = service
-  const told = async (advance: Promise<unknown>): Promise<void> => {
+  const thenNotify = async (advance: Promise<unknown>): Promise<void> => {
     await advance
     service.changed({ what: 'clock' })
   }
@@ -59,9 +59,9 @@ export function clockOf(service: Service): SandboxClock {
     get nextAt() {
       return clock.nextAt()
     },
-    advance: async (duration) => told(clock.advanceBy(durationMs('duration', duration))),
-    advanceTo: async (moment) => told(clock.advanceTo(toMoment('moment', moment))),
-    next: () => told(clock.advanceToNext()),
+    advance: async (duration) => thenNotify(clock.advanceBy(durationMs('duration', duration))),
+    advanceTo: async (moment) => thenNotify(clock.advanceTo(toEpochMs('moment', moment))),
+    next: () => thenNotify(clock.advanceToNext()),
     freeze() {
       clock.freeze()
       service.changed({ what: 'clock' })

@@ -65,7 +65,7 @@ export function seed(service: Service, given: unknown): Seeded {
   const account = service.accounts[mode]
   const before = account.snapshot()
   try {
-    service.held(() => {
+    service.capture(() => {
       venues.forEach((venue, index) => {
         at(`venues[${index}]`, () => account.createVenue(venue))
       })

@@ -65,7 +65,7 @@ export class Service {
   readonly #listeners = new Set<(change: ServiceChange) => void>()
   readonly #start: Pick<ServiceParts, 'startMs' | 'frozen'>
   readonly #empty: { readonly test: unknown; readonly live: unknown; readonly random: readonly number[] }
-  #held: Emission[] | undefined
+  #captured: Emission[] | undefined
   readonly #closing = new AbortController()
 
   constructor(parts: ServiceParts) {
@@ -131,14 +131,14 @@ export class Service {
   }
 
   /** Does what would send webhooks, and keeps these back. */
-  held<Result>(work: () => Result): { result: Result; emissions: readonly Emission[] } {
-    const outer = this.#held
+  capture<Result>(work: () => Result): { result: Result; emissions: readonly Emission[] } {
+    const outer = this.#captured
     const emissions: Emission[] = []
-    this.#held = emissions
+    this.#captured = emissions
     try {
       return { result: work(), emissions }
     } finally {
-      this.#held = outer
+      this.#captured = outer
     }
   }
 
@@ -154,7 +154,7 @@ export class Service {
   }
 
   #emit(emission: Emission): void {
-    if (this.#held === undefined) this.engine.publish(emission)
-    else this.#held.push(emission)
+    if (this.#captured === undefined) this.engine.publish(emission)
+    else this.#captured.push(emission)
   }
 }

@@ -1,10 +1,9 @@
 import { checkOptionNames } from '../../src/lib/option-names.js'
-import { toMoment } from '../../testing/deliveries/dates.js'
+import { toEpochMs } from '../../testing/internal.js'
 import { checkDestination } from '../engine/network/address-rules.js'
 import { httpSender } from '../engine/network/http-sender.js'
 import { inProcessSender } from '../engine/network/in-process-sender.js'
 import { retrySchedule } from '../engine/schedule.js'
-import { checkRuntime } from '../lib/runtime.js'
 import { OPTION_NAMES, type SandboxOptions } from '../options.js'
 import { assume } from './assumptions.js'
 import { checkSubscriptions, type NewEndpoint } from './subscriptions.js'
@@ -15,10 +14,10 @@ const MAX_SEED = 0x7fff_ffff
 const MAX_TIMEOUT_SECONDS = 3600
 
 /** Options that are known to make sense, each with its default. */
-export type Settings = ReturnType<typeof settle>
+export type Settings = ReturnType<typeof readSettings>
 
 /** @throws TypeError that names the option and says what it must be; Error where it cannot run */
-export function settle(options: SandboxOptions) {
+export function readSettings(options: SandboxOptions) {
   checkRuntime()
   options = checkOptionNames(options, OPTION_NAMES)
   const { deliver, allowPublic = false, secret, signWith = 'real' } = options
@@ -49,7 +48,7 @@ export function settle(options: SandboxOptions) {
     'an object such as { requests: 25, perSeconds: 1 }',
   )
   return {
-    startMs: options.now === undefined ? undefined : toMoment('now', options.now),
+    startMs: options.now === undefined ? undefined : toEpochMs('now', options.now),
     frozen: options.frozen ?? true,
     seed: options.seed,
     send: deliver === undefined ? httpSender({ allowPublic }) : inProcessSender(deliver),
@@ -70,11 +69,11 @@ export function settle(options: SandboxOptions) {
     signsVirtually: signWith === 'virtual',
     onWarning: options.onWarning ?? ((message: string) => console.warn(message)),
     onRequest: options.onRequest,
-    endpoints: endpointsOf(options),
+    endpoints: firstEndpoints(options),
   }
 }
 
-function endpointsOf({ endpoints, deliver }: SandboxOptions): readonly NewEndpoint[] {
+function firstEndpoints({ endpoints, deliver }: SandboxOptions): readonly NewEndpoint[] {
   check('endpoints', endpoints, Array.isArray, 'a list such as [{ url: "http://localhost:3000/hooks" }]')
   const inputs = endpoints ?? (deliver === undefined ? [] : [{ url: IN_PROCESS_RECEIVER }])
   inputs.forEach(checkSubscriptions)
@@ -99,4 +98,17 @@ const isWithin =
 const isRateLimit = (value: unknown): boolean => {
   const { requests, perSeconds } = (value ?? {}) as { requests?: unknown; perSeconds?: unknown }
   return isWithin(1, 1_000_000, true)(requests) && isWithin(0.001, 86_400)(perSeconds)
+}
+
+/** What the sandbox is made of, and a page of a test environment lacks or has in another form. */
+const GLOBALS = ['Request', 'Response', 'ReadableStream', 'structuredClone'] as const
+
+/** @throws Error in a test environment that is a page, such as jsdom: nothing that is signed or sent there would ever arrive */
+function checkRuntime(): void {
+  const lacking = GLOBALS.find((name) => globalThis[name] === undefined)
+  if (lacking === undefined && Buffer.alloc(0) instanceof Uint8Array) return
+  const what = lacking === undefined ? "its Uint8Array is not Node's" : `there is no ${lacking}`
+  throw new Error(
+    `The sandbox needs Node, and this test environment is a page, such as jsdom's: ${what}. Begin the test file with /** @jest-environment node */ or // @vitest-environment node.`,
+  )
 }

@@ -16,7 +16,7 @@ export interface TriggerRequest {
   data?: Readonly<Record<string, unknown>>
   /** Also sends the webhooks of what had to be made first: `event.published` before `event.cancelled`. Default false. */
   chain?: boolean
-  /** Spoilt on purpose: one of the scenarios. */
+  /** ScenarioRequests on purpose: one of the scenarios. */
   scenario?: ScenarioName | (string & {})
   /** How many, up to 1,000. Default 1. */
   repeat?: number
@@ -70,7 +70,9 @@ export async function trigger(service: Service, request: TriggerRequest): Promis
   }
   await rehearse(request)
   const emissions = Array.from({ length: repeat }, () => emissionsOf(service, request)).flat()
-  return scenario === undefined ? send(service, emissions) : sendSpoilt(service, emissions, request, scenario)
+  return scenario === undefined
+    ? send(service, emissions)
+    : sendScenario(service, emissions, request, scenario)
 }
 
 function send({ engine }: Service, emissions: readonly Emission[]): Triggered {
@@ -80,7 +82,7 @@ function send({ engine }: Service, emissions: readonly Emission[]): Triggered {
 }
 
 /** To each endpoint as if the network, or somebody else, had had it in hand. */
-async function sendSpoilt(
+async function sendScenario(
   service: Service,
   emissions: readonly Emission[],
   request: TriggerRequest,
@@ -103,7 +105,9 @@ async function sendSpoilt(
         signature,
         now: signingNow,
       })
-      deliveries.push(await engine.deliverSpoilt(id, message, { scenario: name, requests, atOnce: isBurst }))
+      deliveries.push(
+        await engine.deliverScenario(id, message, { scenario: name, requests, atOnce: isBurst }),
+      )
     }
   }
   return {
@@ -152,7 +156,7 @@ function emissionsOf(service: Service, request: TriggerRequest): readonly Emissi
   if (data !== undefined) return [withChanges({ mode, type: kind, data }, set)]
   const account = service.accounts[mode]
   const before = service.clock.now()
-  const { emissions } = service.held(() => STEPS[kind as WebhookKind](account, before))
+  const { emissions } = service.capture(() => STEPS[kind as WebhookKind](account, before))
   const asked = withChanges(lastOf(emissions), set)
   return [...(chain ? emissions.slice(0, -1) : []), asked]
 }

@@ -1,4 +1,5 @@
-import { type Job, JobQueue } from './job-queue.js'
+import { TimeSource } from './time-source.js'
+import { type Timer, TimerQueue } from './timer-queue.js'
 import { UnderWay } from './under-way.js'
 
 /** What an advance did. */
@@ -6,7 +7,7 @@ export interface Advance {
   readonly fromMs: number
   readonly toMs: number
   /** How many jobs ran. */
-  readonly jobs: number
+  readonly timers: number
 }
 
 export interface ClockOptions {
@@ -31,13 +32,11 @@ const ignore = (): void => {}
  * falls due is done in its order, and awaited. So what a job awaits must not be an advance, nor `idle`: each would wait for the other.
  */
 export class VirtualClock {
-  readonly #jobs = new JobQueue()
+  readonly #timers = new TimerQueue()
   readonly #underWay: UnderWay
-  #offsetMs = 0
-  #heldAtMs: number | undefined
+  readonly #time = new TimeSource()
   #frozen = false
-  #latestMs = Number.NEGATIVE_INFINITY
-  #timer: NodeJS.Timeout | undefined
+  #wakeUp: NodeJS.Timeout | undefined
   #isPumping = false
   #closed = false
   /** Counts the beginnings. */
@@ -53,10 +52,7 @@ export class VirtualClock {
   }
 
   /** Milliseconds since the epoch, in virtual time; never less than before. A function of its own: hand it over as it is. */
-  readonly now = (): number => {
-    this.#latestMs = Math.max(this.#latestMs, this.#heldAtMs ?? Date.now() + this.#offsetMs)
-    return this.#latestMs
-  }
+  readonly now = this.#time.now
 
   get isFrozen(): boolean {
     return this.#frozen
@@ -65,14 +61,14 @@ export class VirtualClock {
   /** Stands still from now on; in the midst of an advance, from its end. */
   freeze(): void {
     this.#frozen = true
-    this.#heldAtMs ??= this.now()
+    this.#time.stop()
     this.#arm()
   }
 
   /** Runs with the real time from now on. */
   run(): void {
     this.#frozen = false
-    if (this.#advancing === 0) this.#release()
+    if (this.#advancing === 0) this.#time.run()
     this.#arm()
   }
 
@@ -82,10 +78,10 @@ export class VirtualClock {
    * @param says what happens then, for whoever asks what is next
    * @throws RangeError when it is no moment of time
    */
-  at(atMs: number, work: () => unknown, says?: () => string): Job {
-    const job = this.#jobs.add(atMs, work, says)
+  at(atMs: number, work: () => unknown, label?: () => string): Timer {
+    const timer = this.#timers.add(atMs, work, label)
     this.#arm()
-    return job
+    return timer
   }
 
   /** Does the work now, as a job: an advance waits for it, and so does `idle`. */
@@ -95,12 +91,12 @@ export class VirtualClock {
 
   /** What the next job does, in words; undefined if there is none, or it has none. */
   nextWhat(): string | undefined {
-    return this.#jobs.next()?.says?.()
+    return this.#timers.next()?.label?.()
   }
 
   /** When the next job is due; nothing where there is none. */
   nextAt(): number | undefined {
-    return this.#jobs.nextAt()
+    return this.#timers.nextAt()
   }
 
   /**
@@ -140,18 +136,16 @@ export class VirtualClock {
   restart({ startMs, frozen = false }: Pick<ClockOptions, 'startMs' | 'frozen'> = {}): void {
     if (startMs !== undefined) checkMoment(startMs)
     this.#epoch += 1
-    this.#jobs.clear()
-    this.#latestMs = Number.NEGATIVE_INFINITY
+    this.#timers.clear()
     this.#frozen = frozen
-    this.#offsetMs = startMs === undefined ? 0 : startMs - Date.now()
-    this.#heldAtMs = frozen ? (startMs ?? Date.now()) : undefined
+    this.#time.restart(startMs, frozen)
     this.#arm()
   }
 
   /** No job begins any more. Those under way are not waited for. */
   close(): void {
     this.#closed = true
-    clearTimeout(this.#timer)
+    clearTimeout(this.#wakeUp)
   }
 
   async #advance(target: () => number, begins: () => void = ignore): Promise<Advance> {
@@ -166,40 +160,33 @@ export class VirtualClock {
       return await advance
     } finally {
       this.#advancing -= 1
-      if (this.#advancing === 0 && !this.#frozen) this.#release()
+      if (this.#advancing === 0 && !this.#frozen) this.#time.run()
       this.#arm()
     }
   }
 
   async #advanceNow(target: () => number, epoch: number): Promise<Advance> {
-    await this.#settled()
+    await this.#workEnded()
     const fromMs = this.now()
-    if (this.#epoch !== epoch) return { fromMs, toMs: fromMs, jobs: 0 }
-    this.#heldAtMs = fromMs
+    if (this.#epoch !== epoch) return { fromMs, toMs: fromMs, timers: 0 }
+    this.#time.stopAt(fromMs)
     const toMs = target()
     checkMoment(toMs, fromMs)
-    let jobs = 0
+    let timers = 0
     for (let next = this.nextAt(); next !== undefined && next <= toMs; next = this.nextAt()) {
       if (this.#closed) break
-      this.#heldAtMs = Math.max(this.now(), next)
-      jobs += this.#runDue()
-      await this.#settled()
-      if (this.#epoch !== epoch) return { fromMs, toMs: this.now(), jobs }
+      this.#time.stopAt(Math.max(this.now(), next))
+      timers += this.#runDue()
+      await this.#workEnded()
+      if (this.#epoch !== epoch) return { fromMs, toMs: this.now(), timers }
     }
-    this.#heldAtMs = toMs
-    return { fromMs, toMs, jobs }
+    this.#time.stopAt(toMs)
+    return { fromMs, toMs, timers }
   }
 
   /** Resolves when nothing is under way, not even what was begun meanwhile. */
-  async #settled(): Promise<void> {
+  async #workEnded(): Promise<void> {
     while (!this.#underWay.isEmpty && !this.#closed) await this.#underWay.ended()
-  }
-
-  /** Goes on with the real time, from where it was held. */
-  #release(): void {
-    if (this.#heldAtMs === undefined) return
-    this.#offsetMs = this.#heldAtMs - Date.now()
-    this.#heldAtMs = undefined
   }
 
   #isDue(): boolean {
@@ -210,7 +197,7 @@ export class VirtualClock {
   /** Begins all that is due now; how many. What these add for the same moment comes after them. */
   #runDue(): number {
     let begun = 0
-    for (const work of this.#jobs.take(this.now())) {
+    for (const work of this.#timers.take(this.now())) {
       this.#underWay.begin(work)
       begun += 1
     }
@@ -219,15 +206,15 @@ export class VirtualClock {
 
   /** Sees to it that what is due next begins in time. An advance does that itself. */
   #arm(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
+    clearTimeout(this.#wakeUp)
+    this.#wakeUp = undefined
     if (this.#closed || this.#advancing > 0) return
     const nextMs = this.nextAt()
     if (nextMs === undefined) return
     const waitMs = nextMs - this.now()
     if (waitMs <= 0) this.#pumpSoon()
     else if (!this.#frozen)
-      this.#timer = setTimeout(() => this.#arm(), Math.min(waitMs, MAX_TIMER_MS)).unref()
+      this.#wakeUp = setTimeout(() => this.#arm(), Math.min(waitMs, MAX_TIMER_MS)).unref()
   }
 
   /** When the caller's own work is done: what a call has caused begins after it, and is never seen half made. */

@@ -1,7 +1,7 @@
 import ts from 'typescript'
 import { expect, test } from 'vitest'
+import { RULES } from '../support/sandbox-rules.js'
 import { modulesIn, nodesIn, nodesOf } from '../support/source.js'
-import { RULES } from './rules.js'
 
 const TEST_CALLS = /^(?:test|it|describe)(?:\.(?:each|for|skipIf|runIf|concurrent|sequential))*$/
 

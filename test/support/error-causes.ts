@@ -1,8 +1,8 @@
 import type { ErrorCode } from '../../sandbox/http/faults.js'
-import { type ApiStage, createWith } from './api-stage.js'
+import { type ApiFixture, createWith } from './api-fixture.js'
 import { type Answer, EVENT, LIVE_KEY } from './http-sandbox.js'
 
-type Cause = (sandbox: ApiStage) => Promise<Answer>
+type Cause = (sandbox: ApiFixture) => Promise<Answer>
 
 /** How each error of the API comes about: its code, its status, and what causes it. */
 export const ERROR_CAUSES: readonly (readonly [code: ErrorCode, status: number, cause: Cause])[] = [

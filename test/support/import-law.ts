@@ -14,6 +14,9 @@ export interface Room {
   readonly theirs: readonly string[]
 }
 
+/** Where other rooms enter the testing kit: its public entry, and a file for our own sandbox and command line. */
+export const DOORS_OF_TESTING = ['testing/index.ts', 'testing/internal.ts']
+
 /** The source files of a folder, as paths from the root. */
 export function filesIn(folder: string): string[] {
   return modulesIn(folder).map((name) => `${folder}/${name}.ts`)

@@ -2,9 +2,9 @@ import type { AdapterCase } from './adapter-case.js'
 import { answerCases } from './answers.js'
 import { attackCases } from './attacks.js'
 import { bodyCases } from './bodies.js'
+import { togetherCases } from './concurrency.js'
 import { requestCases } from './requests.js'
 import { sizeCases } from './sizes.js'
-import { togetherCases } from './together.js'
 
 /**
  * What every HTTP adapter must do, case by case, whatever its framework. There is no test runner in it: loop over the cases in

@@ -1,8 +1,8 @@
 import { answerTo, Discard, memoryStore, RetryLater } from '../../src/index.js'
 import { sampleEvent } from '../deliveries/sample-event.js'
 import { type AdapterCase, defineCase } from './adapter-case.js'
+import { signed, signedOrder } from './case-deliveries.js'
 import { INSIDE } from './case-runner.js'
-import { signed, signedOrder } from './deliveries.js'
 
 /** What comes of a delivery, and the answer to it. */
 export const answerCases: readonly AdapterCase[] = [

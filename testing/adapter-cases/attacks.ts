@@ -2,9 +2,9 @@ import type { OutcomeName } from '../../src/index.js'
 import { deferred } from '../../src/lib/deferred.js'
 import { type AttackName, attacks } from '../scenarios/attacks.js'
 import { type AdapterCase, defineCase } from './adapter-case.js'
-import type { Expected } from './answer.js'
+import { signedOrder } from './case-deliveries.js'
 import { SECRET } from './case-runner.js'
-import { signedOrder } from './deliveries.js'
+import type { Expected } from './expected-answer.js'
 
 interface AttackRow {
   readonly id: string

@@ -1,7 +1,7 @@
 import { sampleEvent } from '../deliveries/sample-event.js'
 import { type AdapterCase, defineCase } from './adapter-case.js'
+import { signed, signedOrder, withBody, withHeaders } from './case-deliveries.js'
 import type { Trial } from './case-runner.js'
-import { signed, signedOrder, withBody, withHeaders } from './deliveries.js'
 
 const utf8 = new TextEncoder()
 const BYTE_ORDER_MARK = Uint8Array.of(0xef, 0xbb, 0xbf)

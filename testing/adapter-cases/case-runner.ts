@@ -1,6 +1,7 @@
 import { type AnyEvent, type HandlerContext, memoryStore, type WebhookOptions } from '../../src/index.js'
+import { bytesOf } from '../deliveries/streamed-body.js'
 import type { TestDelivery } from '../deliveries/test-delivery.js'
-import { type Expected, faultOf, isAnswer, shortened } from './answer.js'
+import { type Expected, faultOf, isAnswer, shortened } from './expected-answer.js'
 import type { AdapterAnswer, AdapterHarness, MountedAdapter } from './harness.js'
 
 /** The secret of the endpoint, and another one. */
@@ -129,7 +130,7 @@ export function startTrial({ id, name }: { id: string; name: string }, harness: 
       },
       async handsOn(told, delivery) {
         await endpoint.answers(told, delivery, 'handled')
-        const fault = faultOfRun(runs.at(-1), bytesOf(delivery))
+        const fault = faultOfRun(runs.at(-1), bytesOf(delivery.body))
         demand(fault === undefined, `${told}: ${fault}`)
       },
     }
@@ -156,10 +157,6 @@ export function faultOfRun(run: Run | undefined, sent: Uint8Array): string | und
   const parsed = JSON.stringify(JSON.parse(new TextDecoder().decode(sent)))
   if (event !== parsed) return `expected the event ${shortened(parsed)}, but it was ${shortened(event)}`
   return undefined
-}
-
-export function bytesOf({ body }: AnyDelivery): Uint8Array {
-  return typeof body === 'string' ? new TextEncoder().encode(body) : body
 }
 
 function checkMounted(app: MountedAdapter): void {

@@ -1,7 +1,7 @@
 import { type AdapterCase, defineCase } from './adapter-case.js'
+import { signed, signedOrder, withHeaders } from './case-deliveries.js'
 import type { AnyDelivery } from './case-runner.js'
 import { OTHER_SECRET, SECRET } from './case-runner.js'
-import { signed, signedOrder, withHeaders } from './deliveries.js'
 
 /** `{"type":"order.created"}` as gzip has it: JSON for whoever inflates it, and for nobody else. */
 const GZIPPED = 'H4sIAAAAAAAAA6tWKqksSFWyUsovSkkt0ksuSk0sSU1RqgUA1ams3hgAAAA='

@@ -1,5 +1,5 @@
 import { type AdapterCase, defineCase } from './adapter-case.js'
-import { signed, signedOrder, signedOrderOf } from './deliveries.js'
+import { signed, signedOrder, signedOrderOf } from './case-deliveries.js'
 
 const KIB = 1024
 const DEFAULT_MAX_BYTES = KIB * KIB

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import type { JsonObject, JsonValue, UnknownEvent } from '../../src/index.js'
 import { isoUtc } from '../deliveries/dates.js'
-import { moments } from './data.js'
+import { moments } from './event-data.js'
 import { knownEvents, unknownKinds } from './events.js'
 import { jsonObjects, jsonTexts, jsonValues } from './json.js'
 

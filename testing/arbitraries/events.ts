@@ -10,7 +10,7 @@ import {
   type WebhookEvent,
 } from '../../src/index.js'
 import { isoUtc } from '../deliveries/dates.js'
-import { moments, orderData, rescheduledData } from './data.js'
+import { moments, orderData, rescheduledData } from './event-data.js'
 import { joined, jsonObjects, jsonTexts } from './json.js'
 
 const EVENTS: { readonly [Kind in EventKind]: () => fc.Arbitrary<EventOf<Kind>> } = {

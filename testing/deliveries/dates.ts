@@ -25,7 +25,7 @@ export function isoUtc(ms: number): string {
  * @param name what it was given as, for the message
  * @throws TypeError when it is no date of the years 1970 to 9998, or lacks its time zone
  */
-export function toMoment(name: string, moment: Date | string | number): number {
+export function toEpochMs(name: string, moment: Date | string | number): number {
   const ms = msOf(moment)
   if (ms >= 0 && ms < END_MS) return ms
   const what = moment instanceof Date ? describeDate(moment) : describeValue(moment)

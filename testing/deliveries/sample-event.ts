@@ -2,7 +2,7 @@ import type { Envelope, EventKind, EventOf, JsonValue } from '../../src/index.js
 import { checkedClock } from '../../src/lib/clock.js'
 import { describeType, describeValue } from '../../src/lib/describe-type.js'
 import { checkOptionNames } from '../../src/lib/option-names.js'
-import { isoUtc, toMoment } from './dates.js'
+import { isoUtc, toEpochMs } from './dates.js'
 import { checkPlainObject, type DeepPartial, overridden } from './overrides.js'
 import { MAX_SEED, SAMPLES, type SampleDataByKind, sampleTime } from './samples.js'
 
@@ -110,7 +110,7 @@ function seedOf({ seed }: AnyOptions): number {
 
 function happenedAt({ at, now }: AnyOptions, seed: number): number {
   const clock = checkedClock(now, () => sampleTime(seed))
-  return at === undefined ? toMoment('the value that now returned', clock()) : toMoment('at', at)
+  return at === undefined ? toEpochMs('the value that now returned', clock()) : toEpochMs('at', at)
 }
 
 function sampleData(kind: EventKind, given: unknown, request: { seed: number; atMs: number }): unknown {

@@ -10,7 +10,7 @@ import { checkedClock, systemClock } from '../../src/lib/clock.js'
 import { describeType } from '../../src/lib/describe-type.js'
 import { checkOptionNames } from '../../src/lib/option-names.js'
 import { signatureScheme, toUnit } from '../../src/signature/scheme.js'
-import { toMoment } from './dates.js'
+import { toEpochMs } from './dates.js'
 import {
   type AnyOptions,
   type AsJson,
@@ -133,7 +133,7 @@ async function signed<Content extends { readonly body: string | Uint8Array }>(
   const header = await signPayload(content.body, {
     secret,
     timestamp:
-      timestamp === undefined ? toUnit(toMoment('the value that now returned', clock()), scheme) : timestamp,
+      timestamp === undefined ? toUnit(toEpochMs('the value that now returned', clock()), scheme) : timestamp,
     ...(signature === undefined ? {} : { signature }),
   })
   const delivery = testDelivery<Content['body']>(content.body, { header, headerName: scheme.header })

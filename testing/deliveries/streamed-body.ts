@@ -1,9 +1,7 @@
-import { isFake } from '../retries/fake-clock.js'
-
-/** Taken before any test puts a clock of its own in its place. */
+/** The real timer, if the kit is loaded before a test installs fake ones. */
 const { setTimeout } = globalThis
 
-/** A request whose body is a stream, which Node must be told with a field that is not yet in the types of every platform. */
+/** A request with a stream as its body. Node requires `duplex`, which is not yet in the types of every platform. */
 export function streamedRequest(
   url: string | URL,
   init: RequestInit,
@@ -14,13 +12,13 @@ export function streamedRequest(
 }
 
 /**
- * Bytes as a stream.
+ * A stream of bytes in parts of equal size.
  *
- * @param pauseMs between the parts; none is made where the clock was a fake one already when this was loaded
+ * @param pauseMs between the parts; no pause if timers were already fake when the kit was loaded
  */
 export function inParts(bytes: Uint8Array, parts = 1, pauseMs = 0): ReadableStream<Uint8Array> {
   const size = Math.ceil(bytes.length / parts)
-  const pauses = pauseMs > 0 && !isFake(setTimeout)
+  const pauses = pauseMs > 0 && !isFakeTimer(setTimeout)
   let sent = 0
   return new ReadableStream({
     async pull(controller) {
@@ -30,4 +28,22 @@ export function inParts(bytes: Uint8Array, parts = 1, pauseMs = 0): ReadableStre
       if (sent >= bytes.length) controller.close()
     },
   })
+}
+
+/** The UTF-8 bytes of a text; bytes as they are. */
+export function bytesOf(body: string | Uint8Array): Uint8Array {
+  return typeof body === 'string' ? new TextEncoder().encode(body) : body
+}
+
+/**
+ * Whether `queueMicrotask` is fake, as sinon makes it by default. Node ends the body of a Request made of text or bytes by that
+ * function: without it the same bytes are read endlessly, until the memory is full.
+ */
+export function areMicrotasksFake(): boolean {
+  return isFakeTimer(globalThis.queueMicrotask)
+}
+
+/** Whether a timer function is one of sinon's, on which jest's and vitest's are built: it fires only when its clock ticks. */
+export function isFakeTimer(timer: unknown): boolean {
+  return typeof timer === 'function' && 'clock' in timer
 }

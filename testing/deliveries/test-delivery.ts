@@ -1,5 +1,4 @@
-import { holdsBackMicrotasks } from '../retries/fake-clock.js'
-import { inParts, streamedRequest } from './streamed-body.js'
+import { areMicrotasksFake, bytesOf, inParts, streamedRequest } from './streamed-body.js'
 
 /**
  * A request of the service's, for whatever client you test with. With a string as its body it is a `RequestInit` too:
@@ -44,7 +43,7 @@ export function testDelivery<Body extends string | Uint8Array>(
     toRequest(url) {
       const target = new URL(checkedUrl(url, 'toRequest'), 'http://localhost')
       const init = { method: 'POST', headers }
-      return holdsBackMicrotasks()
+      return areMicrotasksFake()
         ? streamedRequest(target, init, inParts(bytesOf(body)))
         : new Request(target, { ...init, body: body as BodyInit })
     },
@@ -55,10 +54,6 @@ export function testDelivery<Body extends string | Uint8Array>(
       payload: injectable(body),
     }),
   }
-}
-
-function bytesOf(body: string | Uint8Array): Uint8Array {
-  return typeof body === 'string' ? new TextEncoder().encode(body) : body
 }
 
 /** A path that was left out would be the path `/undefined`. */

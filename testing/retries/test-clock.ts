@@ -1,5 +1,5 @@
 import { describeValue } from '../../src/lib/describe-type.js'
-import { toMoment } from '../deliveries/dates.js'
+import { toEpochMs } from '../deliveries/dates.js'
 
 /** A clock that stands still until it is told to advance. */
 export interface TestClock {
@@ -34,7 +34,7 @@ const START = '2026-05-17T14:00:00Z'
  * ```
  */
 export function createTestClock(start: Date | string | number = START): TestClock {
-  let ms = toMoment('start', start)
+  let ms = toEpochMs('start', start)
   return {
     now: () => ms,
     advance(by) {

@@ -1,22 +1,22 @@
 import type { EventKind } from '../../src/index.js'
 import type { AnyOptions, ExactOptions, SampleOptions, Undocumented } from '../deliveries/sample-event.js'
-import { type AttackOptions, sampleStage } from '../deliveries/sample-fixture.js'
 import type { TestDelivery } from '../deliveries/test-delivery.js'
-import { type ScenarioName, staged } from './scenario.js'
+import { type AttackOptions, sampleFixture } from './fixture.js'
+import { createScenario, type ScenarioName } from './scenario.js'
 import { scenarioEntry } from './scenarios.js'
 
-/** Deliveries that a receiver must refuse, or absorb. */
+/** Deliveries that a receiver must refuse or absorb. */
 export interface Attack {
   readonly name: AttackName
   /** In the order in which they are sent. */
   readonly deliveries: readonly TestDelivery[]
   readonly expect: {
-    /** What each of the answers may have as its status. */
+    /** The statuses that each of the answers may have. */
     readonly statuses: readonly number[]
-    /** How often the handler of the kind must have run when all are answered. */
+    /** How often the handler of the kind must have run when all of them are answered. */
     readonly runs: number
   }
-  /** Sends the deliveries as the attack wants it, one after the other or all at once, and gives the answers in their order. */
+  /** Sends the deliveries, one after the other or all at once as the attack requires, and returns the answers in the same order. */
   deliver<Answer>(send: (delivery: TestDelivery) => Answer): Promise<Awaited<Answer>[]>
 }
 
@@ -37,7 +37,7 @@ export type AttackName =
   | 'concurrent burst'
   | 'unknown kind'
 
-/** Each attack is a scenario, by a name of its own. */
+/** Each attack is a scenario under a name of its own. */
 const SCENARIO_OF: Readonly<Record<AttackName, ScenarioName>> = {
   'missing header': 'missing-header',
   'malformed header': 'malformed-header',
@@ -56,23 +56,23 @@ const SCENARIO_OF: Readonly<Record<AttackName, ScenarioName>> = {
   'unknown kind': 'unknown-kind',
 }
 
-/** Attacks with events of any kind, with their data as you give it. */
+/** Attacks with events of any kind, with data of your own. */
 export function attacks(
   kind: string,
   options: AttackOptions & Pick<ExactOptions<object>, 'data'> & { exact: true },
 ): Promise<readonly Attack[]>
-/** Attacks with events of any kind, with their data as you give it. */
+/** Attacks with events of any kind, with data of your own. */
 export function attacks<Kind extends string>(
   kind: Kind & Undocumented<Kind>,
   options: AttackOptions & Pick<ExactOptions<object>, 'data' | 'exact'>,
 ): Promise<readonly Attack[]>
 /**
- * What the internet, and an honest sender on a bad day, may send to your endpoint: deliveries that it must refuse or absorb, each
- * with what it must answer. Loop over them against your own app.
+ * Deliveries that your endpoint must refuse or absorb, from attackers and from the service on a bad day, each with the answer that
+ * is due. Loop over them against your own app.
  *
- * They do not disturb each other, in whatever order you send them: what must run has an event of its own, on every call. Your `data`
- * is in all of them, so a `key` of yours must not be made of it alone. Where your app has an `onUnhandled`, it gets the events of
- * unknown kinds. On a store that outlives the test, give each run a `namespace` of its own: the samples begin anew in each process.
+ * The attacks are independent of each other, in any order: each event that must run is a new one, on every call. Your `data` is in
+ * all of them, so do not build a `key` from it alone. If your app has an `onUnhandled`, it gets the events of unknown kinds. On a
+ * store that outlives the test, use a new `namespace` for each run: the samples start over in each process.
  *
  * @param kind a kind that your app handles
  * @returns the attacks, in the order of `AttackName`
@@ -101,10 +101,10 @@ export async function attacks(
   kind: string,
   options: AttackOptions & Pick<AnyOptions, 'data' | 'exact'>,
 ): Promise<readonly Attack[]> {
-  const stage = await sampleStage(kind, options)
+  const fixture = await sampleFixture(kind, options)
   const table: Attack[] = []
   for (const [name, scenario] of Object.entries(SCENARIO_OF)) {
-    const { deliveries, expect, deliver } = await staged(scenarioEntry(scenario), stage)
+    const { deliveries, expect, deliver } = await createScenario(scenarioEntry(scenario), fixture)
     table.push({ name: name as AttackName, deliveries, expect, deliver })
   }
   return table

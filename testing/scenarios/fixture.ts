@@ -1,33 +1,44 @@
 import { type Secret, signPayload } from '../../src/index.js'
 import { checkedClock, systemClock } from '../../src/lib/clock.js'
+import { checkOptionNames } from '../../src/lib/option-names.js'
 import { checkTolerance, DEFAULT_TOLERANCE_SECONDS, signatureScheme } from '../../src/signature/scheme.js'
+import { type AnyOptions, makeEvent } from '../deliveries/sample-event.js'
 import { type SignedBody, type SigningOptions, signedBody } from '../deliveries/signed-delivery.js'
 import { type TestDelivery, testDelivery } from '../deliveries/test-delivery.js'
-import { unknownEvents } from './forgeries.js'
+import { unknownEvents } from './forged-parts.js'
 
-/** How the service of a scenario signs, and how far the receiver lets its clock be off. */
-export interface StageOptions extends Pick<SigningOptions, 'secret' | 'signature' | 'now'> {
-  /** How far its `t` may be from now, in seconds. Default 300, as the receiver's. */
+/** The options of the receiver under attack: how its deliveries are signed, and how old a signature may be. */
+export interface AttackOptions extends Pick<SigningOptions, 'secret' | 'signature' | 'now'> {
+  /** The most that `t` may differ from now, in seconds. Default 300, as the receiver's. */
   toleranceSeconds?: number | undefined
 }
 
-/** What the deliveries of scenarios are made of. */
-export interface Stage {
+const SAMPLE_FIXTURE_OPTION_NAMES: readonly string[] = [
+  'secret',
+  'signature',
+  'now',
+  'toleranceSeconds',
+  'data',
+  'exact',
+]
+
+/** The parts that the deliveries of scenarios are made of. */
+export interface Fixture {
   /** The kind of the events. */
   readonly kind: string
   readonly secrets: readonly Secret[]
   readonly toleranceSeconds: number
   /** Past the tolerance, by more than a slow test takes. */
   readonly pastSeconds: number
-  /** The JSON of a genuine event: each time of another one, where there are more. */
+  /** The JSON of a genuine event; of another one at each call, if the source has more. */
   event(): string
-  /** The event of `duplicate`: what is forged of it must not keep it out. */
+  /** The event of `duplicate`, for forgeries of it: they must not keep the genuine one out. */
   awaited(): string
-  /** The JSON of events of kinds that nobody handles. */
+  /** The JSON of events of kinds without a handler. */
   unknown(): readonly [string, ...string[]]
-  /** Signed as the service signs it, or by another secret. */
+  /** Signs as the service does, or with another secret. */
   sign(body: string, secret?: SigningOptions['secret']): Promise<SignedBody>
-  /** The same body, signed so many seconds from now. */
+  /** Signs the same body again, `seconds` from now. */
   signIn(seconds: number, delivery: SignedBody): Promise<SignedBody>
   withHeader(delivery: TestDelivery, header?: string): TestDelivery
   withBody(delivery: TestDelivery, body: string): TestDelivery
@@ -36,16 +47,43 @@ export interface Stage {
 const MARGIN_SECONDS = 60
 
 /**
- * @param event gives the JSON of a genuine event of the kind
- * @throws TypeError when an option makes no sense
+ * A fixture with a new sample event at each call.
+ *
+ * @throws TypeError that names the field or the option that is wrong
  */
-export async function setStage(kind: string, event: () => string, options: StageOptions): Promise<Stage> {
+export async function sampleFixture(
+  kind: string,
+  options: AttackOptions & Pick<AnyOptions, 'data' | 'exact'>,
+): Promise<Fixture> {
+  options = checkOptionNames(options, SAMPLE_FIXTURE_OPTION_NAMES)
+  if (kind === 'order.created') checkDistinct(options)
+  const { data, exact = false, ...rest } = options
+  const event = (): string => JSON.stringify(makeEvent(kind, { ...(data !== undefined && { data }), exact }))
+  return createFixture(kind, event, rest)
+}
+
+/** An order is deduplicated by its id, so scenarios that share one would be duplicates of each other. */
+function checkDistinct({ data }: { data?: unknown }): void {
+  const { order } = (data ?? {}) as { order?: { id?: unknown } }
+  if (order?.id === undefined) return
+  throw new TypeError('data.order.id cannot be set: each attack needs an order of its own. Leave it out.')
+}
+
+/**
+ * @param event returns the JSON of a genuine event of the kind
+ * @throws TypeError when an option is invalid
+ */
+export async function createFixture(
+  kind: string,
+  event: () => string,
+  options: AttackOptions,
+): Promise<Fixture> {
   const { secret, signature, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = options
   const clock = checkedClock(now, systemClock)
   const signing: SigningOptions = { secret, now: clock, ...(signature && { signature }) }
   const { header: headerName } = signatureScheme(signature)
   const pastSeconds = checkTolerance(toleranceSeconds) + MARGIN_SECONDS
-  // The secrets are checked where they sign; scenarios look into them before.
+  // Signing checks the secrets, and scenarios read them before they sign.
   await signPayload('', { secret, ...(signature && { signature }) })
   let awaited: string | undefined
   let unknown: readonly [string, ...string[]] | undefined
@@ -75,7 +113,7 @@ export async function setStage(kind: string, event: () => string, options: Stage
   }
 }
 
-/** Fake clocks begin in 1970 by default. */
+/** Fake clocks start in 1970 by default. */
 function tooEarly(nowMs: number, seconds: number): TypeError {
   return new TypeError(
     `The clock stands at ${new Date(nowMs).toISOString()}, and a delivery of ${-seconds} s earlier would be signed before 1970, which t cannot express: set your fake clock to a date, such as new Date('2026-05-17T14:00:00Z'), or pass now.`,

@@ -1,10 +1,10 @@
 import type { OutcomeName } from '../../src/index.js'
-import { cutSignatures, malformedHeaders, nearMiss, notEnvelopes, tamperedBodies } from './forgeries.js'
+import { cutSignatures, malformedHeaders, nearMiss, notEnvelopes, tamperedBodies } from './forged-parts.js'
 import { defineScenario, type ScenarioEntry, type ScenarioParts } from './scenario.js'
 
 type RefusedParts = Pick<ScenarioParts, 'name' | 'description' | 'make'>
 
-/** What does not come from the service, or not from now: nobody may take it for genuine. */
+/** Deliveries that are not from the service, or too old. */
 export const FORGED: readonly ScenarioEntry[] = [
   forged('malformed', {
     name: 'missing-header',
@@ -15,7 +15,7 @@ export const FORGED: readonly ScenarioEntry[] = [
       return [
         withHeader(genuine),
         withHeader(genuine, ''),
-        // Whoever looks at the kind first has nothing to do, and says so to a stranger.
+        // A receiver that looks at the kind first would answer 2xx to a stranger: it has nothing to do.
         withHeader(withBody(genuine, unknown()[0])),
       ]
     },
@@ -44,7 +44,7 @@ export const FORGED: readonly ScenarioEntry[] = [
     async make({ sign, event, withBody }) {
       const compact = await sign(event())
       const pretty = await sign(indented(event()))
-      // Both ways: a receiver that verifies what it has parsed and written again takes the second.
+      // Both directions: a receiver that verifies its own serialisation accepts the second.
       return [
         withBody(pretty, JSON.stringify(JSON.parse(pretty.body))),
         withBody(compact, indented(compact.body)),
@@ -55,7 +55,7 @@ export const FORGED: readonly ScenarioEntry[] = [
     name: 'wrong-secret',
     description:
       'Signed with a secret that differs at its end, also for a kind without a handler: finds receivers that do not compare the signature, or look at the kind first.',
-    // A forgery of an event that is yet to come must not keep it out: see `duplicate`.
+    // A forgery must not keep out the genuine event that comes later, in `duplicate`.
     make: ({ sign, awaited, unknown, secrets }) =>
       Promise.all([awaited(), unknown()[0]].map((body) => sign(body, nearMiss(secrets)))),
   }),
@@ -99,7 +99,7 @@ export const FORGED: readonly ScenarioEntry[] = [
   }),
 ]
 
-/** What is signed and no event: whoever acknowledges it has lost it. */
+/** Signed bodies that are not events: a receiver that acknowledges one loses it. */
 export const UNUSABLE: readonly ScenarioEntry[] = [
   unusable({
     name: 'not-json',

@@ -1,9 +1,9 @@
 import { answerTo, type OutcomeName } from '../../src/index.js'
 import type { TestDelivery } from '../deliveries/test-delivery.js'
 import { checkSend } from '../retries/retries.js'
-import type { Stage } from './fixture.js'
+import type { Fixture } from './fixture.js'
 
-/** What a scenario does, in a word or two. */
+/** The name of a scenario. */
 export type ScenarioName =
   | 'valid'
   | 'whitespace'
@@ -32,53 +32,53 @@ export type ScenarioName =
   | 'unknown-kind'
 
 /**
- * What a scenario's deliveries are, and so what any receiver owes them: `genuine` must be accepted; `forged` must be refused; what
- * is `unusable` has a good signature around no event, and must not be acknowledged; `unknown` is an event of a kind that nobody
- * handles, and must be acknowledged all the same.
+ * The sort of a scenario's deliveries, which decides the answer that is due: accept what is `genuine`; refuse what is `forged`; do
+ * not acknowledge what is `unusable`, a valid signature over something that is not an event; acknowledge an `unknown` kind,
+ * although there is no handler for it.
  */
 export type Verdict = 'genuine' | 'forged' | 'unusable' | 'unknown'
 
-/** How a body travels, where it is not sent whole: in chunks and without a length, or bit by bit. */
+/** How a body is sent if not whole: in chunks without a content-length, or in chunks with pauses between them. */
 export type Transport = 'chunked' | 'slow'
 
-/** A delivery, and how its body is to travel. `toRequest` makes it travel so; other clients send it whole, or see to it themselves. */
+/** A delivery, and how its body is sent. `toRequest` sends it that way; other clients must do it themselves, or send it whole. */
 export interface ScenarioDelivery extends TestDelivery {
-  /** Absent: whole. */
+  /** Default: whole. */
   readonly transport?: Transport
 }
 
-/** A scenario before there is an event to play it with. */
+/** A scenario without its deliveries, which need an event. */
 export interface ScenarioInfo {
   readonly name: ScenarioName
-  /** What it sends, and what fault of a receiver it finds, in a sentence. */
+  /** One sentence: the deliveries, and the fault of a receiver that they find. */
   readonly description: string
   readonly verdict: Verdict
-  /** Whether its deliveries are sent all at once. */
+  /** Whether its deliveries are sent at the same time. */
   readonly isBurst: boolean
   readonly expect: {
-    /** What each of the answers may have as its status. */
+    /** The statuses that each of the answers may have. */
     readonly statuses: readonly number[]
-    /** How often the handler of the kind must have run when all are answered. */
+    /** How often the handler of the kind must have run when all of them are answered. */
     readonly runs: number
   }
-  /** Whether it can be played with this event: `thin` takes those with an event's id as their `data.event.id`. */
+  /** Whether its deliveries can be made from this event: `thin` needs a string as `data.event.id`. */
   suits(event: { readonly type: string; readonly data: unknown }): boolean
 }
 
-/** What the service, a bad network or an attacker may send, and what a receiver owes it. */
+/** Deliveries of the service, of a bad network or of an attacker, and the answers that a receiver owes them. */
 export interface Scenario extends Omit<ScenarioInfo, 'suits'> {
   /** In the order in which they are sent. */
   readonly deliveries: readonly ScenarioDelivery[]
-  /** Sends the deliveries as the scenario wants it, one after the other or all at once, and gives the answers in their order. */
+  /** Sends the deliveries, one after the other or all at once as the scenario requires, and returns the answers in the same order. */
   deliver<Answer>(send: (delivery: ScenarioDelivery) => Answer): Promise<Awaited<Answer>[]>
 }
 
-/** A scenario, and how it is played. */
+/** A scenario, and how its deliveries are made. */
 export interface ScenarioEntry extends ScenarioInfo {
-  make(stage: Stage): ScenarioDelivery[] | Promise<ScenarioDelivery[]>
+  make(fixture: Fixture): ScenarioDelivery[] | Promise<ScenarioDelivery[]>
 }
 
-/** What is to be said of a scenario. What its answers must be follows from how its deliveries may end. */
+/** The definition of a scenario. The statuses that it expects follow from the outcomes. */
 export interface ScenarioParts extends Pick<ScenarioEntry, 'name' | 'description' | 'verdict' | 'make'> {
   readonly outcomes: readonly OutcomeName[]
   readonly runs: number
@@ -93,10 +93,10 @@ export function defineScenario({ outcomes, runs, ...parts }: ScenarioParts): Sce
   return { isBurst: false, suits: () => true, ...parts, expect: { statuses, runs } }
 }
 
-/** Makes the deliveries of a scenario. */
-export async function staged(entry: ScenarioEntry, stage: Stage): Promise<Scenario> {
+/** Makes a scenario with its deliveries. */
+export async function createScenario(entry: ScenarioEntry, fixture: Fixture): Promise<Scenario> {
   const { name, description, verdict, isBurst, expect } = entry
-  const deliveries = await entry.make(stage)
+  const deliveries = await entry.make(fixture)
   return {
     name,
     description,

@@ -2,21 +2,20 @@ import type { EventKind } from '../../src/index.js'
 import { describeType, describeValue } from '../../src/lib/describe-type.js'
 import { checkOptionNames } from '../../src/lib/option-names.js'
 import type { AnyOptions, ExactOptions, SampleOptions, Undocumented } from '../deliveries/sample-event.js'
-import { type AttackOptions, sampleStage } from '../deliveries/sample-fixture.js'
-import { type StageOptions, setStage } from './fixture.js'
+import { type AttackOptions, createFixture, sampleFixture } from './fixture.js'
 import { FORGED, UNUSABLE } from './forged.js'
-import { HONEST_REPETITIONS, HONEST_VARIATIONS } from './honest.js'
+import { GENUINE, REPEATED } from './genuine.js'
 import {
+  createScenario,
   type Scenario,
   type ScenarioEntry,
   type ScenarioInfo,
   type ScenarioName,
-  staged,
 } from './scenario.js'
 
-/** What a scenario is made from: genuine events of your own, and how the service signs them. */
-export interface ScenarioSource extends StageOptions {
-  /** The JSON of a genuine event; or a function that gives that of another one, of the same kind, each time. */
+/** The source of a scenario: genuine events of your own, and how the service signs them. */
+export interface ScenarioSource extends AttackOptions {
+  /** The JSON of a genuine event, or a function that returns the JSON of a new event of the same kind at each call. */
   body: string | (() => string)
 }
 
@@ -28,32 +27,32 @@ const SOURCE_OPTION_NAMES: readonly (keyof ScenarioSource)[] = [
   'toleranceSeconds',
 ]
 
-/** What may come to an endpoint, and what is owed to it: first what the service itself sends, then what others forge, then repetitions. */
-const TABLE: readonly ScenarioEntry[] = [...HONEST_VARIATIONS, ...FORGED, ...UNUSABLE, ...HONEST_REPETITIONS]
+/** First the genuine deliveries, then the forged and the unusable ones, then the repeated ones. */
+const TABLE: readonly ScenarioEntry[] = [...GENUINE, ...FORGED, ...UNUSABLE, ...REPEATED]
 
-/** All scenarios there are, and what they are for. `scenarios` and `makeScenario` make their deliveries. */
+/** All scenarios, without their deliveries: `scenarios` and `makeScenario` make those. */
 export const SCENARIOS: readonly ScenarioInfo[] = TABLE
 
-/** Scenarios with events of any kind, with their data as you give it. */
+/** Scenarios with events of any kind, with data of your own. */
 export function scenarios(
   kind: string,
   options: AttackOptions & Pick<ExactOptions<object>, 'data'> & { exact: true },
 ): Promise<readonly Scenario[]>
-/** Scenarios with events of any kind, with their data as you give it. */
+/** Scenarios with events of any kind, with data of your own. */
 export function scenarios<Kind extends string>(
   kind: Kind & Undocumented<Kind>,
   options: AttackOptions & Pick<ExactOptions<object>, 'data' | 'exact'>,
 ): Promise<readonly Scenario[]>
 /**
- * The attacks, and before them what the service itself may send and few receivers expect: indented JSON, odd text, fields that are
- * not documented, half a megabyte, a body in chunks. Each says what it does and which fault it finds. Loop over them as over
- * `attacks`, in whatever order.
+ * The attacks, and before them deliveries that the service may send and few receivers expect: indented JSON, unusual text,
+ * undocumented fields, half a megabyte, a body in chunks. Each describes what it sends and which fault it finds. Loop over them as
+ * over `attacks`, in any order.
  *
- * Those whose data is not what you give, `extra-fields` and `thin`, are meant for a schema of yours too: the payloads of `event.*`
- * are not documented.
+ * `extra-fields` and `thin` change the data that you give. A schema of yours must accept them too: the payloads of `event.*` are
+ * not documented.
  *
  * @param kind a kind that your app handles
- * @returns all scenarios that events of the kind can play
+ * @returns all scenarios that suit events of the kind
  * @throws TypeError that names the field or the option that is wrong
  * @example
  * ```ts
@@ -80,19 +79,19 @@ export async function scenarios(
   kind: string,
   options: AttackOptions & Pick<AnyOptions, 'data' | 'exact'>,
 ): Promise<readonly Scenario[]> {
-  const stage = await sampleStage(kind, options)
-  const event = JSON.parse(stage.event())
+  const fixture = await sampleFixture(kind, options)
+  const event = JSON.parse(fixture.event())
   const made: Scenario[] = []
-  for (const entry of TABLE) if (entry.suits(event)) made.push(await staged(entry, stage))
+  for (const entry of TABLE) if (entry.suits(event)) made.push(await createScenario(entry, fixture))
   return made
 }
 
 /**
  * Makes one scenario from an event of your own.
  *
- * @param name of the scenario, such as `stale`: `SCENARIOS` has them all
- * @returns the scenario with its deliveries. What it says of runs holds where `body` gives another event each time
- * @throws TypeError when there is no such scenario, when the event does not suit it, or an option makes no sense
+ * @param name of the scenario, such as `stale`; `SCENARIOS` lists them all
+ * @returns the scenario with its deliveries. Its `expect.runs` is right if `body` returns a new event at each call
+ * @throws TypeError when there is no such scenario, the event does not suit it, or an option is invalid
  * @example
  * ```ts
  * import { makeScenario, sampleEvent } from 'tix-webhooks/testing'
@@ -118,16 +117,16 @@ export async function makeScenario(
       `There is no ${entry.name} of this ${event.type}: it needs an event.* whose data.event.id is a string.`,
     )
   }
-  /** What was looked at is played too: whoever gives events one by one must not lose the first. */
-  const played = (): string => {
+  // The first event is sent too: a source may have only so many.
+  const nextEvent = (): string => {
     const text = first ?? next()
     first = undefined
     return text
   }
-  return staged(entry, await setStage(event.type, played, options))
+  return createScenario(entry, await createFixture(event.type, nextEvent, options))
 }
 
-/** @throws TypeError that lists the names there are */
+/** @throws TypeError that lists the names */
 export function scenarioEntry(name: string): ScenarioEntry {
   const entry = TABLE.find((one) => one.name === name)
   if (entry !== undefined) return entry
@@ -135,7 +134,7 @@ export function scenarioEntry(name: string): ScenarioEntry {
   throw new TypeError(`There is no scenario ${describeValue(name)}. The scenarios are ${names}.`)
 }
 
-/** What every scenario relies on. */
+/** Reads the fields that every scenario needs. */
 function readEvent(body: unknown): { type: string; data: unknown } {
   if (typeof body !== 'string') {
     throw new TypeError(`body must be a string, the JSON of an event, not ${describeType(body)}.`)

@@ -1,6 +1,6 @@
 import type { ClaimResult } from '../../src/index.js'
-import { claimed, completed, describeAnswer, inFlight, released } from './answer.js'
 import type { Move } from './case-runner.js'
+import { claimed, completed, describeAnswer, inFlight, released } from './expected-answer.js'
 import { newCast } from './sequence.js'
 import { defineCase, type StoreCase } from './store-case.js'
 

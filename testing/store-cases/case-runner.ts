@@ -1,5 +1,5 @@
 import type { IdempotencyStore } from '../../src/index.js'
-import { describeAnswer, describeExpected, type Expected, meets } from './answer.js'
+import { describeAnswer, describeExpected, type Expected, meets } from './expected-answer.js'
 import { play, type StoreStep } from './model.js'
 
 /** A step of a case, as it is told, and what the store must answer. */

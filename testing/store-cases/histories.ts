@@ -1,5 +1,5 @@
-import type { Expected } from './answer.js'
 import type { Move } from './case-runner.js'
+import type { Expected } from './expected-answer.js'
 import { createStoreModel, play } from './model.js'
 import { holder, newKey, newToken, pass } from './sequence.js'
 import { defineCase, type StoreCase } from './store-case.js'

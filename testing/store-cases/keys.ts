@@ -1,5 +1,5 @@
-import { claimed, completed, inFlight, meets } from './answer.js'
 import type { Trial } from './case-runner.js'
+import { claimed, completed, inFlight, meets } from './expected-answer.js'
 import { type Holder, holder, newKey, newToken, story } from './sequence.js'
 import { defineCase, type StoreCase } from './store-case.js'
 

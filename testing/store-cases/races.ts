@@ -1,4 +1,5 @@
 import type { ClaimResult } from '../../src/index.js'
+import type { Move, Trial } from './case-runner.js'
 import {
   claimed,
   completed,
@@ -8,8 +9,7 @@ import {
   inFlight,
   MINUTE_MS,
   meets,
-} from './answer.js'
-import type { Move, Trial } from './case-runner.js'
+} from './expected-answer.js'
 import { type Holder, holder, newCast, newKey, newToken, pass } from './sequence.js'
 import { defineCase, type StoreCase } from './store-case.js'
 

@@ -1,4 +1,4 @@
-import { claimed, completed, inFlight } from './answer.js'
+import { claimed, completed, inFlight } from './expected-answer.js'
 import { pass, story } from './sequence.js'
 import type { StoreCase } from './store-case.js'
 

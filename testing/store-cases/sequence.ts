@@ -1,6 +1,6 @@
 import type { ClaimResult } from '../../src/index.js'
-import { MINUTE_MS } from './answer.js'
 import type { Move } from './case-runner.js'
+import { MINUTE_MS } from './expected-answer.js'
 import { defineCase, type StoreCase } from './store-case.js'
 
 /** Real time passes in a backend while a case runs, so everything is minutes: what a case takes is lost in them. */

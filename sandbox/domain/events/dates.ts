@@ -18,7 +18,7 @@ export interface GivenDates {
 }
 
 /** A text that its schema has let through. */
-export function toMoment(text: string, form: MomentForm = 'with offset'): Moment {
+export function checkedMoment(text: string, form: MomentForm = 'with offset'): Moment {
   const moment = readMoment(text, form)
   if (typeof moment === 'string') throw new TypeError(`${text} ${moment}.`)
   return moment
@@ -26,14 +26,14 @@ export function toMoment(text: string, form: MomentForm = 'with offset'): Moment
 
 /** The dates of a new event. */
 export function datesOf(given: GivenDates & { doors_at: string }): Dates | Problem {
-  return withEnd(given, toMoment(given.doors_at), DEFAULT_DURATION_MS, toOnSale(given.on_sale_at))
+  return withEnd(given, checkedMoment(given.doors_at), DEFAULT_DURATION_MS, toOnSale(given.on_sale_at))
 }
 
 /** The dates of an event after an update, which moves what it names and nothing else. */
 export function updatedDates(before: Dates, given: GivenDates): Dates {
   return {
-    doorsAt: given.doors_at === undefined ? before.doorsAt : toMoment(given.doors_at),
-    endsAt: given.ends_at === undefined ? before.endsAt : toMoment(given.ends_at),
+    doorsAt: given.doors_at === undefined ? before.doorsAt : checkedMoment(given.doors_at),
+    endsAt: given.ends_at === undefined ? before.endsAt : checkedMoment(given.ends_at),
     onSaleAt: given.on_sale_at === undefined ? before.onSaleAt : toOnSale(given.on_sale_at),
   }
 }
@@ -49,7 +49,7 @@ export function rescheduledDates(
   nowMs: number,
 ): Dates {
   const lengthMs = before.endsAt.ms - before.doorsAt.ms
-  const dates = withEnd(given, toMoment(given.doors_at), lengthMs, before.onSaleAt)
+  const dates = withEnd(given, checkedMoment(given.doors_at), lengthMs, before.onSaleAt)
   if ('code' in dates) throw new Fault(dates)
   const { doorsAt } = dates
   refuseIfAny([
@@ -95,7 +95,7 @@ export function problemsOfDates({ doorsAt, endsAt, onSaleAt }: Dates, given: Giv
 }
 
 function toOnSale(text: string | null | undefined): Moment | undefined {
-  return typeof text === 'string' ? toMoment(text, 'offset optional') : undefined
+  return typeof text === 'string' ? checkedMoment(text, 'offset optional') : undefined
 }
 
 function withEnd(
@@ -104,7 +104,7 @@ function withEnd(
   lengthMs: number,
   onSaleAt: Moment | undefined,
 ): Dates | Problem {
-  const endsAt = given.ends_at === undefined ? shiftMoment(doorsAt, lengthMs) : toMoment(given.ends_at)
+  const endsAt = given.ends_at === undefined ? shiftMoment(doorsAt, lengthMs) : checkedMoment(given.ends_at)
   if (endsAt !== undefined) return { doorsAt, endsAt, onSaleAt }
   return {
     code: 'parameter_invalid',

@@ -95,10 +95,10 @@ export class Lifecycle {
     this.disarm(event)
     const next = nextOf(event)
     if (next === undefined) return
-    event.job = this.#clock.at(
+    event.timer = this.#clock.at(
       next,
       () => {
-        event.job = undefined
+        event.timer = undefined
         this.settle(event)
       },
       () => `event ${event.id} ${event.onSaleAt?.ms === next ? 'goes on sale' : 'ends'}`,
@@ -106,8 +106,8 @@ export class Lifecycle {
   }
 
   disarm(event: EventRecord): void {
-    event.job?.cancel()
-    event.job = undefined
+    event.timer?.cancel()
+    event.timer = undefined
   }
 
   /** As `publish` does; where the event would be over already, it stays a draft, as it would by hand. */

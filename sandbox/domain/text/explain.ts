@@ -1,6 +1,6 @@
 import type * as z from 'zod'
+import { nearestName } from '../../lib/nearest-name.js'
 import type { FaultCode, Problem } from '../fault.js'
-import { nearestName } from './nearest-name.js'
 
 export type Issue = z.core.$ZodIssue
 

@@ -104,15 +104,15 @@ function read(
 ): void {
   const chunks: Buffer[] = []
   let bytes = 0
-  const settle = (truncated: boolean) =>
+  const finish = (truncated: boolean) =>
     resolve(answerOf(response.statusCode ?? 0, pairs(response.rawHeaders), { chunks, truncated }))
   response.on('error', reject)
-  response.on('end', () => settle(false))
+  response.on('end', () => finish(false))
   response.on('data', (chunk: Buffer) => {
     chunks.push(chunk)
     bytes += chunk.length
     if (bytes <= MAX_BODY_BYTES) return
-    settle(true)
+    finish(true)
     response.destroy()
   })
 }

@@ -1,4 +1,4 @@
-import { holdsBackMicrotasks, isFake } from '../../../testing/retries/fake-clock.js'
+import { areMicrotasksFake, isFakeTimer } from '../../../testing/internal.js'
 import { answerOf, MAX_BODY_BYTES } from './answer.js'
 import type { OutgoingRequest, Send, SendResult } from './send.js'
 import { piecesOf, SLOW_PIECE_MS } from './transport.js'
@@ -14,7 +14,7 @@ const REQUESTS_OF_A_TURN = 100
 
 /** Taken before any test puts a clock of its own in its place. Where that was done before, nothing is waited for by them. */
 const { setImmediate, setTimeout: setRealTimeout } = globalThis
-const areReal = !isFake(setImmediate) && !isFake(setRealTimeout)
+const areReal = !isFakeTimer(setImmediate) && !isFakeTimer(setRealTimeout)
 
 /** Hands each request to a function of this process: no port, and nothing leaves it. */
 export function inProcessSender(deliver: Deliver): Send {
@@ -106,7 +106,7 @@ async function bodyOf(
   for (let bytes = 0; ; ) {
     const { value, done } = await reader.read()
     if (done) return { chunks, truncated: false }
-    if (holdsBackMicrotasks() && isSame(value, chunks.at(-1))) {
+    if (areMicrotasksFake() && isSame(value, chunks.at(-1))) {
       reader.cancel().catch(() => {})
       return { chunks, truncated: false }
     }

@@ -1,7 +1,16 @@
-import type { Job } from '../../time/job-queue.js'
+import type { Timer } from '../../time/timer-queue.js'
 import { matchesKind } from '../kinds.js'
+import { type Forgotten, ForgottenCounter } from './forgotten.js'
 import { Latest } from './latest.js'
-import type { Attempt, Delivery, DeliveryFilter, DeliveryStatus } from './records.js'
+import { NewestFirst } from './newest-first.js'
+import {
+  type Attempt,
+  type Delivery,
+  type DeliveryFilter,
+  type DeliveryStatus,
+  isFromScenario,
+  isSettled,
+} from './records.js'
 
 /** What is kept. All else that is recorded is in proportion to it. */
 export const LIMITS = {
@@ -26,22 +35,12 @@ export interface Tracked {
   /** How many attempts have begun. */
   begun: number
   /** What is due next. */
-  job?: Job | undefined
+  timer?: Timer | undefined
 }
 
 interface Entry extends Tracked {
   delivery: Delivery
-  older: Entry | undefined
-  newer: Entry | undefined
 }
-
-/** How many of each end are no longer kept, and how many of these a scenario had sent. */
-export interface Forgotten {
-  readonly all: Readonly<Record<SettledStatus, number>>
-  readonly spoilt: Readonly<Record<SettledStatus, number>>
-}
-
-export type SettledStatus = 'delivered' | 'failed' | 'skipped'
 
 /** How many deliveries a filter finds, whatever its limit. */
 export interface Tally {
@@ -64,30 +63,14 @@ interface AttemptKey {
   readonly attemptId: string
 }
 
-/** What a scenario sent, and nobody has sent again since. */
-export function isSpoilt({ attempts }: Pick<Delivery, 'attempts'>): boolean {
-  return attempts.length > 0 && attempts.every(({ trigger }) => trigger === 'scenario')
-}
-
-const noneForgotten = () => ({
-  all: { delivered: 0, failed: 0, skipped: 0 },
-  spoilt: { delivered: 0, failed: 0, skipped: 0 },
-})
-
-/** Whether a delivery has come to its end. */
-export function isSettled({ status }: Delivery): boolean {
-  return status !== 'pending' && status !== 'retrying'
-}
-
 /** The deliveries, within bounds: nothing here takes longer when there are more of them, but to look through them. */
 export class DeliveryLog {
-  readonly #entries = new Map<string, Entry>()
+  readonly #entries = new NewestFirst<Entry>()
   readonly #counts = { pending: 0, retrying: 0, delivered: 0, failed: 0, skipped: 0 }
   readonly #settled = new Latest<string>(LIMITS.settled)
   readonly #attempts = new Latest<AttemptKey>(LIMITS.attempts)
   readonly #bodies = new Latest<AttemptKey>(LIMITS.bodies)
-  #forgotten = noneForgotten()
-  #newest: Entry | undefined
+  readonly #forgotten = new ForgottenCounter()
 
   get(id: string): Tracked | undefined {
     return this.#entries.get(id)
@@ -105,7 +88,7 @@ export class DeliveryLog {
 
   /** How many there have been of each status, those that are no longer kept included. */
   get totals(): Readonly<Record<DeliveryStatus, number>> {
-    const { delivered, failed, skipped } = this.#forgotten.all
+    const { delivered, failed, skipped } = this.#forgotten.counts.all
     return {
       ...this.#counts,
       delivered: this.#counts.delivered + delivered,
@@ -115,7 +98,7 @@ export class DeliveryLog {
   }
 
   get forgotten(): Forgotten {
-    return structuredClone(this.#forgotten)
+    return this.#forgotten.counts
   }
 
   /** Whether no more can be on their way. */
@@ -124,8 +107,8 @@ export class DeliveryLog {
   }
 
   add(delivery: Delivery, seed: number): Tracked {
-    const entry = this.#link(delivery, seed, 0)
-    if (isSettled(delivery)) this.#settle(entry)
+    const entry = this.#insert(delivery, seed, 0)
+    if (isSettled(delivery)) this.#markSettled(entry)
     return entry
   }
 
@@ -141,7 +124,7 @@ export class DeliveryLog {
     }
     this.#counts[before.status] -= 1
     this.#counts[entry.delivery.status] += 1
-    if (isSettled(entry.delivery) && !isSettled(before)) this.#settle(entry)
+    if (isSettled(entry.delivery) && !isSettled(before)) this.#markSettled(entry)
     return entry.delivery
   }
 
@@ -153,8 +136,8 @@ export class DeliveryLog {
   }
 
   /** The newest first. */
-  *[Symbol.iterator](): Generator<Tracked> {
-    for (let entry = this.#newest; entry !== undefined; entry = entry.older) yield entry
+  [Symbol.iterator](): Iterator<Tracked> {
+    return this.#entries[Symbol.iterator]()
   }
 
   /** The newest first. */
@@ -173,13 +156,9 @@ export class DeliveryLog {
     for (const { delivery } of this) {
       if (!matches(delivery, filter)) continue
       matching += 1
-      if (!isSpoilt(delivery)) genuine += 1
+      if (!isFromScenario(delivery)) genuine += 1
     }
-    const { all, spoilt } = this.#forgotten
-    const forgotten = (['delivered', 'failed', 'skipped'] as const)
-      .filter((status) => filter.status === undefined || filter.status === status)
-      .reduce((sum, status) => sum + all[status] - spoilt[status], 0)
-    return { matching, genuine, forgotten }
+    return { matching, genuine, forgotten: this.#forgotten.genuine(filter.status) }
   }
 
   /** The ids of those that have come to their end, in that order. */
@@ -189,13 +168,13 @@ export class DeliveryLog {
 
   /** Takes in what was saved, in place of all that is here. The oldest first. */
   load(
-    saved: readonly Omit<Tracked, 'job'>[],
+    saved: readonly Omit<Tracked, 'timer'>[],
     settledIds: readonly string[],
-    forgotten: Forgotten = noneForgotten(),
+    forgotten?: Forgotten,
   ): readonly Tracked[] {
     this.clear()
-    this.#forgotten = structuredClone(forgotten)
-    const loaded = saved.map(({ delivery, seed, begun }) => this.#link(delivery, seed, begun))
+    this.#forgotten.restart(forgotten)
+    const loaded = saved.map(({ delivery, seed, begun }) => this.#insert(delivery, seed, begun))
     for (const { delivery } of loaded)
       for (const attempt of delivery.attempts) this.#keep(delivery.id, attempt)
     for (const id of settledIds) this.#settled.add(id)
@@ -203,43 +182,30 @@ export class DeliveryLog {
   }
 
   clear(): void {
-    for (const { job } of this) job?.cancel()
+    for (const { timer } of this) timer?.cancel()
     this.#entries.clear()
     for (const latest of [this.#settled, this.#attempts, this.#bodies]) latest.clear()
     Object.assign(this.#counts, { pending: 0, retrying: 0, delivered: 0, failed: 0, skipped: 0 })
-    this.#forgotten = noneForgotten()
-    this.#newest = undefined
+    this.#forgotten.restart()
   }
 
-  #link(delivery: Delivery, seed: number, begun: number): Entry {
-    const entry: Entry = { delivery, seed, begun, older: this.#newest, newer: undefined }
-    if (this.#newest !== undefined) this.#newest.newer = entry
-    this.#newest = entry
-    this.#entries.set(delivery.id, entry)
+  #insert(delivery: Delivery, seed: number, begun: number): Entry {
+    const entry: Entry = { delivery, seed, begun }
+    this.#entries.add(delivery.id, entry)
     this.#counts[delivery.status] += 1
     return entry
   }
 
-  #unlink(entry: Entry): void {
-    if (entry.older !== undefined) entry.older.newer = entry.newer
-    if (entry.newer === undefined) this.#newest = entry.older
-    else entry.newer.older = entry.older
-    this.#entries.delete(entry.delivery.id)
-    this.#counts[entry.delivery.status] -= 1
-  }
-
-  #settle({ delivery }: Entry): void {
+  #markSettled({ delivery }: Entry): void {
     const evicted = this.#entries.get(this.#settled.add(delivery.id) ?? '')
     if (evicted !== undefined) this.#forget(evicted)
   }
 
   /** It is no longer kept, but still counted: else a failure would be gone without anybody having seen it. */
-  #forget(entry: Entry): void {
-    const { delivery } = entry
-    this.#unlink(entry)
-    const status = delivery.status as SettledStatus
-    this.#forgotten.all[status] += 1
-    if (isSpoilt(delivery)) this.#forgotten.spoilt[status] += 1
+  #forget({ delivery }: Entry): void {
+    this.#entries.delete(delivery.id)
+    this.#counts[delivery.status] -= 1
+    this.#forgotten.add(delivery)
   }
 
   /** Lets the oldest attempt go, and the oldest body, where there are too many. */

@@ -8,7 +8,10 @@ export interface Message {
   readonly body: string
 }
 
-export type DeliveryStatus = 'pending' | 'retrying' | 'delivered' | 'failed' | 'skipped'
+export type DeliveryStatus = 'pending' | 'retrying' | SettledStatus
+
+/** The status of a delivery that nothing is sent for any more. */
+export type SettledStatus = 'delivered' | 'failed' | 'skipped'
 
 /** A message on its way to one endpoint. */
 export interface Delivery {
@@ -65,4 +68,14 @@ export interface DeliveryFilter {
   endpointId?: string
   /** No more than these. Default 100. */
   limit?: number
+}
+
+/** Whether a delivery has come to its end. */
+export function isSettled({ status }: Delivery): boolean {
+  return status !== 'pending' && status !== 'retrying'
+}
+
+/** Whether a scenario sent all attempts of a delivery. */
+export function isFromScenario({ attempts }: Pick<Delivery, 'attempts'>): boolean {
+  return attempts.length > 0 && attempts.every(({ trigger }) => trigger === 'scenario')
 }

@@ -1,8 +1,10 @@
 import * as z from 'zod'
 import type { Endpoint } from '../endpoint.js'
 import { isPlainUrl, PLAIN_URL } from '../network/plain-url.js'
-import { type Forgotten, isSettled, type Tracked } from './delivery-log.js'
+import type { Tracked } from './delivery-log.js'
+import type { Forgotten } from './forgotten.js'
 import type { Delivery, Message } from './records.js'
+import { isSettled } from './records.js'
 
 const text = z.string()
 const ms = z.number()
@@ -72,7 +74,7 @@ const snapshot = z.strictObject({
   /** Those that have come to their end, in that order. */
   settled: z.array(id('dlv')),
   /** Absent in those of 0.1.0. */
-  forgotten: z.strictObject({ all: forgotten, spoilt: forgotten }).exactOptional(),
+  forgotten: z.strictObject({ all: forgotten, fromScenarios: forgotten }).exactOptional(),
 })
 
 /** All that an engine knows, as plain JSON. */
@@ -85,7 +87,7 @@ export interface EngineState {
   readonly random: Readonly<Record<keyof EngineSnapshot['random'], readonly number[]>>
   readonly endpoints: readonly Endpoint[]
   /** The oldest first. */
-  readonly deliveries: readonly Omit<Tracked, 'job'>[]
+  readonly deliveries: readonly Omit<Tracked, 'timer'>[]
   readonly settled: readonly string[]
   readonly forgotten?: Forgotten
 }

@@ -5,9 +5,8 @@ import type { Service } from '../../service/service.js'
 import type { Advance } from '../../time/clock.js'
 import type { App } from '../context.js'
 import { HttpFault } from '../faults.js'
-import { invalid, readBody } from './input.js'
+import { invalid, readBody, span } from './input.js'
 import type { ControlParts } from './parts.js'
-import { span } from './span.js'
 
 /** Moments are written with a year of four digits. */
 const END_MS = Date.UTC(9000, 0)
@@ -117,7 +116,7 @@ async function countAttempts(
   })
   try {
     // What falls due in another advance, which this one waits for, is told there.
-    const { fromMs, jobs } = await advance(() => {
+    const { fromMs, timers } = await advance(() => {
       hasBegun = true
     })
     const deliveries = {
@@ -125,7 +124,7 @@ async function countAttempts(
       retrying: retrying.size,
       given_up_after: ended.given_up === 0 ? null : tries,
     }
-    return { from: utcText(fromMs), ran: jobs, attempts, deliveries }
+    return { from: utcText(fromMs), ran: timers, attempts, deliveries }
   } finally {
     stop()
   }

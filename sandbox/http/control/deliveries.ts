@@ -1,14 +1,13 @@
 import pLimit from 'p-limit'
 import * as z from 'zod'
 import { DeliveryGone } from '../../engine/record/delivery-gone.js'
-import { isSpoilt } from '../../engine/record/delivery-log.js'
 import type { Delivery } from '../../engine/record/records.js'
+import { isFromScenario } from '../../engine/record/records.js'
 import type { App } from '../context.js'
 import { HttpFault } from '../faults.js'
 import { attemptJson, deliveryJson } from './delivery-json.js'
-import { invalid, missing, readBody, readParameters, refusingMisuse } from './input.js'
+import { invalid, missing, readBody, readParameters, refusingMisuse, span } from './input.js'
 import type { ControlParts } from './parts.js'
-import { span } from './span.js'
 
 /** As many as the engine itself sends at a time. */
 const AT_A_TIME = 32
@@ -37,9 +36,9 @@ export function addDeliveries(app: App, { service: { engine, clock }, checkUrl }
 
   /** The secret to sign with is gone with its endpoint. */
   const canResend = ({ endpointId }: Delivery): boolean => engine.endpoint(endpointId) !== undefined
-  /** Spoilt ones are resent by their id alone: that sends the event as it should have been. */
+  /** ScenarioRequests ones are resent by their id alone: that sends the event as it should have been. */
   const reasonToLeaveOut = (delivery: Delivery, to: string | undefined) => {
-    if (isSpoilt(delivery)) return 'spoilt'
+    if (isFromScenario(delivery)) return 'spoilt'
     if (!canResend(delivery)) return 'removed'
     return to !== undefined || engine.endpoint(delivery.endpointId)?.enabled ? undefined : 'disabled'
   }

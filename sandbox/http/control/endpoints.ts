@@ -23,7 +23,7 @@ const rotateBody = z.strictObject({ secret: secret.exactOptional(), keep_old: z.
 
 /** Adds `/endpoints`. */
 export function addEndpoints(app: App, { service: { engine }, checkUrl }: ControlParts): void {
-  const told = (id: string, endpoint: Endpoint | undefined): object => {
+  const endpointOrMissing = (id: string, endpoint: Endpoint | undefined): object => {
     if (endpoint === undefined) throw missing('endpoint', id)
     return endpointJson(endpoint)
   }
@@ -38,7 +38,7 @@ export function addEndpoints(app: App, { service: { engine }, checkUrl }: Contro
 
   app.get('/_sandbox/endpoints/:id', (c) => {
     const id = c.req.param('id')
-    return c.json(told(id, engine.endpoint(id)))
+    return c.json(endpointOrMissing(id, engine.endpoint(id)))
   })
 
   app.patch('/_sandbox/endpoints/:id', async (c) => {
@@ -47,7 +47,7 @@ export function addEndpoints(app: App, { service: { engine }, checkUrl }: Contro
     const { url } = patch
     if (url !== undefined) await refusingMisuse(() => checkUrl(url), 'url')
     const updated = await refusingMisuse(() => engine.updateEndpoint(id, patch))
-    return c.json(told(id, updated))
+    return c.json(endpointOrMissing(id, updated))
   })
 
   app.delete('/_sandbox/endpoints/:id', (c) => {
@@ -61,7 +61,7 @@ export function addEndpoints(app: App, { service: { engine }, checkUrl }: Contro
     const { keep_old: keepOld, ...rotation } = await readBody(c, rotateBody)
     const change = { ...rotation, ...(keepOld !== undefined && { keepOld }) }
     const rotated = await refusingMisuse(() => engine.rotateSecret(id, change))
-    return c.json(told(id, rotated))
+    return c.json(endpointOrMissing(id, rotated))
   })
 }
 

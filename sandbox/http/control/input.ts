@@ -1,7 +1,8 @@
-import type * as z from 'zod'
+import * as z from 'zod'
 import { Fault } from '../../domain/fault.js'
 import { validateBody, validateQuery } from '../../domain/requests/validate.js'
 import { AddressRefused } from '../../engine/network/address-rules.js'
+import { durationMs } from '../../time/duration.js'
 import { readJson } from '../body.js'
 import type { RequestContext } from '../context.js'
 import { readQuery } from '../query.js'
@@ -47,3 +48,20 @@ export async function refusingMisuse<Result>(
     throw error
   }
 }
+
+/** A span of time such as `72h`, as milliseconds; a number is one of seconds. */
+export const span = z.unknown().transform((value, context): number => {
+  if (typeof value === 'string' || typeof value === 'number') {
+    try {
+      return durationMs('', typeof value === 'number' ? value * 1000 : value)
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error
+    }
+  }
+  context.addIssue({
+    code: 'custom',
+    message:
+      'must be a span of time such as 90s, 5m, 72h or 3d, or a number of seconds, of at most 100 years',
+  })
+  return z.NEVER
+})

@@ -30,8 +30,8 @@ export function addTrigger(app: App, { service }: ControlParts): void {
     const { wait, ...request } = await readBody(c, triggerBody)
     if (service.closing.aborted) throw new HttpFault('sandbox_closed', CLOSED)
     const triggered = await trigger(service, request)
-    const told = wait ? await firstAnswers(service, triggered, c.req.raw.signal) : triggered
-    const { messages, deliveries, attempts } = told
+    const answered = wait ? await firstAnswers(service, triggered, c.req.raw.signal) : triggered
+    const { messages, deliveries, attempts } = answered
     return c.json({ messages, deliveries, attempts: attempts.map(attemptJson) }, 201)
   })
 

@@ -1,27 +1,30 @@
 import { describe, expect, test } from 'vitest'
 import {
-  gate,
+  barrier,
+  type EngineFixtureOptions,
+  engineFixture,
+  type FixtureAnswer,
   HOUR_MS,
   type Received,
-  type StagedAnswer,
-  type StageOptions,
-  stage,
-} from '../../support/engine-stage.js'
+} from '../../support/engine-fixture.js'
 
 const urls = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ url: `http://localhost:3000/${index}` }))
 
 /** A receiver that answers when it is told to, and counts what is with it at once. */
-function counting({ endpoints, ...options }: Pick<StageOptions, 'endpoints' | 'serial' | 'schedule'>) {
+function counting({
+  endpoints,
+  ...options
+}: Pick<EngineFixtureOptions, 'endpoints' | 'serial' | 'schedule'>) {
   const waiting: { received: Received; open: (status: number) => void }[] = []
   const most = new Map<string, number>()
   let under = 0
   const note = (name: string, count: number) => most.set(name, Math.max(most.get(name) ?? 0, count))
-  const staged = stage({
+  const fixture = engineFixture({
     ...(endpoints && { endpoints }),
     ...options,
     async answer(received): Promise<number> {
-      const hold = gate<number>()
+      const hold = barrier<number>()
       waiting.push({ received, open: hold.open })
       under += 1
       note('all', under)
@@ -47,7 +50,7 @@ function counting({ endpoints, ...options }: Pick<StageOptions, 'endpoints' | 's
       }
     }
   }
-  return { ...staged, waiting, most, answerAll }
+  return { ...fixture, waiting, most, answerAll }
 }
 
 describe('at once there are', () => {
@@ -97,10 +100,10 @@ describe('one at a time', () => {
 
 describe('an endpoint that is slow', () => {
   test('holds up no other', async () => {
-    const hold = gate<number>()
-    const { publish, clock, engine } = stage({
+    const hold = barrier<number>()
+    const { publish, clock, engine } = engineFixture({
       endpoints: urls(2),
-      answer: ({ url }): StagedAnswer => (url.endsWith('/0') ? hold.opened : 200),
+      answer: ({ url }): FixtureAnswer => (url.endsWith('/0') ? hold.opened : 200),
     })
     for (let count = 0; count < 50; count++) publish()
     while (engine.counts().delivered < 50) await new Promise((resolve) => setImmediate(resolve))

@@ -2,14 +2,14 @@ import { verifySignature } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import type { EndpointInput, EndpointPatch } from '../../../sandbox/engine/endpoint.js'
 import { SECRET } from '../../support/deliveries.js'
-import { gate, HOUR_MS, type StagedAnswer, stage } from '../../support/engine-stage.js'
+import { barrier, engineFixture, type FixtureAnswer, HOUR_MS } from '../../support/engine-fixture.js'
 import { verifiesPlainly } from '../../support/plain-verifier.js'
 
 const URL_OF = 'http://localhost:3000/hooks'
 
 describe('an endpoint', () => {
   test('[S87] [N119] has defaults: everything of the test account, enabled, a secret of its own', () => {
-    const { engine } = stage({ endpoints: [] })
+    const { engine } = engineFixture({ endpoints: [] })
     const endpoint = engine.createEndpoint({ url: URL_OF })
     expect(endpoint).toEqual({
       id: expect.stringMatching(/^we_[0-9A-Za-z]{20}$/),
@@ -68,14 +68,14 @@ describe('an endpoint', () => {
       "The endpoint's mode must be test or live.",
     ],
   ])('is refused with %s', (_, input, message) => {
-    const { engine } = stage({ endpoints: [] })
+    const { engine } = engineFixture({ endpoints: [] })
     expect(() => engine.createEndpoint(input as EndpointInput)).toThrow(TypeError)
     expect(() => engine.createEndpoint(input as EndpointInput)).toThrow(message)
     expect(engine.endpoints()).toEqual([])
   })
 
   test('never has its secret in an error', () => {
-    const { engine, endpointId } = stage()
+    const { engine, endpointId } = engineFixture()
     const secret = ' whsec_quite_secret'
     for (const attempt of [
       () => engine.createEndpoint({ url: URL_OF, secret }),
@@ -90,14 +90,14 @@ describe('an endpoint', () => {
     const checkUrl = (url: string) => {
       if (url.includes('example.com')) throw new TypeError('not there')
     }
-    const { engine, endpointId } = stage({ checkUrl })
+    const { engine, endpointId } = engineFixture({ checkUrl })
     expect(() => engine.createEndpoint({ url: 'https://example.com/x' })).toThrow('not there')
     expect(() => engine.updateEndpoint(endpointId, { url: 'https://example.com/x' })).toThrow('not there')
     expect(engine.endpoints()).toMatchObject([{ url: URL_OF }])
   })
 
   test('that is unknown is undefined, or false, whatever is done to it', () => {
-    const { engine } = stage()
+    const { engine } = engineFixture()
     expect(engine.endpoint('we_none')).toBeUndefined()
     expect(engine.updateEndpoint('we_none', { enabled: false })).toBeUndefined()
     expect(engine.rotateSecret('we_none')).toBeUndefined()
@@ -105,7 +105,7 @@ describe('an endpoint', () => {
   })
 
   test('changes in what is given alone', () => {
-    const { engine, endpointId } = stage()
+    const { engine, endpointId } = engineFixture()
     const before = engine.endpoint(endpointId)
     expect(engine.updateEndpoint(endpointId, {})).toEqual(before)
     expect(engine.updateEndpoint(endpointId, { events: ['order.created', 'order.created'] })).toEqual({
@@ -119,7 +119,7 @@ describe('an endpoint', () => {
   })
 
   test('may be one of 100, not more', () => {
-    const { engine } = stage({ endpoints: [] })
+    const { engine } = engineFixture({ endpoints: [] })
     for (let count = 0; count < 100; count++) engine.createEndpoint({ url: URL_OF })
     expect(() => engine.createEndpoint({ url: URL_OF })).toThrow('There are 100 endpoints already')
   })
@@ -138,13 +138,13 @@ describe('a message goes to the endpoints that', () => {
     [['order.created', 'event.*'], 'event.cancelled', true],
     [['order.created', 'event.published'], 'event.cancelled', false],
   ])('[S86] subscribe to its kind: %j to %s: %j', (events, type, isSubscribed) => {
-    const { engine, publish } = stage({ endpoints: [{ url: URL_OF, events }] })
+    const { engine, publish } = engineFixture({ endpoints: [{ url: URL_OF, events }] })
     publish(type)
     expect(engine.deliveries()).toHaveLength(isSubscribed ? 1 : 0)
   })
 
   test('are of its account', () => {
-    const { engine } = stage({ endpoints: [{ url: URL_OF }, { url: URL_OF, mode: 'live' }] })
+    const { engine } = engineFixture({ endpoints: [{ url: URL_OF }, { url: URL_OF, mode: 'live' }] })
     const [test, live] = engine.endpoints()
     const message = engine.publish({ mode: 'live', type: 'order.created', data: {} })
     expect(engine.deliveriesOf(message).map(({ endpointId }) => endpointId)).toEqual([live?.id])
@@ -153,7 +153,7 @@ describe('a message goes to the endpoints that', () => {
   })
 
   test('are there: each has a delivery and an id of its own, with the same bytes', async () => {
-    const { engine, clock, publish, received } = stage({
+    const { engine, clock, publish, received } = engineFixture({
       endpoints: [{ url: URL_OF }, { url: `${URL_OF}/2` }],
     })
     publish()
@@ -166,7 +166,7 @@ describe('a message goes to the endpoints that', () => {
 
 describe('an endpoint that is disabled', () => {
   test('[N120] has new messages recorded as skipped, and enabling it replays none', async () => {
-    const { engine, clock, publish, at, endpointId, received } = stage()
+    const { engine, clock, publish, at, endpointId, received } = engineFixture()
     engine.updateEndpoint(endpointId, { enabled: false })
     const id = publish()
     expect(at(id)).toMatchObject({ status: 'skipped', reason: 'The endpoint is disabled.', attempts: [] })
@@ -180,7 +180,7 @@ describe('an endpoint that is disabled', () => {
   })
 
   test('[N120] has those that wait skipped, for good', async () => {
-    const { engine, clock, publish, at, endpointId, received, changes } = stage({ answer: () => 500 })
+    const { engine, clock, publish, at, endpointId, received, changes } = engineFixture({ answer: () => 500 })
     const id = publish()
     await clock.idle()
     changes.length = 0
@@ -194,7 +194,7 @@ describe('an endpoint that is disabled', () => {
   })
 
   test('leaves those of others alone', async () => {
-    const { engine, clock, publish, endpointId } = stage({
+    const { engine, clock, publish, endpointId } = engineFixture({
       answer: () => 500,
       endpoints: [{ url: URL_OF }, { url: `${URL_OF}/2` }],
     })
@@ -211,9 +211,9 @@ describe('an endpoint that is disabled', () => {
       [200, 'delivered'],
       [500, 'skipped'],
     ] as const) {
-      const hold = gate<number>()
-      const { engine, clock, publish, at, endpointId, received } = stage({
-        answer: (): StagedAnswer => hold.opened,
+      const hold = barrier<number>()
+      const { engine, clock, publish, at, endpointId, received } = engineFixture({
+        answer: (): FixtureAnswer => hold.opened,
       })
       const id = publish()
       while (received.length === 0) await new Promise((resolve) => setImmediate(resolve))
@@ -228,7 +228,7 @@ describe('an endpoint that is disabled', () => {
 })
 
 test('[N121] an endpoint that only ever fails, or says that it is gone, stays enabled', async () => {
-  const { engine, clock, publish, at, endpointId } = stage({
+  const { engine, clock, publish, at, endpointId } = engineFixture({
     answer: (_, count) => (count <= 11 ? 410 : 200),
   })
   const id = publish()
@@ -242,7 +242,7 @@ test('[N121] an endpoint that only ever fails, or says that it is gone, stays en
 
 describe('an endpoint that is removed', () => {
   test('leaves its deliveries in the log, and those that waited are skipped', async () => {
-    const { engine, clock, publish, at, endpointId, received } = stage({ answer: () => 500 })
+    const { engine, clock, publish, at, endpointId, received } = engineFixture({ answer: () => 500 })
     const id = publish()
     await clock.idle()
     expect(engine.removeEndpoint(endpointId)).toBe(true)
@@ -255,7 +255,7 @@ describe('an endpoint that is removed', () => {
 
 describe('what an endpoint is at the time of an attempt is what counts', () => {
   test('[N122] a corrected URL and a new secret are used by the next retry', async () => {
-    const { engine, clock, publish, at, endpointId, received } = stage({
+    const { engine, clock, publish, at, endpointId, received } = engineFixture({
       answer: ({ url }) => (url.endsWith('/right') ? 200 : 404),
     })
     const id = publish()
@@ -269,7 +269,7 @@ describe('what an endpoint is at the time of an attempt is what counts', () => {
   })
 
   test('events that it no longer subscribes to are still delivered, when they were published before', async () => {
-    const { engine, clock, publish, at, endpointId } = stage({
+    const { engine, clock, publish, at, endpointId } = engineFixture({
       answer: (_, count) => (count === 1 ? 500 : 200),
     })
     const id = publish('event.published')
@@ -281,7 +281,7 @@ describe('what an endpoint is at the time of an attempt is what counts', () => {
 })
 
 describe('a rotation', () => {
-  async function headerNow({ publish, clock, received }: ReturnType<typeof stage>) {
+  async function headerNow({ publish, clock, received }: ReturnType<typeof engineFixture>) {
     publish()
     await clock.idle()
     const { header = '', body = '' } = received.at(-1) ?? {}
@@ -289,32 +289,32 @@ describe('a rotation', () => {
   }
 
   test('[N107] has the new secret sign first, and the old one beside it', async () => {
-    const staged = stage()
-    const rotated = staged.engine.rotateSecret(staged.endpointId)
+    const fixture = engineFixture()
+    const rotated = fixture.engine.rotateSecret(fixture.endpointId)
     const [fresh = '', old] = rotated?.secrets ?? []
     expect(fresh).toMatch(/^whsec_[0-9A-Za-z]{32}$/)
     expect(old).toBe(SECRET)
-    const { header, body } = await headerNow(staged)
+    const { header, body } = await headerNow(fixture)
     expect(header.match(/v1=/g)).toHaveLength(2)
     expect(verifiesPlainly(body, header, [fresh, SECRET])).toBe(true)
     expect((await verifySignature(body, header, { secret: SECRET })).secretIndex).toBe(0)
   })
 
   test('twice leaves the two newest', () => {
-    const { engine, endpointId } = stage()
+    const { engine, endpointId } = engineFixture()
     engine.rotateSecret(endpointId, { secret: 'whsec_2' })
     expect(engine.rotateSecret(endpointId, { secret: 'whsec_3' })?.secrets).toEqual(['whsec_3', 'whsec_2'])
   })
 
   test('that keeps no old one has the new one sign alone, at once', async () => {
-    const staged = stage()
-    staged.engine.rotateSecret(staged.endpointId, { secret: 'whsec_2', keepOld: false })
-    const { header, body } = await headerNow(staged)
+    const fixture = engineFixture()
+    fixture.engine.rotateSecret(fixture.endpointId, { secret: 'whsec_2', keepOld: false })
+    const { header, body } = await headerNow(fixture)
     expect(verifiesPlainly(body, header, ['whsec_2'])).toBe(true)
   })
 
   test('ends when it is rotated to the newest secret, without the old one', () => {
-    const { engine, endpointId } = stage()
+    const { engine, endpointId } = engineFixture()
     engine.rotateSecret(endpointId, { secret: 'whsec_2' })
     expect(engine.rotateSecret(endpointId, { secret: 'whsec_2' })?.secrets).toEqual(['whsec_2', SECRET])
     expect(engine.rotateSecret(endpointId, { secret: 'whsec_2', keepOld: false })?.secrets).toEqual([
@@ -323,7 +323,7 @@ describe('a rotation', () => {
   })
 
   test('back to the old secret names each once', () => {
-    const { engine, endpointId } = stage()
+    const { engine, endpointId } = engineFixture()
     engine.rotateSecret(endpointId, { secret: 'whsec_2' })
     expect(engine.rotateSecret(endpointId, { secret: SECRET })?.secrets).toEqual([SECRET, 'whsec_2'])
   })

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { apiStage } from '../../../support/api-stage.js'
+import { apiFixture } from '../../../support/api-fixture.js'
 import { answered, httpSandbox, NOW } from '../../../support/http-sandbox.js'
 
 const REAL = Date.parse('2026-11-21T00:00:00.000Z')
-const stage = () => httpSandbox({ realNow: () => REAL })
+const startSandbox = () => httpSandbox({ realNow: () => REAL })
 const later = (ms: number) => new Date(Date.parse(NOW) + ms).toISOString()
 const HOUR = 3_600_000
 
 test('[N127] GET /clock tells both times, and what is next', async () => {
-  const { call } = stage()
+  const { call } = startSandbox()
   const clock = {
     now: NOW,
     frozen: true,
@@ -28,7 +28,7 @@ test.each([
   [0.5, 500],
   [0, 0],
 ])('[N123] advances %j', async (advance, ms) => {
-  const { call } = stage()
+  const { call } = startSandbox()
   const answer = await call('POST', '/_sandbox/clock', { body: { advance } })
   expect([answer.status, answer.json()]).toEqual([
     200,
@@ -47,7 +47,7 @@ test.each([
 })
 
 test('[N123] goes to a moment, and to what is next', async () => {
-  const sandbox = apiStage()
+  const sandbox = apiFixture()
   await sandbox.create({ on_sale_at: '2026-11-25T10:00:00Z' })
   expect((await sandbox.call('GET', '/_sandbox/clock')).json()).toMatchObject({
     next_at: '2026-11-25T10:00:00.000Z',
@@ -65,7 +65,7 @@ test('[N123] goes to a moment, and to what is next', async () => {
 })
 
 test('[N123] runs and stands still', async () => {
-  const sandbox = stage()
+  const sandbox = startSandbox()
   const clock = (body: object) => sandbox.call('POST', '/_sandbox/clock', { body })
   expect((await clock({ run: true })).json()).toMatchObject({ frozen: false })
   expect((await clock({ freeze: true })).json()).toMatchObject({ frozen: true })
@@ -75,7 +75,7 @@ test('[N123] runs and stands still', async () => {
 })
 
 test('[N126] does not go back', async () => {
-  const sandbox = stage()
+  const sandbox = startSandbox()
   const answer = await sandbox.call('POST', '/_sandbox/clock', { body: { to: '2026-11-20T11:23:59Z' } })
   expect([answer.status, answer.code]).toEqual([400, 'time_goes_forward'])
   expect(answer.json()).toMatchObject({ error: { param: 'to', message: expect.stringContaining('reset') } })
@@ -100,14 +100,14 @@ test.each([
   [{ to: 5 }, 'parameter_invalid'],
   [{ forward: '1h' }, 'parameter_unknown'],
 ])('refuses %j', async (body, code) => {
-  const sandbox = stage()
+  const sandbox = startSandbox()
   const answer = await sandbox.call('POST', '/_sandbox/clock', { body })
   expect([answer.status, answer.code]).toEqual([400, code])
   expect(sandbox.service.clock.now()).toBe(Date.parse(NOW))
 })
 
 test('goes no further than years of four digits, however often', async () => {
-  const { call } = stage()
+  const { call } = startSandbox()
   const statuses = new Set<number>()
   for (let century = 0; century < 72; century++) {
     statuses.add((await call('POST', '/_sandbox/clock', { body: { advance: '36500d' } })).status)
@@ -150,7 +150,7 @@ describe('an advance', () => {
   })
 
   test('[N125] waits for another one', async () => {
-    const { call } = stage()
+    const { call } = startSandbox()
     const advance = () => call('POST', '/_sandbox/clock', { body: { advance: '1h' } })
     const froms = (await Promise.all([advance(), advance(), advance()])).map((answer) => answer.json().from)
     expect(froms).toEqual([NOW, later(HOUR), later(2 * HOUR)])

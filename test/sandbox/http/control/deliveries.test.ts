@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { controlStage, HOOKS } from '../../../support/control-stage.js'
+import { controlFixture, HOOKS } from '../../../support/control-fixture.js'
 import { type Answer, answered, httpSandbox, NOW } from '../../../support/http-sandbox.js'
 
 const told = (answer: Answer) => [answer.status, answer.code]
 
 test('[N117] a delivery is told with all that is known of its attempts', async () => {
-  const sandbox = controlStage()
+  const sandbox = controlFixture()
   const { endpoint, list, trigger, call } = sandbox
   sandbox.answerWith(() => ({
     response: { status: 302, headers: { location: '/elsewhere' }, body: 'moved', truncated: false },
@@ -47,7 +47,7 @@ test('[N117] a delivery is told with all that is known of its attempts', async (
 })
 
 test('an attempt without an answer is told with why', async () => {
-  const sandbox = controlStage()
+  const sandbox = controlFixture()
   const error = { code: 'ECONNREFUSED', message: 'nothing listens on 127.0.0.1:3000' }
   sandbox.answerWith(() => ({ error }))
   await sandbox.trigger()
@@ -57,7 +57,7 @@ test('an attempt without an answer is told with why', async () => {
 })
 
 test('the URL is null when the endpoint is gone', async () => {
-  const sandbox = controlStage()
+  const sandbox = controlFixture()
   await sandbox.trigger()
   sandbox.service.engine.removeEndpoint(sandbox.endpoint.id)
   expect(await sandbox.list()).toMatchObject([{ endpoint: sandbox.endpoint.id, url: null }])
@@ -65,7 +65,7 @@ test('the URL is null when the endpoint is gone', async () => {
 
 describe('the list', () => {
   test('has the newest first, and what is asked for', async () => {
-    const sandbox = controlStage()
+    const sandbox = controlFixture()
     await sandbox.trigger()
     sandbox.answerWith(() => answered(500))
     await sandbox.trigger({ kind: 'event.published' })

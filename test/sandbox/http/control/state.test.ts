@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { trigger } from '../../../../sandbox/service/trigger.js'
-import { apiStage } from '../../../support/api-stage.js'
+import { apiFixture } from '../../../support/api-fixture.js'
 import { BASE_URL, httpSandbox, LIVE_KEY, NOW } from '../../../support/http-sandbox.js'
 
 const CLOCK = { now: NOW, frozen: true, next_at: null, next_what: null, real_now: expect.any(String) }
 
 test('GET /_sandbox tells what this is, and how much there is', async () => {
-  const sandbox = apiStage({ assume: { list: 'links' } })
+  const sandbox = apiFixture({ assume: { list: 'links' } })
   sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/' })
   await sandbox.order()
   await sandbox.service.clock.idle()
@@ -79,7 +79,7 @@ test('each request is told when it is answered', async () => {
 })
 
 test('GET /state has all that a page shows', async () => {
-  const sandbox = apiStage()
+  const sandbox = apiFixture()
   sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/', secret: 'whsec_a' })
   await sandbox.order()
   await sandbox.service.clock.idle()
@@ -112,7 +112,7 @@ test('GET /state has no more than the latest hundred of each', async () => {
 })
 
 test('POST /reset begins anew', async () => {
-  const sandbox = apiStage()
+  const sandbox = apiFixture()
   await sandbox.order()
   await sandbox.call('POST', '/_sandbox/clock', { body: { advance: '5h' } })
   const answer = await sandbox.call('POST', '/_sandbox/reset', { body: {} })

@@ -1,0 +1,71 @@
+import type { Random } from '../lib/random.js'
+import type { VirtualClock } from '../time/clock.js'
+import { type Attempts, isSuccess, type ScenarioRequest } from './attempts.js'
+import type { DeliveryLog } from './record/delivery-log.js'
+import type { Attempt, Delivery, Message } from './record/records.js'
+
+/** Where something spoilt is sent: an endpoint, or a URL that is none. */
+export interface ScenarioTarget {
+  /** Empty where it is no endpoint. */
+  readonly endpointId: string
+  readonly url: string
+  readonly secrets: readonly string[]
+}
+
+/** What is sent, under which name, and how. */
+export interface ScenarioRequests {
+  readonly scenario: string
+  /** In their order. */
+  readonly requests: readonly ScenarioRequest[]
+  /** All at once, not one after the other. Default false. */
+  readonly atOnce?: boolean | undefined
+}
+
+export interface ScenarioDeliveryParts {
+  readonly clock: VirtualClock
+  readonly random: Random
+  readonly log: DeliveryLog
+  readonly attempts: Attempts
+  readonly onDelivery: (delivery: Delivery) => void
+  readonly onAttempt: (delivery: Delivery, attempt: Attempt) => void
+}
+
+/**
+ * Sends what was spoilt on purpose, once, and records it as one delivery. It is delivered where the last answer was a success, else
+ * failed: whether that is right is for the scenario to say.
+ */
+export async function deliverScenario(
+  { clock, random, log, attempts, onDelivery, onAttempt }: ScenarioDeliveryParts,
+  target: ScenarioTarget,
+  message: Message,
+  { scenario, requests, atOnce = false }: ScenarioRequests,
+): Promise<Delivery> {
+  const { endpointId } = target
+  const firstAtMs = clock.now()
+  const delivery = { id: random.id('dlv_'), message, endpointId, firstAtMs, attempts: [] }
+  const tracked = log.add({ ...delivery, status: 'pending' }, random.seed())
+  onDelivery(tracked.delivery)
+
+  const send = async (request: ScenarioRequest): Promise<Attempt> => {
+    const attempt = await attempts.ofScenario(tracked, target, scenario, request)
+    if (log.has(tracked)) {
+      log.addAttempt(tracked, attempt)
+      onAttempt(tracked.delivery, attempt)
+    }
+    return attempt
+  }
+  const { underWay } = attempts
+  let sent: Attempt[] = []
+  if (atOnce) sent = await Promise.all(requests.map(send))
+  else for (const request of requests) if (!underWay.aborted) sent.push(await send(request))
+
+  if (underWay.aborted || !log.has(tracked)) return tracked.delivery
+  const last = sent.at(-1)
+  const isDelivered = last !== undefined && isSuccess(last)
+  log.change(tracked, {
+    status: isDelivered ? 'delivered' : 'failed',
+    reason: isDelivered ? undefined : `It was made invalid on purpose (${scenario}), and is not retried.`,
+  })
+  onDelivery(tracked.delivery)
+  return tracked.delivery
+}

@@ -1,0 +1,22 @@
+/**
+ * The door of the sandbox for the command line: what both use, and what users cannot import. The service itself is loaded on
+ * demand, so that a command that talks to a running sandbox starts without it.
+ */
+export { hintFor } from './engine/hints.js'
+export { matchesKind } from './engine/kinds.js'
+export { httpSender } from './engine/network/http-sender.js'
+export { isPlainUrl, PLAIN_URL } from './engine/network/plain-url.js'
+export type { Send, SendResult } from './engine/network/send.js'
+export { piecesOf } from './engine/network/transport.js'
+export { retrySchedule } from './engine/schedule.js'
+export { attemptJson } from './http/control/delivery-json.js'
+export type { ReservedPort } from './http/server.js'
+export { nearestName } from './lib/nearest-name.js'
+export { readOwnFile, replaceOwnFile } from './lib/own-file.js'
+export { VERSION } from './lib/version.js'
+export { ASSUMPTIONS } from './service/assumptions.js'
+export { withChanges } from './service/payload-changes.js'
+export { durationMs } from './time/duration.js'
+
+/** Loads the service with its libraries. */
+export const loadSandbox = () => import('./sandbox.js')

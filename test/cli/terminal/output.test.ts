@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'vitest'
+import { createOutput, type OutputOptions, oneLine, printable } from '../../../cli/terminal/output.js'
+
+/** What is said on both outputs. */
+function outputs(
+  options: OutputOptions = {},
+  { env = {}, isTTY }: { env?: Record<string, string>; isTTY?: boolean } = {},
+) {
+  const said = { stdout: '', stderr: '' }
+  const sink = (name: 'stdout' | 'stderr') => ({
+    write: (text: string) => {
+      said[name] += text
+    },
+    ...(isTTY !== undefined && { isTTY }),
+    columns: 20,
+  })
+  return { said, out: createOutput({ stdout: sink('stdout'), stderr: sink('stderr'), env }, options) }
+}
+
+const ESCAPE = '\u001b['
+
+describe('colours', () => {
+  test.each<[string, OutputOptions, Parameters<typeof outputs>[1], boolean]>([
+    ['a terminal', {}, { isTTY: true }, true],
+    ['a pipe', {}, {}, false],
+    ['a terminal with NO_COLOR', {}, { isTTY: true, env: { NO_COLOR: '1' } }, false],
+    [
+      'a terminal with an empty NO_COLOR, which says nothing',
+      {},
+      { isTTY: true, env: { NO_COLOR: '' } },
+      true,
+    ],
+    ['a dumb terminal', {}, { isTTY: true, env: { TERM: 'dumb' } }, false],
+    ['a pipe with FORCE_COLOR', {}, { env: { FORCE_COLOR: '1' } }, true],
+    ['a terminal with FORCE_COLOR=0', {}, { isTTY: true, env: { FORCE_COLOR: '0' } }, false],
+    ['NO_COLOR and FORCE_COLOR', {}, { isTTY: true, env: { NO_COLOR: '1', FORCE_COLOR: '1' } }, false],
+    ['a pipe with --color', { color: true }, { env: { NO_COLOR: '1' } }, true],
+    ['a terminal with --no-color', { color: false }, { isTTY: true, env: { FORCE_COLOR: '1' } }, false],
+  ])('of %s', (_case, options, surroundings, expected) => {
+    const { out, said } = outputs(options, surroundings)
+    out.tell({}, out.colors.red('x'))
+    out.fail('y')
+    expect(said.stdout.includes(ESCAPE)).toBe(expected)
+    expect(said.stderr.includes(ESCAPE)).toBe(expected)
+  })
+
+  test('are never in JSON', () => {
+    const { out, said } = outputs({ json: true, color: true })
+    out.tell({ text: out.colors.red('x') }, '')
+    expect(said.stdout).toBe('{"text":"x"}\n')
+  })
+})
+
+describe('what is said', () => {
+  test('goes to stdout as text, or as JSON', () => {
+    for (const [json, expected] of [
+      [false, 'hello\n'],
+      [true, '{"a":1}\n'],
+    ] as const) {
+      const { out, said } = outputs({ json })
+      out.tell({ a: 1 }, 'hello')
+      expect(said).toEqual({ stdout: expected, stderr: '' })
+    }
+  })
+
+  test('as JSON does nothing to the terminal either, and is the same when it is read', () => {
+    const { out, said } = outputs({ json: true })
+    const record = { text: '\u001b[2J\u009b31m\u007f é 🎷' }
+    out.tell(record, '')
+    for (const character of ['\u001b', '\u009b', '\u007f']) expect(said.stdout).not.toContain(character)
+    expect(JSON.parse(said.stdout)).toEqual(record)
+  })
+
+  test('of a failure does nothing to the terminal either', () => {
+    const { out, said } = outputs({ color: false })
+    out.fail('a\u001b[2Jb')
+    out.warn('c\u0007d')
+    out.note('e\u009bf')
+    expect(said.stderr).toBe('a\ufffd[2Jb\nc\ufffdd\ne\ufffdf\n')
+  })
+
+  test('as a note, a warning or a failure goes to stderr', () => {
+    const { out, said } = outputs({ json: true })
+    out.note('a')
+    out.warn('b')
+    out.fail('c')
+    expect(said).toEqual({ stdout: '', stderr: 'a\nb\nc\n' })
+  })
+
+  test('quietly leaves out the notes and the progress, and no warning and no failure', () => {
+    const { out, said } = outputs({ quiet: true, color: false }, { isTTY: true })
+    out.note('a')
+    out.progress('p')
+    out.warn('b')
+    out.fail('c')
+    expect(said.stderr).toBe('b\nc\n')
+  })
+
+  test('of progress is for terminals alone, and makes room for what comes after it', () => {
+    const pipe = outputs()
+    pipe.out.progress('working')
+    expect(pipe.said.stderr).toBe('')
+
+    const terminal = outputs({ color: false }, { isTTY: true })
+    terminal.out.progress('working on something long')
+    terminal.out.tell({}, 'done')
+    expect(terminal.said).toEqual({ stdout: 'done\n', stderr: 'working on somethi…\r\u001b[2K' })
+  })
+})
+
+describe('a hint', () => {
+  const hint = 'None. Start one with: tix-webhooks sandbox\nSee: tix-webhooks --help (tix-webhooks secret).'
+  const byNpx = hint.replaceAll('tix-webhooks', 'npx tix-webhooks')
+
+  test.each([
+    [{}, 'tix-webhooks', hint],
+    [{ npm_command: 'run-script', npm_lifecycle_event: 'dev' }, 'tix-webhooks', hint],
+    [{ npm_command: 'exec' }, 'npx tix-webhooks', byNpx],
+    [{ npm_lifecycle_event: 'npx' }, 'npx tix-webhooks', byNpx],
+  ])('names the command as it was called, with %j', (env, program, expected) => {
+    const { said, out } = outputs({}, { env })
+    out.note(hint)
+    out.warn(hint)
+    out.fail(hint)
+    expect(said.stderr).toBe(`${expected}\n`.repeat(3))
+    expect(out.program).toBe(program)
+  })
+
+  test('and the name of the package is no command', () => {
+    const { said, out } = outputs({}, { env: { npm_command: 'exec' } })
+    out.fail('This is a bug in tix-webhooks: x')
+    expect(said.stderr).toBe('This is a bug in tix-webhooks: x\n')
+  })
+})
+
+describe('a text of somebody else', () => {
+  test.each([
+    ['\u001b[2Jgone', '\ufffd[2Jgone'],
+    ['a\u0007\u009b31mb\u007f', 'a\ufffd\ufffd31mb\ufffd'],
+    ['over\rwritten', 'over\ufffdwritten'],
+    ['\u202eturned', '\ufffdturned'],
+    ['tab\tand\nline, é 🎷', 'tab\tand\nline, é 🎷'],
+  ])('does nothing to the terminal: %j', (text, expected) => {
+    expect(printable(text)).toBe(expected)
+  })
+
+  test.each([
+    ['{"outcome":"duplicate"}', '{"outcome":"duplicate"}'],
+    [' {\n\t"outcome": 1\r\n}\n', '{ "outcome": 1 }'],
+    ['\u001b[2Jgone', '\ufffd[2Jgone'],
+    ['x'.repeat(30), 'x'.repeat(30)],
+    ['x'.repeat(31), `${'x'.repeat(29)}…`],
+    ['🎷'.repeat(31), `${'🎷'.repeat(29)}…`],
+    [`x${' '.repeat(1000)}y`, 'x…'],
+    ['', ''],
+  ])('is one short line: %j', (text, expected) => {
+    expect(oneLine(text, 30)).toBe(expected)
+  })
+})

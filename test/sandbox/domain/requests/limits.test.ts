@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest'
+import { LIMITS } from '../../../../sandbox/domain/requests/limits.js'
+import { faultOf, ticketing } from '../../../support/ticketing.js'
+
+interface Snapshot {
+  events: Record<string, unknown>[]
+  venues: Record<string, unknown>[]
+}
+
+/** Ids of the same form, each another one. */
+const idOf = (prefix: string, index: number): string => `${prefix}_${String(index).padStart(20, '0')}`
+
+test('[N56] the bounds are these', () => {
+  expect(LIMITS).toMatchObject({
+    events: 100_000,
+    orders: 1_000_000,
+    venues: 10_000,
+    tiers: 100,
+    orderQuantity: 1000,
+  })
+})
+
+test('[N56] over 10000 venues the sandbox is full, for an event with a venue too', () => {
+  const { account, create } = ticketing()
+  for (let count = 3; count < LIMITS.venues; count += 1) account.createVenue({ name: 'Barn' })
+  const { code, message } = faultOf(() => account.createVenue({ name: 'Barn' }))
+  expect([code, message]).toEqual([
+    'sandbox_full',
+    'The sandbox keeps 10000 venues of an account, and there are as many: reset it, or begin another one.',
+  ])
+  expect(faultOf(() => create({ venue_id: undefined, venue: { name: 'Barn' } })).code).toBe('sandbox_full')
+  expect(account.counts()).toEqual({ events: 0, venues: 10_000, orders: 0 })
+  expect(create().status).toBe('draft')
+})
+
+test('[N56] over 100000 events the sandbox is full, and no venue is left of one that was refused', () => {
+  const { account, create } = ticketing()
+  create()
+  const snapshot = account.snapshot() as Snapshot
+  const events = Array.from({ length: LIMITS.events }, (_, index) => ({
+    ...snapshot.events[0],
+    id: idOf('evt', index),
+    slug: `night-${index}`,
+  }))
+  account.restore({ ...snapshot, events })
+  expect(faultOf(() => create()).code).toBe('sandbox_full')
+  expect(faultOf(() => create({ venue_id: undefined, venue: { name: 'Barn' } })).code).toBe('sandbox_full')
+  expect(account.counts()).toEqual({ events: 100_000, venues: 3, orders: 0 })
+
+  // And a page of them, wherever it is, costs no more than what it has.
+  const startedAt = performance.now()
+  for (let page = 0; page < 100; page += 1)
+    account.listEvents({ limit: '100', starting_after: idOf('evt', page * 999 + 100) })
+  expect((performance.now() - startedAt) / 100).toBeLessThan(20)
+}, 60_000)
+
+test('[N56] over 1000000 orders the sandbox is full', () => {
+  const { account, publish, order } = ticketing()
+  const event = publish({ tickets: [{ name: 'GA', price_cents: 1, quantity: 10_000_000 }] })
+  const tier = event.tickets[0]?.id
+  const snapshot = account.snapshot() as Snapshot
+  const orders = Array.from({ length: LIMITS.orders }, (_, index) => [
+    idOf('ord', index),
+    tier,
+    1,
+    1,
+    index + 1,
+    false,
+  ])
+  account.restore({ ...snapshot, events: [{ ...snapshot.events[0], orders }] })
+  expect(faultOf(() => order(event, 1)).code).toBe('sandbox_full')
+  expect(account.retrieveEvent(event.id)).toMatchObject({ sold: 1_000_000, gross_cents: 1_000_000 })
+}, 60_000)
+
+test('[N56] [S18] an event takes no more than can be counted exactly', () => {
+  const { account, publish, order } = ticketing()
+  const event = publish({ tickets: [{ name: 'GA', price_cents: 99_999_999, quantity: 10_000_000 }] })
+  const tier = event.tickets[0]?.id
+  const snapshot = account.snapshot() as Snapshot
+  const almost = Number.MAX_SAFE_INTEGER - 99_999_999
+  account.restore({
+    ...snapshot,
+    events: [{ ...snapshot.events[0], orders: [[idOf('ord', 1), tier, 1, almost, 1, false]] }],
+  })
+  order(event, 1)
+  expect(account.retrieveEvent(event.id).gross_cents).toBe(Number.MAX_SAFE_INTEGER)
+  const { code, message } = faultOf(() => order(event, 1))
+  expect([code, message]).toEqual(['sandbox_full', expect.stringContaining('cannot be counted exactly')])
+})

@@ -1,0 +1,252 @@
+import { PayloadError, parseEvent } from 'tix-webhooks'
+import { describe, expect, test } from 'vitest'
+import { lifecycleEvent, orderCreated } from '../../support/deliveries.js'
+
+/** The error that reading a body ends in. */
+async function errorOf(body: Uint8Array | string): Promise<PayloadError> {
+  const thrown = await parseEvent(body).then(
+    () => 'an event',
+    (error: unknown) => error,
+  )
+  if (thrown instanceof PayloadError) return thrown
+  throw new Error(`expected a PayloadError, got ${String(thrown)}`)
+}
+
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+/** An envelope around data given as JSON text. */
+const envelope = (data: string, type = 'x.y'): string =>
+  `{"type":"${type}","created_at":"2026-05-17T14:02:11Z","data":${data}}`
+
+const BOM = Uint8Array.of(0xef, 0xbb, 0xbf)
+
+describe('a body that is no JSON', () => {
+  const text = envelope('{"name":"zoë"}')
+
+  test.each<[string, Uint8Array | string, RegExp]>([
+    ['empty', '', /it is empty/],
+    ['a byte order mark alone', BOM, /it is empty/],
+    ['two byte order marks', Buffer.concat([BOM, BOM, encode(text)]), /cannot be parsed/],
+    ['white space alone', ' \n', /cannot be parsed/],
+    ['cut off', text.slice(0, -1), /cannot be parsed/],
+    ['followed by more', `${text}x`, /cannot be parsed/],
+    ['a form', 'type=order.created&data=', /cannot be parsed/],
+    ['JavaScript', "{type:'x'}", /cannot be parsed/],
+    ['NaN', envelope('{"n":NaN}'), /cannot be parsed/],
+    ['a comma too many', envelope('{"n":1,}'), /cannot be parsed/],
+    ['NUL', '\u0000', /cannot be parsed/],
+    ['a byte that UTF-8 never has', Buffer.concat([encode(text), Uint8Array.of(0xff)]), /not valid UTF-8/],
+    ['Latin-1', Buffer.from(text, 'latin1'), /not valid UTF-8/],
+    ['a character cut in two', encode('"ë').subarray(0, 2), /not valid UTF-8/],
+    ['a surrogate in UTF-8', Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22), /not valid UTF-8/],
+    ['an overlong form', Uint8Array.of(0x22, 0xc0, 0xaf, 0x22), /not valid UTF-8/],
+    ['gzip', Uint8Array.of(0x1f, 0x8b, 0x08, 0x00), /not valid UTF-8 \(is it compressed\?\)/],
+    ['UTF-16', Buffer.from(`\ufeff${text}`, 'utf16le'), /not valid UTF-8/],
+  ])('is %s', async (_, body, message) => {
+    const error = await errorOf(body)
+    expect(error).toMatchObject({ name: 'PayloadError', code: 'not_json', issues: [] })
+    expect(error.message).toMatch(/^The body is authentic, but not JSON: /)
+    expect(error.message).toMatch(message)
+  })
+
+  test('keeps what the parser said as the cause alone, as it can quote the payload', async () => {
+    const error = await errorOf('{"email":buyer@example.com}')
+    expect(error.cause).toBeInstanceOf(SyntaxError)
+    expect(error.message).not.toContain('buyer')
+  })
+
+  test.each<[string, string]>([
+    ['arrays', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
+    ['arrays in the data', envelope(`{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)],
+    ['objects', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
+    ['objects in an order', envelope(`${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`, 'order.created')],
+    ['both by turns', envelope(`{"a":${'[{"a":'.repeat(50_000)}1${'}]'.repeat(50_000)}}`)],
+  ])('is one of 100,000 levels of %s', async (_, body) => {
+    const error = await errorOf(body)
+    expect(error.code).toBe('not_json')
+    expect(error.message).toMatch(/nested deeper than 256 levels/)
+  })
+
+  test('is one level deeper than 256, and 256 are fine', async () => {
+    // The envelope and its data are two of the levels.
+    const body = (levels: number): string =>
+      envelope(`{"a":${'['.repeat(levels - 2)}${']'.repeat(levels - 2)}}`)
+    await expect(parseEvent(body(256))).resolves.toMatchObject({ type: 'x.y' })
+    expect(await errorOf(body(257))).toMatchObject({ code: 'not_json' })
+  })
+
+  test('is not one of a million brackets that are text', async () => {
+    await expect(parseEvent(envelope(`{"a":"${'['.repeat(1_000_000)}"}`))).resolves.toBeDefined()
+  })
+})
+
+test('one byte order mark is no part of the JSON, on each delivery anew', async () => {
+  for (let delivery = 0; delivery < 3; delivery++) {
+    const event = await parseEvent(Buffer.concat([BOM, encode(envelope('{"a":1}'))]))
+    expect(event.data).toEqual({ a: 1 })
+  }
+})
+
+test('a byte order mark inside a text is kept', async () => {
+  const event = await parseEvent(envelope('{"a":"\ufeffb"}'))
+  expect(event.data).toEqual({ a: '\ufeffb' })
+})
+
+describe('JSON that is no envelope', () => {
+  test.each<[string, unknown, [PropertyKey[], string][]]>([
+    ['null', null, [[[], 'expected a JSON object, got null']]],
+    ['an array', [orderCreated()], [[[], 'expected a JSON object, got an array']]],
+    ['a string', 'order.created', [[[], 'expected a JSON object, got a string']]],
+    ['true', true, [[[], 'expected a JSON object, got a boolean']]],
+    [
+      'an empty object',
+      {},
+      [
+        [['type'], 'expected a non-empty string, got undefined'],
+        [['created_at'], 'expected a string, got undefined'],
+        [['data'], 'expected an object, got undefined'],
+      ],
+    ],
+    ['without type', { ...orderCreated(), type: undefined }, [[['type'], 'got undefined']]],
+    [
+      'with an empty type',
+      { ...orderCreated(), type: '' },
+      [[['type'], 'expected a non-empty string, got an empty string']],
+    ],
+    ['with a list as type', { ...orderCreated(), type: ['order.created'] }, [[['type'], 'got an array']]],
+    ['without created_at', { ...orderCreated(), created_at: null }, [[['created_at'], 'got null']]],
+    ['with a number as created_at', { ...orderCreated(), created_at: 7 }, [[['created_at'], 'got a number']]],
+    ['without data', { ...orderCreated(), data: undefined }, [[['data'], 'got undefined']]],
+    ['with a list as data', { ...orderCreated(), data: [] }, [[['data'], 'got an array']]],
+    ['with null as data', { ...orderCreated(), data: null }, [[['data'], 'got null']]],
+    ['with the data as JSON text', { ...orderCreated(), data: '{}' }, [[['data'], 'got a string']]],
+  ])('%s', async (_, value, issues) => {
+    const error = await errorOf(JSON.stringify(value))
+    expect(error).toMatchObject({ name: 'PayloadError', code: 'not_an_envelope' })
+    expect(error.message).toMatch(/^The body is JSON, but not an envelope with type, created_at and data: /)
+    expect(error.issues).toEqual(
+      issues.map(([path, message]) => ({ path, message: expect.stringContaining(message) })),
+    )
+    for (const [path, message] of issues) {
+      expect(error.message).toContain(message)
+      expect(error.message).toContain(path.join('.'))
+    }
+  })
+
+  test('is one whose fields are only inherited, by a __proto__ of the payload\u2019s', async () => {
+    const error = await errorOf('{"__proto__":{"type":"x","created_at":"","data":{}}}')
+    expect(error.issues).toHaveLength(3)
+  })
+})
+
+describe('the data of order.created', () => {
+  const order = { id: 'ord_1', total_cents: 5400, buyer_email: 'ada@example.com' }
+  const ticket = { id: 'tik_1', tier: 'general admission' }
+
+  test.each<[PropertyKey[], string, unknown]>([
+    [['order'], 'an object, got undefined', { tickets: [ticket] }],
+    [['order'], 'an object, got null', { order: null, tickets: [ticket] }],
+    [['order'], 'an object, got an array', { order: [order], tickets: [ticket] }],
+    [['order', 'id'], 'a string, got undefined', { order: { ...order, id: undefined }, tickets: [ticket] }],
+    [['order', 'id'], 'a string, got a number', { order: { ...order, id: 7 }, tickets: [ticket] }],
+    [
+      ['order', 'total_cents'],
+      'an integer, got a string',
+      { order: { ...order, total_cents: '5400' }, tickets: [] },
+    ],
+    [
+      ['order', 'total_cents'],
+      'an integer, got another number',
+      { order: { ...order, total_cents: 54.5 }, tickets: [] },
+    ],
+    [
+      ['order', 'total_cents'],
+      'an integer, got null',
+      { order: { ...order, total_cents: null }, tickets: [] },
+    ],
+    [
+      ['order', 'buyer_email'],
+      'a string, got an object',
+      { order: { ...order, buyer_email: {} }, tickets: [] },
+    ],
+    [['tickets'], 'an array, got undefined', { order }],
+    [['tickets'], 'an array, got an object', { order, tickets: { 0: ticket } }],
+    [['tickets', 1], 'an object, got null', { order, tickets: [ticket, null] }],
+    [['tickets', 0], 'an object, got an array', { order, tickets: [[ticket]] }],
+    [['tickets', 0, 'id'], 'a string, got a boolean', { order, tickets: [{ ...ticket, id: false }] }],
+    [
+      ['tickets', 2, 'tier'],
+      'a string, got undefined',
+      { order, tickets: [ticket, ticket, { id: 'tik_3' }] },
+    ],
+  ])('does not fit at %j: expected %s', async (path, expected, data) => {
+    const error = await errorOf(JSON.stringify({ ...orderCreated(), data }))
+    expect(error).toMatchObject({ name: 'PayloadError', code: 'data_mismatch' })
+    expect(error.issues).toEqual([{ path: ['data', ...path], message: `expected ${expected}` }])
+    expect(error.message).toBe(
+      `The data of order.created is not as documented: ${['data', ...path].join('.')}: expected ${expected}.`,
+    )
+  })
+
+  test('is told with all its faults, each with its path', async () => {
+    const error = await errorOf(JSON.stringify({ ...orderCreated(), data: { order: {}, tickets: [{}] } }))
+    expect(error.issues.map(({ path }) => path.join('.'))).toEqual([
+      'data.order.id',
+      'data.order.total_cents',
+      'data.order.buyer_email',
+      'data.tickets.0.id',
+      'data.tickets.0.tier',
+    ])
+  })
+
+  test.each<[string, object]>([
+    ['no ticket', { order, tickets: [] }],
+    ['a total of nothing', { order: { ...order, total_cents: 0 }, tickets: [ticket] }],
+    ['a negative total', { order: { ...order, total_cents: -100 }, tickets: [ticket] }],
+    ['an id without its prefix', { order: { ...order, id: '' }, tickets: [ticket] }],
+    ['an address that is none', { order: { ...order, buyer_email: '' }, tickets: [ticket] }],
+    [
+      'fields that are not documented',
+      { order: { ...order, currency: 'EUR', fees: [1] }, tickets: [{ ...ticket, seat: null }], x: {} },
+    ],
+  ])('fits with %s, and is passed on untouched', async (_, data) => {
+    const sent = { ...orderCreated(), data }
+    expect(await parseEvent(JSON.stringify(sent))).toEqual(sent)
+  })
+})
+
+describe('what is not documented passes untouched', () => {
+  test.each([
+    'event.published',
+    'event.cancelled',
+    'event.rescheduled',
+    'order.refunded',
+    'constructor',
+    '__proto__',
+  ])('the data of %s', async (type) => {
+    const sent = lifecycleEvent(type, { anything: [1, null, { a: '' }] })
+    expect(await parseEvent(JSON.stringify(sent))).toEqual(sent)
+  })
+
+  test('an id and any other field of the envelope', async () => {
+    const sent = { ...orderCreated(), id: 'evt_1', livemode: false, nested: { a: [1] } }
+    const event = await parseEvent(JSON.stringify(sent))
+    expect(event).toEqual(sent)
+    expect(event.id).toBe('evt_1')
+  })
+})
+
+test('an object that somebody has put on Object.prototype makes no body too deep', async () => {
+  const sent = lifecycleEvent('event.published', { note: 'x'.repeat(600) })
+  Object.defineProperty(Object.prototype, 'polluted', {
+    value: {},
+    enumerable: true,
+    configurable: true,
+    writable: true,
+  })
+  try {
+    expect((await parseEvent(JSON.stringify(sent))).type).toBe('event.published')
+  } finally {
+    Reflect.deleteProperty(Object.prototype, 'polluted')
+  }
+})

@@ -1,0 +1,193 @@
+import { ConfigurationError, PayloadError, parseEvent, type SchemaMap, unchecked } from 'tix-webhooks'
+import * as v from 'valibot'
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { isStandardSchema, toPayloadIssues } from '../../../src/event/schema.js'
+import { lifecycleEvent, orderCreated } from '../../support/deliveries.js'
+import { schemaOf } from '../../support/schema-of.js'
+
+const read = (payload: object, schemas: SchemaMap) => parseEvent(JSON.stringify(payload), { schemas })
+
+const published = lifecycleEvent('event.published', {
+  event: {
+    id: 'evt_1',
+    doors_at: '2026-06-01T19:00:00+02:00',
+    tiers: [{ cents: 5400 }, { cents: 'MARKER' }],
+  },
+})
+const good = lifecycleEvent('event.published', {
+  event: { id: 'evt_1', doors_at: '2026-06-01T19:00:00+02:00', tiers: [{ cents: 5400 }] },
+})
+
+const withZod = z.object({
+  event: z.object({
+    id: z.string(),
+    doors_at: z.string().transform((text) => new Date(text)),
+    tiers: z.array(z.object({ cents: z.number() })),
+  }),
+})
+
+const withValibot = v.object({
+  event: v.object({
+    id: v.string(),
+    doors_at: v.pipe(
+      v.string(),
+      v.transform((text) => new Date(text)),
+    ),
+    tiers: v.array(v.object({ cents: v.number() })),
+  }),
+})
+
+describe.each<[string, SchemaMap[string]]>([
+  ['zod', withZod],
+  ['valibot', withValibot],
+])('a schema of %s', (_, schema) => {
+  test('gives its output as the data, and leaves the envelope as it was', async () => {
+    const sent = { ...good, id: 'evt_9', extra: [1] }
+    expect(await read(sent, { 'event.published': schema })).toEqual({
+      ...sent,
+      data: { event: { id: 'evt_1', doors_at: new Date('2026-06-01T17:00:00Z'), tiers: [{ cents: 5400 }] } },
+    })
+  })
+
+  test('refuses with issues that lead to the fault, and a message that names the place alone', async () => {
+    const event = read(published, { 'event.published': schema })
+    await expect(event).rejects.toBeInstanceOf(PayloadError)
+    await expect(event).rejects.toMatchObject({
+      code: 'data_mismatch',
+      message: 'The data of event.published does not fit its schema, at data.event.tiers.1.cents.',
+      issues: [{ path: ['data', 'event', 'tiers', 1, 'cents'], message: expect.stringMatching(/number/) }],
+    })
+  })
+
+  test('is asked of its own kind alone', async () => {
+    const sent = lifecycleEvent('event.cancelled', { no: 'event' })
+    expect(await read(sent, { 'event.published': schema })).toEqual(sent)
+  })
+})
+
+describe.each<[string, SchemaMap[string]]>([
+  ['zod', z.object({ order: z.string().refine(async (text) => text === 'ok') })],
+  [
+    'valibot',
+    v.objectAsync({
+      order: v.pipeAsync(
+        v.string(),
+        v.checkAsync(async (text) => text === 'ok'),
+      ),
+    }),
+  ],
+])('an asynchronous schema of %s', (_, schema) => {
+  test('is awaited, and replaces the built-in check of its kind', async () => {
+    const sent = { ...orderCreated(), data: { order: 'ok' } }
+    expect(await read(sent, { 'order.created': schema })).toEqual(sent)
+    await expect(read({ ...sent, data: { order: 'no' } }, { 'order.created': schema })).rejects.toMatchObject(
+      {
+        code: 'data_mismatch',
+        issues: [{ path: ['data', 'order'] }],
+      },
+    )
+  })
+})
+
+describe('the message', () => {
+  test('never repeats what the schema says, as it can quote the payload; the issues do', async () => {
+    const schema = v.object({ email: v.literal('nobody') })
+    const event = read(lifecycleEvent('x.y', { email: 'MARKER' }), { 'x.y': schema })
+    await expect(event).rejects.not.toThrow(/MARKER/)
+    await expect(event).rejects.toMatchObject({ issues: [{ message: expect.stringContaining('MARKER') }] })
+  })
+
+  test('stays short, however many issues there are', async () => {
+    const issues = Array.from({ length: 100_000 }, (_, i) => ({ message: 'wrong', path: [i] }))
+    const event = read(lifecycleEvent('x.y'), { 'x.y': schemaOf(() => ({ issues })) })
+    await expect(event).rejects.toThrow(/ at data\.0; data\.1; data\.2; data\.3; data\.4; and 99995 more\.$/)
+    await expect(event).rejects.toHaveProperty('issues.length', 100_000)
+  })
+
+  test('names the data where an issue has no path', async () => {
+    const event = read(lifecycleEvent('x.y'), { 'x.y': schemaOf(() => ({ issues: [{ message: 'no' }] })) })
+    await expect(event).rejects.toMatchObject({
+      message: 'The data of x.y does not fit its schema, at data.',
+      issues: [{ path: ['data'], message: 'no' }],
+    })
+  })
+})
+
+test('a path of keys and a path of objects with keys are one path', () => {
+  const symbol = Symbol('s')
+  expect(toPayloadIssues([{ message: 'm', path: ['a', { key: 'b' }, 0, { key: symbol }] }], 'data')).toEqual([
+    { path: ['data', 'a', 'b', 0, symbol], message: 'm' },
+  ])
+})
+
+describe('a schema that fails instead of answering is a misconfiguration', () => {
+  const cause = new Error('the database of the schema is down')
+
+  test.each<[string, (value: unknown) => unknown]>([
+    [
+      'throws',
+      () => {
+        throw cause
+      },
+    ],
+    ['rejects', async () => Promise.reject(cause)],
+  ])('when it %s', async (_, validate) => {
+    const event = read(lifecycleEvent('x.y'), { 'x.y': schemaOf(validate) })
+    await expect(event).rejects.toBeInstanceOf(ConfigurationError)
+    await expect(event).rejects.toMatchObject({ code: 'misconfigured', cause })
+    await expect(event).rejects.toThrow(/Your schema for x\.y threw instead of returning issues: fix it/)
+  })
+
+  test.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['null', null],
+    ['issues that are no list', { issues: 7 }],
+  ])('when it returns %s', async (_, result) => {
+    const event = read(lifecycleEvent('x.y'), { 'x.y': schemaOf(() => result) })
+    await expect(event).rejects.toMatchObject({ name: 'ConfigurationError', code: 'misconfigured' })
+  })
+})
+
+describe('unchecked()', () => {
+  test('checks nothing, and passes the data on as it is', async () => {
+    const sent = lifecycleEvent('order.refunded', { cents: 'not a number', more: [null] })
+    expect(await read(sent, { 'order.refunded': unchecked<{ cents: number }>() })).toEqual(sent)
+  })
+
+  test('takes the built-in check of a documented kind away', async () => {
+    const sent = { ...orderCreated(), data: { order: 7 } }
+    await expect(read(sent, {})).rejects.toMatchObject({ code: 'data_mismatch' })
+    expect(await read(sent, { 'order.created': unchecked<{ order: number }>() })).toEqual(sent)
+  })
+})
+
+describe('what is no Standard Schema is a TypeError that names its kind', () => {
+  test.each<[string, unknown]>([
+    ['null', null],
+    ['a function', () => true],
+    ['an object', { parse: () => ({}) }],
+    ['an object', { '~standard': { version: 1 } }],
+    ['an object', { '~standard': null }],
+    ['a string', 'schema'],
+  ])('%s', async (type, schema) => {
+    const event = read(lifecycleEvent('event.published'), { 'x.y': schema as SchemaMap[string] })
+    await expect(event).rejects.toThrow(TypeError)
+    await expect(event).rejects.toThrow(
+      /schemas\["x\.y"\] must be a Standard Schema \(zod ≥ 3\.24.*unchecked<T>\(\)\)/,
+    )
+    await expect(event).rejects.toThrow(new RegExp(`not ${type}\\.$`))
+  })
+
+  test('and a function that has one is one, as arktype\u2019s are', () => {
+    expect(isStandardSchema(Object.assign(() => {}, unchecked()))).toBe(true)
+  })
+})
+
+test.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(
+  'a payload of type %s finds no schema',
+  async (type) => {
+    const sent = lifecycleEvent(type, { a: 1 })
+    expect(await read(sent, { 'x.y': schemaOf(() => ({ issues: [] })) })).toEqual(sent)
+  },
+)

@@ -1,0 +1,242 @@
+import { describe, expect, test } from 'vitest'
+import { ALL_TRIES, BOOM, begin, ENDING, KEY, REFUSED, refused, throwing } from '../../support/delivering.js'
+import { deferred, never } from '../../support/promises.js'
+import { advance, useVirtualTime } from '../../support/virtual-time.js'
+
+useVirtualTime()
+
+type End = keyof typeof ENDING
+
+const ENDS: readonly End[] = ['complete', 'release']
+
+const OUTCOME = { complete: 'handled', release: 'failed' } as const
+
+/** A delivery whose handler ends at once, so that this is what the store is called with next. */
+const beginEnding = (end: End, reply?: () => unknown, options: object = {}) =>
+  begin(reply === undefined ? {} : { [end]: reply }, { on: { 'order.created': ENDING[end] }, ...options })
+
+type Begun = Awaited<ReturnType<typeof begin>>
+
+/** What was reported, but for what the handler threw. */
+const faults = ({ reports }: Begun) => reports.map(({ error }) => error).filter((error) => error !== BOOM)
+
+describe('the end of a run', () => {
+  test.each([
+    ['complete', [604_800_000]],
+    ['release', []],
+  ] as const)(
+    'is recorded by one %s with the exact lease, and nothing is renewed any more',
+    async (end, more) => {
+      const ended = await beginEnding(end)
+      expect(await ended.answer).toMatchObject({ outcome: OUTCOME[end] })
+      await advance(120)
+      expect(ended.calls.slice(1)).toEqual([[end, ended.lease(), ...more]])
+      expect(faults(ended)).toEqual([])
+      expect(ended.kept).toEqual([])
+    },
+  )
+
+  test.each(ENDS)('is recorded again if %s returns a promise that cannot be looked at', async (end) => {
+    const trapped = Object.defineProperty(Promise.resolve(true), 'constructor', {
+      get() {
+        throw new Error('a trap')
+      },
+    })
+    const replies: unknown[] = [trapped, true]
+    const ended = await beginEnding(end, () => replies.shift())
+    await advance(1)
+    expect(ended.answered()).toMatchObject({ outcome: OUTCOME[end] })
+    expect(ended.called()).toEqual(['claim', end, end])
+    expect(faults(ended)).toEqual([])
+  })
+
+  test.each(ENDS)('may be recorded by a store that answers a %s without a promise', async (end) => {
+    const ended = await beginEnding(end, () => true)
+    expect(await ended.answer).toMatchObject({ outcome: OUTCOME[end] })
+    expect(ended.called()).toEqual(['claim', end])
+    expect(faults(ended)).toEqual([])
+  })
+
+  test('is recorded after a renewal that is under way', async () => {
+    const reply = deferred<boolean>()
+    const held = await begin({ renew: () => reply.promise })
+    await advance(20)
+    held.work.resolve(undefined)
+    await advance(1)
+    expect(held.called()).toEqual(['claim', 'renew'])
+    expect(held.answered()).toBeUndefined()
+    reply.resolve(true)
+    await advance(0)
+    expect(held.called()).toEqual(['claim', 'renew', 'complete'])
+    expect(held.answered()).toEqual({ outcome: 'handled' })
+  })
+
+  test('waits no longer than 2 s for a renewal that hangs', async () => {
+    const held = await begin({ renew: never })
+    await advance(20)
+    held.work.reject(BOOM)
+    await advance(1.999)
+    expect(held.called()).toEqual(['claim', 'renew'])
+    await advance(0.001)
+    expect(held.called()).toEqual(['claim', 'renew', 'release'])
+    expect(held.answered()).toMatchObject({ outcome: 'failed', error: BOOM })
+  })
+
+  test.each(ENDS)(
+    'is recorded by a %s that is tried three times with pauses, and no fault then',
+    async (end) => {
+      const replies = [refused, refused]
+      const ended = await beginEnding(end, () => (replies.shift() ?? (async () => true))())
+      const tries = () => ended.called().length - 1
+      await advance(0.199)
+      expect(tries()).toBe(1)
+      await advance(0.001)
+      expect(tries()).toBe(2)
+      await advance(0.799)
+      expect(tries()).toBe(2)
+      expect(ended.answered()).toBeUndefined()
+      await advance(0.001)
+      expect(tries()).toBe(3)
+      expect(ended.answered()).toMatchObject({ outcome: OUTCOME[end] })
+      expect(faults(ended)).toEqual([])
+      expect(ended.kept).toEqual([])
+    },
+  )
+})
+
+describe('a store that does not record the end of a run', () => {
+  const NOT_RECORDED = {
+    complete: ['not_recorded', /ord_1 was handled.*may run again: The idempotency store's complete/],
+    release: ['not_released', /ord_1 failed.*when its lease has run out: The idempotency store's release/],
+  } as const
+
+  test.each(
+    ENDS.flatMap((end) => [
+      [end, 'rejects', refused, 1] as const,
+      [end, 'throws at once', throwing, 1] as const,
+      [end, 'hangs', never, 7] as const,
+    ]),
+  )(
+    'because its %s %s is tried for half a minute after the answer, and reported once',
+    async (end, _, reply, answeredAfter) => {
+      const ended = await beginEnding(end, reply)
+      await advance(answeredAfter - 0.001)
+      expect(ended.answered()).toBeUndefined()
+      await advance(0.001)
+      expect(ended.answered()).toMatchObject({ outcome: OUTCOME[end] })
+      // The rest goes on after the answer, for a platform that would stop with it.
+      expect(ended.kept).toHaveLength(1)
+      expect(ended.called()).toEqual(['claim', end, end, end])
+      expect(faults(ended)).toEqual([])
+      const drained = ended.drain()
+      await advance(28.999)
+      expect(drained.isResolved).toBe(false)
+      await advance(ALL_TRIES)
+      expect(ended.called()).toEqual(['claim', ...Array(7).fill(end)])
+      const [code, message] = NOT_RECORDED[end]
+      expect(faults(ended)).toEqual([
+        expect.objectContaining({ code, cause: expect.objectContaining({ code: 'store_unavailable' }) }),
+      ])
+      expect(faults(ended)[0]?.message).toMatch(message)
+      expect(ended.reports.at(-1)?.ctx).toEqual({ request: null, kind: 'order.created', key: KEY })
+      await ended.kept[0]
+      expect(drained.isResolved).toBe(true)
+    },
+  )
+
+  test('is tried 2, 4, 8 and 15 s later', async () => {
+    const { called } = await beginEnding('complete', refused)
+    const counts: number[] = []
+    for (const seconds of [1, 1.999, 0.001, 3.999, 0.001, 7.999, 0.001, 14.999, 0.001]) {
+      await advance(seconds)
+      counts.push(called().length - 1)
+    }
+    expect(counts).toEqual([3, 3, 4, 4, 5, 5, 6, 6, 7])
+  })
+
+  test.each([
+    ['is back', true, []],
+    ['is back, and another delivery has claimed the event', false, ['not_recorded']],
+  ])('is tried until it %s', async (_, answer, codes) => {
+    let reply: () => Promise<boolean> = refused
+    const ended = await beginEnding('complete', () => reply())
+    await advance(1)
+    expect(ended.answered()).toEqual({ outcome: 'handled' })
+    reply = async () => answer
+    await advance(ALL_TRIES)
+    await Promise.all(ended.kept)
+    expect(ended.called()).toEqual(['claim', ...Array(4).fill('complete')])
+    expect(ended.codes()).toEqual(codes)
+  })
+
+  test.each(
+    ENDS.flatMap<[End, string, () => unknown]>((end) => [
+      [end, 'what is no boolean', async () => 1],
+      [end, 'nothing', () => undefined],
+    ]),
+  )(
+    'because its %s gives %s is not tried again: what breaks the contract breaks it again',
+    async (end, _, reply) => {
+      const ended = await beginEnding(end, reply)
+      await advance(0)
+      expect(ended.answered()).toMatchObject({ outcome: OUTCOME[end] })
+      await advance(ALL_TRIES)
+      expect(ended.called()).toEqual(['claim', end])
+      expect(faults(ended)).toEqual([
+        expect.objectContaining({
+          code: NOT_RECORDED[end][0],
+          message: expect.stringMatching(/returned .*, which the contract does not allow/),
+          cause: expect.objectContaining({ code: 'store_misbehaved' }),
+        }),
+      ])
+    },
+  )
+
+  test('is not tried again once it breaks the contract, and that is the cause', async () => {
+    const replies = [refused, async () => 1]
+    const ended = await beginEnding('complete', () => (replies.shift() ?? refused)())
+    await advance(ALL_TRIES)
+    expect(ended.called()).toEqual(['claim', 'complete', 'complete'])
+    expect(faults(ended)).toMatchObject([{ code: 'not_recorded', cause: { code: 'store_misbehaved' } }])
+  })
+
+  test('because another delivery has claimed the event is reported as a possible second run, and not tried again', async () => {
+    const ended = await beginEnding('complete', async () => false)
+    expect(await ended.answer).toEqual({ outcome: 'handled' })
+    await advance(ALL_TRIES)
+    expect(ended.called()).toEqual(['claim', 'complete'])
+    expect(faults(ended)).toEqual([
+      expect.objectContaining({
+        code: 'not_recorded',
+        message: expect.stringMatching(/Another delivery has claimed it since.*second time/),
+      }),
+    ])
+    expect(faults(ended)[0]).not.toHaveProperty('cause')
+  })
+
+  test('because another delivery has the event already has nothing to release: no fault', async () => {
+    const ended = await beginEnding('release', async () => false)
+    expect(await ended.answer).toMatchObject({ outcome: 'failed' })
+    await advance(ALL_TRIES)
+    expect(ended.called()).toEqual(['claim', 'release'])
+    expect(faults(ended)).toEqual([])
+  })
+
+  test('keeps the cause that it gave last', async () => {
+    const replies = [throwing, throwing, throwing, throwing]
+    const ended = await beginEnding('complete', () => (replies.shift() ?? refused)())
+    await advance(ALL_TRIES)
+    expect(faults(ended)[0]?.cause).toMatchObject({ cause: REFUSED })
+  })
+
+  test.each([
+    ['at once', 1],
+    ['after the answer', 3],
+  ])('is not tried again once it gives what breaks the contract, %s', async (_, failures) => {
+    const replies = Array(failures).fill(refused)
+    const ended = await beginEnding('complete', () => (replies.shift() ?? (() => 'OK'))())
+    await advance(ALL_TRIES)
+    expect(ended.called()).toHaveLength(1 + failures + 1)
+    expect(faults(ended)[0]?.cause).toMatchObject({ code: 'store_misbehaved' })
+  })
+})

@@ -1,0 +1,223 @@
+import { type HandlerContext, RetryLater } from 'tix-webhooks'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { orderCreated, sign } from '../../support/deliveries.js'
+import { ALL_WELL, honestInbox, type Ledger } from '../../support/honest-inbox.js'
+import { deferred, watch } from '../../support/promises.js'
+import { receivingWith, scriptedInbox } from '../../support/scripted-inbox.js'
+import { advance, sleep, useVirtualTime } from '../../support/virtual-time.js'
+
+useVirtualTime()
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+const TIMED_OUT = { outcome: 'timed-out', code: 'timed_out', retryAfterSeconds: 5 }
+const UNAVAILABLE = { outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 }
+
+type Context = HandlerContext<unknown, Ledger>
+
+describe('a transaction that is not open by the deadline', () => {
+  test('is unavailable at the deadline; when it opens, it is rolled back and no handler runs', async () => {
+    const {
+      inbox: honest,
+      effects,
+      records: kept,
+    } = honestInbox({ fates: [{ ...ALL_WELL, opensAfter: 12 }] })
+    const { inbox, ends } = scriptedInbox((request, work) => honest.once(request, work))
+    const handler = vi.fn()
+    const { send, records, reports } = receivingWith(inbox, { on: { 'order.created': handler } })
+    const outcome = send(orderCreated())
+    await advance(10)
+    expect(await outcome).toMatchObject({
+      ...UNAVAILABLE,
+      error: { message: expect.stringMatching(/pool of connections too small/) },
+    })
+    expect(records).toMatchObject([{ outcome: 'unavailable', durationMs: 10_000 }])
+    expect(reports).toHaveLength(1)
+
+    await advance(2)
+    expect(ends).toEqual([{ rejected: expect.objectContaining({ code: 'store_unavailable' }) }])
+    expect(handler).not.toHaveBeenCalled()
+    expect(effects).toEqual([])
+    expect(kept.size).toBe(0)
+    expect(reports).toHaveLength(1)
+  })
+
+  test('and fails after it changes nothing, and is reported once', async () => {
+    const { inbox } = scriptedInbox(async () => {
+      await sleep(11)
+      throw new Error('connect ETIMEDOUT')
+    })
+    const { send, reports, records } = receivingWith(inbox, { on: { 'order.created': () => {} } })
+    const outcome = send(orderCreated())
+    await advance(12)
+    expect(await outcome).toMatchObject(UNAVAILABLE)
+    expect(reports).toHaveLength(1)
+    expect(records).toHaveLength(1)
+  })
+
+  test('because the event loop was blocked is rolled back, and no handler runs', async () => {
+    const { inbox, ends } = scriptedInbox((_, work) => {
+      blockFor(11)
+      return work({})
+    })
+    const handler = vi.fn()
+    const { send } = receivingWith(inbox, { on: { 'order.created': handler } })
+    expect(await send(orderCreated())).toMatchObject(UNAVAILABLE)
+    expect(handler).not.toHaveBeenCalled()
+    expect(ends).toEqual([{ rejected: expect.objectContaining({ code: 'store_unavailable' }) }])
+  })
+
+  test('or was open just before the event loop was blocked: it is rolled back, and no handler runs', async () => {
+    const { inbox, ends } = scriptedInbox((_, work) => {
+      const working = work({})
+      blockFor(11)
+      return working
+    })
+    const handler = vi.fn()
+    const { send, receiver } = receivingWith(inbox, { on: { 'order.created': handler } })
+    expect(await send(orderCreated())).toMatchObject(TIMED_OUT)
+    await receiver.drain()
+    expect(handler).not.toHaveBeenCalled()
+    expect(ends).toEqual([{ rejected: expect.objectContaining({ code: 'timed_out' }) }])
+  })
+})
+
+describe('a handler that is slower than the deadline', () => {
+  /** A handler that a test settles, and that writes when it is told to return. */
+  function slow(fate = ALL_WELL, options = {}) {
+    const work = deferred()
+    const honest = honestInbox({ fates: [fate] })
+    const handler = vi.fn(async (_: unknown, { tx }: Context) => {
+      await work.promise
+      tx.write('tickets')
+    })
+    return {
+      work,
+      handler,
+      ...honest,
+      ...receivingWith(honest.inbox, { on: { 'order.created': handler }, ...options }),
+    }
+  }
+
+  test('is timed-out at the deadline, goes on, commits, and the retry is a duplicate', async () => {
+    const { work, send, effects, records, reports, handler } = slow()
+    const order = orderCreated()
+    const first = send(order)
+    await advance(9.9)
+    expect(records).toEqual([])
+    await advance(0.1)
+    expect(await first).toMatchObject(TIMED_OUT)
+    expect(await send(order)).toMatchObject({ outcome: 'in-flight' })
+    work.resolve()
+    await advance(0)
+    expect(effects).toEqual(['tickets'])
+    expect(await send(order)).toEqual({ outcome: 'duplicate' })
+    expect(handler).toHaveBeenCalledOnce()
+    expect(records.map(({ outcome, status }) => [outcome, status])).toEqual([
+      ['timed-out', 503],
+      ['in-flight', 503],
+      ['duplicate', 200],
+    ])
+    expect(reports.map(({ error }) => error.code)).toEqual(['timed_out'])
+  })
+
+  test('and then cannot commit is reported, and the retry runs', async () => {
+    const { work, send, effects, reports } = slow({ ...ALL_WELL, commit: 'refused' })
+    const order = orderCreated()
+    const first = send(order)
+    await advance(10)
+    await first
+    work.resolve()
+    await advance(0)
+    expect(effects).toEqual([])
+    expect(reports).toMatchObject([
+      { error: { code: 'timed_out' } },
+      { error: { code: 'store_unavailable', cause: { message: 'could not serialize access' } } },
+    ])
+    expect(await send(order)).toEqual({ outcome: 'handled' })
+    expect(effects).toEqual(['tickets'])
+  })
+
+  test.each([
+    ['an error is rolled back and reported', new Error('too late'), ['timed_out', undefined]],
+    ['RetryLater is rolled back and not reported', new RetryLater({ afterSeconds: 9 }), ['timed_out']],
+  ])('and then fails: %s', async (_, error, codes) => {
+    const { work, send, effects, records, reports } = slow()
+    const first = send(orderCreated())
+    await advance(10)
+    await first
+    work.reject(error)
+    await advance(0)
+    expect(effects).toEqual([])
+    expect(reports.map((report) => report.error.code)).toEqual(codes)
+    expect(records).toHaveLength(1)
+  })
+
+  test('is handed to waitUntil with its commit', async () => {
+    const { work, receiver, effects } = slow({ ...ALL_WELL, commitTakes: 3 })
+    const kept: Promise<unknown>[] = []
+    const waitUntil = (promise: Promise<unknown>) => kept.push(promise)
+    const outcome = receiver.receive({ ...(await sign(orderCreated())), request: null, waitUntil })
+    await advance(10)
+    await outcome
+    expect(kept).toHaveLength(1)
+    work.resolve()
+    await advance(3)
+    expect(await kept[0]).toEqual({ outcome: 'handled' })
+    expect(effects).toEqual(['tickets'])
+  })
+
+  test('is given up after maxRunSeconds: its signal aborts, a drain goes on, and what it wrote is rolled back', async () => {
+    let signal: AbortSignal | undefined
+    const work = deferred()
+    const { inbox, effects } = honestInbox()
+    const { send, receiver, reports } = receivingWith(inbox, {
+      maxRunSeconds: 30,
+      on: {
+        'order.created': async (_, ctx) => {
+          signal = ctx.signal
+          await work.promise
+          ctx.tx.write('tickets')
+        },
+      },
+    })
+    const order = orderCreated()
+    const first = send(order)
+    await advance(10)
+    await first
+    const drain = receiver.drain()
+    const drained = watch(drain)
+    await advance(19.9)
+    expect(drained.isResolved).toBe(false)
+    expect(signal?.aborted).toBe(false)
+    await advance(0.1)
+    await drain
+    expect(signal?.aborted).toBe(true)
+    expect(reports.map(({ error }) => error.code)).toEqual(['timed_out', 'given_up'])
+
+    work.resolve()
+    await advance(0)
+    expect(effects).toEqual([])
+    // It is told that its transaction is over.
+    expect(reports.map(({ error }) => error.message).at(-1)).toMatch(/transaction is over/)
+    expect(await receivingWith(inbox, { on: { 'order.created': () => {} } }).send(order)).toEqual({
+      outcome: 'handled',
+    })
+  })
+
+  test('is timed-out when it is given up, where that comes first', async () => {
+    const { send, work } = slow(ALL_WELL, { maxRunSeconds: 4 })
+    const outcome = send(orderCreated())
+    await advance(4)
+    expect(await outcome).toMatchObject({ outcome: 'timed-out', code: 'given_up' })
+    work.resolve()
+    await advance(0)
+  })
+})
+
+/** The clock goes on and no timer fires, as when something blocks the thread. */
+function blockFor(seconds: number): void {
+  vi.spyOn(performance, 'now').mockReturnValue(performance.now() + seconds * 1000)
+}

@@ -1,0 +1,222 @@
+import { answerTo, Discard, RetryLater, StoreError } from 'tix-webhooks'
+import { describe, expect, test, vi } from 'vitest'
+import { orderCreated } from '../../support/deliveries.js'
+import { BOOM, REFUSED } from '../../support/delivering.js'
+import {
+  failingWith,
+  hangingAfterWork,
+  type OnceScript,
+  receivingWith,
+  saying,
+  scriptedInbox,
+} from '../../support/scripted-inbox.js'
+import { advance, sleep, useVirtualTime } from '../../support/virtual-time.js'
+
+useVirtualTime()
+
+const DISCARD = new Discard('free')
+const LATER = new RetryLater({ afterSeconds: 77 })
+
+/** How a handler ends, and what ends its work: nothing, or the very error. */
+const HANDLERS = {
+  returned: [() => {}, undefined],
+  'thrown Discard': [() => Promise.reject(DISCARD), DISCARD],
+  failed: [() => Promise.reject(BOOM), BOOM],
+  'thrown at once': [
+    () => {
+      throw BOOM
+    },
+    BOOM,
+  ],
+  'thrown RetryLater': [() => Promise.reject(LATER), LATER],
+} as const satisfies Record<string, readonly [() => unknown, unknown]>
+
+/** Does the work and passes on what that comes to, as an inbox does that knows nothing of `Discard`. */
+const rollingBack: OnceScript = (_, work) => work({})
+
+const HANDLED = { outcome: 'handled' }
+const DUPLICATE = { outcome: 'duplicate' }
+const IN_FLIGHT = { outcome: 'in-flight', code: 'in_flight', retryAfterSeconds: 5 }
+const DISCARDED = { outcome: 'discarded', error: DISCARD }
+const FAILED = { outcome: 'failed', code: 'handler_failed', error: BOOM }
+const RETRY_LATER = { outcome: 'retry-later', code: 'retry_later', retryAfterSeconds: 77, error: LATER }
+const UNAVAILABLE = {
+  outcome: 'unavailable',
+  code: 'store_unavailable',
+  retryAfterSeconds: 5,
+  error: expect.objectContaining({ cause: REFUSED }),
+}
+const MISBEHAVED = {
+  outcome: 'unavailable',
+  code: 'store_misbehaved',
+  retryAfterSeconds: 5,
+  error: expect.objectContaining({ code: 'store_misbehaved' }),
+}
+
+const ENDS: readonly [
+  handler: keyof typeof HANDLERS,
+  inbox: string,
+  once: OnceScript,
+  outcome: { readonly outcome: string; readonly error?: unknown },
+][] = [
+  ['returned', 'says handled', saying('handled'), HANDLED],
+  ['returned', 'says duplicate, as SQLite does at its commit', saying('duplicate'), DUPLICATE],
+  ['returned', 'says in-flight', saying('in-flight'), IN_FLIGHT],
+  ['returned', 'says discarded', saying('discarded'), MISBEHAVED],
+  ['returned', 'says nothing', saying(undefined), MISBEHAVED],
+  ['returned', 'says true', saying(true), MISBEHAVED],
+  ['returned', 'says what is no word of the contract', saying('Handled'), MISBEHAVED],
+  ['returned', 'fails at the commit', failingWith(REFUSED), UNAVAILABLE],
+  ['thrown Discard', 'says discarded', saying('discarded'), DISCARDED],
+  ['thrown Discard', 'says duplicate', saying('duplicate'), DUPLICATE],
+  ['thrown Discard', 'says in-flight, as it may after the roll-back', saying('in-flight'), IN_FLIGHT],
+  ['thrown Discard', 'says handled', saying('handled'), MISBEHAVED],
+  [
+    'thrown Discard',
+    'passes on the Discard',
+    rollingBack,
+    { ...UNAVAILABLE, error: expect.objectContaining({ cause: DISCARD }) },
+  ],
+  ['thrown Discard', 'fails to record it', failingWith(REFUSED), UNAVAILABLE],
+  ['failed', 'rolls back', rollingBack, FAILED],
+  ['failed', 'fails to roll back', failingWith(REFUSED), FAILED],
+  ['failed', 'says duplicate', saying('duplicate'), DUPLICATE],
+  ['failed', 'says in-flight', saying('in-flight'), IN_FLIGHT],
+  ['failed', 'says handled all the same', saying('handled'), { ...MISBEHAVED, error: { cause: BOOM } }],
+  ['failed', 'says discarded', saying('discarded'), { ...MISBEHAVED, error: { cause: BOOM } }],
+  ['thrown at once', 'rolls back', rollingBack, FAILED],
+  ['thrown RetryLater', 'rolls back', rollingBack, RETRY_LATER],
+  ['thrown RetryLater', 'fails to roll back', failingWith(REFUSED), RETRY_LATER],
+  ['thrown RetryLater', 'says handled all the same', saying('handled'), MISBEHAVED],
+]
+
+describe('a transaction', () => {
+  test.each(ENDS)(
+    'whose handler has %s, and whose inbox %s, ends as is true',
+    async (how, _, once, outcome) => {
+      const [handler, error] = HANDLERS[how]
+      const { inbox, ends } = scriptedInbox(once)
+      const { send, records, reports } = receivingWith(inbox, { on: { 'order.created': handler } })
+      const ended = await send(orderCreated())
+      expect(ended).toMatchObject(outcome)
+      expect(Object.keys(ended).sort()).toEqual(Object.keys(outcome).sort())
+      expect(ends).toEqual([error === undefined ? 'resolved' : { rejected: error }])
+      expect(records).toMatchObject([{ outcome: outcome.outcome, status: answerTo(ended).status }])
+      const isFault = !['handled', 'duplicate', 'in-flight', 'discarded', 'retry-later'].includes(
+        outcome.outcome,
+      )
+      expect(reports.map((report) => report.error)).toEqual(isFault ? [ended.error] : [])
+    },
+  )
+
+  test.each([
+    ['says handled before the work is over', 'handled'],
+    ['says discarded before the work is over', 'discarded'],
+  ])('whose inbox %s is not believed, and its handler is told', async (_, result) => {
+    const signals: AbortSignal[] = []
+    const { inbox } = scriptedInbox(async (__, work) => {
+      void work({}).catch(() => {})
+      return result
+    })
+    const { send, reports } = receivingWith(inbox, {
+      on: {
+        'order.created': (__, ctx) => {
+          signals.push(ctx.signal)
+          return sleep(1)
+        },
+      },
+    })
+    const outcome = send(orderCreated())
+    await advance(1)
+    expect(await outcome).toMatchObject(MISBEHAVED)
+    expect(signals[0]?.reason).toMatchObject({ code: 'store_misbehaved' })
+    expect(signals[0]?.reason).not.toHaveProperty('cause')
+    expect(reports).toHaveLength(1)
+  })
+
+  test.each([
+    ['duplicate', DUPLICATE],
+    ['in-flight', IN_FLIGHT],
+  ])('whose inbox says %s before the work is over ends so, and keeps nothing', async (result, expected) => {
+    const signals: AbortSignal[] = []
+    const { inbox } = scriptedInbox(async (_, work) => {
+      void work({}).catch(() => {})
+      return result
+    })
+    const handler = (_: unknown, ctx: { signal: AbortSignal }) => {
+      signals.push(ctx.signal)
+      return sleep(1)
+    }
+    const { send, reports } = receivingWith(inbox, { on: { 'order.created': handler } })
+    const outcome = send(orderCreated())
+    await advance(1)
+    expect(await outcome).toEqual(expected)
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false])
+    expect(reports).toEqual([])
+  })
+
+  test('whose handler failed with an error of the inbox is unavailable, and not the fault of the handler', async () => {
+    const lost = new StoreError('store_unavailable', 'The connection was lost inside ctx.tx.')
+    const { send, reports } = receivingWith(scriptedInbox(rollingBack).inbox, {
+      on: { 'order.created': () => Promise.reject(lost) },
+    })
+    expect(await send(orderCreated())).toEqual({ ...UNAVAILABLE, error: lost })
+    expect(reports.map(({ error }) => error)).toEqual([lost])
+  })
+
+  test.each([
+    ['returned', { outcome: 'unavailable', code: 'store_unavailable' }, ['store_unavailable']],
+    ['thrown Discard', { outcome: 'unavailable', code: 'store_unavailable' }, ['store_unavailable']],
+    ['failed', FAILED, ['boom']],
+    ['thrown RetryLater', RETRY_LATER, []],
+  ] as const)(
+    'whose handler has %s, and whose inbox hangs then, is waited for 30 s, no longer',
+    async (how, told, codes) => {
+      const { inbox } = scriptedInbox(hangingAfterWork)
+      const options = { timeoutSeconds: 60, on: { 'order.created': HANDLERS[how][0] } }
+      const { send, receiver, reports } = receivingWith(inbox, options)
+      const seen = vi.fn()
+      void send(orderCreated()).then(seen)
+      await advance(29.999)
+      expect(seen).not.toHaveBeenCalled()
+      await advance(0.001)
+      expect(seen).toHaveBeenCalledExactlyOnceWith(expect.objectContaining(told))
+      expect(reports.map(({ error }) => error.code ?? error.message)).toEqual(codes)
+      await receiver.drain()
+    },
+  )
+
+  test('whose inbox fails after that is nobody’s unhandled rejection, and changes nothing', async () => {
+    const { inbox } = scriptedInbox(async (_, work) => {
+      await work({})
+      await sleep(60)
+      throw REFUSED
+    })
+    const { send, reports } = receivingWith(inbox, { on: { 'order.created': () => {} } })
+    const outcome = send(orderCreated())
+    await advance(60)
+    expect(await outcome).toMatchObject({ code: 'store_unavailable' })
+    for (const { error } of reports) expect(error.message).toMatch(/not confirmed the commit/)
+  })
+})
+
+describe('what the sender is told at the deadline, while the end of a transaction is under way,', () => {
+  test.each([
+    ['returned', { outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 }],
+    ['thrown Discard', { outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 }],
+    ['failed', FAILED],
+    ['thrown RetryLater', RETRY_LATER],
+  ] as const)('is what is known: the handler has %s', async (how, told) => {
+    const { inbox } = scriptedInbox(hangingAfterWork)
+    const { send, receiver } = receivingWith(inbox, { on: { 'order.created': HANDLERS[how][0] } })
+    const outcome = send(orderCreated())
+    await advance(10)
+    expect(await outcome).toMatchObject(told)
+    if (told.outcome === 'unavailable') {
+      expect(((await outcome).error as Error).message).toMatch(/not confirmed the commit in time/)
+    }
+    const drained = receiver.drain()
+    await advance(20)
+    await drained
+  })
+})

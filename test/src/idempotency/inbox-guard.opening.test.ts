@@ -1,0 +1,201 @@
+import { type HandlerContext, StoreError } from 'tix-webhooks'
+import { describe, expect, test, vi } from 'vitest'
+import { orderCreated } from '../../support/deliveries.js'
+import { refused, throwing } from '../../support/delivering.js'
+import { deferred, never } from '../../support/promises.js'
+import { type OnceScript, receivingWith, saying, scriptedInbox } from '../../support/scripted-inbox.js'
+import { advance, useVirtualTime } from '../../support/virtual-time.js'
+
+useVirtualTime()
+
+describe('an inbox that opens no transaction', () => {
+  test.each<[what: string, once: OnceScript]>([
+    ['throws', throwing],
+    ['rejects', refused],
+    ['rejects with nothing', () => Promise.reject(undefined)],
+  ])('and %s cannot be reached, and its error is kept', async (_, once) => {
+    const handler = vi.fn()
+    const { send, reports, records } = receivingWith(scriptedInbox(once).inbox, {
+      on: { 'order.created': handler },
+    })
+    const { error, ...outcome } = await send(orderCreated({ id: 'ord_1' }))
+    expect(outcome).toEqual({ outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 })
+    expect(error).toBeInstanceOf(StoreError)
+    expect((error as Error).message).toMatch(/inbox's once failed: is the database .* reachable/)
+    expect(error).toHaveProperty('cause')
+    const where = { kind: 'order.created', key: 'test/order.created/ord_1' }
+    expect(reports).toEqual([{ error, ctx: { request: null, ...where } }])
+    expect(records).toMatchObject([
+      { outcome: 'unavailable', status: 503, code: 'store_unavailable', ...where },
+    ])
+    expect(handler).not.toHaveBeenCalled()
+  })
+
+  test('and gives its own reason has that passed on', async () => {
+    const missing = new StoreError('store_unavailable', 'The table is missing: call inbox.migrate().')
+    const { inbox } = scriptedInbox(() => Promise.reject(missing))
+    const { send } = receivingWith(inbox, { on: { 'order.created': () => {} } })
+    expect((await send(orderCreated())).error).toBe(missing)
+  })
+
+  test.each([undefined, null, true, 'ok', 'Handled', '', {}, ['handled'], { status: 'handled' }])(
+    'and resolves to %j misbehaves, and is blamed by the name of its contract',
+    async (result) => {
+      for (const once of [() => result, async () => result]) {
+        const { send } = receivingWith(scriptedInbox(once).inbox, { on: { 'order.created': () => {} } })
+        const outcome = await send(orderCreated())
+        expect(outcome).toMatchObject({ outcome: 'unavailable', code: 'store_misbehaved' })
+        expect((outcome.error as Error).message).toMatch(
+          /^The inbox's once returned .*which the contract does not allow: see Inbox\.$/,
+        )
+      }
+    },
+  )
+
+  test.each(['handled', 'discarded'])('and says %s misbehaves', async (result) => {
+    const handler = vi.fn()
+    const { send } = receivingWith(scriptedInbox(async () => result).inbox, {
+      on: { 'order.created': handler },
+    })
+    const outcome = await send(orderCreated())
+    expect(outcome).toMatchObject({ outcome: 'unavailable', code: 'store_misbehaved' })
+    expect((outcome.error as Error).message).toMatch(new RegExp(`inbox returned ${result}`))
+    expect(handler).not.toHaveBeenCalled()
+  })
+
+  test.each([
+    ['duplicate', { outcome: 'duplicate' }],
+    ['in-flight', { outcome: 'in-flight', code: 'in_flight', retryAfterSeconds: 5 }],
+  ])('and says %s is believed, and what it calls later is rolled back', async (result, outcome) => {
+    const { inbox, ends } = scriptedInbox(async (_, work) => {
+      setTimeout(() => void work({}).catch(() => {}), 1_000)
+      return result
+    })
+    const handler = vi.fn()
+    const { send } = receivingWith(inbox, { on: { 'order.created': handler } })
+    expect(await send(orderCreated())).toEqual(outcome)
+    await advance(1)
+    expect(ends).toEqual([{ rejected: expect.objectContaining({ code: 'store_misbehaved' }) }])
+    expect(handler).not.toHaveBeenCalled()
+  })
+})
+
+test('a transaction that is a thenable is given to the handler, and not awaited', async () => {
+  const tx = {}
+  const then = vi.fn()
+  Reflect.set(tx, 'then', then)
+  const contexts: HandlerContext[] = []
+  const { send } = receivingWith(scriptedInbox(saying('handled', tx)).inbox, {
+    on: { 'order.created': (_, ctx) => void contexts.push(ctx) },
+  })
+  expect(await send(orderCreated())).toEqual({ outcome: 'handled' })
+  expect(contexts[0]?.tx).toBe(tx)
+  expect(then).not.toHaveBeenCalled()
+})
+
+describe('a transaction that ends while its handler runs', () => {
+  /** A delivery whose transaction a test ends. */
+  function losing(options: object = {}) {
+    const hangsUp = deferred()
+    const work = deferred()
+    const signals: AbortSignal[] = []
+    const lost = new Error('connection terminated')
+    const { inbox } = scriptedInbox(async (_, run) => {
+      await Promise.race([run({}).catch(() => {}), hangsUp.promise])
+      throw lost
+    })
+    const received = receivingWith(inbox, {
+      on: {
+        'order.created': (_, ctx) => {
+          signals.push(ctx.signal)
+          return work.promise
+        },
+      },
+      ...options,
+    })
+    return { ...received, hangsUp, work, lost, signal: () => signals[0] as AbortSignal }
+  }
+
+  test('aborts the signal at once, with what the inbox said, and is reported when the handler has settled', async () => {
+    const { send, hangsUp, work, lost, signal, reports } = losing()
+    const outcome = send(orderCreated())
+    await advance(1)
+    expect(signal().aborted).toBe(false)
+    hangsUp.resolve()
+    await advance(0)
+    expect(signal().reason).toMatchObject({ code: 'store_unavailable', cause: lost })
+    work.resolve()
+    expect(await outcome).toMatchObject({ outcome: 'unavailable', error: signal().reason })
+    expect(reports.map(({ error }) => error)).toEqual([signal().reason])
+  })
+
+  test('is not what a failure to commit or to roll back is', async () => {
+    for (const settle of ['resolve', 'reject'] as const) {
+      const { send, work, signal } = losing()
+      const outcome = send(orderCreated())
+      await advance(1)
+      if (settle === 'resolve') work.resolve()
+      else work.reject(new Error('boom'))
+      expect((await outcome).outcome).toBe(settle === 'resolve' ? 'unavailable' : 'failed')
+      expect(signal().aborted).toBe(false)
+    }
+  })
+})
+
+describe('a transaction whose run is given up', () => {
+  const GIVEN_UP = expect.objectContaining({ code: 'given_up' })
+
+  /** A delivery that is given up after 5 s. */
+  async function givenUp() {
+    const work = deferred()
+    const { inbox, ends } = scriptedInbox((_, run) => run({}))
+    const { send, reports } = receivingWith(inbox, {
+      maxRunSeconds: 5,
+      on: { 'order.created': () => work.promise },
+    })
+    const outcome = send(orderCreated())
+    await advance(4.999)
+    expect(ends).toEqual(['open'])
+    await advance(0.001)
+    expect(ends).toEqual([{ rejected: GIVEN_UP }])
+    expect(await outcome).toMatchObject({ outcome: 'timed-out', code: 'given_up' })
+    return { work, reports, outcome }
+  }
+
+  test('has its work rejected at once, and a handler that returns later changes nothing', async () => {
+    const { work, reports } = await givenUp()
+    work.resolve()
+    await advance(60)
+    expect(reports).toEqual([expect.objectContaining({ error: GIVEN_UP })])
+  })
+
+  test('has what its handler throws later reported', async () => {
+    const { work, reports } = await givenUp()
+    work.reject(new Error('much too late'))
+    await advance(60)
+    expect(reports.map(({ error }) => error)).toEqual([
+      GIVEN_UP,
+      expect.objectContaining({ message: 'much too late' }),
+    ])
+  })
+})
+
+describe('of a handler that has not returned by the deadline, the inbox', () => {
+  test.each<[what: string, hint: unknown, told: RegExp]>([
+    ['may say what holds it up', () => 'The pool is full.', /timeoutSeconds.* The pool is full\.$/],
+    ['may know nothing', () => undefined, /waits longer\.$/],
+    ['may fail to say anything', throwing, /waits longer\.$/],
+    ['need not say anything', undefined, /waits longer\.$/],
+  ])('%s', async (_, hint, told) => {
+    const { inbox } = scriptedInbox((__, work) => work({}))
+    const { send, reports } = receivingWith(Object.assign(inbox, { hint }) as typeof inbox, {
+      maxRunSeconds: 20,
+      on: { 'order.created': () => never() },
+    })
+    const outcome = send(orderCreated())
+    await advance(10)
+    expect(await outcome).toMatchObject({ outcome: 'timed-out' })
+    expect(reports[0]?.error.message).toMatch(told)
+    await advance(10)
+  })
+})

@@ -1,0 +1,250 @@
+import type { ClaimResult } from 'tix-webhooks'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { orderCreated, sign } from '../../support/deliveries.js'
+import { ALL_TRIES, begin, REFUSED, refused, throwing } from '../../support/delivering.js'
+import { deferred, never } from '../../support/promises.js'
+import { schemaOf } from '../../support/schema-of.js'
+import type { Script } from '../../support/scripted-store.js'
+import { jump } from '../../support/time-jumps.js'
+import { advance, sleep, useVirtualTime } from '../../support/virtual-time.js'
+
+useVirtualTime()
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+const GRANTED: ClaimResult = { status: 'claimed', attempt: 1 }
+
+describe('a claim that is too slow', () => {
+  test.each([
+    ['2 s', 10, 2],
+    ['the deadline of the delivery', 0.7, 0.7],
+  ])('is given up at %s', async (_, timeoutSeconds, limit) => {
+    const { answered, answer, records } = await begin({ claim: never }, { timeoutSeconds })
+    await advance(limit - 0.001)
+    expect(answered()).toBeUndefined()
+    await advance(0.001)
+    const { error, ...outcome } = await answer
+    expect(outcome).toEqual({ outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 })
+    expect((error as Error).message).toMatch(/claim took too long/)
+    expect(records).toMatchObject([{ durationMs: limit * 1000 }])
+    await advance(2)
+  })
+
+  test('is given up at what is left of the deadline, not at all of it', async () => {
+    const schemas = { 'order.created': schemaOf((value) => sleep(2).then(() => ({ value }))) }
+    const { answered } = await begin({ claim: never }, { timeoutSeconds: 2.5, schemas })
+    await advance(2.499)
+    expect(answered()).toBeUndefined()
+    await advance(0.001)
+    expect(answered()).toMatchObject({ code: 'store_unavailable' })
+    await advance(2)
+  })
+
+  test('because the store blocks the event loop before it hangs is given up at the deadline all the same', async () => {
+    const claim = () => {
+      jump(0.9)
+      return never()
+    }
+    const { answered } = await begin({ claim }, { timeoutSeconds: 1 })
+    await advance(0.099)
+    expect(answered()).toBeUndefined()
+    await advance(0.001)
+    expect(answered()).toMatchObject({ code: 'store_unavailable' })
+    await advance(2)
+  })
+
+  test.each([
+    ['soon after', 0.5],
+    ['long after', 3_600],
+  ])('and is granted %s is released, with the exact lease', async (_, late) => {
+    const { calls, lease, reply, handler } = await tooSlow()
+    await advance(late)
+    expect(calls).toHaveLength(1)
+    reply.resolve(GRANTED)
+    await advance(0)
+    expect(calls.slice(1)).toEqual([['release', lease()]])
+    expect(handler).not.toHaveBeenCalled()
+  })
+
+  test.each([
+    ['completed', { status: 'completed' }, []],
+    ['in-flight', { status: 'in-flight', retryAfterMs: 1 }, []],
+    ['nothing that the contract knows', undefined, ['release']],
+    ['what cannot be looked at', Object.defineProperty({}, 'status', { get: throwing }), ['release']],
+  ])('and is answered with %s later: only what may be a grant is released', async (_, result, released) => {
+    const { called, reply, receiver } = await tooSlow()
+    reply.resolve(result)
+    await advance(0)
+    expect(called().slice(1)).toEqual(released)
+    await receiver.drain()
+  })
+
+  test('and rejects later may have been granted', async () => {
+    const { called, reply } = await tooSlow()
+    reply.reject(REFUSED)
+    await advance(0)
+    expect(called()).toEqual(['claim', 'release'])
+  })
+})
+
+describe('a drain', () => {
+  test('waits until a claim that was granted too late is released', async () => {
+    const release = deferred<boolean>()
+    const { reply, drain } = await tooSlow({ release: () => release.promise })
+    const drained = drain()
+    reply.resolve(GRANTED)
+    await advance(1)
+    expect(drained.isResolved).toBe(false)
+    release.resolve(true)
+    await advance(0)
+    expect(drained.isResolved).toBe(true)
+  })
+
+  test('waits for 2 s more, no longer, for a claim that still hangs', async () => {
+    const { drain } = await tooSlow()
+    const drained = drain()
+    await advance(1.999)
+    expect(drained.isResolved).toBe(false)
+    await advance(0.001)
+    expect(drained.isResolved).toBe(true)
+  })
+})
+
+describe('the release of a claim that was granted too late', () => {
+  test.each([
+    ['rejects', refused],
+    ['throws at once', throwing],
+  ])('is tried for half a minute where the store %s, and troubles nobody in the end', async (_, release) => {
+    // Before a drain has given it up, and after.
+    for (const after of [0, 3]) {
+      const { called, reply, codes, kept } = await tooSlow({ release })
+      await advance(after)
+      reply.resolve(GRANTED)
+      await advance(ALL_TRIES)
+      expect(called()).toEqual(['claim', ...Array(7).fill('release')])
+      expect(codes()).toEqual(['store_unavailable'])
+      expect(await Promise.all(kept)).toHaveLength(1)
+    }
+  })
+
+  test.each<[string, (reply: Late) => void]>([
+    ['the claim was lost', (reply) => reply.reject(REFUSED)],
+    ['its answer is nothing that the contract knows', (reply) => reply.resolve('OK')],
+  ])('is tried three times where nobody knows of a grant, because %s', async (_, settle) => {
+    const { called, reply, codes } = await tooSlow({ release: refused })
+    settle(reply)
+    await advance(ALL_TRIES)
+    expect(called()).toEqual(['claim', 'release', 'release', 'release'])
+    expect(codes()).toEqual(['store_unavailable'])
+  })
+})
+
+describe('while a claim may hold its key though it was given up, its next delivery', () => {
+  /** When the next delivery is to come, of a claim that another one holds by the look of it. */
+  async function retryAfterIn(
+    { receiver, script }: Pick<Awaited<ReturnType<typeof tooSlow>>, 'receiver' | 'script'>,
+    retryAfterMs = 60_000,
+  ) {
+    script.claim = async () => ({ status: 'in-flight', retryAfterMs })
+    const outcome = await receiver.receive({ ...(await sign(orderCreated({ id: 'ord_1' }))), request: null })
+    return outcome.retryAfterSeconds
+  }
+
+  test('is to come in 5 s, or when the lease of its holder is over if that is sooner', async () => {
+    const slow = await tooSlow()
+    expect(await retryAfterIn(slow)).toBe(5)
+    expect(await retryAfterIn(slow, 2_000)).toBe(2)
+    await advance(2)
+  })
+
+  test.each([
+    ['is to come in 5 s, of a thousand such keys', 999, 5],
+    ['is to come when the lease of its holder is over, of more', 1_000, 30],
+  ])('%s', async (_, others, seconds) => {
+    const { receiver, script } = await begin({}, { on: { 'order.created': () => {} } })
+    script.claim = never
+    for (let i = 0; i < others; i++) {
+      void receiver.receive({ ...(await sign(orderCreated({ id: `other_${i}` }))), request: null })
+    }
+    await advance(2)
+    void receiver.receive({ ...(await sign(orderCreated({ id: 'ord_1' }))), request: null })
+    await advance(2)
+    expect(await retryAfterIn({ receiver, script })).toBe(seconds)
+    await advance(2)
+  })
+
+  test.each<[string, (reply: Late) => void]>([
+    ['was not granted', (reply) => reply.resolve({ status: 'completed' })],
+    ['was granted and is released', (reply) => reply.resolve(GRANTED)],
+    ['was lost and is released', (reply) => reply.reject(REFUSED)],
+  ])('is to come when the lease of its holder is over, once that claim %s', async (_, settle) => {
+    const slow = await tooSlow()
+    settle(slow.reply)
+    await advance(0)
+    expect(await retryAfterIn(slow)).toBe(30)
+    await advance(2)
+  })
+
+  test.each([
+    ['for as long as its release is tried', 29, 5],
+    ['no longer than its release is tried', ALL_TRIES, 30],
+  ])('is to come in 5 s %s', async (_, after, seconds) => {
+    const slow = await tooSlow({ release: refused })
+    slow.reply.resolve(GRANTED)
+    await advance(after)
+    expect(await retryAfterIn(slow)).toBe(seconds)
+    await advance(ALL_TRIES)
+  })
+})
+
+test.each([
+  ['comes', () => sleep(0.5).then(() => GRANTED)],
+  [
+    'is returned at once, by a store that has blocked the event loop,',
+    () => {
+      jump(0.5)
+      return GRANTED
+    },
+  ],
+])('a grant that %s when its lease is over is given back', async (_, claim) => {
+  const released = deferred<boolean>()
+  const script = { claim, release: () => released.promise }
+  const { calls, lease, handler, answer, drain } = await begin(script, { leaseSeconds: 0.5 })
+  await advance(0.5)
+  const { error, ...outcome } = await answer
+  expect(outcome).toEqual({ outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 })
+  expect((error as Error).message).toMatch(/lease of 0\.5 s \(leaseSeconds\) had ended/)
+  expect(handler).not.toHaveBeenCalled()
+  const drained = drain()
+  await advance(1)
+  expect(calls.slice(1)).toEqual([['release', lease()]])
+  expect(drained.isResolved).toBe(false)
+  released.resolve(true)
+  await advance(0)
+  expect(drained.isResolved).toBe(true)
+})
+
+test('a grant that comes at once, from a store that blocked the process until its lease was over, is given back', async () => {
+  const claim = () => {
+    jump(1)
+    return GRANTED
+  }
+  const { calls, lease, handler, answer } = await begin({ claim }, { leaseSeconds: 0.5 })
+  expect(await answer).toMatchObject({ outcome: 'unavailable', code: 'store_unavailable' })
+  expect(handler).not.toHaveBeenCalled()
+  await advance(0)
+  expect(calls.slice(1)).toEqual([['release', lease()]])
+})
+
+type Late = ReturnType<typeof deferred<unknown>>
+
+/** A claim that was given up after 2 s, and that a test answers later. */
+async function tooSlow(script: Script = {}) {
+  const reply: Late = deferred<unknown>()
+  const begun = await begin({ claim: () => reply.promise, ...script })
+  await advance(2)
+  expect(begun.answered()).toMatchObject({ outcome: 'unavailable' })
+  return { ...begun, reply }
+}

@@ -1,0 +1,200 @@
+import fc from 'fast-check'
+import { StoreError } from 'tix-webhooks'
+import { describe, expect, test } from 'vitest'
+import { boundedStore, keys, LEASE, RETAIN } from '../../../support/bounded-store.js'
+
+/**
+ * How many of the keys are remembered as handled. Asked from the youngest on, because a claim of one that is gone makes
+ * room, and takes the oldest, or finds none.
+ */
+async function countCompleted({ claim }: ReturnType<typeof boundedStore>, of: string[]): Promise<number> {
+  let count = 0
+  for (const key of [...of].reverse()) {
+    const result = await claim(key, 'another token').catch(() => undefined)
+    if (result?.status !== 'completed') break
+    count += 1
+  }
+  return count
+}
+
+const storeFull = expect.objectContaining({
+  code: 'store_full',
+  message: expect.stringContaining('raise maxKeys'),
+})
+
+describe('a store that is full', () => {
+  test('drops the oldest settled records, and tells how many and how old they were', async () => {
+    const set = boundedStore(16)
+    for (const key of keys(16)) {
+      await set.handle(key)
+      set.advance(1_000)
+    }
+    expect(set.evictions).toEqual([])
+
+    await set.claim('one more')
+
+    // 16 records are 8 generations of 2; the younger of the two that went was settled 15 s ago.
+    expect(set.evictions).toEqual([{ count: 2, ageMs: 15_000 }])
+    expect(await countCompleted(set, keys(16))).toBe(14)
+  })
+
+  test('drops released records in their turn', async () => {
+    const set = boundedStore(8)
+    await set.claim('failed')
+    await set.release('failed')
+    await set.handle(...keys(7))
+
+    await set.claim('one more')
+
+    expect(set.evictions).toEqual([{ count: 1, ageMs: 0 }])
+    expect(await set.claim('failed', 'another token')).toEqual({ status: 'claimed', attempt: 1 })
+  })
+
+  test('forgets what is past its retention first, without a word', async () => {
+    const set = boundedStore(16)
+    await set.handle(...keys(16))
+    set.advance(RETAIN)
+
+    await set.handle(...keys(16, 'later'))
+
+    expect(set.evictions).toEqual([])
+    expect(await countCompleted(set, keys(16, 'later'))).toBe(16)
+  })
+
+  test('forgets runs that were abandoned and are past their retention first', async () => {
+    const set = boundedStore(16)
+    for (const key of keys(16)) await set.claim(key)
+    set.advance(RETAIN)
+
+    expect(await set.claim('one more')).toEqual({ status: 'claimed', attempt: 1 })
+    expect(set.evictions).toEqual([])
+  })
+
+  test('makes room for a completion of which it has no record', async () => {
+    const set = boundedStore(8)
+    await set.handle(...keys(8))
+    expect(await set.complete('lost')).toBe(true)
+    expect(set.evictions).toEqual([{ count: 1, ageMs: 0 }])
+    expect(await set.claim('lost', 'another token')).toEqual({ status: 'completed' })
+  })
+
+  test('makes no room for a key that it already holds', async () => {
+    const set = boundedStore(4)
+    await set.handle('a', 'b')
+    await set.claim('failed')
+    await set.release('failed')
+    await set.claim('running')
+
+    expect(await set.claim('a', 'another token')).toEqual({ status: 'completed' })
+    expect(await set.claim('failed', 'another token')).toEqual({ status: 'claimed', attempt: 2 })
+    expect(await set.claim('running')).toEqual({ status: 'claimed', attempt: 1 })
+    expect(set.evictions).toEqual([])
+  })
+
+  test('never drops a running record: all running, it rejects', async () => {
+    const set = boundedStore(4)
+    for (const key of keys(4)) await set.claim(key)
+
+    await expect(set.claim('one more')).rejects.toBeInstanceOf(StoreError)
+    await expect(set.claim('one more')).rejects.toEqual(storeFull)
+
+    await expect(set.complete('lost')).rejects.toEqual(storeFull)
+
+    for (const key of keys(4)) expect(await set.isHeld(key)).toBe(true)
+    for (const key of keys(4)) expect(await set.complete(key)).toBe(true)
+    expect(await set.claim('one more')).toEqual({ status: 'claimed', attempt: 1 })
+  })
+
+  test('does not drop a running record either when its lease has run out', async () => {
+    const set = boundedStore(2)
+    await set.claim('slow')
+    set.advance(LEASE * 2)
+    await set.handle(...keys(10))
+    expect(await set.isHeld('slow')).toBe(true)
+  })
+
+  test("with onFull 'reject' refuses new keys until records age out, and drops none", async () => {
+    const set = boundedStore(8, { onFull: 'reject' })
+    await set.handle(...keys(8))
+
+    await expect(set.claim('one more')).rejects.toEqual(storeFull)
+    expect(await set.claim('k0', 'another token')).toEqual({ status: 'completed' })
+    expect(set.evictions).toEqual([])
+
+    set.advance(RETAIN)
+    expect(await set.claim('one more')).toEqual({ status: 'claimed', attempt: 1 })
+  })
+
+  test.each([1, 2, 7, 8, 9])('holds up to maxKeys %i and works on', async (maxKeys) => {
+    const set = boundedStore(maxKeys)
+    await set.handle(...keys(40))
+    const evicted = set.evicted()
+    const held = await countCompleted(set, keys(40))
+    expect(held).toBeGreaterThan(0)
+    expect(held).toBe(40 - evicted)
+    expect(held).toBeLessThanOrEqual(maxKeys)
+  })
+})
+
+/** Each claim has a token of its own, as each delivery has; no time passes, so that nothing ages out. */
+const traffic = fc.array(
+  fc.record({
+    do: fc.constantFrom('claim', 'claim', 'complete', 'release'),
+    key: fc.integer({ min: 0, max: 30 }).map(String),
+  }),
+  { maxLength: 200, size: 'max' },
+)
+
+test.each(['evict', 'reject'] as const)(
+  "onFull '%s': never more than maxKeys, never a running record lost, every eviction told",
+  async (onFull) => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 20 }), traffic, async (maxKeys, steps) => {
+        const set = boundedStore(maxKeys, { onFull })
+        const running = new Map<string, string>()
+        const settled = new Map<string, { token: string; call: 'complete' | 'release' }>()
+        let granted = 0
+        for (const [index, { do: call, key }] of steps.entries()) {
+          const held = running.get(key)
+          if (call === 'claim') {
+            const token = `t${index}`
+            const size = granted - set.evicted()
+            const result = await set.claim(key, token).catch((error: unknown) => error)
+            if (result instanceof StoreError) {
+              expect(result.code).toBe('store_full')
+              expect(size).toBe(maxKeys)
+              if (onFull === 'evict') expect(running.size).toBe(maxKeys)
+            } else if ((result as { status: string }).status === 'claimed') {
+              expect(running.has(key)).toBe(false)
+              running.set(key, token)
+              if ((result as { attempt: number }).attempt === 1) granted += 1
+            }
+          } else if (held !== undefined) {
+            expect(await set[call as 'complete' | 'release'](key, held)).toBe(true)
+            running.delete(key)
+            settled.delete(key)
+            settled.set(key, { token: held, call: call as 'complete' | 'release' })
+          }
+          expect(granted - set.evicted()).toBeLessThanOrEqual(maxKeys)
+        }
+        expect(set.evictions.filter(({ count }) => count === 0)).toEqual([])
+        // What it says of its evictions is true: exactly the rest is there.
+        const kept = granted - set.evicted()
+        let left = 0
+        for (const [key, token] of running) {
+          settled.delete(key)
+          expect(await set.isHeld(key, token)).toBe(true)
+          left += 1
+        }
+        const completed: string[] = []
+        for (const [key, { token, call }] of settled) {
+          if (call === 'complete') completed.push(key)
+          else if (await set.release(key, token)) left += 1
+        }
+        if (onFull === 'reject') expect(set.evictions).toEqual([])
+        expect(left + (await countCompleted(set, completed))).toBe(kept)
+      }),
+      { numRuns: 300 },
+    )
+  },
+)

@@ -1,0 +1,112 @@
+import { memoryStore } from 'tix-webhooks'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { runs } from '../../../support/runs.js'
+
+const REQUEST = { key: 'k', token: 'mine', leaseMs: 30_000, retainMs: 1_000_000 }
+const OTHER = { ...REQUEST, token: 'other' }
+
+describe('time', () => {
+  beforeEach(() => {
+    vi.useFakeTimers()
+  })
+
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  test('is read when a method is called: there are no timers, whatever a record waits for', async () => {
+    const store = memoryStore()
+    await store.claim(REQUEST)
+    expect(vi.getTimerCount()).toBe(0)
+    await store.renew(REQUEST, 30_000)
+    await store.release(REQUEST)
+    await store.claim(OTHER)
+    await store.complete(OTHER, 1_000_000)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('is monotonic: setting the clock of the machine frees no lease and forgets no record', async () => {
+    const store = memoryStore()
+    await store.claim(REQUEST)
+
+    vi.setSystemTime(Date.now() + 365 * 86_400_000)
+    expect(await store.claim(OTHER)).toEqual({ status: 'in-flight', retryAfterMs: 30_000 })
+    await store.complete(REQUEST, 1_000_000)
+    vi.setSystemTime(0)
+    expect(await store.claim(OTHER)).toEqual({ status: 'completed' })
+  })
+
+  test('runs for leases and retentions though nobody sets a clock', async () => {
+    const store = memoryStore()
+    await store.claim(REQUEST)
+    vi.advanceTimersByTime(29_999)
+    expect(await store.claim(OTHER)).toEqual({ status: 'in-flight', retryAfterMs: 1 })
+    vi.advanceTimersByTime(1)
+    expect(await store.claim(OTHER)).toEqual({ status: 'claimed', attempt: 2 })
+    await store.complete(OTHER, 1_000_000)
+    vi.advanceTimersByTime(1_000_000)
+    expect(await store.claim(REQUEST)).toEqual({ status: 'claimed', attempt: 1 })
+  })
+
+  test('is the injected clock alone where one is given', async () => {
+    const store = memoryStore({ now: () => 7 })
+    await store.claim(REQUEST)
+    vi.advanceTimersByTime(2_000_000)
+    expect(await store.claim(OTHER)).toEqual({ status: 'in-flight', retryAfterMs: 30_000 })
+  })
+})
+
+/** Five times what the store holds, at least. */
+const EVENTS = Math.max(runs(250_000), 250_000)
+
+test('events go through a store of 50,000, which stays within its bound', async () => {
+  let now = 0
+  let evicted = 0
+  const store = memoryStore({
+    maxKeys: 50_000,
+    now: () => now,
+    onEvict: ({ count }) => {
+      evicted += count
+    },
+  })
+
+  const startedAt = performance.now()
+  let largest = 0
+  for (let index = 0; index < EVENTS; index++) {
+    const lease = { key: `orders/order.created/ord_${index}`, token: `t.${index}` }
+    now += 0.1
+    void store.claim({ ...lease, leaseMs: 30_000, retainMs: 604_800_000 })
+    void store.complete(lease, 604_800_000)
+    largest = Math.max(largest, index + 1 - evicted)
+    // The calls have done their work when they return; their promises are let go in batches.
+    if (index % 10_000 === 0) await Promise.resolve()
+  }
+
+  expect(largest).toBe(50_000)
+  const last = { key: `orders/order.created/ord_${EVENTS - 1}`, token: 'another', leaseMs: 1, retainMs: 1 }
+  expect(await store.claim(last)).toEqual({ status: 'completed' })
+  // Generous: it takes about one; a store that walks its keys takes many minutes.
+  expect(performance.now() - startedAt).toBeLessThan(15_000)
+})
+
+describe('options that make no sense are refused', () => {
+  test.each([
+    ['maxKeys', 0],
+    ['maxKeys', -1],
+    ['maxKeys', 1.5],
+    ['maxKeys', Number.NaN],
+    ['maxKeys', Number.POSITIVE_INFINITY],
+    ['maxKeys', '1000'],
+    ['maxKeys', null],
+    ['onFull', 'drop'],
+    ['onFull', null],
+    ['onEvict', 'console'],
+    ['onEvict', null],
+    ['now', 1_760_000_000_000],
+    ['now', null],
+  ])('%s: %j', (option, value) => {
+    const create = (): unknown => memoryStore({ [option]: value })
+    expect(create).toThrow(TypeError)
+    expect(create).toThrow(new RegExp(`^${option} must be`))
+  })
+})

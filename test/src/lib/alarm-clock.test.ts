@@ -1,0 +1,147 @@
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { orderCreated, SECRET, sign } from '../../support/deliveries.js'
+import { begin } from '../../support/delivering.js'
+import { packageWithEngine } from '../../support/engines.js'
+import { never } from '../../support/promises.js'
+import { receiving } from '../../support/receiving.js'
+import { advance, sleep } from '../../support/virtual-time.js'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+describe('a delivery on a runtime', () => {
+  const atOnce = ['with setImmediate', () => {}] as const
+  const without = ['without setImmediate', () => vi.stubGlobal('setImmediate', undefined)] as const
+  const refusing = [
+    'whose setImmediate only throws',
+    () => {
+      vi.stubGlobal('setImmediate', () => {
+        throw new Error('not supported here')
+      })
+    },
+  ] as const
+  const numbers = [
+    'whose timers are plain numbers',
+    () => {
+      vi.stubGlobal('setImmediate', undefined)
+      const { setTimeout } = globalThis
+      vi.stubGlobal('setTimeout', (callback: () => void, ms: number) => Number(setTimeout(callback, ms)))
+    },
+  ] as const
+
+  describe.each([atOnce, without, refusing, numbers])('%s', (_, prepare) => {
+    beforeEach(prepare)
+
+    test('leaves no timer behind', async () => {
+      for (const handler of [() => {}, async () => {}, () => sleep(1)]) {
+        const { answer } = await begin({}, { on: { 'order.created': handler } })
+        await advance(1)
+        expect(await answer).toEqual({ outcome: 'handled' })
+        expect(vi.getTimerCount()).toBe(0)
+      }
+    })
+
+    test('is answered at its deadline, and its lease renewed until its run is given up', async () => {
+      const { answered, called, codes } = await begin({}, { timeoutSeconds: 10, maxRunSeconds: 50 })
+      await advance(9.999)
+      expect(answered()).toBeUndefined()
+      await advance(0.001)
+      expect(answered()).toMatchObject({ code: 'timed_out' })
+      await advance(39.999)
+      expect(called()).toEqual(['claim', 'renew', 'renew'])
+      await advance(0.001)
+      expect(codes()).toEqual(['timed_out', 'given_up'])
+      expect(vi.getTimerCount()).toBe(0)
+    })
+
+    test('has its claim given up after 2 s', async () => {
+      const { answered } = await begin({ claim: () => never() })
+      await advance(1.999)
+      expect(answered()).toBeUndefined()
+      await advance(0.001)
+      expect(answered()).toMatchObject({ code: 'store_unavailable' })
+      await advance(2)
+    })
+  })
+})
+
+test('a delivery that has all it needs at once sets no timer', async () => {
+  const set = vi.spyOn(globalThis, 'setTimeout')
+  for (const handler of [() => {}, async () => {}]) {
+    const { send } = receiving({ on: { 'order.created': handler } })
+    expect(await send(orderCreated())).toEqual({ outcome: 'handled' })
+  }
+  expect(set).not.toHaveBeenCalled()
+})
+
+test('a fake clock that moves the timers alone brings the deadline, each renewal and the end of the run', async () => {
+  vi.useRealTimers()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate'] })
+  const options = { timeoutSeconds: 10, maxRunSeconds: 50 }
+  const { answered, called, codes, work } = await begin({}, options)
+  await advance(10.1)
+  expect(answered()).toMatchObject({ code: 'timed_out' })
+  await advance(41)
+  expect(called()).toEqual(['claim', 'renew', 'renew'])
+  expect(codes()).toEqual(['timed_out', 'given_up'])
+  work.resolve(undefined)
+})
+
+test('a delivery that waits at each of its steps sets one timer', async () => {
+  const set = vi.spyOn(globalThis, 'setTimeout')
+  const claim = () => sleep(0.1).then(() => ({ status: 'claimed', attempt: 1 }))
+  const complete = () => sleep(0.1).then(() => true)
+  const { answer } = await begin({ claim, complete }, { on: { 'order.created': () => sleep(0.1) } })
+  await advance(0.3)
+  expect(await answer).toEqual({ outcome: 'handled' })
+  const [STEPS, OURS] = [3, 1]
+  expect(set).toHaveBeenCalledTimes(STEPS + OURS)
+})
+
+test('a delivery that waits for Web Crypto alone sets no timer', async () => {
+  vi.useRealTimers()
+  const { api } = await packageWithEngine('web')
+  onTestFinished(() => void vi.resetModules())
+  // A step before that has set an alarm, and is over.
+  const receiver = api.createReceiver({ secret: async () => SECRET, on: { 'order.created': () => {} } })
+  const delivery = await sign(orderCreated())
+  const set = vi.spyOn(globalThis, 'setTimeout')
+  expect(await receiver.receive({ ...delivery, request: null })).toEqual({ outcome: 'handled' })
+  expect(set).not.toHaveBeenCalled()
+})
+
+describe('a delivery during which the fake clock of a test', () => {
+  /** Lets the real event loop turn. */
+  const turns = (): Promise<void> =>
+    new Promise((resolve) => REAL.setImmediate(() => REAL.setImmediate(resolve)))
+  const REAL = { setImmediate: globalThis.setImmediate }
+
+  test.each([
+    ['is taken out', () => vi.useRealTimers()],
+    ['is put in', () => vi.useFakeTimers()],
+  ])('%s stops nothing of the process', async (what, change) => {
+    if (what === 'is put in') vi.useRealTimers()
+    const delivery = await sign(orderCreated())
+    const others = vi.fn()
+    REAL.setImmediate(others)
+    // The delivery waits for it, so that its clock has asked for the end of the turn.
+    const handler = async () => {
+      await null
+      change()
+    }
+    const { receiver } = receiving({ on: { 'order.created': handler } })
+    const answer = receiver.receive({ ...delivery, request: null })
+    REAL.setImmediate(others)
+    expect(await answer).toEqual({ outcome: 'handled' })
+    REAL.setImmediate(others)
+    await turns()
+    expect(others).toHaveBeenCalledTimes(3)
+  })
+})

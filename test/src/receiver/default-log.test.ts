@@ -1,0 +1,275 @@
+import fc from 'fast-check'
+import { ConfigurationError, createReceiver, memoryStore, type WebhookOptions } from 'tix-webhooks'
+import { envelopes, hostileHeaders, notEnvelopes, orderCreatedEvents } from 'tix-webhooks/testing/fast-check'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { lifecycleEvent, orderCreated, SECRET, sign } from '../../support/deliveries.js'
+import { receiving } from '../../support/receiving.js'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+describe('the default report', () => {
+  async function linesOf(
+    payload: object | string,
+    options: Partial<WebhookOptions>,
+    log?: (line: string, thrown?: unknown) => void,
+  ) {
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const receiver = createReceiver({ secret: SECRET, on: { 'event.published': () => {} }, ...options })
+    await receiver.receive({ ...(await sign(payload)), request: null, log })
+    return printed.mock.calls
+  }
+
+  const failing = (message: string): Partial<WebhookOptions> => ({
+    on: {
+      'order.created': () => {
+        throw new Error(message, { cause: 'the cause' })
+      },
+    },
+  })
+
+  test('of what a handler threw is the kind, the key and the message, then the stack with its causes, indented', async () => {
+    const [text, ...others] = await linesOf(orderCreated({ id: 'ord_3' }), {
+      on: {
+        'order.created': function printTickets() {
+          throw new Error('the printer is on fire', { cause: new TypeError('no paper') })
+        },
+      },
+    })
+    expect(others).toEqual([])
+    const [line, ...stack] = String(text?.[0]).split('\n')
+    expect(line).toBe('tix-webhooks: [order.created default/order.created/ord_3] the printer is on fire')
+    expect(stack[0]).toBe('    Error: the printer is on fire')
+    expect(stack[1]).toMatch(/^ {8}at .*printTickets .*default-log\.test\.ts/)
+    expect(stack).toContain('    caused by TypeError: no paper')
+    expect(stack.every((one) => one.startsWith('    '))).toBe(true)
+  })
+
+  test('of our own errors is one line, the message alone', async () => {
+    const [text] = await linesOf('{"card":"4242424242424242"', {})
+    expect(text?.[0]).toMatch(/^tix-webhooks: The body is authentic, but not JSON[^\n]* \(not_json\)$/)
+  })
+
+  test('of a function of the user that threw is our message, then the stack of theirs', async () => {
+    const [text] = await linesOf(orderCreated(), {
+      on: { 'order.created': () => {} },
+      key: function keyOf() {
+        throw new RangeError('no such order')
+      },
+    })
+    expect(text?.[0]).toMatch(
+      /^tix-webhooks: \[order\.created\] Your key function threw .* \(misconfigured\)\n {4}RangeError: no such order\n {8}at .*keyOf/,
+    )
+  })
+
+  test("goes to the framework's logger where the adapter has one", async () => {
+    const lines: unknown[] = []
+    const log = (line: string, thrown: unknown) => lines.push([line, thrown])
+    expect(await linesOf(orderCreated(), failing('boom'), log)).toEqual([])
+    expect(lines).toEqual([
+      [expect.stringMatching(/^[^\n]* boom$/), expect.objectContaining({ message: 'boom' })],
+    ])
+  })
+
+  test('ends its line in the code, however long the message is', async () => {
+    const [text] = await linesOf(orderCreated(), {
+      on: {
+        'order.created': () => {
+          throw new ConfigurationError('no '.repeat(1000))
+        },
+      },
+    })
+    expect(text?.[0]).toMatch(/^tix-webhooks: \[order\.created .*… \(misconfigured\)$/)
+  })
+
+  test('does not quote a body that is no JSON, though the JSON error does', async () => {
+    const [line] = await linesOf('{"card":"4242424242424242"', {})
+    expect(line?.[0]).toMatch(/not JSON/)
+    expect(line?.[0]).not.toContain('4242')
+  })
+
+  test('is bounded, and each line but the first is indented, whatever the message is', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 3000 }), async (message) => {
+        const [line] = await linesOf(orderCreated(), failing(message))
+        vi.restoreAllMocks()
+        expect(line).toHaveLength(1)
+        const lines = String(line?.[0]).split('\n')
+        expect(lines.length).toBeLessThan(60)
+        for (const [index, one] of lines.entries()) {
+          expect(one).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{DI}]/u)
+          expect(one.length).toBeLessThan(1100)
+          expect(one).toMatch(index === 0 ? /^tix-webhooks: / : /^ {4}/)
+        }
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  test('shows what a stranger sent: no character changes direction, or has no width', async () => {
+    const hidden = [
+      '\u202e',
+      '\u2066',
+      '\u200b',
+      '\u200d',
+      '\ufeff',
+      '\u00ad',
+      '\u034f',
+      '\u3164',
+      '\u{e0041}',
+      '\ud800',
+    ]
+    const [line] = await linesOf(
+      orderCreated(),
+      failing(hidden.map((character) => `a${character}b`).join('|')),
+    )
+    expect(String(line?.[0]).split('\n')[0]).toMatch(/ a b(\|a b){9}$/)
+  })
+
+  test('says nothing of what is no fault', async () => {
+    expect(await linesOf(lifecycleEvent('event.published'), {})).toEqual([])
+  })
+})
+
+describe('a refusal, which anybody can cause at any rate,', () => {
+  const timers = ['performance', 'Date'] as const
+
+  test('is logged three times a minute, with path and namespace, and then counted', async () => {
+    vi.useFakeTimers({ toFake: [...timers] })
+    const lines: string[] = []
+    vi.spyOn(console, 'error').mockImplementation((line) => lines.push(line))
+    const receiver = createReceiver({
+      secret: SECRET,
+      on: { 'order.created': () => {} },
+      store: memoryStore(),
+      namespace: 'orders',
+    })
+    const refuse = () =>
+      receiver.receive({
+        header: 't=1,v1=00',
+        body: new Uint8Array(),
+        request: null,
+        path: () => '/hooks/\u202e?token=secret',
+      })
+    for (let i = 0; i < 32; i++) expect(await refuse()).toMatchObject({ outcome: 'unauthenticated' })
+    expect(lines).toHaveLength(3)
+    // Another reason is not hidden by it. A method that is refused is no fault of anybody's.
+    for (const method of ['POST', 'GET', 'POST', 'POST', 'POST']) {
+      await receiver.receive({ method, header: null, body: new Uint8Array(), request: null })
+    }
+    const missing = expect.stringMatching(/has no x-service-signature header/)
+    expect(lines.splice(3)).toEqual([missing, missing, missing])
+    expect(lines[0]).toMatch(
+      /^tix-webhooks: \[\/hooks\/ {1,2}orders\] No signature in x-service-signature matches .* \(signature_mismatch\)$/,
+    )
+    expect(lines.map((line) => line.includes('Further ones are counted for a minute.'))).toEqual([
+      false,
+      false,
+      true,
+    ])
+    vi.advanceTimersByTime(60_000)
+    await refuse()
+    expect(lines.slice(3)).toEqual([
+      'tix-webhooks: [orders] … and 29 more refused. (signature_mismatch)',
+      expect.stringContaining('No signature'),
+    ])
+    vi.useRealTimers()
+  })
+
+  test('is told to onError each time', async () => {
+    const { receiver, reports } = receiving({ on: { 'order.created': () => {} } })
+    for (let i = 0; i < 10; i++)
+      await receiver.receive({ header: null, body: new Uint8Array(), request: null })
+    expect(reports).toHaveLength(10)
+  })
+})
+
+describe('a kind that no handler wants', () => {
+  async function linesOf(kinds: readonly string[], options: Partial<WebhookOptions> = {}) {
+    const lines: string[] = []
+    const printed = vi.spyOn(console, 'error').mockImplementation((line) => lines.push(line))
+    const receiver = createReceiver({ secret: SECRET, on: { 'order.created': () => {} }, ...options })
+    for (const kind of kinds) {
+      const outcome = await receiver.receive({ ...(await sign(lifecycleEvent(kind))), request: null })
+      if (options.onUnhandled === undefined) expect(outcome).toEqual({ outcome: 'unhandled' })
+    }
+    printed.mockRestore()
+    return lines
+  }
+
+  test('is logged at its first delivery, once, in one line that says what to do', async () => {
+    const lines = await linesOf(['event.published', 'venue\u202e.opened', 'event.published'])
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /^tix-webhooks: \[event\.published\] There is no handler for this kind: .* onUnhandled: \(\) => \{\}/,
+      ),
+      expect.stringMatching(/^tix-webhooks: \[venue \.opened\] There is no handler for this kind: /),
+    ])
+  })
+
+  test("goes to the framework's logger where the adapter has one", async () => {
+    const log = vi.fn()
+    const receiver = createReceiver({ secret: SECRET, on: { 'order.created': () => {} } })
+    await receiver.receive({ ...(await sign(lifecycleEvent('event.published'))), request: null, log })
+    expect(log.mock.calls).toEqual([[expect.stringContaining('[event.published]'), undefined]])
+  })
+
+  test.each<[string, Partial<WebhookOptions>]>([
+    ['onUnhandled', { onUnhandled: () => {} }],
+    ['onDelivery', { onDelivery: () => {} }],
+  ])('is not logged where there is an %s', async (_, options) => {
+    expect(await linesOf(['event.published'], options)).toEqual([])
+  })
+
+  test('is logged for a hundred kinds at most: the sender chooses them', async () => {
+    const kinds = Array.from({ length: 150 }, (_, index) => `venue.${index}`)
+    expect(await linesOf(kinds)).toHaveLength(100)
+  })
+})
+
+test('G6: no secret is in any outcome, record or report, whatever is sent', async () => {
+  const secret = 'whsec_THE_SECRET'
+  const payloads = fc.oneof(
+    fc.string(),
+    fc.oneof(orderCreatedEvents(), envelopes(), notEnvelopes()).map((value) => JSON.stringify(value)),
+  )
+  await fc.assert(
+    fc.asyncProperty(payloads, fc.boolean(), hostileHeaders(), async (payload, authentic, header) => {
+      const told: unknown[] = []
+      const receiver = createReceiver({
+        secret,
+        on: {
+          'order.created': () => {
+            throw new Error('boom')
+          },
+        },
+        onDelivery: (record) => told.push(record),
+        onError: (error, ctx) => told.push(error, ctx),
+      })
+      const signed = await sign(payload, { secret })
+      told.push(
+        await receiver.receive({
+          body: signed.body,
+          header: authentic ? signed.header : header,
+          request: null,
+        }),
+      )
+      for (const thing of told) expect(everythingIn(thing)).not.toContain('THE_SECRET')
+    }),
+    { numRuns: 200 },
+  )
+})
+
+/** All text of a value: messages, stacks, causes and fields. */
+function everythingIn(value: unknown): string {
+  if (value instanceof Error)
+    return [
+      value.message,
+      value.stack,
+      everythingIn(value.cause),
+      ...Object.values(value).map(everythingIn),
+    ].join(' ')
+  if (typeof value === 'object' && value !== null) return Object.values(value).map(everythingIn).join(' ')
+  return String(value)
+}

@@ -1,0 +1,301 @@
+import type { Delivery } from 'tix-webhooks'
+import { describe, expect, test, vi } from 'vitest'
+import { lifecycleEvent, orderCreated, sign } from '../../support/deliveries.js'
+import { deferred, never, watch } from '../../support/promises.js'
+import { receiving, storeWith } from '../../support/receiving.js'
+import { jump } from '../../support/time-jumps.js'
+import { advance, sleep, useVirtualTime } from '../../support/virtual-time.js'
+
+useVirtualTime()
+
+describe('drain', () => {
+  test('lets the running handler finish and refuses what comes meanwhile', async () => {
+    const work = deferred()
+    const { receiver, send } = receiving({ on: { 'order.created': () => work.promise } })
+    const first = send(orderCreated())
+    await advance(0)
+    const drain = receiver.drain()
+    const drained = watch(drain)
+    expect(await send(orderCreated())).toMatchObject({ outcome: 'unavailable', code: 'draining' })
+    await advance(1)
+    expect(drained.isResolved).toBe(false)
+    work.resolve()
+    expect(await first).toEqual({ outcome: 'handled' })
+    await drain
+  })
+
+  test('waits for a handler that has blocked the process past its deadline, and goes on', async () => {
+    const work = deferred()
+    const handler = () => {
+      jump(60)
+      return work.promise
+    }
+    const { receiver } = receiving({ on: { 'order.created': handler } })
+    const delivery = await sign(orderCreated())
+    const first = receiver.receive({ ...delivery, request: null })
+    // In the same turn of the event loop, before any timer.
+    const drained = watch(receiver.drain())
+    await advance(2)
+    expect(await first).toMatchObject({ outcome: 'timed-out' })
+    expect(drained.isResolved).toBe(false)
+    work.resolve()
+    await advance(0)
+    expect(drained.isResolved).toBe(true)
+  })
+
+  test('waits for a handler whose sender has been answered already, and for its record', async () => {
+    const work = deferred()
+    const recorded = deferred<boolean>()
+    const { store, namespace } = storeWith({ complete: () => recorded.promise })
+    const { receiver, send } = receiving({ store, namespace, on: { 'order.created': () => work.promise } })
+    const first = send(orderCreated())
+    await advance(10)
+    await first
+    const drain = receiver.drain()
+    const drained = watch(drain)
+    work.resolve()
+    await advance(1)
+    expect(drained.isResolved).toBe(false)
+    recorded.resolve(true)
+    await drain
+  })
+
+  test('waits for a handler that never settles until it is given up, no longer', async () => {
+    const { receiver, send } = receiving({ maxRunSeconds: 30, on: { 'order.created': () => never() } })
+    const first = send(orderCreated())
+    await advance(10)
+    await first
+    const drain = receiver.drain()
+    await advance(20)
+    await drain
+  })
+
+  // A Worker ends the timers of a request with it.
+  test.each([
+    ['a handler that never settles', 0, 11],
+    ['a handler that never settles and whose sender has been answered', 10, 31],
+    ['a store that hangs', 0, 11],
+  ])(
+    'waits for %s no longer than it may last, though its timers are gone',
+    async (what, goneAt, lastsUntil) => {
+      const { store, namespace } = storeWith(what === 'a store that hangs' ? { claim: () => never() } : {})
+      const on = { 'order.created': () => never() }
+      const { receiver, send } = receiving({ store, namespace, on, leaseSeconds: 120, maxRunSeconds: 30 })
+      const timers = vi.spyOn(globalThis, 'setTimeout')
+      void send(orderCreated())
+      await advance(goneAt)
+      for (const { value } of timers.mock.results) clearTimeout(value as NodeJS.Timeout)
+      timers.mockRestore()
+      const drain = receiver.drain()
+      const drained = watch(drain)
+      await advance(lastsUntil - goneAt - 1)
+      expect(drained.isResolved).toBe(false)
+      await advance(2)
+      await drain
+    },
+  )
+
+  test('waits for a handler that runs, though that of an earlier delivery is overdue', async () => {
+    const { receiver, send } = receiving({
+      timeoutSeconds: 10,
+      on: { 'order.created': () => never(), 'event.published': () => sleep(8) },
+    })
+    const timers = vi.spyOn(globalThis, 'setTimeout')
+    void send(orderCreated())
+    await advance(5)
+    for (const { value } of timers.mock.results) clearTimeout(value as NodeJS.Timeout)
+    timers.mockRestore()
+    const handled = send(lifecycleEvent('event.published'))
+    await advance(0)
+    const drained = watch(receiver.drain())
+    await advance(7.999)
+    expect(drained.isResolved).toBe(false)
+    await advance(0.001)
+    expect(await handled).toEqual({ outcome: 'handled' })
+    await advance(4)
+    expect(drained.isResolved).toBe(true)
+  })
+
+  test('waits until the end of a run is recorded, though that takes until after maxRunSeconds', async () => {
+    const replies = [() => never<boolean>(), () => never<boolean>(), async () => true]
+    const { store, namespace } = storeWith({ complete: () => (replies.shift() ?? never<boolean>)() })
+    const { receiver, send } = receiving({
+      store,
+      namespace,
+      maxRunSeconds: 30,
+      on: { 'order.created': () => sleep(29) },
+    })
+    void send(orderCreated())
+    await advance(10)
+    const drained = watch(receiver.drain())
+    // Two tries of 2 s each, and the pauses after them.
+    await advance(23.999)
+    expect(drained.isResolved).toBe(false)
+    await advance(0.001)
+    expect(drained.isResolved).toBe(true)
+  })
+
+  // The store does not take what is recorded, which is tried for 46 s at most.
+  test.each([
+    ['alone', 1.5, []],
+    ['after a handler that may run for less', 6.5, [never]],
+  ] as const)(
+    'waits for a record that is tried again, %s, no longer than that may last, though its timers are gone',
+    async (_, goneAt, handlers) => {
+      const { store, namespace } = storeWith({ complete: () => Promise.reject(new Error('ECONNREFUSED')) })
+      const next: (() => unknown)[] = [() => {}, ...handlers]
+      const on = { 'order.created': () => next.shift()?.() }
+      const limits =
+        handlers.length === 0 ? { timeoutSeconds: 3_600 } : { timeoutSeconds: 5, maxRunSeconds: 10 }
+      const { receiver, send } = receiving({ store, namespace, on, ...limits })
+      const timers = vi.spyOn(globalThis, 'setTimeout')
+      void send(orderCreated())
+      await advance(1)
+      if (handlers.length > 0) void send(orderCreated())
+      await advance(goneAt - 1)
+      for (const { value } of timers.mock.results) clearTimeout(value as NodeJS.Timeout)
+      timers.mockRestore()
+      const drained = watch(receiver.drain())
+      await advance(1 + 46 + 0.999 - goneAt)
+      expect(drained.isResolved).toBe(false)
+      await advance(0.001)
+      expect(drained.isResolved).toBe(true)
+    },
+  )
+
+  test('waits no longer for work whose timers are gone, though deliveries keep coming', async () => {
+    const { receiver, send } = receiving({ on: { 'order.created': () => never() } })
+    const timers = vi.spyOn(globalThis, 'setTimeout')
+    void send(orderCreated())
+    await advance(0)
+    for (const { value } of timers.mock.results) clearTimeout(value as NodeJS.Timeout)
+    timers.mockRestore()
+    const drained = watch(receiver.drain())
+    for (let second = 1; second <= 11; second++) {
+      expect(drained.isResolved).toBe(false)
+      expect(await send(orderCreated())).toMatchObject({ code: 'draining' })
+      await advance(1)
+    }
+    expect(drained.isResolved).toBe(true)
+  })
+
+  test('does not wait for a store that is down to take back claims that it refused', async () => {
+    const down = () => Promise.reject(new Error('ECONNREFUSED'))
+    const { store, namespace } = storeWith({ claim: down, release: down })
+    const { send, receiver } = receiving({ store, namespace, on: { 'order.created': () => {} } })
+    expect(await send(orderCreated())).toMatchObject({ outcome: 'unavailable' })
+    let isDrained = false
+    void receiver.drain().then(() => {
+      isDrained = true
+    })
+    await advance(1.1)
+    expect(isDrained).toBe(true)
+  })
+
+  test('can be called before anything came, and again', async () => {
+    const { receiver } = receiving()
+    await Promise.all([receiver.drain(), receiver.drain()])
+    await receiver.drain()
+  })
+
+  test('waits at each call, until the last handler has settled, whether it succeeds or fails', async () => {
+    const works = [deferred(), deferred(), deferred()]
+    const { receiver, send } = receiving({
+      on: { 'order.created': (event) => works[Number(event.data.order.id)]?.promise },
+    })
+    const outcomes = works.map((_, index) => send(orderCreated({ id: String(index) })))
+    await advance(0)
+    const drained = [watch(receiver.drain()), watch(receiver.drain())]
+    works[1]?.reject(new Error('boom'))
+    works[0]?.resolve()
+    await advance(1)
+    const later = watch(receiver.drain())
+    expect([...drained, later].map(({ isResolved }) => isResolved)).toEqual([false, false, false])
+    works[2]?.resolve()
+    await advance(0)
+    expect([...drained, later].map(({ isResolved }) => isResolved)).toEqual([true, true, true])
+    expect((await Promise.all(outcomes)).map(({ outcome }) => outcome)).toEqual([
+      'handled',
+      'failed',
+      'handled',
+    ])
+  })
+
+  test('waits for a handler that may run for an hour', async () => {
+    const { receiver, send } = receiving({ maxRunSeconds: 3_600, on: { 'order.created': () => never() } })
+    void send(orderCreated())
+    await advance(10)
+    const drained = watch(receiver.drain())
+    await advance(3_589)
+    expect(drained.isResolved).toBe(false)
+    await advance(1)
+    expect(drained.isResolved).toBe(true)
+  })
+
+  test('sets no timer for longer than one can be set, which would fire at once', async () => {
+    const work = deferred()
+    const longest = 2_147_483
+    const limits = { maxRunSeconds: longest, timeoutSeconds: longest, leaseSeconds: longest }
+    const { receiver, send } = receiving({
+      ...limits,
+      retentionSeconds: longest,
+      on: { 'order.created': () => work.promise },
+    })
+    const set = vi.spyOn(globalThis, 'setTimeout')
+    void send(orderCreated())
+    await advance(0)
+    const drained = watch(receiver.drain())
+    await advance(0)
+    expect(set).toHaveBeenCalled()
+    for (const [, ms] of set.mock.calls) expect(ms).toBeLessThan(2 ** 31)
+    set.mockRestore()
+    expect(drained.isResolved).toBe(false)
+    work.resolve()
+    await advance(0)
+    expect(drained.isResolved).toBe(true)
+  })
+
+  test('waits for a delivery whose body is still arriving, and for its handler', async () => {
+    const order = await sign(orderCreated())
+    const arriving = deferred<Uint8Array>()
+    const handler = vi.fn()
+    const { receiver } = receiving({ on: { 'order.created': handler } })
+    const first = receiver.receive({ header: order.header, body: () => arriving.promise, request: null })
+    const drain = receiver.drain()
+    const drained = watch(drain)
+    await advance(1)
+    expect(drained.isResolved).toBe(false)
+    arriving.resolve(order.body)
+    await drain
+    expect(await first).toEqual({ outcome: 'handled' })
+    expect(handler).toHaveBeenCalledOnce()
+  })
+
+  test('ends though an adapter has handed in what is no delivery', async () => {
+    const { receiver } = receiving()
+    const outcome = await receiver.receive(undefined as unknown as Delivery)
+    expect(outcome).toMatchObject({ outcome: 'misconfigured', error: expect.any(TypeError) })
+    await receiver.drain()
+  })
+
+  test('ends though deliveries keep coming', async () => {
+    const work = deferred()
+    const { receiver, send } = receiving({ on: { 'order.created': () => work.promise } })
+    const first = send(orderCreated())
+    await advance(0)
+    let refused = 0
+    const drain = receiver.drain()
+    const drained = watch(drain)
+    // Several senders, so that one of them always has a delivery under way; far more than a drain needs.
+    const flood = async (): Promise<void> => {
+      while (!drained.isResolved && refused < 10_000) {
+        await send(orderCreated())
+        refused += 1
+      }
+    }
+    const floods = [flood(), flood(), flood()]
+    work.resolve()
+    await Promise.all([drain, first, ...floods])
+    expect(refused).toBeLessThan(10_000)
+  })
+})

@@ -1,0 +1,131 @@
+import fc from 'fast-check'
+import { answerTo, createReceiver, type IdempotencyStore, memoryStore } from 'tix-webhooks'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { callFates, handlerFates } from '../../support/chaos.js'
+import { orderCreated, SECRET, sign } from '../../support/deliveries.js'
+import { type Answered, live, type PlannedDelivery, plans, TIMEOUT_SECONDS } from '../../support/plans.js'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const PROVEN_WRONG: Partial<Record<PlannedDelivery['trick'], readonly string[]>> = {
+  forged: ['unauthenticated', 'unavailable'],
+  stale: ['unauthenticated', 'unavailable'],
+  'endless body': ['incomplete', 'unavailable'],
+  'no secret': ['misconfigured', 'unavailable'],
+}
+
+test('G1, G2, G3, G5 hold for any schedule of deliveries, failures, slow handlers, drains and store errors', async () => {
+  await fc.assert(
+    fc.asyncProperty(plans, async (plan) => {
+      const { answers, records, faults, drains } = await live(plan)
+
+      // G1 and G3, as the handlers and the store saw it.
+      expect(faults).toEqual([])
+
+      // G5: an answer to each, in time, and one record of each.
+      expect(answers).toHaveLength(plan.deliveries.length)
+      for (const { tookMs } of answers) expect(tookMs).toBeLessThanOrEqual(TIMEOUT_SECONDS * 1000)
+      expect(records.map(({ outcome }) => outcome).sort()).toEqual(
+        answers.map(({ outcome }) => outcome.outcome).sort(),
+      )
+      await Promise.all(drains)
+
+      for (const { planned, outcome, done, discarded } of answers) {
+        const { status } = answerTo(outcome)
+        const refusals = PROVEN_WRONG[planned.trick]
+        // G1: what is not proven is never acknowledged.
+        if (refusals !== undefined) expect(refusals).toContain(outcome.outcome)
+        // G2: what is acknowledged is done, and what is proven is never refused for good.
+        if (outcome.outcome === 'handled') expect(done).toBe(true)
+        if (outcome.outcome === 'discarded') expect(discarded).toBe(true)
+        if (outcome.outcome === 'duplicate') expect(done || discarded).toBe(true)
+        if (refusals === undefined) expect([200, 500, 503]).toContain(status)
+      }
+    }),
+    { numRuns: 400 },
+  )
+})
+
+test('a sender that keeps coming is answered 200 in the end, whatever happened before, and exactly one run was recorded', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(callFates, { maxLength: 12, size: 'max' }),
+      fc.array(handlerFates, { maxLength: 6, size: 'max' }),
+      async (calls, runs) => {
+        // The sender of the plan retries for longer than any lease and any given-up run can last.
+        const retries = Array.from(
+          { length: 30 },
+          () => ({ after: 500, process: 0, event: 0, trick: 'none', drain: false }) as const,
+        )
+        const { answers } = await live({ deliveries: retries, calls, runs })
+        expect(answerTo((answers.at(-1) as Answered).outcome).status).toBe(200)
+      },
+    ),
+    { numRuns: 150 },
+  )
+})
+
+test('G3: however the calls of concurrent deliveries interleave, one handler runs at a time and one succeeds', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.scheduler(),
+      fc.integer({ min: 2, max: 5 }),
+      fc.array(fc.boolean(), { maxLength: 4 }),
+      async (scheduler, senders, failures) => {
+        const truth = memoryStore()
+        /** Both the way to the store and the way back are the scheduler's to order. */
+        const scheduled = <T>(name: string, call: () => T | Promise<T>): Promise<T> =>
+          scheduler
+            .schedule(Promise.resolve(), `${name} arrives`)
+            .then(call)
+            .then((result) => scheduler.schedule(Promise.resolve(result), `${name} replies`))
+        const store: IdempotencyStore = {
+          claim: (request) => scheduled('claim', () => truth.claim(request)),
+          renew: (lease, leaseMs) => scheduled('renew', () => truth.renew(lease, leaseMs)),
+          complete: (lease, retainMs) => scheduled('complete', () => truth.complete(lease, retainMs)),
+          release: (lease) => scheduled('release', () => truth.release(lease)),
+        }
+        let running = 0
+        let runs = 0
+        let succeeded = 0
+        const handler = async (): Promise<void> => {
+          const fails = failures[runs++] ?? false
+          running += 1
+          expect(running).toBe(1)
+          await scheduler.schedule(Promise.resolve(), 'the handler works')
+          running -= 1
+          if (fails) throw new Error('not this time')
+          succeeded += 1
+        }
+        const receivers = [0, 1].map(() =>
+          createReceiver({
+            secret: SECRET,
+            store,
+            namespace: 'test',
+            on: { 'order.created': handler },
+            onError: () => {},
+          }),
+        )
+        const delivery = { ...(await sign(orderCreated({ id: 'ord_1' }))), request: null }
+        const deliverUntilDone = async (sender: number): Promise<string[]> => {
+          const receiver = receivers[sender % 2] as (typeof receivers)[number]
+          const { outcome } = await receiver.receive(delivery)
+          return ['handled', 'duplicate'].includes(outcome)
+            ? [outcome]
+            : [outcome, ...(await deliverUntilDone(sender))]
+        }
+        const all = Promise.all(Array.from({ length: senders }, (_, sender) => deliverUntilDone(sender)))
+        const outcomes = (await scheduler.waitFor(all)).flat()
+        expect(succeeded).toBe(1)
+        expect(outcomes.filter((outcome) => outcome === 'handled')).toHaveLength(1)
+        expect(outcomes.filter((outcome) => outcome === 'failed')).toHaveLength(runs - 1)
+      },
+    ),
+    { numRuns: 300 },
+  )
+})

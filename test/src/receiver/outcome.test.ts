@@ -1,0 +1,48 @@
+import { answerTo, type Outcome } from 'tix-webhooks'
+import { expect, test } from 'vitest'
+import { outcomeOfDenial } from '../../../src/receiver/outcome.js'
+
+/** The table of answers that the README promises. */
+const ANSWERS: [Outcome, number, Record<string, string>][] = [
+  [{ outcome: 'handled' }, 200, {}],
+  [{ outcome: 'duplicate' }, 200, {}],
+  [{ outcome: 'unhandled' }, 200, {}],
+  [{ outcome: 'discarded' }, 200, {}],
+  [{ outcome: 'malformed' }, 400, {}],
+  [{ outcome: 'incomplete' }, 400, { connection: 'close' }],
+  [{ outcome: 'unauthenticated' }, 401, {}],
+  [{ outcome: 'method-not-allowed' }, 405, { allow: 'POST' }],
+  [{ outcome: 'too-large' }, 413, {}],
+  [{ outcome: 'failed' }, 500, {}],
+  [{ outcome: 'unprocessable' }, 500, {}],
+  [{ outcome: 'misconfigured' }, 500, {}],
+  [{ outcome: 'in-flight', retryAfterSeconds: 7 }, 503, { 'retry-after': '7' }],
+  [{ outcome: 'timed-out', retryAfterSeconds: 5 }, 503, { 'retry-after': '5' }],
+  [{ outcome: 'retry-later', retryAfterSeconds: 90 }, 503, { 'retry-after': '90' }],
+  [{ outcome: 'unavailable', retryAfterSeconds: 5 }, 503, { 'retry-after': '5' }],
+]
+
+test.each(ANSWERS)('%o is answered with its own status, headers and name', (outcome, status, headers) => {
+  expect(answerTo(outcome)).toEqual({
+    status,
+    headers: { 'content-type': 'application/json', ...headers },
+    body: `{"outcome":"${outcome.outcome}"}`,
+  })
+})
+
+test('an answer holds nothing of the error', () => {
+  const error = new Error('secret and payload')
+  expect(JSON.stringify(answerTo({ outcome: 'failed', code: 'handler_failed', error }))).not.toContain(
+    'secret',
+  )
+})
+
+test.each([
+  [0, 1],
+  [1, 1],
+  [1_001, 2],
+  [29_500, 30],
+  [60_000, 30],
+])('a lease with %d ms left is worth a Retry-After of %d s', (ms, seconds) => {
+  expect(outcomeOfDenial({ status: 'in-flight', retryAfterMs: ms }).retryAfterSeconds).toBe(seconds)
+})

@@ -1,0 +1,229 @@
+import type { BodyReader, Delivery, IdempotencyStore, WebhookOptions } from 'tix-webhooks'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { orderCreated, sign } from '../../support/deliveries.js'
+import { receiving, storeWith } from '../../support/receiving.js'
+import { failingWith, scriptedInbox } from '../../support/scripted-inbox.js'
+
+/** What throws again when it is looked at. */
+const HOSTILE: readonly [string, () => unknown][] = [
+  [
+    'an error whose fields throw',
+    () => throwing(new Error('hidden'), 'code', 'message', 'name', 'cause', 'then'),
+  ],
+  ['a proxy that traps everything', () => new Proxy(new Error('hidden'), trapping)],
+  [
+    'a proxy that passes for one of our errors, and traps the rest',
+    () => new Proxy({}, { ...trapping, has: () => true }),
+  ],
+  [
+    'a proxy that was revoked',
+    () => {
+      const { proxy, revoke } = Proxy.revocable({}, {})
+      revoke()
+      return proxy
+    },
+  ],
+  ['an error with a code that is none', () => Object.assign(new Error('hidden'), { code: Symbol('code') })],
+  ['undefined', () => undefined],
+]
+
+function again(): never {
+  throw new Error('looked at')
+}
+
+const trapping: ProxyHandler<object> = {
+  get: again,
+  has: again,
+  getPrototypeOf: again,
+  ownKeys: again,
+  apply: again,
+}
+
+function throwing(error: Error, ...fields: string[]): Error {
+  for (const field of fields) Object.defineProperty(error, field, { get: again })
+  return error
+}
+
+type Case = Partial<WebhookOptions> & { delivery?: Partial<Delivery> }
+
+const throws = (make: () => unknown) => (): never => {
+  throw make()
+}
+const rejects = (make: () => unknown) => async (): Promise<never> => {
+  throw make()
+}
+const reader = (): BodyReader => async () => new Uint8Array()
+const unsigned = (body: BodyReader): Partial<Delivery> => ({ header: 't=1,v1=00', body })
+
+/** A promise that throws when it is awaited. */
+function unawaitable<T>(value: T, hostile: () => unknown): Promise<T> {
+  return Object.defineProperty(Promise.resolve(value), 'constructor', { get: throws(hostile) })
+}
+
+function store(methods: Partial<IdempotencyStore>): Case {
+  const { store, namespace } = storeWith(methods)
+  return { store, namespace }
+}
+
+const PLACES: readonly [place: string, outcome: string, make: (hostile: () => unknown) => Case][] = [
+  ['now', 'misconfigured', (hostile) => ({ now: throws(hostile) })],
+  ['the secret function', 'misconfigured', (hostile) => ({ secret: throws(hostile) })],
+  ['the namespace function', 'misconfigured', (hostile) => ({ namespace: throws(hostile) })],
+  ['the key function', 'misconfigured', (hostile) => ({ key: throws(hostile) })],
+  [
+    'signedContent',
+    'misconfigured',
+    (hostile) => ({ signature: { signedContent: throws(hostile) }, delivery: { header: 't=1,v1=00' } }),
+  ],
+  [
+    'a schema',
+    'misconfigured',
+    (hostile) => ({
+      schemas: {
+        'order.created': { '~standard': { version: 1, vendor: 'own', validate: rejects(hostile) } },
+      },
+    }),
+  ],
+  ['the body reader', 'incomplete', (hostile) => ({ delivery: { body: rejects(hostile) } })],
+  [
+    'isCutOff of the body reader',
+    'unauthenticated',
+    (hostile) => ({ delivery: unsigned(Object.assign(reader(), { isCutOff: throws(hostile) })) }),
+  ],
+  [
+    'the field isCutOff of the body reader',
+    'unauthenticated',
+    (hostile) => ({
+      delivery: unsigned(Object.defineProperty(reader(), 'isCutOff', { get: throws(hostile) })),
+    }),
+  ],
+  ['the handler', 'failed', (hostile) => ({ on: { 'order.created': rejects(hostile) } })],
+  ['claim', 'unavailable', (hostile) => store({ claim: rejects(hostile) })],
+  ['claim, at once', 'unavailable', (hostile) => store({ claim: throws(hostile) })],
+  [
+    'what claim resolves to',
+    'unavailable',
+    (hostile) => store({ claim: async () => ({ status: hostile() }) as never }),
+  ],
+  [
+    'the promise of claim',
+    'unavailable',
+    (hostile) => store({ claim: () => unawaitable({ status: 'completed' }, hostile) }),
+  ],
+  ['the promise of complete', 'handled', (hostile) => store({ complete: () => unawaitable(true, hostile) })],
+  ['complete', 'handled', (hostile) => store({ complete: rejects(hostile) })],
+  [
+    'release, after a handler that failed,',
+    'failed',
+    (hostile) => ({ ...store({ release: rejects(hostile) }), on: { 'order.created': rejects(hostile) } }),
+  ],
+  [
+    'the inbox',
+    'unavailable',
+    (hostile) => ({ inbox: scriptedInbox(failingWith(hostile())).inbox as never, namespace: 'test' }),
+  ],
+  [
+    'a handler in an inbox',
+    'failed',
+    (hostile) => ({
+      inbox: scriptedInbox(async (_, work) => work(undefined).then(() => 'handled')).inbox as never,
+      namespace: 'test',
+      on: { 'order.created': rejects(hostile) },
+    }),
+  ],
+  ['isAnswered', 'handled', (hostile) => ({ delivery: { isAnswered: throws(hostile) } })],
+  [
+    'onError and onDelivery',
+    'failed',
+    (hostile) => ({ onError: rejects(hostile), on: { 'order.created': rejects(hostile) } }),
+  ],
+]
+
+test.each(PLACES)(
+  '%s that throws what cannot be looked at: the delivery ends as %s, with one record, and a drain ends',
+  async (_, outcome, make) => {
+    const unhandled = vi.fn()
+    process.on('unhandledRejection', unhandled)
+    vi.useFakeTimers()
+    onTestFinished(() => {
+      vi.useRealTimers()
+      process.off('unhandledRejection', unhandled)
+    })
+    for (const [what, hostile] of HOSTILE) {
+      const { delivery, ...options } = make(hostile)
+      const { send, receiver, records } = receiving({ on: { 'order.created': () => {} }, ...options })
+      const sent = send(orderCreated(), delivery)
+      await vi.advanceTimersByTimeAsync(5_000)
+      expect((await sent).outcome, what).toBe(outcome)
+      expect(records.map((record) => record.outcome)).toEqual([outcome])
+      const drained = receiver.drain()
+      await vi.advanceTimersByTimeAsync(60_000)
+      await drained
+    }
+    expect(unhandled).not.toHaveBeenCalled()
+  },
+)
+
+test.each<[string, (delivery: Delivery) => Delivery]>([
+  ['nothing', () => undefined as never],
+  ['a delivery whose fields throw', () => new Proxy({} as Delivery, { get: again })],
+  [
+    'a delivery whose optional fields throw',
+    (delivery) =>
+      new Proxy(delivery, {
+        get: (target, field) =>
+          ['header', 'body', 'request'].includes(String(field)) ? Reflect.get(target, field) : again(),
+      }),
+  ],
+])('an adapter that hands in %s gets an outcome, and a drain ends', async (_, make) => {
+  const { receiver, records } = receiving()
+  const outcome = await receiver.receive(make({ header: 't=1,v1=00', body: new Uint8Array(), request: null }))
+  const error = expect.any(Error)
+  expect(outcome).toStrictEqual({ outcome: 'misconfigured', code: 'misconfigured', error })
+  expect(records).toHaveLength(1)
+  await receiver.drain()
+})
+
+test('an adapter whose request throws when it is read once more leaves no event in flight', async () => {
+  const { send, receiver } = receiving({ on: { 'order.created': () => {} } })
+  const outcomes: string[] = []
+  for (let readable = 0; outcomes.at(-1) !== 'handled'; readable++) {
+    const order = orderCreated()
+    let reads = 0
+    const strange = {
+      ...(await sign(order)),
+      get request() {
+        reads += 1
+        return reads > readable ? again() : null
+      },
+    }
+    outcomes.push((await receiver.receive(strange)).outcome)
+    expect((await send(order)).outcome).toMatch(/^(handled|duplicate)$/)
+  }
+  expect(outcomes.length).toBeGreaterThan(3)
+  await receiver.drain()
+})
+
+test('a default report that throws itself, because a prototype was polluted, changes nothing', async () => {
+  const { send, receiver } = receiving({
+    onError: undefined as never,
+    on: {
+      'order.created': () => {
+        vi.spyOn(String.prototype, 'replace').mockImplementation(again)
+        throw new Error('boom')
+      },
+    },
+  })
+  onTestFinished(() => void vi.restoreAllMocks())
+  expect(await send(orderCreated())).toMatchObject({ outcome: 'failed' })
+  await receiver.drain()
+})
+
+test('a default report whose logger throws changes nothing', async () => {
+  const { send, receiver } = receiving({
+    onError: undefined as never,
+    on: { 'order.created': rejects(again) },
+  })
+  expect(await send(orderCreated(), { log: again })).toMatchObject({ outcome: 'failed' })
+  await receiver.drain()
+})

@@ -1,0 +1,186 @@
+import { type BodyReader, RetryLater } from 'tix-webhooks'
+import { describe, expect, test, vi } from 'vitest'
+import { lifecycleEvent, orderCreated, sign } from '../../support/deliveries.js'
+import { deferred, never } from '../../support/promises.js'
+import { receiving, storeWith } from '../../support/receiving.js'
+import { schemaOf } from '../../support/schema-of.js'
+import { advance, useVirtualTime } from '../../support/virtual-time.js'
+
+useVirtualTime()
+
+describe('at the deadline', () => {
+  test('a body that has not arrived is incomplete, and its reader is told to let go', async () => {
+    const { receiver, records } = receiving({ timeoutSeconds: 3 })
+    const cancel = vi.fn()
+    const body: BodyReader = Object.assign(() => never<Uint8Array>(), { cancel })
+    const outcome = receiver.receive({ header: 't=1,v1=ab', body, request: null })
+    await advance(2.9)
+    expect(cancel).not.toHaveBeenCalled()
+    await advance(0.1)
+    expect(await outcome).toMatchObject({ outcome: 'incomplete', code: 'body_incomplete' })
+    expect(cancel).toHaveBeenCalledOnce()
+    expect(records).toMatchObject([{ durationMs: 3000 }])
+  })
+
+  test.each([
+    ['a secret function', { secret: () => never<string>() }],
+    ['a schema', { schemas: { 'order.created': schemaOf(() => never()) } }],
+    [
+      'a schema that is asked because the key function has thrown, and',
+      {
+        schemas: { 'order.created': schemaOf(() => never()) },
+        key: () => {
+          throw new Error('no id')
+        },
+      },
+    ],
+  ])('%s that hangs is answered timed-out, and no handler starts later', async (_, options) => {
+    const handler = vi.fn()
+    const { send } = receiving({ ...options, on: { 'order.created': handler } } as object)
+    const outcome = send(orderCreated())
+    await advance(10)
+    expect(await outcome).toMatchObject({ outcome: 'timed-out', code: 'timed_out', retryAfterSeconds: 5 })
+    expect(handler).not.toHaveBeenCalled()
+  })
+
+  test('a handler that goes on is answered timed-out; its completion is recorded, and the retry is a duplicate', async () => {
+    const work = deferred()
+    const handler = vi.fn(() => work.promise)
+    const { send, records } = receiving({ on: { 'order.created': handler } })
+    const order = orderCreated()
+    const first = send(order)
+    await advance(10)
+    expect(await first).toMatchObject({ outcome: 'timed-out', retryAfterSeconds: 5 })
+
+    // The lease is 60 s, and renewed for as long as the handler goes on.
+    await advance(100)
+    expect(await send(order)).toMatchObject({ outcome: 'in-flight' })
+    work.resolve()
+    await advance(0)
+    expect(await send(order)).toEqual({ outcome: 'duplicate' })
+    expect(handler).toHaveBeenCalledOnce()
+    expect(records.map(({ outcome }) => outcome)).toEqual(['timed-out', 'in-flight', 'duplicate'])
+  })
+
+  test('a handler that fails after it is released and reported, and the retry runs', async () => {
+    const work = deferred()
+    const runs: unknown[] = []
+    const { send, reports } = receiving({
+      on: {
+        'order.created': (_, ctx) => {
+          runs.push(ctx.attempt)
+          return ctx.attempt === 1 ? work.promise : undefined
+        },
+      },
+    })
+    const order = orderCreated()
+    const first = send(order)
+    await advance(10)
+    await first
+    work.reject(new Error('too late'))
+    await advance(0)
+    expect(reports.map(({ error }) => error.message)).toEqual([
+      expect.stringContaining('had not returned after 10 s'),
+      'too late',
+    ])
+    expect(await send(order)).toEqual({ outcome: 'handled' })
+    expect(runs).toEqual([1, 2])
+  })
+
+  test('a RetryLater after it is not reported, and the retry runs', async () => {
+    const work = deferred()
+    const { send, reports } = receiving({
+      on: { 'order.created': (_, ctx) => (ctx.attempt === 1 ? work.promise : undefined) },
+    })
+    const order = orderCreated()
+    const first = send(order)
+    await advance(10)
+    await first
+    work.reject(new RetryLater({ afterSeconds: 1 }))
+    await advance(0)
+    expect(reports).toHaveLength(1)
+    expect(await send(order)).toEqual({ outcome: 'handled' })
+  })
+
+  test('a handler that has returned is handled, though recording it hangs', async () => {
+    const { store, namespace } = storeWith({ complete: () => never() })
+    const { send } = receiving({ store, namespace, timeoutSeconds: 3, on: { 'order.created': () => {} } })
+    const outcome = send(orderCreated())
+    await advance(3)
+    expect(await outcome).toEqual({ outcome: 'handled' })
+    await advance(50)
+  })
+
+  test('a handler that has thrown has failed, though releasing it hangs', async () => {
+    const { store, namespace } = storeWith({ release: () => never() })
+    const boom = new Error('boom')
+    const handler = () => Promise.reject(boom)
+    const { send } = receiving({ store, namespace, timeoutSeconds: 3, on: { 'order.created': handler } })
+    const outcome = send(orderCreated())
+    await advance(3)
+    expect(await outcome).toMatchObject({ outcome: 'failed', error: boom })
+    await advance(50)
+  })
+
+  test('work that goes on is handed to waitUntil, and work that is done is not', async () => {
+    const work = deferred()
+    const { receiver } = receiving({
+      on: { 'order.created': () => work.promise, 'event.published': () => {} },
+    })
+    const kept: Promise<unknown>[] = []
+    const waitUntil = (promise: Promise<unknown>) => {
+      kept.push(promise)
+    }
+    await receiver.receive({ ...(await sign(lifecycleEvent('event.published'))), request: null, waitUntil })
+    expect(kept).toHaveLength(0)
+    const outcome = receiver.receive({ ...(await sign(orderCreated())), request: null, waitUntil })
+    await advance(10)
+    await outcome
+    expect(kept).toHaveLength(1)
+    work.resolve()
+    expect(await kept[0]).toEqual({ outcome: 'handled' })
+  })
+
+  test('a waitUntil that throws changes nothing', async () => {
+    const work = deferred()
+    const { receiver } = receiving({ on: { 'order.created': () => work.promise } })
+    const waitUntil = () => {
+      throw new Error('This context has no ExecutionContext')
+    }
+    const outcome = receiver.receive({ ...(await sign(orderCreated())), request: null, waitUntil })
+    await advance(10)
+    expect(await outcome).toMatchObject({ outcome: 'timed-out' })
+    work.resolve()
+    await advance(0)
+  })
+
+  test('no handler is started any more where the event loop was blocked past it', async () => {
+    const handler = vi.fn()
+    const { store, namespace, base } = storeWith({
+      claim: async (request) => {
+        const result = await base.claim(request)
+        // The clock goes on and no timer fires, as when something blocks the thread.
+        vi.setSystemTime(Date.now() + 11_000)
+        vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 11_000)
+        return result
+      },
+    })
+    const { send } = receiving({ store, namespace, on: { 'order.created': handler } })
+    const order = orderCreated()
+    expect(await send(order)).toMatchObject({ outcome: 'timed-out' })
+    vi.restoreAllMocks()
+    expect(handler).not.toHaveBeenCalled()
+    await advance(0)
+    // The grant was given back.
+    expect(
+      await base.claim({
+        key: `test/order.created/${order.data.order.id}`,
+        token: 'x',
+        leaseMs: 1,
+        retainMs: 9,
+      }),
+    ).toMatchObject({
+      status: 'claimed',
+    })
+  })
+})

@@ -1,0 +1,291 @@
+import { Discard, type HandlerContext, RetryLater, type WebhookOptions } from 'tix-webhooks'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { ALL_TRIES, BOOM, begin, throwing } from '../../support/delivering.js'
+import { deferred, never } from '../../support/promises.js'
+import { advance, useVirtualTime } from '../../support/virtual-time.js'
+
+useVirtualTime()
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+  vi.restoreAllMocks()
+})
+
+type Handler = (event: unknown, ctx: HandlerContext) => unknown
+
+const handledBy = (handler: Handler): Partial<WebhookOptions> => ({ on: { 'order.created': handler } })
+
+const FREE = new Discard('free')
+const LATER = new RetryLater({ afterSeconds: 60 })
+const THENABLE = Object.defineProperty({}, 'then', { value: (done: () => void) => done() })
+
+/** A promise with a property of its own, which throws when it is called or read. */
+const promiseWith = (property: 'then' | 'constructor', own: 'value' | 'get'): Promise<unknown> =>
+  Object.defineProperty(Promise.resolve(), property, { [own]: throwing })
+
+const NOT_CONNECTED = expect.objectContaining({ message: 'not connected' })
+
+const ENDS: readonly [how: string, handler: () => unknown, outcome: object, end: 'complete' | 'release'][] = [
+  ['returns', () => 'a value that nobody looks at', { outcome: 'handled' }, 'complete'],
+  ['resolves', async () => false, { outcome: 'handled' }, 'complete'],
+  ['returns a thenable', () => THENABLE, { outcome: 'handled' }, 'complete'],
+  [
+    'returns a promise with a then of its own',
+    () => promiseWith('then', 'value'),
+    { outcome: 'handled' },
+    'complete',
+  ],
+  [
+    'returns a promise that cannot be awaited',
+    () => promiseWith('constructor', 'get'),
+    { outcome: 'failed', code: 'handler_failed', error: NOT_CONNECTED },
+    'release',
+  ],
+  ['rejects with Discard', () => Promise.reject(FREE), { outcome: 'discarded', error: FREE }, 'complete'],
+  [
+    'rejects with RetryLater',
+    () => Promise.reject(LATER),
+    { outcome: 'retry-later', code: 'retry_later', retryAfterSeconds: 60, error: LATER },
+    'release',
+  ],
+  ['throws', throwing, { outcome: 'failed', code: 'handler_failed', error: NOT_CONNECTED }, 'release'],
+  [
+    'throws nothing',
+    () => {
+      throw undefined
+    },
+    {
+      outcome: 'failed',
+      code: 'handler_failed',
+      error: expect.objectContaining({ message: expect.stringMatching(/order\.created.*undefined/) }),
+    },
+    'release',
+  ],
+  [
+    'rejects',
+    () => Promise.reject(BOOM),
+    { outcome: 'failed', code: 'handler_failed', error: BOOM },
+    'release',
+  ],
+  [
+    'rejects with nothing',
+    () => Promise.reject(undefined),
+    {
+      outcome: 'failed',
+      code: 'handler_failed',
+      error: expect.objectContaining({
+        code: 'handler_failed',
+        message: expect.stringMatching(/order\.created.*undefined/),
+      }),
+    },
+    'release',
+  ],
+]
+
+describe('a handler', () => {
+  test.each(ENDS)(
+    'that %s ends the delivery so, and the store hears of it',
+    async (_, handler, outcome, end) => {
+      const { answer, called, receiver } = await begin({}, handledBy(handler))
+      expect(await answer).toEqual(outcome)
+      expect(called()).toEqual(['claim', end])
+      await receiver.drain()
+    },
+  )
+
+  test.each(ENDS)(
+    'without a key that %s ends the delivery so, and no store is asked',
+    async (_, handler, outcome) => {
+      const { answer, calls } = await begin({}, { ...handledBy(handler), key: () => null })
+      expect(await answer).toEqual(outcome)
+      expect(calls).toEqual([])
+    },
+  )
+
+  test('has its signal left alone when it settles in time, whatever comes later', async () => {
+    const { contexts, work, answer } = await begin({}, { maxRunSeconds: 90 })
+    await advance(89.999)
+    work.resolve(undefined)
+    expect(await answer).toEqual({ outcome: 'handled' })
+    await advance(300)
+    expect(contexts[0]?.signal.aborted).toBe(false)
+  })
+
+  test('that has settled is not given up while that is being recorded', async () => {
+    const recorded = deferred<boolean>()
+    const { contexts, work, answered, kept, codes, drain } = await begin(
+      { complete: () => recorded.promise },
+      { maxRunSeconds: 10, timeoutSeconds: 11 },
+    )
+    await advance(9.5)
+    work.resolve(undefined)
+    await advance(1.499)
+    expect(answered()).toBeUndefined()
+    await advance(0.001)
+    expect(answered()).toEqual({ outcome: 'handled' })
+    expect(contexts[0]?.signal.aborted).toBe(false)
+    const drained = drain()
+    expect(kept).toHaveLength(1)
+    await advance(0.4)
+    expect(drained.isResolved).toBe(false)
+    recorded.resolve(true)
+    expect(await kept[0]).toEqual({ outcome: 'handled' })
+    expect(codes()).toEqual([])
+  })
+})
+
+test('a drain waits for the record of a handler that has settled late, for longer than the handler might run', async () => {
+  const recorded = deferred<boolean>()
+  const { work, answered, drain } = await begin(
+    { complete: () => recorded.promise },
+    { timeoutSeconds: 5, maxRunSeconds: 10 },
+  )
+  await advance(9.5)
+  expect(answered()).toMatchObject({ code: 'timed_out' })
+  work.resolve(undefined)
+  const drained = drain()
+  await advance(1.9)
+  expect(drained.isResolved).toBe(false)
+  recorded.resolve(true)
+  await advance(0)
+  expect(drained.isResolved).toBe(true)
+})
+
+describe('a handler that has not settled after maxRunSeconds', () => {
+  test('is given up: its signal aborts, and its sender and the reports are told why', async () => {
+    const { contexts, answered, lost, reports, records, drain } = await begin({}, { maxRunSeconds: 90 })
+    const heard = vi.fn()
+    await advance(0)
+    const drained = drain()
+    contexts[0]?.signal.addEventListener('abort', heard)
+    await advance(89.999)
+    expect(heard).not.toHaveBeenCalled()
+    expect(answered()).toBeUndefined()
+
+    await advance(0.001)
+    expect(heard).toHaveBeenCalledOnce()
+    const error = lost()
+    expect(error).toMatchObject({ code: 'given_up', message: expect.stringMatching(/maxRunSeconds/) })
+    expect(answered()).toEqual({ outcome: 'timed-out', code: 'given_up', retryAfterSeconds: 5, error })
+    expect(reports).toEqual([{ error, ctx: expect.objectContaining({ kind: 'order.created' }) }])
+    expect(records).toMatchObject([{ outcome: 'timed-out', status: 503, durationMs: 90_000 }])
+    expect(drained.isResolved).toBe(true)
+  })
+
+  test('keeps no lease: nothing is renewed or recorded for it', async () => {
+    const { called } = await begin({}, { maxRunSeconds: 90 })
+    await advance(90)
+    expect(called()).toEqual(['claim', ...Array(4).fill('renew')])
+    expect(vi.getTimerCount()).toBe(0)
+    await advance(600)
+    expect(called()).toHaveLength(5)
+  })
+
+  test('keeps no lease, though it was given up while a renewal was under way', async () => {
+    const renewed = deferred<boolean>()
+    const { called } = await begin({ renew: () => renewed.promise }, { maxRunSeconds: 21 })
+    await advance(21)
+    renewed.resolve(true)
+    await advance(600)
+    expect(called()).toEqual(['claim', 'renew'])
+  })
+
+  test('still has its complete tried again when it returns later', async () => {
+    const { called, work, codes } = await begin({ complete: () => never() }, { maxRunSeconds: 15 })
+    await advance(300)
+    work.resolve(undefined)
+    await advance(ALL_TRIES)
+    expect(called()).toEqual(['claim', ...Array(7).fill('complete')])
+    expect(codes()).toEqual(['given_up', 'not_recorded'])
+  })
+
+  test.each([
+    ['complete', 'returns', ['given_up']],
+    ['release', 'fails', ['given_up', 'boom']],
+  ] as const)('still has its %s sent when it %s later', async (end, _, codes) => {
+    const { called, work, answered, kept, ...heard } = await begin({}, { maxRunSeconds: 90 })
+    await advance(300)
+    const before = called().length
+    if (end === 'complete') work.resolve(undefined)
+    else work.reject(BOOM)
+    await advance(0)
+    expect(called().slice(before)).toEqual([end])
+    expect(answered()).toMatchObject({ outcome: 'timed-out' })
+    expect(heard.codes()).toEqual(codes)
+    expect(kept).toEqual([])
+  })
+
+  test('is no longer waited for by the platform, once its sender has had the answer', async () => {
+    const { kept } = await begin({}, { timeoutSeconds: 10, maxRunSeconds: 90 })
+    await advance(10)
+    expect(kept).toHaveLength(1)
+    await advance(80)
+    expect(await kept[0]).toMatchObject({ outcome: 'timed-out', code: 'given_up' })
+  })
+
+  test.each([{}, { key: () => null }])('may run for as long as a timer can be set', async (options) => {
+    const maxRunSeconds = 2_147_483
+    const { answered, contexts } = await begin(
+      {},
+      {
+        ...options,
+        maxRunSeconds,
+        timeoutSeconds: maxRunSeconds,
+        retentionSeconds: maxRunSeconds,
+        leaseSeconds: maxRunSeconds,
+      },
+    )
+    await advance(maxRunSeconds - 0.001)
+    expect(answered()).toBeUndefined()
+    expect(contexts[0]?.signal.aborted).toBe(false)
+    await advance(0.001)
+    expect(answered()).toMatchObject({ outcome: 'timed-out' })
+    expect(contexts[0]?.signal.aborted).toBe(true)
+  })
+})
+
+describe('the signal of a handler', () => {
+  function countControllers() {
+    const made = vi.fn()
+    class Counted extends AbortController {
+      constructor() {
+        super()
+        made()
+      }
+    }
+    vi.stubGlobal('AbortController', Counted)
+    return made
+  }
+
+  test('costs no AbortController before it is looked at, given up or not', async () => {
+    const made = countControllers()
+    const contexts: HandlerContext[] = []
+    const handler: Handler = (_, ctx) => {
+      contexts.push(ctx)
+      return never()
+    }
+    const { answered } = await begin(
+      { renew: async () => false },
+      { ...handledBy(handler), maxRunSeconds: 90 },
+    )
+    await advance(90)
+    expect(answered()).toMatchObject({ code: 'given_up' })
+    expect(made).not.toHaveBeenCalled()
+
+    // When it is looked at, it has aborted, for the first reason.
+    expect(contexts[0]?.signal).toMatchObject({ aborted: true, reason: { code: 'lease_lost' } })
+    expect(contexts[0]?.signal).toBe(contexts[0]?.signal)
+    expect(made).toHaveBeenCalledOnce()
+  })
+
+  test('aborts once, for the first reason', async () => {
+    const { contexts, codes } = await begin({ renew: async () => false }, { maxRunSeconds: 90 })
+    const heard = vi.fn()
+    await advance(0)
+    contexts[0]?.signal.addEventListener('abort', heard)
+    await advance(90)
+    expect(codes()).toEqual(['lease_lost', 'given_up'])
+    expect(heard).toHaveBeenCalledOnce()
+    expect(contexts[0]?.signal.reason).toMatchObject({ code: 'lease_lost' })
+  })
+})

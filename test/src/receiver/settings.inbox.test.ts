@@ -1,0 +1,111 @@
+import { EventEmitter } from 'node:events'
+import { Pool } from 'pg'
+import { type Inbox, memoryStore } from 'tix-webhooks'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { orderCreated, SECRET, sign } from '../../support/deliveries.js'
+import { honestInbox } from '../../support/honest-inbox.js'
+import { handler, make } from '../../support/make-receiver.js'
+
+const { inbox } = honestInbox()
+const NO_INBOX = /^inbox must be an Inbox, such as postgresInbox\(pool\), not a pool or a database/
+
+const REFUSED: readonly [what: string, options: Record<string, unknown>, message: RegExp][] = [
+  [
+    'an inbox and a store',
+    { inbox, store: memoryStore(), namespace: 'orders' },
+    /^Pass a store or an inbox, not both: an inbox keeps its own record/,
+  ],
+  [
+    'an inbox without namespace',
+    { inbox },
+    /^namespace is required with store and inbox: .*namespace: 'orders'.*two endpoints/,
+  ],
+  [
+    'an inbox and a namespace with a slash',
+    { inbox, namespace: 'a/b' },
+    /^namespace must be 1 to 64 characters of A-Z/,
+  ],
+  [
+    "an inbox and storeFailure: 'process'",
+    { inbox, namespace: 'orders', storeFailure: 'process' },
+    /^storeFailure: 'process' cannot be used with an inbox: .*no transaction/,
+  ],
+  [
+    'an inbox and another storeFailure',
+    { inbox, namespace: 'orders', storeFailure: 'ignore' },
+    /^storeFailure must be 'reject'.* or 'process'/,
+  ],
+  ['a client without once as inbox', { inbox: { query() {}, connect() {} }, namespace: 'orders' }, NO_INBOX],
+  ['an inbox whose once is no function', { inbox: { once: true }, namespace: 'orders' }, NO_INBOX],
+  ['a store as inbox', { inbox: memoryStore(), namespace: 'orders' }, NO_INBOX],
+  ['null as inbox', { inbox: null, namespace: 'orders' }, NO_INBOX],
+  ['a string as inbox', { inbox: 'postgres://', namespace: 'orders' }, NO_INBOX],
+  // Pools are event emitters, and each of those has a once.
+  ['an event emitter as inbox', { inbox: new EventEmitter(), namespace: 'orders' }, NO_INBOX],
+  ['a pool of pg as inbox', { inbox: new Pool(), namespace: 'orders' }, NO_INBOX],
+]
+
+describe('a receiver is not made', () => {
+  test.each(REFUSED)('with %s', (_, options, message) => {
+    expect(() => make(options)).toThrow(TypeError)
+    expect(() => make(options)).toThrow(message)
+  })
+})
+
+describe('a receiver is made', () => {
+  test.each([
+    ['an inbox and a namespace', {}],
+    ["storeFailure: 'reject', which is what happens anyway", { storeFailure: 'reject' }],
+    ['store: undefined', { store: undefined }],
+  ])('with %s', async (_, options) => {
+    const { inbox, asked } = honestInbox()
+    const receiver = make({ inbox, namespace: 'orders', ...options })
+    const order = { ...(await sign(orderCreated({ id: 'ord_1' }))), request: null }
+    expect(await receiver.receive(order)).toEqual({ outcome: 'handled' })
+    expect(asked).toEqual(['orders/order.created/ord_1'])
+  })
+
+  test('with inbox: undefined, as without one', async () => {
+    const receiver = make({ inbox: undefined, storeFailure: 'process' })
+    const order = { ...(await sign(orderCreated())), request: null }
+    expect(await receiver.receive(order)).toEqual({ outcome: 'handled' })
+    expect(await receiver.receive(order)).toEqual({ outcome: 'duplicate' })
+  })
+
+  test('with an inbox of a class, whose once is called as its method', async () => {
+    class Own implements Inbox<string> {
+      readonly #tx = 'tx'
+      async once(_: unknown, work: (tx: string) => Promise<void>): Promise<'handled'> {
+        await work(this.#tx)
+        return 'handled'
+      }
+    }
+    const seen: unknown[] = []
+    const on = { 'order.created': (_: unknown, ctx: { tx: unknown }) => seen.push(ctx.tx) }
+    const receiver = make({ inbox: new Own(), namespace: 'orders', on })
+    expect(await receiver.receive({ ...(await sign(orderCreated())), request: null })).toEqual({
+      outcome: 'handled',
+    })
+    expect(seen).toEqual(['tx'])
+  })
+})
+
+describe('in production', () => {
+  afterEach(() => {
+    vi.unstubAllEnvs()
+    vi.restoreAllMocks()
+  })
+
+  test('no warning of a memory store is given where there is an inbox', async () => {
+    vi.resetModules()
+    vi.stubEnv('NODE_ENV', 'production')
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const { createReceiver } = await import('tix-webhooks')
+    const options = { secret: SECRET, on: { 'order.created': handler } }
+    createReceiver({ ...options, inbox, namespace: 'orders' })
+    expect(warn).not.toHaveBeenCalled()
+    // The warning is still there for the one that has neither.
+    createReceiver(options)
+    expect(warn).toHaveBeenCalledOnce()
+  })
+})

@@ -1,0 +1,107 @@
+import type { WebhookOptions } from 'tix-webhooks'
+import { describe, expect, test } from 'vitest'
+import { lifecycleEvent, orderCreated, sign } from '../../support/deliveries.js'
+import { never } from '../../support/promises.js'
+import { receiving } from '../../support/receiving.js'
+import { schemaOf } from '../../support/schema-of.js'
+
+describe('onDelivery', () => {
+  test('gets one record for each delivery, with what was known of it', async () => {
+    const now = () => 1_747_490_531_000
+    const { receiver, records } = receiving({ now, on: { 'order.created': () => {} } })
+    const timestamp = 1_747_490_500
+    const order = orderCreated({ id: 'ord_5' })
+    const deliveries = [
+      { header: null, body: new Uint8Array() },
+      await sign(order, { timestamp, secret: 'whsec_other' }),
+      await sign('{}', { timestamp }),
+      await sign(lifecycleEvent('venue.opened'), { timestamp }),
+      await sign(order, { timestamp }),
+      await sign(order, { timestamp }),
+    ]
+    for (const delivery of deliveries) await receiver.receive({ ...delivery, request: null })
+
+    const key = 'default/order.created/ord_5'
+    const durationMs = expect.any(Number)
+    const error = expect.any(Error)
+    expect(records).toStrictEqual([
+      { outcome: 'malformed', status: 400, code: 'header_missing', durationMs, error },
+      { outcome: 'unauthenticated', status: 401, code: 'signature_mismatch', durationMs, error },
+      {
+        outcome: 'unprocessable',
+        status: 500,
+        code: 'not_an_envelope',
+        signatureAgeSeconds: 31,
+        durationMs,
+        error,
+      },
+      { outcome: 'unhandled', status: 200, kind: 'venue.opened', signatureAgeSeconds: 31, durationMs },
+      {
+        outcome: 'handled',
+        status: 200,
+        kind: 'order.created',
+        key,
+        attempt: 1,
+        signatureAgeSeconds: 31,
+        durationMs,
+      },
+      { outcome: 'duplicate', status: 200, kind: 'order.created', key, signatureAgeSeconds: 31, durationMs },
+    ])
+  })
+
+  test.each<[string, Partial<WebhookOptions>]>([
+    ['the documented fields', {}],
+    ['a schema', { schemas: { 'order.created': schemaOf(() => ({ issues: [{ message: 'no' }] })) } }],
+    ['a key function', { key: () => 'ord_9' }],
+  ])('is told the key of data that does not fit %s, as onError is', async (_, options) => {
+    const { send, records, reports } = receiving({ on: { 'order.created': () => {} }, ...options })
+    await send(lifecycleEvent('order.created', { order: { id: 'ord_9' } }))
+    const key = 'default/order.created/ord_9'
+    expect(records).toMatchObject([{ code: 'data_mismatch', kind: 'order.created', key }])
+    expect(reports).toMatchObject([{ ctx: { kind: 'order.created', key } }])
+  })
+
+  test.each<[string, Partial<WebhookOptions>, object]>([
+    ['before its envelope is read', { secret: () => [] }, {}],
+    ['without a key', { key: () => null }, { kind: 'order.created' }],
+  ])('is told no more than is known of a fault %s, as onError is', async (_, options, place) => {
+    const fail = (): never => {
+      throw new Error('boom')
+    }
+    const { send, records, reports } = receiving({ on: { 'order.created': fail }, ...options })
+    await send(orderCreated(), { request: 'the request' })
+    expect(reports.map(({ ctx }) => ctx)).toStrictEqual([{ request: 'the request', ...place }])
+    expect(records).toMatchObject([place])
+    expect(records[0]).not.toHaveProperty('key')
+  })
+
+  test('is told the age of a delivery that is authentic but too old', async () => {
+    const { receiver, records } = receiving({ now: () => 2_000_000 })
+    await receiver.receive({ ...(await sign(orderCreated(), { timestamp: 1000 })), request: null })
+    expect(records).toMatchObject([{ code: 'timestamp_too_old', signatureAgeSeconds: 1000 }])
+  })
+})
+
+test.each([
+  [
+    'throws',
+    () => {
+      throw new Error('the listener')
+    },
+  ],
+  ['rejects', () => Promise.reject(new Error('the listener'))],
+  ['never settles', () => never()],
+])('a listener that %s changes nothing', async (_, listener) => {
+  const { send } = receiving({
+    onDelivery: listener,
+    onError: listener,
+    on: {
+      'order.created': () => {
+        throw new Error('boom')
+      },
+      'event.published': () => {},
+    },
+  })
+  expect(await send(orderCreated())).toMatchObject({ outcome: 'failed' })
+  expect(await send(lifecycleEvent('event.published'))).toEqual({ outcome: 'handled' })
+})

@@ -1,0 +1,195 @@
+import * as nodeCrypto from 'node:crypto'
+import fc from 'fast-check'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { type HmacEngine, nodeEngine, secretKey, webEngine } from '../../../src/signature/hmac.js'
+import { packageWithEngine, withProcess } from '../../support/engines.js'
+
+const node = nodeEngine(nodeCrypto)
+const web = webEngine(globalThis.crypto)
+
+const algorithms = fc.constantFrom('SHA-256' as const, 'SHA-512' as const)
+const encodings = fc.constantFrom('hex' as const, 'base64' as const)
+// Past 128 bytes a secret is longer than a block of either hash, and is hashed before it is used.
+const secretBytes = fc.uint8Array({ minLength: 1, maxLength: 300 })
+const contents = fc.uint8Array({ maxLength: 500 })
+const prefixes = fc.string({ unit: 'binary' })
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+describe('the two engines agree', () => {
+  test('on the HMAC of any secret, prefix and content, in either encoding', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        algorithms,
+        encodings,
+        secretBytes,
+        prefixes,
+        contents,
+        async (algorithm, encoding, secret, prefix, content) => {
+          const byNode = await node.hmac(algorithm, secretKey(secret), prefix, content, encoding)
+          const byWeb = await web.hmac(algorithm, secretKey(secret), prefix, content, encoding)
+          expect(byWeb).toBe(byNode)
+          expect(Buffer.from(byNode, encoding)).toHaveLength(algorithm === 'SHA-256' ? 32 : 64)
+          expect(Buffer.from(byNode, encoding).toString(encoding)).toBe(byNode)
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  test('on the prefix being the bytes before the content, and no more', async () => {
+    await fc.assert(
+      fc.asyncProperty(algorithms, prefixes, contents, async (algorithm, prefix, content) => {
+        const whole = Buffer.concat([new TextEncoder().encode(prefix), content])
+        for (const engine of [node, web]) {
+          const apart = await engine.hmac(algorithm, secretKey(Buffer.from('k')), prefix, content, 'hex')
+          const together = await engine.hmac(algorithm, secretKey(Buffer.from('k')), '', whole, 'hex')
+          expect(apart).toBe(together)
+        }
+      }),
+    )
+  })
+
+  test('on SHA-256 of any text', async () => {
+    await fc.assert(
+      fc.asyncProperty(prefixes, async (text) => {
+        expect(await web.sha256Hex(text)).toBe(await node.sha256Hex(text))
+      }),
+    )
+    expect(await node.sha256Hex('abc')).toBe(
+      'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+    )
+  })
+
+  test('on views into larger buffers', async () => {
+    const larger = Buffer.from('..content..')
+    const view = larger.subarray(2, 9)
+    for (const engine of [node, web]) {
+      expect(await engine.hmac('SHA-256', secretKey(view), '', view, 'hex')).toBe(
+        await node.hmac('SHA-256', secretKey(Buffer.from('content')), '', Buffer.from('content'), 'hex'),
+      )
+    }
+  })
+})
+
+describe.each<[string, HmacEngine]>([
+  ['node', node],
+  ['web', web],
+])('equal on the %s engine', (_, { equal }) => {
+  const ascii = fc.string({ unit: 'binary-ascii', maxLength: 130 })
+  const copy = (text: string): string => Buffer.from(text).toString()
+
+  test('holds for the same text, and for no other', () => {
+    fc.assert(
+      fc.property(ascii, ascii, (a, b) => {
+        expect(equal(a, copy(a))).toBe(true)
+        expect(equal(a, b)).toBe(a === b)
+      }),
+    )
+  })
+
+  test('fails for one character anywhere, whatever was compared before', () => {
+    fc.assert(
+      fc.property(
+        ascii,
+        fc.nat(),
+        fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+        (a, at, other) => {
+          const index = at % (a.length + 1)
+          const b = a.slice(0, index) + other + a.slice(index + other.length)
+          equal(a, copy(a))
+          expect(equal(b, a)).toBe(a === b)
+        },
+      ),
+      { numRuns: 1_000 },
+    )
+  })
+
+  test('fails, and does not throw, for text that is not ASCII', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 64 }), (text) => {
+        const expected = 'a'.repeat(text.length)
+        equal(expected, copy(expected))
+        expect(equal(text, expected)).toBe(text === expected)
+      }),
+    )
+    // Two characters that take four bytes: the second must not leave what was there before.
+    equal('ab', copy('ab'))
+    for (const text of ['a\u00e9', '\u00e9b', '\u{1f3ab}', 'a\ud800']) expect(equal(text, 'ab')).toBe(false)
+  })
+
+  test('fails, and does not throw, for other lengths', () => {
+    fc.assert(
+      fc.property(ascii, fc.string({ minLength: 1 }), (a, more) => {
+        expect(equal(a, a + more)).toBe(false)
+        expect(equal(a + more, a)).toBe(false)
+      }),
+    )
+    expect(equal('', '')).toBe(true)
+  })
+})
+
+describe('a secret is imported once', () => {
+  test('for each hash on the web engine, also by deliveries that come together', async () => {
+    const importKey = vi.spyOn(globalThis.crypto.subtle, 'importKey')
+    const key = secretKey(Buffer.from('k'))
+    const sign = () => web.hmac('SHA-256', key, '', Buffer.from('{}'), 'hex')
+    const [first, second] = await Promise.all([sign(), sign()])
+    expect(first).toBe(second)
+    expect(importKey).toHaveBeenCalledTimes(1)
+    await web.hmac('SHA-512', key, '', Buffer.from('{}'), 'hex')
+    expect(importKey).toHaveBeenCalledTimes(2)
+  })
+
+  test('for both hashes on the node engine', async () => {
+    let imports = 0
+    const engine = nodeEngine({
+      ...nodeCrypto,
+      createSecretKey: (key: NodeJS.ArrayBufferView) => {
+        imports += 1
+        return nodeCrypto.createSecretKey(key)
+      },
+    } as typeof nodeCrypto)
+    const key = secretKey(Buffer.from('k'))
+    for (const algorithm of ['SHA-256', 'SHA-512', 'SHA-256'] as const) {
+      await engine.hmac(algorithm, key, '', Buffer.from('{}'), 'hex')
+    }
+    expect(imports).toBe(1)
+  })
+})
+
+describe('the engine is chosen at the first call', () => {
+  /** Whether this engine computes with Web Crypto. */
+  async function isWeb(engine: HmacEngine): Promise<boolean> {
+    const digest = vi.spyOn(globalThis.crypto.subtle, 'digest')
+    await engine.sha256Hex('')
+    return digest.mock.calls.length > 0
+  }
+
+  test('as node:crypto where process can give it', async () => {
+    const { hmac } = await packageWithEngine('node')
+    expect(await isWeb(hmac.hmacEngine())).toBe(false)
+  })
+
+  test.each<[string, object | undefined]>([
+    ['there is no process', undefined],
+    ['process has no getBuiltinModule, as before Node 20.16', {}],
+    ['getBuiltinModule knows no node:crypto', { getBuiltinModule: () => undefined }],
+    [
+      'getBuiltinModule only throws',
+      {
+        getBuiltinModule: () => {
+          throw new Error('not supported here')
+        },
+      },
+    ],
+  ])('as Web Crypto where %s', async (_, other) => {
+    vi.resetModules()
+    const { hmacEngine } = await import('../../../src/signature/hmac.js')
+    expect(await isWeb(withProcess(other, hmacEngine))).toBe(true)
+    // And kept, whatever process becomes.
+    expect(await isWeb(hmacEngine())).toBe(true)
+  })
+})

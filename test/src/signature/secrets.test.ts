@@ -1,0 +1,149 @@
+import fc from 'fast-check'
+import { createReceiver, type Secrets, signPayload, verifySignature } from 'tix-webhooks'
+import { secrets } from 'tix-webhooks/testing/fast-check'
+import { describe, expect, test } from 'vitest'
+import { secretKeys } from '../../../src/signature/secrets.js'
+import { sign } from '../../support/deliveries.js'
+
+const keysOf = (value: unknown) => secretKeys(value as Secrets, 'secret')
+
+const QUOTED = /is in quotes, which would be part of it: remove them\. docker --env-file keeps the quotes/
+const EDGE = /begins or ends with white space \(a new line from a file or a shell\?\): trim it/
+
+const refused: [string, unknown, RegExp][] = [
+  [
+    'undefined',
+    undefined,
+    /^secret is undefined: pass the signing secret.*environment variable.*\(next build\), pass a function: secret: \(\) => process\.env\./,
+  ],
+  ['null', null, /^secret is null: /],
+  ['an empty string', '', /^secret is empty: /],
+  ['no bytes', new Uint8Array(), /^secret is empty: /],
+  ['an empty list', [], /the list of secrets is empty; pass at least one/],
+  ['undefined in a list', ['good', undefined], /^secret\[1\] is undefined: /],
+  ['an empty string in a list', ['', 'good'], /^secret\[0\] is empty: /],
+  ['a hole in a list', Object.assign(['good'], { length: 2 }), /^secret\[1\] is undefined: /],
+  ['a list of lists', [['good'], 'good'], /^secret\[0\] must be a string or a Uint8Array, not an array/],
+  ['a number', 42, /must be a string or a Uint8Array, not a number/],
+  ['an object', { secret: 'good' }, /must be a string or a Uint8Array, not an object/],
+  ['a promise', Promise.resolve('good'), /must be a string or a Uint8Array, not a promise/],
+  ['white space alone', ' ', EDGE],
+  ['a blank before it', ' good', EDGE],
+  ['a new line after it', 'good\n', EDGE],
+  ['a Windows line end after it', 'good\r\n', EDGE],
+  ['a tab after it, in a list', ['good', 'good\t'], /^secret\[1\] begins or ends with white space/],
+  ['a byte order mark before it', '\ufeffgood', EDGE],
+  ['a no-break space after it', 'good\u00a0', EDGE],
+  ['the bytes of a text file with a new line', Buffer.from('whsec_good\n'), EDGE],
+  ['the bytes of a text file with a Windows line end', Buffer.from('whsec_good\r\n'), EDGE],
+  ['the bytes of text with a blank before it', new TextEncoder().encode(' whsec_good'), EDGE],
+  ['the bytes of an empty line', Buffer.from('\n'), EDGE],
+  ['double quotes around it', '"whsec_good"', QUOTED],
+  ['single quotes around it', "'whsec_good'", QUOTED],
+  ['nothing but quotes', '""', QUOTED],
+  ['quotes around it, in a list', ['good', '"good"'], /^secret\[1\] is in quotes/],
+  ['the bytes of text in quotes', Buffer.from('"whsec_good"'), QUOTED],
+]
+
+describe('a secret that cannot be meant is a TypeError', () => {
+  test.each(refused)('%s', async (_, value, message) => {
+    expect(() => keysOf(value)).toThrow(TypeError)
+    expect(() => keysOf(value)).toThrow(message)
+    const secret = value as Secrets
+    await expect(signPayload('{}', { secret })).rejects.toThrow(TypeError)
+    await expect(signPayload('{}', { secret })).rejects.toThrow(message)
+    // Before the header is looked at: a receiver without a secret must not pass for one that was sent nonsense.
+    await expect(verifySignature('{}', undefined, { secret })).rejects.toThrow(TypeError)
+    expect(() => createReceiver({ secret, on: { 'order.created': () => {} } })).toThrow(TypeError)
+  })
+
+  test('and the message does not show it', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: 16 }),
+        fc.constantFrom(['', ' '], ['', '\n'], ['\t', ''], ['"', '"']),
+        fc.boolean(),
+        (secret, [before, after], isBytes) => {
+          const edged = `${before}${secret}${after}`
+          const thrown = errorOf(() => keysOf(isBytes ? Buffer.from(edged) : edged))
+          expect(thrown).toBeInstanceOf(TypeError)
+          expect(String(thrown)).not.toContain(secret)
+        },
+      ),
+    )
+  })
+
+  test('and says who gave it', () => {
+    expect(() => secretKeys(undefined, 'the secret function')).toThrow(/^the secret function is undefined/)
+    expect(() => secretKeys([], 'the secret function')).toThrow(/^the secret function: the list/)
+  })
+})
+
+function errorOf(run: () => unknown): unknown {
+  try {
+    return run()
+  } catch (error) {
+    return error
+  }
+}
+
+describe('a secret becomes a key', () => {
+  test('of its UTF-8 bytes, or its bytes', () => {
+    fc.assert(
+      fc.property(secrets(), (secret) => {
+        const bytes = typeof secret === 'string' ? new TextEncoder().encode(secret) : secret
+        expect(keysOf(secret).map((key) => [...key.bytes])).toEqual([[...bytes]])
+      }),
+    )
+  })
+
+  test.each<[string, unknown]>([
+    ['white space inside', 'two words'],
+    ['whsec_ before it', 'whsec_'],
+    ['one character', 'k'],
+    ['random bytes that end in a new line', Uint8Array.of(0x8f, 0x00, 0xff, 0x0a)],
+    ['random bytes that begin with a blank', Uint8Array.of(0x20, 0x9c)],
+    ['bytes of zero', Uint8Array.of(0, 0)],
+    ['one quote', '"'],
+    ['a quote at one end', '"whsec'],
+    ['another quote at each end', `"whsec'`],
+    ['random bytes between two quotes', Uint8Array.of(0x22, 0xff, 0x22)],
+  ])('with %s', (_, secret) => {
+    expect(keysOf(secret)).toHaveLength(1)
+  })
+
+  test('for each of a list, in its order', () => {
+    const keys = keysOf(['a', Uint8Array.of(0x62), 'c'])
+    expect(keys.map((key) => [...key.bytes])).toEqual([[0x61], [0x62], [0x63]])
+  })
+
+  test.each<[string, (text: string) => Uint8Array]>([
+    ['Uint8Array', (text) => Uint8Array.from(Buffer.from(text))],
+    ['Buffer', (text) => Buffer.from(text)],
+  ])('that a later change of the caller\u2019s %s does not reach', async (_, bytesOf) => {
+    const secret = bytesOf('whsec_wiped')
+    const receiver = createReceiver({ secret, on: { 'order.created': () => {} } })
+    secret.fill(0)
+    const delivery = await sign({ type: 'x', created_at: '', data: {} }, { secret: 'whsec_wiped' })
+    expect(await receiver.receive({ ...delivery, request: null })).toMatchObject({ outcome: 'unhandled' })
+  })
+})
+
+describe('a secret that is given anew with each delivery', () => {
+  test('is one key where it is text, and keys of many do not pile up', () => {
+    const [key] = secretKeys('whsec_again', 'secret')
+    expect(secretKeys(['another', 'whsec_again'], 'secret')[1]).toBe(key)
+    for (let i = 0; i < 1_000; i++) secretKeys(`whsec_${i}`, 'secret')
+    const [after] = secretKeys('whsec_again', 'secret')
+    expect(after).not.toBe(key)
+    expect(after?.bytes).toEqual(key?.bytes)
+  })
+
+  test('is a key of its own each time where it is bytes, which can change', () => {
+    const bytes = new Uint8Array([1, 2, 3])
+    const [key] = secretKeys(bytes, 'secret')
+    bytes[0] = 9
+    expect(secretKeys(bytes, 'secret')[0]).not.toBe(key)
+    expect(key?.bytes).toEqual(new Uint8Array([1, 2, 3]))
+  })
+})

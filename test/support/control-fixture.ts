@@ -1,0 +1,34 @@
+import type { Endpoint } from '../../sandbox/engine/endpoint.js'
+import { type Answer, type HttpSandbox, httpSandbox } from './http-sandbox.js'
+
+/** Where the endpoint of the stage is. */
+export const HOOKS = 'http://127.0.0.1:3000/hooks'
+
+/** A delivery as the control tells it, as far as tests look. */
+export interface DeliveryTold {
+  id: string
+  type: string
+  status: string
+  body: string
+  attempts: { number: number; trigger: string; url: string }[]
+}
+
+/** A sandbox with an endpoint, and what tests of deliveries ask the control for. */
+export interface ControlFixture extends HttpSandbox {
+  readonly endpoint: Endpoint
+  list(query?: string): Promise<DeliveryTold[]>
+  /** Triggers `order.created`, unless the body says otherwise, and waits for the first answer. */
+  trigger(body?: object): Promise<Answer>
+  post(path: string, body?: object): Promise<Answer>
+}
+
+export function controlFixture(): ControlFixture {
+  const sandbox = httpSandbox()
+  const endpoint = sandbox.service.engine.createEndpoint({ url: HOOKS, secret: 'whsec_a' })
+  const list = async (query = '') =>
+    (await sandbox.call('GET', `/_sandbox/deliveries${query}`)).json<{ data: DeliveryTold[] }>().data
+  const trigger = (body: object = {}) =>
+    sandbox.call('POST', '/_sandbox/trigger', { body: { kind: 'order.created', wait: true, ...body } })
+  const post = (path: string, body: object = {}) => sandbox.call('POST', `/_sandbox${path}`, { body })
+  return { ...sandbox, endpoint, list, trigger, post }
+}

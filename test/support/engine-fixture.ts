@@ -1,0 +1,94 @@
+import type { EndpointInput } from '../../sandbox/engine/endpoint.js'
+import { Engine, type EngineChange, type EngineParts } from '../../sandbox/engine/engine.js'
+import { inProcessSender } from '../../sandbox/engine/network/in-process-sender.js'
+import type { Delivery } from '../../sandbox/engine/record/records.js'
+import { Random } from '../../sandbox/lib/random.js'
+import { VirtualClock } from '../../sandbox/time/clock.js'
+import { SECRET } from './deliveries.js'
+
+/** Where virtual time begins: far from the real one, so that a mix-up of the two is seen. */
+export const START_MS = Date.parse('2031-03-01T09:00:00Z')
+
+export const HOUR_MS = 3_600_000
+
+/** What came to the receiver. */
+export interface Received {
+  readonly url: string
+  readonly body: string
+  readonly header: string
+  readonly headers: Readonly<Record<string, string>>
+  /** When, in virtual time. */
+  readonly atMs: number
+}
+
+/** An answer: a status alone, or a whole one, or one that is yet to come. */
+export type FixtureAnswer = number | Response | Promise<Response | number>
+
+export interface EngineFixtureOptions extends Partial<Omit<EngineParts, 'clock' | 'random'>> {
+  /** What the receiver answers; it counts its requests from 1. Default 200. */
+  answer?: (received: Received, count: number) => FixtureAnswer
+  /** Default: one for everything, with the secret of the tests. */
+  endpoints?: readonly EndpointInput[]
+  seed?: number
+}
+
+/** An engine whose time stands still, with a receiver in this process. */
+export function engineFixture({
+  answer = () => 200,
+  endpoints,
+  seed = 1,
+  ...parts
+}: EngineFixtureOptions = {}) {
+  const errors: unknown[] = []
+  const received: Received[] = []
+  const changes: EngineChange[] = []
+  const clock = new VirtualClock({ startMs: START_MS, frozen: true, onError: (error) => errors.push(error) })
+  const send = inProcessSender(async (request) => {
+    const headers = Object.fromEntries(request.headers)
+    const header = headers['x-service-signature'] ?? ''
+    const one = { url: request.url, body: await request.text(), header, headers, atMs: clock.now() }
+    received.push(one)
+    const answered = await answer(one, received.length)
+    return typeof answered === 'number' ? new Response(null, { status: answered }) : answered
+  })
+  const onChange = (change: EngineChange) => void changes.push(change)
+  const make = () => new Engine({ clock, random: new Random(seed), send, onChange, ...parts })
+  const engine = make()
+  const inputs = endpoints ?? [{ url: 'http://localhost:3000/hooks', secret: SECRET }]
+  const [first] = inputs.map((input) => engine.createEndpoint(input))
+  return {
+    engine,
+    clock,
+    received,
+    changes,
+    errors,
+    /** The first of the endpoints. */
+    endpointId: first?.id ?? '',
+    /** Another engine on the same clock, as after a restart. */
+    make,
+    /** Publishes one, and gives the id of its first delivery. */
+    publish(type = 'event.published', data: unknown = { event: { id: 'evt_1' } }): string {
+      return engine.deliveriesOf(engine.publish({ mode: 'test', type, data }))[0]?.id ?? ''
+    },
+    /** A delivery as it stands. */
+    at(id: string): Delivery {
+      const delivery = engine.delivery(id)
+      if (delivery === undefined) throw new Error(`There is no delivery ${id}.`)
+      return delivery
+    },
+  }
+}
+
+/** When its attempts were made, in seconds after the first was due. */
+export function offsetsOf({ attempts, firstAtMs }: Delivery): number[] {
+  return attempts.map(({ virtualMs }) => (virtualMs - firstAtMs) / 1000)
+}
+
+/** Something that waits until it is let go. */
+export function barrier<Value = void>() {
+  let open!: (value: Value) => void
+  const opened = new Promise<Value>((resolve) => {
+    open = resolve
+  })
+  return { open, opened }
+}

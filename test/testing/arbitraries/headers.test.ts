@@ -1,0 +1,236 @@
+import fc from 'fast-check'
+import { type HeaderValue, verifySignature, WebhookVerificationError } from 'tix-webhooks'
+import { tixWebhooks } from 'tix-webhooks/fetch'
+import { signedDelivery } from 'tix-webhooks/testing'
+import { hostileHeaders, signatureHeaders, signatureOptions } from 'tix-webhooks/testing/fast-check'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { SECRET, sign } from '../../support/deliveries.js'
+import { labelsOf, manyOf } from '../../support/testing/samples-of.js'
+
+const AT = 1_747_490_531
+const BODY = '{}'
+const HEX = /^[0-9a-f]{64}$/
+
+/** Its signature begins with a zero, which a change of that digit must not leave as it was. */
+let header: string
+let signedAt = AT
+
+beforeAll(async () => {
+  do {
+    signedAt += 1
+    ;({ header } = await sign(BODY, { timestamp: signedAt }))
+  } while (!header.includes(',v1=0'))
+})
+
+const joined = (value: HeaderValue): string => (typeof value === 'string' ? value : (value ?? []).join(','))
+const itemsOf = (value: HeaderValue): string[] => joined(value).split(',')
+const contentsOf = (value: HeaderValue, name: string): string[] =>
+  itemsOf(value)
+    .map((item) => item.replace(/^[ \t]+|[ \t]+$/g, ''))
+    .filter((item) => item.startsWith(`${name}=`))
+    .map((item) => item.slice(name.length + 1))
+
+/** Why a header is refused; undefined where it is not. */
+async function refusal(value: HeaderValue, options: object = {}): Promise<string | undefined> {
+  const error = await verifySignature(BODY, value, {
+    secret: SECRET,
+    now: () => AT * 1000,
+    ...options,
+  }).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  if (error === undefined) return undefined
+  if (!(error instanceof WebhookVerificationError)) throw error
+  return error.code === 'header_malformed' ? error.message.replace(/^.*: /, '') : error.code
+}
+
+describe('a well-formed header', () => {
+  test('that is made up is taken apart, and matches nothing', async () => {
+    await fc.assert(
+      fc.asyncProperty(signatureHeaders(), async (value) => {
+        expect(await refusal(value)).toBe('signature_mismatch')
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('of one that is valid is valid, however it is written', async () => {
+    await fc.assert(
+      fc.asyncProperty(signatureHeaders({ of: header }), async (value) => {
+        expect(await refusal(value)).toBeUndefined()
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('of one with several signatures keeps them all', async () => {
+    const secrets = Array.from({ length: 16 }, (_, index) => `secret ${index}`)
+    const signature = { algorithm: 'SHA-512', encoding: 'base64' } as const
+    const { header: of } = await sign(BODY, { secret: secrets, timestamp: AT, signature })
+    for (const value of manyOf(signatureHeaders({ of }), 30)) {
+      for (const secret of secrets) expect(await refusal(value, { secret, signature })).toBeUndefined()
+    }
+  })
+
+  test('has every shape that is allowed', () => {
+    const seen = labelsOf(signatureHeaders({ of: header }), (value) => ({
+      string: typeof value === 'string',
+      'array of one': Array.isArray(value) && value.length === 1,
+      'array in pieces': Array.isArray(value) && value.length > 1,
+      plain: value === header,
+      't last': contentsOf(itemsOf(value).at(-1), 't').length === 1,
+      'blanks around an item': itemsOf(value).some((item) => /^ .* $/.test(item)),
+      'a tab': joined(value).includes('\t'),
+      'look-alikes': contentsOf(value, 'T').length > 0 && contentsOf(value, 'V1').length > 0,
+      'another version': contentsOf(value, 'v2').length > 0,
+      'an empty other': contentsOf(value, 'v0').includes(''),
+      'several signatures': contentsOf(value, 'v1').length > 2,
+      'the valid one last':
+        contentsOf(value, 'v1').length > 2 && HEX.test(contentsOf(value, 'v1').at(-1) ?? ''),
+      'no signature at all': contentsOf(value, 'v1').includes(''),
+      'as long as may be': joined(value).length === 4096,
+    }))
+    expect(seen.missing).toEqual([])
+    const madeUp = labelsOf(signatureHeaders(), (value) => ({
+      '16 signatures': contentsOf(value, 'v1').length === 16,
+      capitals: contentsOf(value, 'v1').some((one) => /^[0-9A-F]{64}$/.test(one)),
+      'SHA-512': contentsOf(value, 'v1').some((one) => /^[0-9a-f]{128}$/.test(one)),
+      base64: contentsOf(value, 'v1').some((one) => /^[A-Za-z0-9+/]{43}=$/.test(one)),
+      'a zero before its digits': contentsOf(value, 't').some((t) => /^0[0-9]/.test(t)),
+      'any text': contentsOf(value, 'v1').some((one) => /\P{ASCII}/u.test(one)),
+      'an equals sign': contentsOf(value, 'v1').some((one) => /=./.test(one)),
+    }))
+    expect(madeUp.missing).toEqual([])
+  })
+})
+
+describe('a hostile header', () => {
+  test('is refused with a verification error, whatever it is', async () => {
+    await fc.assert(
+      fc.asyncProperty(hostileHeaders(), async (value) => {
+        expect(await refusal(value)).toEqual(expect.any(String))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('is refused though it is made of a valid one, under every way of signing', async () => {
+    await fc.assert(
+      fc.asyncProperty(signatureOptions(), fc.nat(), async (signature, seed) => {
+        const now = () => (signature.timestampUnit === 'ms' ? AT : AT * 1000)
+        const { header: of } = await sign(BODY, { timestamp: AT, signature })
+        expect(await refusal(of, { signature, now })).toBeUndefined()
+        for (const value of fc.sample(hostileHeaders({ of }), { seed, numRuns: 10 })) {
+          expect(await refusal(value, { signature, now })).toEqual(expect.any(String))
+        }
+      }),
+    )
+  })
+
+  test('is refused for every reason there is', async () => {
+    const refusals = await Promise.all(manyOf(hostileHeaders({ of: header })).map((value) => refusal(value)))
+    expect([...new Set(refusals)].sort()).toEqual([
+      'an item of it is not name=value.',
+      'header_missing',
+      'it has more than 16 v1.',
+      'it has more than one t.',
+      'it has no t.',
+      'it has no v1.',
+      'it is longer than 4096 characters.',
+      'signature_mismatch',
+      't is not made of decimal digits alone.',
+    ])
+  })
+
+  test('has every form that is told', () => {
+    const [, valid = ''] = header.split(',')
+    const seen = labelsOf(hostileHeaders({ of: header }), (value) => ({
+      missing: value === undefined || value === null,
+      empty: value === '' || (Array.isArray(value) && value.length === 0),
+      array: Array.isArray(value) && joined(value).includes(valid),
+      'the same t twice': contentsOf(value, 't').join() === `${signedAt},${signedAt}`,
+      'two of t': new Set(contentsOf(value, 't')).size === 2,
+      'digits of another script': /t=[٠-٩]+,/.test(joined(value)),
+      'wide digits': /t=[０-９]+,/.test(joined(value)),
+      'a huge t': contentsOf(value, 't').some((t) => /^[0-9]{17,}$/.test(t)),
+      'a control character': /\p{Cc}/u.test(joined(value)) && joined(value).includes(valid),
+      'a line that injects': joined(value).includes('\r\nx-injected'),
+      'just too long': joined(value).length > 4096 && joined(value).length < 4130,
+      'just too many': contentsOf(value, 'v1').length === 17,
+      'a new name for v1': joined(value).includes(valid.replace('v1', 'v0')),
+      'one digit more': joined(value).endsWith(`${valid}0`),
+      'one digit less': joined(value) === header.slice(0, -1),
+      'the form of another service': joined(value).startsWith('sha256='),
+      'a token': joined(value).startsWith('Bearer '),
+    }))
+    expect(seen.missing).toEqual([])
+    const withValid = manyOf(hostileHeaders({ of: header })).filter((value) => joined(value).includes(valid))
+    expect(withValid.length).toBeGreaterThan(500)
+  })
+})
+
+describe('a header that is sendable', () => {
+  test('travels through a Request unchanged, but for blanks at its ends', () => {
+    const both = fc.oneof(signatureHeaders({ sendable: true }), hostileHeaders({ sendable: true }))
+    fc.assert(
+      fc.property(both, (value: string) => {
+        expect(new Headers({ x: value }).get('x')).toBe(value.replace(/^[ \t]+|[ \t]+$/g, ''))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('is answered as it deserves', async () => {
+    let runs = 0
+    const delivery = await signedDelivery('order.created', { secret: SECRET })
+    const POST = tixWebhooks({
+      secret: SECRET,
+      key: () => null,
+      on: { 'order.created': () => void runs++ },
+      onError: () => {},
+    })
+    const statusOf = async (value: string): Promise<number> => {
+      const request = delivery.toRequest('/hooks')
+      request.headers.set('x-service-signature', value)
+      return (await POST(request)).status
+    }
+    const of = delivery.header
+    const good = manyOf(signatureHeaders({ of, sendable: true }), 50)
+    expect(await Promise.all(good.map(statusOf))).toEqual(good.map(() => 200))
+    expect(runs).toBe(50)
+    const statuses = new Set(
+      await Promise.all(manyOf(hostileHeaders({ of, sendable: true }), 300).map(statusOf)),
+    )
+    expect([...statuses].sort()).toEqual([400, 401])
+    expect(runs).toBe(50)
+  })
+
+  test('is a string of every form that HTTP can carry', async () => {
+    const refusals = await Promise.all(
+      manyOf(hostileHeaders({ of: header, sendable: true })).map((value) => refusal(value)),
+    )
+    expect(new Set(refusals).size).toBe(9)
+  })
+})
+
+describe('an option that makes no sense is a TypeError', () => {
+  test.each(['', 'nonsense', 't=1', 'v1=00', 't=1,v1=', 't=x,v1=00', 't=1, v1=00', 't=1,v0=00', 7, null])(
+    'of: %j',
+    (of) => {
+      const options = { of: of as string }
+      expect(() => signatureHeaders(options)).toThrow(TypeError)
+      expect(() => hostileHeaders(options)).toThrow(
+        /^of must be a header as signPayload returns it, t=…,v1=…, not /,
+      )
+    },
+  )
+
+  test('a name that there is not', () => {
+    const options = { sendible: true } as object
+    expect(() => hostileHeaders(options)).toThrow(
+      'There is no option sendible. The options are of, sendable.',
+    )
+    expect(() => signatureHeaders(options)).toThrow(TypeError)
+  })
+})

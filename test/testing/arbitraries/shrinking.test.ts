@@ -1,0 +1,156 @@
+import fc from 'fast-check'
+import * as arbitraries from 'tix-webhooks/testing/fast-check'
+import ts from 'typescript'
+import { describe, expect, test } from 'vitest'
+import { importsOf, modulesIn, nodesOf } from '../../support/source.js'
+
+const {
+  anyEvents,
+  envelopes,
+  eventsOf,
+  hostileHeaders,
+  knownEvents,
+  lifecycleEvents,
+  notEnvelopes,
+  orderCreatedEvents,
+  secrets,
+  signatureHeaders,
+  signatureOptions,
+  unknownEvents,
+} = arbitraries
+
+const ALL: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
+  anyEvents: anyEvents(),
+  envelopes: envelopes(),
+  eventsOf: eventsOf('event.rescheduled'),
+  hostileHeaders: hostileHeaders(),
+  knownEvents: knownEvents(),
+  lifecycleEvents: lifecycleEvents(),
+  notEnvelopes: notEnvelopes(),
+  orderCreatedEvents: orderCreatedEvents(),
+  secrets: secrets(),
+  signatureHeaders: signatureHeaders(),
+  signatureOptions: signatureOptions(),
+  unknownEvents: unknownEvents(),
+}
+
+/** What a property that does not hold is told to fail for. */
+function shrunk<Value>(arbitrary: fc.Arbitrary<Value>, isFault: (value: Value) => boolean, seed = 7): Value {
+  const { counterexample } = fc.check(
+    fc.property(arbitrary, (value) => !isFault(value)),
+    { seed, numRuns: 2000 },
+  )
+  if (counterexample === null) throw new Error('nothing of the arbitrary has the fault')
+  return counterexample[0]
+}
+
+test('every arbitrary is looked at here', () => {
+  expect(Object.keys(ALL).sort()).toEqual(Object.keys(arbitraries).sort())
+})
+
+test.each(Object.entries(ALL))('%s gives the same values for the same seed', (_, arbitrary) => {
+  const values = () => fc.sample(arbitrary, { seed: 1, numRuns: 50 })
+  expect(values()).toEqual(values())
+})
+
+describe('what fails is shrunk to what is small', () => {
+  // Longer are those of the object that tickets are sold for, which has seventeen fields.
+  const LIMITS: Readonly<Record<string, number>> = {
+    anyEvents: 750,
+    eventsOf: 750,
+    knownEvents: 750,
+    lifecycleEvents: 750,
+  }
+
+  test.each(Object.entries(ALL))('%s', (name, arbitrary) => {
+    for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
+      const least = fc.stringify(shrunk(arbitrary, () => true, seed))
+      expect(least.length, least).toBeLessThan(name === 'hostileHeaders' ? 5000 : (LIMITS[name] ?? 200))
+    }
+  })
+
+  test('an order, to what it fails for', () => {
+    const at = { type: 'order.created', created_at: '2026-05-17T14:00:00Z' }
+    const free = { id: 'ord_0', total_cents: 0, buyer_email: 'a@example.com' }
+    expect(shrunk(orderCreatedEvents(), () => true)).toEqual({ ...at, data: { order: free, tickets: [] } })
+    expect(shrunk(orderCreatedEvents(), ({ data }) => data.order.total_cents > 999)).toEqual({
+      ...at,
+      data: { order: { ...free, total_cents: 1000 }, tickets: [] },
+    })
+    const { tickets, order } = shrunk(orderCreatedEvents(), ({ data }) => data.tickets.length > 2).data
+    expect(order).toEqual(free)
+    expect(tickets.map(({ tier }) => tier)).toEqual(Array(3).fill('general admission'))
+    const odd = shrunk(orderCreatedEvents(), ({ data }) => data.tickets.some(({ tier }) => tier.length > 100))
+    expect(odd.data.tickets).toHaveLength(1)
+    expect(odd.data.tickets[0]?.tier.length).toBeLessThan(130)
+  })
+
+  test('a rescheduled event, to one that was moved all the same', () => {
+    const { event, previous_attributes } = shrunk(eventsOf('event.rescheduled'), () => true)
+      .data as unknown as {
+      event: { doors_at: string }
+      previous_attributes: { doors_at: string }
+    }
+    expect(event.doors_at).toBe('2026-05-17T16:00:00+02:00')
+    expect(previous_attributes.doors_at).toBe('2026-05-10T16:00:00+02:00')
+  })
+
+  test('an envelope, to the field that it fails for', () => {
+    for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
+      const odd = shrunk(envelopes(), ({ data }) => Object.hasOwn(data, '__proto__'), seed)
+      expect(JSON.stringify(odd.data)).toBe('{"__proto__":null}')
+      expect(Object.keys(odd)).toEqual(['type', 'created_at', 'data'])
+    }
+  })
+
+  test('a header, to the item that it fails for', () => {
+    const blank = shrunk(signatureHeaders({ of: 't=1,v1=00' }), (header) => header.includes(' '))
+    expect(String(blank).length).toBeLessThan(15)
+  })
+})
+
+describe('the module', () => {
+  const modules = modulesIn('testing').filter((name) =>
+    importsOf(`testing/${name}.ts`).some(({ specifier }) => specifier === 'fast-check'),
+  )
+
+  /** What fast-check 3.0.0 has, of which 4 has it too, with the same meaning. */
+  const IN_BOTH = [
+    'Arbitrary',
+    'ArrayConstraints',
+    'array',
+    'boolean',
+    'constant',
+    'constantFrom',
+    'double',
+    'emailAddress',
+    'integer',
+    'letrec',
+    'maxSafeInteger',
+    'nat',
+    'oneof',
+    'record',
+    'subarray',
+    'tuple',
+    'uint8Array',
+    'uniqueArray',
+  ]
+
+  test('uses only what both supported versions of fast-check have', () => {
+    expect(modules).toContain('arbitraries/json')
+    const names = modules
+      .flatMap((name) => [...nodesOf(`testing/${name}.ts`)])
+      .filter((node) => ts.isPropertyAccessExpression(node) || ts.isQualifiedName(node))
+      .flatMap((node) => /^fc\.(\w+)$/.exec(node.getText())?.slice(1) ?? [])
+    expect([...new Set(names)].sort()).toEqual(IN_BOTH)
+  })
+
+  test('imports fast-check as a whole, which is the same in ESM and CJS', () => {
+    for (const name of modules) {
+      const imports = [...nodesOf(`testing/${name}.ts`)]
+        .filter(ts.isImportDeclaration)
+        .map((one) => one.getText())
+      expect(imports).toContain("import * as fc from 'fast-check'")
+    }
+  })
+})

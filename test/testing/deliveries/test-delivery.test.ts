@@ -1,0 +1,192 @@
+import type { Express } from 'express'
+import { Hono } from 'hono'
+import supertest from 'supertest'
+import type { WebhookOptions } from 'tix-webhooks'
+import { tixWebhooks as forExpress } from 'tix-webhooks/express'
+import { tixWebhooks as forFastify } from 'tix-webhooks/fastify'
+import { tixWebhooks as forFetch } from 'tix-webhooks/fetch'
+import { tixWebhooks as forHono } from 'tix-webhooks/hono'
+import { tixWebhooks as forNode } from 'tix-webhooks/node'
+import { attacks, sampleEvent, signedBody, signedDelivery, type TestDelivery } from 'tix-webhooks/testing'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { SECRET } from '../../support/deliveries.js'
+import { EXPRESS_VERSIONS } from '../../support/express.js'
+import { FASTIFY_VERSIONS } from '../../support/fastify.js'
+import { listen } from '../../support/http.js'
+import { watched } from '../../support/watched.js'
+
+const secret = SECRET
+type Delivery = TestDelivery<string | Uint8Array>
+
+/** Sends a delivery to an app with these options, by the line that the user writes, and gives the status. */
+type Client = (options: WebhookOptions, delivery: Delivery) => Promise<number>
+
+const withSupertest =
+  (create: () => Express): Client =>
+  async (options, delivery) => {
+    const app = create().post('/hooks', forExpress(options))
+    const { headers, body } = delivery
+    const request = supertest(app).post('/hooks').set(headers)
+    if (typeof body === 'string') return (await request.send(body)).status
+    // Of anything but a string it would make JSON, because of the content type.
+    return (await request.serialize((bytes) => bytes).send(Buffer.from(body))).status
+  }
+
+const withInject =
+  ({ fastify }: (typeof FASTIFY_VERSIONS)[number]): Client =>
+  async (options, delivery) => {
+    const app = fastify()
+    onTestFinished(() => app.close())
+    app.post('/hooks', forFastify(options))
+    const payload = delivery.toInject('/hooks') as { url: string; payload: string | Buffer }
+    return (await app.inject({ ...payload, method: 'POST' })).statusCode
+  }
+
+const CLIENTS: readonly [string, Client][] = [
+  ...EXPRESS_VERSIONS.map(({ version, express }): [string, Client] => [
+    `Express ${version} with supertest`,
+    withSupertest(express),
+  ]),
+  ...FASTIFY_VERSIONS.map((row): [string, Client] => [`Fastify ${row.version} with inject`, withInject(row)]),
+  [
+    'a socket with fetch(url, delivery)',
+    async (options, delivery) => {
+      const { url, close } = await listen(forNode(options))
+      onTestFinished(close)
+      return (await fetch(`${url}/hooks`, delivery as TestDelivery)).status
+    },
+  ],
+  [
+    'a socket with fetch(delivery.toRequest(url))',
+    async (options, delivery) => {
+      const { url, close } = await listen(forNode(options))
+      onTestFinished(close)
+      return (await fetch(delivery.toRequest(`${url}/hooks`))).status
+    },
+  ],
+  [
+    'Hono with app.request(path, delivery)',
+    async (options, delivery) => {
+      const app = new Hono().post('/hooks', forHono(options))
+      return (await app.request('/hooks', delivery as TestDelivery)).status
+    },
+  ],
+  [
+    'Hono with app.request(delivery.toRequest(path))',
+    async (options, delivery) => {
+      const app = new Hono().post('/hooks', forHono(options))
+      return (await app.request(delivery.toRequest('/hooks'))).status
+    },
+  ],
+  [
+    'the fetch handler with delivery.toRequest(path)',
+    async (options, delivery) => (await forFetch(options)(delivery.toRequest('/hooks'))).status,
+  ],
+]
+
+const event = sampleEvent('order.created', { data: { order: { buyer_email: 'ünï@example.com' } } })
+const signature = { header: 'X-Tickets-Signature', algorithm: 'SHA-512', encoding: 'base64' } as const
+
+const BODIES: readonly [string, string | Uint8Array, number][] = [
+  ['text beyond ASCII', JSON.stringify(event), 200],
+  ['text with blanks at its edges', ` ${JSON.stringify(event, null, 2)}\n`, 200],
+  ['bytes with a byte order mark', new TextEncoder().encode(`\ufeff${JSON.stringify(event)}`), 200],
+  ['a view into more bytes', new TextEncoder().encode(`xx${JSON.stringify(event)}`).subarray(2), 200],
+  // Authentic, and no event: a client that changed a byte of it would get 401.
+  ['bytes that are no text', Uint8Array.of(0, 0xff, 0xfe, 0x80, 10, 13, 0), 500],
+]
+
+describe.each(CLIENTS)('to %s', (_name, send) => {
+  test.each(BODIES)('%s comes as it was signed', async (_what, body, status) => {
+    const { options, runs } = watched()
+    expect(await send(options, await signedBody(body, { secret }))).toBe(status)
+    expect(runs.map(({ rawBody }) => Buffer.from(rawBody).toString('hex'))).toEqual(
+      status === 200 ? [Buffer.from(body as string).toString('hex')] : [],
+    )
+  })
+
+  test('a delivery comes with the event that it says', async () => {
+    const { options, runs } = watched()
+    const delivery = await signedDelivery('event.cancelled', { secret })
+    expect(await send(options, delivery)).toBe(200)
+    expect(runs.map((run) => run.event)).toEqual([delivery.event])
+  })
+
+  test('a delivery in the style of another service comes with its header', async () => {
+    const { options } = watched({ signature })
+    expect(await send(options, await signedDelivery('order.created', { secret, signature }))).toBe(200)
+  })
+
+  test('a delivery by another secret is refused', async () => {
+    const { options, runs } = watched()
+    expect(await send(options, await signedDelivery('order.created', { secret: 'whsec_other' }))).toBe(401)
+    expect(runs).toEqual([])
+  })
+
+  test('a delivery can be sent again, as it is and signed again', async () => {
+    const { options, runs, records } = watched()
+    const delivery = await signedDelivery('order.created', { secret })
+    expect(await send(options, delivery)).toBe(200)
+    expect(await send(options, delivery)).toBe(200)
+    expect(await send(options, await delivery.signAgain())).toBe(200)
+    expect(records.map(({ outcome }) => outcome)).toEqual(['handled', 'handled', 'handled'])
+    expect(new Set(runs.map(({ event }) => JSON.stringify(event))).size).toBe(1)
+  })
+})
+
+describe('toRequest', () => {
+  test.each([
+    ['/hooks', 'http://localhost/hooks'],
+    ['hooks?x=1', 'http://localhost/hooks?x=1'],
+    ['', 'http://localhost/'],
+    ['https://example.com/hooks', 'https://example.com/hooks'],
+    [new URL('https://example.com:8443/hooks'), 'https://example.com:8443/hooks'],
+  ])('takes %s', async (url, expected) => {
+    const delivery = await signedDelivery('order.created', { secret })
+    const request = delivery.toRequest(url)
+    expect([request.method, request.url]).toEqual(['POST', expected])
+    expect(Object.fromEntries(request.headers)).toEqual(delivery.headers)
+  })
+
+  test('gives another request each time, since a body can be read but once', async () => {
+    const { toRequest, body } = await signedDelivery('order.created', { secret })
+    expect(await toRequest('/').text()).toBe(body)
+    expect(await toRequest('/').text()).toBe(body)
+  })
+
+  test('does not take what is no URL', async () => {
+    const { toRequest } = await signedDelivery('order.created', { secret })
+    expect(() => toRequest('http://')).toThrow(TypeError)
+  })
+})
+
+describe('toInject', () => {
+  test('gives what inject takes, with headers of its own', async () => {
+    const delivery = await signedDelivery('order.created', { secret })
+    const request = delivery.toInject('/hooks')
+    expect(request).toEqual({
+      method: 'POST',
+      url: '/hooks',
+      headers: delivery.headers,
+      payload: delivery.body,
+    })
+    request.headers['x-service-signature'] = 'changed'
+    expect(delivery.headers['x-service-signature']).toBe(delivery.header)
+    expect(delivery.toInject('/hooks').headers).toEqual(delivery.headers)
+  })
+
+  test('gives bytes as a Buffer', async () => {
+    const { toInject } = await signedBody(Uint8Array.of(1, 2, 3).subarray(1), { secret })
+    expect(toInject('/hooks').payload).toEqual(Buffer.from([2, 3]))
+  })
+})
+
+test('a delivery without a signature has no header of it', async () => {
+  const all = await attacks('order.created', { secret })
+  const [delivery] = all.find(({ name }) => name === 'missing header')?.deliveries ?? []
+  const headers = { 'content-type': 'application/json' }
+  expect(delivery).toMatchObject({ header: undefined, headers })
+  expect(delivery?.headers).toEqual(headers)
+  expect(delivery?.toInject('/hooks').headers).toEqual(headers)
+  expect(Object.fromEntries(delivery?.toRequest('/hooks').headers ?? [])).toEqual(headers)
+})

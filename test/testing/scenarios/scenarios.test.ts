@@ -1,0 +1,112 @@
+import { inspect } from 'node:util'
+import { SCENARIOS, type ScenarioName, scenarios } from 'tix-webhooks/testing'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { ADAPTERS } from '../../support/adapter-harnesses.js'
+import { attackedHandler, attackedOptions, PLAYED_KINDS, succeeding } from '../../support/attacked.js'
+import { SECRET } from '../../support/deliveries.js'
+
+const GENUINE = ['genuine', [200], 1]
+const FORGED = ['forged', [401], 0]
+
+/** By the contract: 400 is malformed, 401 unauthenticated, 500 unprocessable, 503 in flight. */
+const EXPECTED: Record<ScenarioName, unknown[]> = {
+  valid: GENUINE,
+  whitespace: GENUINE,
+  unicode: GENUINE,
+  'extra-fields': GENUINE,
+  thin: GENUINE,
+  large: GENUINE,
+  'two-v1': GENUINE,
+  reordered: ['genuine', [200], 2],
+  chunked: GENUINE,
+  'slow-body': GENUINE,
+  'missing-header': ['forged', [400], 0],
+  'malformed-header': ['forged', [400], 0],
+  'tampered-byte': FORGED,
+  're-serialised-body': FORGED,
+  'wrong-secret': FORGED,
+  stale: FORGED,
+  future: FORGED,
+  truncated: FORGED,
+  'other-endpoints-secret': FORGED,
+  'empty-body': FORGED,
+  'not-json': ['unusable', [500], 0],
+  'not-an-envelope': ['unusable', [500], 0],
+  duplicate: GENUINE,
+  'concurrent-burst': ['genuine', [200, 503], 1],
+  'unknown-kind': ['unknown', [200], 0],
+}
+
+const ALL = Object.entries(EXPECTED)
+const WITHOUT_THIN = ALL.filter(([name]) => name !== 'thin')
+
+describe('the table', () => {
+  test('has the names, the verdicts, the statuses and the runs of the contract', () => {
+    const table = SCENARIOS.map(({ name, verdict, expect: { statuses, runs } }) => [
+      name,
+      [verdict, statuses, runs],
+    ])
+    expect(table).toEqual(ALL)
+  })
+
+  test.each(SCENARIOS)('says in a sentence what $name does, and which fault it finds', ({ description }) => {
+    expect(description).toMatch(/^[A-Z].+: finds .+[^.]\.$/)
+  })
+
+  test.each(PLAYED_KINDS)('of %s is played whole, but for what the kind cannot be', async (kind, make) => {
+    const played = await make({ secret: SECRET })
+    const table = played.map(({ name, verdict, expect: { statuses, runs } }) => [
+      name,
+      [verdict, statuses, runs],
+    ])
+    expect(table).toEqual(kind === 'event.published' ? ALL : WITHOUT_THIN)
+  })
+
+  test('sends one after the other, except the burst, which is sent at once', async () => {
+    const most: Record<string, number> = {}
+    for (const { name, deliver, isBurst } of await scenarios('event.published', { secret: SECRET })) {
+      let underWay = 0
+      most[name] = 0
+      await deliver(async () => {
+        underWay += 1
+        most[name] = Math.max(most[name] ?? 0, underWay)
+        await new Promise(setImmediate)
+        underWay -= 1
+      })
+      expect(isBurst).toBe(name === 'concurrent-burst')
+    }
+    expect(most).toEqual(
+      Object.fromEntries(ALL.map(([name]) => [name, name === 'concurrent-burst' ? 12 : 1])),
+    )
+  })
+
+  test.each([SECRET, Buffer.from(SECRET), [Buffer.from('whsec_old'), SECRET]])(
+    'holds no secret, whatever of it is looked at',
+    async (secret) => {
+      const table = await scenarios('order.created', { secret })
+      const seen = inspect(table, { depth: Number.POSITIVE_INFINITY, showHidden: true, maxArrayLength: null })
+      expect(seen).toContain('concurrent-burst')
+      for (const form of [SECRET, SECRET.slice(0, 8), inspect(Buffer.from(SECRET)).slice(8, 40), 'whsec_old'])
+        expect(seen).not.toContain(form)
+    },
+  )
+})
+
+describe.each(ADAPTERS)('on %s', (_name, harness) => {
+  test.each(PLAYED_KINDS)('every scenario of %s is answered, and runs, as it must', async (_, make) => {
+    const { options, runs } = attackedOptions()
+    const { send, close } = await harness.mount(options)
+    onTestFinished(async () => void (await close()))
+    expect(await succeeding(await make({ secret: SECRET }), { send, runs })).toEqual([])
+  })
+})
+
+describe('one receiver and one store', () => {
+  test('stand the scenarios of all kinds, in order, in reverse, and made anew', async () => {
+    const receiver = attackedHandler()
+    for (const [, make] of PLAYED_KINDS) {
+      expect(await succeeding(await make({ secret: SECRET }), receiver)).toEqual([])
+      expect(await succeeding([...(await make({ secret: SECRET }))].reverse(), receiver)).toEqual([])
+    }
+  })
+})

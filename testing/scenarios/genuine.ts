@@ -1,0 +1,148 @@
+import { MAX_SIGNATURES } from '../../src/signature/header.js'
+import type { SignedBody } from '../deliveries/signed-delivery.js'
+import { bytesOf, inParts, streamedRequest } from '../deliveries/streamed-body.js'
+import {
+  enlarged,
+  happenedEarlier,
+  hasEventId,
+  spacedOut,
+  thinned,
+  withExtraFields,
+  withOddText,
+} from './genuine-bodies.js'
+import {
+  defineScenario,
+  type ScenarioDelivery,
+  type ScenarioEntry,
+  type ScenarioParts,
+  type Transport,
+} from './scenario.js'
+
+const BURST = 12
+
+/** Of a body that is streamed. */
+const PARTS = 7
+const PAUSE_MS = 10
+
+/** Deliveries that the service may send, and that a receiver tested with one simple delivery may refuse. */
+export const GENUINE: readonly ScenarioEntry[] = [
+  accepted({
+    name: 'valid',
+    description:
+      'A genuine delivery as the service sends it: finds receivers with another secret, or another signature scheme.',
+    make: async ({ sign, event }) => [await sign(event())],
+  }),
+  accepted({
+    name: 'whitespace',
+    description:
+      'The event as indented JSON: finds receivers that verify the body after they parsed and serialised it.',
+    make: ({ sign, event }) => Promise.all(spacedOut(event()).map((body) => sign(body))),
+  }),
+  accepted({
+    name: 'unicode',
+    description:
+      'Emoji, combining characters and line separators, raw and escaped: finds receivers that verify decoded text, or cannot store it.',
+    make: ({ sign, event }) => Promise.all(withOddText(event()).map((body) => sign(body))),
+  }),
+  accepted({
+    name: 'extra-fields',
+    description:
+      'Undocumented fields, in the event and in its data: finds receivers that refuse unknown fields.',
+    make: async ({ sign, event }) => [await sign(withExtraFields(event()))],
+  }),
+  accepted({
+    name: 'thin',
+    description:
+      'An event.* whose data is only the id of the event: finds receivers that rely on an undocumented payload.',
+    suits: hasEventId,
+    make: async ({ sign, event }) => [await sign(thinned(event()))],
+  }),
+  accepted({
+    name: 'large',
+    description: 'An event of 512 KiB: finds parsers and proxies whose limit is too low.',
+    make: async ({ sign, event }) => [await sign(enlarged(event()))],
+  }),
+  accepted({
+    name: 'two-v1',
+    description:
+      'A second signature with another secret, before and after the right one, as during a rotation: finds receivers that look at a single v1.',
+    async make({ sign, event, secrets }) {
+      const ours = secrets.slice(0, MAX_SIGNATURES - 1)
+      const body = event()
+      return [
+        await sign(body, [...ours, 'whsec_of_the_rotation']),
+        await sign(body, ['whsec_of_the_rotation', ...ours]),
+      ]
+    },
+  }),
+  accepted({
+    name: 'reordered',
+    description:
+      'The later of two events first: finds receivers that refuse an event older than the last one.',
+    runs: 2,
+    async make({ sign, event }) {
+      const later = event()
+      return [await sign(later), await sign(happenedEarlier(event(), later))]
+    },
+  }),
+  accepted({
+    name: 'chunked',
+    description:
+      'The body in chunks, without a content-length: finds receivers that rely on the length, or read only the first chunk.',
+    make: async ({ sign, event }) => [streamed(await sign(event()), 'chunked')],
+  }),
+  accepted({
+    name: 'slow-body',
+    description: 'The body bit by bit: finds receivers that do not wait for the whole body.',
+    make: async ({ sign, event }) => [streamed(await sign(event()), 'slow')],
+  }),
+]
+
+/** Deliveries that come several times, and kinds that the service may add. */
+export const REPEATED: readonly ScenarioEntry[] = [
+  accepted({
+    name: 'duplicate',
+    description:
+      'The same event three times, the last time with a new signature: finds receivers that handle it again, or refuse it.',
+    async make({ sign, signIn, awaited, toleranceSeconds }) {
+      const delivery = await sign(awaited())
+      // One second later, if the tolerance allows it: within the same second the signature would be the same.
+      return [delivery, delivery, await signIn(Math.min(1, Math.floor(toleranceSeconds)), delivery)]
+    },
+  }),
+  accepted({
+    name: 'concurrent-burst',
+    description: `The same delivery ${BURST} times at once: finds receivers that check for duplicates before they record the event.`,
+    isBurst: true,
+    outcomes: ['handled', 'duplicate', 'in-flight'],
+    make: async ({ sign, event }) => Array(BURST).fill(await sign(event())),
+  }),
+  defineScenario({
+    name: 'unknown-kind',
+    description:
+      'Events of kinds without a handler: finds receivers that answer with an error, so that the service retries for 72 hours.',
+    verdict: 'unknown',
+    outcomes: ['unhandled'],
+    runs: 0,
+    make: ({ sign, unknown }) => Promise.all(unknown().map((body) => sign(body))),
+  }),
+]
+
+function accepted(
+  parts: Pick<ScenarioParts, 'name' | 'description' | 'make'> & Partial<ScenarioParts>,
+): ScenarioEntry {
+  return defineScenario({ verdict: 'genuine', outcomes: ['handled', 'duplicate'], runs: 1, ...parts })
+}
+
+/** The same delivery, whose `toRequest` sends the body in parts: without a content-length, and with pauses if it is slow. */
+function streamed(delivery: SignedBody, transport: Transport): ScenarioDelivery {
+  const { method, headers, body } = delivery
+  return {
+    ...delivery,
+    transport,
+    toRequest(url) {
+      const parts = inParts(bytesOf(body), PARTS, transport === 'slow' ? PAUSE_MS : 0)
+      return streamedRequest(delivery.toRequest(url).url, { method, headers }, parts)
+    },
+  }
+}
