@@ -10,9 +10,9 @@ import {
   WebhookVerificationError,
 } from 'tix-webhooks'
 import { beforeAll, describe, expect, test } from 'vitest'
-import packageJson from '../package.json' with { type: 'json' }
-import { type Documented, docblocksOf } from './support/docblocks.js'
-import { ROOT } from './support/source.js'
+import packageJson from '../../package.json' with { type: 'json' }
+import { type Documented, docblocksOf } from '../support/docblocks.js'
+import { ROOT } from '../support/source.js'
 
 /** Each subpath and the source file behind it. */
 const SUBPATHS = {
@@ -85,7 +85,7 @@ describe('the package', () => {
   })
 
   test('is built from the same files', async () => {
-    const { default: config } = await import('../tsup.config.js')
+    const { default: config } = await import('../../tsup.config.js')
     const entries = [...subpaths.map(([subpath, file]) => [entryName(subpath), file]), ['cli', COMMAND]]
     const built = (config as { entry: object }[]).map(({ entry }) => entry)
     expect(Object.assign({}, ...built)).toEqual(Object.fromEntries(entries))

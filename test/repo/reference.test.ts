@@ -11,11 +11,11 @@ import {
   type VerificationCode,
 } from 'tix-webhooks'
 import { expect, test } from 'vitest'
-import { referencePage } from '../build/reference.js'
-import { resolveSettings } from '../src/receiver/settings.js'
-import { orderCreated } from './support/deliveries.js'
-import { readPage, tableUnder } from './support/pages.js'
-import { receiving } from './support/receiving.js'
+import { referencePage } from '../../build/reference.js'
+import { resolveSettings } from '../../src/receiver/settings.js'
+import { orderCreated } from '../support/deliveries.js'
+import { readPage, tableUnder } from '../support/pages.js'
+import { receiving } from '../support/receiving.js'
 
 const PAGE = 'docs/reference.md'
 

@@ -5,12 +5,12 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import packageJson from '../package.json' with { type: 'json' }
-import { snippetsOf } from './support/compile.js'
-import { freePort } from './support/free-port.js'
-import { install, pack } from './support/packed.js'
-import { readPage } from './support/pages.js'
-import { shellWords } from './support/shell-words.js'
+import packageJson from '../../package.json' with { type: 'json' }
+import { snippetsOf } from '../support/compile.js'
+import { freePort } from '../support/free-port.js'
+import { install, pack } from '../support/packed.js'
+import { readPage } from '../support/pages.js'
+import { shellWords } from '../support/shell-words.js'
 
 const [, section = ''] = /^## Five minutes\n([\s\S]*?)^## /m.exec(readPage('README.md')) ?? []
 const COMMANDS = [...section.matchAll(/npx tix-webhooks ([^`\n]+)/g)].map(([, line = '']) => line)

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { freePort } from './support/free-port.js'
-import { startProxy, type TcpProxy } from './support/tcp-proxy.js'
+import { freePort } from './free-port.js'
+import { startProxy, type TcpProxy } from './tcp-proxy.js'
 
 /** A server that answers each chunk with itself in upper case, and remembers them. */
 const heard: string[] = []

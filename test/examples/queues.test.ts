@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { orderCreated, SECRET, sign } from './support/deliveries.js'
-import { freePort } from './support/free-port.js'
-import { onOwnPostgres, onOwnRedis } from './support/on-servers.js'
-import { type PostgresServer, startPostgres } from './support/postgres-server.js'
-import { deliver } from './support/raw-bytes-harness.js'
-import { type RedisServer, startRedis } from './support/redis-server.js'
-import { ROOT } from './support/source.js'
-import { startProxy } from './support/tcp-proxy.js'
+import { orderCreated, SECRET, sign } from '../support/deliveries.js'
+import { freePort } from '../support/free-port.js'
+import { onOwnPostgres, onOwnRedis } from '../support/on-servers.js'
+import { type PostgresServer, startPostgres } from '../support/postgres-server.js'
+import { deliver } from '../support/raw-bytes-harness.js'
+import { type RedisServer, startRedis } from '../support/redis-server.js'
+import { ROOT } from '../support/source.js'
+import { startProxy } from '../support/tcp-proxy.js'
 
 // A loaded machine is many times slower than an idle one.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
@@ -43,7 +43,7 @@ const jobsOf = (orderId: string): string[] =>
 
 onOwnPostgres('examples/graphile-worker.ts', () => {
   let postgres: PostgresServer
-  let example: typeof import('../examples/graphile-worker.js')
+  let example: typeof import('../../examples/graphile-worker.js')
   let port: number
 
   beforeAll(async () => {
@@ -51,7 +51,7 @@ onOwnPostgres('examples/graphile-worker.ts', () => {
     vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
     vi.stubEnv('PORT', '0')
     vi.stubEnv('DATABASE_URL', postgres.url)
-    example = await import('../examples/graphile-worker.js')
+    example = await import('../../examples/graphile-worker.js')
     port = await portOf(example.server)
   })
   afterAll(async () => {
@@ -91,7 +91,7 @@ onOwnPostgres('examples/graphile-worker.ts', () => {
 
 onOwnRedis('examples/bullmq.ts', () => {
   let redis: RedisServer
-  let example: typeof import('../examples/bullmq.js')
+  let example: typeof import('../../examples/bullmq.js')
   let port: number
 
   beforeAll(async () => {
@@ -99,7 +99,7 @@ onOwnRedis('examples/bullmq.ts', () => {
     vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
     vi.stubEnv('PORT', '0')
     vi.stubEnv('REDIS_URL', redis.url)
-    example = await import('../examples/bullmq.js')
+    example = await import('../../examples/bullmq.js')
     port = await portOf(example.server)
   })
   afterAll(async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { gzipped, workerBundle } from './support/worker-bundle.js'
+import { gzipped, workerBundle } from '../support/worker-bundle.js'
 
 /**
  * Raised on purpose only: what is added to the receiver is downloaded at each cold start of a Worker. `npm run bench -- --only

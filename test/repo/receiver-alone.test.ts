@@ -3,8 +3,8 @@ import { builtinModules } from 'node:module'
 import { dirname, join } from 'node:path'
 import { build } from 'esbuild'
 import { describe, expect, test } from 'vitest'
-import packageJson from '../package.json' with { type: 'json' }
-import { importsOf, ROOT } from './support/source.js'
+import packageJson from '../../package.json' with { type: 'json' }
+import { importsOf, ROOT } from '../support/source.js'
 
 /** What has the sandbox in it, or the command line. */
 const WITH_SANDBOX = ['sandbox']

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import * as core from 'tix-webhooks'
 import { expect, test } from 'vitest'
-import { problemsOf, snippetsOf } from './support/compile.js'
-import { docblocksOf } from './support/docblocks.js'
-import { PAGES } from './support/pages.js'
-import { modulesIn, ROOT } from './support/source.js'
+import { problemsOf, snippetsOf } from '../support/compile.js'
+import { docblocksOf } from '../support/docblocks.js'
+import { PAGES } from '../support/pages.js'
+import { modulesIn, ROOT } from '../support/source.js'
 
 /** What the examples of a file have around them. Those that import anything are whole as they stand. */
 const SURROUNDINGS: Record<string, string> = {

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
-import { apiReports } from '../build/api.js'
-import packageJson from '../package.json' with { type: 'json' }
-import { build } from './support/packed.js'
-import { ROOT } from './support/source.js'
+import { apiReports } from '../../build/api.js'
+import packageJson from '../../package.json' with { type: 'json' }
+import { build } from '../support/packed.js'
+import { ROOT } from '../support/source.js'
 
 const HOW =
   'The public types are not those of api/. If the change is meant: npm run api, and a line in CHANGELOG.md.'

@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import packageJson from '../package.json' with { type: 'json' }
-import { install, node, pack } from './support/packed.js'
+import packageJson from '../../package.json' with { type: 'json' }
+import { install, node, pack } from '../support/packed.js'
 
 let temporary: string
 let project: string

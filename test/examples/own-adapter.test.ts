@@ -3,10 +3,10 @@ import { createServer } from 'node:http'
 import Koa from 'koa'
 import { adapterCases } from 'tix-webhooks/testing'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { tixWebhooks } from '../examples/own-adapter.js'
-import { listen } from './support/http.js'
-import { harnessOf, rawBytesCases } from './support/raw-bytes-cases.js'
-import { importsOf, ROOT } from './support/source.js'
+import { tixWebhooks } from '../../examples/own-adapter.js'
+import { listen } from '../support/http.js'
+import { harnessOf, rawBytesCases } from '../support/raw-bytes-cases.js'
+import { importsOf, ROOT } from '../support/source.js'
 
 const FILE = 'examples/own-adapter.ts'
 
@@ -34,7 +34,7 @@ describe('the adapter for Koa that examples/own-adapter.ts writes from the publi
     vi.spyOn(process, 'argv', 'get').mockReturnValue([process.execPath, `${ROOT}${FILE}`])
     onTestFinished(() => void vi.restoreAllMocks())
     vi.resetModules()
-    await import('../examples/own-adapter.js')
+    await import('../../examples/own-adapter.js')
     expect(printed).toEqual(adapterCases.map(({ name }) => `the adapter ${name}`))
   })
 })

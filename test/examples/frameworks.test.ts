@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import express, { type Request as ExpressRequest, type RequestHandler } from 'express'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { lifecycleEvent, orderCreated, SECRET, type SignedDelivery, sign } from './support/deliveries.js'
-import { requestOf } from './support/fetching.js'
-import { listen, post } from './support/http.js'
-import { assertAnswer, deliver } from './support/raw-bytes-harness.js'
-import { ROOT } from './support/source.js'
+import { lifecycleEvent, orderCreated, SECRET, type SignedDelivery, sign } from '../support/deliveries.js'
+import { requestOf } from '../support/fetching.js'
+import { listen, post } from '../support/http.js'
+import { assertAnswer, deliver } from '../support/raw-bytes-harness.js'
+import { ROOT } from '../support/source.js'
 
 const DOC = 'docs/frameworks.md'
 
@@ -36,7 +36,7 @@ test(`${DOC} quotes each file of examples/frameworks whole`, () => {
 })
 
 test('examples/frameworks/koa.ts handles an order once, and leaves other paths alone', async () => {
-  const { server } = await import('../examples/frameworks/koa.js')
+  const { server } = await import('../../examples/frameworks/koa.js')
   onTestFinished(() => void server.close())
   if (!server.listening) await new Promise((resolve) => server.once('listening', resolve))
   const { port } = server.address() as { port: number }
@@ -87,7 +87,7 @@ const GATEWAYS: Readonly<Record<string, (delivery: SignedDelivery, method: strin
 
 describe('examples/frameworks/lambda.ts', () => {
   test.each(Object.entries(GATEWAYS))('answers an event of %s', async (name, eventOf) => {
-    const { handler } = await import('../examples/frameworks/lambda.js')
+    const { handler } = await import('../../examples/frameworks/lambda.js')
     const outcomeOf = async (delivery: SignedDelivery, method = 'POST') => {
       const { statusCode, body } = await handler(eventOf(delivery, method))
       return [statusCode, JSON.parse(body).outcome]
@@ -103,13 +103,13 @@ describe('examples/frameworks/lambda.ts', () => {
     ['null headers and no body', { headers: null, multiValueHeaders: null, body: null, httpMethod: 'POST' }],
     ['nothing at all', {}],
   ])('answers 400 to an event with %s', async (_, event) => {
-    const { handler } = await import('../examples/frameworks/lambda.js')
+    const { handler } = await import('../../examples/frameworks/lambda.js')
     expect(await handler(event)).toMatchObject({ statusCode: 400, body: '{"outcome":"malformed"}' })
   })
 })
 
 test('examples/frameworks/cloud-functions.ts takes the rawBody of a host that has parsed the body', async () => {
-  const { hooks } = await import('../examples/frameworks/cloud-functions.js')
+  const { hooks } = await import('../../examples/frameworks/cloud-functions.js')
   // As the host does: it parses, keeps the bytes, and passes no `next`.
   const keep = (request: object, _response: ServerResponse, rawBody: Buffer): void => {
     Object.assign(request, { rawBody })
@@ -129,8 +129,8 @@ test('examples/frameworks/cloud-functions.ts takes the rawBody of a host that ha
 })
 
 test.each([
-  ['bun', () => import('../examples/frameworks/bun.js')],
-  ['deno', () => import('../examples/frameworks/deno.js')],
+  ['bun', () => import('../../examples/frameworks/bun.js')],
+  ['deno', () => import('../../examples/frameworks/deno.js')],
 ] as const)('examples/frameworks/%s.ts answers a Request, and leaves other paths alone', async (_, load) => {
   const { default: server } = await load()
   const delivery = await sign(orderCreated({ id: 'ord_4' }))

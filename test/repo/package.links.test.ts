@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { anchor, llms } from '../build/llms.js'
-import packageJson from '../package.json' with { type: 'json' }
-import { build } from './support/packed.js'
-import { linksOf, PAGES, readPage } from './support/pages.js'
-import { ROOT } from './support/source.js'
+import { anchor, llms } from '../../build/llms.js'
+import packageJson from '../../package.json' with { type: 'json' }
+import { build } from '../support/packed.js'
+import { linksOf, PAGES, readPage } from '../support/pages.js'
+import { ROOT } from '../support/source.js'
 
 let packed: readonly string[]
 beforeAll(() => {

@@ -7,8 +7,8 @@ import {
   type Named,
   type Room,
   refused,
-} from './support/import-law.js'
-import { nodesOf } from './support/source.js'
+} from '../support/import-law.js'
+import { nodesOf } from '../support/source.js'
 
 /** From inside: the one signer, what checks options, and the testing kit by its two doors. */
 const INWARD = [

@@ -7,11 +7,11 @@ import { promisify } from 'node:util'
 import type { JsonObject } from 'tix-webhooks'
 import { storeCases } from 'tix-webhooks/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { lifecycleEvent, orderCreated, SECRET, sign } from './support/deliveries.js'
-import { requestOf } from './support/fetching.js'
-import { onPostgres } from './support/on-servers.js'
-import { testDatabase } from './support/postgres-database.js'
-import { deliver } from './support/raw-bytes-harness.js'
+import { lifecycleEvent, orderCreated, SECRET, sign } from '../support/deliveries.js'
+import { requestOf } from '../support/fetching.js'
+import { onPostgres } from '../support/on-servers.js'
+import { testDatabase } from '../support/postgres-database.js'
+import { deliver } from '../support/raw-bytes-harness.js'
 
 /** What the examples print: one line for each event that they handle. */
 let printed: string[] = []
@@ -49,9 +49,9 @@ async function post(port: number, payload: object, path = '/hooks'): Promise<[nu
 }
 
 const SERVERS: [string, () => Promise<Listening>][] = [
-  ['express', async () => (await import('../examples/express.js')).server],
-  ['fastify', async () => (await import('../examples/fastify.js')).app.server],
-  ['hono', async () => (await import('../examples/hono.js')).server],
+  ['express', async () => (await import('../../examples/express.js')).server],
+  ['fastify', async () => (await import('../../examples/fastify.js')).app.server],
+  ['hono', async () => (await import('../../examples/hono.js')).server],
 ]
 
 describe.each(SERVERS)('examples/%s.ts', (_, start) => {
@@ -75,7 +75,7 @@ describe.each(SERVERS)('examples/%s.ts', (_, start) => {
 })
 
 test('examples/schemas.ts types and checks kinds by schemas, and names the path of a fault', async () => {
-  const { server } = await import('../examples/schemas.js')
+  const { server } = await import('../../examples/schemas.js')
   const port = await portOf(server)
   const event = { id: 'evt_1' }
   const send = (type: string, data: JsonObject) => post(port, lifecycleEvent(type, data))
@@ -111,7 +111,7 @@ test('examples/schemas.ts types and checks kinds by schemas, and names the path 
 
 describe('examples/own-store.ts', () => {
   test('remembers what was handled in a store of its own', async () => {
-    const { ordersHooks } = await import('../examples/own-store.js')
+    const { ordersHooks } = await import('../../examples/own-store.js')
     const server = createServer(ordersHooks(process.env.TIX_SIGNING_SECRET)).listen(0)
     const port = await portOf(server)
     try {
@@ -125,7 +125,7 @@ describe('examples/own-store.ts', () => {
   })
 
   test('proves that store by the conformance cases', async () => {
-    const { prove } = await import('../examples/own-store.js')
+    const { prove } = await import('../../examples/own-store.js')
     await prove()
     expect(printed).toEqual(storeCases.map(({ name }) => `the store ${name}`))
   })
@@ -133,7 +133,7 @@ describe('examples/own-store.ts', () => {
 
 test('examples/sqlite.ts keeps the tickets, the outbox and the record of an order together', async () => {
   vi.stubEnv('DATABASE_FILE', ':memory:')
-  const { server, db } = await import('../examples/sqlite.js')
+  const { server, db } = await import('../../examples/sqlite.js')
   const port = await portOf(server)
   const count = (table: string) => db.prepare(`SELECT count(*) AS rows FROM ${table}`).get()
   try {
@@ -156,9 +156,9 @@ test('examples/sqlite.ts keeps the tickets, the outbox and the record of an orde
 })
 
 const INBOXES = [
-  ['postgres', () => import('../examples/postgres.js')],
-  ['drizzle', () => import('../examples/drizzle.js')],
-  ['kysely', () => import('../examples/kysely.js')],
+  ['postgres', () => import('../../examples/postgres.js')],
+  ['drizzle', () => import('../../examples/drizzle.js')],
+  ['kysely', () => import('../../examples/kysely.js')],
 ] as const
 
 onPostgres.each(INBOXES)('examples/%s.ts', (_, start) => {
@@ -196,14 +196,14 @@ onPostgres.each(INBOXES)('examples/%s.ts', (_, start) => {
 })
 
 test('examples/fetch.ts answers a Request with a Response', async () => {
-  const { POST } = await import('../examples/fetch.js')
+  const { POST } = await import('../../examples/fetch.js')
   const response = await POST(requestOf(await sign(orderCreated({ id: 'ord_2' }))))
   expect([response.status, await response.json()]).toEqual([200, { outcome: 'handled' }])
   expect(printed).toEqual(['order ord_2: 1 tickets (attempt 1)'])
 })
 
 test('examples/worker.ts takes the secret from its env and leaves other paths alone', async () => {
-  const { default: worker } = await import('../examples/worker.js')
+  const { default: worker } = await import('../../examples/worker.js')
   const env = { TIX_SIGNING_SECRET: SECRET }
   const ctx = { waitUntil: () => {} }
   const response = await worker.fetch(requestOf(await sign(orderCreated({ id: 'ord_3' }))), env, ctx)
@@ -213,7 +213,7 @@ test('examples/worker.ts takes the secret from its env and leaves other paths al
 })
 
 test('the demo tells the whole story on each framework and ends by itself', async () => {
-  const root = fileURLToPath(new URL('..', import.meta.url))
+  const root = fileURLToPath(new URL('../..', import.meta.url))
   const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'demo'], { cwd: root })
   const [start = '', ...told] = stdout.trim().split('\n\n')
   const [chapters, [end = '']] = [told.slice(0, -1), told.slice(-1)]

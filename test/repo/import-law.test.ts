@@ -1,7 +1,7 @@
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
-import { circlesIn, filesIn, isUnder, type Named, refused } from './support/import-law.js'
-import { type Import, nodesOf } from './support/source.js'
+import { circlesIn, filesIn, isUnder, type Named, refused } from '../support/import-law.js'
+import { type Import, nodesOf } from '../support/source.js'
 
 /** The rooms of src, the lowest first: a file imports from its own room and from the rows above, its types included. */
 const LAYERS = [

@@ -2,10 +2,10 @@ import { fileURLToPath } from 'node:url'
 import { createContext, runInContext } from 'node:vm'
 import { build } from 'esbuild'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { orderCreated, SECRET, sign } from './support/deliveries.js'
-import { answerOf, PlatformContext, requestOf } from './support/fetching.js'
+import { orderCreated, SECRET, sign } from '../support/deliveries.js'
+import { answerOf, PlatformContext, requestOf } from '../support/fetching.js'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
+const root = fileURLToPath(new URL('../..', import.meta.url))
 
 const WORKER = `
   import { Hono } from 'hono'

@@ -4,8 +4,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
-import { bin } from './support/packed.js'
-import { ROOT } from './support/source.js'
+import { bin } from '../support/packed.js'
+import { ROOT } from '../support/source.js'
 
 interface Run {
   readonly exitCode: number

@@ -7,11 +7,11 @@ import type { Hono } from 'hono'
 import type { EventKind, JsonObject } from 'tix-webhooks'
 import { signedDelivery } from 'tix-webhooks/testing'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { snippetsFolder, snippetsOf } from './support/compile.js'
-import { SECRET } from './support/deliveries.js'
-import { listen } from './support/http.js'
-import { onPostgres } from './support/on-servers.js'
-import { testDatabase } from './support/postgres-database.js'
+import { snippetsFolder, snippetsOf } from '../support/compile.js'
+import { SECRET } from '../support/deliveries.js'
+import { listen } from '../support/http.js'
+import { onPostgres } from '../support/on-servers.js'
+import { testDatabase } from '../support/postgres-database.js'
 
 const SNIPPETS = [...snippetsOf('README.md', 'ts'), ...snippetsOf('README.md', 'js')]
 

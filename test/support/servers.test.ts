@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { Client } from 'pg'
 import { afterEach, describe, expect, type ProvidedContext, test, vi } from 'vitest'
-import { freePort } from './support/free-port.js'
+import { freePort } from './free-port.js'
 import {
   onOwnPostgres,
   onOwnRedis,
@@ -13,10 +13,10 @@ import {
   postgresUrl,
   redisPrefix,
   redisUrl,
-} from './support/on-servers.js'
-import { startPostgres } from './support/postgres-server.js'
-import { startRedis } from './support/redis-server.js'
-import setup from './support/servers.js'
+} from './on-servers.js'
+import { startPostgres } from './postgres-server.js'
+import { startRedis } from './redis-server.js'
+import setup from './servers.js'
 
 /** Runs one command on a connection of its own. */
 async function redis(url: string, command: string, ...args: string[]): Promise<unknown> {
