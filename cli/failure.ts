@@ -1,3 +1,5 @@
+export { messageOf } from '../sandbox/internal.js'
+
 /** What the command ends with. */
 export const EXIT = {
   ok: 0,
@@ -40,13 +42,6 @@ export async function asUsage<Result>(work: () => Result): Promise<Awaited<Resul
   } catch (error) {
     throw error instanceof TypeError ? new UsageError(error.message, { cause: error }) : error
   }
-}
-
-/** The words of an error that somebody else threw. */
-export function wordsOf(error: unknown): string {
-  // What is tried at several addresses fails with a list, and no words of its own.
-  if (error instanceof AggregateError && error.message === '') return wordsOf(error.errors[0])
-  return error instanceof Error ? error.message : String(error)
 }
 
 /** The code of a system error, such as `ECONNREFUSED`. */

@@ -5,7 +5,7 @@ import { find } from './arguments/find-command.js'
 import { commandHelp, overview } from './arguments/help.js'
 import type { OptionTable, Values } from './arguments/options.js'
 import { commands } from './commands.js'
-import { EXIT, Failure, UsageError, wordsOf } from './failure.js'
+import { EXIT, Failure, messageOf, UsageError } from './failure.js'
 import type { Io } from './io.js'
 import { columnsOf, createOutput, type Output, type OutputOptions } from './terminal/output.js'
 
@@ -104,7 +104,7 @@ function failed(error: unknown, out: Output, { signal, stderr }: Io): number {
     out.fail(error.message)
     return error.exitCode
   }
-  out.fail(`This is a bug in tix-webhooks: ${wordsOf(error)}`)
+  out.fail(`This is a bug in tix-webhooks: ${messageOf(error)}`)
   if (error instanceof Error && error.stack !== undefined) stderr.write(`${error.stack}\n`)
   return EXIT.failed
 }

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { codeOf, UsageError, wordsOf } from '../failure.js'
+import { codeOf, messageOf, UsageError } from '../failure.js'
 import { type Argument, COMMON_OPTIONS, type Command } from './command.js'
 import { didYouMean } from './did-you-mean.js'
 import type { Given, OptionTable } from './options.js'
@@ -93,7 +93,7 @@ function parsed(argv: readonly string[], table: OptionTable) {
 
 /** In our words: Node's speak of what a program can do, not of what its user can. */
 function explained(error: unknown, argv: readonly string[], table: OptionTable): unknown {
-  const given = /'(-[^'\s]*)/.exec(wordsOf(error))?.[1] ?? ''
+  const given = /'(-[^'\s]*)/.exec(messageOf(error))?.[1] ?? ''
   const name = given.replace(/^--?/, '')
   if (codeOf(error) === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
     // A time or a number that is meant as a word of its own: Node reads a cluster of short options.

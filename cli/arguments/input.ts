@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { codeOf, UsageError, wordsOf } from '../failure.js'
+import { codeOf, messageOf, UsageError } from '../failure.js'
 import type { Io } from '../io.js'
 import { readObject } from './values.js'
 
@@ -55,7 +55,7 @@ export async function readFile(path: string, name: string, io: Io): Promise<Uint
     }
   } catch (cause) {
     if (cause instanceof UsageError) throw cause
-    throw new UsageError(`${name}: ${REASONS[codeOf(cause) ?? ''] ?? wordsOf(cause)}: ${path}`, { cause })
+    throw new UsageError(`${name}: ${REASONS[codeOf(cause) ?? ''] ?? messageOf(cause)}: ${path}`, { cause })
   }
 }
 
@@ -84,7 +84,7 @@ async function readStdin({ stdin }: Io): Promise<Uint8Array> {
   try {
     return await stdin()
   } catch (cause) {
-    throw new UsageError(`Standard input cannot be read: ${wordsOf(cause)}`, { cause })
+    throw new UsageError(`Standard input cannot be read: ${messageOf(cause)}`, { cause })
   }
 }
 

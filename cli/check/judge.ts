@@ -1,4 +1,4 @@
-import { hintFor, type SendResult } from '../../sandbox/internal.js'
+import { hintFor, isSuccessStatus, type SendResult } from '../../sandbox/internal.js'
 import type { Secrets } from '../../src/index.js'
 import type { ScenarioInfo } from '../../testing/index.js'
 import { ACCEPTED, ADVICE } from './advice.js'
@@ -99,8 +99,8 @@ function whetherDone(
 ): boolean[] {
   const isKnown = isOneOrder
     ? name !== 'duplicate'
-    : OF_ONE_EVENT.includes(name) && statuses[0] !== undefined && isSuccess(statuses[0])
-  return statuses.map((status) => isSuccess(status) || (isKnown && status === CONFLICT))
+    : OF_ONE_EVENT.includes(name) && statuses[0] !== undefined && isSuccessStatus(statuses[0])
+  return statuses.map((status) => isSuccessStatus(status) || (isKnown && status === CONFLICT))
 }
 
 /** What to say where a 2xx is the fault. */
@@ -125,9 +125,4 @@ function endOf(secret: Secrets): string {
   return typeof newest === 'string' && newest.length > 8
     ? ` that ends in ${newest.slice(-4)}`
     : ' that you gave'
-}
-
-/** Whether the service takes it for an acknowledgement. */
-export function isSuccess(status: number): boolean {
-  return status >= 200 && status < 300
 }

@@ -6,10 +6,10 @@ import {
   type ScenarioInfo,
   type ScenarioName,
 } from '../../testing/index.js'
+import { givenEvent, madeUpEvent, madeUpEventToCut } from '../send/made-up-events.js'
 import { NOT_SHOWN } from './advice.js'
 import { type FailingHandler, failingHandler } from './failing-handler.js'
 import { judge } from './judge.js'
-import { givenEvent, madeUpEvent, madeUpEventToCut } from './made-up-events.js'
 import { scenarioForAnyReceiver } from './scenario-deliveries.js'
 
 /** What a receiver is probed with. */

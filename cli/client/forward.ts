@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
 import { BlockList, isIPv6 } from 'node:net'
-import { codeOf, wordsOf } from '../failure.js'
+import { codeOf, messageOf } from '../failure.js'
 import type { Received, Reply } from './receiving-server.js'
 import { request } from './request.js'
 
@@ -68,7 +68,7 @@ export function forwarder(url: string, signal: AbortSignal): (received: Received
       return failed(
         BAD_GATEWAY,
         code,
-        isGone ? `nothing listens at ${url}: is your receiver running?` : wordsOf(error),
+        isGone ? `nothing listens at ${url}: is your receiver running?` : messageOf(error),
       )
     }
   }

@@ -4,7 +4,7 @@ import { loadSandbox, type ReservedPort } from '../../sandbox/internal.js'
 import { type Context, defineCommand } from '../arguments/command.js'
 import { isSandboxAt } from '../client/client.js'
 import { announce, DEFAULT_PORT, isLoopback, SANDBOX_FILE, writtenUrl } from '../client/find-sandbox.js'
-import { asUsage, EXIT, Failure, wordsOf } from '../failure.js'
+import { asUsage, EXIT, Failure, messageOf } from '../failure.js'
 import { aborted } from '../io.js'
 import { tellChanges, tellRequest, tellStart } from '../render/sandbox-lines.js'
 import { START_OPTIONS, type StartValues, sandboxOptions } from '../sandbox-options.js'
@@ -85,7 +85,7 @@ function created(create: () => Sandbox, stateFile: string | undefined): Sandbox 
     return create()
   } catch (cause) {
     if (cause instanceof TypeError || stateFile === undefined) throw cause
-    throw new Failure(EXIT.usage, wordsOf(cause), { cause })
+    throw new Failure(EXIT.usage, messageOf(cause), { cause })
   }
 }
 
@@ -113,7 +113,7 @@ async function held(
         { cause },
       )
     }
-    throw new Failure(EXIT.usage, wordsOf(cause), { cause })
+    throw new Failure(EXIT.usage, messageOf(cause), { cause })
   }
 }
 
@@ -127,7 +127,9 @@ async function announced(url: string, { io, out }: Context): Promise<(() => Prom
   try {
     return announce(url, io)
   } catch (error) {
-    out.note(`${SANDBOX_FILE} cannot be written (${wordsOf(error)}): name this sandbox with --sandbox ${url}`)
+    out.note(
+      `${SANDBOX_FILE} cannot be written (${messageOf(error)}): name this sandbox with --sandbox ${url}`,
+    )
     return undefined
   }
 }

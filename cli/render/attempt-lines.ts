@@ -1,5 +1,5 @@
+import { isSuccessStatus } from '../../sandbox/internal.js'
 import { sayDuration } from '../arguments/durations.js'
-import { isSuccess } from '../check/judge.js'
 import type { AttemptSummary } from '../client/attempt-summary.js'
 import { remarkOn } from '../send/judge-scenario.js'
 import { line } from '../terminal/layout.js'
@@ -79,7 +79,7 @@ export function attemptLine(
 
 /** Whether the endpoint took it. */
 export function isDelivered({ response }: Pick<AttemptSummary, 'response'>): boolean {
-  return response !== undefined && isSuccess(response.status)
+  return response !== undefined && isSuccessStatus(response.status)
 }
 
 /** The outcome that a receiver of ours puts into its answer; nothing where it is somebody else's. */

@@ -1,3 +1,4 @@
+import { isSuccessStatus } from '../../sandbox/internal.js'
 import { sayDuration } from '../arguments/durations.js'
 import { textOf } from '../arguments/input.js'
 import type { Forwarded } from '../client/forward.js'
@@ -102,7 +103,7 @@ export function tellAnswered(
   }: { out: Output; durationMs: number; target: string | undefined; delivery: KnownDelivery },
 ): void {
   const { colors } = out
-  const paint = status < 300 ? colors.green : colors.red
+  const paint = isSuccessStatus(status) ? colors.green : colors.red
   const text = body === undefined ? '' : textOf(body)
   const outcome = outcomeOf(text)
   // What we say ourselves if the receiver is gone is said below.

@@ -1,5 +1,6 @@
+import { isSuccessStatus } from '../../sandbox/internal.js'
 import { SCENARIOS, type ScenarioInfo, type ScenarioName } from '../../testing/index.js'
-import { COME_AGAIN, isSuccess, judge } from '../check/judge.js'
+import { COME_AGAIN, judge } from '../check/judge.js'
 import { isDebatable } from '../check/scenario-deliveries.js'
 import type { AttemptSummary } from '../client/attempt-summary.js'
 import type { Output } from '../terminal/output.js'
@@ -67,14 +68,14 @@ export function remarkOn({
   if (info === undefined || response === undefined || isDebatable(info.name, body)) return undefined
   const { status } = response
   if (info.verdict === 'forged') {
-    if (isSuccess(status))
+    if (isSuccessStatus(status))
       return { isRight: false, says: `accepted, though it ${WHY_REFUSE[info.name] ?? 'is a forgery'}` }
     return status >= 400 && status < 500 && status !== 429
       ? { isRight: true, says: 'refused, as it should be' }
       : undefined
   }
   if (info.verdict === 'unusable') {
-    return isSuccess(status)
+    return isSuccessStatus(status)
       ? { isRight: false, says: 'acknowledged, though it is unusable' }
       : { isRight: true, says: 'not acknowledged, as it should be' }
   }

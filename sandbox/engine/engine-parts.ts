@@ -1,5 +1,6 @@
 import type { SignatureOptions } from '../../src/index.js'
 import { RETRY_SCHEDULE } from '../../testing/retries/retry-schedule.js'
+import { isWithin } from '../lib/numbers.js'
 import type { Random } from '../lib/random.js'
 import type { VirtualClock } from '../time/clock.js'
 import type { Chaos } from './dispatcher.js'
@@ -50,8 +51,8 @@ export type EngineSettings = ReturnType<typeof engineSettings>
 export function engineSettings(parts: EngineParts) {
   const { clock, random, send, chaos, signature = {}, signingNow = Date.now, jitter = 0.1 } = parts
   const { timeoutSeconds = 15, networkErrors = 'retry', serial = false } = parts
-  if (!(jitter >= 0 && jitter <= 0.5)) throw new TypeError('jitter must be a number from 0 to 0.5.')
-  if (!(timeoutSeconds >= 0 && timeoutSeconds < Number.POSITIVE_INFINITY)) {
+  if (!isWithin(jitter, 0, 0.5)) throw new TypeError('jitter must be a number from 0 to 0.5.')
+  if (!isWithin(timeoutSeconds, 0, Number.MAX_VALUE)) {
     throw new TypeError('timeoutSeconds must be a number of seconds; 0 is no limit.')
   }
   return {

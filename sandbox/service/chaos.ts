@@ -3,6 +3,7 @@ import type { SignatureOptions } from '../../src/index.js'
 import { makeScenario, SCENARIOS, type ScenarioInfo } from '../../testing/index.js'
 import type { Chaos, ChaosRequest } from '../engine/dispatcher.js'
 import type { Message } from '../engine/record/records.js'
+import { isWithin } from '../lib/numbers.js'
 import { Random } from '../lib/random.js'
 
 /** Names of scenarios, and with what probability each is played before an attempt: from 0, never, to 1, always. */
@@ -38,7 +39,7 @@ export function checkChaos(probabilities: ChaosProbabilities): ChaosProbabilitie
   }
   for (const [name, probability] of Object.entries(probabilities)) {
     if (!CHAOTIC.includes(name)) throw new TypeError(`${whyNot(name)} Chaos can be ${CHAOTIC.join(', ')}.`)
-    if (!(typeof probability === 'number' && probability >= 0 && probability <= 1)) {
+    if (!isWithin(probability, 0, 1)) {
       throw new TypeError(`chaos: the probability of ${name} must be a number from 0 to 1, such as 0.1.`)
     }
   }

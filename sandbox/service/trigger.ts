@@ -3,6 +3,7 @@ import type { Account, Mode } from '../domain/account.js'
 import { Fault } from '../domain/fault.js'
 import type { WebhookKind } from '../domain/resources.js'
 import type { Attempt, Delivery, Message } from '../engine/record/records.js'
+import { isWholeWithin } from '../lib/numbers.js'
 import { withChanges } from './payload-changes.js'
 import { CLOSED, type Emission, type Service } from './service.js'
 
@@ -61,7 +62,7 @@ const STEPS: { readonly [Kind in WebhookKind]: (account: Account, nowMs: number)
 export async function trigger(service: Service, request: TriggerRequest): Promise<Triggered> {
   if (service.closing.aborted) throw new Error(CLOSED)
   const { scenario, repeat = 1 } = request
-  if (!Number.isInteger(repeat) || repeat < 1 || repeat > MAX_REPEAT) {
+  if (!isWholeWithin(repeat, 1, MAX_REPEAT)) {
     throw new Fault({
       code: 'parameter_invalid',
       param: 'repeat',

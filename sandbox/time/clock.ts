@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from './duration.js'
 import { TimeSource } from './time-source.js'
 import { type Timer, TimerQueue } from './timer-queue.js'
 import { UnderWay } from './under-way.js'
@@ -18,9 +19,6 @@ export interface ClockOptions {
   /** What a job threw: jobs have nobody else to tell. */
   onError?: ((error: unknown) => void) | undefined
 }
-
-/** `setTimeout` takes no more: a longer time would be over at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** The last moment that a `Date` can tell. */
 const MAX_MS = 8.64e15

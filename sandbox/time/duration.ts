@@ -3,6 +3,9 @@ import ms from 'ms'
 /** Longer than anything here takes, and short enough that every moment stays a date. */
 const MAX_MS = 100 * 365 * 86_400_000
 
+/** The longest delay that `setTimeout` takes: it fires at once for a longer one. */
+export const MAX_TIMER_MS = 2 ** 31 - 1
+
 const SHAPE = /^\d+(\.\d+)?(ms|s|m|h|d|w)$/
 
 /**

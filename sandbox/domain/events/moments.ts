@@ -1,3 +1,5 @@
+import { isCalendarDay } from '../../time/calendar.js'
+
 /** A moment as it was given, and when that is. */
 export interface Moment {
   /** As it was sent: its offset is never lost. */
@@ -52,11 +54,10 @@ export function readMoment(text: string, form: MomentForm): Moment | string {
     const fault = offsetFault(zone, Number(ahead), Number(aside))
     if (fault !== undefined) return fault
   }
-  const dayMs = Date.UTC(Number(year), Number(month) - 1, Number(day))
-  const date = new Date(dayMs)
-  if (date.getUTCMonth() + 1 !== Number(month) || date.getUTCDate() !== Number(day)) {
+  if (!isCalendarDay(`${year}-${month}-${day}`)) {
     return 'has a day that there is not: look it up in a calendar'
   }
+  const dayMs = Date.UTC(Number(year), Number(month) - 1, Number(day))
   const offsetMinutes = (sign === '-' ? -1 : 1) * (Number(ahead ?? 0) * 60 + Number(aside ?? 0))
   const minutesOfDay = Number(hours) * 60 + Number(minutes) - offsetMinutes
   const secondsMs = Number(seconds) * 1000 + Math.floor(Number(fraction) * 1000)

@@ -7,6 +7,7 @@ import {
 } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises'
+import { MAX_TIMER_MS } from '../../time/duration.js'
 import type { AttemptResponse } from '../record/records.js'
 import { type AddressRules, checkDestination, checkedLookup } from './address-rules.js'
 import { answerOf, MAX_BODY_BYTES } from './answer.js'
@@ -21,9 +22,6 @@ export interface HttpSenderOptions extends AddressRules {
 
 /** Taken before any test puts a clock of its own in its place. */
 const pause = setTimeoutPromise
-
-/** What `setTimeout` takes at most. */
-const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
  * Sends over the network, each request on a connection of its own. It follows no redirect. `fetch` would not do: it refuses some

@@ -1,13 +1,11 @@
 import { holdsBackMicrotasks, isFake } from '../../../testing/retries/fake-clock.js'
+import { MAX_TIMER_MS } from '../../time/duration.js'
 import { answerOf, MAX_BODY_BYTES } from './answer.js'
 import type { OutgoingRequest, Send, SendResult } from './send.js'
 import { piecesOf, SLOW_PIECE_MS } from './transport.js'
 
 /** A receiver in this process: a handler as web frameworks have it. */
 export type Deliver = (request: Request) => Response | Promise<Response>
-
-/** What `setTimeout` takes at most. */
-const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Where nothing waits for the network, nobody else would ever have a turn, nor any memory of requests be given back. */
 const REQUESTS_OF_A_TURN = 100
