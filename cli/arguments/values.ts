@@ -3,7 +3,7 @@ import { messageOf, UsageError } from '../failure.js'
 import { didYouMean } from './did-you-mean.js'
 import type { Read } from './options.js'
 
-/** Any text but none. */
+/** Any text that is not empty. */
 export function readText(text: string, name: string): string {
   if (text === '') throw new UsageError(`${name} is empty.`)
   return text
@@ -108,7 +108,7 @@ export function pairOf<Value>(read: Read<Value>): Read<readonly [string, Value]>
   }
 }
 
-/** A JSON value; what is no JSON is a text, so that an address or an id needs no quotes. */
+/** A JSON value; anything else is a string, so that a URL or an id needs no quotes. */
 export function readJsonOrText(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -117,7 +117,7 @@ export function readJsonOrText(text: string): unknown {
   }
 }
 
-/** What a JSON object is to look like, and what to do where it is no JSON. */
+/** The example and the advice of the messages about a JSON object. */
 export interface ObjectForm {
   readonly example: string
   readonly cure: string

@@ -1,11 +1,11 @@
 import type { ScenarioInfo } from '../../testing/index.js'
 import { REFUSED } from './judge.js'
 
-/** What can be known of a receiver that does not accept a genuine delivery. */
+/** How to judge a receiver that does not accept a genuine delivery. */
 export interface FailingHandler {
-  /** What a genuine delivery was answered. */
+  /** The status that a genuine delivery got. */
   readonly status: number
-  /** What is wrong, and what to do. */
+  /** The fault, and what to do about it. */
   readonly advice: string
   /** Whether its answers to such a scenario say anything. */
   judges(verdict: ScenarioInfo['verdict']): boolean

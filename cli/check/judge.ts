@@ -4,7 +4,7 @@ import type { ScenarioInfo } from '../../testing/index.js'
 import { ACCEPTED, ADVICE } from './advice.js'
 import { OF_ONE_EVENT } from './scenario-deliveries.js'
 
-/** What was sent, and where to. */
+/** A scenario that was sent, and its target. */
 export interface Probed {
   readonly scenario: Pick<ScenarioInfo, 'name' | 'verdict' | 'isBurst'>
   readonly url: string
@@ -16,22 +16,22 @@ export interface Probed {
   readonly failsWith?: number | undefined
 }
 
-/** What became of a scenario. */
+/** The result of a scenario. */
 export interface Judgement {
   readonly passed: boolean
-  /** What the answers must be, in words. */
+  /** The answers that it must get, in words. */
   readonly expected: string
-  /** What is wrong, and what to do; absent where it passed. */
+  /** The fault and what to do about it; absent if it passed. */
   readonly advice?: string
 }
 
 /** By what a receiver says that it does not believe a delivery. */
 export const REFUSED: readonly number[] = [400, 401, 403]
 
-/** What may be answered to a delivery that is being handled in another request: come again. */
+/** Statuses for a delivery that another request is handling: they ask for a retry. */
 export const COME_AGAIN: readonly number[] = [409, 425, 429, 503]
 
-/** What many answer to an event that they have handled: no refusal of its bytes. */
+/** The status that many receivers give a duplicate. It does not refuse the bytes. */
 const CONFLICT = 409
 
 /**
@@ -103,13 +103,13 @@ function whetherDone(
   return statuses.map((status) => isSuccessStatus(status) || (isKnown && status === CONFLICT))
 }
 
-/** What to say where a 2xx is the fault. */
+/** The advice if a 2xx is the fault. */
 function acceptance({ scenario: { name, verdict } }: Probed): string | undefined {
   if (verdict === 'forged') return `${ACCEPTED[name] ?? 'It ACCEPTED A FORGERY.'} ${ADVICE[name]}`
   return verdict === 'unusable' ? ADVICE[name] : undefined
 }
 
-/** Of a genuine delivery: what is wrong here is wrong with all that would follow. */
+/** The fault of the first genuine delivery: every later one would have it too. */
 function faultOfFirst({ url, timeoutMs, secret }: Probed, result: SendResult): string | undefined {
   const status = result.response?.status ?? 0
   if (!REFUSED.includes(status)) {

@@ -12,7 +12,7 @@ export interface Client {
   readonly status: SandboxStatus
   /** @throws Failure that says what the sandbox said, or that it has gone */
   call<Answer>(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<Answer>
-  /** What is at a path, or undefined where it is not there. */
+  /** The resource at a path; undefined if there is none. */
   find<Answer>(path: string): Promise<Answer | undefined>
   /** The text of a path of its whole interface. */
   text(path: string): Promise<string>

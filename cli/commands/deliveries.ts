@@ -136,7 +136,7 @@ const COLUMNS: readonly Column[] = [
   { head: 'REASON', drop: 6 },
 ]
 
-/** What is said of one; what is absent is empty, so that each has its column. */
+/** The row of one delivery. Absent values are empty, so that the columns stay aligned. */
 function cells(
   { id, type, status, created_at: at, next_at: nextAt, url, attempts, reason }: DeliveryView,
   now: string,

@@ -36,7 +36,7 @@ export const sandbox = defineCommand({
     const state = values.state === undefined ? undefined : resolve(io.cwd(), values.state)
     const options = sandboxOptions({ ...values, state }, secret)
     const { createSandboxOn, reservePort } = await loadSandbox()
-    // First of all: a start that is refused must change nothing and send nothing.
+    // The port comes first: a start that is refused must change nothing and send nothing.
     const port = await held(reservePort, values, io.signal)
     let running: Sandbox
     try {
@@ -79,7 +79,7 @@ export const sandbox = defineCommand({
   },
 })
 
-/** What is wrong with a state file is the user's to mend. */
+/** Reports a state file that cannot be used as a usage error: only the user can fix it. */
 function created(create: () => Sandbox, stateFile: string | undefined): Sandbox {
   try {
     return create()
@@ -117,7 +117,7 @@ async function held(
   }
 }
 
-/** A folder that cannot be written to is no reason not to run. */
+/** Announces the sandbox. A folder that cannot be written to only costs a note. */
 async function announced(url: string, { io, out }: Context): Promise<(() => Promise<void>) | undefined> {
   const other = writtenUrl(io.cwd())
   if (other !== undefined && other !== url && (await isSandboxAt(other, io.signal))) {

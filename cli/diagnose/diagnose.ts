@@ -27,16 +27,16 @@ export type Diagnosis =
       readonly valid: true
       readonly signedAt: Date
       readonly ageSeconds: number
-      /** What was odd all the same, in sentences. */
+      /** Oddities that did not matter, in sentences. */
       readonly findings: readonly string[]
     }
   | {
       readonly valid: false
       /** As the receiver has it; `secret_unusable` where it would refuse to begin. */
       readonly code: VerificationCode | 'secret_unusable'
-      /** What the receiver says. */
+      /** The error of the receiver. */
       readonly reason: string
-      /** What it may be, and what to do, in sentences; the likeliest first. */
+      /** Likely causes with advice, in sentences; the likeliest first. */
       readonly findings: readonly string[]
     }
 

@@ -6,7 +6,7 @@ import { secretVariants } from './secret-variants.js'
 import type { Spelling } from './spelling.js'
 import type { Variant } from './variant.js'
 
-/** What there is to explain. */
+/** A signature that does not match. */
 export interface Mismatch {
   readonly secret: string
   readonly body: Uint8Array
@@ -16,7 +16,7 @@ export interface Mismatch {
   readonly signature: SignatureOptions
 }
 
-/** One way in which the signature may have been made: one of each. */
+/** One way in which the signature may have been made. */
 interface Neighbour {
   readonly content: Variant<Content>
   readonly body: Variant<Uint8Array>
@@ -24,7 +24,7 @@ interface Neighbour {
   readonly algorithm: Variant<HmacAlgorithm>
 }
 
-/** Of a larger body, no two differences at once are looked for: each try takes milliseconds. */
+/** Of a larger body only one difference at a time is tried, because each try takes milliseconds. */
 const MAX_PAIRED_BYTES = 256 * 1024
 
 /**

@@ -84,7 +84,7 @@ export function tellRequest(request: RequestRecord, out: Output): void {
   )
 }
 
-/** What is said of what happens. */
+/** The options of the log of a sandbox. */
 interface Telling {
   readonly out: Output
   /** How many attempts a delivery has at most. */

@@ -9,13 +9,13 @@ import type { Output } from '../terminal/output.js'
 export interface ScenarioJudgement {
   readonly scenario: string
   readonly passed: boolean
-  /** What the answers must be, in words. */
+  /** The answers that it must get, in words. */
   readonly expected: string
-  /** What to do; absent where it passed, and where the attempts say so themselves. */
+  /** The advice; absent if it passed, and if the attempts have hints of their own. */
   readonly advice?: string
 }
 
-/** What one answer to a scenario is. */
+/** One answer to a scenario. */
 export interface Remark {
   readonly isRight: boolean
   readonly says: string
@@ -58,7 +58,7 @@ export function tellJudgement(judgement: ScenarioJudgement, out: Output): void {
   out.tell(judgement, lines.join('\n'))
 }
 
-/** What is to be said of one answer to what was spoilt on purpose: there, a refusal is no fault. */
+/** The line for one answer to a scenario: a refusal of a forgery is not marked as a fault. */
 export function remarkOn({
   scenario,
   response,

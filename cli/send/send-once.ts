@@ -2,7 +2,7 @@ import { hintFor, httpSender, type Send } from '../../sandbox/internal.js'
 import type { AttemptSummary } from '../client/attempt-summary.js'
 import { aborted } from '../io.js'
 
-/** What is sent: a signed body, or a delivery of a scenario. */
+/** A request to send: a signed body, or a delivery of a scenario. */
 export interface OneDelivery {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string

@@ -8,7 +8,7 @@ import { type Output, printable } from '../terminal/output.js'
 import { judgeScenario, tellJudgement } from './judge-scenario.js'
 import type { EventRequest } from './made-up-events.js'
 
-/** What the sandbox is to make and send. */
+/** A trigger in a running sandbox. */
 export interface SandboxRequest extends EventRequest {
   readonly scenario: string | undefined
   readonly repeat: number

@@ -10,7 +10,7 @@ import { type EventRequest, eventMaker } from './made-up-events.js'
 import { type Destination, type OneDelivery, onceSender } from './send-once.js'
 import { signatureOptions } from './signing.js'
 
-/** What is sent without a sandbox. */
+/** A trigger without a sandbox. */
 export interface OnceRequest extends EventRequest {
   readonly scenario: string | undefined
   readonly repeat: number

@@ -8,7 +8,7 @@ const MAX_DEPTH = 100
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
 
-/** What a body must be. */
+/** The rule for a request's body. */
 export interface BodyRule {
   /** Whether there must be one. */
   readonly required: boolean

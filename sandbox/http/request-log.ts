@@ -19,7 +19,7 @@ export interface RequestRecord {
   readonly key_end: string | null
   readonly status: number
   readonly error_code?: ErrorCode
-  /** What a person should know of it, such as that the `Idempotency-Key` was ignored. */
+  /** A note for people, such as that the `Idempotency-Key` was ignored. */
   readonly note?: string
 }
 

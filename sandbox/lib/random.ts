@@ -60,7 +60,7 @@ export class Random {
     return this.#isSeeded ? this.characters(length) : charactersOf(length, () => randomInt(BASE62.length))
   }
 
-  /** What a generator with a seed goes on from. */
+  /** The state that a seeded generator goes on from. */
   get state(): readonly number[] {
     return [...this.#generator.getState()]
   }

@@ -9,7 +9,7 @@ import { Random } from '../lib/random.js'
 /** Names of scenarios, and with what probability each is played before an attempt: from 0, never, to 1, always. */
 export type ChaosProbabilities = Readonly<Record<string, number>>
 
-/** What the engine signs with: what is spoilt must be signed as it is, or it proves nothing. So nothing can be left out. */
+/** The engine's own signing: a scenario that is signed differently proves nothing, so every part is required. */
 export interface ChaosParts {
   readonly random: Random
   /** How the service signs. Undefined: by the field's defaults. */
@@ -18,7 +18,7 @@ export interface ChaosParts {
   readonly signingNow: (() => number) | undefined
 }
 
-/** What is genuine and sends the message's own bytes. Other bytes would tell of what never happened, and be handled in its place. */
+/** Genuine scenarios that send the message's own bytes. Other bytes would be handled as an event that never happened. */
 const SAME_BYTES: readonly string[] = ['valid', 'two-v1', 'chunked', 'slow-body', 'duplicate']
 
 /** The scenarios that can be played beside a message: the others are for `trigger`. */
@@ -67,7 +67,7 @@ export function readChaos(text: string): ChaosProbabilities {
 }
 
 /**
- * What the engine sends before an attempt, spoilt on purpose: each scenario with its probability. What comes before which attempt
+ * Makes the chaos of an engine: each scenario with its probability. Which scenario comes before which attempt
  * depends on the seed alone, and not on when endpoints answer.
  *
  * @throws TypeError when the probabilities make no sense

@@ -34,7 +34,7 @@ export interface SandboxEndpoints {
   remove(id: string): boolean
 }
 
-/** What was sent, and what was answered. */
+/** The deliveries, with their attempts. */
 export interface SandboxDeliveries {
   /** The newest first. */
   list(filter?: DeliveryFilter): readonly Delivery[]

@@ -8,7 +8,7 @@ import { VirtualClock } from '../time/clock.js'
 import { type Assumptions, assume } from './assumptions.js'
 import { type ChaosProbabilities, chaos } from './chaos.js'
 
-/** What the service is made from, once the options are known to make sense. */
+/** The parts of the service, from valid options. */
 export interface ServiceParts {
   readonly startMs?: number | undefined
   readonly frozen?: boolean | undefined
@@ -32,7 +32,7 @@ export interface ServiceParts {
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
-/** What webhooks are made from, while they are not sent yet. */
+/** A webhook that is not sent yet. */
 export interface Emission {
   readonly mode: Mode
   readonly type: string
@@ -45,10 +45,10 @@ const SIGNED_CONTENT: Record<Assumptions['signature'], NonNullable<SignatureOpti
   body: (_t, body) => body,
 }
 
-/** Why nothing is begun any more. */
+/** The message of a closed sandbox. */
 export const CLOSED = 'The sandbox is closed: create another one.'
 
-/** What happens in a sandbox. `state` is of the data of an account. */
+/** A change in a sandbox. `state` is a change of an account's data. */
 export type ServiceChange = EngineChange | { readonly what: 'clock' } | { readonly what: 'state' }
 
 /** The ticketing service as a whole, without its HTTP interface: two accounts, the deliveries, and their time. */
@@ -130,7 +130,7 @@ export class Service {
     this.clock.close()
   }
 
-  /** Does what would send webhooks, and keeps these back. */
+  /** Runs the work, and captures the webhooks that it would send. */
   capture<Result>(work: () => Result): { result: Result; emissions: readonly Emission[] } {
     const outer = this.#captured
     const emissions: Emission[] = []

@@ -14,7 +14,7 @@ const IN_PROCESS_RECEIVER = 'http://localhost/hooks'
 const MAX_SEED = 0x7fff_ffff
 const MAX_TIMEOUT_SECONDS = 3600
 
-/** Options that are known to make sense, each with its default. */
+/** Valid options, each with its default. */
 export type Settings = ReturnType<typeof readSettings>
 
 /** @throws TypeError that names the option and says what it must be; Error where it cannot run */
@@ -58,7 +58,7 @@ export function readSettings(options: SandboxOptions) {
     frozen: options.frozen ?? true,
     seed: options.seed,
     send: deliver === undefined ? httpSender({ allowPublic }) : inProcessSender(deliver),
-    /** What is never called needs no rules: a receiver in this process may have any URL. */
+    /** A receiver in this process may have any URL, because nothing connects to it. */
     checkUrl: (url: string) => checkDestination(url, { allowPublic: allowPublic || deliver !== undefined }),
     assumptions: assume(options.assume),
     schedule: options.retry === undefined ? undefined : retrySchedule(options.retry),
@@ -102,7 +102,7 @@ const isRateLimit = (value: unknown): boolean => {
   return isWholeWithin(requests, 1, 1_000_000) && isWithin(perSeconds, 0.001, 86_400)
 }
 
-/** What the sandbox is made of, and a page of a test environment lacks or has in another form. */
+/** Globals of Node that a browser-like test environment lacks or replaces. */
 const GLOBALS = ['Request', 'Response', 'ReadableStream', 'structuredClone'] as const
 
 /** @throws Error in a test environment that is a page, such as jsdom: nothing that is signed or sent there would ever arrive */

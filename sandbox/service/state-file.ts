@@ -11,14 +11,14 @@ const DELAY_FACTOR = 10
 const MAX_RETRY_MS = 60_000
 
 export interface StateFileOptions {
-  /** What is written. */
+  /** Takes the snapshot to write. */
   readonly take: () => Snapshot
-  /** What went wrong, or looks wrong, for people. */
+  /** Called with warnings for people. */
   readonly onWarning: (message: string) => void
 }
 
 /**
- * What a state file holds; nothing where there is none yet.
+ * Reads a state file; undefined if there is none yet.
  *
  * @throws Error that names the file, and says that it was left as it is
  */

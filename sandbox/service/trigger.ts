@@ -7,7 +7,7 @@ import { isWholeWithin } from '../lib/numbers.js'
 import { withChanges } from './payload-changes.js'
 import { CLOSED, type Emission, type Service } from './service.js'
 
-/** What is to be sent. */
+/** A request to send webhooks. */
 export interface TriggerRequest {
   /** A kind. One that the service does not document needs `data`. */
   kind: string
@@ -25,20 +25,20 @@ export interface TriggerRequest {
   mode?: Mode
 }
 
-/** What was sent. */
+/** The result of a trigger. */
 export interface Triggered {
   /** The ids of the messages, in their order. */
   readonly messages: readonly string[]
   /** The ids of their deliveries. */
   readonly deliveries: readonly string[]
-  /** What was sent and answered so far. */
+  /** The attempts so far. */
   readonly attempts: readonly Attempt[]
 }
 
 const MAX_REPEAT = 1000
 const DAY_MS = 86_400_000
 
-/** What has to be done in an account, so that it sends a webhook of the kind as the last one. */
+/** The actions in an account whose last webhook is of the kind. */
 const STEPS: { readonly [Kind in WebhookKind]: (account: Account, nowMs: number) => void } = {
   'order.created': (account, nowMs) => {
     const { id, tickets } = published(account, nowMs)
@@ -162,7 +162,7 @@ function emissionsOf(service: Service, request: TriggerRequest): readonly Emissi
   return [...(chain ? emissions.slice(0, -1) : []), asked]
 }
 
-/** What was asked for; before it there may be what had to come first. */
+/** The webhook that was asked for; those before it come from its preparation. */
 function lastOf(emissions: readonly Emission[]): Emission {
   return emissions.at(-1) as Emission
 }

@@ -1,6 +1,6 @@
 const ignore = (): void => {}
 
-/** What has begun and has not ended. */
+/** The work that has begun and has not ended. */
 export class UnderWay {
   readonly #works = new Set<Promise<void>>()
   readonly #onError: (error: unknown) => void
@@ -19,7 +19,7 @@ export class UnderWay {
     this.#add((async () => work())().catch(this.#onError))
   }
 
-  /** Begins it now, for somebody who is told how it ends. */
+  /** Begins it now, for a caller who awaits its result. */
   during<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = (async () => work())()
     this.#add(result)

@@ -7,7 +7,7 @@ export interface Moment {
   readonly ms: number
 }
 
-/** What must be said of the time zone: of a show it must be given; of other moments it is UTC unless it is; and a day alone may do. */
+/** Whether a time zone is required: for a show it is; other moments default to UTC; for a filter a day is enough. */
 export type MomentForm = 'with offset' | 'offset optional' | 'day or moment'
 
 const FIRST_YEAR = 1970

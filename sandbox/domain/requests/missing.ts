@@ -1,7 +1,7 @@
 import { Fault, type Problem } from '../fault.js'
 import { quote } from '../text/explain.js'
 
-/** What an id is of, and where such ids are to be had. */
+/** The resource of an id, and the request that lists such ids. */
 const SOURCES = {
   event: 'GET /v2/events lists them',
   venue: 'GET /v2/venues lists them',

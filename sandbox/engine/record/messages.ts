@@ -2,7 +2,7 @@ import type { Random } from '../../lib/random.js'
 import type { VirtualClock } from '../../time/clock.js'
 import type { Message } from './records.js'
 
-/** What is to be told. */
+/** The content of a message. */
 export interface MessageInput {
   readonly mode: string
   readonly type: string

@@ -2,7 +2,7 @@ import type { Service } from '../../service/service.js'
 import type { Guard } from '../protection/guard.js'
 import type { RequestLog } from '../request-log.js'
 
-/** What the control of the sandbox needs beside the service. */
+/** The parts that the control API needs beside the service. */
 export interface ControlParts {
   readonly service: Service
   readonly guard: Guard

@@ -8,7 +8,7 @@ import { type Json, SchemaCollection } from './schema-collection.js'
 
 const REQUEST_ID = { 'x-request-id': { $ref: '#/components/headers/RequestId' } }
 
-/** What the headers of an error are, beside the one of every answer. */
+/** The headers of an error, beside the one of every response. */
 const ERROR_HEADERS: Partial<Record<ErrorStatus, Json>> = {
   401: { 'www-authenticate': { schema: { type: 'string', const: 'Bearer' }, ...NOT_SHOWN } },
   429: {

@@ -16,7 +16,7 @@ import type { ErrorCode } from '../faults.js'
 import { LIST_FORMS } from '../list-form.js'
 import { readQuery } from '../query.js'
 
-/** What was asked for, once it is known who asks. */
+/** The input of an operation, after authentication. */
 export interface OperationInput {
   /** The id in the path, where there is one. */
   readonly id: string

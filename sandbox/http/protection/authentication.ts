@@ -18,7 +18,7 @@ export interface Authenticator {
 export interface AuthenticationOptions {
   /** The keys that are taken. Default: every key of the right form. */
   keys?: readonly string[] | undefined
-  /** What a person should know: called once for each live key. */
+  /** Called with a warning, once for each live key. */
   onWarning?: ((message: string) => void) | undefined
 }
 

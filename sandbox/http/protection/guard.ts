@@ -11,13 +11,13 @@ export interface Guard {
 export interface GuardOptions {
   /** Where the sandbox is, such as `http://127.0.0.1:4010`. */
   url: () => string
-  /** What else it may be called: `name`, at any port, or `name:port`. */
+  /** Further host names that it answers to: `name`, at any port, or `name:port`. */
   allowHosts?: readonly string[] | undefined
 }
 
 const LOOPBACK = /^(?:localhost|(?:[^.]+\.)+localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
-/** What may stand in the header: no user, no path. */
+/** The characters of a Host header: no user, no path. */
 const HOST = /^[\w.:[\]-]+$/
 
 export function createGuard({ url, allowHosts = [] }: GuardOptions): Guard {
