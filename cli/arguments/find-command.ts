@@ -13,7 +13,7 @@ export type Request =
 /**
  * Finds the command. Common flags may come before it.
  *
- * @throws UsageError when there is no such command
+ * @throws UsageError if there is no such command
  */
 export function find(argv: readonly string[], commands: readonly Command[]): Request {
   const start = argv.findIndex((word) => !word.startsWith('-'))

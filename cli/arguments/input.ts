@@ -38,7 +38,7 @@ export async function readFile(path: string, name: string, io: Io): Promise<Uint
   if (path === '-') return readStdin(io)
   if (path === '') throw new UsageError(`${name} names no file: write @ and its path.`)
   try {
-    // A pipe would be waited for before it could be told from a file; what Windows does not have is 0.
+    // Without O_NONBLOCK, opening a pipe would wait before it can be refused. Windows lacks the flag.
     const file = await open(resolve(io.cwd(), path), O_RDONLY | (O_NONBLOCK ?? 0))
     try {
       const stats = await file.stat()

@@ -16,7 +16,7 @@ export interface FailingHandler {
  * needs no handler can still be tried.
  *
  * @param genuine the status of a genuine delivery, which is no 2xx
- * @param forged that of a forgery; undefined where there was no answer
+ * @param forged that of a forgery; undefined if there was no answer
  * @param isMadeUp whether the delivery is of an order that does not exist
  * @returns nothing where all that followed would fail for the same reason, or seem to pass
  */

@@ -35,7 +35,7 @@ export const COME_AGAIN: readonly number[] = [409, 425, 429, 503]
 const CONFLICT = 409
 
 /**
- * Judges the answers of a receiver in any language, which knows no more than the law: 2xx is done, 4xx refused, 5xx come again.
+ * Judges the answers of a receiver in any language, by the meaning of statuses alone: 2xx is done, 4xx refused, 5xx retry.
  *
  * @param results in the order of the deliveries; fewer, where it was stopped
  */

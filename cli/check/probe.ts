@@ -71,15 +71,15 @@ const DEFAULT_TIMEOUT_SECONDS = 15
 const IN_PIECES: readonly ScenarioName[] = ['chunked', 'slow-body']
 
 /**
- * Plays scenarios on a receiver in whatever language, and judges its answers by the law alone: 2xx is done, 4xx refused, 5xx come
- * again. It is told of made-up orders and events, correctly signed, and will handle them.
+ * Plays scenarios on a receiver in any language, and judges its answers by their statuses alone: 2xx is done, 4xx refused, 5xx
+ * retry. It gets made-up orders and events, correctly signed, and will handle them.
  *
  * First comes a genuine delivery. If that is not accepted, what needs no handler is tried as long as its answers say something: a
  * forgery that is answered likewise says nothing, because all that follows would fail for the same reason, or seem to pass. Nor is
  * anything else tried where the receiver is gone.
  *
  * @returns a result for each scenario that was played
- * @throws TypeError when an option makes no sense
+ * @throws TypeError if an option is invalid
  */
 export async function probe(url: string, options: ProbeOptions): Promise<readonly ProbeResult[]> {
   const results: ProbeResult[] = []

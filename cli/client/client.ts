@@ -48,7 +48,7 @@ export async function connectIfRunning(
   for (const candidate of candidates(flag, io)) {
     const url = candidate.url.replace(/\/+$/, '')
     const status = await statusAt({ ...candidate, url }, io.signal).catch((error: unknown) => {
-      // A file that was left behind may name a port that is somebody else's by now.
+      // A file left behind by a crash may name a port that another program uses now.
       if (candidate.isWritten && error instanceof Failure) return undefined
       throw error
     })

@@ -93,7 +93,7 @@ function isHere(url: string): boolean {
  * Writes down where the sandbox of this folder is, for the commands that look for it.
  *
  * @returns a function that takes the file away, unless another sandbox has written it since
- * @throws Error when something else than a file is there, which a repository could contain, or it cannot be written
+ * @throws Error if something else than a file is there, which a repository could contain, or it cannot be written
  */
 export function announce(url: string, io: Io): () => Promise<void> {
   const folder = io.cwd()

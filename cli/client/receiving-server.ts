@@ -36,7 +36,7 @@ const BAD_GATEWAY = 502
  *
  * @param port 0 is any that is free
  * @param reply what cannot be sent, or a rejection, is answered 502
- * @throws UsageError when the port is taken
+ * @throws UsageError if the port is taken
  */
 export async function receive(
   port: number,

@@ -160,7 +160,7 @@ function cells(
 function attemptLines(attempt: AttemptView, out: Output, hints: Hints): string {
   const { number, trigger, virtual_time: at, request, response } = attempt
   const headers = Object.entries({ ...request.headers }).map(([name, value]) => `    > ${name}: ${value}`)
-  // Absent where it was the body of the message, which is shown above.
+  // Absent if it was the body of the message, which is shown above.
   const sent = request.body === undefined ? [] : [`    > ${request.body}`]
   const answered = Object.entries({ ...response?.headers }).map(([name, value]) => `    < ${name}: ${value}`)
   const body = response?.body ? [`    ${response.body}${response.truncated ? ' … (cut)' : ''}`] : []

@@ -1,4 +1,4 @@
-/** A header as somebody gives it, and what can be said of its form. */
+/** A signature header, and the faults of its form. */
 export interface HeaderForm {
   /** Without what is not a part of its value. */
   readonly value: string

@@ -10,7 +10,7 @@ import type { Variant } from './variant.js'
 export interface Mismatch {
   readonly secret: string
   readonly body: Uint8Array
-  /** The digits of the header; empty where it has none. */
+  /** The digits of the header; empty if it has none. */
   readonly t: string
   readonly spellings: readonly Spelling[]
   readonly signature: SignatureOptions
@@ -30,7 +30,7 @@ const MAX_PAIRED_BYTES = 256 * 1024
 /**
  * Finds how the signature was made, if not as the options say: first by one difference, then by two.
  *
- * @returns what it matches and what to do, in a sentence or two; nothing where no way was found
+ * @returns what it matches and what to do, in a sentence or two; nothing if no way was found
  */
 export function findNeighbour(mismatch: Mismatch): string | undefined {
   const { t, body, signature, spellings } = mismatch

@@ -51,7 +51,7 @@ export function attemptLine(
   const remark = remarkOn(attempt)
   const isRight = remark?.isRight ?? isDelivered(attempt)
   const paint = isRight ? colors.green : colors.red
-  // A refusal of what was spoilt on purpose needs no fix.
+  // The refusal of a forgery needs no fix.
   const hint = remark?.isRight
     ? undefined
     : hints(url, attempt.hint ?? (response === undefined ? error?.message : undefined))
@@ -82,7 +82,7 @@ export function isDelivered({ response }: Pick<AttemptSummary, 'response'>): boo
   return response !== undefined && isSuccessStatus(response.status)
 }
 
-/** The outcome that a receiver of ours puts into its answer; nothing where it is somebody else's. */
+/** The outcome in the answer of one of our receivers; undefined for other answers. */
 export function outcomeOf(body: string | undefined): string | undefined {
   return /^\{"outcome":"([a-z-]{1,30})"\}$/.exec(body ?? '')?.[1]
 }

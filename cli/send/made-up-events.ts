@@ -17,7 +17,7 @@ export function madeUpEvent(kind: EventKind): string {
   return JSON.stringify(sampleEvent(kind, unseen()))
 }
 
-/** One whose bytes, sent in pieces, are cut within a character: whoever makes text of each piece spoils it. */
+/** An event whose bytes, sent in pieces, are cut within a character: a receiver that decodes each piece corrupts it. */
 export function madeUpEventToCut(kind: EventKind): string {
   const options = unseen()
   const bodies = Array.from({ length: 16 }, (_, shift) => {
@@ -65,7 +65,7 @@ export interface EventRequest {
 /**
  * Makes the JSON of another event each time it is called.
  *
- * @throws UsageError when there is no sample of the kind, or a path that is set is not there
+ * @throws UsageError if there is no sample of the kind, or a path that is set is not there
  */
 export async function eventMaker({ kind, data, set }: EventRequest): Promise<() => string> {
   const make = (): string => {

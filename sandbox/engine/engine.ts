@@ -120,12 +120,12 @@ export class Engine {
    * Sends the requests of a scenario, once, as one delivery of the message. Resolves when all are answered.
    *
    * @param to the id of an endpoint, or a URL that need not be of one
-   * @throws Error when there is no such endpoint, TypeError when that is no URL
+   * @throws Error if there is no such endpoint; TypeError if that is no URL
    */
   async deliverScenario(
     to: string | { readonly url: string },
     message: Message,
-    spoilt: ScenarioRequests,
+    scenario: ScenarioRequests,
   ): Promise<Delivery> {
     const target = this.#targetOf(to)
     const { clock } = this.#settings
@@ -133,7 +133,7 @@ export class Engine {
       ...this.#notifiers,
       ...{ clock, random: this.#generators.ids, log: this.#log, attempts: this.#attempts },
     }
-    return clock.during(() => deliverScenario(parts, target, message, spoilt))
+    return clock.during(() => deliverScenario(parts, target, message, scenario))
   }
 
   /** The newest first. */
@@ -174,7 +174,7 @@ export class Engine {
    * Sends the same bytes again, at once, to its endpoint or another URL, with a new signature. A success at its endpoint ends the
    * delivery; one elsewhere is recorded and changes nothing, and so is a failure.
    *
-   * @throws DeliveryGone when there is no such delivery, or its endpoint was removed; TypeError when that is no URL
+   * @throws DeliveryGone if there is no such delivery, or its endpoint was removed; TypeError if that is no URL
    */
   async resend(id: string, { to }: { to?: string } = {}): Promise<Attempt> {
     const tracked = this.#log.get(id)

@@ -6,7 +6,7 @@ import type { Attempt, Delivery, Message } from './record/records.js'
 
 /** The target of a scenario: an endpoint, or any URL. */
 export interface ScenarioTarget {
-  /** Empty where it is no endpoint. */
+  /** Empty if it is no endpoint. */
   readonly endpointId: string
   readonly url: string
   readonly secrets: readonly string[]

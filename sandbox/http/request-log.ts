@@ -13,7 +13,7 @@ export interface RequestRecord {
   readonly method: string
   /** With the query. */
   readonly path: string
-  /** null where there was no key that is taken. */
+  /** null if there was no key that is taken. */
   readonly mode: Mode | null
   /** The last four characters of the key. */
   readonly key_end: string | null

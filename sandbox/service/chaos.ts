@@ -70,7 +70,7 @@ export function readChaos(text: string): ChaosProbabilities {
  * Makes the chaos of an engine: each scenario with its probability. Which scenario comes before which attempt
  * depends on the seed alone, and not on when endpoints answer.
  *
- * @throws TypeError when the probabilities make no sense
+ * @throws TypeError if a probability is invalid
  */
 export function chaos(probabilities: ChaosProbabilities, parts: ChaosParts): Chaos {
   checkChaos(probabilities)

@@ -6,7 +6,7 @@ type Parent = Record<string, unknown>
  * Replaces values at some paths of a payload.
  *
  * @param changes paths such as `data.tickets[0].tier` to values
- * @throws Fault when a path is not there: a typo that is silently ignored is found late
+ * @throws Fault if a path is not there: a typo that is silently ignored is found late
  */
 export function withChanges<Sent extends { readonly data: object }>(
   sent: Sent,

@@ -14,7 +14,7 @@ export interface ServiceParts {
   readonly frozen?: boolean | undefined
   readonly seed?: number | undefined
   readonly send: Send
-  /** @throws TypeError when nothing can be sent there */
+  /** @throws TypeError if nothing can be sent there */
   readonly checkUrl?: ((url: string) => void) | undefined
   /** The secret of an endpoint that is given none. */
   readonly secret?: string | undefined
@@ -108,8 +108,8 @@ export class Service {
   }
 
   /**
-   * Forgets all data and deliveries, breaks off what is under way, and begins its time again. Endpoints stay. With a seed the ids
-   * come again too; without one they do not, since a receiver that goes on running would take new events for those that it knows.
+   * Drops all data and deliveries, aborts the requests in flight, and restarts its time. Endpoints stay. With a seed the ids
+   * repeat; without one they do not, because a receiver that goes on running would take new events for duplicates.
    */
   reset(): void {
     this.clock.restart(this.#start)
@@ -124,7 +124,7 @@ export class Service {
     return this.#closing.signal
   }
 
-  /** No job begins any more, and nobody is kept waiting. What is under way goes on: closing the engine ends that. */
+  /** Fires no timer any more, and ends all waiting. Attempts in flight go on until the engine is closed. */
   close(): void {
     this.#closing.abort()
     this.clock.close()

@@ -56,8 +56,8 @@ const STEPS: { readonly [Kind in WebhookKind]: (account: Account, nowMs: number)
 /**
  * Makes what the kind is about, so that the API knows it afterwards, and sends the webhook of that kind alone.
  *
- * @throws Fault when the request is invalid; then nothing was made, and nothing sent
- * @throws Error when the service is closed
+ * @throws Fault if the request is invalid; then nothing was made, and nothing sent
+ * @throws Error if the service is closed
  */
 export async function trigger(service: Service, request: TriggerRequest): Promise<Triggered> {
   if (service.closing.aborted) throw new Error(CLOSED)
@@ -82,7 +82,7 @@ function send({ engine }: Service, emissions: readonly Emission[]): Triggered {
   return { messages: messages.map(({ id }) => id), deliveries: deliveries.map(({ id }) => id), attempts: [] }
 }
 
-/** To each endpoint as if the network, or somebody else, had had it in hand. */
+/** Sends the requests of a scenario to each endpoint: as an attacker or a bad network would change the webhook. */
 async function sendScenario(
   service: Service,
   emissions: readonly Emission[],
@@ -94,7 +94,7 @@ async function sendScenario(
   const messages: Message[] = []
   const deliveries: Delivery[] = []
   for (const emission of emissions) {
-    // A reset breaks off what is still to be sent, too.
+    // A reset also drops what is still to be sent.
     if (underWay.aborted) break
     const message = engine.createMessage(emission)
     messages.push(message)

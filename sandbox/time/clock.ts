@@ -43,7 +43,7 @@ export class VirtualClock {
   #advances: Promise<unknown> = Promise.resolve()
   #advancing = 0
 
-  /** @throws RangeError when the start is no moment of time */
+  /** @throws RangeError if the start is no moment of time */
   constructor({ startMs, frozen = false, onError }: ClockOptions = {}) {
     this.#underWay = new UnderWay(onError)
     this.restart({ startMs, frozen })
@@ -74,7 +74,7 @@ export class VirtualClock {
    * Does the work at a virtual time: at once if it is past. Timers of the same moment fire in the order of these calls.
    *
    * @param says describes the work, for `nextWhat`
-   * @throws RangeError when it is no moment of time
+   * @throws RangeError if it is no moment of time
    */
   at(atMs: number, work: () => unknown, label?: () => string): Timer {
     const timer = this.#timers.add(atMs, work, label)
@@ -99,13 +99,13 @@ export class VirtualClock {
 
   /**
    * @param begins called when it is its turn: advances wait for each other
-   * @throws RangeError when it is less than 0
+   * @throws RangeError if it is less than 0
    */
   advanceBy(ms: number, begins?: () => void): Promise<Advance> {
     return this.#advance(() => this.now() + ms, begins)
   }
 
-  /** @throws RangeError when that is past: time does not go back */
+  /** @throws RangeError if that is past: time does not go back */
   advanceTo(ms: number, begins?: () => void): Promise<Advance> {
     return this.#advance(() => ms, begins)
   }
@@ -129,7 +129,7 @@ export class VirtualClock {
    * Starts again at any time, without timers. An advance that is running ends where it is; one that waits for it
    * was of the time before, and does nothing.
    *
-   * @throws RangeError when the start is no moment of time
+   * @throws RangeError if the start is no moment of time
    */
   restart({ startMs, frozen = false }: Pick<ClockOptions, 'startMs' | 'frozen'> = {}): void {
     if (startMs !== undefined) checkMoment(startMs)

@@ -5,7 +5,7 @@ export class UnderWay {
   readonly #works = new Set<Promise<void>>()
   readonly #onError: (error: unknown) => void
 
-  /** @param onError is told what a work threw. It may throw itself: nobody is left to tell, and time goes on */
+  /** @param onError called with what the work threw. Its own errors are ignored */
   constructor(onError: (error: unknown) => void = ignore) {
     this.#onError = onError
   }

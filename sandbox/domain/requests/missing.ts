@@ -11,7 +11,7 @@ const SOURCES = {
 /**
  * An id that is of nothing in this account.
  *
- * @param param the field or query parameter that has it; none where it is in the path
+ * @param param the field or query parameter that has it; none if it is in the path
  */
 export function missingResource(what: keyof typeof SOURCES, id: string, param?: string): Problem {
   const whose = param === undefined ? '' : `${param}: `

@@ -61,7 +61,7 @@ function exchange(outgoing: OutgoingRequest, options: RequestOptions): Promise<A
     })
     request.on('close', () => {
       clearTimeout(timer)
-      // What is complete may yet have to be read; else this is for whoever hangs up without a word, and nothing to those who did not.
+      // A complete answer may still have to be read. Otherwise the connection was closed without one; a second rejection does nothing.
       if (answer?.complete !== true) {
         reject(codedError('ECONNRESET', 'The connection was closed before there was a complete answer.'))
       }

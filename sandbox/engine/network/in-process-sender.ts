@@ -117,7 +117,7 @@ async function bodyOf(
   }
 }
 
-/** Then the text of a Response comes again and again: a piece that is the one before is its end. */
+/** With a fake queueMicrotask the text of a Response repeats without end: a repeated piece is taken for its end. */
 function isSame(chunk: Uint8Array, before: Uint8Array | undefined): boolean {
   return before !== undefined && Buffer.compare(chunk, before) === 0
 }

@@ -24,7 +24,7 @@ export interface Delivery {
   readonly reason?: string
   /** When the first attempt was due, in virtual milliseconds: the schedule counts from it. */
   readonly firstAtMs: number
-  /** When the next attempt is due; absent where there is none. */
+  /** When the next attempt is due; absent if there is none. */
   readonly nextAtMs?: number
   /** The earliest first. */
   readonly attempts: readonly Attempt[]
@@ -56,7 +56,7 @@ export interface Attempt {
 export interface AttemptResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** At most 64 KiB of it; none where it is so old that it was dropped, and then `truncated`. */
+  /** At most 64 KiB of it; none if it is so old that it was dropped, and then `truncated`. */
   readonly body: string
   readonly truncated: boolean
 }

@@ -7,11 +7,11 @@ export interface ControlParts {
   readonly service: Service
   readonly guard: Guard
   readonly log: RequestLog
-  /** Begins anew. */
+  /** Resets the sandbox. */
   readonly reset: () => void
   readonly url: () => string
   readonly version: string
-  /** @throws AddressRefused when nothing is sent to the address */
+  /** @throws AddressRefused if nothing is sent to the address */
   readonly checkUrl: (url: string) => void
   /** Real time, in milliseconds since the epoch. */
   readonly realNow: () => number

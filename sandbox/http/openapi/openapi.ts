@@ -41,7 +41,7 @@ export function describeApi(assumptions: Assumptions, url: string): Json {
     openapi: '3.1.0',
     info: {
       title: 'Event ticketing service',
-      // The version is part of the path, and the only one that is told.
+      // The version is part of the path, and the only one documented.
       version: 'v2',
       description:
         'The interface of the service as its specification has it. What the specification does not show is marked x-not-shown: there this is an assumption of the sandbox, and the service may differ.',

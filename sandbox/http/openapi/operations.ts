@@ -21,7 +21,7 @@ export interface OperationInput {
   /** The id in the path, where there is one. */
   readonly id: string
   readonly query: URLSearchParams
-  /** undefined where there is none. */
+  /** undefined if there is none. */
   readonly body: unknown
   /** Where the service is, such as `http://127.0.0.1:4010`. */
   readonly baseUrl: string

@@ -11,7 +11,7 @@ export interface Caller {
 
 /** Tells who asks, from the header `authorization`. */
 export interface Authenticator {
-  /** @throws HttpFault when there is no key, or none that is taken */
+  /** @throws HttpFault if there is no key, or none that is taken */
   authenticate(authorization: string | null): Caller
 }
 

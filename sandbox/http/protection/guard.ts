@@ -1,10 +1,10 @@
 import { HttpFault } from '../faults.js'
 
-/** Keeps web pages of others away from the sandbox, which listens on the machine of whoever reads them. */
+/** Keeps foreign web pages away from the sandbox, which listens on the machine that shows them. */
 export interface Guard {
-  /** @throws HttpFault when the request is addressed to another host: a foreign name can be made to lead here */
+  /** @throws HttpFault if the request is addressed to another host: a foreign name can be made to lead here */
   checkHost(request: Request): void
-  /** @throws HttpFault when a page of another origin sent it */
+  /** @throws HttpFault if a page of another origin sent it */
   checkOrigin(request: Request): void
 }
 
