@@ -22,7 +22,7 @@ const FILES = {
 const LASTING: Readonly<Record<string, string>> = { sandbox: 'ready', listen: 'listening' }
 
 /** A sandbox with an endpoint that takes everything, and what it took, refused, and missed while it was disabled. */
-async function stage(): Promise<CliSandbox & { receiver: string }> {
+async function startFixture(): Promise<CliSandbox & { receiver: string }> {
   const hook = tixWebhooks({
     secret,
     on: { 'order.created': () => {}, 'event.*': () => {} },
@@ -56,13 +56,13 @@ const examples = commands.flatMap(({ name, examples }) => examples.map(({ line }
 
 describe('an example of the help works as it stands', () => {
   test.each(examples)('$line', async ({ name, line }) => {
-    const staged = await stage()
-    const { words, stdin } = shellWords(await filled(line, staged))
+    const fixture = await startFixture()
+    const { words, stdin } = shellWords(await filled(line, fixture))
     expect(words[0]).toBe('tix-webhooks')
     const argv = words.slice(1)
     const surroundings = {
-      cwd: staged.folder,
-      env: { TIX_SANDBOX_URL: staged.url },
+      cwd: fixture.folder,
+      env: { TIX_SANDBOX_URL: fixture.url },
       ...(stdin !== undefined && { stdin: FILES[stdin as keyof typeof FILES] }),
     }
     const ready = LASTING[name]
