@@ -12,7 +12,7 @@ export interface ListRequest {
   readonly baseUrl: string
 }
 
-/** How a list is told. */
+/** How a list is written. */
 export interface ListForm {
   schema(item: z.ZodType): z.ZodType
   /** The body of an answer. */

@@ -1,4 +1,4 @@
-/** What callers may send: one schema for each body and query, which checks them and describes them. */
+/** The requests of callers: one schema for each body and query, which validates and documents it. */
 export {
   createEventBody,
   emptyBody,

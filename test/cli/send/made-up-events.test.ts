@@ -1,6 +1,6 @@
 import { parseEvent } from 'tix-webhooks'
 import { expect, test } from 'vitest'
-import { madeUpEvent, madeUpEventToCut } from '../../../cli/check/made-up-events.js'
+import { madeUpEvent, madeUpEventToCut } from '../../../cli/send/made-up-events.js'
 import { piecesOf } from '../../../sandbox/engine/network/transport.js'
 
 const KINDS = ['order.created', 'event.published', 'event.cancelled', 'event.rescheduled'] as const
