@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { type AnyAnswer, createTestClock, deliverWithRetries, signedBody } from 'tix-webhooks/testing'
 import { expect, test } from 'vitest'
 import { SECRET } from '../../support/deliveries.js'
+import { runs } from '../../support/runs.js'
 
 /** What an endpoint does with one attempt. */
 interface Reaction {
@@ -84,7 +85,7 @@ test('attempts are made when a simple model of the service says so, each signed 
         )
       },
     ),
-    { numRuns: 400 },
+    { numRuns: runs(100) },
   )
 })
 
