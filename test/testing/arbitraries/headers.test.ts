@@ -217,7 +217,7 @@ describe('a header that is sendable', () => {
   })
 })
 
-describe('an option that makes no sense is a TypeError', () => {
+describe('an invalid option is a TypeError', () => {
   test.each(['', 'nonsense', 't=1', 'v1=00', 't=1,v1=', 't=x,v1=00', 't=1, v1=00', 't=1,v0=00', 7, null])(
     'of: %j',
     (of) => {

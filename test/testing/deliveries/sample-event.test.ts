@@ -46,7 +46,7 @@ const ticketedEventOf = (kind: LifecycleKind, options?: { seed?: number; at?: nu
     previous_attributes?: PreviousDates
   }
 
-/** What the specification says of the dates of a show. */
+/** The dates of a show by the specification. */
 function expectShow({ doors_at, ends_at }: PreviousDates): void {
   expect(doors_at).toMatch(WITH_OFFSET)
   expect(ends_at).toMatch(WITH_OFFSET)
