@@ -81,10 +81,7 @@ export function createCaseRunner(
       )
     })
     const working = (async () => work())().catch((cause) => {
-      throw failure(
-        `${expectation}, but it was rejected: ${cause instanceof Error ? cause.message : String(cause)}`,
-        cause,
-      )
+      throw failure(`${expectation}, but it was rejected: ${messageOf(cause)}`, cause)
     })
     return Promise.race([working, late]).finally(() => clearTimeout(timer))
   }
@@ -104,7 +101,7 @@ export function createCaseRunner(
       namespace: 'adapter-cases',
       // Without it, the receiver logs kinds that have no handler, and some cases send one.
       onDelivery: () => {},
-      onError: (error) => void reports.push(error instanceof Error ? error.message : String(error)),
+      onError: (error) => void reports.push(messageOf(error)),
       ...options,
     })
     checkMounted(app)
@@ -163,6 +160,10 @@ export function faultOfRun(run: HandlerRun | undefined, sent: Uint8Array): strin
   const parsed = JSON.stringify(JSON.parse(new TextDecoder().decode(sent)))
   if (event !== parsed) return `expected the event ${shortened(parsed)}, but it was ${shortened(event)}`
   return undefined
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 function checkMounted(app: MountedAdapter): void {
