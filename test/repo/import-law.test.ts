@@ -1,6 +1,6 @@
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
-import { circlesIn, filesIn, isUnder, type Named, refused } from '../support/import-law.js'
+import { circlesIn, filesIn, isUnder, type Named, namedBy, refused } from '../support/import-law.js'
 import { type Import, nodesOf } from '../support/source.js'
 
 /** The rooms of src, the lowest first: a file imports from its own room and from the rows above, its types included. */
@@ -112,6 +112,51 @@ describe('testing', () => {
       (target.startsWith('testing/') && (isArbitrary(file) || !isArbitrary(target))) ||
       (isArbitrary(file) && target === TESTING_THIRD_PARTY)
     expect(refused(testing, isAllowed)).toEqual([])
+  })
+})
+
+describe('the arbitraries', () => {
+  const files = testing.filter((file) =>
+    namedBy(file).some(({ specifier }) => specifier === TESTING_THIRD_PARTY),
+  )
+
+  /** The names of fast-check 3.0.0 that 4 has too, with the same meaning. */
+  const IN_BOTH = [
+    'Arbitrary',
+    'ArrayConstraints',
+    'array',
+    'boolean',
+    'constant',
+    'constantFrom',
+    'double',
+    'emailAddress',
+    'integer',
+    'letrec',
+    'maxSafeInteger',
+    'nat',
+    'oneof',
+    'record',
+    'subarray',
+    'tuple',
+    'uint8Array',
+    'uniqueArray',
+  ]
+
+  test('use only what both supported versions of fast-check have', () => {
+    const names = files
+      .flatMap((file) => [...nodesOf(file)])
+      .filter((node) => ts.isPropertyAccessExpression(node) || ts.isQualifiedName(node))
+      .flatMap((node) => /^fc\.(\w+)$/.exec(node.getText())?.slice(1) ?? [])
+    expect([...new Set(names)].sort()).toEqual(IN_BOTH)
+  })
+
+  test('import fast-check as a whole, which is the same in ESM and CJS', () => {
+    const statements = files
+      .flatMap((file) => [...nodesOf(file)])
+      .filter(ts.isImportDeclaration)
+      .map((one) => one.getText())
+      .filter((text) => text.includes(`'${TESTING_THIRD_PARTY}'`))
+    expect(new Set(statements)).toEqual(new Set(["import * as fc from 'fast-check'"]))
   })
 })
 
