@@ -73,7 +73,14 @@ const ROWS = CHECKED_RECEIVERS.map((row, index) => {
   const { fails, unseen = {}, options, tried } = row
   const isAboutChoice = options !== undefined || tried !== undefined || 'valid' in fails
   const some = NAMES.filter((_, at) => (at + index) % Math.ceil(NAMES.length / PASSED_PER_RECEIVER) === 0)
-  const only = new Set<string>(['valid', ...Object.keys(fails), ...Object.keys(unseen), ...some])
+  // What a correct receiver may handle or refuse is left out of not-an-envelope: rows that handle it must play it.
+  const only = new Set<string>([
+    'valid',
+    'not-an-envelope',
+    ...Object.keys(fails),
+    ...Object.keys(unseen),
+    ...some,
+  ])
   return { ...row, ...(!isAboutChoice && { tried: only.size, options: { only: [...only] } }) }
 })
 
