@@ -14,7 +14,7 @@ export interface Argument {
 }
 
 /** A line that works. The tests run each of them. */
-export interface Example {
+interface Example {
   readonly says: string
   /** The line to type, as a shell reads it. */
   readonly line: string

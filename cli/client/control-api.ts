@@ -23,7 +23,7 @@ export interface ClockView {
 }
 
 /** How attempts ended. */
-export interface AttemptCounts {
+interface AttemptCounts {
   readonly delivered: number
   readonly failed: number
 }
@@ -125,7 +125,7 @@ export interface ErrorView {
 }
 
 /** The name by which a sandbox is known from anything else that answers. */
-export const SANDBOX_NAME = 'tix-webhooks sandbox'
+const SANDBOX_NAME = 'tix-webhooks sandbox'
 
 /** Whether it is a sandbox that says this. */
 export function isStatus(value: unknown): value is SandboxStatus {

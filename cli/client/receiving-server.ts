@@ -64,7 +64,7 @@ export async function receive(
 }
 
 /** The advice if a port is in use. */
-export function portTaken(port: number, cause: unknown): UsageError {
+function portTaken(port: number, cause: unknown): UsageError {
   return new UsageError(
     `Port ${port} is in use, perhaps by another tix-webhooks. Choose one with --port N, or --port 0 for any free port.`,
     { cause },

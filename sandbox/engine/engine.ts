@@ -14,7 +14,7 @@ import type { Attempt, Delivery, DeliveryFilter, DeliveryStatus, Message } from 
 import { fromSnapshot, toSnapshot } from './record/snapshot.js'
 import { deliverScenario, type ScenarioRequests, type ScenarioTarget } from './scenario-delivery.js'
 
-export type { Chaos, ChaosRequest } from './dispatcher.js'
+export type { Chaos } from './dispatcher.js'
 export type { EngineChange, EngineParts } from './engine-parts.js'
 
 /** Delivers messages to endpoints. It knows nothing of their content. */

@@ -1,7 +1,7 @@
 import type { FaultCode, Problem } from '../domain/fault.js'
 
 /** The codes of refusals before the ticketing rules. */
-export type HttpFaultCode =
+type HttpFaultCode =
   | 'api_key_missing'
   | 'api_key_invalid'
   | 'host_refused'
@@ -14,7 +14,7 @@ export type HttpFaultCode =
   | 'internal'
 
 /** The codes of the sandbox's control API and pages, which the service does not have. */
-export type ControlFaultCode = 'origin_refused' | 'time_goes_forward' | 'endpoint_removed' | 'sandbox_closed'
+type ControlFaultCode = 'origin_refused' | 'time_goes_forward' | 'endpoint_removed' | 'sandbox_closed'
 
 /** The code of every error that an answer can tell. */
 export type ErrorCode = FaultCode | HttpFaultCode | ControlFaultCode

@@ -14,10 +14,11 @@ const IN_PROCESS_RECEIVER = 'http://localhost/hooks'
 const MAX_SEED = 0x7fff_ffff
 const MAX_TIMEOUT_SECONDS = 3600
 
-/** Valid options, each with its default. */
-export type Settings = ReturnType<typeof readSettings>
-
-/** @throws TypeError that names the option and says what it must be; Error where it cannot run */
+/**
+ * Valid options, each with its default.
+ *
+ * @throws TypeError that names the option and says what it must be; Error if the runtime cannot run it
+ */
 export function readSettings(options: SandboxOptions) {
   checkRuntime()
   options = checkOptionNames(options, OPTION_NAMES)

@@ -5,7 +5,6 @@ export {
   createStoreModel,
   perform,
   type StoreAction,
-  type StoreModel,
 } from '../../testing/store-cases/model.js'
 
 /** Around a lease of 30 and a retention of 1000: just before them, just after them, and well between. */

@@ -25,13 +25,13 @@ export interface HandlerRun {
 }
 
 /** Options of a case beside those of an endpoint that handles `order.created`. */
-export type CaseOptions = Partial<WebhookOptions> & {
+type CaseOptions = Partial<WebhookOptions> & {
   /** The handler of `order.created`. Default: one that returns at once. */
   handle?: (event: AnyEvent, ctx: HandlerContext) => unknown
 }
 
 /** A mounted endpoint. */
-export interface Endpoint {
+interface Endpoint {
   /** The runs of the handler so far. */
   readonly runs: readonly HandlerRun[]
   /** Sends a delivery, and fails if there is no answer. */

@@ -4,8 +4,8 @@ import { MINUTE_MS } from './expected-answer.js'
 import { defineCase, type StoreCase } from './store-case.js'
 
 /** In minutes, so that the real time that a case takes does not matter. */
-export const LEASE = 30
-export const RETENTION = 1000
+const LEASE = 30
+const RETENTION = 1000
 
 /** Makes the steps of one token of one key, each with the answer that is due. Times are in minutes. */
 export interface Holder {

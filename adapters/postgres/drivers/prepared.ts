@@ -8,7 +8,7 @@ export interface PgResult {
 }
 
 /** A statement with a name: `pg` has it parsed on each connection once, and Postgres plans it once. */
-export interface PgStatement {
+interface PgStatement {
   readonly name?: string
   readonly text: string
   readonly values: unknown[]

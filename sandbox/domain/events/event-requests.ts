@@ -115,7 +115,6 @@ export const emptyBody = z
 
 export type CreateEvent = z.infer<typeof createEventBody>
 export type UpdateEvent = z.infer<typeof updateEventBody>
-export type RescheduleEvent = z.infer<typeof rescheduleEventBody>
 export type TierInput = z.infer<typeof tier>
 
 /** Read-only fields of an event, with advice. */

@@ -56,7 +56,6 @@ export const listVenuesQuery = z
   .refine(hasOneDirection, ONE_DIRECTION)
   .meta({ id: 'ListVenuesQuery', ...NOT_SHOWN })
 
-export type ListEvents = z.infer<typeof listEventsQuery>
 export type PageQuery = z.infer<typeof listVenuesQuery>
 
 interface Cursors {

@@ -6,5 +6,5 @@ export {
   updateEventBody,
 } from '../events/event-requests.js'
 export { createOrderBody } from '../orders/order-requests.js'
-export { createVenueBody } from '../venues/venue-requests.js'
+
 export { listEventsQuery, listVenuesQuery } from './list-queries.js'

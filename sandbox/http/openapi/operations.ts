@@ -17,7 +17,7 @@ import { LIST_FORMS } from '../list-form.js'
 import { readQuery } from '../query.js'
 
 /** The input of an operation, after authentication. */
-export interface OperationInput {
+interface OperationInput {
   /** The id in the path, where there is one. */
   readonly id: string
   readonly query: URLSearchParams
