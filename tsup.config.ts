@@ -1,4 +1,5 @@
 import { defineConfig, type Options } from 'tsup'
+import { bundledPage } from './build/page.js'
 import { thirdPartyLicenses } from './build/third-party-licenses.js'
 
 const shared: Options = {
@@ -56,7 +57,10 @@ export default defineConfig([
     entry: { ...sandbox, cli: 'cli/bin.ts' },
     format: ['esm'],
     dts: { ...dts, entry: sandbox },
-    esbuildPlugins: [thirdPartyLicenses('dist/THIRD-PARTY-LICENSES.txt')],
+    esbuildPlugins: [
+      bundledPage(),
+      thirdPartyLicenses('dist/THIRD-PARTY-LICENSES.txt', ['node_modules/preact']),
+    ],
   },
-  { ...bundled, entry: sandbox, format: ['cjs'], dts },
+  { ...bundled, entry: sandbox, format: ['cjs'], dts, esbuildPlugins: [bundledPage()] },
 ])

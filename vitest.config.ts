@@ -20,6 +20,9 @@ const FAKING = allTests.filter(
 /** It needs a server, as the pages that it runs do. */
 const SNIPPETS = 'test/repo/readme.snippets.test.ts'
 
+/** Tests of the sandbox's page, in a browser. */
+const IN_BROWSER = 'test/sandbox/page/**/*.test.ts'
+
 export default defineConfig({
   resolve: {
     // The tests import the package by its name, as its users do; the packed package itself is tested by package.test.ts.
@@ -46,7 +49,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/{sandbox,testing,cli}/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...FAKING],
+          exclude: [...configDefaults.exclude, ...FAKING, IN_BROWSER],
           // One process for many files, which saves most of their time: a test puts back what it changes.
           isolate: false,
         },
@@ -61,6 +64,16 @@ export default defineConfig({
           name: 'servers',
           include: ['test/{adapters,stores,proof,examples,support}/**/*.test.ts', SNIPPETS],
           globalSetup: here('test/support/servers.ts'),
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'browser',
+          include: [IN_BROWSER],
+          // One process, and so one browser, for all files.
+          isolate: false,
+          globalSetup: here('test/support/browser.ts'),
         },
       },
       {

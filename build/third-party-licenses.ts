@@ -5,15 +5,19 @@ import type { Plugin } from 'esbuild'
 /**
  * Writes down whose code is in a bundle, and under which license: their licenses ask to be brought along.
  *
+ * @param inlined the folders of packages that are in it as text
  * @throws Error when a library has no license in its folder
  */
-export function thirdPartyLicenses(file: string): Plugin {
+export function thirdPartyLicenses(file: string, inlined: readonly string[] = []): Plugin {
   return {
     name: 'third-party-licenses',
     setup(build) {
       build.initialOptions.metafile = true
       build.onEnd(({ metafile }) => {
-        const folders = packagesOf(Object.keys(metafile?.inputs ?? {}))
+        const folders = packagesOf([
+          ...Object.keys(metafile?.inputs ?? {}),
+          ...inlined.map((folder) => `${folder}/package.json`),
+        ])
         if (folders.length === 0) return
         mkdirSync(dirname(file), { recursive: true })
         writeFileSync(file, licensesOf(folders))

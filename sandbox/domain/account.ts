@@ -15,6 +15,7 @@ import { type Emit, Lifecycle } from './events/lifecycle.js'
 import { utcText } from './events/moments.js'
 import { nextStatus } from './events/states.js'
 import { Fault, type Problem } from './fault.js'
+import { type LatestOrder, latestOrders } from './orders/latest-orders.js'
 import { Ledger } from './orders/ledger.js'
 import { createOrderBody } from './orders/order-requests.js'
 import { checkSale, makeTickets, sell } from './orders/sales.js'
@@ -171,10 +172,16 @@ export class Account {
     this.#ledger.orders = number
     const order = sell(event, tier, { id: this.#random.id('ord_'), number, quantity })
     const tickets = makeTickets(quantity, this.#random)
+    this.#ledger.keepTickets(order.id, tickets)
     this.#lifecycle.sold(event)
     const result = presentOrder(event, tier, order, tickets, this.#publicUrl)
     this.#emit('order.created', orderCreatedData(result))
     return result
+  }
+
+  /** The newest first. Tickets are kept of the latest orders alone. */
+  latestOrders(limit: number): readonly LatestOrder[] {
+    return latestOrders(this.#ledger, limit, this.#publicUrl)
   }
 
   createVenue(body: unknown): VenueObject {

@@ -53,13 +53,17 @@ export function presentOrder(
       total_cents: order.totalCents,
       buyer_email: buyerEmail(order.number),
     },
-    tickets: tickets.map(({ id, scanToken }) => ({
-      id,
-      tier: tier.name,
-      scan_token: scanToken,
-      wallet_pass_url: `${publicUrl()}/wallet/${id}`,
-    })),
+    tickets: tickets.map((ticket) => presentTicket(ticket, tier.name, publicUrl)),
   }
+}
+
+/** One ticket of an order. */
+export function presentTicket(
+  { id, scanToken }: Ticket,
+  tier: string,
+  publicUrl: PublicUrl,
+): OrderResult['tickets'][number] {
+  return { id, tier, scan_token: scanToken, wallet_pass_url: `${publicUrl()}/wallet/${id}` }
 }
 
 /** `data` of `order.created`: what spec section 6 shows, and never a scan token. */
@@ -75,6 +79,7 @@ function presentTier({ id, name, priceCents, quantity }: TierRecord): TicketTier
   return { id, name, price_cents: priceCents, quantity }
 }
 
-function buyerEmail(number: number): string {
+/** Of the buyer of the order with this number. */
+export function buyerEmail(number: number): string {
   return `buyer${number}@example.com`
 }

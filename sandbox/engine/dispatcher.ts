@@ -83,6 +83,21 @@ export class Dispatcher {
           )
   }
 
+  /** When it is tried from now on, in virtual milliseconds, as long as each attempt fails at once. */
+  planned({ delivery, seed }: Tracked): readonly number[] {
+    const { schedule, jitter } = this.#parts
+    const { firstAtMs, nextAtMs } = delivery
+    const steps = jittered(schedule, jitter, seed)
+    const end = (schedule.at(-1) ?? 0) * 1000
+    const planned: number[] = []
+    let at = nextAtMs === undefined ? undefined : nextAtMs - firstAtMs
+    while (at !== undefined) {
+      planned.push(firstAtMs + at)
+      at = nextAttempt(steps, at, MIN_GAP_MS, end)
+    }
+    return planned
+  }
+
   /** Skips all deliveries that wait for an endpoint. */
   skip(endpointId: string, reason: string): void {
     const { log } = this.#parts

@@ -155,6 +155,24 @@ export class Engine {
     return this.#log.get(id)?.delivery
   }
 
+  /** When a delivery is tried from now on, in virtual milliseconds, as long as each attempt fails at once. */
+  plannedAttempts(id: string): readonly number[] {
+    const tracked = this.#log.get(id)
+    return tracked === undefined ? [] : this.#dispatcher.planned(tracked)
+  }
+
+  /** The delivery whose attempt is due next, and when; nothing where none waits. */
+  nextAttempt(): { readonly delivery: Delivery; readonly atMs: number } | undefined {
+    let next: { delivery: Delivery; atMs: number } | undefined
+    for (const { delivery } of this.#log) {
+      const { nextAtMs } = delivery
+      if (nextAtMs !== undefined && nextAtMs < (next?.atMs ?? Number.POSITIVE_INFINITY)) {
+        next = { delivery, atMs: nextAtMs }
+      }
+    }
+    return next
+  }
+
   /** Counts the deliveries that a filter finds, and those no longer kept that it may have missed. */
   tally(filter?: Omit<DeliveryFilter, 'limit'>): Tally {
     return this.#log.tally(filter)

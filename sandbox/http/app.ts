@@ -11,6 +11,7 @@ import { addControl } from './control/control.js'
 import { ERROR_FORMS } from './error-form.js'
 import { type ErrorReport, HttpFault, statusOf } from './faults.js'
 import { describeApi } from './openapi/openapi.js'
+import { addPage } from './page.js'
 import { createGuard } from './protection/guard.js'
 import type { RateLimit } from './protection/rate-limit.js'
 import { logRequests, RequestLog, type RequestRecord } from './request-log.js'
@@ -74,6 +75,7 @@ export function createApp(service: Service, options: AppOptions): App {
   addApi(app, service, { ...options, realNow })
   addControl(app, { ...options, service, log, guard, realNow })
   addCheckout(app, service, guard)
+  addPage(app)
   app.get('/openapi.json', (c) => c.json(describeApi(service.assumptions, options.url())))
 
   app.notFound((c) => answerError(c, service, unknownUrl(c)))

@@ -42,6 +42,8 @@ export class VirtualClock {
   /** Advances wait for each other. */
   #advances: Promise<unknown> = Promise.resolve()
   #advancing = 0
+  /** Aborts when the advances of now are broken off. */
+  #breaking = new AbortController()
 
   /** @throws RangeError if the start is no moment of time */
   constructor({ startMs, frozen = false, onError }: ClockOptions = {}) {
@@ -115,6 +117,13 @@ export class VirtualClock {
     return this.#advance(() => Math.max(this.now(), this.nextAt() ?? this.now()), begins)
   }
 
+  /** Each advance, whether it is under way or waits for another, ends where it is. What it has begun goes on, but is not waited for. */
+  breakOff(): void {
+    const broken = this.#breaking
+    this.#breaking = new AbortController()
+    broken.abort()
+  }
+
   /** Resolves when nothing is under way, and nothing is due. */
   async idle(): Promise<void> {
     while (!this.#closed) {
@@ -149,9 +158,10 @@ export class VirtualClock {
   async #advance(target: () => number, begins: () => void = ignore): Promise<Advance> {
     this.#advancing += 1
     const epoch = this.#epoch
+    const { signal } = this.#breaking
     const advance = this.#advances.then(() => {
       begins()
-      return this.#advanceNow(target, epoch)
+      return this.#advanceNow(target, epoch, signal)
     })
     this.#advances = advance.catch(ignore)
     try {
@@ -163,10 +173,10 @@ export class VirtualClock {
     }
   }
 
-  async #advanceNow(target: () => number, epoch: number): Promise<Advance> {
-    await this.#workEnded()
+  async #advanceNow(target: () => number, epoch: number, broken: AbortSignal): Promise<Advance> {
+    await this.#workEnded(broken)
     const fromMs = this.now()
-    if (this.#epoch !== epoch) return { fromMs, toMs: fromMs, timers: 0 }
+    if (this.#epoch !== epoch || broken.aborted) return { fromMs, toMs: fromMs, timers: 0 }
     this.#time.stopAt(fromMs)
     const toMs = target()
     checkMoment(toMs, fromMs)
@@ -175,16 +185,24 @@ export class VirtualClock {
       if (this.#closed) break
       this.#time.stopAt(Math.max(this.now(), next))
       timers += this.#runDue()
-      await this.#workEnded()
-      if (this.#epoch !== epoch) return { fromMs, toMs: this.now(), timers }
+      await this.#workEnded(broken)
+      if (this.#epoch !== epoch || broken.aborted) return { fromMs, toMs: this.now(), timers }
     }
     this.#time.stopAt(toMs)
     return { fromMs, toMs, timers }
   }
 
-  /** Resolves when no work is running, including work that began meanwhile. */
-  async #workEnded(): Promise<void> {
-    while (!this.#underWay.isEmpty && !this.#closed) await this.#underWay.ended()
+  /** Resolves when no work is running, including work that began meanwhile, or when the advance is broken off. */
+  async #workEnded(broken: AbortSignal): Promise<void> {
+    while (!this.#underWay.isEmpty && !this.#closed && !broken.aborted) {
+      let stop = ignore
+      const brokenOff = new Promise<void>((resolve) => {
+        stop = resolve
+      })
+      broken.addEventListener('abort', stop)
+      await Promise.race([this.#underWay.ended(), brokenOff])
+      broken.removeEventListener('abort', stop)
+    }
   }
 
   #isDue(): boolean {

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 import {
@@ -8,7 +9,7 @@ import {
   type Room,
   refused,
 } from '../support/import-law.js'
-import { nodesOf } from '../support/source.js'
+import { nodesOf, ROOT } from '../support/source.js'
 
 /** From inside: the one signer, what checks options, and the testing kit by its two doors. */
 const INWARD = [
@@ -34,17 +35,33 @@ const ROOMS: readonly Room[] = [
     ours: [...GROUND, ...INWARD, 'sandbox/domain/', 'sandbox/engine/', 'sandbox/options.ts'],
     theirs: ['zod', 'node:'],
   },
+  { folder: 'sandbox/diagnose/', ours: ['src/index.ts'], theirs: ['node:crypto'] },
+  // What runs in a browser knows nothing of the rest: it asks over HTTP.
+  { folder: 'sandbox/page/', ours: ['build/page.ts'], theirs: ['preact'] },
   {
     folder: 'sandbox/http/',
-    ours: [...GROUND, ...INWARD, 'sandbox/domain/', 'sandbox/engine/', 'sandbox/service/'],
+    ours: [
+      ...GROUND,
+      ...INWARD,
+      'sandbox/domain/',
+      'sandbox/engine/',
+      'sandbox/service/',
+      'sandbox/diagnose/',
+      'sandbox/page/page-files.ts',
+    ],
     theirs: ['hono', '@hono/node-server', 'zod', 'p-limit', 'node:'],
   },
   { folder: 'sandbox/', ours: ['sandbox/', ...INWARD], theirs: ['node:'] },
 ]
 
-const files = filesIn('sandbox')
+const files = [...filesIn('sandbox'), ...jsxIn('sandbox/page')]
 const isAllowed = (file: string, { target }: Pick<Named, 'target'>): boolean =>
   isAllowedBy(ROOMS, file, target)
+
+function jsxIn(folder: string): string[] {
+  const files = readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: 'utf8' })
+  return files.filter((file) => file.endsWith('.tsx')).map((file) => `${folder}/${file}`)
+}
 
 describe('the sandbox', () => {
   test('imports what each room may, and nothing else', () => {
@@ -61,6 +78,8 @@ describe('the sandbox', () => {
     ['sandbox/service/service.ts', 'sandbox/http/app.ts'],
     ['sandbox/http/app.ts', 'cli/main.ts'],
     ['sandbox/http/app.ts', 'express'],
+    ['sandbox/page/app.tsx', 'sandbox/http/app.ts'],
+    ['sandbox/page/app.tsx', 'node:crypto'],
   ])('would be caught: %s imports %s', (file, target) => {
     expect(isAllowed(file, { target })).toBe(false)
   })

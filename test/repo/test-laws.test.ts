@@ -11,9 +11,9 @@ const files = readdirSync(`${ROOT}test`)
 
 /** Tests of the signer itself and of receivers written by hand: these sign without the testing kit. */
 const SIGNERS = [
-  'test/cli/diagnose/diagnose.properties.test.ts',
-  'test/cli/diagnose/diagnose.test.ts',
   'test/repo/exports.test.ts',
+  'test/sandbox/diagnose/diagnose.properties.test.ts',
+  'test/sandbox/diagnose/diagnose.test.ts',
   'test/src/lib/option-names.test.ts',
   'test/src/signature/secrets.test.ts',
   'test/src/signature/scheme.test.ts',

@@ -1,8 +1,12 @@
 import { Collection } from '../collection.js'
 import { Fault } from '../fault.js'
+import type { Ticket } from '../present.js'
 import type { EventRecord, VenueRecord } from '../records.js'
 import { LIMITS } from '../requests/limits.js'
 import type { VenueObject } from '../resources.js'
+
+/** Of how many orders the tickets are kept: there may be very many orders, and of most nobody asks for the tickets again. */
+const KEPT_TICKETS = 1000
 
 /** All that an account keeps. */
 export class Ledger {
@@ -12,6 +16,8 @@ export class Ledger {
   readonly bySlug = new Map<string, EventRecord>()
   /** How many orders there have been: the number of the latest. */
   orders = 0
+  /** Those of the latest orders, by the ids of these. */
+  readonly tickets = new Map<string, readonly Ticket[]>()
 
   addEvent(event: EventRecord): void {
     this.events.add(event)
@@ -20,6 +26,12 @@ export class Ledger {
 
   addVenue(venue: VenueObject): void {
     this.venues.add({ id: venue.id, index: this.venues.size, venue })
+  }
+
+  keepTickets(orderId: string, tickets: readonly Ticket[]): void {
+    this.tickets.set(orderId, tickets)
+    const [oldest] = this.tickets.keys()
+    if (this.tickets.size > KEPT_TICKETS && oldest !== undefined) this.tickets.delete(oldest)
   }
 
   /** @throws Fault `sandbox_full` where there is no room for one more of each */

@@ -233,12 +233,17 @@ export class DeliveryLog {
   }
 }
 
-function matches(delivery: Delivery, { status, type, endpointId }: DeliveryFilter): boolean {
+function matches(delivery: Delivery, { status, type, endpointId, text }: DeliveryFilter): boolean {
   return (
     (status === undefined || delivery.status === status) &&
     (type === undefined || matchesKind(type, delivery.message.type)) &&
-    (endpointId === undefined || delivery.endpointId === endpointId)
+    (endpointId === undefined || delivery.endpointId === endpointId) &&
+    (text === undefined || has(delivery, text.toLowerCase()))
   )
+}
+
+function has({ id, message: { type, body } }: Delivery, text: string): boolean {
+  return [id, type, body].some((part) => part.toLowerCase().includes(text))
 }
 
 function withoutBodies({ sentBody, response, ...rest }: Attempt): Attempt {

@@ -66,6 +66,8 @@ export interface DeliveryFilter {
   /** A kind, or a group such as `event.*`. */
   type?: string
   endpointId?: string
+  /** In the id, the kind or the body, in upper or lower case. */
+  text?: string
   /** No more than these. Default 100. */
   limit?: number
 }

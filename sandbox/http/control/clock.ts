@@ -21,6 +21,7 @@ const clockBody = z.strictObject({
     .exactOptional(),
   freeze: z.literal(true).exactOptional(),
   run: z.literal(true).exactOptional(),
+  stop: z.literal(true).exactOptional(),
 })
 
 function isMoment(text: string): boolean {
@@ -40,11 +41,12 @@ export function addClock(app: App, { service, realNow }: ControlParts): void {
   app.post('/_sandbox/clock', async (c) => {
     const body = await readBody(c, clockBody)
     if (Object.keys(body).length !== 1) {
-      throw invalid('Give exactly one of advance, to, freeze and run, such as {"advance":"72h"}.')
+      throw invalid('Give exactly one of advance, to, freeze, run and stop, such as {"advance":"72h"}.')
     }
     const { clock } = service
     if (body.freeze) clock.freeze()
     if (body.run) clock.run()
+    if (body.stop) clock.breakOff()
     const moves = body.advance !== undefined || body.to !== undefined
     const counts: Counts = { delivered: 0, failed: 0 }
     if (moves) advancing.add(counts)

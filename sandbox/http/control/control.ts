@@ -3,6 +3,7 @@ import type { App } from '../context.js'
 import { addClock } from './clock.js'
 import { addDeliveries } from './deliveries.js'
 import { addEndpoints } from './endpoints.js'
+import { addObjects } from './objects.js'
 import type { ControlParts } from './parts.js'
 import { addState } from './state.js'
 import { addStream } from './stream.js'
@@ -24,4 +25,5 @@ export function addControl(app: App, parts: ControlParts): void {
   addEndpoints(app, parts)
   addDeliveries(app, parts)
   addTrigger(app, parts)
+  addObjects(app, parts)
 }

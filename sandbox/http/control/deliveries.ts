@@ -1,5 +1,6 @@
 import pLimit from 'p-limit'
 import * as z from 'zod'
+import { utcText } from '../../domain/events/moments.js'
 import { DeliveryGone } from '../../engine/record/delivery-gone.js'
 import type { Delivery } from '../../engine/record/records.js'
 import { isFromScenario } from '../../engine/record/records.js'
@@ -8,14 +9,16 @@ import { HttpFault } from '../faults.js'
 import { attemptJson, deliveryJson } from './delivery-json.js'
 import { invalid, missing, readBody, readParameters, refusingMisuse, span } from './input.js'
 import type { ControlParts } from './parts.js'
+import { whyJson } from './why.js'
 
 /** As many as the engine itself sends at a time. */
 const AT_A_TIME = 32
 
-const listQuery = z.strictObject({
+export const listQuery = z.strictObject({
   status: z.enum(['pending', 'retrying', 'delivered', 'failed', 'skipped']).exactOptional(),
   type: z.string().min(1).exactOptional(),
   endpoint: z.string().min(1).exactOptional(),
+  q: z.string().min(1).max(200).exactOptional(),
   limit: z.int().min(1).max(1000).default(100),
 })
 const to = z.string().exactOptional()
@@ -27,7 +30,8 @@ const resendManyBody = z.strictObject({
 })
 
 /** Adds `/deliveries`, and `/resend`. */
-export function addDeliveries(app: App, { service: { engine, clock }, checkUrl }: ControlParts): void {
+export function addDeliveries(app: App, { service, checkUrl }: ControlParts): void {
+  const { engine, clock } = service
   const found = (id: string): Delivery => {
     const delivery = engine.delivery(id)
     if (delivery === undefined) throw missing('delivery', id)
@@ -61,13 +65,26 @@ export function addDeliveries(app: App, { service: { engine, clock }, checkUrl }
     )
 
   app.get('/_sandbox/deliveries', (c) => {
-    const { endpoint, ...query } = readParameters(c, listQuery)
-    const filter = { ...query, ...(endpoint && { endpointId: endpoint }) }
+    const { endpoint, q, ...query } = readParameters(c, listQuery)
+    const filter = { ...query, ...(endpoint && { endpointId: endpoint }), ...(q && { text: q }) }
     const data = engine.deliveries(filter).map((delivery) => deliveryJson(delivery, engine))
     return c.json({ data, ...engine.tally(filter) })
   })
 
   app.get('/_sandbox/deliveries/:id', (c) => c.json(deliveryJson(found(c.req.param('id')), engine)))
+
+  app.get('/_sandbox/deliveries/:id/plan', (c) => {
+    const { id } = found(c.req.param('id'))
+    return c.json({ data: engine.plannedAttempts(id).map(utcText) })
+  })
+
+  app.get('/_sandbox/deliveries/:id/attempts/:attempt/why', async (c) => {
+    const delivery = found(c.req.param('id'))
+    const id = c.req.param('attempt')
+    const attempt = delivery.attempts.find((one) => one.id === id)
+    if (attempt === undefined) throw missing('attempt', id)
+    return c.json(await whyJson(service, delivery, attempt))
+  })
 
   app.post('/_sandbox/deliveries/:id/resend', async (c) => {
     const body = await readBody(c, resendBody)

@@ -4,7 +4,21 @@ import type { Attempt, Delivery } from '../../engine/record/records.js'
 
 /** A delivery as the control tells it. */
 export function deliveryJson(delivery: Delivery, engine: Engine): object {
-  const { id, message, endpointId, status, reason, firstAtMs, nextAtMs, attempts } = delivery
+  const { message, attempts } = delivery
+  return { ...headJson(delivery, engine), body: message.body, attempts: attempts.map(attemptJson) }
+}
+
+/** A delivery without its body, and with its last answer alone: a line of a list. */
+export function briefJson(delivery: Delivery, engine: Engine): object {
+  const { attempts } = delivery
+  const last = attempts.at(-1)
+  return { ...headJson(delivery, engine), attempts: attempts.length, ...(last && { last: lastJson(last) }) }
+}
+
+function headJson(
+  { id, message, endpointId, status, reason, firstAtMs, nextAtMs }: Delivery,
+  engine: Engine,
+) {
   return {
     id,
     type: message.type,
@@ -17,8 +31,16 @@ export function deliveryJson(delivery: Delivery, engine: Engine): object {
     created_at: message.createdAt,
     first_at: utcText(firstAtMs),
     ...(nextAtMs !== undefined && { next_at: utcText(nextAtMs) }),
-    body: message.body,
-    attempts: attempts.map(attemptJson),
+  }
+}
+
+function lastJson({ id, trigger, scenario, response, error }: Attempt): object {
+  return {
+    attempt: id,
+    trigger,
+    ...(scenario !== undefined && { scenario }),
+    ...(response && { status: response.status }),
+    ...(error && { error: error.code }),
   }
 }
 

@@ -1,15 +1,18 @@
 import * as z from 'zod'
 import type { Account } from '../../domain/account.js'
+import { utcText } from '../../domain/events/moments.js'
 import { ASSUMPTIONS, type AssumptionName } from '../../service/assumptions.js'
+import type { Service } from '../../service/service.js'
 import type { App } from '../context.js'
 import { KEPT_REQUESTS } from '../request-log.js'
 import { clockJson } from './clock.js'
-import { deliveryJson } from './delivery-json.js'
+import { listQuery } from './deliveries.js'
+import { briefJson, deliveryJson } from './delivery-json.js'
 import { endpointJson } from './endpoints.js'
 import { readBody, readParameters } from './input.js'
 import type { ControlParts } from './parts.js'
 
-/** How many of each the state shows: the latest. */
+/** How many requests and events the state shows: the latest. */
 const SHOWN = 100
 
 const requestsQuery = z.strictObject({ limit: z.int().min(1).max(KEPT_REQUESTS).default(100) })
@@ -19,7 +22,7 @@ export function addState(app: App, parts: ControlParts): void {
   const { service, log } = parts
 
   app.get('/_sandbox', (c) => c.json(statusJson(parts)))
-  app.get('/_sandbox/state', (c) => c.json(stateJson(parts)))
+  app.get('/_sandbox/state', (c) => c.json(stateJson(parts, readParameters(c, stateQuery))))
   app.get('/_sandbox/requests', (c) => c.json({ data: log.latest(readParameters(c, requestsQuery).limit) }))
   app.get('/_sandbox/assumptions', (c) => {
     const data = Object.entries(ASSUMPTIONS).map(([name, { says, choices }]) => ({
@@ -38,19 +41,39 @@ export function addState(app: App, parts: ControlParts): void {
   })
 }
 
-/** All that a page shows. */
-export function stateJson(parts: ControlParts): object {
+/** What of the deliveries the state shows. */
+export const stateQuery = z.strictObject({
+  brief: z.literal('true').exactOptional(),
+  limit: listQuery.shape.limit,
+  status: listQuery.shape.status,
+  q: listQuery.shape.q,
+})
+
+export type StateQuery = z.output<typeof stateQuery>
+
+/** All that a page shows. `brief` leaves the bodies, headers and answers of deliveries out, and says how many there are in all. */
+export function stateJson(parts: ControlParts, { brief, limit, status, q }: StateQuery): object {
   const { service, log, realNow } = parts
+  const { engine } = service
+  const filter = { ...(status && { status }), ...(q && { text: q }) }
+  const found = engine.deliveries({ ...filter, limit })
   return {
     status: statusJson(parts),
     clock: clockJson(service, realNow),
-    endpoints: service.engine.endpoints().map(endpointJson),
-    deliveries: service.engine
-      .deliveries({ limit: SHOWN })
-      .map((delivery) => deliveryJson(delivery, service.engine)),
+    endpoints: engine.endpoints().map(endpointJson),
+    deliveries: found.map((delivery) => (brief ? briefJson : deliveryJson)(delivery, engine)),
     requests: log.latest(SHOWN),
     events: latestEvents(service.accounts.test),
+    ...(brief && {
+      matching: engine.tally(filter).matching,
+      next_attempt: nextAttemptJson(service),
+    }),
   }
+}
+
+function nextAttemptJson({ engine }: Service): object | null {
+  const next = engine.nextAttempt()
+  return next === undefined ? null : { delivery: next.delivery.id, at: utcText(next.atMs) }
 }
 
 function statusJson({ service, url, version, realNow }: ControlParts): object {

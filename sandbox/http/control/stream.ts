@@ -1,18 +1,20 @@
 import { setTimeout } from 'node:timers/promises'
 import { streamSSE } from 'hono/streaming'
 import type { App } from '../context.js'
+import { readParameters } from './input.js'
 import type { ControlParts } from './parts.js'
-import { stateJson } from './state.js'
+import { stateJson, stateQuery } from './state.js'
 
 /** At most 20 states a second. */
 const PAUSE_MS = 50
 const PING_MS = 15_000
 
-/** Adds `/stream`: the state on connect, and whenever it has changed. */
+/** Adds `/stream`: the state on connect, and whenever it has changed. It takes the query of `/state`. */
 export function addStream(app: App, parts: ControlParts): void {
   app.get('/_sandbox/stream', (c) => {
     // HEAD comes here too, and nobody would ever read its body, nor end it.
     if (c.req.method === 'HEAD') return c.body(null, 200, { 'content-type': 'text/event-stream' })
+    const query = readParameters(c, stateQuery)
     return streamSSE(c, async (stream) => {
       let isStale = true
       let wake = (): void => {}
@@ -28,7 +30,7 @@ export function addStream(app: App, parts: ControlParts): void {
           if (isStale) {
             isStale = false
             const startedMs = performance.now()
-            await stream.writeSSE({ event: 'state', data: JSON.stringify(stateJson(parts)) })
+            await stream.writeSSE({ event: 'state', data: JSON.stringify(stateJson(parts, query)) })
             // A large state, or a slow reader, gets fewer: the sandbox has other things to do.
             const pauseMs = Math.max(PAUSE_MS, 4 * (performance.now() - startedMs))
             await setTimeout(pauseMs, undefined, { ref: false })

@@ -484,3 +484,36 @@ test('timers run as a simple model of them says, whatever is added, cancelled an
     }),
   )
 })
+
+describe('an advance that is broken off', () => {
+  test('ends at the time that is reached, and what it has begun goes on', async () => {
+    const clock = frozenClock()
+    const begun = barrier()
+    const answer = barrier()
+    const done: string[] = []
+    clock.at(START_MS + 1000, async () => {
+      begun.open()
+      await answer.opened
+      done.push('first')
+    })
+    clock.at(START_MS + 2000, () => done.push('second'))
+    const advance = clock.advanceBy(5000)
+    const waiting = clock.advanceBy(60_000)
+    await begun.opened
+    clock.breakOff()
+    expect(await advance).toEqual({ fromMs: START_MS, toMs: START_MS + 1000, timers: 1 })
+    expect(await waiting).toEqual({ fromMs: START_MS + 1000, toMs: START_MS + 1000, timers: 0 })
+    expect(clock.now()).toBe(START_MS + 1000)
+    answer.open()
+    await clock.idle()
+    expect(done).toEqual(['first'])
+    await clock.advanceBy(1000)
+    expect(done).toEqual(['first', 'second'])
+  })
+
+  test('says nothing where nothing is under way', async () => {
+    const clock = frozenClock()
+    clock.breakOff()
+    expect(await clock.advanceBy(1000)).toEqual({ fromMs: START_MS, toMs: START_MS + 1000, timers: 0 })
+  })
+})

@@ -136,3 +136,44 @@ test('what is not there is told as such', async () => {
     'GET, HEAD, POST',
   ])
 })
+
+test('GET /state?brief=true has the lines of a list: as many as are asked for, and what matches', async () => {
+  const sandbox = httpSandbox()
+  const { engine } = sandbox.service
+  const { id } = engine.createEndpoint({ url: 'http://127.0.0.1:3000/' })
+  sandbox.answerWith(() => ({ error: { code: 'ECONNREFUSED', message: 'connect ECONNREFUSED' } }))
+  const { deliveries } = await trigger(sandbox.service, { kind: 'order.created', repeat: 3 })
+  await sandbox.service.clock.idle()
+  const state = async (query: string) =>
+    (await sandbox.call('GET', `/_sandbox/state?brief=true${query}`)).json()
+  expect(await state('&limit=1')).toMatchObject({
+    matching: 3,
+    next_attempt: {
+      delivery: expect.stringMatching(/^dlv_/),
+      at: expect.stringMatching(/^2026-11-20T11:24:0/),
+    },
+    deliveries: [
+      {
+        id: deliveries[2],
+        type: 'order.created',
+        mode: 'test',
+        endpoint: id,
+        url: 'http://127.0.0.1:3000/',
+        status: 'retrying',
+        created_at: expect.any(String),
+        first_at: NOW,
+        next_at: expect.any(String),
+        attempts: 1,
+        last: { attempt: expect.stringMatching(/^att_/), trigger: 'auto', error: 'ECONNREFUSED' },
+      },
+    ],
+  })
+  expect(await state(`&q=${deliveries[1]?.toUpperCase()}`)).toMatchObject({
+    matching: 1,
+    deliveries: [{ id: deliveries[1] }],
+  })
+  expect(await state('&q=BUYER2@')).toMatchObject({ matching: 1, deliveries: [{ id: deliveries[1] }] })
+  expect(await state('&status=delivered')).toMatchObject({ matching: 0, deliveries: [] })
+  expect((await sandbox.call('GET', '/_sandbox/state?brief=no')).status).toBe(400)
+  expect((await sandbox.call('GET', '/_sandbox/stream?limit=0')).status).toBe(400)
+})

@@ -94,6 +94,9 @@ test('[N8] the log keeps the end of a key, and of a key that is refused nothing'
 
 /** Everything else that is served, and how. */
 const ROUTES = [
+  ['GET', '/'],
+  ['GET', '/_sandbox/page.js'],
+  ['GET', '/_sandbox/page.css'],
   ['GET', '/openapi.json'],
   ['GET', '/e/night-of-lights'],
   ['POST', '/e/night-of-lights'],
@@ -109,10 +112,17 @@ const ROUTES = [
   ['POST', '/_sandbox/endpoints/we_x/rotate'],
   ['GET', '/_sandbox/deliveries'],
   ['GET', '/_sandbox/deliveries/dlv_x'],
+  ['GET', '/_sandbox/deliveries/dlv_x/plan'],
+  ['GET', '/_sandbox/deliveries/dlv_x/attempts/att_x/why'],
   ['POST', '/_sandbox/deliveries/dlv_x/resend'],
   ['POST', '/_sandbox/resend'],
   ['POST', '/_sandbox/trigger'],
   ['GET', '/_sandbox/scenarios'],
+  ['GET', '/_sandbox/orders'],
+  ['POST', '/_sandbox/orders'],
+  ['POST', '/_sandbox/events/evt_x/publish'],
+  ['POST', '/_sandbox/events/evt_x/cancel'],
+  ['POST', '/_sandbox/events/evt_x/reschedule'],
   ['GET', '/_sandbox/requests'],
   ['GET', '/_sandbox/assumptions'],
   ['POST', '/_sandbox/reset'],

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { SignatureOptions } from 'tix-webhooks'
 import { sampleEvent, signedBody } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
-import { type DiagnoseOptions, diagnose } from '../../../cli/diagnose/diagnose.js'
+import { type DiagnoseOptions, diagnose } from '../../../sandbox/diagnose/diagnose.js'
 import { runs } from '../../support/runs.js'
 
 const NOW = Date.UTC(2026, 4, 17, 14, 2, 11)

@@ -1,0 +1,35 @@
+import * as z from 'zod'
+import type { App } from '../context.js'
+import { HttpFault } from '../faults.js'
+import { readBody, readParameters } from './input.js'
+import type { ControlParts } from './parts.js'
+
+const ordersQuery = z.strictObject({ limit: z.int().min(1).max(1000).default(100) })
+/** The account says what is wrong with what is given. */
+const anything = z.looseObject({})
+
+/**
+ * Adds `/orders`, and what can be done with the events of the test account: by the rules of the API, without a key, and not among
+ * the requests that the user's code made.
+ */
+export function addObjects(app: App, { service }: ControlParts): void {
+  const account = service.accounts.test
+
+  app.get('/_sandbox/orders', (c) =>
+    c.json({ data: account.latestOrders(readParameters(c, ordersQuery).limit) }),
+  )
+  app.post('/_sandbox/orders', async (c) => c.json(account.createOrder(await readBody(c, anything)), 201))
+
+  const act = {
+    publish: account.publishEvent.bind(account),
+    cancel: account.cancelEvent.bind(account),
+    reschedule: account.rescheduleEvent.bind(account),
+  }
+  for (const [name, run] of Object.entries(act)) {
+    app.post(`/_sandbox/events/:id/${name}`, async (c) => {
+      const id = c.req.param('id')
+      if (id === undefined) throw new HttpFault('unknown_url', 'The id of the event is missing.')
+      return c.json(run(id, await readBody(c, anything)))
+    })
+  }
+}

@@ -1,0 +1,76 @@
+import { SCENARIOS, type ScenarioInfo } from '../../../testing/index.js'
+import { type Diagnosis, diagnose } from '../../diagnose/diagnose.js'
+import { isSuccess } from '../../engine/attempts.js'
+import type { Attempt, Delivery } from '../../engine/record/records.js'
+import type { Service } from '../../service/service.js'
+
+const HEADER = 'x-service-signature'
+
+/** What a receiver owes, by what was sent; and whether a status is that. */
+const OWED: Readonly<Record<ScenarioInfo['verdict'], { says: string; isMet: (status: number) => boolean }>> =
+  {
+    genuine: { says: '2xx', isMet: (status) => status < 300 },
+    unknown: { says: '2xx', isMet: (status) => status < 300 },
+    forged: { says: '4xx', isMet: (status) => status >= 400 && status < 500 && status !== 429 },
+    unusable: { says: 'anything but 2xx', isMet: (status) => status >= 300 },
+  }
+
+/** While one of them is being handled, the others may be asked to come later. */
+const OWED_TO_A_BURST = {
+  says: '2xx, or 409, 425, 429 or 503 while another one is handled',
+  isMet: (status: number) => status < 300 || [409, 425, 429, 503].includes(status),
+}
+
+/** Why an attempt ended as it did: what to do, what is to be said of its signature, and whether a scenario got what it is owed. */
+export async function whyJson(service: Service, delivery: Delivery, attempt: Attempt): Promise<object> {
+  const scenario = scenarioJson(attempt)
+  return {
+    advice:
+      isSuccess(attempt) || scenario?.is_right ? null : (attempt.hint ?? attempt.error?.message ?? null),
+    signature: signatureJson(await diagnosisOf(service, delivery, attempt)),
+    ...(scenario && { scenario }),
+  }
+}
+
+/** By the secrets that the endpoint has now; undefined where it was removed. */
+async function diagnosisOf(
+  { engine, signature, clock, signingNow }: Service,
+  { message, endpointId }: Delivery,
+  attempt: Attempt,
+): Promise<Diagnosis | undefined> {
+  const { secrets = [] } = engine.endpoint(endpointId) ?? {}
+  const sentMs = signingNow === clock.now ? attempt.virtualMs : attempt.realMs
+  let first: Diagnosis | undefined
+  for (const secret of secrets) {
+    const diagnosis = await diagnose({
+      secret,
+      header: attempt.requestHeaders[HEADER] ?? '',
+      body: Buffer.from(attempt.sentBody ?? message.body),
+      signature,
+      now: () => sentMs,
+    })
+    if (diagnosis.valid) return diagnosis
+    first ??= diagnosis
+  }
+  return first
+}
+
+function signatureJson(diagnosis: Diagnosis | undefined): object | null {
+  if (diagnosis === undefined) return null
+  const { findings } = diagnosis
+  if (diagnosis.valid) return { valid: true, age_seconds: diagnosis.ageSeconds, findings }
+  return { valid: false, code: diagnosis.code, reason: diagnosis.reason, findings }
+}
+
+function scenarioJson({ scenario, response, error }: Attempt) {
+  const info = SCENARIOS.find(({ name }) => name === scenario)
+  if (info === undefined) return undefined
+  const owed = info.isBurst ? OWED_TO_A_BURST : OWED[info.verdict]
+  return {
+    name: info.name,
+    description: info.description,
+    owed: owed.says,
+    did: String(response?.status ?? error?.code),
+    is_right: response !== undefined && owed.isMet(response.status),
+  }
+}

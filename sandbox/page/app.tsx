@@ -1,0 +1,118 @@
+import { useEffect, useState } from 'preact/hooks'
+import { Clock } from './bar/clock.js'
+import { Trigger } from './bar/trigger.js'
+import { post } from './data/api.js'
+import { type Connection, follow } from './data/live.js'
+import { go, hashOf, LIMIT, type Route, useRoute, VIEWS } from './data/route.js'
+import type { Brief, State } from './data/views.js'
+import { setClock } from './data/virtual-time.js'
+import { Deliveries } from './deliveries/deliveries.js'
+import { Action } from './parts/action.js'
+import { Notices, tell } from './parts/notice.js'
+import { Assumptions } from './views/assumptions.js'
+import { Endpoints } from './views/endpoints.js'
+import { Events } from './views/events.js'
+import { Orders } from './views/orders.js'
+import { Requests } from './views/requests.js'
+
+export function App() {
+  const route = useRoute()
+  const { state, connection } = useLive(route)
+  useEffect(() => {
+    document.title = `${route.delivery ?? route.view} – tix-webhooks sandbox`
+  }, [route.delivery, route.view])
+  return (
+    <>
+      <header>
+        <h1>
+          <a href="#/deliveries">
+            tix-webhooks <span>sandbox</span>
+          </a>
+        </h1>
+        <nav aria-label="Views">
+          {VIEWS.map((view) => (
+            <a
+              key={view}
+              href={hashOf({ view, q: '', status: '', limit: LIMIT, follow: false })}
+              aria-current={view === route.view ? 'page' : undefined}
+            >
+              {view}
+            </a>
+          ))}
+        </nav>
+        <p class={`connection ${connection}`} role="status">
+          {connection}
+        </p>
+        <Action
+          look="danger"
+          title="Forgets all data and deliveries, and begins its time again; endpoints stay"
+          run={async () => {
+            await post('/reset')
+            go({ ...route, delivery: undefined, attempt: undefined })
+            tell('All data and deliveries are forgotten.')
+          }}
+        >
+          Reset
+        </Action>
+      </header>
+      {state !== undefined && (
+        <>
+          <section class="bar" aria-label="Controls">
+            <Clock clock={state.clock} nextAttempt={state.next_attempt} />
+            <Trigger />
+          </section>
+          <main class={route.view === 'Deliveries' ? 'wide' : undefined}>
+            <Shown route={route} state={state} />
+          </main>
+        </>
+      )}
+      {state === undefined && <main aria-busy="true" />}
+      <Notices />
+    </>
+  )
+}
+
+function Shown({ route, state }: { readonly route: Route; readonly state: State }) {
+  switch (route.view) {
+    case 'Deliveries':
+      return <Deliveries route={route} state={state} />
+    case 'Events':
+      return <Events events={state.events} />
+    case 'Orders':
+      return <Orders state={state} />
+    case 'Endpoints':
+      return <Endpoints endpoints={state.endpoints} />
+    case 'Requests':
+      return <Requests requests={state.requests} />
+    case 'Assumptions':
+      return <Assumptions />
+  }
+}
+
+/** The state by the filter of the address, as it is now. */
+function useLive({ q, status, limit }: Route): { state: State | undefined; connection: Connection } {
+  const [state, setState] = useState<State>()
+  const [connection, setConnection] = useState<Connection>('connecting')
+  useEffect(() => {
+    const query = new URLSearchParams({
+      brief: 'true',
+      limit: String(limit),
+      ...(status && { status }),
+      ...(q && { q }),
+    })
+    return follow(String(query), {
+      onConnection: setConnection,
+      onState(next) {
+        setClock(next.clock)
+        setState((before) => ({ ...next, deliveries: kept(before?.deliveries ?? [], next.deliveries) }))
+      },
+    })
+  }, [q, status, limit])
+  return { state, connection }
+}
+
+/** What has not changed stays the same object, so that its line is not drawn again. */
+function kept(before: readonly Brief[], next: readonly Brief[]): readonly Brief[] {
+  const known = new Map(before.map((brief) => [JSON.stringify(brief), brief]))
+  return next.map((brief) => known.get(JSON.stringify(brief)) ?? brief)
+}

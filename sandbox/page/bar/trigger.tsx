@@ -1,0 +1,140 @@
+import { useState } from 'preact/hooks'
+import { get, post } from '../data/api.js'
+import { reasonOf } from '../data/reason.js'
+import type { DeliveryView, ScenarioView } from '../data/views.js'
+import { count } from '../data/words.js'
+import { Action } from '../parts/action.js'
+import { tell } from '../parts/notice.js'
+import { useLoaded } from '../parts/use-loaded.js'
+
+export const KINDS = ['order.created', 'event.published', 'event.cancelled', 'event.rescheduled'] as const
+
+/** Where no delivery of the kind shows what its data is. */
+const SAMPLE = {
+  order: { id: 'ord_1', total_cents: 5400, buyer_email: 'buyer1@example.com' },
+  tickets: [{ id: 'tik_1', tier: 'general admission' }],
+}
+
+interface Triggered {
+  readonly deliveries: readonly string[]
+}
+
+/** Sends a webhook of a kind. */
+export async function send(request: {
+  kind: string
+  scenario?: string
+  data?: unknown
+}): Promise<readonly string[]> {
+  const { deliveries } = await post<Triggered>('/trigger', request)
+  const [first] = deliveries
+  tell(
+    first === undefined ? (
+      <>
+        No endpoint is there for {request.kind}: <a href="#/endpoints">add one</a>.
+      </>
+    ) : (
+      <>
+        Sent: <a href={`#/deliveries/${first}`}>{count(deliveries.length, 'delivery', 'deliveries')}</a>.
+      </>
+    ),
+  )
+  return deliveries
+}
+
+/** The form that sends a webhook. */
+export function Trigger() {
+  const [kind, setKind] = useState<string>(KINDS[0])
+  const [scenario, setScenario] = useState('')
+  const [data, setData] = useState('')
+  const [problem, setProblem] = useState('')
+  const scenarios = useLoaded(() => get<{ data: ScenarioView[] }>('/scenarios'), [])?.data ?? []
+  const says = scenarios.find(({ name }) => name === scenario)?.description
+
+  const submit = async (): Promise<void> => {
+    try {
+      const given = data.trim() === '' ? {} : { data: readData(data) }
+      setProblem('')
+      await send({ kind, ...(scenario && { scenario }), ...given })
+    } catch (error) {
+      setProblem(reasonOf(error))
+    }
+  }
+  return (
+    <form
+      aria-label="Trigger"
+      class="trigger"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void submit()
+      }}
+    >
+      {/* Labels beside the lists, not around them: the choices are no part of their names. */}
+      <div>
+        <label for="trigger-kind">Kind</label>
+        <select id="trigger-kind" value={kind} onChange={(event) => setKind(event.currentTarget.value)}>
+          {KINDS.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </div>
+      <div>
+        <label for="trigger-scenario">Scenario</label>
+        <select
+          id="trigger-scenario"
+          value={scenario}
+          onChange={(event) => setScenario(event.currentTarget.value)}
+        >
+          <option value="">none</option>
+          {scenarios.map(({ name }) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </div>
+      <button type="submit" class="main">
+        Send
+      </button>
+      <details>
+        <summary>Edit its data</summary>
+        <label for="trigger-data">Data, as JSON; empty: it is made</label>
+        <textarea
+          id="trigger-data"
+          rows={8}
+          spellcheck={false}
+          value={data}
+          aria-invalid={problem !== ''}
+          aria-describedby="trigger-problem"
+          onInput={(event) => setData(event.currentTarget.value)}
+        />
+        <Action look="small" run={async () => setData(JSON.stringify(await sampleOf(kind), null, 2))}>
+          Fill in
+        </Action>
+      </details>
+      {says !== undefined && <p class="says">{says}</p>}
+      <p id="trigger-problem" class="problem" role="alert">
+        {problem}
+      </p>
+    </form>
+  )
+}
+
+/** @throws Error that says what is wrong with it */
+function readData(text: string): object {
+  let data: unknown
+  try {
+    data = JSON.parse(text)
+  } catch (error) {
+    throw new Error(`The data is no JSON: ${reasonOf(error)}`)
+  }
+  if (typeof data === 'object' && data !== null && !Array.isArray(data)) return data
+  throw new Error('The data must be a JSON object, such as {"order":{"id":"ord_1"}}.')
+}
+
+/** That of the latest delivery of the kind. */
+async function sampleOf(kind: string): Promise<unknown> {
+  const { data } = await get<{ data: DeliveryView[] }>(`/deliveries?limit=1&type=${encodeURIComponent(kind)}`)
+  try {
+    return JSON.parse(data[0]?.body ?? '').data
+  } catch {
+    return kind === KINDS[0] ? SAMPLE : { event: { id: 'evt_1', title: 'Harbour Jazz' } }
+  }
+}

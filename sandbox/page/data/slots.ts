@@ -1,0 +1,22 @@
+/** How many tabs have a stream. A browser opens six connections to one host: the others are for what the tabs ask and do. */
+const SLOTS = 3
+
+/**
+ * Takes one of the streams that all tabs of this browser share.
+ *
+ * @returns a function that gives it back; undefined where all are taken
+ */
+export async function takeSlot(): Promise<(() => void) | undefined> {
+  // Only where the page is served from this machine, or over HTTPS.
+  if (navigator.locks === undefined) return () => {}
+  for (let slot = 0; slot < SLOTS; slot++) {
+    const release = await new Promise<(() => void) | undefined>((resolve) => {
+      void navigator.locks.request(`tix-webhooks-stream-${slot}`, { ifAvailable: true }, (lock) => {
+        if (lock === null) return resolve(undefined)
+        return new Promise<void>((giveBack) => resolve(giveBack))
+      })
+    })
+    if (release !== undefined) return release
+  }
+  return undefined
+}

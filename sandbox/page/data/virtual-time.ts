@@ -1,0 +1,39 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { ClockView } from './views.js'
+
+let atMs = Date.now()
+let isFrozen = true
+let receivedMs = 0
+const listeners = new Set<() => void>()
+
+const tell = (): void => {
+  for (const listener of listeners) listener()
+}
+
+/** The clock as the sandbox last told it. Between two of these it goes on here. */
+export function setClock({ now, frozen }: Pick<ClockView, 'now' | 'frozen'>): void {
+  atMs = Date.parse(now)
+  isFrozen = frozen
+  receivedMs = performance.now()
+  tell()
+}
+
+function virtualNow(): number {
+  return isFrozen ? atMs : atMs + performance.now() - receivedMs
+}
+
+setInterval(() => {
+  if (!isFrozen && document.visibilityState === 'visible') tell()
+}, 1000)
+
+/** Something that depends on the virtual time. What it gives is compared: where it is the same, nothing is drawn. */
+export function useVirtual<Value extends string | number>(read: (nowMs: number) => Value): Value {
+  const [, setValue] = useState(() => read(virtualNow()))
+  useEffect(() => {
+    const change = (): void => setValue(read(virtualNow()))
+    listeners.add(change)
+    change()
+    return () => void listeners.delete(change)
+  })
+  return read(virtualNow())
+}

@@ -1,0 +1,43 @@
+import type { Brief } from '../data/views.js'
+import { Badge, Result } from '../parts/badge.js'
+import { memo } from '../parts/memo.js'
+import { Age } from '../parts/moment.js'
+import { Shown } from '../parts/shown.js'
+
+interface RowProps {
+  readonly delivery: Brief
+  readonly href: string
+  readonly isChosen: boolean
+}
+
+/** A delivery in the list: the link of its kind opens it. */
+export const Row = memo(({ delivery, href, isChosen }: RowProps) => {
+  const { id, type, status, last, attempts, url, created_at, mode } = delivery
+  // What was made invalid on purpose is to be refused: that is no alarm.
+  const isScenario = last?.scenario !== undefined
+  return (
+    <tr class={`${isChosen ? 'chosen' : ''} ${isScenario ? 'scenario' : ''}`}>
+      <th scope="row">
+        <a href={href} data-id={id} aria-current={isChosen ? 'true' : undefined}>
+          <span class="kind">
+            <Shown text={type} />
+          </span>{' '}
+          <span class="id">{id}</span>
+        </a>
+        {isScenario && <span class="tag">{last.scenario}</span>}
+        {mode === 'live' && <span class="tag">live</span>}
+      </th>
+      <td>
+        <Badge status={status} />
+      </td>
+      <td>{last === undefined ? <span class="dim">none</span> : <Result {...last} />}</td>
+      <td class="number">{attempts}</td>
+      <td class="endpoint" title={url ?? 'its endpoint was removed'}>
+        {url === null ? <span class="dim">removed</span> : <Shown text={url.replace(/^https?:\/\//, '')} />}
+      </td>
+      <td class="age">
+        <Age at={created_at} />
+      </td>
+    </tr>
+  )
+})

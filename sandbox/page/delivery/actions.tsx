@@ -1,0 +1,114 @@
+import { useState } from 'preact/hooks'
+import { send } from '../bar/trigger.js'
+import { get } from '../data/api.js'
+import { go, type Route } from '../data/route.js'
+import type { AttemptView, DeliveryView, EndpointView, ScenarioView } from '../data/views.js'
+import { Action } from '../parts/action.js'
+import { copy } from '../parts/copy.js'
+import { useLoaded } from '../parts/use-loaded.js'
+import { curlOf } from './curl.js'
+import type { SignedContent } from './hmac.js'
+import { resend } from './resend.js'
+
+interface ActionsProps {
+  readonly delivery: DeliveryView
+  readonly attempt: AttemptView | undefined
+  readonly endpoint: EndpointView | undefined
+  /** What is signed. */
+  readonly assumed: SignedContent
+  readonly route: Route
+}
+
+/** What can be done with a delivery. */
+export function Actions({ delivery, attempt, endpoint, assumed, route }: ActionsProps) {
+  const { id } = delivery
+  const isGone = endpoint === undefined
+  return (
+    <div class="actions">
+      <Action
+        look="main"
+        disabled={isGone}
+        title={
+          isGone
+            ? 'Its endpoint was removed, and its secret with it'
+            : 'The same bytes with a new signature (r)'
+        }
+        run={() => resend(id, route)}
+      >
+        Resend
+      </Action>
+      {(attempt !== undefined || !isGone) && (
+        <Action
+          run={async () => {
+            const { command, isFresh } = await curlOf(delivery, attempt, endpoint, assumed)
+            await copy(
+              command,
+              isFresh
+                ? 'Copied, with a signature of now: a receiver takes it for five minutes.'
+                : 'Copied, exactly as it was sent.',
+            )
+          }}
+        >
+          Copy as cURL
+        </Action>
+      )}
+      <details class="more-actions">
+        <summary>More</summary>
+        <Elsewhere id={id} route={route} disabled={isGone} />
+        <AsScenario delivery={delivery} route={route} />
+      </details>
+    </div>
+  )
+}
+
+function Elsewhere({ id, route, disabled }: { id: string; route: Route; disabled: boolean }) {
+  const [to, setTo] = useState('')
+  return (
+    <div class="field">
+      <label>
+        Send to
+        <input
+          type="url"
+          placeholder="http://localhost:3001/hooks"
+          value={to}
+          onInput={(event) => setTo(event.currentTarget.value)}
+        />
+      </label>
+      <Action disabled={disabled || to === ''} run={() => resend(id, route, to)}>
+        Send to…
+      </Action>
+    </div>
+  )
+}
+
+function AsScenario({ delivery, route }: { delivery: DeliveryView; route: Route }) {
+  const scenarios = useLoaded(() => get<{ data: ScenarioView[] }>('/scenarios'), [])?.data ?? []
+  const [chosen, setChosen] = useState('duplicate')
+  const play = async (): Promise<void> => {
+    const [first] = await send({ kind: delivery.type, data: dataOf(delivery), scenario: chosen })
+    if (first !== undefined) go({ ...route, delivery: first, attempt: undefined, follow: false })
+  }
+  return (
+    <div class="field">
+      <label>
+        As scenario
+        <select value={chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
+          {scenarios.map(({ name }) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </label>
+      <Action run={play}>Send as scenario</Action>
+      <p class="says">{scenarios.find(({ name }) => name === chosen)?.description}</p>
+    </div>
+  )
+}
+
+/** @throws Error where its body is no event any more */
+function dataOf({ body }: DeliveryView): unknown {
+  try {
+    return JSON.parse(body).data
+  } catch {
+    throw new Error('The body of this delivery is no event.')
+  }
+}

@@ -1,0 +1,52 @@
+/** What is signed, of the digits of `t` and the body: by the assumption that is in force. */
+export type SignedContent = 'dot' | 'concat' | 'body'
+
+const HEADER = 'x-service-signature'
+
+export interface SignatureHeader {
+  /** As it was sent; undefined where there was none. */
+  readonly value: string | undefined
+  /** The digits of the first t. */
+  readonly t: string | undefined
+  readonly signatures: readonly string[]
+}
+
+export function readSignature(headers: Readonly<Record<string, string>>): SignatureHeader {
+  const value = headers[HEADER]
+  const parts = (value ?? '').split(',').map((part) => part.trim())
+  return {
+    value,
+    t: parts.map((part) => /^t=(\d+)$/.exec(part)?.[1]).find((t) => t !== undefined),
+    signatures: parts.flatMap((part) => /^v1=(.+)$/.exec(part)?.[1] ?? []),
+  }
+}
+
+/** What stands before the body in the signed content. */
+export function prefixOf(t: string, assumed: SignedContent): string {
+  return { dot: `${t}.`, concat: t, body: '' }[assumed]
+}
+
+/** The HMAC-SHA256 in hex; undefined where the browser computes none: it does over HTTPS, and on this machine. */
+export async function hmac(secret: string, content: string): Promise<string | undefined> {
+  if (crypto.subtle === undefined) return undefined
+  const encoder = new TextEncoder()
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+  const key = await crypto.subtle.importKey('raw', encoder.encode(secret), algorithm, false, ['sign'])
+  const digest = new Uint8Array(await crypto.subtle.sign('HMAC', key, encoder.encode(content)))
+  return [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/** The header by which each secret signs the body now. */
+export async function signNow(
+  body: string,
+  secrets: readonly string[],
+  assumed: SignedContent,
+): Promise<Readonly<Record<string, string>> | undefined> {
+  const t = String(Math.floor(Date.now() / 1000))
+  const digests = await Promise.all(secrets.map((secret) => hmac(secret, prefixOf(t, assumed) + body)))
+  if (digests.length === 0 || digests.includes(undefined)) return undefined
+  return { [HEADER]: [`t=${t}`, ...digests.map((digest) => `v1=${digest}`)].join(',') }
+}
+
+/** No more of a secret than tells two of them apart. */
+export const endOf = (secret: string): string => `…${secret.length > 8 ? secret.slice(-4) : ''}`

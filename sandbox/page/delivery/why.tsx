@@ -1,0 +1,78 @@
+import { get } from '../data/api.js'
+import type { AttemptView, DeliveryView, WhyView } from '../data/views.js'
+import { Shown } from '../parts/shown.js'
+import { useLoaded } from '../parts/use-loaded.js'
+
+interface WhyProps {
+  readonly delivery: DeliveryView
+  readonly attempt: AttemptView
+  readonly isAccepted: boolean
+}
+
+/** Why an attempt was not accepted; and of what was made invalid on purpose, what was owed, and what was done. */
+export function Why({ delivery, attempt, isAccepted }: WhyProps) {
+  const why = useLoaded(
+    () => get<WhyView>(`/deliveries/${encodeURIComponent(delivery.id)}/attempts/${attempt.id}/why`),
+    [delivery.id, attempt.id],
+  )
+  const scenario = why?.scenario
+  if (why === undefined && isAccepted) return null
+  return (
+    <>
+      {scenario !== undefined && (
+        <section aria-label="Scenario" class={`why ${scenario.is_right ? 'good' : 'bad'}`}>
+          <h3>
+            Scenario <code>{scenario.name}</code>:{' '}
+            {scenario.is_right ? 'as it should be' : 'not as it should be'}
+          </h3>
+          <p>{scenario.description}</p>
+          <p>
+            Owed: <b>{scenario.owed}</b>. Did: <b>{scenario.did}</b>.
+          </p>
+        </section>
+      )}
+      {!isAccepted && (
+        <section aria-label="Why" class={`why ${scenario?.is_right ? '' : 'bad'}`}>
+          <h3>Why</h3>
+          {why?.advice && (
+            <p>
+              <Shown text={why.advice} />
+            </p>
+          )}
+          {why !== undefined && <Verdict signature={why.signature} />}
+          {delivery.reason !== undefined && <p class="dim">{delivery.reason}</p>}
+        </section>
+      )}
+    </>
+  )
+}
+
+/** What a receiver that does it right would say of the signature. */
+function Verdict({ signature }: Pick<WhyView, 'signature'>) {
+  if (signature === null) return null
+  return (
+    <>
+      <p>
+        {signature.valid ? (
+          <>
+            The signature was <b class="good">valid</b> when it was sent, by the secret of this endpoint.
+          </>
+        ) : (
+          <>
+            The signature was <b class="bad">invalid</b> when it was sent: <code>{signature.code}</code>.{' '}
+            <Shown text={signature.reason} />
+          </>
+        )}
+      </p>
+      {signature.findings.length > 0 && (
+        <ul>
+          {signature.findings.map((finding) => (
+            <li key={finding}>
+              <Shown text={finding} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  )
+}

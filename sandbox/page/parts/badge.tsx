@@ -1,0 +1,28 @@
+const TONES: Readonly<Record<string, string>> = {
+  delivered: 'good',
+  on_sale: 'good',
+  failed: 'bad',
+  cancelled: 'bad',
+  retrying: 'warm',
+  sold_out: 'warm',
+  pending: 'cool',
+  draft: 'cool',
+}
+
+/** A status: a word and a colour. */
+export function Badge({ status }: { readonly status: string }) {
+  return <span class={`badge ${TONES[status] ?? ''}`}>{status.replace('_', ' ')}</span>
+}
+
+/** What was answered: a status of HTTP, or the code of an error. */
+export function Result({
+  status,
+  error,
+}: {
+  readonly status?: number | undefined
+  readonly error?: string | undefined
+}) {
+  if (status === undefined) return <code class="result bad">{error ?? 'none'}</code>
+  const tone = status < 300 ? 'good' : status < 400 ? 'warm' : 'bad'
+  return <code class={`result ${tone}`}>{status}</code>
+}

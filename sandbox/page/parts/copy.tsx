@@ -1,0 +1,30 @@
+import type { ComponentChildren } from 'preact'
+import { Action } from './action.js'
+import { tell } from './notice.js'
+
+/** Puts text onto the clipboard; where the browser allows none, it is shown to be copied by hand. */
+export async function copy(text: string, says: ComponentChildren = 'Copied.'): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text)
+    tell(says)
+  } catch {
+    tell(
+      <label>
+        The browser allows no copying here. Copy it by hand:
+        <textarea readOnly rows={3} value={text} onFocus={(event) => event.currentTarget.select()} />
+      </label>,
+    )
+  }
+}
+
+/** An id, with a button to copy it. */
+export function Id({ id }: { readonly id: string }) {
+  return (
+    <span class="id">
+      <code>{id}</code>
+      <Action look="small" title={`Copy ${id}`} run={() => copy(id)}>
+        Copy<span class="unseen"> {id}</span>
+      </Action>
+    </span>
+  )
+}
