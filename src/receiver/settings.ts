@@ -26,17 +26,17 @@ import { type AnyHandler, handlerLookup } from './handlers.js'
 import type { KeyFunction } from './key.js'
 import type { DeliveryRecord, ErrorContext, WebhookOptions } from './options.js'
 
-/** The options, checked and complete. */
+/** The options, checked and with their defaults. */
 export interface Settings<Request> {
   readonly secretKeysFor: (request: Request) => MaybePromise<readonly SecretKey[]>
   readonly scheme: SignatureScheme
   readonly handlerFor: (kind: string) => AnyHandler<Request> | undefined
   readonly schemas: SchemaMap
-  /** Stands before each handler: a store's leases, or an inbox's transactions. */
+  /** Guards each handler, with the leases of a store or the transactions of an inbox. */
   readonly guard: Guard
-  /** @throws ConfigurationError when the user's function throws, or gives what is no namespace */
+  /** @throws ConfigurationError when the user's function throws, or returns an invalid namespace */
   readonly namespaceFor: (request: Request) => string
-  /** The one that was given, if it is one for all requests: for the log. */
+  /** The namespace, if all requests share one: for the log. */
   readonly namespace: string | undefined
   readonly key: KeyFunction<Request> | undefined
   readonly toleranceSeconds: number
@@ -48,12 +48,12 @@ export interface Settings<Request> {
   readonly now: () => number
 }
 
-/** All retries, and an hour for clocks and backlogs: what is forgotten sooner can run twice. */
+/** The time of all retries, and an hour for clocks and backlogs: an event forgotten sooner can run twice. */
 const MIN_RETENTION_SECONDS = RETRY_WINDOW_SECONDS + 3600
-/** A hundred years: what is longer is a mistake in the unit, and some backends cannot count so far. */
+/** A hundred years: anything longer is a wrong unit, and some backends overflow. */
 const MAX_RETENTION_SECONDS = 100 * 365 * 24 * 3600
 const DEFAULT_RETENTION_SECONDS = 7 * 24 * 3600
-/** A shorter lease runs out between two turns of a busy event loop, and the event runs twice. */
+/** A shorter lease expires between two turns of a busy event loop, and the event runs twice. */
 const MIN_LEASE_SECONDS = 0.1
 
 const OPTION_NAMES: readonly (keyof WebhookOptions)[] = [
@@ -79,8 +79,8 @@ const OPTION_NAMES: readonly (keyof WebhookOptions)[] = [
 ]
 
 /**
- * Checks the options and fills in the defaults. Nothing random, timed or asynchronous happens here: some runtimes refuse
- * it outside of a request.
+ * Checks the options and fills in the defaults. Nothing random, timed or asynchronous happens here: some runtimes refuse it outside a
+ * request.
  *
  * @throws TypeError that names the option and the fix
  */
@@ -122,7 +122,7 @@ export function resolveSettings<Request, Tx, Schemas extends SchemaMap>(
   }
 }
 
-/** `'default'` can stand for the one endpoint of a store that nobody shares; a store that is handed in may be shared. */
+/** `'default'` is enough for the one endpoint of an unshared store; a store passed as an option may be shared. */
 function namespaceSource<Request>({ namespace, store, inbox }: Kept<Request>): (request: Request) => string {
   if (namespace === undefined) {
     if (store === undefined && inbox === undefined) return () => 'default'
@@ -160,7 +160,7 @@ function isNamespace(value: unknown): value is string {
   return typeof value === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(value)
 }
 
-/** The options of where events are remembered. */
+/** The options of the store and the inbox. */
 interface Kept<Request> {
   readonly store?: IdempotencyStore | undefined
   readonly inbox?: object | undefined
@@ -205,7 +205,7 @@ function storeOf({ store, inbox }: Kept<never>, now: (() => number) | undefined)
 function inboxOf({ store, inbox }: Kept<never>): Inbox<unknown> | undefined {
   if (inbox === undefined) return undefined
   const { once, addListener } = (inbox ?? {}) as Readonly<Record<string, unknown>>
-  // A pool may be an event emitter, which has a once of its own.
+  // A pool may be an event emitter, which has its own `once`.
   if (typeof once !== 'function' || addListener !== undefined) {
     throw new TypeError('inbox must be an Inbox, such as postgresInbox(pool), not a pool or a database.')
   }
@@ -222,7 +222,7 @@ function isProduction(): boolean {
   return process?.env?.NODE_ENV === 'production'
 }
 
-/** @param bounds what a record must outlive: a delivery within the tolerance, a lease, a run */
+/** @param bounds the durations that a record must outlive: a delivery within the tolerance, a lease, a run */
 function retentionSeconds(value = DEFAULT_RETENTION_SECONDS, ...bounds: number[]): number {
   const floor = Math.max(MIN_RETENTION_SECONDS, ...bounds)
   if (typeof value !== 'number' || !(value >= floor) || value > MAX_RETENTION_SECONDS) {
