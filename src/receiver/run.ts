@@ -127,7 +127,7 @@ class Run implements Bounded {
       this.whenFinished = resolve
     })
     this.state.track(finished, this)
-    this.tell(this.soFar())
+    this.respond(this.soFar())
   }
 
   /** The outcome for the sender while the run goes on. */
@@ -149,11 +149,11 @@ class Run implements Bounded {
     const { clock } = this.state
     clock.clear(this.deadline)
     clock.clear(this.limit)
-    this.tell(outcome)
+    this.respond(outcome)
     this.whenFinished?.(outcome)
   }
 
-  private tell(outcome: Outcome): void {
+  private respond(outcome: Outcome): void {
     if (this.lastOutcome === undefined) this.answer.resolve(outcome)
     else if (isFault(outcome) && outcome.error !== this.lastOutcome.error) this.state.report(outcome.error)
     this.lastOutcome = outcome

@@ -13,7 +13,7 @@ import { newOrders } from '../support/running-apps.js'
 // A loaded machine is many times slower than an idle one.
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 })
 
-/** Restarts are waited for in handlers. */
+/** Handlers wait for the restarts. */
 const PATIENT = { timeoutSeconds: 60, leaseSeconds: 1 }
 
 onOwnRedis('a receiver on a Redis that keeps what it has on disk', () => {

@@ -6,7 +6,7 @@ import { ROOT } from '../support/source.js'
 
 const page = readFileSync(`${ROOT}docs/sandbox.md`, 'utf8')
 
-/** The rows of the table that begins with this heading. */
+/** The rows of the table that starts with this heading. */
 function rowsOf(heading: string): string[] {
   const rows = page.split(`| ${heading} |`)[1]?.split('\n\n')[0]?.split('\n').slice(2) ?? []
   return rows.filter((row) => row.startsWith('|'))

@@ -56,7 +56,7 @@ describe('makeScenario', () => {
     makeScenario('stale', { secret })
   })
 
-  test('deliver gives the answers that send gives, and tells it how a body travels', async () => {
+  test('deliver gives the answers that send gives, and gets the way a body is sent', async () => {
     const { deliver } = await makeScenario('chunked', { body, secret })
     expectTypeOf(deliver(({ transport }) => transport)).toEqualTypeOf<Promise<(Transport | undefined)[]>>()
     expectTypeOf(deliver((delivery) => fetch('http://localhost/hooks', delivery))).toEqualTypeOf<

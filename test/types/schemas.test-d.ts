@@ -32,7 +32,7 @@ describe('a schema', () => {
     })
   })
 
-  test('that checks nothing types the data as it is told', () => {
+  test('that checks nothing types the data as its type argument', () => {
     createReceiver({
       secret: 's',
       schemas: { 'order.refunded': unchecked<{ refund_id: string }>() },
