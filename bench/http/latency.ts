@@ -7,7 +7,7 @@ import { openStage, type Stage } from './turns.js'
 const LATENCY_WAYS: readonly Way[] = ['bare', 'byHand', 'ours']
 const SHARES = [0.5, 0.99]
 
-/** What is added to the time of a request, at half of the rate that ours can sustain. */
+/** The time added to a request, at half the rate that ours can sustain. */
 export const latency: Group = {
   id: 'latency',
   async measure(bench) {

@@ -1,12 +1,12 @@
 import { answerQuestions } from '../support/child.js'
 import type { Framework, Open, Way } from './contestants.js'
 
-/** What a server says of itself. */
+/** A server's own figures. */
 export interface ServerFacts {
   readonly port: number
   /** How often the handler has run. */
   readonly handled: number
-  /** All threads of the process, so garbage collection too. */
+  /** Of all threads of the process, so including garbage collection. */
   readonly cpuMicros: number
 }
 

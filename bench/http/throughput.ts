@@ -5,14 +5,14 @@ import { alternate, median, ratios } from '../support/rounds.js'
 import { FRAMEWORKS, type Framework, NAMES, WAYS, type Way } from './contestants.js'
 import { openStage, type Stage, type Turn } from './turns.js'
 
-/** Beside what is written by hand. Peers have no goal: they check no data and deduplicate nothing. */
+/** Compared with hand-written code. Peers have no goal: they check no data and deduplicate nothing. */
 const GOALS: Readonly<Record<Framework, Goal>> = {
   express: { atLeast: 1.2 },
   fastify: { atLeast: 0.95 },
   hono: { atLeast: 0.85 },
 }
 
-/** Requests per second of a whole server, beside the same framework with less, and with peers. */
+/** Requests per second of a whole server, compared with the same framework doing less, and with peers. */
 export const http: Group = {
   id: 'http',
   async measure(bench) {

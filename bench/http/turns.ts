@@ -3,19 +3,19 @@ import { type Framework, SENDER_OF, type Way } from './contestants.js'
 import type { LoadAnswer, LoadQuestion } from './load.js'
 import type { ServerFacts } from './server.js'
 
-/** One process that sends, and one for each server: they idle while another one is measured. */
+/** One process that sends, and one for each server: the other servers idle during a measurement. */
 export interface Stage {
-  /** Sends so many new deliveries, and checks that each was accepted and handled once. */
+  /** Sends this many new deliveries, and checks that each was accepted and handled once. */
   turn(way: Way, deliveries: number, load: Exclude<LoadQuestion, { do: 'prepare' }>): Promise<Turn>
   close(): Promise<void>
 }
 
-/** What a turn has shown. */
+/** The result of a turn. */
 export interface Turn {
   readonly perSecond: number
   /** Of the server, for one delivery. */
   readonly cpuMicros: number
-  /** The processor time of either process beside the time that went by. */
+  /** The share of the elapsed time that the process was on a processor. */
   readonly serverBusy: number
   readonly loadBusy: number
   readonly latencies: readonly number[]

@@ -14,7 +14,7 @@ async function expectHandledOnce(stage: Stage, order: Order): Promise<void> {
 
 const UNAVAILABLE = { outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 }
 
-/** What every receiver survives, whether it has a store or an inbox. */
+/** Faults that every receiver survives, whether it has a store or an inbox. */
 export const COMMON_FAULTS: readonly FaultCase[] = [
   [
     'a server that is down: nothing runs, and all is well when it is back',
@@ -100,7 +100,7 @@ export const COMMON_FAULTS: readonly FaultCase[] = [
       const isAnswered = ({ outcome }: Outcome): boolean => /handled|duplicate|in-flight/.test(outcome)
       await Promise.all(orders.map((order) => stage.until(order, isAnswered)))
       for (const order of orders) {
-        // Where the reply to a claim was lost, and its release too, the lease has to run out.
+        // If the reply to a claim was lost, and its release too, the lease has to expire.
         await stage.place.expireLease(order)
         await expectHandledOnce(stage, order)
       }
@@ -108,7 +108,7 @@ export const COMMON_FAULTS: readonly FaultCase[] = [
   ],
 ]
 
-/** What a receiver with a store survives. */
+/** Faults that a receiver with a store survives. */
 export const STORE_FAULTS: readonly FaultCase[] = [
   ...COMMON_FAULTS,
   [
@@ -156,7 +156,7 @@ export const STORE_FAULTS: readonly FaultCase[] = [
   ],
 ]
 
-/** What a receiver with an inbox survives. */
+/** Faults that a receiver with an inbox survives. */
 export const INBOX_FAULTS: readonly FaultCase[] = [
   ...COMMON_FAULTS,
   [
@@ -200,7 +200,7 @@ export const INBOX_FAULTS: readonly FaultCase[] = [
   ],
 ]
 
-/** Matches COMMIT: pg sends it behind the inbox's check in one message, postgres.js in the next one, and by a name. */
+/** Matches COMMIT: pg sends it after the inbox's check in one message, postgres.js in the next one, and as a named statement. */
 function commitRequest(): (chunk: Buffer) => boolean {
   let isChecked = false
   return (chunk) => {

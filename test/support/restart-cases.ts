@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import type { Stage } from './fault-stage.js'
 import { newOrders } from './running-apps.js'
 
-/** Restarts the server while deliveries keep coming, in the middle of a handler. */
+/** Restarts the server in the middle of a handler, while deliveries keep arriving. */
 export async function playRestart(stage: Stage, restart: () => Promise<void>): Promise<void> {
   const orders = await newOrders(40)
   let handled = 0
@@ -18,7 +18,7 @@ export async function playRestart(stage: Stage, restart: () => Promise<void>): P
   async function lane(): Promise<void> {
     for (let order = queue.shift(); order !== undefined; order = queue.shift()) {
       if (isTaken(await stage.send(order))) continue
-      // A sender waits; the others have meanwhile met a server that is down.
+      // A sender waits; the others have meanwhile found the server down.
       await restarted
       await stage.until(order, isTaken)
     }
@@ -28,20 +28,20 @@ export async function playRestart(stage: Stage, restart: () => Promise<void>): P
 
   let effects = 0
   for (const order of orders) {
-    // The process that held it may not have been able to say that it is done, or that it is not.
+    // The process that held it may have been unable to record its end.
     await stage.place.expireLease(order)
     await stage.untilDone(order)
     expect(await stage.send(order)).toEqual({ outcome: 'duplicate' })
     expect(await stage.effects(order)).toBeGreaterThanOrEqual(1)
     effects += await stage.effects(order)
   }
-  // What ran twice was told, at the latest when the last completion was given up.
+  // A second run was reported, at the latest when the last completion was given up.
   await stage.drain()
   const lost = stage.reports.filter((code) => code === 'not_recorded').length
   expect(effects).toBeLessThanOrEqual(orders.length + lost)
 }
 
-/** Restarts the server while it is asked for a new lease, and lets the old one run out: nobody else has come, so it is still ours. */
+/** Restarts the server during a renewal, and lets the old lease expire: no other delivery has come, so it is still ours. */
 export async function playRenewal(stage: Stage, restart: () => Promise<void>): Promise<void> {
   const [order] = await newOrders(1)
   if (order === undefined) return

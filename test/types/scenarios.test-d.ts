@@ -43,7 +43,7 @@ describe('scenarios', () => {
 
   test('are listed, without their deliveries', () => {
     expectTypeOf(SCENARIOS).toEqualTypeOf<readonly ScenarioInfo[]>()
-    // @ts-expect-error how they are made is ours
+    // @ts-expect-error `make` is private
     SCENARIOS[0]?.make
   })
 })

@@ -112,7 +112,7 @@ describe('a schema', () => {
   test('is a Standard Schema', () => {
     createReceiver({
       secret: 's',
-      // @ts-expect-error a function that checks is none
+      // @ts-expect-error a validating function is not a schema
       schemas: { 'order.refunded': (value: unknown) => value },
       on: {},
     })
