@@ -77,7 +77,7 @@ export interface WebhookOptions<
   onDelivery?: ((record: DeliveryRecord) => unknown) | undefined
   /**
    * Called with each error, for your logs; it does not change the answer. Not awaited; its errors are swallowed. Default: logs to the
-   * framework's logger if it has one, else to `console.error`. That log has the stack and the causes of errors of your own code, and only
+   * framework's logger if it has one, else to `console.error`. The default log has the stack and the causes of errors of your own code, and only
    * the message of the package's errors; refusals of strangers are limited to a few a minute.
    */
   onError?: ((error: unknown, ctx: ErrorContext<Request>) => unknown) | undefined

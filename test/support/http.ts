@@ -45,7 +45,7 @@ export interface PostOptions {
   readonly method?: string
   /** Default `/hooks`. */
   readonly path?: string
-  /** Nothing is added but `host`, `connection`, and the length or the chunking; a list is sent as one line each. */
+  /** Only `host`, `connection`, and the length or the chunking are added; a list is sent as one line each. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   /** Bytes are sent in one piece with their length, a list of them chunked. Default: no body. */
   readonly body?: Uint8Array | string | readonly Uint8Array[]

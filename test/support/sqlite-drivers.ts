@@ -25,7 +25,7 @@ export interface Databases {
   path(file?: string): string
 }
 
-/** Describes something for each driver, skipped visibly where this Node has none. */
+/** A `describe` for each driver, visibly skipped if this Node has none. */
 export function onEachDriver(what: string, body: (databases: Databases) => void): void {
   for (const { name, isHere } of DRIVERS) {
     describe.skipIf(!isHere)(`${what}, on ${name}`, () => body(useDatabases(name)))
