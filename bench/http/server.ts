@@ -2,7 +2,7 @@ import { answerQuestions } from '../support/child.js'
 import type { Framework, Open, Way } from './contestants.js'
 
 /** A server's own figures. */
-export interface ServerFacts {
+export interface ServerStats {
   readonly port: number
   /** How often the handler has run. */
   readonly handled: number
@@ -27,7 +27,7 @@ async function start(): Promise<number> {
   })
 }
 
-answerQuestions(async (): Promise<ServerFacts> => {
+answerQuestions(async (): Promise<ServerStats> => {
   const port = await opened
   const { user, system } = process.cpuUsage()
   return { port, handled, cpuMicros: user + system }

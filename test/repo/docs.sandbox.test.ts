@@ -12,7 +12,7 @@ function rowsOf(heading: string): string[] {
   return rows.filter((row) => row.startsWith('|'))
 }
 
-const OWED = {
+const EXPECTED = {
   genuine: '2xx',
   forged: '4xx',
   unusable: 'anything but 2xx, so that nothing is lost',
@@ -21,7 +21,9 @@ const OWED = {
 
 test('docs/sandbox.md lists every scenario, as the list has it', () => {
   expect(rowsOf('scenario')).toEqual(
-    SCENARIOS.map(({ name, description, verdict }) => `| \`${name}\` | ${description} | ${OWED[verdict]} |`),
+    SCENARIOS.map(
+      ({ name, description, verdict }) => `| \`${name}\` | ${description} | ${EXPECTED[verdict]} |`,
+    ),
   )
 })
 

@@ -2,7 +2,7 @@ import type { IdempotencyStore } from 'tix-webhooks'
 import { expect } from 'vitest'
 import { assertLinearizable, describeCalls, type StoreAnswer } from './linearizable.js'
 import { turns } from './promises.js'
-import { STORIES, type Track } from './race-stories.js'
+import { RACES, type Track } from './race-cases.js'
 import type { PurgingStore, StoreBackend } from './store-backend.js'
 import {
   callsOf,
@@ -26,12 +26,12 @@ const ROUNDS = 10
 export function raceCases(backend: StoreBackend, { histories = 300 } = {}): readonly RaceCase[] {
   const open = opener(backend)
 
-  const races = Object.entries(STORIES).map(
-    ([name, story]): RaceCase => [
+  const races = Object.entries(RACES).map(
+    ([name, race]): RaceCase => [
       name,
       async () => {
         const clients = await open()
-        for (let round = 0; round < ROUNDS; round++) await runOn(clients, backend, story)
+        for (let round = 0; round < ROUNDS; round++) await runOn(clients, backend, race)
       },
     ],
   )
@@ -64,7 +64,7 @@ function opener<Store extends IdempotencyStore>(backend: StoreBackend<Store>): (
 async function runOn(
   clients: readonly IdempotencyStore[],
   { advance }: StoreBackend,
-  story: (track: Track) => Promise<void>,
+  race: (track: Track) => Promise<void>,
 ): Promise<void> {
   const key = freshKey()
   const { calls, failures, record } = createHistory()
@@ -85,7 +85,7 @@ async function runOn(
     },
   }
   try {
-    await story(track)
+    await race(track)
   } catch (error) {
     expect(failures).toEqual([])
     throw new Error(`${(error as Error).message}\n${describeCalls(calls)}`, { cause: error })

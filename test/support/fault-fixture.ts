@@ -16,7 +16,7 @@ export type Open = (place: {
 }) => Promise<Protection & { close(): Promise<unknown> }>
 
 /** A receiver, and a proxy between it and the server. It is never replaced: it has to recover by itself. */
-export interface Stage {
+export interface FaultFixture {
   readonly proxy: TcpProxy
   readonly place: Place
   /** Delivers an order, and checks that it is answered in time, and with a valid outcome if it is not done. */
@@ -41,7 +41,7 @@ export interface Stage {
   loseReply(order: Order, n: number): void
 }
 
-interface StageOptions extends Pick<WebhookOptions, 'timeoutSeconds' | 'leaseSeconds'> {
+interface FixtureOptions extends Pick<WebhookOptions, 'timeoutSeconds' | 'leaseSeconds'> {
   readonly place: Place
   readonly open: Open
 }
@@ -50,9 +50,9 @@ interface StageOptions extends Pick<WebhookOptions, 'timeoutSeconds' | 'leaseSec
 const SLACK_MS = 10_000
 const TRIES = 20_000
 
-export async function onStage(
-  { place, open, timeoutSeconds = 2, ...more }: StageOptions,
-  play: (stage: Stage) => Promise<void>,
+export async function withFixture(
+  { place, open, timeoutSeconds = 2, ...more }: FixtureOptions,
+  play: (fixture: FaultFixture) => Promise<void>,
 ): Promise<void> {
   const url = new URL(place.url)
   const proxy = await startProxy({ host: url.hostname, port: Number(url.port) })
@@ -88,7 +88,7 @@ export async function onStage(
     },
   })
 
-  const stage: Stage = {
+  const fixture: FaultFixture = {
     proxy,
     place,
     reports,
@@ -103,7 +103,7 @@ export async function onStage(
     async until(order, isEnd) {
       let last: Outcome | undefined
       for (let i = 0; i < TRIES; i++) {
-        const outcome = await stage.send(order)
+        const outcome = await fixture.send(order)
         if (isEnd(outcome)) return outcome
         last = outcome
       }
@@ -111,7 +111,7 @@ export async function onStage(
         cause: last?.error,
       })
     },
-    untilDone: (order) => stage.until(order, (outcome) => answerTo(outcome).status === 200),
+    untilDone: (order) => fixture.until(order, (outcome) => answerTo(outcome).status === 200),
     effects: async ({ id }) =>
       'inbox' in opened ? ((await place.effects()).get(id)?.length ?? 0) : (effects.get(id) ?? 0),
     calls: ({ id }) => calls.get(id) ?? 0,
@@ -141,9 +141,9 @@ export async function onStage(
   try {
     // From here on there is a connection, and Redis has the scripts.
     const warmUp = await newOrder()
-    expect(await stage.send(warmUp)).toEqual({ outcome: 'handled' })
-    expect(await stage.send(warmUp)).toEqual({ outcome: 'duplicate' })
-    await play(stage)
+    expect(await fixture.send(warmUp)).toEqual({ outcome: 'handled' })
+    expect(await fixture.send(warmUp)).toEqual({ outcome: 'duplicate' })
+    await play(fixture)
   } finally {
     await proxy.pass()
     await opened.close()

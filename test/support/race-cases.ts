@@ -57,7 +57,7 @@ function expectInFlight(answer: StoreAnswer): void {
 }
 
 /** The invariants of each race, besides being linearizable. */
-export const STORIES: Record<string, (track: Track) => Promise<void>> = {
+export const RACES: Record<string, (track: Track) => Promise<void>> = {
   'of 24 claims of a new key one is granted': async (track) => {
     await expectOneGrant(track, await track.together(rivalClaims), 1)
   },
