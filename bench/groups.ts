@@ -13,7 +13,7 @@ import { redisDelivery } from './stores/redis-delivery.js'
 import { roundTrips } from './stores/round-trips.js'
 import type { Group } from './support/bench.js'
 
-/** What `npm run bench` measures, in this order. */
+/** The measurements of `npm run bench`, in this order. */
 export const groups: readonly Group[] = [
   verify,
   receive,

@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../errors.js'
 import { describeValue } from './describe-type.js'
 
-/** The machine's. `Date.now` is looked up at each reading, so that fake timers count which a test installs later. */
+/** The machine's clock. `Date.now` is looked up at each reading, so that fake timers installed later are used. */
 export function systemClock(): number {
   return Date.now()
 }

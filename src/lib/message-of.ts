@@ -1,5 +1,5 @@
 /**
- * The message of anything that was thrown or rejected with: of an error its `message`, of anything else its text.
+ * The message of anything thrown: an error's `message`, or the value as text.
  *
  * @example
  * ```ts

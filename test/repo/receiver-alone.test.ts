@@ -6,14 +6,14 @@ import { describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { importsOf, ROOT } from '../support/source.js'
 
-/** What has the sandbox in it, or the command line. */
+/** The built entries that contain the sandbox or the command line. */
 const WITH_SANDBOX = ['sandbox']
 
 const names = Object.keys(packageJson.exports)
   .filter((subpath) => subpath !== './package.json')
   .map((subpath) => (subpath === '.' ? 'index' : subpath.slice('./'.length)))
 
-/** A built file, and all files of the build that come with it. */
+/** A built file, and all built files that it loads. */
 function loadedWith(file: string, loaded = new Set<string>()): Set<string> {
   if (loaded.has(file)) return loaded
   loaded.add(file)
@@ -23,7 +23,7 @@ function loadedWith(file: string, loaded = new Set<string>()): Set<string> {
   return loaded
 }
 
-/** The source files of which there is something in what an entry loads. */
+/** The source files with code in the files that an entry loads. */
 function sourcesOf(entry: string): string[] {
   return [...loadedWith(`dist/${entry}.js`)].flatMap((file): string[] => {
     return JSON.parse(readFileSync(`${ROOT}${file}.map`, 'utf8')).sources

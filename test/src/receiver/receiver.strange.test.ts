@@ -8,7 +8,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** What a handler may throw that throws again when it is looked at. */
+/** Errors of a handler that throw when they are inspected. */
 const strange: [string, () => unknown][] = [
   ['an error whose message is an object', () => Object.assign(new Error(), { message: Object.create(null) })],
   [
