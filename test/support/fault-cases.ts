@@ -30,7 +30,7 @@ const COMMON_FAULTS: readonly FaultCase[] = [
     },
   ],
   [
-    'a server that accepts everything and answers nothing: the sender is answered all the same',
+    'a server that accepts everything and answers nothing: the sender still gets an answer',
     async (fixture) => {
       const orders = [await newOrder(), await newOrder(), await newOrder()]
       fixture.proxy.blackHole()
@@ -44,7 +44,7 @@ const COMMON_FAULTS: readonly FaultCase[] = [
     },
   ],
   [
-    'a lost reply to the claim: it runs once, now or when the sender comes again',
+    'a lost reply to the claim: it runs once, now or when the sender retries',
     async (fixture) => {
       const order = await newOrder()
       fixture.loseReply(order, 1)
@@ -68,7 +68,7 @@ const COMMON_FAULTS: readonly FaultCase[] = [
     },
   ],
   [
-    'a claim that is granted when the sender has long been told to come again: it holds up nobody',
+    'a claim that is granted long after the sender was asked to retry: it blocks nothing',
     async (fixture) => {
       const order = await newOrder()
       fixture.proxy.hold()
@@ -90,7 +90,7 @@ const COMMON_FAULTS: readonly FaultCase[] = [
     },
   ],
   [
-    'connections that are cut again and again while events come',
+    'connections that are cut repeatedly while events arrive',
     async (fixture) => {
       const orders = await Promise.all(Array.from({ length: 20 }, newOrder))
       let cuts = 0
@@ -123,7 +123,7 @@ export const STORE_FAULTS: readonly FaultCase[] = [
     },
   ],
   [
-    'a lost reply to the release of an event whose handler failed: it runs when the sender comes again',
+    'a lost reply to the release of an event whose handler failed: it runs when the sender retries',
     async (fixture) => {
       const order = await newOrder()
       fixture.loseReply(order, 2)
@@ -138,7 +138,7 @@ export const STORE_FAULTS: readonly FaultCase[] = [
     },
   ],
   [
-    'a completion that does not arrive: the sender is told in time that it is done, and it is recorded when the server is back',
+    'a completion that does not arrive: the sender gets 200 in time, and it is recorded when the server is back',
     async (fixture) => {
       const order = await newOrder()
       fixture.afterEffect(async () => fixture.proxy.blackHole())
