@@ -1,4 +1,6 @@
-import { monotonicMs } from './timers.js'
+import { ignoreRejection } from './call-safely.js'
+import { describeValue } from './describe-type.js'
+import { MAX_TIMER_SECONDS, monotonicMs } from './timers.js'
 
 /** A callback that is due at a time of the monotonic clock. */
 export interface Alarm {
@@ -159,8 +161,8 @@ export class AlarmClock {
  * The result of `work`, or, if it has not settled after `ms`, that of `late`. Work that is given up may reject: nothing is
  * unhandled then.
  *
- * @param ms milliseconds on the monotonic clock
- * @throws what `work` rejects with, or what `late` throws
+ * @param ms milliseconds on the monotonic clock, from 0 to 2,147,483,000: a timer can wait no longer
+ * @throws what `work` rejects with, or what `late` throws; a TypeError when `ms` is no such number
  * @example
  * ```ts
  * import { StoreError } from 'tix-webhooks'
@@ -173,9 +175,19 @@ export class AlarmClock {
  * }
  * ```
  */
-export function within<T>(work: Promise<T>, ms: number, late: () => T): Promise<T> {
+export async function within<T>(work: Promise<T>, ms: number, late: () => T): Promise<T> {
+  if (typeof ms !== 'number' || !(ms >= 0) || ms > MAX_TIMER_SECONDS * 1000) {
+    ignoreRejection(work)
+    throw new TypeError(
+      `ms must be a number of milliseconds from 0 to ${MAX_TIMER_SECONDS * 1000}, not ${describeValue(ms)}.`,
+    )
+  }
   const clock = new AlarmClock(ms)
-  return clock.inTime(work, late).finally(() => clock.end())
+  try {
+    return await clock.inTime(work, late)
+  } finally {
+    clock.end()
+  }
 }
 
 function startClock(clock: AlarmClock): void {
