@@ -59,6 +59,13 @@ describe('the message of what was thrown', () => {
   test.each([
     ['an error', new Error('down'), 'down'],
     ['an error of another realm', { message: 'down' }, 'down'],
+    [
+      'an error with several errors and no message',
+      new AggregateError([new Error('a'), new Error('b')]),
+      'a; b',
+    ],
+    ['an error with several errors and a message', new AggregateError([new Error('a')], 'down'), 'down'],
+    ['an error without a message', new Error(''), ''],
     ['text', 'down', 'down'],
     ['nothing', undefined, 'undefined'],
     ['null', null, 'null'],
