@@ -1,4 +1,5 @@
 import { StoreError } from '../errors.js'
+import { ignoreRejection } from '../lib/call-safely.js'
 import { deferred } from '../lib/deferred.js'
 import {
   AS_ENDED,
@@ -42,7 +43,7 @@ function openTransaction(
 
   async function once(): Promise<OnceResult> {
     try {
-      const result = await callInbox(() => inbox.once(request, holdOpen), readOnceResult)
+      const result = await callInbox(() => inbox.once(request, work), readOnceResult)
       // An inbox that does not await its work reports success before there is anything to commit.
       if (phase === 'open' && isDone({ outcome: result })) throw misbehaved(result)
       return result
@@ -53,6 +54,13 @@ function openTransaction(
     } finally {
       phase = 'over'
     }
+  }
+
+  /** An inbox that does not wait for its work does not hear it reject either. */
+  function work(tx: unknown): Promise<void> {
+    const held = holdOpen(tx)
+    ignoreRejection(held)
+    return held
   }
 
   /** Keeps the transaction open until the end of the handler is committed. */
@@ -87,7 +95,9 @@ function openTransaction(
       },
       hint() {
         try {
-          return inbox.hint?.() ?? ''
+          const hint: unknown = inbox.hint?.()
+          if (typeof hint === 'string') return hint
+          ignoreRejection(hint)
         } catch {}
         return ''
       },

@@ -1,3 +1,4 @@
+import { callSafely } from '../lib/call-safely.js'
 import { checkTimerSeconds, checkWholeNumber } from '../lib/check-number.js'
 import { messageOf } from '../lib/message-of.js'
 import { pause, startBackgroundTimer } from '../lib/timers.js'
@@ -67,7 +68,8 @@ export function createPurger(
       hasFailed = false
     } catch (error) {
       if (!hasFailed) {
-        console.warn(`tix-webhooks: records past their retention could not be purged: ${messageOf(error)}`)
+        const line = `tix-webhooks: records past their retention could not be purged: ${messageOf(error)}`
+        callSafely(() => console.warn(line))
       }
       hasFailed = true
     }

@@ -1,4 +1,6 @@
-import { monotonicMs } from './timers.js'
+import { ignoreRejection } from './call-safely.js'
+import { describeValue } from './describe-type.js'
+import { MAX_TIMER_SECONDS, monotonicMs } from './timers.js'
 
 /** A callback due at a time of the monotonic clock. */
 export interface Alarm {
@@ -157,8 +159,8 @@ export class AlarmClock {
 /**
  * The result of `work`, or that of `late` if `work` has not settled after `ms`. A later rejection of `work` is not unhandled.
  *
- * @param ms milliseconds on the monotonic clock
- * @throws the rejection of `work`, or the error that `late` throws
+ * @param ms milliseconds on the monotonic clock, from 0 to 2,147,483,000, the longest timer
+ * @throws the rejection of `work`, or the error that `late` throws; a TypeError when `ms` is out of range
  * @example
  * ```ts
  * import { StoreError } from 'tix-webhooks'
@@ -171,9 +173,19 @@ export class AlarmClock {
  * }
  * ```
  */
-export function within<T>(work: Promise<T>, ms: number, late: () => T): Promise<T> {
+export async function within<T>(work: Promise<T>, ms: number, late: () => T): Promise<T> {
+  if (typeof ms !== 'number' || !(ms >= 0) || ms > MAX_TIMER_SECONDS * 1000) {
+    ignoreRejection(work)
+    throw new TypeError(
+      `ms must be a number of milliseconds from 0 to ${MAX_TIMER_SECONDS * 1000}, not ${describeValue(ms)}.`,
+    )
+  }
   const clock = new AlarmClock(ms)
-  return clock.inTime(work, late).finally(() => clock.end())
+  try {
+    return await clock.inTime(work, late)
+  } finally {
+    clock.end()
+  }
 }
 
 function startClock(clock: AlarmClock): void {

@@ -1,4 +1,5 @@
 import { ConfigurationError } from '../errors.js'
+import { ignoreRejection } from './call-safely.js'
 import { describeValue } from './describe-type.js'
 
 /** The machine's clock. `Date.now` is looked up at each reading, so that fake timers installed later are used. */
@@ -41,6 +42,7 @@ export function checkedClock(
       )
     }
     if (typeof ms === 'number' && Number.isFinite(ms)) return ms
+    ignoreRejection(ms)
     throw new ConfigurationError(
       `now returned ${describeValue(ms)}: it must return milliseconds since the epoch as a number, as Date.now does.`,
     )

@@ -1,4 +1,5 @@
 import { ConfigurationError } from '../errors.js'
+import { ignoreRejection } from '../lib/call-safely.js'
 import { describeType } from '../lib/describe-type.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import { type SecretKey, secretKey } from './hmac.js'
@@ -21,6 +22,8 @@ export function secretKeys(secrets: Secrets, source: string): readonly SecretKey
   if (list.length === 0) {
     throw new TypeError(`${source}: the list of secrets is empty; pass at least one signing secret.`)
   }
+  // A promise is refused, and the others of its list are not looked at: none of them may reject unheard.
+  for (const secret of list) ignoreRejection(secret)
   return Array.from(list).flatMap((secret, index) => {
     const name = list.length === 1 ? source : `${source}[${index}]`
     return typeof secret === 'string' ? keysOfText(secret, name) : toKey(secret, name)

@@ -186,6 +186,8 @@ describe('of a handler that has not returned by the deadline, the inbox', () => 
     ['may know nothing', () => undefined, /waits longer\.$/],
     ['may fail to say anything', throwing, /waits longer\.$/],
     ['need not say anything', undefined, /waits longer\.$/],
+    ['may say what cannot be text', () => Symbol('full'), /waits longer\.$/],
+    ['may promise to say it', () => Promise.reject(new Error('unheard')), /waits longer\.$/],
   ])('%s', async (_, hint, message) => {
     const { inbox } = scriptedInbox((__, work) => work({}))
     const { send, reports } = receivingWith(Object.assign(inbox, { hint }) as typeof inbox, {

@@ -135,6 +135,16 @@ describe('a background purge', () => {
     expect(console.warn).toHaveBeenCalledWith(expect.stringContaining(warning))
   })
 
+  test('that fails goes on all the same if the console is one that throws', async () => {
+    vi.mocked(console.warn).mockImplementation(() => {
+      throw new Error('no warnings here')
+    })
+    const purge = purging(DOWN)
+    createPurger(purge, 60).start()
+    await advance(120)
+    expect(purge).toHaveBeenCalledTimes(2)
+  })
+
   test('is not there without seconds', async () => {
     const purge = purging()
     const purger = createPurger(purge)
