@@ -76,10 +76,12 @@ describe('the tarball', () => {
   test('holds what users need, and nothing else', () => {
     const files = filesUnder(installed())
     const outside = files.filter((file) => !/^(dist|examples)\//.test(file))
-    const plots = readdirSync(`${ROOT}bench`).filter((file) => file.endsWith('.svg'))
-    expect(outside.sort()).toEqual(
-      [...PAGES, 'LICENSE', 'llms.txt', 'package.json', ...plots.map((file) => `bench/${file}`)].sort(),
-    )
+    const imagesIn = (folder: string): string[] =>
+      readdirSync(`${ROOT}${folder}`)
+        .filter((file) => /\.(svg|png)$/.test(file))
+        .map((file) => `${folder}/${file}`)
+    const images = ['bench', 'docs/images'].flatMap(imagesIn)
+    expect(outside.sort()).toEqual([...PAGES, ...images, 'LICENSE', 'llms.txt', 'package.json'].sort())
     // Linked from the packed pages: package.links.test.ts.
     const examples = files.filter((file) => file.startsWith('examples/'))
     expect(examples.sort()).toEqual(

@@ -177,3 +177,16 @@ test('GET /state?brief=true has the lines of a list: as many as are asked for, a
   expect((await sandbox.call('GET', '/_sandbox/state?brief=no')).status).toBe(400)
   expect((await sandbox.call('GET', '/_sandbox/stream?limit=0')).status).toBe(400)
 })
+
+test.each([
+  [401, true],
+  [204, false],
+])('of a scenario, the line says whether the answer %i is right: %s', async (status, is_right) => {
+  const sandbox = httpSandbox()
+  sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/' })
+  sandbox.answerWith(() => ({ response: { status, headers: {}, body: '', truncated: false } }))
+  await trigger(sandbox.service, { kind: 'order.created', scenario: 'wrong-secret' })
+  expect((await sandbox.call('GET', '/_sandbox/state?brief=true')).json()).toMatchObject({
+    deliveries: [{ last: { scenario: 'wrong-secret', status, is_right } }],
+  })
+})
