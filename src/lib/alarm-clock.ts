@@ -87,7 +87,7 @@ export class AlarmClock {
   }
 
   /** Resolves after `ms`. */
-  pause(ms: number, isBackground = false): Promise<void> {
+  pause(ms: number, isBackground: boolean): Promise<void> {
     return new Promise((resolve) => {
       this.set(resolve, this.nowMs + ms, isBackground)
     })
