@@ -41,7 +41,7 @@ function sinkOf(stream: NodeJS.WriteStream): Sink {
       try {
         stream.write(text)
       } catch (error) {
-        // What is a file is written at once, and in some versions of Node throws.
+        // A file is written synchronously, which throws in some versions of Node.
         broken(stream, error as NodeJS.ErrnoException)
       }
     },

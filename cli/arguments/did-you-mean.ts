@@ -21,7 +21,7 @@ const LEAST_BEGINNING = 3
 function likeTheBeginning(word: string, names: readonly string[]): string | undefined {
   const beginning = word.slice(0, LEAST_BEGINNING).toLowerCase()
   const isTooShort = !/^[a-z]{3}/.test(beginning)
-  // What goes on for longer than the name is something else.
+  // A word longer than the name is another word.
   return isTooShort
     ? undefined
     : onlyOne(names.filter((name) => name.startsWith(beginning) && word.length <= name.length))

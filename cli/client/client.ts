@@ -123,7 +123,7 @@ function calls(url: string, signal: AbortSignal): Pick<Client, 'call' | 'find' |
         url: `${url}${path}`,
         headers: method === 'GET' ? {} : { 'content-type': 'application/json' },
         ...(method !== 'GET' && { body: new TextEncoder().encode(JSON.stringify(body ?? {})) }),
-        // What is to be taken back when the user has had enough must still be sent, but not waited for without end.
+        // A removal is sent although the user has stopped the command, but it is not waited for without a limit.
         ...(method === 'DELETE' ? { silenceMs: SILENCE_MS } : { signal }),
       })
     } catch (cause) {

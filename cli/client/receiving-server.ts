@@ -96,7 +96,7 @@ async function answer(
     ...(content !== undefined && { 'content-length': content.length }),
   })
   response.end(content)
-  // What is left of it goes nowhere; without this, the sender would wait to send it.
+  // The rest is discarded; without this, the sender would wait to send it.
   if (body === 'too large') request.resume()
 }
 

@@ -144,7 +144,7 @@ function tellAttempt(
   const count = {
     auto: `attempt ${tried}/${attempts}`,
     manual: 'resent by hand',
-    // What chaos sends first decides nothing: the genuine one follows at once.
+    // The first delivery of chaos decides nothing: the genuine one follows at once.
     scenario: undefined,
   }[attempt.trigger]
   const isLast = nextAtMs === undefined && status === 'failed' && attempt.trigger === 'auto'

@@ -49,7 +49,7 @@ export interface AccountParts {
 
 /**
  * The data of one account, and every rule about it. Bodies and queries are taken as they come and checked here.
- * What is refused throws a `Fault`, and has changed nothing.
+ * A refused operation throws a `Fault` and changes nothing.
  */
 export class Account {
   readonly #clock: VirtualClock

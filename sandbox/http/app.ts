@@ -92,7 +92,7 @@ export function createApp(service: Service, options: AppOptions): App {
 }
 
 function answerError(c: RequestContext, { assumptions }: Service, fault: Fault | HttpFault): Response {
-  // What is read by our own programs has one form, whatever is assumed about the service.
+  // Our own programs read one form, whatever is assumed about the service.
   const form = ERROR_FORMS[isOfApi(c) ? assumptions.errors : 'stripe']
   c.set('errorCode', fault.code)
   const headers = fault instanceof HttpFault ? fault.headers : {}

@@ -34,7 +34,7 @@ export function readOwnFile(path: string, maxBytes = Number.POSITIVE_INFINITY): 
   const there = lstatSync(path, { throwIfNoEntry: false })
   if (there === undefined) return undefined
   checkFile(there)
-  // What took its place meanwhile is not followed either, and not waited for.
+  // A link or a pipe that took its place meanwhile is not followed, and not waited for.
   const file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   try {
     const stats = fstatSync(file)

@@ -111,7 +111,7 @@ function useLive({ q, status, limit }: Route): { state: State | undefined; conne
   return { state, connection }
 }
 
-/** What has not changed stays the same object, so that its line is not drawn again. */
+/** Keeps the object of each unchanged delivery, so that its row is not rendered again. */
 function kept(before: readonly Brief[], next: readonly Brief[]): readonly Brief[] {
   const known = new Map(before.map((brief) => [JSON.stringify(brief), brief]))
   return next.map((brief) => known.get(JSON.stringify(brief)) ?? brief)

@@ -1,2 +1,2 @@
-/** What the build makes of JSX: calls of these are shorter than those of the automatic runtime. */
+/** The functions that the build compiles JSX to: their calls are shorter than those of the automatic runtime. */
 export { Fragment, h } from 'preact'

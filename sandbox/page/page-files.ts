@@ -1,4 +1,4 @@
 import type { PageFiles } from '../../build/page.js'
 
-/** What a browser loads. From the source, it is built when it is first asked for; the build of the package puts it here as text. */
+/** The files that a browser loads: from source, built at the first request; in the package, text that the build puts here. */
 export const pageFiles = async (): Promise<PageFiles> => (await import('../../build/page.js')).buildPage()

@@ -34,7 +34,7 @@ export function sanitizeMarkdown(markdown: string): string {
       source = source.replaceAll('<', '&lt;').replaceAll('[', '&#91;')
       continue
     }
-    // What is taken out can bring other HTML together, as in `<<b>script>`: from then on it is written as text instead.
+    // Removing HTML can join other HTML, as in `<<b>script>`: from the second pass on, it is written as text.
     const stripped = pass === 0 ? stripHtml(source, html) : html.map((span) => asText(source, span))
     const others = [
       ...autolinks.map((span) => ({ ...span, text: withoutBrackets(source, span) })),

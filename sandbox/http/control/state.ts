@@ -41,7 +41,7 @@ export function addState(app: App, parts: ControlParts): void {
   })
 }
 
-/** What of the deliveries the state shows. */
+/** The deliveries that the state shows. */
 export const stateQuery = z.strictObject({
   brief: z.literal('true').exactOptional(),
   limit: listQuery.shape.limit,

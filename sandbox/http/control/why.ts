@@ -6,7 +6,7 @@ import type { Service } from '../../service/service.js'
 
 const HEADER = 'x-service-signature'
 
-/** What a receiver owes, by what was sent; and whether a status is that. */
+/** The answer expected for each kind of delivery, and the test of a status for it. */
 const OWED: Readonly<Record<ScenarioInfo['verdict'], { says: string; isMet: (status: number) => boolean }>> =
   {
     genuine: { says: '2xx', isMet: (status) => status < 300 },
@@ -62,7 +62,7 @@ function signatureJson(diagnosis: Diagnosis | undefined): object | null {
   return { valid: false, code: diagnosis.code, reason: diagnosis.reason, findings }
 }
 
-/** What a scenario is owed, and whether it got it; undefined where it is none. */
+/** The answer expected for a scenario, and whether it came; undefined without a scenario. */
 export function scenarioJson({ scenario, response, error }: Attempt) {
   const info = SCENARIOS.find(({ name }) => name === scenario)
   if (info === undefined) return undefined

@@ -4,7 +4,7 @@ import { STATUSES } from './views.js'
 export const VIEWS = ['Deliveries', 'Events', 'Orders', 'Endpoints', 'Requests', 'Assumptions'] as const
 type View = (typeof VIEWS)[number]
 
-/** What the address says: a view, of the deliveries one and its attempt, and how their list is filtered. */
+/** The state in the URL: a view, the chosen delivery and attempt, and the filters of the list. */
 export interface Route {
   readonly view: View
   readonly delivery?: string | undefined
@@ -51,7 +51,7 @@ export const go = (route: Route): void => {
   location.hash = hashOf(route)
 }
 
-/** What is typed into the search box is no step to go back to. */
+/** Replaces the entry of the history: typing into the search box adds no step to go back to. */
 export const replace = (route: Route): void => {
   history.replaceState(null, '', hashOf(route))
   dispatchEvent(new HashChangeEvent('hashchange'))

@@ -1,4 +1,4 @@
-/** What the control answers, as far as the page reads it. */
+/** The part of the control API's answer that the page reads. */
 export interface State {
   readonly status: {
     readonly version: string
@@ -93,9 +93,9 @@ interface AnswerView {
 
 /** Why an attempt ended as it did. */
 export interface WhyView {
-  /** What to do, in words; null where nothing is wrong. */
+  /** Advice in words; null if nothing is wrong. */
   readonly advice: string | null
-  /** What a receiver with the endpoint's secret would say of its signature; null where the secret is gone. */
+  /** The verdict on its signature with the endpoint's secret; null if the secret is gone. */
   readonly signature:
     | { readonly valid: true; readonly age_seconds: number; readonly findings: readonly string[] }
     | {

@@ -13,7 +13,7 @@ interface RowProps {
 /** A delivery in the list: the link of its kind opens it. */
 export const Row = memo(({ delivery, href, isChosen }: RowProps) => {
   const { id, type, status, last, attempts, url, created_at, mode } = delivery
-  // What was made invalid on purpose is to be refused: that is no alarm, but the contrary is.
+  // A delivery made invalid on purpose should be refused: the alarm is for one that is accepted.
   const isScenario = last?.scenario !== undefined
   return (
     <tr class={`${isChosen ? 'chosen' : ''} ${last?.is_right ? 'scenario' : ''}`}>

@@ -4,7 +4,7 @@ import { STATUSES, type Status } from '../data/views.js'
 
 const TYPING_MS = 200
 
-/** What narrows the list, and whether the newest is followed. */
+/** The filters of the list, and the switch to follow the newest. */
 export function Toolbar({
   route,
   counts,

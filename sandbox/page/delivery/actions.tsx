@@ -14,12 +14,12 @@ interface ActionsProps {
   readonly delivery: DeliveryView
   readonly attempt: AttemptView | undefined
   readonly endpoint: EndpointView | undefined
-  /** What is signed. */
+  /** The signed content. */
   readonly assumed: SignedContent
   readonly route: Route
 }
 
-/** What can be done with a delivery. */
+/** The actions on a delivery. */
 export function Actions({ delivery, attempt, endpoint, assumed, route }: ActionsProps) {
   const { id } = delivery
   const isGone = endpoint === undefined

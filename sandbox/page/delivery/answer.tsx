@@ -12,7 +12,7 @@ interface AnswerProps {
   readonly attempts: readonly AttemptView[]
 }
 
-/** What was answered, and how it differs from another answer. */
+/** The answer, and its difference from another one. */
 export function Answer({ attempt, attempts }: AnswerProps) {
   const { response, error, duration_ms } = attempt
   const indented = pretty(response?.body ?? '')

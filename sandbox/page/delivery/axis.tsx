@@ -9,7 +9,7 @@ const WIDTH = 640
 const HEIGHT = 58
 const EDGE = 14
 const LINE_Y = 24
-/** What is written below the line stands no nearer to each other. */
+/** The least distance between two labels below the line. */
 const TICK_GAP = 46
 
 const TICKS = [

@@ -4,7 +4,7 @@ import { type SignedContent, signNow } from './hmac.js'
 /** A shell passes no argument that is longer than 128 KiB. */
 const MAX_ARGUMENT = 100 * 1024
 
-/** What curl writes itself, or would contradict. */
+/** Headers that curl writes itself, or that would contradict it. */
 const BY_CURL = ['content-length', 'transfer-encoding', 'host', 'connection']
 
 export interface Curl {

@@ -8,7 +8,7 @@ export interface Line {
 const MAX_CELLS = 250_000
 const MAX_LINES = 2000
 
-/** What of the lines of a text has become another one: as few as possible. */
+/** The lines that differ between two texts: as few as possible. */
 export function differenceOf(before: string, after: string): readonly Line[] {
   const a = before.split('\n')
   const b = after.split('\n')

@@ -1,4 +1,4 @@
-/** What is signed, of the digits of `t` and the body: by the assumption that is in force. */
+/** The content that is signed, by the assumption in force: made of the digits of `t` and the body. */
 export type SignedContent = 'dot' | 'concat' | 'body'
 
 const HEADER = 'x-service-signature'
@@ -21,7 +21,7 @@ export function readSignature(headers: Readonly<Record<string, string>>): Signat
   }
 }
 
-/** What stands before the body in the signed content. */
+/** The part of the signed content before the body. */
 export function prefixOf(t: string, assumed: SignedContent): string {
   return { dot: `${t}.`, concat: t, body: '' }[assumed]
 }

@@ -9,7 +9,7 @@ import { Shown } from '../parts/shown.js'
 /** As much as the sandbox keeps of a body that was spoilt. */
 const KEPT_CHARACTERS = 64 * 1024
 
-/** What an attempt sent: where to, its headers, and its body, as it was and with indentation. */
+/** The request of an attempt: its URL, headers and body, raw and indented. */
 export function Payload({
   delivery,
   attempt,

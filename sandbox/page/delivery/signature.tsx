@@ -20,7 +20,7 @@ interface Recomputed {
   readonly digest: string | undefined
 }
 
-/** What was signed, and by which secret. */
+/** The signed content, and the secret of each signature. */
 export function Signature({ delivery, attempt, endpoint, assumed }: SignatureProps) {
   const body = attempt.request.body ?? delivery.body
   const { value, t, signatures } = readSignature(attempt.request.headers)

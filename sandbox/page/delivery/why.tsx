@@ -47,7 +47,7 @@ export function Why({ delivery, attempt, isAccepted }: WhyProps) {
   )
 }
 
-/** What a receiver that does it right would say of the signature. */
+/** The verdict of a correct receiver on the signature. */
 function Verdict({ signature }: Pick<WhyView, 'signature'>) {
   if (signature === null) return null
   return (

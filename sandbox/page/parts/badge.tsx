@@ -14,7 +14,7 @@ export function Badge({ status }: { readonly status: string }) {
   return <span class={`badge ${TONES[status] ?? ''}`}>{status.replace('_', ' ')}</span>
 }
 
-/** What was answered: a status of HTTP, or the code of an error. */
+/** The answer: an HTTP status, or the code of an error. */
 export function Result({
   status,
   error,

@@ -5,7 +5,7 @@ import { Shown } from './shown.js'
 
 /** More than this is shown when it is asked for: a browser takes long to lay out a megabyte. */
 const SHOWN_CHARACTERS = 32 * 1024
-/** What is deeper is shown as it is: indented, it would be very much larger. */
+/** Deeper JSON is shown raw: indentation would make it many times larger. */
 const MAX_DEPTH = 64
 
 interface CodeProps {

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { reasonOf } from '../data/reason.js'
 import { complain } from './notice.js'
 
-/** What is asked for once, and again when one of the inputs is another one; until then, what there was. */
+/** Loads a value once, and again when an input changes; until then it returns the last one. */
 export function useLoaded<Value>(load: () => Promise<Value>, inputs: readonly unknown[]): Value | undefined {
   const [value, setValue] = useState<Value>()
   useEffect(() => {

@@ -2,7 +2,7 @@ import { get } from '../data/api.js'
 import type { AssumptionView } from '../data/views.js'
 import { useLoaded } from '../parts/use-loaded.js'
 
-/** What the service's document leaves open, and how it is read here. */
+/** The questions that the service's document leaves open, and the answers assumed here. */
 export function Assumptions() {
   const list = useLoaded(() => get<{ data: readonly AssumptionView[] }>('/assumptions'), [])?.data ?? []
   return (

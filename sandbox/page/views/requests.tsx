@@ -4,7 +4,7 @@ import { Age } from '../parts/moment.js'
 import { Scrolls } from '../parts/scrolls.js'
 import { Shown } from '../parts/shown.js'
 
-/** What the user's code asked of the API, the newest first. */
+/** The requests of the user's code to the API, newest first. */
 export function Requests({ requests }: { readonly requests: readonly RequestView[] }) {
   return (
     <>
