@@ -6,6 +6,7 @@ import { deliveryCommands } from './commands/deliveries.js'
 import { endpointCommands } from './commands/endpoints.js'
 import { listen } from './commands/listen.js'
 import { openapi } from './commands/openapi.js'
+import { orders } from './commands/orders.js'
 import { resend } from './commands/resend.js'
 import { reset } from './commands/reset.js'
 import { sandbox } from './commands/sandbox.js'
@@ -27,6 +28,7 @@ export const commands: readonly Command[] = [
   ...clockCommands,
   ...deliveryCommands,
   ...endpointCommands,
+  orders,
   secret,
   sign,
   verify,

@@ -81,6 +81,26 @@ export interface DeliveriesView {
   readonly forgotten: number
 }
 
+/** A sale, with its tickets. */
+export interface OrderView {
+  readonly id: string
+  readonly event_id: string
+  readonly tier: string
+  readonly quantity: number
+  readonly total_cents: number
+  readonly buyer_email: string
+  readonly refunded: boolean
+  /** Empty if they are no longer kept. */
+  readonly tickets: readonly { readonly id: string }[]
+}
+
+/** Some orders, and how many there are in all. */
+export interface OrdersView {
+  readonly data: readonly OrderView[]
+  /** How many match, whatever the limit. */
+  readonly matching: number
+}
+
 /** One request, and what became of it. */
 export interface AttemptView {
   readonly id: string

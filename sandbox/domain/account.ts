@@ -15,7 +15,7 @@ import { type Emit, Lifecycle } from './events/lifecycle.js'
 import { utcText } from './events/moments.js'
 import { nextStatus } from './events/states.js'
 import { Fault, type Problem } from './fault.js'
-import { type LatestOrder, latestOrders } from './orders/latest-orders.js'
+import { type LatestOrders, latestOrders, type OrderFilter } from './orders/latest-orders.js'
 import { Ledger } from './orders/ledger.js'
 import { createOrderBody } from './orders/order-requests.js'
 import { checkSale, makeTickets, sell } from './orders/sales.js'
@@ -180,8 +180,8 @@ export class Account {
   }
 
   /** The newest first. Tickets are kept of the latest orders alone. */
-  latestOrders(limit: number): readonly LatestOrder[] {
-    return latestOrders(this.#ledger, limit, this.#publicUrl)
+  latestOrders(filter: OrderFilter): LatestOrders {
+    return latestOrders(this.#ledger, filter, this.#publicUrl)
   }
 
   createVenue(body: unknown): VenueObject {
