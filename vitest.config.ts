@@ -17,10 +17,8 @@ const FAKING = allTests.filter(
     /^test\/(sandbox|testing|cli)\//.test(file) && /FakeTimers/.test(readFileSync(here(file), 'utf8')),
 )
 
-/** Tests of the tree and of its pages that need a server. */
-const ON_SERVERS = ['examples', 'examples.queues', 'readme.snippets', 'servers'].map(
-  (name) => `test/${name}.test.ts`,
-)
+/** It needs a server, as the pages that it runs do. */
+const SNIPPETS = 'test/repo/readme.snippets.test.ts'
 
 /** Tests of the sandbox's page, in a browser. */
 const IN_BROWSER = 'test/sandbox/page/**/*.test.ts'
@@ -64,7 +62,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'servers',
-          include: ['test/{adapters,stores,proof}/**/*.test.ts', ...ON_SERVERS],
+          include: ['test/{adapters,stores,proof,examples,support}/**/*.test.ts', SNIPPETS],
           globalSetup: here('test/support/servers.ts'),
         },
       },
@@ -73,6 +71,8 @@ export default defineConfig({
         test: {
           name: 'browser',
           include: [IN_BROWSER],
+          // One process, and so one browser, for all files.
+          isolate: false,
           globalSetup: here('test/support/browser.ts'),
         },
       },
@@ -80,8 +80,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'repo',
-          include: ['test/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...ON_SERVERS],
+          include: ['test/repo/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, SNIPPETS],
         },
       },
     ],

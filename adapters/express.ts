@@ -12,7 +12,7 @@ import { answerWrongHost, sendAnswer, sendFailure, streamBody } from '../src/nod
 /** A request handler of Express 4 or 5. */
 export interface ExpressWebhooks extends Pick<Receiver, 'drain'> {
   (request: Request, response: Response, next: NextFunction): Promise<void>
-  /** Called without `next`: what the app's error middleware would get goes to `onError`. */
+  /** Called without `next`: `onError` gets the errors that the app's error middleware would get. */
   (request: Request, response: Response): Promise<void>
 }
 
@@ -40,7 +40,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
     try {
       if (request.method !== 'POST' && typeof next === 'function') return next()
       const wasBegun = response.headersSent
-      // An error that nobody listens for ends the process, as that of a handler which writes after our answer.
+      // An 'error' event without a listener ends the process, such as that of a handler which writes after our answer.
       request.on('error', () => {})
       response.on('error', () => {})
       const outcome = await receiver.receive({
@@ -54,7 +54,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
       })
       sendAnswer(response, answerTo(outcome), wasBegun)
     } catch (error) {
-      // Not a rejection: Express 4 ignores what a handler returns, and one that nobody hears ends the process.
+      // Not a rejection: Express 4 ignores the promise of a handler, and an unhandled rejection ends the process.
       if (typeof next === 'function' && unwrap(response)) next(error)
       else sendFailure(response, error, request, options.onError)
     }
@@ -63,7 +63,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
   return Object.assign(handle, { drain: receiver.drain })
 }
 
-/** What error middleware and Express's last resort use of a response. */
+/** The members of a response that error middleware and Express's last resort use. */
 const USED = [
   'statusCode',
   'statusMessage',
@@ -77,10 +77,10 @@ const USED = [
 ]
 
 /**
- * Gives a response its own methods back, since one that a middleware had wrapped may throw. The app's error middleware would
- * call it, and so would Express's last resort, in a later turn, where nobody can catch what it throws.
+ * Restores a response's own methods: one that a middleware has wrapped may throw when the app's error middleware calls it, or
+ * Express's last resort, in a later turn, where the error cannot be caught.
  *
- * @returns whether nothing stands before Node's own any more
+ * @returns whether every method is Node's own again
  */
 function unwrap(response: Response): boolean {
   for (const name of USED) Reflect.deleteProperty(response, name)
@@ -91,11 +91,11 @@ function unwrap(response: Response): boolean {
   return !before.some((one) => USED.some((name) => Object.hasOwn(one, name)))
 }
 
-/** The bytes that a parser before us has kept, else the stream. Cloud Functions and Firebase keep them as `rawBody`. */
+/** The bytes that a parser before us has kept, else the stream. `rawBody` is of Cloud Functions and Firebase. */
 function bodyOf(request: Request & { rawBody?: unknown }): { body: Uint8Array | BodyReader; hint?: string } {
   const isRead = request.readableDidRead || request.readableEnded
   for (const kept of [request.rawBody, request.body]) {
-    // Some set an empty one, to be filled while the stream is read.
+    // Some parsers set an empty body, and fill it while they read the stream.
     const isKept = isRead || (kept as { length?: number } | null | undefined)?.length !== 0
     if (!isKept) continue
     if (kept instanceof Uint8Array) return { body: kept }
@@ -105,7 +105,7 @@ function bodyOf(request: Request & { rawBody?: unknown }): { body: Uint8Array | 
       return { body: new TextEncoder().encode(kept), hint }
     }
   }
-  // Only a stream that was read before us needs it, and to look at the type of each delivery takes its time.
+  // Advice only for a stream that was read: to look at the type of each delivery takes time.
   return { body: streamBody(request, isRead ? adviceFor(request) : undefined) }
 }
 

@@ -12,7 +12,7 @@ import {
 } from '../src/index.js'
 import { removePresetHeaders, sendAnswer, streamBody } from '../src/node.js'
 
-/** What we need of a reply: structural, so that a reply of any logger, type provider or HTTP/2 server is one. */
+/** The part of a reply that is used: structural, so that a reply of any logger, type provider or HTTP/2 server fits. */
 interface Reply {
   code(status: number): Reply
   headers(headers: Record<string, string>): Reply
@@ -31,7 +31,7 @@ interface Reply {
   }
 }
 
-/** What we need of a request. */
+/** The part of a request that is used. */
 interface RequestLike {
   readonly headers: Record<string, string | string[] | undefined>
   readonly raw: Readable & { readonly httpVersionMajor: number }
@@ -55,8 +55,8 @@ export interface FastifyWebhooks extends Pick<Receiver, 'drain'> {
 }
 
 /**
- * Receives the service's webhooks in a Fastify app. Errors go to the request's logger unless there is an `onError`; where the
- * app has no logger, which is Fastify's default, to `console.error`.
+ * Receives the service's webhooks in a Fastify app. Errors go to the request's logger unless there is an `onError`; if the app has
+ * no logger, which is Fastify's default, to `console.error`.
  *
  * @throws TypeError that names the option and the fix
  * @example
@@ -83,7 +83,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
     const outcome = await receiver.receive({
       header: request.headers[receiver.headerName],
       body,
-      // The same object: the structural type only forgets what Fastify's own generics would say of it.
+      // The same object: the structural type only lacks Fastify's own generics.
       request: request as FastifyRequest,
       contentEncoding: String(request.headers['content-encoding'] ?? ''),
       isAnswered: own.isAnswered,
@@ -95,41 +95,41 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
     const answer = answerTo(outcome)
     if (wasBegun) sendAnswer(reply.raw as ServerResponse, answer, wasBegun)
     if (own.isAnswered()) return
-    // A layer that inflates is left standing; what the client still sends is thrown away, so that it sees the answer.
+    // An inflating stream is detached, and the rest of the request is discarded, so that the client reads the answer.
     if (payload !== undefined && payload !== request.raw) request.raw.unpipe().resume()
     const { status, headers, body: text } = answer
     const sent = { ...headers }
     removePresetHeaders((name) => {
-      // Only what is there: Node would not send in chunks any more what a hook makes a stream of.
+      // Only if it is set: otherwise Node would no longer send the stream of a hook in chunks.
       if (reply.hasHeader(name)) reply.removeHeader(name)
-      // Fastify 4 leaves what was set on Node's own response.
+      // Fastify 4 leaves the headers that were set on Node's own response.
       if (reply.raw.hasHeader(name)) reply.raw.removeHeader(name)
     })
-    // HTTP/2 has neither a reason phrase nor a header that closes the connection, and warns of both.
+    // HTTP/2 has neither a reason phrase nor a header that closes the connection: Node warns of both.
     if (request.raw.httpVersionMajor >= 2) delete sent.connection
     else reply.raw.statusMessage = ''
     reply.code(status).headers(sent)
-    // One that a hook has set would encode our text again, or throw.
+    // A serializer that a hook has set would encode our text a second time, or throw.
     reply.serializer((payload) => payload as string)
     own.send(text)
   }
 
   const routeOptions: FastifyWebhooks = {
-    // `done` is not called after an answer, and no promise is returned: either would make Fastify go on to its parser and to
-    // the handler where an onSend hook still runs or the client has gone, and so answer a second time.
+    // `done` is not called after an answer, and no promise is returned: if an onSend hook still ran or the client had gone, either
+    // would make Fastify go on to its parser and to the handler, and so answer a second time.
     preParsing(request, reply, payload, done) {
       const fail = (error: Error): void => {
         try {
-          // Where sending failed, the status is that of our answer, and Fastify would keep it.
+          // If sending failed, the status is that of our answer, and Fastify would keep it.
           reply.code(answerTo({ outcome: 'misconfigured' }).status)
           done(error)
         } catch {
-          // Fastify could not send its own answer either, and nobody but us would hear of it.
+          // Fastify could not send its own answer either, and reports that nowhere.
           reply.raw.destroy()
         }
       }
       try {
-        // We may answer without reading it, and a stream whose error nobody hears takes the process down.
+        // We may answer without reading it, and an 'error' event without a listener ends the process.
         payload.on('error', () => {})
         const body = streamBody(payload, 'A hook or plugin before it did.', request.raw)
         receive(request, reply, body, payload).catch(fail)
@@ -143,7 +143,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
     },
     drain: receiver.drain,
   }
-  // `http.createServer` would take this for its own options, and answer nothing. Not enumerable, so that Fastify does not copy it.
+  // `http.createServer` would take this for its own options, and answer nothing. Not enumerable, or Fastify would copy it.
   return Object.defineProperty(routeOptions, 'IncomingMessage', {
     get() {
       throw new TypeError(
@@ -153,17 +153,17 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
   })
 }
 
-/** Whether it is what Fastify puts in the place of a logger: one function, which does nothing, under every name, and no level. */
+/** Whether it is Fastify's stand-in for a logger: one function, which does nothing, under every name, and no level. */
 function isOff({ error, info, level }: Log): boolean {
   return level === undefined && error === info
 }
 
 /**
- * Sends on a reply, and says whether somebody else has begun to: while an asynchronous onSend hook of theirs runs, Fastify
- * itself does not know of it, and what we send would take its place.
+ * Sends on a reply, and tells whether other code has begun to: while an asynchronous onSend hook of that answer runs, Fastify
+ * itself does not know, and our answer would replace it.
  */
 function takeOver(reply: Reply): { isAnswered(): boolean; send(body: string): void } {
-  // As of a handler that writes after our answer.
+  // An error of a handler that writes after our answer.
   reply.raw.on('error', () => {})
   // Its own type is that of the route's response schema, which our answers need not fit.
   const send = reply.send.bind(reply) as (body?: unknown) => unknown

@@ -54,7 +54,7 @@ export function tixWebhooks<
       isAnswered: () => c.finalized || (c.env as NodeEnv | undefined)?.outgoing?.headersSent === true,
       waitUntil: (work) => c.executionCtx.waitUntil(work),
     })
-    // Hono merges what a middleware has set on the response into ours.
+    // Hono merges the headers that a middleware has set into our answer.
     removePresetHeaders((name) => c.header(name))
     return toResponse(outcome, c.req.raw)
   }
@@ -62,14 +62,14 @@ export function tixWebhooks<
   return Object.assign(handle, { drain: receiver.drain })
 }
 
-/** What Hono keeps of a body that was read; its own type leaves out that these are promises. */
+/** Hono's cache of a body that was read. Its own type does not say that these are promises. */
 interface CachedBody {
   arrayBuffer?: Promise<ArrayBuffer>
   text?: Promise<string>
   blob?: Promise<Blob>
 }
 
-/** What was read before us, if Hono kept it as it was sent; else the request's own body, kept for who comes after us. */
+/** The body that was read before us, if Hono kept it as it was sent; else the request's own, which is cached for later readers. */
 function bodyOf(c: Context): { body: BodyReader; hint?: string } {
   const cache: CachedBody = c.req.bodyCache as object
   const { arrayBuffer, text, blob } = cache
@@ -92,7 +92,7 @@ function bodyOf(c: Context): { body: BodyReader; hint?: string } {
     if (isNodes && isBounded(incoming, maxBytes)) {
       bytes = new Uint8Array(await raw.arrayBuffer())
     } else {
-      // By the declared length the reader refuses before anything touches the body.
+      // The reader refuses a declared length over the limit, before anything touches the body.
       const isRefused = Number(c.req.header('content-length')) > maxBytes
       if (isNodes && !isRefused && isConsumed(incoming)) throw consumed()
       bytes = await reader(maxBytes)
@@ -106,7 +106,7 @@ function bodyOf(c: Context): { body: BodyReader; hint?: string } {
   return { body: read as BodyReader }
 }
 
-/** What @hono/node-server puts into `c.env`. On another runtime, a variable or a binding may have this very name. */
+/** The part of `c.env` that is @hono/node-server's. On another runtime, a variable or a binding may have the same name. */
 interface NodeEnv {
   readonly incoming?: Incoming | undefined
   readonly outgoing?: { readonly headersSent?: boolean } | undefined
@@ -115,22 +115,21 @@ interface NodeEnv {
 interface Incoming {
   readonly headers?: { 'content-length'?: string; 'transfer-encoding'?: string }
   readonly readableDidRead?: boolean
-  /** The body, where a cloud function's host has read it. */
+  /** The body, if the host of a cloud function has read it. */
   readonly rawBody?: unknown
 }
 
 /**
- * Whether the body is the one that `incoming` brings: not put there by a middleware, which may have inflated it, and not
- * touched by one.
+ * Whether the body is still the one of `incoming`: a middleware has neither replaced it, as one that inflates does, nor read it.
  */
 function isUntouched(raw: Request, incoming: Incoming | undefined): incoming is Incoming {
   if (incoming === undefined || raw.bodyUsed) return false
-  // The server's own request holds Node's under a symbol, and the web-standard one as soon as anybody has asked for that.
+  // The server's own request holds Node's under a symbol, and the web-standard one once it was asked for.
   let isNodes = false
   for (const key of Object.getOwnPropertySymbols(raw)) {
-    const held: unknown = Reflect.get(raw, key)
-    if (held === incoming) isNodes = true
-    else if (held instanceof Request) return false
+    const inner: unknown = Reflect.get(raw, key)
+    if (inner === incoming) isNodes = true
+    else if (inner instanceof Request) return false
   }
   return isNodes
 }
@@ -146,8 +145,8 @@ function consumed(): ConfigurationError {
 }
 
 /**
- * Whether Node itself sees to it that no more than `maxBytes` come, so that the body can be read in one go: under
- * @hono/node-server, a stream of the web's costs more than all the rest of a delivery.
+ * Whether Node itself ensures that the body has no more than `maxBytes`, so that it can be read at once: under @hono/node-server,
+ * a web stream costs more than all the rest of a delivery.
  */
 function isBounded({ headers, readableDidRead }: Incoming, maxBytes: number): boolean {
   const { 'content-length': length, 'transfer-encoding': coding } = headers ?? {}

@@ -1,9 +1,10 @@
 import { inboxSchema } from './postgres/inbox.js'
 import { storeSchema } from './postgres/store.js'
 
-export type { PostgresJs, TransactionOf } from './postgres/drivers/choose.js'
+export type { TransactionOf } from './postgres/drivers/choose.js'
 export type { PostgresDriver } from './postgres/drivers/driver.js'
 export type { PgPool } from './postgres/drivers/pg.js'
+export type { PostgresJs } from './postgres/drivers/postgres-js.js'
 export {
   type PostgresInbox,
   type PostgresInboxAsOptions,

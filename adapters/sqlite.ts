@@ -1,3 +1,4 @@
+export type { SqliteDatabase } from './sqlite/database.js'
 export {
   type SqliteInbox,
   type SqliteInboxOptions,
@@ -5,4 +6,3 @@ export {
   sqliteInbox,
 } from './sqlite/inbox.js'
 export { type SqliteStore, type SqliteStoreOptions, sqliteStore } from './sqlite/store.js'
-export type { SqliteDatabase } from './sqlite/table.js'

@@ -6,7 +6,7 @@ import type { Io, Sink } from './io.js'
 import { main } from './main.js'
 
 const stop = new AbortController()
-// Each request under way listens to it.
+// Each request in flight listens to it.
 setMaxListeners(0, stop.signal)
 
 // SIGHUP is what a terminal sends when it is closed.
@@ -66,7 +66,7 @@ const io: Io = {
 // Not awaited at the top level: the build makes a CommonJS copy of everything, where that is no syntax.
 void main(process.argv.slice(2), io).then((code) => {
   process.exitCode = lost === undefined ? code : EXIT.failed
-  // What was broken off may have left a request under way, which would keep the process alive.
+  // An interrupted command may have a request in flight, which would keep the process alive.
   if (stop.signal.aborted) otherOf(lost ?? process.stderr).write('', () => process.exit())
 })
 

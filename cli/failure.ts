@@ -1,20 +1,22 @@
-/** What the command ends with. */
+export { messageOf } from '../sandbox/internal.js'
+
+/** The exit codes. */
 export const EXIT = {
   ok: 0,
   /** A check failed: a probe, a signature, a delivery. */
   failed: 1,
-  /** The command line makes no sense, or what it names is not there. */
+  /** The command line is invalid, or names something that does not exist. */
   usage: 2,
   /** It needs a running sandbox, and there is none. */
   noSandbox: 3,
-  /** The user broke it off, before it was done. */
+  /** The user interrupted it. */
   interrupted: 130,
 } as const
 
 /** One of them. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
-/** What ends a command before its end. The message says what is wrong and what to do: it is all that the user sees. */
+/** Ends a command early. The message says what is wrong and what to do: it is all that the user sees. */
 export class Failure extends Error {
   readonly exitCode: ExitCode
 
@@ -25,7 +27,7 @@ export class Failure extends Error {
   }
 }
 
-/** A command line that makes no sense. */
+/** An invalid command line. */
 export class UsageError extends Failure {
   constructor(message: string, options?: ErrorOptions) {
     super(EXIT.usage, message, options)
@@ -33,20 +35,13 @@ export class UsageError extends Failure {
   }
 }
 
-/** What the package itself refuses as misuse is, here, the user's. */
+/** Turns a `TypeError` of the package into a usage error: here the user made the call. */
 export async function asUsage<Result>(work: () => Result): Promise<Awaited<Result>> {
   try {
     return await work()
   } catch (error) {
     throw error instanceof TypeError ? new UsageError(error.message, { cause: error }) : error
   }
-}
-
-/** The words of an error that somebody else threw. */
-export function wordsOf(error: unknown): string {
-  // What is tried at several addresses fails with a list, and no words of its own.
-  if (error instanceof AggregateError && error.message === '') return wordsOf(error.errors[0])
-  return error instanceof Error ? error.message : String(error)
 }
 
 /** The code of a system error, such as `ECONNREFUSED`. */

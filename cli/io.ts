@@ -9,7 +9,7 @@ export interface Sink {
 export interface Io {
   readonly stdout: Sink
   readonly stderr: Sink
-  /** All of the standard input. @throws when there is more of it than the bound */
+  /** All of the standard input. @throws if there is more of it than the bound */
   readonly stdin: () => Promise<Uint8Array>
   readonly env: Readonly<Record<string, string | undefined>>
   /** The folder in which files are looked for. */

@@ -5,7 +5,7 @@ import { find } from './arguments/find-command.js'
 import { commandHelp, overview } from './arguments/help.js'
 import type { OptionTable, Values } from './arguments/options.js'
 import { commands } from './commands.js'
-import { EXIT, Failure, UsageError, wordsOf } from './failure.js'
+import { EXIT, Failure, messageOf, UsageError } from './failure.js'
 import type { Io } from './io.js'
 import { columnsOf, createOutput, type Output, type OutputOptions } from './terminal/output.js'
 
@@ -13,10 +13,10 @@ import { columnsOf, createOutput, type Output, type OutputOptions } from './term
  * Runs the command line `tix-webhooks`: all that it needs of its process comes in by `io`.
  *
  * @param argv what stands after the command's name
- * @returns the exit code: 0 done, 1 a check failed, 2 the command line makes no sense, 3 no sandbox is running
+ * @returns the exit code: 0 done, 1 a check failed, 2 the command line is invalid, 3 no sandbox is running
  */
 export async function main(argv: readonly string[], io: Io): Promise<number> {
-  // What goes wrong before the flags are known is said as if there were none.
+  // Errors before the flags are known are printed as if there were none.
   let out = createOutput(io, {})
   try {
     const request = find(argv, commands)
@@ -95,16 +95,16 @@ function described({ name, summary, args = [], options, examples }: Command): ob
   }
 }
 
-/** What a `Failure` says is for the user; anything else is a fault of ours, whose stack helps who mends it. */
+/** Prints the message of a `Failure`; anything else is a bug of ours and is printed with its stack. */
 function failed(error: unknown, out: Output, { signal, stderr }: Io): number {
   out.progress()
-  // Not 0, even if it is only that nobody reads on: what the exit code would say was not found out yet.
+  // Not 0 even if only the reader of a pipe has gone: the result was not known yet.
   if (signal.aborted) return EXIT.interrupted
   if (error instanceof Failure) {
     out.fail(error.message)
     return error.exitCode
   }
-  out.fail(`This is a bug in tix-webhooks: ${wordsOf(error)}`)
+  out.fail(`This is a bug in tix-webhooks: ${messageOf(error)}`)
   if (error instanceof Error && error.stack !== undefined) stderr.write(`${error.stack}\n`)
   return EXIT.failed
 }

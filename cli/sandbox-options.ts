@@ -29,7 +29,7 @@ const assumptions = Object.entries(ASSUMPTIONS).map(
   ([name, { choices }]) => `${name}=${Object.keys(choices).join('|')}`,
 )
 
-/** What the sandbox can be told at its start. */
+/** The options of `tix-webhooks sandbox`. */
 export const START_OPTIONS = {
   port: one('PORT', readPort, 'the port to listen on; 0 is any free port', String(DEFAULT_PORT)),
   to: many('URL', readUrl, 'URL of an endpoint; quote it for the shell'),
@@ -66,10 +66,10 @@ export const START_OPTIONS = {
   'allow-host': many('NAME', readText, 'another host name to answer to'),
 }
 
-/** What was told. */
+/** Their values. */
 export type StartValues = Values<typeof START_OPTIONS>
 
-/** What `createSandbox` is told. */
+/** The options for `createSandbox`. */
 export function sandboxOptions(values: StartValues, secret: string): SandboxOptions {
   const { to, events, state, now, seed, chaos, keys, host } = values
   if (!isLoopback(host) && values['allow-host'].length === 0) {

@@ -2,6 +2,7 @@
  * The door of the sandbox for the command line: what both use, and what users cannot import. The service itself is loaded on
  * demand, so that a command that talks to a running sandbox starts without it.
  */
+export { isSuccessStatus } from '../testing/retries/retry-schedule.js'
 export { type Diagnosis, diagnose } from './diagnose/diagnose.js'
 export { hintFor } from './engine/hints.js'
 export { matchesKind } from './engine/kinds.js'
@@ -12,11 +13,13 @@ export { piecesOf } from './engine/network/transport.js'
 export { retrySchedule } from './engine/schedule.js'
 export { attemptJson } from './http/control/delivery-json.js'
 export type { ReservedPort } from './http/server.js'
+export { messageOf } from './lib/message-of.js'
 export { nearestName } from './lib/nearest-name.js'
 export { readOwnFile, replaceOwnFile } from './lib/own-file.js'
 export { VERSION } from './lib/version.js'
 export { ASSUMPTIONS } from './service/assumptions.js'
 export { withChanges } from './service/payload-changes.js'
+export { isCalendarDay } from './time/calendar.js'
 export { durationMs } from './time/duration.js'
 
 /** Loads the service with its libraries. */

@@ -2,7 +2,7 @@ import type { RequestRecord } from './http/request-log.js'
 import type { Assumptions } from './service/assumptions.js'
 import type { NewEndpoint } from './service/subscriptions.js'
 
-/** What a sandbox is like. Everything has a default. */
+/** The options of a sandbox. Everything has a default. */
 export interface SandboxOptions {
   /** Where its time begins: a `Date`, milliseconds since the epoch, or ISO 8601. Default: now. */
   now?: Date | string | number | undefined
@@ -48,7 +48,7 @@ export interface SandboxOptions {
    * `now: sandbox.clock.now`. Default `real`.
    */
   signWith?: 'real' | 'virtual' | undefined
-  /** What looks wrong, for people: a live key, a state file that cannot be written. Default `console.warn`. */
+  /** Called with warnings for people: a live key, a state file that cannot be written. Default `console.warn`. */
   onWarning?: ((message: string) => void) | undefined
   /** Called with each request to the API, when it is answered: what your code asked for, and which error it got. */
   onRequest?: ((request: RequestRecord) => void) | undefined

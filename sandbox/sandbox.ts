@@ -34,7 +34,7 @@ export interface Sandbox {
    *
    * @param at `port` by default any free one, `host` by default 127.0.0.1
    * @returns its base address
-   * @throws Error when the port is taken, when it listens already, and when it is closed
+   * @throws Error if the port is taken, when it listens already, and when it is closed
    */
   listen(at?: { port?: number; host?: string }): Promise<string>
   /** The data that a test key sees, without HTTP. */
@@ -53,11 +53,11 @@ export interface Sandbox {
   seed(fixtures: Fixtures): Seeded
   /** Resolves when all that is due has been answered. */
   settled(): Promise<void>
-  /** Forgets all data and deliveries, breaks off what is under way, and begins its time again. Endpoints stay. */
+  /** Drops all data and deliveries, aborts the requests in flight, and restarts its time. Endpoints stay. */
   reset(): void
   /** Calls back with each message, delivery and attempt, until the function that it gives is called. */
   subscribe(listener: (change: EngineChange) => void): () => void
-  /** Stops: no attempt begins any more, those under way are broken off, the port is free, the state is written. */
+  /** Stops: no attempt begins any more, those in flight are aborted, the port is free, the state is written. */
   close(): Promise<void>
 }
 
@@ -65,7 +65,7 @@ export interface Sandbox {
  * Makes a local stand-in of the ticketing service: its whole API, and webhooks that are signed, delivered, and retried for 72 hours
  * of a time that you can fast-forward. It opens no port until you tell it to listen.
  *
- * @throws TypeError that names the option that makes no sense; Error when the state file cannot be used, and in jsdom
+ * @throws TypeError that names the invalid option; Error if the state file cannot be used, and in jsdom
  * @example
  * ```ts
  * import { tixWebhooks } from 'tix-webhooks/fetch'
@@ -99,7 +99,7 @@ export function createSandboxOn(port: ReservedPort, options: SandboxOptions): Sa
   return new RunningSandbox(options, port)
 }
 
-/** Where it is while it does not listen: a name that only this machine has. */
+/** Its URL while it does not listen: a name that only this machine has. */
 const IN_PROCESS_URL = 'http://sandbox.localhost'
 
 class RunningSandbox implements Sandbox {
@@ -196,10 +196,10 @@ class RunningSandbox implements Sandbox {
 
   async close(): Promise<void> {
     this.#service.close()
-    // A port that could not be had is for whoever asked for it.
+    // `listen` has reported a port that failed.
     const server = await this.#server?.catch(() => undefined)
     await server?.close()
-    // What has no answer yet is written as waiting: it is tried anew by whoever goes on from there.
+    // An attempt without an answer is written as waiting: the next sandbox makes it again.
     this.#stateFile?.close()
     this.#service.engine.close()
   }
@@ -215,7 +215,7 @@ function resume(service: Service, saved: Snapshot, path: string): void {
 
 function keepState(service: Service, path: string, onWarning: (message: string) => void): StateFile {
   const file = new StateFile(path, { take: () => snapshotOf(service), onWarning })
-  // At once: a path that cannot be written is told of now, and the secrets that are new are those of the next start too.
+  // Written at once: a path that cannot be written is reported now, and new secrets are kept for the next start.
   file.begin()
   service.subscribe(() => file.touch())
   return file

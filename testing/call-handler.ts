@@ -7,14 +7,14 @@ export type EventOfHandler<Handler> = Handler extends (event: infer Event, ...re
   ? Event
   : never
 
-/** The context that a handler takes; where it takes none, that of any handler. */
+/** The context that a handler takes; if it takes none, that of any handler. */
 export type ContextOfHandler<Handler> = Handler extends (event: never, ctx: infer Context) => unknown
   ? unknown extends Context
     ? HandlerContext
     : Context
   : HandlerContext
 
-/** What a handler comes to. */
+/** The result of a handler, awaited. */
 export type ResultOfHandler<Handler> = Handler extends (...all: never[]) => infer Result
   ? Awaited<Result>
   : never
@@ -32,15 +32,15 @@ const CONTEXT_NAMES: readonly (keyof HandlerContext)[] = [
 ]
 
 /**
- * Calls one handler of an `on` map, alone, with the context of a first run: no receiver, no signature, no store. What it throws
- * is thrown, `RetryLater` and `Discard` included.
+ * Calls one handler of an `on` map with the context of a first run: without receiver, signature or store. Rethrows what the
+ * handler throws, `RetryLater` and `Discard` included.
  *
- * @param on the map, as you give it to `tixWebhooks`
- * @param name whose handler: a kind, or a group such as `event.*`
- * @param event one of `sampleEvent`, or your own
- * @param ctx what of the context is yours; `request` and `tx` have no default, and a handler that reads one is told so
- * @returns what the handler returns
- * @throws TypeError when there is no such handler, the event is of another kind, or `ctx` has what no context has
+ * @param on the map that you pass to `tixWebhooks`
+ * @param name the key of the handler: a kind, or a group such as `event.*`
+ * @param event from `sampleEvent`, or your own
+ * @param ctx fields of the context in place of the defaults; `request` and `tx` have none, and reading one that is not given throws
+ * @returns the result of the handler
+ * @throws TypeError when there is no such handler, the event is of another kind, or `ctx` has an unknown field
  * @example
  * ```ts
  * import type { Handlers } from 'tix-webhooks'
@@ -78,7 +78,7 @@ function handlerOf(on: unknown, name: string): (event: unknown, ctx: HandlerCont
 
 function checkKind(name: string, event: unknown): asserts event is SomeEvent {
   const { type } = isRecord(event) ? event : {}
-  // The data may be anything: a schema of the user's makes of it what it likes.
+  // The data may be anything: a schema of the user's decides.
   if (typeof type !== 'string' || !('data' in (event as object))) {
     throw new TypeError(
       `event must be an event with type and data, such as sampleEvent(${JSON.stringify(name)}), not ${describeType(event)}${isRecord(event) ? ' without them' : ''}.`,
@@ -96,8 +96,8 @@ interface SomeEvent {
 }
 
 /**
- * What a first run is told, with what the user gave in place of it. As the receiver does: an inbox counts no attempts, and without
- * a key there is no record.
+ * The context of a first run, with the user's fields in place of the defaults. As in the receiver, an inbox counts no attempts, and
+ * without a key there is no deduplication.
  */
 function contextOf(event: SomeEvent, given: object): HandlerContext {
   const { order } = (event.data ?? {}) as { order?: { id?: unknown } | null }
@@ -116,19 +116,19 @@ function contextOf(event: SomeEvent, given: object): HandlerContext {
   }
   Object.defineProperty(context, 'request', missing('request'))
   Object.defineProperty(context, 'tx', missing('tx'))
-  // Not by Object.assign, which would keep the getters.
+  // Object.assign would call the user's getters, and fail on ours.
   for (const name of Reflect.ownKeys(given)) {
     Object.defineProperty(context, name, bare(Object.getOwnPropertyDescriptor(given, name)))
   }
   return context as unknown as HandlerContext
 }
 
-/** A descriptor that inherits nothing: a library that puts a `get` on Object.prototype would make any other one invalid. */
+/** A descriptor that inherits nothing: a `get` that a library puts on Object.prototype would make it invalid. */
 function bare(descriptor: PropertyDescriptor | undefined): PropertyDescriptor {
   return { __proto__: null, ...descriptor } as PropertyDescriptor
 }
 
-/** Made when it is read: what a schema made of the data need not be JSON. */
+/** Only on access, because the output of a schema need not be JSON. */
 function rawBodyOf(event: SomeEvent): Uint8Array {
   try {
     return new TextEncoder().encode(JSON.stringify(event))
@@ -140,7 +140,7 @@ function rawBodyOf(event: SomeEvent): Uint8Array {
   }
 }
 
-/** A field that only the user can fill in: whoever reads it is told so, instead of meeting `undefined` later. */
+/** A field that only the user can give: reading it throws, so that `undefined` does not surprise later. */
 function missing(field: string): PropertyDescriptor {
   return bare({
     configurable: true,

@@ -1,12 +1,12 @@
 import { StoreError } from '../../src/index.js'
 import { messageOf } from '../../src/store-kit.js'
-import { ENDED, ROLLED_BACK } from './drivers/driver.js'
+import { ENDED, ROLLED_BACK } from './drivers/commit-check.js'
 
-/** What there is to be said of a table of ours. */
+/** The names that advice on a table of ours needs. */
 export interface TableNames {
   /** As it is written in SQL. */
   readonly name: string
-  /** What the user calls to create it. */
+  /** The user's call that creates it. */
   readonly migrate: string
 }
 
@@ -24,7 +24,7 @@ const STARTING =
 const SLOW_CONNECTION =
   'No connection could be had within the time-out: is Postgres reachable, and the pool large enough for concurrent deliveries?'
 
-/** A code of the server's own, and not of a connection that broke (class 08) or of a socket, such as EPIPE. */
+/** A code of the server, not of a connection that broke (class 08) or of a socket, such as EPIPE. */
 const SQLSTATE = /^(?!08|E)[0-9A-Z]{5}$/
 
 /** The server is shutting down or starting, or has no connection left. */
@@ -32,7 +32,7 @@ const NOT_SERVING = /^(57P0|53300)/
 
 type Advice = string | ((names: TableNames) => string)
 
-/** What to do, by SQLSTATE, by the code of a socket's error, or by that of a client. */
+/** Advice by SQLSTATE, by the code of a socket's error, or by that of a client. */
 const ADVICE: Readonly<Record<string, Advice>> = {
   '42P01': ({ name, migrate }) =>
     `The table ${name} is missing: run ${migrate} when you deploy, or apply the exported schema.`,
@@ -68,13 +68,13 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   CONNECT_TIMEOUT: SLOW_CONNECTION,
 }
 
-/** What some errors without a code of their own say. */
+/** Advice by the message, for errors without a code of their own. */
 const BY_MESSAGE: readonly (readonly [RegExp, string])[] = [
   [/calling end on the pool|CONNECTION_ENDED/i, 'The pool is closed: drain the receiver before you end it.'],
   [/timeout exceeded when trying to connect|due to connection timeout/i, SLOW_CONNECTION],
 ]
 
-/** What to do about an error of the database or the driver. */
+/** The error of the store for one of the database or the driver, with advice. */
 export function unavailable(error: unknown, names: TableNames): StoreError {
   if (error instanceof StoreError) return error
   const code = String(codeOf(error))
@@ -82,16 +82,16 @@ export function unavailable(error: unknown, names: TableNames): StoreError {
   return new StoreError('store_unavailable', adviceFor(error, names), { cause: error, answered })
 }
 
-/** The same where the handler was done: its transaction can have failed for what it did. */
+/** The same after the handler has returned: one of its own statements may have failed the transaction. */
 export function notCommitted(error: unknown, names: TableNames): StoreError {
   const code = codeOf(error)
   if (code === '22P02' && String(innermost(error).message).includes(ENDED)) {
     return new StoreError('store_unavailable', ENDED_BY_HANDLER, { cause: error })
   }
-  // What a statement of the handler's, or a deferred constraint, has failed with. Not what any transaction may meet at COMMIT:
-  // classes 08, 28, 3D, 53, 55 and 57 are the server's, 40 is a conflict with others; nor a limit on its time.
-  const isTheirs = /^(?!08|28|3D|40|53|55|57|25P03|25P04|E)[0-9A-Z]{5}$/.test(String(code))
-  return isTheirs
+  // The code of a statement of the handler or of a deferred constraint. Any transaction can fail at COMMIT with the others:
+  // classes 08, 28, 3D, 53, 55 and 57 are the server's, 40 is a conflict, 25P03 and 25P04 are limits on its time.
+  const isHandlers = /^(?!08|28|3D|40|53|55|57|25P03|25P04|E)[0-9A-Z]{5}$/.test(String(code))
+  return isHandlers
     ? new StoreError('store_unavailable', ROLLED_BACK, { cause: error })
     : unavailable(error, names)
 }
@@ -110,17 +110,16 @@ function adviceFor(error: unknown, names: TableNames): string {
     : UNREACHABLE
 }
 
-/** PostgreSQL's code for an error. */
 function codeOf(error: unknown): unknown {
   return innermost(error).code
 }
 
-/** Some libraries wrap the driver's error, and put the statement into the message of their own. */
+/** The driver's error: some libraries wrap it, and put the statement into a message of their own. */
 function innermost(error: unknown): { code?: unknown; message?: unknown } {
   let found = (error ?? {}) as { code?: unknown; message?: unknown }
   for (let depth = 0; found.code === undefined && depth < MAX_DEPTH; depth++) {
     const { cause, original, driverError } = found as Record<string, unknown>
-    // The names that the field has for it; the last two are Sequelize's and TypeORM's.
+    // The last two are the names of Sequelize and TypeORM.
     const inner = [cause, original, driverError].find((one) => one instanceof Object)
     if (inner === undefined) break
     found = inner

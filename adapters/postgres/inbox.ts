@@ -7,9 +7,10 @@ import {
   describeValue,
   isDiscard,
 } from '../../src/store-kit.js'
-import { driverOf, type PostgresJs, type TransactionOf } from './drivers/choose.js'
+import { driverOf, type TransactionOf } from './drivers/choose.js'
 import type { PostgresDriver } from './drivers/driver.js'
 import { type PgPool, ROLLBACK_MS } from './drivers/pg.js'
+import type { PostgresJs } from './drivers/postgres-js.js'
 import { tableOf } from './table.js'
 
 export interface PostgresInboxOptions {
@@ -17,18 +18,18 @@ export interface PostgresInboxOptions {
   table?: string | undefined
   /**
    * How long a transaction may be idle between two statements of a handler before the server ends it, in seconds, so that a
-   * machine that vanished does not hold an event for hours. Default 60; where the server has a limit of its own, that holds.
+   * machine that vanished does not hold an event for hours. Default 60; a limit of the server's own wins.
    */
   idleTimeoutSeconds?: number | undefined
   /** Purges in the background, every so many seconds, from the first delivery on. Default: only when you call `purge`. */
   purgeEverySeconds?: number | undefined
 }
 
-/** Options for a `Pool` of pg whose handlers get something else than its client. */
+/** Options for a `Pool` of pg whose handlers get another object than its client. */
 export interface PostgresInboxAsOptions<Client, Tx> extends PostgresInboxOptions {
   /**
    * Makes `ctx.tx` of the client that is in the transaction, for a library that wraps one: `(client) => drizzle(client)`.
-   * It is called for each delivery. The library cannot begin transactions on that client: it is in one.
+   * Called for each delivery. The library cannot begin transactions on that client: it is in one.
    */
   as(client: Client): Tx
 }
@@ -48,11 +49,11 @@ const COLUMNS = {
 }
 
 /**
- * Effects exactly once: handlers get `ctx.tx`, a transaction of your database, and what they write through it is committed
- * together with the record that the event was handled, or not at all. A process that dies at any moment changes nothing.
+ * Effects exactly once: handlers get `ctx.tx`, a transaction of your database. Their writes through it are committed together with
+ * the record that the event was handled, or not at all. A process that dies at any moment changes nothing.
  *
- * A handler holds a connection while it runs, so the pool must have one for each delivery that comes at once. What is not in
- * the database, such as an e-mail, belongs into a row that is sent after the commit.
+ * A handler holds a connection while it runs, so the pool needs one for each concurrent delivery. An effect outside of the database,
+ * such as an e-mail, belongs into a row that is sent after the commit.
  *
  * @param pool a `Pool` of pg, the `sql` of postgres.js, or a driver for another library
  * @throws TypeError when it is something else, such as a `DataSource` of TypeORM, or an option is invalid
@@ -124,7 +125,7 @@ function createInbox<Tx>(
     }
   }
 
-  /** Opens the transaction of a handler: with the record of the event, where it has a key. */
+  /** Opens the transaction of a handler, with the record of the event if it has a key. */
   async function open(tx: unknown, { key, retainMs, maxRunMs }: OnceRequest): Promise<Opening> {
     const limits = [idleTimeout, maxRunMs === undefined ? '0' : `${Math.ceil(maxRunMs) + STUCK_MS}`]
     const [row] =
@@ -140,7 +141,7 @@ function createInbox<Tx>(
     return { status: 'opened', id }
   }
 
-  /** Calls the handler in a transaction that begins with the record; whatever it throws rolls back both. */
+  /** Calls the handler in a transaction that begins with the record; an error of the handler rolls back both. */
   async function transact(request: OnceRequest, work: (tx: Tx) => Promise<void>): Promise<OnceResult> {
     let thrown: { error: unknown } | undefined
     let isCommitting = false
@@ -181,8 +182,8 @@ function createInbox<Tx>(
       } catch (error) {
         if (!isDiscard(error)) throw error
       }
-      // What the handler wrote is rolled back. The record gets a transaction of its own, because a statement of the handler's
-      // may have failed, and nothing can be written in a transaction after that.
+      // The handler's writes are rolled back. The record gets a transaction of its own, because nothing can be written in one in
+      // which a statement has failed.
       const recorded = request.key === null ? 'recorded' : await transact(request, async () => {})
       return recorded === 'duplicate' || recorded === 'in-flight' ? recorded : 'discarded'
     },
@@ -200,13 +201,13 @@ export const inboxSchema: string = tableOf({
   migrate: '',
 }).schema
 
-/** How much later than the receiver the server gives up a run, whose roll-back waits for a statement that is stuck. */
+/** The server ends a run so much later than the receiver gives it up: the roll-back may be waiting for a stuck statement. */
 const STUCK_MS = 2 * ROLLBACK_MS
 
 type Opening = { status: 'opened'; id: string } | { status: 'duplicate' | 'in-flight' }
 
 function statementsFor(table: string): Record<'open' | 'record', string> {
-  // Where the server has a limit of its own, that holds.
+  // A limit of the server's own wins.
   const limit = (name: string, parameter: string): string =>
     `set_config('${name}', CASE current_setting('${name}') WHEN '0' THEN ${parameter} ELSE current_setting('${name}') END, true)`
   const limits = (idle: string, run: string): string => `
@@ -217,18 +218,17 @@ function statementsFor(table: string): Record<'open' | 'record', string> {
     END`
   return {
     open: `SELECT true AS is_locked, true AS is_new, txid_current()::text AS id, ${limits('$1', '$2')}`,
-    // By the table itself, because two schemas can have one of the same name.
-    // Without the lock, a second delivery would wait for the first one's row, with a connection and a socket. The lock ends
-    // with the transaction, or with its connection: there is no lease, no renewal and no clock. Where two keys
-    // have one hash, the one is merely told that the other is in flight.
+    // Without the lock, a second delivery would wait for the row of the first, and hold a connection and a socket. The lock ends
+    // with the transaction or its connection, so there is no lease, no renewal and no clock. It is of the table's oid, because
+    // two schemas can have tables of one name. If two keys have one hash, one is merely in flight while the other runs.
     record: `
       WITH lock AS MATERIALIZED (
         SELECT pg_try_advisory_xact_lock(hashtextextended($1::text, '${table}'::regclass::oid::bigint)) AS is_locked
       ), recorded AS (
-        INSERT INTO ${table} AS held (key, expires_at)
+        INSERT INTO ${table} AS stored (key, expires_at)
         SELECT $1::text, now() + $2::float8 * interval '1 ms' FROM lock WHERE is_locked
         ON CONFLICT (key) DO UPDATE SET handled_at = now(), expires_at = excluded.expires_at
-        WHERE held.expires_at <= now()
+        WHERE stored.expires_at <= now()
         RETURNING 1
       )
       SELECT is_locked, is_new, CASE WHEN is_new THEN txid_current()::text END AS id, ${limits('$3', '$4')}

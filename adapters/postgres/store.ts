@@ -8,8 +8,10 @@ import {
   checkRenew,
   createPurger,
 } from '../../src/store-kit.js'
-import { driverOf, type PostgresJs, queryOf, type Result } from './drivers/choose.js'
+import { driverOf, queryOf } from './drivers/choose.js'
+import type { StatementResult } from './drivers/driver.js'
 import type { PgPool } from './drivers/pg.js'
+import type { PostgresJs } from './drivers/postgres-js.js'
 import { tableOf } from './table.js'
 
 export interface PostgresStoreOptions {
@@ -29,14 +31,14 @@ export interface PostgresStore extends RemoteStore, Purgeable {
 
 const COLUMNS = {
   key: 'text COLLATE "C" PRIMARY KEY',
-  // 'running', 'completed' or 'released'. Postgres would read a CHECK anew for each statement, at a tenth of its cost.
+  // 'running', 'completed' or 'released'. Without a CHECK: Postgres reads it again for each statement, at a tenth of its cost.
   state: 'text NOT NULL',
   attempt: 'integer NOT NULL',
   token: 'text NOT NULL',
   lease_until: 'timestamptz NOT NULL',
   expires_at: 'timestamptz NOT NULL',
-  // When the retention ends that the claim asked for. The index is on it, and not on expires_at, because a completion leaves
-  // it as it is: then Postgres writes the new row in its place (HOT), with no entry in an index and none to vacuum.
+  // The end of the retention that the claim asked for. The index is on it, not on expires_at, because a completion does not
+  // change it: Postgres then writes the new row in place (HOT), with no entry in an index and none to vacuum.
   purge_after: 'timestamptz NOT NULL',
 }
 
@@ -80,8 +82,8 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
     }
   }
 
-  /** The count, because a row that tells would cost the server a tenth of the statement. */
-  function hasChanged({ count }: Result): boolean {
+  /** By the count: to return a row would cost the server a tenth of the statement. */
+  function hasChanged({ count }: StatementResult): boolean {
     if (typeof count !== 'number') throw table.misread()
     return count === 1
   }
@@ -99,7 +101,7 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
       if (state === 'completed') return { status: 'completed' }
       return {
         status: 'in-flight',
-        // Released by this very token: nobody runs.
+        // Released by the token of this claim: nothing runs.
         retryAfterMs: state === 'released' ? 1 : Math.max(1, Number(leftMs)),
       }
     },
@@ -134,58 +136,58 @@ export const storeSchema: string = tableOf({
 }).schema
 
 /**
- * Each is one statement, atomic by itself. now() and not clock_timestamp(): a condition that is evaluated several times must
- * come to the same.
+ * Each is one statement, atomic by itself. They use now(), not clock_timestamp(): a condition that is evaluated several times must
+ * give the same result each time.
  */
 function statementsFor(table: string): Record<'claim' | 'renew' | 'complete' | 'release', string> {
   const inMs = (parameter: string): string => `now() + ${parameter}::float8 * interval '1 ms'`
-  const mine = 'key = $1 AND token = $2 AND expires_at > now()'
+  const isHolders = 'key = $1 AND token = $2 AND expires_at > now()'
   const isFree = `(
-      held.expires_at <= now()
-      OR held.state = 'running' AND (held.token = excluded.token OR held.lease_until <= now())
-      OR held.state = 'released' AND held.token <> excluded.token
+      stored.expires_at <= now()
+      OR stored.state = 'running' AND (stored.token = excluded.token OR stored.lease_until <= now())
+      OR stored.state = 'released' AND stored.token <> excluded.token
     )`
   return {
-    // It updates in any case, so that one row always comes back: DO UPDATE … WHERE gives none for a record that is held, and
-    // a second statement to look at that record would be a race.
+    // It always updates, so that it always returns a row: DO UPDATE … WHERE returns none for a record of another holder, and a
+    // second statement that reads that record would be a race.
     claim: `
-      INSERT INTO ${table} AS held (key, state, attempt, token, lease_until, expires_at, purge_after)
+      INSERT INTO ${table} AS stored (key, state, attempt, token, lease_until, expires_at, purge_after)
       VALUES ($1, 'running', 1, $2, ${inMs('$3')}, ${inMs('$4')}, ${inMs('$4')})
       ON CONFLICT (key) DO UPDATE SET (state, attempt, token, lease_until, expires_at, purge_after) = (
         SELECT
           'running',
           CASE
-            WHEN held.expires_at <= now() THEN 1
-            WHEN held.token = excluded.token THEN held.attempt
-            ELSE held.attempt + 1
+            WHEN stored.expires_at <= now() THEN 1
+            WHEN stored.token = excluded.token THEN stored.attempt
+            ELSE stored.attempt + 1
           END,
           excluded.token, excluded.lease_until, excluded.expires_at, excluded.purge_after
         WHERE ${isFree}
         UNION ALL
-        SELECT held.state, held.attempt, held.token, held.lease_until, held.expires_at, held.purge_after
+        SELECT stored.state, stored.attempt, stored.token, stored.lease_until, stored.expires_at, stored.purge_after
         WHERE NOT ${isFree}
       )
       RETURNING
         state, attempt, state = 'running' AND token = $2 AS is_ours,
-        -- The clock, because this statement may have waited for another one since now().
+        -- The clock: this statement may have waited for another one since now().
         date_part('epoch', lease_until - clock_timestamp()) * 1000 AS lease_ms`,
     renew: `
       UPDATE ${table} SET lease_until = ${inMs('$3')}
-      WHERE ${mine} AND state = 'running'`,
-    // A record that is gone is written: its event was handled all the same.
+      WHERE ${isHolders} AND state = 'running'`,
+    // An absent record is written: its event was handled.
     complete: `
-      INSERT INTO ${table} AS held (key, state, attempt, token, lease_until, expires_at, purge_after)
+      INSERT INTO ${table} AS stored (key, state, attempt, token, lease_until, expires_at, purge_after)
       VALUES ($1, 'completed', 1, $2, now(), ${inMs('$3')}, ${inMs('$3')})
       ON CONFLICT (key) DO UPDATE SET
         state = 'completed',
         token = excluded.token,
         expires_at = excluded.expires_at,
-        purge_after = CASE WHEN held.expires_at <= now() THEN excluded.purge_after ELSE held.purge_after END
+        purge_after = CASE WHEN stored.expires_at <= now() THEN excluded.purge_after ELSE stored.purge_after END
       WHERE
-        held.expires_at <= now()
-        OR held.token = excluded.token AND held.state IN ('running', 'completed')`,
+        stored.expires_at <= now()
+        OR stored.token = excluded.token AND stored.state IN ('running', 'completed')`,
     release: `
       UPDATE ${table} SET state = 'released'
-      WHERE ${mine} AND state IN ('running', 'released')`,
+      WHERE ${isHolders} AND state IN ('running', 'released')`,
   }
 }

@@ -1,41 +1,41 @@
 import { StoreError } from '../../src/index.js'
 import { notCommitted, unavailable } from './advice.js'
-import type { CheckingDriver } from './drivers/driver.js'
+import type { CheckedDriver } from './drivers/driver.js'
 
 /** A table of ours, of which the user may have chosen the name. */
 export interface Table {
   /** As it is written in SQL. */
   readonly name: string
-  /** What makes it. */
+  /** The SQL that creates it. */
   readonly schema: string
   /** Deletes expired records, `$1` at most. */
   readonly purge: string
   /** Creates the table if it is missing, and refuses one that has other columns. */
-  migrate(driver: CheckingDriver<unknown, unknown>): Promise<void>
-  /** What to do about an error of the database or the driver. */
+  migrate(driver: CheckedDriver<unknown, unknown>): Promise<void>
+  /** The store's error for one of the database or the driver. */
   unavailable(error: unknown): StoreError
-  /** What to do about rows that do not hold what was selected. */
+  /** The error for rows without the selected values. */
   misread(): StoreError
-  /** The same as `unavailable`, where the handler was done. */
+  /** The same as `unavailable`, after the handler has returned. */
   notCommitted(error: unknown): StoreError
 }
 
-export interface TableTerms {
+export interface TableDefinition {
   /** As the user gave it: a name, or a schema and a name. */
   readonly table: string
   /** The columns with their types. */
   readonly columns: Readonly<Record<string, string>>
-  /** The one with an index that `purge` goes by: what has expired is past it too. Default `expires_at`. */
+  /** The column with an index that `purge` uses: an expired record is past it too. Default `expires_at`. */
   readonly purgedBy?: string
-  /** What the user calls to create it. */
+  /** The user's call that creates it. */
   readonly migrate: string
 }
 
 /** Deploys that migrate at the same time wait for each other: CREATE TABLE IF NOT EXISTS alone can fail then. */
 const MIGRATION_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('tix-webhooks migrate', 0))"
 
-/** @throws TypeError when the name is none */
-export function tableOf({ table, columns, purgedBy = 'expires_at', migrate }: TableTerms): Table {
+/** @throws TypeError when the name is invalid */
+export function tableOf({ table, columns, purgedBy = 'expires_at', migrate }: TableDefinition): Table {
   if (typeof table !== 'string' || !/^([A-Za-z_]\w{0,47}\.)?[A-Za-z_]\w{0,47}$/.test(table)) {
     throw new TypeError(
       "table must be a name of 1 to 48 letters, digits and _, such as 'webhooks', or a schema and such a name, such as 'app.webhooks'.",
@@ -50,7 +50,7 @@ export function tableOf({ table, columns, purgedBy = 'expires_at', migrate }: Ta
     `CREATE INDEX IF NOT EXISTS ${index} ON ${name} (${purgedBy})`,
   ]
 
-  // By the first word of each definition, which is its type. The key must be unique, or ON CONFLICT has nothing to go by.
+  // The first word of a definition is its type. The key must be unique, or ON CONFLICT does not work.
   const wanted = Object.entries(columns).map(
     ([column, type], position) => `(${position}, '${column}', '${type.split(' ')[0]}')`,
   )
@@ -72,13 +72,13 @@ export function tableOf({ table, columns, purgedBy = 'expires_at', migrate }: Ta
   return {
     name,
     schema: `${statements.join(';\n\n')};\n`,
-    // Locked before it is deleted: a plain DELETE … IN (SELECT …) that waited for a claim would delete what was claimed.
+    // Locked first: a plain DELETE … IN (SELECT …) that waited for a claim would delete the claimed record.
     purge: `
       WITH expired AS (
         SELECT key FROM ${name} WHERE ${purgedBy} <= now() AND expires_at <= now()
         ORDER BY ${purgedBy} LIMIT $1 FOR UPDATE SKIP LOCKED
       )
-      DELETE FROM ${name} AS held USING expired WHERE held.key = expired.key RETURNING 1`,
+      DELETE FROM ${name} AS stored USING expired WHERE stored.key = expired.key RETURNING 1`,
     unavailable: (error) => unavailable(error, names),
     misread: () =>
       new StoreError(
@@ -89,7 +89,7 @@ export function tableOf({ table, columns, purgedBy = 'expires_at', migrate }: Ta
     async migrate(driver) {
       try {
         await driver.transaction(async (tx) => {
-          // Else the snapshot would be older than the table that another deploy has just made.
+          // At a higher level the snapshot would be older than a table that another deploy has just created.
           await driver.query(tx, 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED', [])
           await driver.query(tx, MIGRATION_LOCK, [])
           const [found] = await driver.query(tx, 'SELECT to_regclass($1) IS NOT NULL AS found', [name])

@@ -6,13 +6,13 @@ interface WaitingClient {
   wait(replicas: number, timeoutMs: number): Promise<unknown>
 }
 
-/** What only clients of node-redis with several connections have: its pool, its cluster, its Sentinel. */
+/** Properties that only clients of node-redis with several connections have: its pool, its cluster, its Sentinel. */
 const SEVERAL_CONNECTIONS = ['clientsInUse', 'nodeClient', 'acquire']
 
-/** Less than a receiver waits for a store call: it would say only that the call took too long. */
+/** Less than a receiver waits for a store call: its own error says only that the call took too long. */
 const EXPLAINED_AFTER_MS = 1_500
 
-/** Asks of each write whether enough replicas have it. */
+/** Waits, for each write, until enough replicas have it. */
 export class Replicas {
   private readonly client: WaitingClient
   private readonly explainedAfterMs: number
@@ -38,7 +38,7 @@ export class Replicas {
     this.explainedAfterMs = Math.max(EXPLAINED_AFTER_MS, timeoutMs)
   }
 
-  /** Asks in the same breath as the write was sent: on one connection WAIT covers what was sent before it. */
+  /** Sends WAIT right behind the write: it covers the writes that were sent before it on the same connection. */
   async confirm(sent: Promise<unknown>): Promise<{ reply: unknown; isReplicated: boolean }> {
     const [reply, isReplicated] = await Promise.all([sent, this.wait()])
     return { reply, isReplicated }
@@ -46,13 +46,13 @@ export class Replicas {
 
   private async wait(): Promise<boolean> {
     const isReplicated = Number(await this.client.wait(this.count, this.timeoutMs)) >= this.count
-    // Noted also of a call that failed: it has held up the others as well.
+    // Set by a failed call too: it has delayed the others.
     this.isShort = !isReplicated
     return isReplicated
   }
 
   /**
-   * What the work gives, or why it takes so long: on one connection each call is held up by every WAIT before it.
+   * The result of the work, or an error that explains the delay: on one connection each call waits for every WAIT before it.
    *
    * @throws StoreError
    */

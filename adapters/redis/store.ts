@@ -9,25 +9,21 @@ import {
   checkWholeNumber,
   describeType,
 } from '../../src/store-kit.js'
-import {
-  commandsOf,
-  lacksScript,
-  type RedisStoreClient,
-  unavailable,
-  warnOfEvictionOnce,
-} from './client.js'
+import { lacksScript, unavailable } from './advice.js'
+import { commandsOf, type RedisStoreClient } from './client.js'
+import { warnOfEvictionOnce } from './eviction.js'
 import { Replicas } from './replicas.js'
 import { CLAIM, COMPLETE, RELEASE, RENEW, type Script } from './scripts.js'
 
 export interface RedisStoreOptions {
-  /** What the keys of the records begin with. Default `tix-webhooks:`. */
+  /** Prefix of the keys of the records. Default `tix-webhooks:`. */
   prefix?: string | undefined
   /**
-   * How many replicas must have a claim or a completion before it counts; fewer are an outage, and what was claimed is
-   * released. For one client of one primary. Default 0. It narrows what a failover can forget, and does not close it.
+   * How many replicas must have a claim or a completion before it counts; fewer are an outage, and the claim is released. For one
+   * client of one primary. Default 0. A failover then forgets fewer records, and can still forget some.
    */
   replicas?: number | undefined
-  /** How long the replicas are waited for, in milliseconds. Default 100, and best well under the 2 s that a store call may take. The connection sends nothing else meanwhile: give the store a client of its own. */
+  /** The longest wait for the replicas, in milliseconds. Default 100; keep it well under the 2 s that a store call may take. The connection sends nothing else meanwhile: give the store a client of its own. */
   replicaTimeoutMs?: number | undefined
 }
 
@@ -53,7 +49,7 @@ function createStore(client: RedisStoreClient, options: RedisStoreOptions): Remo
   checkWholeNumber('replicas', replicas, 0)
   checkWholeNumber('replicaTimeoutMs', replicaTimeoutMs)
   const commands = commandsOf(client)
-  const waited = replicas > 0 ? new Replicas(client, replicas, replicaTimeoutMs) : undefined
+  const required = replicas > 0 ? new Replicas(client, replicas, replicaTimeoutMs) : undefined
 
   function run(script: Script, key: string, args: string[]): Promise<unknown> {
     return send(script, key, args, (sent) => sent)
@@ -80,17 +76,17 @@ function createStore(client: RedisStoreClient, options: RedisStoreOptions): Remo
     }
   }
 
-  async function claimReplicated(waited: Replicas, lease: Lease, args: string[]): Promise<ClaimResult> {
-    const { reply, isReplicated } = await send(CLAIM, lease.key, args, (sent) => waited.confirm(sent))
+  async function claimReplicated(required: Replicas, lease: Lease, args: string[]): Promise<ClaimResult> {
+    const { reply, isReplicated } = await send(CLAIM, lease.key, args, (sent) => required.confirm(sent))
     const result = asClaimResult(reply)
     if (result.status !== 'claimed' || isReplicated) return result
     await store.release(lease).catch(() => false)
-    throw waited.tooFew()
+    throw required.tooFew()
   }
 
-  async function completeReplicated(waited: Replicas, key: string, args: string[]): Promise<boolean> {
-    const { reply, isReplicated } = await send(COMPLETE, key, args, (sent) => waited.confirm(sent))
-    if (isOne('completion', reply) && !isReplicated) throw waited.tooFew()
+  async function completeReplicated(required: Replicas, key: string, args: string[]): Promise<boolean> {
+    const { reply, isReplicated } = await send(COMPLETE, key, args, (sent) => required.confirm(sent))
+    if (isOne('completion', reply) && !isReplicated) throw required.tooFew()
     return isOne('completion', reply)
   }
 
@@ -100,8 +96,8 @@ function createStore(client: RedisStoreClient, options: RedisStoreOptions): Remo
       const { key, token } = request
       const retainMs = Math.ceil(request.retainMs)
       const args = [token, `${retainMs}`, `${retainMs - Math.ceil(request.leaseMs)}`]
-      if (waited === undefined) return asClaimResult(await run(CLAIM, key, args))
-      return waited.explained(claimReplicated(waited, request, args))
+      if (required === undefined) return asClaimResult(await run(CLAIM, key, args))
+      return required.explained(claimReplicated(required, request, args))
     },
 
     async renew(lease, leaseMs) {
@@ -112,8 +108,8 @@ function createStore(client: RedisStoreClient, options: RedisStoreOptions): Remo
     async complete(lease, retainMs) {
       checkComplete(lease, retainMs)
       const args = [lease.token, `${Math.ceil(retainMs)}`]
-      if (waited === undefined) return isOne('completion', await run(COMPLETE, lease.key, args))
-      return waited.explained(completeReplicated(waited, lease.key, args))
+      if (required === undefined) return isOne('completion', await run(COMPLETE, lease.key, args))
+      return required.explained(completeReplicated(required, lease.key, args))
     },
 
     async release(lease) {

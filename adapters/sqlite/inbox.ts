@@ -7,7 +7,8 @@ import {
   createPurger,
   isDiscard,
 } from '../../src/store-kit.js'
-import { type SqliteDatabase, sqliteTable } from './table.js'
+import type { SqliteDatabase } from './database.js'
+import { sqliteTable } from './table.js'
 
 export interface SqliteInboxOptions {
   /** The name of its table. Default `tix_webhooks_inbox`. */
@@ -18,17 +19,17 @@ export interface SqliteInboxOptions {
   purgeEverySeconds?: number | undefined
 }
 
-/** What handlers get as `ctx.tx`. */
+/** The `ctx.tx` of handlers. */
 export interface SqliteTransaction<Db> {
   /**
    * Runs `effects` in a transaction together with the record of the event, and commits both: call it once, at the handler's
-   * end, after all that it awaits. `effects` must be synchronous: on one connection, what another request does while it
-   * waited would be in the transaction too. A handler that never calls it has its event recorded alone. What comes after it
-   * never runs again: the event is recorded, whatever the handler throws then. BEGIN, COMMIT and ROLLBACK are the inbox's, and so
-   * is all that ends a transaction, such as INSERT OR ROLLBACK.
+   * end, after all that it awaits. `effects` must be synchronous: if it awaited, the statements of another request on the same
+   * connection would be in the transaction too. If a handler never calls it, the record alone is committed. After the call the event
+   * is recorded, and does not run again whatever the handler throws. Leave BEGIN, COMMIT and ROLLBACK to the inbox, and do not use
+   * statements that end a transaction, such as INSERT OR ROLLBACK.
    *
-   * @returns what `effects` returned
-   * @throws what `effects` threw, after everything was rolled back; `Discard` when another delivery has committed the event
+   * @returns the result of `effects`
+   * @throws the error of `effects`, after everything was rolled back; `Discard` when another delivery has committed the event
    */
   commit<R>(effects: (db: Db) => R extends PromiseLike<unknown> ? never : R): R
 }
@@ -42,11 +43,11 @@ export interface SqliteInbox<Db> extends Inbox<SqliteTransaction<Db>>, Purgeable
 }
 
 /**
- * Effects exactly once, in a file: what a handler writes in `ctx.tx.commit` and the record that the event was handled are
- * committed together, or not at all. Two deliveries of one event may overlap; the effects of one of them are kept.
+ * Effects exactly once, in a file: the handler's writes in `ctx.tx.commit` and the record that the event was handled are committed
+ * together, or not at all. Two deliveries of one event may overlap; the effects of one of them are kept.
  *
  * @param db an open database of better-sqlite3, libsql or `node:sqlite`; it is switched to WAL and `synchronous = FULL`
- * @throws TypeError when it is something else, or an option makes no sense
+ * @throws TypeError when it is something else, or an option is invalid
  * @example
  * ```ts
  * const inbox = sqliteInbox(new Database('app.db'))
@@ -83,9 +84,9 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
   })
   const find = `SELECT 1 AS found FROM ${table.name} WHERE key = @key AND expires_at > @now`
   const record = `
-    INSERT INTO ${table.name} AS held (key, handled_at, expires_at) VALUES (@key, @now, @expiresAt)
+    INSERT INTO ${table.name} AS stored (key, handled_at, expires_at) VALUES (@key, @now, @expiresAt)
     ON CONFLICT (key) DO UPDATE SET handled_at = excluded.handled_at, expires_at = excluded.expires_at
-    WHERE held.expires_at <= @now`
+    WHERE stored.expires_at <= @now`
   const now = checkedClock(options.now)
   const { start, purge } = createPurger(
     async (limit) => table.purge({ now: now(), limit }),
@@ -97,21 +98,21 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
     let end: 'failed' | 'duplicate' | 'committed' | undefined
     let isOver = false
 
-    /** Commits the effects with the record, unless another delivery was first: then nothing of them is done. */
-    function attempt<R>(effects: () => R): { result: R } | 'duplicate' {
+    /** Commits the effects with the record, unless another delivery was first: then they do not run. */
+    function commitWith<R>(effects: () => R): { result: R } | 'duplicate' {
       end = 'failed'
       const committed = table.transaction(() => {
         if (!isRecordedNow()) return 'duplicate'
         table.exec('SAVEPOINT tix_webhooks_effects')
         const result = effects()
         if (typeof (result as { then?: unknown } | null | undefined)?.then === 'function') {
-          // Nobody else hears that it failed.
+          // Its rejection would be unhandled.
           Promise.resolve(result).then(undefined, () => {})
           throw new TypeError(
             'What ctx.tx.commit calls must be synchronous, and it returned a promise: await before the call, write in it.',
           )
         }
-        // It is gone if the effects have ended the transaction: they would be kept without the record.
+        // It fails if the effects have ended the transaction: they would be kept without the record.
         table.exec('RELEASE tix_webhooks_effects')
         return { result }
       })
@@ -129,8 +130,8 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
       get end() {
         return end
       },
-      attempt,
-      /** The handler has ended, or is given up: nobody asks any more what a commit came to. */
+      commitWith,
+      /** To be called when the handler has ended, or is given up: a later commit would have no effect on the outcome. */
       close() {
         isOver = true
       },
@@ -143,7 +144,7 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
         if (end === 'committed') {
           throw new TypeError('ctx.tx.commit was called twice: put all effects into one call.')
         }
-        const committed = attempt(() => effects(db))
+        const committed = commitWith(() => effects(db))
         if (committed === 'duplicate') {
           throw new Discard(
             'Another delivery of the event was committed meanwhile, so nothing of this one is kept.',
@@ -171,8 +172,8 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
       } finally {
         transaction.close()
       }
-      if (transaction.end === 'failed' && !isDiscarded) throw swallowed()
-      if (transaction.end === undefined || transaction.end === 'failed') transaction.attempt(() => {})
+      if (transaction.end === 'failed' && !isDiscarded) throw commitIgnored()
+      if (transaction.end === undefined || transaction.end === 'failed') transaction.commitWith(() => {})
       if (transaction.end === 'duplicate') return 'duplicate'
       return isDiscarded ? 'discarded' : 'handled'
     },
@@ -182,7 +183,7 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
   }
 }
 
-function swallowed(): StoreError {
+function commitIgnored(): StoreError {
   return new StoreError(
     'store_unavailable',
     'ctx.tx.commit failed and the handler went on, so nothing that it wrote was kept: let such an error leave the handler.',

@@ -9,7 +9,8 @@ import {
   checkRenew,
   createPurger,
 } from '../../src/store-kit.js'
-import { type SqliteDatabase, sqliteTable } from './table.js'
+import type { SqliteDatabase } from './database.js'
+import { sqliteTable } from './table.js'
 
 export interface SqliteStoreOptions {
   /** The name of its table. Default `tix_webhooks`. */
@@ -29,11 +30,11 @@ export interface SqliteStore extends RemoteStore, Purgeable {
 }
 
 /**
- * Remembers handled events in a file, for the processes of one machine: it survives restarts, with no server to run. The file
- * must not lie on a network file system. It does not forget by itself: see `purge` and `purgeEverySeconds`.
+ * Remembers handled events in a file, for the processes of one machine: it survives restarts, and needs no server. The file must not
+ * be on a network file system. It does not forget by itself: see `purge` and `purgeEverySeconds`.
  *
  * @param db an open database of better-sqlite3, libsql or `node:sqlite`; it is switched to WAL and `synchronous = FULL`
- * @throws TypeError when it is something else, or an option makes no sense
+ * @throws TypeError when it is something else, or an option is invalid
  * @example
  * ```ts
  * const store = sqliteStore(new Database('webhooks.db'), { purgeEverySeconds: 300 })
@@ -66,12 +67,12 @@ function createStore(db: SqliteDatabase, options: SqliteStoreOptions): SqliteSto
     options.purgeEverySeconds,
   )
 
-  /** In a transaction, because its COMMIT cannot fail unheard, and a statement cannot meet a lock within it. */
+  /** In a transaction: its COMMIT reports a failure, and no statement within it can meet a lock. */
   function change(statement: string, parameters: Record<string, string | number>): boolean {
     return table.transaction(() => table.run(statement, parameters)) === 1
   }
 
-  // Each transaction is over before anything is awaited; `async` makes what it throws a rejection.
+  // Each transaction is over before anything is awaited; `async` turns its errors into rejections.
   return {
     async claim(request) {
       checkClaim(request)
@@ -80,14 +81,14 @@ function createStore(db: SqliteDatabase, options: SqliteStoreOptions): SqliteSto
       const time = now()
       const leaseUntil = Math.ceil(time + request.leaseMs)
       const expiresAt = Math.ceil(time + request.retainMs)
-      const { taken, held } = table.transaction(() => {
+      const { taken, found } = table.transaction(() => {
         const taken = table.get(sql.claim, { key, token, now: time, leaseUntil, expiresAt })
-        return { taken, held: taken ?? table.get(sql.find, { key, now: time }) }
+        return { taken, found: taken ?? table.get(sql.find, { key, now: time }) }
       })
       if (taken !== undefined) return { status: 'claimed', attempt: Number(taken.attempt) }
-      if (held?.state === 'completed') return { status: 'completed' }
-      const restMs = held?.state === 'running' ? Number(held.lease_until) - time : 1
-      return { status: 'in-flight', retryAfterMs: Math.max(restMs, 1) }
+      if (found?.state === 'completed') return { status: 'completed' }
+      const leftMs = found?.state === 'running' ? Number(found.lease_until) - time : 1
+      return { status: 'in-flight', retryAfterMs: Math.max(leftMs, 1) }
     },
 
     async renew({ key, token }, leaseMs) {
@@ -114,38 +115,38 @@ function createStore(db: SqliteDatabase, options: SqliteStoreOptions): SqliteSto
 }
 
 function statementsFor(table: string): Record<'claim' | 'find' | 'renew' | 'complete' | 'release', string> {
-  const mine = 'key = @key AND token = @token AND expires_at > @now'
+  const isHolders = 'key = @key AND token = @token AND expires_at > @now'
   return {
-    // It writes only what it takes: a duplicate need not wait for the disk.
+    // It writes only if it takes the record, so that a duplicate need not wait for the disk.
     claim: `
-      INSERT INTO ${table} AS held (key, state, attempt, token, lease_until, expires_at)
+      INSERT INTO ${table} AS stored (key, state, attempt, token, lease_until, expires_at)
       VALUES (@key, 'running', 1, @token, @leaseUntil, @expiresAt)
       ON CONFLICT (key) DO UPDATE SET
         state = 'running',
         attempt = CASE
-          WHEN held.expires_at <= @now THEN 1
-          WHEN held.token = excluded.token THEN held.attempt
-          ELSE held.attempt + 1
+          WHEN stored.expires_at <= @now THEN 1
+          WHEN stored.token = excluded.token THEN stored.attempt
+          ELSE stored.attempt + 1
         END,
         token = excluded.token,
         lease_until = excluded.lease_until,
         expires_at = excluded.expires_at
       WHERE
-        held.expires_at <= @now
-        OR held.state = 'running' AND (held.token = excluded.token OR held.lease_until <= @now)
-        OR held.state = 'released' AND held.token <> excluded.token
+        stored.expires_at <= @now
+        OR stored.state = 'running' AND (stored.token = excluded.token OR stored.lease_until <= @now)
+        OR stored.state = 'released' AND stored.token <> excluded.token
       RETURNING attempt`,
     find: `SELECT state, lease_until FROM ${table} WHERE key = @key AND expires_at > @now`,
-    renew: `UPDATE ${table} SET lease_until = @leaseUntil WHERE ${mine} AND state = 'running'`,
-    // A record that is gone is written: its event was handled all the same.
+    renew: `UPDATE ${table} SET lease_until = @leaseUntil WHERE ${isHolders} AND state = 'running'`,
+    // An absent record is written: its event was handled.
     complete: `
-      INSERT INTO ${table} AS held (key, state, attempt, token, lease_until, expires_at)
+      INSERT INTO ${table} AS stored (key, state, attempt, token, lease_until, expires_at)
       VALUES (@key, 'completed', 1, @token, @now, @expiresAt)
       ON CONFLICT (key) DO UPDATE SET
         state = 'completed', token = excluded.token, expires_at = excluded.expires_at
       WHERE
-        held.expires_at <= @now
-        OR held.token = excluded.token AND held.state IN ('running', 'completed')`,
-    release: `UPDATE ${table} SET state = 'released' WHERE ${mine} AND state IN ('running', 'released')`,
+        stored.expires_at <= @now
+        OR stored.token = excluded.token AND stored.state IN ('running', 'completed')`,
+    release: `UPDATE ${table} SET state = 'released' WHERE ${isHolders} AND state IN ('running', 'released')`,
   }
 }

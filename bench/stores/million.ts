@@ -24,7 +24,7 @@ export interface Full {
   close(): Promise<void>
 }
 
-export interface Size {
+interface Size {
   readonly what: string
   readonly bytesPerEvent: number
 }

@@ -11,7 +11,7 @@ export interface Plot {
   readonly lines: readonly Line[]
 }
 
-export interface Line {
+interface Line {
   readonly name: string
   readonly points: readonly Point[]
 }

@@ -1,19 +1,19 @@
 import { parseArgs } from 'node:util'
-import { codeOf, UsageError, wordsOf } from '../failure.js'
+import { codeOf, messageOf, UsageError } from '../failure.js'
 import { type Argument, COMMON_OPTIONS, type Command } from './command.js'
 import { didYouMean } from './did-you-mean.js'
 import type { Given, OptionTable } from './options.js'
 
-/** What stands on the command line, before any value is read. */
+/** The command line taken apart, before any value is read. */
 export interface Parsed {
-  /** As given: absent where the option was not. */
+  /** Only the flags that were given. */
   readonly flags: Readonly<Record<string, boolean>>
   readonly texts: Readonly<Record<string, readonly string[]>>
   readonly words: readonly string[]
 }
 
 /**
- * Takes the command line apart, by the table of the command and nothing else.
+ * Takes the command line apart by the command's table of options.
  *
  * @throws UsageError that names the option and what it wants
  */
@@ -91,12 +91,12 @@ function parsed(argv: readonly string[], table: OptionTable) {
   }
 }
 
-/** In our words: Node's speak of what a program can do, not of what its user can. */
+/** Explains an error of `parseArgs` to a user: its own messages are for programmers. */
 function explained(error: unknown, argv: readonly string[], table: OptionTable): unknown {
-  const given = /'(-[^'\s]*)/.exec(wordsOf(error))?.[1] ?? ''
+  const given = /'(-[^'\s]*)/.exec(messageOf(error))?.[1] ?? ''
   const name = given.replace(/^--?/, '')
   if (codeOf(error) === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
-    // A time or a number that is meant as a word of its own: Node reads a cluster of short options.
+    // A negative time or number: Node reads it as a cluster of short options.
     const negative = argv.find((word) => word.startsWith(given) && isNegative(word))
     if (negative !== undefined) {
       return new UsageError(`${negative} is negative: no time or number here can be.`)

@@ -3,7 +3,7 @@ import type { Io } from '../io.js'
 import type { Output } from '../terminal/output.js'
 import { flag, type OptionTable, type Values } from './options.js'
 
-/** A word of the command line that is no option. */
+/** A positional argument. */
 export interface Argument {
   /** As the help shows it, such as `KIND`. */
   readonly name: string
@@ -14,19 +14,19 @@ export interface Argument {
 }
 
 /** A line that works. The tests run each of them. */
-export interface Example {
+interface Example {
   readonly says: string
-  /** What is typed, as a shell reads it. */
+  /** The line to type, as a shell reads it. */
   readonly line: string
 }
 
-/** What a command is run with. */
+/** The environment that a command runs in. */
 export interface Context {
   readonly io: Io
   readonly out: Output
 }
 
-/** One command: what the help says of it, what the parser takes, and what it does. */
+/** One command: its help, its options and its work. */
 export interface Command<Table extends OptionTable = OptionTable> {
   /** One word, or two: `endpoints add`. */
   readonly name: string
@@ -34,7 +34,7 @@ export interface Command<Table extends OptionTable = OptionTable> {
   /** More, in whole sentences. */
   readonly details?: string
   readonly args?: readonly Argument[]
-  /** A file that it takes, whole. The tests give it one. */
+  /** An example of the file that it takes, which the tests give it. */
   readonly file?: { readonly says: string; readonly text: string }
   readonly options: Table
   readonly examples: readonly [Example, ...Example[]]
@@ -42,7 +42,7 @@ export interface Command<Table extends OptionTable = OptionTable> {
   run(values: Values<Table & CommonOptions>, words: readonly string[], context: Context): Promise<ExitCode>
 }
 
-/** What every command takes. */
+/** The options of every command. */
 export const COMMON_OPTIONS = {
   json: flag('prints one JSON object per line'),
   quiet: flag('prints no notes and no progress to stderr, only warnings and errors', { short: 'q' }),

@@ -1,5 +1,5 @@
 import { durationMs } from '../../sandbox/internal.js'
-import { UsageError, wordsOf } from '../failure.js'
+import { messageOf, UsageError } from '../failure.js'
 
 /**
  * How long `30s`, `1.5h`, `72h` or `250ms` is, in milliseconds.
@@ -15,7 +15,7 @@ export function readDuration(text: string, name: string): number {
   try {
     return durationMs(name, text)
   } catch (cause) {
-    throw new UsageError(wordsOf(cause), { cause })
+    throw new UsageError(messageOf(cause), { cause })
   }
 }
 

@@ -3,7 +3,7 @@ import type { OutputOptions } from '../terminal/output.js'
 import { COMMON_OPTIONS, type Command } from './command.js'
 import { didYouMean } from './did-you-mean.js'
 
-/** What a command line asks for. */
+/** The request that a command line makes. */
 export type Request =
   | { readonly what: 'run'; readonly command: Command; readonly argv: readonly string[] }
   | { readonly what: 'help'; readonly commands: readonly Command[]; readonly flags: OutputOptions }
@@ -11,9 +11,9 @@ export type Request =
   | { readonly what: 'nothing' }
 
 /**
- * Finds the command that is meant. Common flags may stand before it.
+ * Finds the command. Common flags may come before it.
  *
- * @throws UsageError when there is no such command
+ * @throws UsageError if there is no such command
  */
 export function find(argv: readonly string[], commands: readonly Command[]): Request {
   const start = argv.findIndex((word) => !word.startsWith('-'))
@@ -41,7 +41,7 @@ export function find(argv: readonly string[], commands: readonly Command[]): Req
 
 const LIST = 'list'
 
-/** What lists without being told to. */
+/** Commands that list: `list` may be typed after them. */
 const LISTED: readonly string[] = ['deliveries', 'endpoints']
 
 const withoutList = (name: string): string => name.replace(/ list$/, '')
@@ -81,7 +81,7 @@ function nameIn(words: readonly string[], commands: readonly Command[]): string 
     .filter((name) => name.startsWith(`${first} `))
     .map((name) => name.slice(first.length + 1))
   const isAction = second !== '' && !second.startsWith('-')
-  // Whoever knows other tools types it.
+  // Other tools have such a subcommand.
   if (second === LIST && LISTED.includes(first)) return `${first} ${LIST}`
   if (actions.length > 0 && isAction && !takesWords(first, commands)) {
     throw new UsageError(
@@ -101,7 +101,7 @@ function nameIn(words: readonly string[], commands: readonly Command[]): string 
 const takesWords = (name: string, commands: readonly Command[]): boolean =>
   (commands.find((known) => known.name === name)?.args?.length ?? 0) > 0
 
-/** What `help` is asked about: everything, a command, or all commands of a group. */
+/** The commands that `help` is asked about: all, one, or those of a group. */
 function aboutOf(words: readonly string[], commands: readonly Command[]): readonly Command[] {
   if (words.length === 0) return commands
   const name = words.join(' ')

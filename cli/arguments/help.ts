@@ -11,7 +11,7 @@ const widthFor = (columns: number): number =>
 
 const MAX_LEFT = 30
 
-/** What `tix-webhooks --help` says. */
+/** The text of `tix-webhooks --help`. */
 export function overview(commands: readonly Command[], columns: number): string {
   const width = widthFor(columns)
   return [
@@ -47,7 +47,7 @@ export function overview(commands: readonly Command[], columns: number): string 
   ].join('\n')
 }
 
-/** What `--help` says of one command. */
+/** The text of `--help` for one command. */
 export function commandHelp(command: Command, columns: number): string {
   const width = widthFor(columns)
   const { name, summary, details, args = [], file, options, examples } = command
@@ -111,7 +111,7 @@ function saysOf({ says, fallback, kind }: Option<unknown>): string {
   return notes.length === 0 ? says : `${says} (${notes.join(', ')})`
 }
 
-/** Two columns; what is too long for the right one goes on below itself. */
+/** Two columns; text that is too long for the right one is folded within it. */
 function table(rows: readonly Row[], width: number, least = 0): string[] {
   const left = Math.min(MAX_LEFT, Math.max(least, ...rows.map(([text]) => text.length)))
   const indent = ' '.repeat(left + 4)
@@ -124,7 +124,7 @@ function table(rows: readonly Row[], width: number, least = 0): string[] {
   })
 }
 
-/** A line for the shell, continued as the shell reads it. What is in quotes stays whole. */
+/** A line for the shell, continued with backslashes. Quoted text is not broken. */
 function shellLines(text: string, width: number): string[] {
   const lines: string[] = []
   let current = ' '

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { codeOf, UsageError, wordsOf } from '../failure.js'
+import { codeOf, messageOf, UsageError } from '../failure.js'
 import type { Io } from '../io.js'
 import { readObject } from './values.js'
 
@@ -38,7 +38,7 @@ export async function readFile(path: string, name: string, io: Io): Promise<Uint
   if (path === '-') return readStdin(io)
   if (path === '') throw new UsageError(`${name} names no file: write @ and its path.`)
   try {
-    // A pipe would be waited for before it could be told from a file; what Windows does not have is 0.
+    // Without O_NONBLOCK, opening a pipe would wait before it can be refused. Windows lacks the flag.
     const file = await open(resolve(io.cwd(), path), O_RDONLY | (O_NONBLOCK ?? 0))
     try {
       const stats = await file.stat()
@@ -55,7 +55,7 @@ export async function readFile(path: string, name: string, io: Io): Promise<Uint
     }
   } catch (cause) {
     if (cause instanceof UsageError) throw cause
-    throw new UsageError(`${name}: ${REASONS[codeOf(cause) ?? ''] ?? wordsOf(cause)}: ${path}`, { cause })
+    throw new UsageError(`${name}: ${REASONS[codeOf(cause) ?? ''] ?? messageOf(cause)}: ${path}`, { cause })
   }
 }
 
@@ -84,7 +84,7 @@ async function readStdin({ stdin }: Io): Promise<Uint8Array> {
   try {
     return await stdin()
   } catch (cause) {
-    throw new UsageError(`Standard input cannot be read: ${wordsOf(cause)}`, { cause })
+    throw new UsageError(`Standard input cannot be read: ${messageOf(cause)}`, { cause })
   }
 }
 

@@ -11,11 +11,11 @@ const KINDS: Readonly<Record<EventKind, true>> = {
   'event.rescheduled': true,
 }
 
-/** What an endpoint may take: kinds, groups of them, or everything. */
+/** Reads a list of kinds, of groups such as `event.*`, or `*`. */
 export const readKinds = listOf(oneOf(...Object.keys(KINDS), 'order.*', 'event.*', '*'))
 
 /**
- * Refuses what is probably a slip of the finger; any other kind may be one that is not documented.
+ * Refuses a probable typo; any other kind may be an undocumented one.
  *
  * @throws UsageError that says what was probably meant
  */

@@ -1,22 +1,22 @@
-/** Makes a value of what stands after an option. `name` is for the message. @throws UsageError */
+/** Parses the text of an option's value. `name` is for the message. @throws UsageError */
 export type Read<Value> = (text: string, name: string) => Value
 
 /** One option of a command. `help` writes it down, and `parse` reads it, from this alone. */
 export interface Option<Value> {
   readonly kind: 'flag' | 'one' | 'many'
   readonly says: string
-  /** What stands for the value in the help, such as `URL`. */
+  /** The placeholder of the value in the help, such as `URL`. */
   readonly value?: string
-  /** What is read where the option is not given. */
+  /** The text that is read if the option is not given. */
   readonly fallback?: string
-  /** A flag that is on unless it is taken back: the help shows `--no-<name>`. */
+  /** A flag that is on by default: the help shows `--no-<name>`. */
   readonly isOn?: true
   /** One letter that stands for the name. */
   readonly short?: string
   readonly read: (given: Given) => Value
 }
 
-/** What the parser found. */
+/** The parsed occurrences of an option. */
 export interface Given {
   readonly name: string
   readonly texts: readonly string[]
@@ -32,7 +32,7 @@ export type Values<Table extends OptionTable> = {
   readonly [Name in keyof Table]: Table[Name] extends Option<infer Value> ? Value : never
 }
 
-/** An option that is there or not. `--no-<name>` takes it back. */
+/** A flag. `--no-<name>` turns it off. */
 export function flag(says: string, { short }: { short?: string } = {}): Option<boolean> {
   return { kind: 'flag', says, read: ({ on = false }) => on, ...(short !== undefined && { short }) }
 }
@@ -44,7 +44,7 @@ export function flagThatIsOn(says: string): Option<boolean> {
 
 /** An option with a value, given once. */
 export function one<Value>(value: string, read: Read<Value>, says: string): Option<Value | undefined>
-/** The same, with what is read where it is not given. */
+/** The same, with a default. */
 export function one<Value>(value: string, read: Read<Value>, says: string, fallback: string): Option<Value>
 export function one<Value>(
   value: string,

@@ -1,9 +1,9 @@
-import { isPlainUrl, PLAIN_URL } from '../../sandbox/internal.js'
-import { UsageError, wordsOf } from '../failure.js'
+import { isCalendarDay, isPlainUrl, PLAIN_URL } from '../../sandbox/internal.js'
+import { messageOf, UsageError } from '../failure.js'
 import { didYouMean } from './did-you-mean.js'
 import type { Read } from './options.js'
 
-/** Any text but none. */
+/** Any text that is not empty. */
 export function readText(text: string, name: string): string {
   if (text === '') throw new UsageError(`${name} is empty.`)
   return text
@@ -67,19 +67,12 @@ function likelyUrl(text: string): string {
 export function readInstant(text: string, name: string): string {
   const isComplete = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/i.test(text)
   const instant = isComplete ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(instant) || !isRealDate(text)) {
+  if (Number.isNaN(instant) || !isCalendarDay(text.slice(0, 'YYYY-MM-DD'.length))) {
     throw new UsageError(
       `${name} ${JSON.stringify(text)} is not a valid time: write it with an offset, like 2026-12-01T19:00:00Z or 2026-12-01T20:00+01:00.`,
     )
   }
   return new Date(instant).toISOString()
-}
-
-/** 30 February would be taken for 2 March. */
-function isRealDate(text: string): boolean {
-  const date = text.slice(0, 10)
-  const read = new Date(`${date}T00:00:00Z`)
-  return !Number.isNaN(read.getTime()) && read.toISOString().startsWith(date)
 }
 
 /** One of some words. */
@@ -115,7 +108,7 @@ export function pairOf<Value>(read: Read<Value>): Read<readonly [string, Value]>
   }
 }
 
-/** A JSON value; what is no JSON is a text, so that an address or an id needs no quotes. */
+/** A JSON value; anything else is a string, so that a URL or an id needs no quotes. */
 export function readJsonOrText(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -124,7 +117,7 @@ export function readJsonOrText(text: string): unknown {
   }
 }
 
-/** What a JSON object is to look like, and what to do where it is no JSON. */
+/** The example and the advice of the messages about a JSON object. */
 export interface ObjectForm {
   readonly example: string
   readonly cure: string
@@ -145,7 +138,7 @@ export function readObject(
   try {
     value = JSON.parse(text)
   } catch (cause) {
-    throw new UsageError(`${name} is not valid JSON: ${wordsOf(cause)}. ${cure}`, { cause })
+    throw new UsageError(`${name} is not valid JSON: ${messageOf(cause)}. ${cure}`, { cause })
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
   throw new UsageError(`${name} must be a JSON object, such as ${example}.`)

@@ -3,7 +3,7 @@ import type { ScenarioName } from '../../testing/index.js'
 const RAW_BYTES = 'Verify the raw bytes of the body, before anything parses, decodes or trims them.'
 const WHOLE_BODY = 'Read the whole body, chunk by chunk, and collect bytes, not text.'
 
-/** What to do where a receiver fails a scenario. */
+/** The advice for each scenario that a receiver fails. */
 export const ADVICE: Readonly<Record<ScenarioName, string>> = {
   valid: 'Its log has the reason why a genuine delivery failed.',
   whitespace: RAW_BYTES,
@@ -39,14 +39,14 @@ export const ADVICE: Readonly<Record<ScenarioName, string>> = {
     'Answer 2xx to kinds that you do not handle: otherwise the service retries each for 72 hours.',
 }
 
-/** What a 2xx to what must be refused is called: the signature of a replay is genuine, and so may that in a malformed header be. */
+/** The name of the fault, for scenarios whose signature may be genuine: a replay, a malformed header. */
 export const ACCEPTED: { readonly [Name in ScenarioName]?: string } = {
   stale: 'It ACCEPTED A REPLAY.',
   future: 'It ACCEPTED A FUTURE REPLAY.',
   'malformed-header': 'It ACCEPTED A MALFORMED HEADER.',
 }
 
-/** What the answers to a scenario do not show, though it passed. */
+/** The limits of a scenario that passed: a fault that its answers do not show. */
 export const NOT_SHOWN: { readonly [Name in ScenarioName]?: (id: string) => string } = {
   valid: () =>
     'Answers do not show whether the work was done before the 2xx. If it fails later, the event is lost.',

@@ -1,11 +1,11 @@
 import type { ScenarioInfo } from '../../testing/index.js'
 import { REFUSED } from './judge.js'
 
-/** What can be known of a receiver that does not accept a genuine delivery. */
+/** How to judge a receiver that does not accept a genuine delivery. */
 export interface FailingHandler {
-  /** What a genuine delivery was answered. */
+  /** The status that a genuine delivery got. */
   readonly status: number
-  /** What is wrong, and what to do. */
+  /** The fault, and what to do about it. */
   readonly advice: string
   /** Whether its answers to such a scenario say anything. */
   judges(verdict: ScenarioInfo['verdict']): boolean
@@ -16,7 +16,7 @@ export interface FailingHandler {
  * needs no handler can still be tried.
  *
  * @param genuine the status of a genuine delivery, which is no 2xx
- * @param forged that of a forgery; undefined where there was no answer
+ * @param forged that of a forgery; undefined if there was no answer
  * @param isMadeUp whether the delivery is of an order that does not exist
  * @returns nothing where all that followed would fail for the same reason, or seem to pass
  */

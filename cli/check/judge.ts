@@ -1,10 +1,10 @@
-import { hintFor, type SendResult } from '../../sandbox/internal.js'
+import { hintFor, isSuccessStatus, type SendResult } from '../../sandbox/internal.js'
 import type { Secrets } from '../../src/index.js'
 import type { ScenarioInfo } from '../../testing/index.js'
 import { ACCEPTED, ADVICE } from './advice.js'
 import { OF_ONE_EVENT } from './scenario-deliveries.js'
 
-/** What was sent, and where to. */
+/** A scenario that was sent, and its target. */
 export interface Probed {
   readonly scenario: Pick<ScenarioInfo, 'name' | 'verdict' | 'isBurst'>
   readonly url: string
@@ -16,26 +16,26 @@ export interface Probed {
   readonly failsWith?: number | undefined
 }
 
-/** What became of a scenario. */
+/** The result of a scenario. */
 export interface Judgement {
   readonly passed: boolean
-  /** What the answers must be, in words. */
+  /** The answers that it must get, in words. */
   readonly expected: string
-  /** What is wrong, and what to do; absent where it passed. */
+  /** The fault and what to do about it; absent if it passed. */
   readonly advice?: string
 }
 
 /** By what a receiver says that it does not believe a delivery. */
 export const REFUSED: readonly number[] = [400, 401, 403]
 
-/** What may be answered to a delivery that is being handled in another request: come again. */
+/** Statuses for a delivery that another request is handling: they ask for a retry. */
 export const COME_AGAIN: readonly number[] = [409, 425, 429, 503]
 
-/** What many answer to an event that they have handled: no refusal of its bytes. */
+/** The status that many receivers give a duplicate. It does not refuse the bytes. */
 const CONFLICT = 409
 
 /**
- * Judges the answers of a receiver in any language, which knows no more than the law: 2xx is done, 4xx refused, 5xx come again.
+ * Judges the answers of a receiver in any language, by the meaning of statuses alone: 2xx is done, 4xx refused, 5xx retry.
  *
  * @param results in the order of the deliveries; fewer, where it was stopped
  */
@@ -99,17 +99,17 @@ function whetherDone(
 ): boolean[] {
   const isKnown = isOneOrder
     ? name !== 'duplicate'
-    : OF_ONE_EVENT.includes(name) && statuses[0] !== undefined && isSuccess(statuses[0])
-  return statuses.map((status) => isSuccess(status) || (isKnown && status === CONFLICT))
+    : OF_ONE_EVENT.includes(name) && statuses[0] !== undefined && isSuccessStatus(statuses[0])
+  return statuses.map((status) => isSuccessStatus(status) || (isKnown && status === CONFLICT))
 }
 
-/** What to say where a 2xx is the fault. */
+/** The advice if a 2xx is the fault. */
 function acceptance({ scenario: { name, verdict } }: Probed): string | undefined {
   if (verdict === 'forged') return `${ACCEPTED[name] ?? 'It ACCEPTED A FORGERY.'} ${ADVICE[name]}`
   return verdict === 'unusable' ? ADVICE[name] : undefined
 }
 
-/** Of a genuine delivery: what is wrong here is wrong with all that would follow. */
+/** The fault of the first genuine delivery: every later one would have it too. */
 function faultOfFirst({ url, timeoutMs, secret }: Probed, result: SendResult): string | undefined {
   const status = result.response?.status ?? 0
   if (!REFUSED.includes(status)) {
@@ -125,9 +125,4 @@ function endOf(secret: Secrets): string {
   return typeof newest === 'string' && newest.length > 8
     ? ` that ends in ${newest.slice(-4)}`
     : ' that you gave'
-}
-
-/** Whether the service takes it for an acknowledgement. */
-export function isSuccess(status: number): boolean {
-  return status >= 200 && status < 300
 }

@@ -6,13 +6,13 @@ import {
   type ScenarioInfo,
   type ScenarioName,
 } from '../../testing/index.js'
+import { givenEvent, madeUpEvent, madeUpEventToCut } from '../send/made-up-events.js'
 import { NOT_SHOWN } from './advice.js'
 import { type FailingHandler, failingHandler } from './failing-handler.js'
 import { judge } from './judge.js'
-import { givenEvent, madeUpEvent, madeUpEventToCut } from './made-up-events.js'
 import { scenarioForAnyReceiver } from './scenario-deliveries.js'
 
-/** What a receiver is probed with. */
+/** The options of a probe. */
 export interface ProbeOptions {
   /** The secret of the endpoint. */
   secret: Secrets
@@ -33,19 +33,19 @@ export interface ProbeOptions {
   onProgress?: (result: ProbeResult) => void
 }
 
-/** What came of one scenario. */
+/** The result of one scenario. */
 export interface ProbeResult {
   readonly name: ScenarioName
-  /** What was sent, and what fault of a receiver it finds. */
+  /** The delivery that was sent, and the fault that it finds. */
   readonly description: string
   readonly passed: boolean
-  /** What the answers must be, in words. */
+  /** The answers that it must get, in words. */
   readonly expected: string
   /** The status of each answer, or why there was none, in the order of the deliveries; it is stopped where none comes. */
   readonly got: readonly string[]
-  /** What is wrong, and what to do; absent where it passed. */
+  /** The fault and what to do about it; absent if it passed. */
   readonly advice?: string
-  /** What the answers do not show, though they are right. */
+  /** The fault that its correct answers do not rule out. */
   readonly note?: string
 }
 
@@ -54,7 +54,7 @@ interface Probe {
   readonly event: EventSource
 }
 
-/** What was sent, and came of it. */
+/** A scenario that was played. */
 interface Played extends ProbeResult {
   readonly status: number | undefined
 }
@@ -71,15 +71,15 @@ const DEFAULT_TIMEOUT_SECONDS = 15
 const IN_PIECES: readonly ScenarioName[] = ['chunked', 'slow-body']
 
 /**
- * Plays scenarios on a receiver in whatever language, and judges its answers by the law alone: 2xx is done, 4xx refused, 5xx come
- * again. It is told of made-up orders and events, correctly signed, and will handle them.
+ * Plays scenarios on a receiver in any language, and judges its answers by their statuses alone: 2xx is done, 4xx refused, 5xx
+ * retry. It gets made-up orders and events, correctly signed, and will handle them.
  *
  * First comes a genuine delivery. If that is not accepted, what needs no handler is tried as long as its answers say something: a
  * forgery that is answered likewise says nothing, because all that follows would fail for the same reason, or seem to pass. Nor is
  * anything else tried where the receiver is gone.
  *
  * @returns a result for each scenario that was played
- * @throws TypeError when an option makes no sense
+ * @throws TypeError if an option is invalid
  */
 export async function probe(url: string, options: ProbeOptions): Promise<readonly ProbeResult[]> {
   const results: ProbeResult[] = []
@@ -139,7 +139,7 @@ function planned({ kind, only, data }: ProbeOptions): readonly Probe[] {
   })
 }
 
-/** Where its events come from: the first that suits a scenario plays it. */
+/** The sources of its events: the first that suits a scenario is used. */
 function sourcesOf(kind: string | undefined, data: ProbeOptions['data']): readonly EventSource[] {
   if (data !== undefined) {
     const make = (): string => givenEvent(kind ?? 'order.created', data)
@@ -173,7 +173,7 @@ async function play(
   })
   const results: SendResult[] = []
   const sendOne = async ({ headers, body, transport }: ScenarioDelivery): Promise<void> => {
-    // A receiver that hangs, or is gone, is not waited for again and again.
+    // Waiting for a receiver that hangs or is gone once is enough.
     if (!scenario.isBurst && results.some(({ error }) => error !== undefined)) return
     const named = { ...headers, 'user-agent': 'tix-webhooks-check' }
     const request = {
@@ -198,14 +198,14 @@ async function play(
   return { name, description, got, ...judgement, ...(note !== undefined && { note }), status }
 }
 
-/** By what the user finds it again. */
+/** The id by which a user finds the event in a log. */
 function idIn(body = '{}'): string {
   const { data } = JSON.parse(body) as { data?: { order?: { id?: unknown }; event?: { id?: unknown } } }
   const id = data?.order?.id ?? data?.event?.id
   return typeof id === 'string' ? id : 'it'
 }
 
-/** It answered before, so something that it was sent has ended it. */
+/** It answered before, so an earlier delivery probably crashed it. */
 function gone(result: ProbeResult, before: ScenarioName | undefined): ProbeResult {
   const cause = before === undefined ? '' : `, maybe by ${before}`
   const advice = `Nothing listens there any more: the receiver crashed${cause}. Its log has the reason; nothing else was tried.`

@@ -11,7 +11,7 @@ export const OF_ONE_EVENT: readonly ScenarioName[] = ['whitespace', 'unicode', '
  * the scenario is about repeating one, because an event that was sent before may be answered otherwise; and nothing is sent that a
  * correct receiver may either handle or refuse.
  *
- * @throws TypeError when there is no such scenario, or an option makes no sense
+ * @throws TypeError if there is no such scenario, or an option is invalid
  */
 export async function scenarioForAnyReceiver(
   name: ScenarioName | (string & {}),

@@ -1,6 +1,6 @@
-import { VERSION } from '../../sandbox/internal.js'
+import { isSuccessStatus, VERSION } from '../../sandbox/internal.js'
 import type { Context } from '../arguments/command.js'
-import { codeOf, EXIT, Failure, wordsOf } from '../failure.js'
+import { codeOf, EXIT, Failure, messageOf } from '../failure.js'
 import { isRefusal, isStatus, type SandboxStatus } from './control-api.js'
 import { type Candidate, candidates, SANDBOX_FILE } from './find-sandbox.js'
 import { type PlainAnswer, request } from './request.js'
@@ -12,7 +12,7 @@ export interface Client {
   readonly status: SandboxStatus
   /** @throws Failure that says what the sandbox said, or that it has gone */
   call<Answer>(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<Answer>
-  /** What is at a path, or undefined where it is not there. */
+  /** The resource at a path; undefined if there is none. */
   find<Answer>(path: string): Promise<Answer | undefined>
   /** The text of a path of its whole interface. */
   text(path: string): Promise<string>
@@ -48,7 +48,7 @@ export async function connectIfRunning(
   for (const candidate of candidates(flag, io)) {
     const url = candidate.url.replace(/\/+$/, '')
     const status = await statusAt({ ...candidate, url }, io.signal).catch((error: unknown) => {
-      // A file that was left behind may name a port that is somebody else's by now.
+      // A file left behind by a crash may name a port that another program uses now.
       if (candidate.isWritten && error instanceof Failure) return undefined
       throw error
     })
@@ -100,7 +100,7 @@ async function statusAt({ url, source }: Candidate, signal: AbortSignal): Promis
     if (code === 'ECONNREFUSED') return undefined
     throw new Failure(
       EXIT.noSandbox,
-      `There is no sandbox at ${url} (${source}): ${code ?? wordsOf(cause)}.`,
+      `There is no sandbox at ${url} (${source}): ${code ?? messageOf(cause)}.`,
       { cause },
     )
   }
@@ -130,7 +130,7 @@ function calls(url: string, signal: AbortSignal): Pick<Client, 'call' | 'find' |
       if (signal.aborted) throw cause
       throw new Failure(
         EXIT.noSandbox,
-        `The sandbox at ${url} is gone: ${codeOf(cause) ?? wordsOf(cause)}.`,
+        `The sandbox at ${url} is gone: ${codeOf(cause) ?? messageOf(cause)}.`,
         { cause },
       )
     }
@@ -139,19 +139,19 @@ function calls(url: string, signal: AbortSignal): Pick<Client, 'call' | 'find' |
     async call<Answer>(method: string, path: string, body?: object) {
       const answer = await send(method, `/_sandbox${path}`, body)
       const said = readJson(answer)
-      if (answer.status < 300) return said as Answer
+      if (isSuccessStatus(answer.status)) return said as Answer
       throw refusal(answer.status, said)
     },
     async find<Answer>(path: string) {
       const answer = await send('GET', `/_sandbox${path}`)
       if (answer.status === NOT_FOUND) return undefined
       const said = readJson(answer)
-      if (answer.status < 300) return said as Answer
+      if (isSuccessStatus(answer.status)) return said as Answer
       throw refusal(answer.status, said)
     },
     async text(path) {
       const answer = await send('GET', path)
-      if (answer.status < 300) return new TextDecoder().decode(answer.body)
+      if (isSuccessStatus(answer.status)) return new TextDecoder().decode(answer.body)
       throw refusal(answer.status, readJson(answer))
     },
   }

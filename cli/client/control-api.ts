@@ -1,4 +1,4 @@
-/** What the control API of a sandbox answers, as far as the commands read it. */
+/** The answers of a sandbox's control API, as far as the commands read them. */
 export interface SandboxStatus {
   readonly name: string
   readonly version: string
@@ -15,7 +15,7 @@ export interface ClockView {
   readonly now: string
   readonly frozen: boolean
   readonly next_at: string | null
-  /** What is due then, such as `event evt_… ends`. */
+  /** A description of the next event, such as `event evt_… ends`. */
   readonly next_what: string | null
   readonly real_now: string
   /** The attempts that an advance which is under way has made so far. */
@@ -23,7 +23,7 @@ export interface ClockView {
 }
 
 /** How attempts ended. */
-export interface AttemptCounts {
+interface AttemptCounts {
   readonly delivered: number
   readonly failed: number
 }
@@ -34,7 +34,7 @@ export interface AdvancedClock extends ClockView {
   /** How many jobs were done. */
   readonly ran: number
   readonly attempts: AttemptCounts
-  /** What became of the deliveries that were tried. */
+  /** The deliveries that were attempted, counted by their result. */
   readonly deliveries: {
     readonly delivered: number
     readonly given_up: number
@@ -117,7 +117,7 @@ export interface AttemptView {
   readonly hint?: string
 }
 
-/** What was answered. */
+/** The response that it got. */
 export interface AnswerView {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -125,27 +125,27 @@ export interface AnswerView {
   readonly truncated: boolean
 }
 
-/** What was sent; attempts are there of a scenario alone. */
+/** The result of a trigger. Only a scenario has attempts in it. */
 export interface TriggeredView {
   readonly messages: readonly string[]
   readonly deliveries: readonly string[]
   readonly attempts: readonly AttemptView[]
 }
 
-/** What was sent again. */
+/** The result of a resend. */
 export interface ResentView {
   /** How many were asked for and not sent, by the reason. */
   readonly left_out: { readonly removed: number; readonly disabled: number; readonly spoilt: number }
   readonly data: readonly { readonly delivery: string; readonly attempt: AttemptView }[]
 }
 
-/** What a refusal looks like. */
+/** The body of a refusal. */
 export interface ErrorView {
   readonly error: { readonly code: string; readonly message: string }
 }
 
 /** The name by which a sandbox is known from anything else that answers. */
-export const SANDBOX_NAME = 'tix-webhooks sandbox'
+const SANDBOX_NAME = 'tix-webhooks sandbox'
 
 /** Whether it is a sandbox that says this. */
 export function isStatus(value: unknown): value is SandboxStatus {

@@ -15,7 +15,7 @@ const NONE = 'none'
 
 const readPlace = (text: string, name: string): string => (text === NONE ? NONE : readUrl(text, name))
 
-/** What commands take that talk to a running sandbox. */
+/** The option of commands that talk to a running sandbox. */
 export const SANDBOX_OPTIONS = {
   sandbox: one(
     'URL',
@@ -24,7 +24,7 @@ export const SANDBOX_OPTIONS = {
   ),
 }
 
-/** Lies in the folder of a sandbox that runs elsewhere than on the default port, and says where. */
+/** Written to the folder of a sandbox that is not on the default port; holds its URL. */
 export const SANDBOX_FILE = '.tix-webhooks-sandbox.json'
 
 /** It holds a URL and nothing else. */
@@ -33,11 +33,11 @@ const MAX_FILE_BYTES = 4096
 /** Where a sandbox may be. */
 export interface Candidate {
   readonly url: string
-  /** Who says so, for the message. */
+  /** The source of the URL, for messages. */
   readonly source: string
   /** Whether the user named it: then it is the only one. */
   readonly isNamed?: true
-  /** Whether a file says so, which may have been left behind. */
+  /** Whether it is from a file, which a crash may have left behind. */
   readonly isWritten?: true
 }
 
@@ -52,7 +52,7 @@ export function candidates(flag: string | undefined, io: Io): readonly Candidate
   return [...written(io.cwd()), { url: `http://127.0.0.1:${DEFAULT_PORT}`, source: 'the default port' }]
 }
 
-/** What the files of this folder and of those above it say, the nearest first. */
+/** The sandboxes named by files of this folder and of those above it, the nearest first. */
 function written(cwd: string): readonly Candidate[] {
   const found: Candidate[] = []
   for (let folder = cwd, above = dirname(cwd); ; folder = above, above = dirname(above)) {
@@ -63,7 +63,7 @@ function written(cwd: string): readonly Candidate[] {
   }
 }
 
-/** Where the file of a folder says that its sandbox is. A file that came with somebody's repository must not send what is typed here to another machine. */
+/** Where the file of a folder says that its sandbox is. A file in a cloned repository must not send commands to another machine. */
 export function writtenUrl(folder: string): string | undefined {
   try {
     const { url } = JSON.parse(writtenText(folder) ?? 'null')
@@ -73,7 +73,7 @@ export function writtenUrl(folder: string): string | undefined {
   }
 }
 
-/** Nothing where there is no file, or something else in its place. */
+/** The text of the file; undefined if there is none, or it is not a regular file. */
 function writtenText(folder: string): string | undefined {
   try {
     return readOwnFile(join(folder, SANDBOX_FILE), MAX_FILE_BYTES)
@@ -93,7 +93,7 @@ function isHere(url: string): boolean {
  * Writes down where the sandbox of this folder is, for the commands that look for it.
  *
  * @returns a function that takes the file away, unless another sandbox has written it since
- * @throws Error when something else than a file is there, which a repository could contain, or it cannot be written
+ * @throws Error if something else than a file is there, which a repository could contain, or it cannot be written
  */
 export function announce(url: string, io: Io): () => Promise<void> {
   const folder = io.cwd()

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
 import { BlockList, isIPv6 } from 'node:net'
-import { codeOf, wordsOf } from '../failure.js'
+import { codeOf, messageOf } from '../failure.js'
 import type { Received, Reply } from './receiving-server.js'
 import { request } from './request.js'
 
-/** What is of one connection alone, and no part of the message. */
+/** Hop-by-hop headers, which are not forwarded. */
 const OF_THE_CONNECTION = new Set([
   'connection',
   'content-length',
@@ -22,7 +22,7 @@ const OF_THE_CONNECTION = new Set([
 const BAD_GATEWAY = 502
 const LOOP_DETECTED = 508
 
-/** What leads to 127.0.0.1; IPv4 written as IPv6 is found, too. */
+/** Addresses of this machine, with IPv4 addresses written as IPv6. */
 const THIS_MACHINE = new BlockList()
 THIS_MACHINE.addAddress('127.0.0.1')
 THIS_MACHINE.addAddress('0.0.0.0')
@@ -30,7 +30,7 @@ THIS_MACHINE.addAddress('0.0.0.0')
 /** Longer than any sender waits. */
 const SILENCE_MS = 10 * 60_000
 
-/** What the receiver answered, or why it did not. */
+/** The answer of the receiver, or the reason why there is none. */
 export interface Forwarded extends Reply {
   readonly error?: { readonly code: string; readonly message: string }
 }
@@ -68,7 +68,7 @@ export function forwarder(url: string, signal: AbortSignal): (received: Received
       return failed(
         BAD_GATEWAY,
         code,
-        isGone ? `nothing listens at ${url}: is your receiver running?` : wordsOf(error),
+        isGone ? `nothing listens at ${url}: is your receiver running?` : messageOf(error),
       )
     }
   }

@@ -10,7 +10,7 @@ export interface Judging {
   readonly toleranceSeconds: number
 }
 
-/** What a delivery is, as far as it can be told. */
+/** The verdict on a delivery that was received. */
 export interface Inspected {
   /** Undefined where the body is no event. */
   readonly kind: string | undefined

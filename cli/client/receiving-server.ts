@@ -12,7 +12,7 @@ export interface Received {
   readonly body: Uint8Array
 }
 
-/** What is answered. */
+/** The response to a delivery. */
 export interface Reply {
   readonly status: number
   readonly headers?: OutgoingHttpHeaders
@@ -36,7 +36,7 @@ const BAD_GATEWAY = 502
  *
  * @param port 0 is any that is free
  * @param reply what cannot be sent, or a rejection, is answered 502
- * @throws UsageError when the port is taken
+ * @throws UsageError if the port is taken
  */
 export async function receive(
   port: number,
@@ -63,8 +63,8 @@ export async function receive(
   }
 }
 
-/** What to do where a port is taken already. */
-export function portTaken(port: number, cause: unknown): UsageError {
+/** The advice if a port is in use. */
+function portTaken(port: number, cause: unknown): UsageError {
   return new UsageError(
     `Port ${port} is in use, perhaps by another tix-webhooks. Choose one with --port N, or --port 0 for any free port.`,
     { cause },

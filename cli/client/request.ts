@@ -28,7 +28,7 @@ export interface PlainAnswer {
 
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024
 const ANSWER_MS = 10 * 60_000
-/** What is less is no status, and cannot be passed on. */
+/** A lower number is not a final status and cannot be passed on. */
 const MIN_STATUS = 100
 
 /**

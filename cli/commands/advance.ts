@@ -55,7 +55,7 @@ function showProgress(what: string, client: Client, { io, out }: Context): () =>
   const timer = setInterval(async () => {
     if (isAsking) return
     isAsking = true
-    // What the advance itself meets is told by its own call.
+    // Errors of the advance are reported by its own call.
     const { advancing } = await client.call<ClockView>('GET', '/clock').catch((): Partial<ClockView> => ({}))
     isAsking = false
     if (isOver || advancing === undefined) return

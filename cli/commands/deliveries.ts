@@ -136,7 +136,7 @@ const COLUMNS: readonly Column[] = [
   { head: 'REASON', drop: 6 },
 ]
 
-/** What is said of one; what is absent is empty, so that each has its column. */
+/** The row of one delivery. Absent values are empty, so that the columns stay aligned. */
 function cells(
   { id, type, status, created_at: at, next_at: nextAt, url, attempts, reason }: DeliveryView,
   now: string,
@@ -160,7 +160,7 @@ function cells(
 function attemptLines(attempt: AttemptView, out: Output, hints: Hints): string {
   const { number, trigger, virtual_time: at, request, response } = attempt
   const headers = Object.entries({ ...request.headers }).map(([name, value]) => `    > ${name}: ${value}`)
-  // Absent where it was the body of the message, which is shown above.
+  // Absent if it was the body of the message, which is shown above.
   const sent = request.body === undefined ? [] : [`    > ${request.body}`]
   const answered = Object.entries({ ...response?.headers }).map(([name, value]) => `    < ${name}: ${value}`)
   const body = response?.body ? [`    ${response.body}${response.truncated ? ' … (cut)' : ''}`] : []

@@ -4,7 +4,7 @@ import { loadSandbox, type ReservedPort } from '../../sandbox/internal.js'
 import { type Context, defineCommand } from '../arguments/command.js'
 import { isSandboxAt } from '../client/client.js'
 import { announce, DEFAULT_PORT, isLoopback, SANDBOX_FILE, writtenUrl } from '../client/find-sandbox.js'
-import { asUsage, EXIT, Failure, wordsOf } from '../failure.js'
+import { asUsage, EXIT, Failure, messageOf } from '../failure.js'
 import { aborted } from '../io.js'
 import { tellChanges, tellRequest, tellStart } from '../render/sandbox-lines.js'
 import { START_OPTIONS, type StartValues, sandboxOptions } from '../sandbox-options.js'
@@ -36,7 +36,7 @@ export const sandbox = defineCommand({
     const state = values.state === undefined ? undefined : resolve(io.cwd(), values.state)
     const options = sandboxOptions({ ...values, state }, secret)
     const { createSandboxOn, reservePort } = await loadSandbox()
-    // First of all: a start that is refused must change nothing and send nothing.
+    // The port comes first: a start that is refused must change nothing and send nothing.
     const port = await held(reservePort, values, io.signal)
     let running: Sandbox
     try {
@@ -79,13 +79,13 @@ export const sandbox = defineCommand({
   },
 })
 
-/** What is wrong with a state file is the user's to mend. */
+/** Reports a state file that cannot be used as a usage error: only the user can fix it. */
 function created(create: () => Sandbox, stateFile: string | undefined): Sandbox {
   try {
     return create()
   } catch (cause) {
     if (cause instanceof TypeError || stateFile === undefined) throw cause
-    throw new Failure(EXIT.usage, wordsOf(cause), { cause })
+    throw new Failure(EXIT.usage, messageOf(cause), { cause })
   }
 }
 
@@ -113,11 +113,11 @@ async function held(
         { cause },
       )
     }
-    throw new Failure(EXIT.usage, wordsOf(cause), { cause })
+    throw new Failure(EXIT.usage, messageOf(cause), { cause })
   }
 }
 
-/** A folder that cannot be written to is no reason not to run. */
+/** Announces the sandbox. A folder that cannot be written to only costs a note. */
 async function announced(url: string, { io, out }: Context): Promise<(() => Promise<void>) | undefined> {
   const other = writtenUrl(io.cwd())
   if (other !== undefined && other !== url && (await isSandboxAt(other, io.signal))) {
@@ -127,7 +127,9 @@ async function announced(url: string, { io, out }: Context): Promise<(() => Prom
   try {
     return announce(url, io)
   } catch (error) {
-    out.note(`${SANDBOX_FILE} cannot be written (${wordsOf(error)}): name this sandbox with --sandbox ${url}`)
+    out.note(
+      `${SANDBOX_FILE} cannot be written (${messageOf(error)}): name this sandbox with --sandbox ${url}`,
+    )
     return undefined
   }
 }

@@ -1,5 +1,5 @@
+import { isSuccessStatus } from '../../sandbox/internal.js'
 import { sayDuration } from '../arguments/durations.js'
-import { isSuccess } from '../check/judge.js'
 import type { AttemptSummary } from '../client/attempt-summary.js'
 import { remarkOn } from '../send/judge-scenario.js'
 import { line } from '../terminal/layout.js'
@@ -51,7 +51,7 @@ export function attemptLine(
   const remark = remarkOn(attempt)
   const isRight = remark?.isRight ?? isDelivered(attempt)
   const paint = isRight ? colors.green : colors.red
-  // A refusal of what was spoilt on purpose needs no fix.
+  // The refusal of a forgery needs no fix.
   const hint = remark?.isRight
     ? undefined
     : hints(url, attempt.hint ?? (response === undefined ? error?.message : undefined))
@@ -79,10 +79,10 @@ export function attemptLine(
 
 /** Whether the endpoint took it. */
 export function isDelivered({ response }: Pick<AttemptSummary, 'response'>): boolean {
-  return response !== undefined && isSuccess(response.status)
+  return response !== undefined && isSuccessStatus(response.status)
 }
 
-/** The outcome that a receiver of ours puts into its answer; nothing where it is somebody else's. */
+/** The outcome in the answer of one of our receivers; undefined for other answers. */
 export function outcomeOf(body: string | undefined): string | undefined {
   return /^\{"outcome":"([a-z-]{1,30})"\}$/.exec(body ?? '')?.[1]
 }

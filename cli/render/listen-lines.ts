@@ -1,3 +1,4 @@
+import { isSuccessStatus } from '../../sandbox/internal.js'
 import { sayDuration } from '../arguments/durations.js'
 import { textOf } from '../arguments/input.js'
 import type { Forwarded } from '../client/forward.js'
@@ -9,7 +10,7 @@ import { type Output, oneLine, printable } from '../terminal/output.js'
 import { MAX_ANSWER, outcomeOf } from './attempt-lines.js'
 import { timeOfDay } from './clock-lines.js'
 
-/** What a listener is, once it listens. */
+/** A listener that is ready. */
 export interface Ready {
   readonly out: Output
   readonly url: string
@@ -102,10 +103,10 @@ export function tellAnswered(
   }: { out: Output; durationMs: number; target: string | undefined; delivery: KnownDelivery },
 ): void {
   const { colors } = out
-  const paint = status < 300 ? colors.green : colors.red
+  const paint = isSuccessStatus(status) ? colors.green : colors.red
   const text = body === undefined ? '' : textOf(body)
   const outcome = outcomeOf(text)
-  // What we say ourselves if the receiver is gone is said below.
+  // Our own answer if the receiver is gone is explained below.
   const answer = error === undefined && outcome === undefined ? oneLine(text, MAX_ANSWER) : ''
   const pieces = [
     { text: colors.dim(timeOfDay()) },

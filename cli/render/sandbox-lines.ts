@@ -84,7 +84,7 @@ export function tellRequest(request: RequestRecord, out: Output): void {
   )
 }
 
-/** What is said of what happens. */
+/** The options of the log of a sandbox. */
 interface Telling {
   readonly out: Output
   /** How many attempts a delivery has at most. */
@@ -129,7 +129,7 @@ function tellDelivery({ id, message, endpointId, status, reason }: Delivery, { o
     reason,
   }
   const stopped = status === 'skipped' ? ` ${out.colors.magenta(`skipped: ${printable(reason ?? '')}`)}` : ''
-  // How a spoilt one ends can be read from its attempts.
+  // The end of a scenario's delivery shows in its attempts.
   if (out.json || status === 'pending' || status === 'skipped') {
     out.tell(record, `${arrow(message.type, id, out)}${stopped}`)
   }

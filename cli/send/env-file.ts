@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { codeOf, UsageError, wordsOf } from '../failure.js'
+import { codeOf, messageOf, UsageError } from '../failure.js'
 import type { Io } from '../io.js'
 
 /** The file that `node --env-file=.env` reads too. */
@@ -34,7 +34,7 @@ export function readEnvFile({ cwd }: Pick<Io, 'cwd'>): EnvFile | undefined {
   } catch (cause) {
     if (['ENOENT', 'ENOTDIR', 'EISDIR', 'ENXIO'].includes(codeOf(cause) ?? '')) return undefined
     throw new UsageError(
-      `${ENV_FILE} cannot be read (${wordsOf(cause)}): pass the secret with --secret, or set TIX_SIGNING_SECRET.`,
+      `${ENV_FILE} cannot be read (${messageOf(cause)}): pass the secret with --secret, or set TIX_SIGNING_SECRET.`,
       { cause },
     )
   }

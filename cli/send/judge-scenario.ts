@@ -1,5 +1,6 @@
+import { isSuccessStatus } from '../../sandbox/internal.js'
 import { SCENARIOS, type ScenarioInfo, type ScenarioName } from '../../testing/index.js'
-import { COME_AGAIN, isSuccess, judge } from '../check/judge.js'
+import { COME_AGAIN, judge } from '../check/judge.js'
 import { isDebatable } from '../check/scenario-deliveries.js'
 import type { AttemptSummary } from '../client/attempt-summary.js'
 import type { Output } from '../terminal/output.js'
@@ -8,13 +9,13 @@ import type { Output } from '../terminal/output.js'
 export interface ScenarioJudgement {
   readonly scenario: string
   readonly passed: boolean
-  /** What the answers must be, in words. */
+  /** The answers that it must get, in words. */
   readonly expected: string
-  /** What to do; absent where it passed, and where the attempts say so themselves. */
+  /** The advice; absent if it passed, and if the attempts have hints of their own. */
   readonly advice?: string
 }
 
-/** What one answer to a scenario is. */
+/** One answer to a scenario. */
 export interface Remark {
   readonly isRight: boolean
   readonly says: string
@@ -57,7 +58,7 @@ export function tellJudgement(judgement: ScenarioJudgement, out: Output): void {
   out.tell(judgement, lines.join('\n'))
 }
 
-/** What is to be said of one answer to what was spoilt on purpose: there, a refusal is no fault. */
+/** The line for one answer to a scenario: a refusal of a forgery is not marked as a fault. */
 export function remarkOn({
   scenario,
   response,
@@ -67,14 +68,14 @@ export function remarkOn({
   if (info === undefined || response === undefined || isDebatable(info.name, body)) return undefined
   const { status } = response
   if (info.verdict === 'forged') {
-    if (isSuccess(status))
+    if (isSuccessStatus(status))
       return { isRight: false, says: `accepted, though it ${WHY_REFUSE[info.name] ?? 'is a forgery'}` }
     return status >= 400 && status < 500 && status !== 429
       ? { isRight: true, says: 'refused, as it should be' }
       : undefined
   }
   if (info.verdict === 'unusable') {
-    return isSuccess(status)
+    return isSuccessStatus(status)
       ? { isRight: false, says: 'acknowledged, though it is unusable' }
       : { isRight: true, says: 'not acknowledged, as it should be' }
   }

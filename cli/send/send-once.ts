@@ -2,7 +2,7 @@ import { hintFor, httpSender, type Send } from '../../sandbox/internal.js'
 import type { AttemptSummary } from '../client/attempt-summary.js'
 import { aborted } from '../io.js'
 
-/** What is sent: a signed body, or a delivery of a scenario. */
+/** A request to send: a signed body, or a delivery of a scenario. */
 export interface OneDelivery {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -17,7 +17,7 @@ export interface Destination {
   readonly timeoutMs: number
 }
 
-/** Sends to the public internet, too: whoever types an address means it. What is sent by itself has stricter rules. */
+/** Sends to the public internet too, because the user typed the address. The sandbox, which sends by itself, has stricter rules. */
 export const sendAnywhere: Send = httpSender({ allowPublic: true })
 
 /** A sender that waits for no answer any more once the user has had enough: then it rejects. */

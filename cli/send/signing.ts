@@ -57,7 +57,7 @@ export function neededSecret(flag: string | undefined, io: Io): string {
   )
 }
 
-/** What is signed, as the receiver's own option. */
+/** The signed content, as the receiver's own option. */
 export function signatureOptions(form: 'dot' | 'concat' | 'body'): SignatureOptions {
   return { signedContent: form === 'body' ? (_t, body) => body : form }
 }

@@ -6,9 +6,9 @@ import { EXIT, type ExitCode, Failure } from '../failure.js'
 import { attemptLine, type Hints, hintsOnce, isDelivered } from '../render/attempt-lines.js'
 import { type Output, printable } from '../terminal/output.js'
 import { judgeScenario, tellJudgement } from './judge-scenario.js'
-import type { EventRequest } from './made-events.js'
+import type { EventRequest } from './made-up-events.js'
 
-/** What the sandbox is to make and send. */
+/** A trigger in a running sandbox. */
 export interface SandboxRequest extends EventRequest {
   readonly scenario: string | undefined
   readonly repeat: number

@@ -6,11 +6,11 @@ import { asUsage, EXIT, type ExitCode } from '../failure.js'
 import { attemptLine, hintsOnce, isDelivered } from '../render/attempt-lines.js'
 import { printable } from '../terminal/output.js'
 import { judgeScenario, tellJudgement } from './judge-scenario.js'
-import { type EventRequest, eventMaker } from './made-events.js'
+import { type EventRequest, eventMaker } from './made-up-events.js'
 import { type Destination, type OneDelivery, onceSender } from './send-once.js'
 import { signatureOptions } from './signing.js'
 
-/** What is sent without a sandbox. */
+/** A trigger without a sandbox. */
 export interface OnceRequest extends EventRequest {
   readonly scenario: string | undefined
   readonly repeat: number

@@ -8,7 +8,7 @@ type Colors = ReturnType<typeof createColors>
 export interface OutputOptions {
   readonly json?: boolean | undefined
   readonly quiet?: boolean | undefined
-  /** As told by a flag; undefined where the surroundings decide. */
+  /** As told by a flag; undefined if the surroundings decide. */
   readonly color?: boolean | undefined
 }
 
@@ -126,7 +126,7 @@ function jsonLine(record: object): string {
   )
 }
 
-/** A text of somebody else's, without what would move the cursor, colour the line or ring the bell. */
+/** Foreign text without control characters, which could move the cursor or change colours. */
 export function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
   return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '\ufffd')

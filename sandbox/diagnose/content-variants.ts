@@ -1,7 +1,7 @@
 import type { SignatureOptions } from '../../src/index.js'
 import type { Variant } from './variant.js'
 
-/** What is signed, of the digits of `t` and the body. */
+/** Builds the signed bytes from the digits of `t` and the body. */
 export type Content = (t: string, body: Uint8Array) => Uint8Array
 
 const CONTENTS: readonly (Variant<Content> & { readonly name?: string })[] = [
@@ -35,7 +35,7 @@ const CONTENTS: readonly (Variant<Content> & { readonly name?: string })[] = [
   },
 ]
 
-/** What the options say is signed, and what else it may be. */
+/** The signed content by the options, and other contents that senders use. */
 export function contentVariants({ signedContent = 'dot' }: SignatureOptions): readonly Variant<Content>[] {
   const asSet = CONTENTS.find(({ name }) => name === signedContent)?.value ?? signedContent
   const others = CONTENTS.filter(({ name }) => name !== signedContent)

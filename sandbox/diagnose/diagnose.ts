@@ -27,16 +27,16 @@ export type Diagnosis =
       readonly valid: true
       readonly signedAt: Date
       readonly ageSeconds: number
-      /** What was odd all the same, in sentences. */
+      /** Oddities that did not matter, in sentences. */
       readonly findings: readonly string[]
     }
   | {
       readonly valid: false
       /** As the receiver has it; `secret_unusable` where it would refuse to begin. */
       readonly code: VerificationCode | 'secret_unusable'
-      /** What the receiver says. */
+      /** The error of the receiver. */
       readonly reason: string
-      /** What it may be, and what to do, in sentences; the likeliest first. */
+      /** Likely causes with advice, in sentences; the likeliest first. */
       readonly findings: readonly string[]
     }
 
@@ -44,10 +44,10 @@ const DEFAULT_HEADER = 'x-service-signature'
 const ANY_AGE_SECONDS = Number.MAX_SAFE_INTEGER
 
 /**
- * Verifies a delivery as the receiver does. Where it is refused, says how it was signed instead, if that is anywhere near. Neither the
+ * Verifies a delivery as the receiver does. If it is refused, says how it was signed instead, if that is anywhere near. Neither the
  * secret nor the body is in what it says.
  *
- * @throws TypeError when an option makes no sense
+ * @throws TypeError if an option is invalid
  */
 export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   const { secret, body, signature = {}, now = Date.now, toleranceSeconds } = options
@@ -75,7 +75,7 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   }
 }
 
-/** The receiver refuses such a secret when it is made; but what was signed by it can still be told. */
+/** A receiver would refuse this secret when it is created, but a signature by it can still be explained. */
 async function unusableSecret(
   reason: string,
   form: HeaderForm,

@@ -1,8 +1,8 @@
-/** A header as somebody gives it, and what can be said of its form. */
+/** A signature header, and the faults of its form. */
 export interface HeaderForm {
   /** Without what is not a part of its value. */
   readonly value: string
-  /** What was left out, or whose form it is. */
+  /** The fault of the header, or the service whose form it has. */
   readonly findings: readonly string[]
   /** The digits of t, or nothing. */
   readonly t: string

@@ -6,17 +6,17 @@ import { secretVariants } from './secret-variants.js'
 import type { Spelling } from './spelling.js'
 import type { Variant } from './variant.js'
 
-/** What there is to explain. */
+/** A signature that does not match. */
 export interface Mismatch {
   readonly secret: string
   readonly body: Uint8Array
-  /** The digits of the header; empty where it has none. */
+  /** The digits of the header; empty if it has none. */
   readonly t: string
   readonly spellings: readonly Spelling[]
   readonly signature: SignatureOptions
 }
 
-/** One way in which the signature may have been made: one of each. */
+/** One way in which the signature may have been made. */
 interface Neighbour {
   readonly content: Variant<Content>
   readonly body: Variant<Uint8Array>
@@ -24,13 +24,13 @@ interface Neighbour {
   readonly algorithm: Variant<HmacAlgorithm>
 }
 
-/** Of a larger body, no two differences at once are looked for: each try takes milliseconds. */
+/** Of a larger body only one difference at a time is tried, because each try takes milliseconds. */
 const MAX_PAIRED_BYTES = 256 * 1024
 
 /**
  * Finds how the signature was made, if not as the options say: first by one difference, then by two.
  *
- * @returns what it matches and what to do, in a sentence or two; nothing where no way was found
+ * @returns what it matches and what to do, in a sentence or two; nothing if no way was found
  */
 export function findNeighbour(mismatch: Mismatch): string | undefined {
   const { t, body, signature, spellings } = mismatch

@@ -1,4 +1,4 @@
-/** What a signature may be, by how it is written. */
+/** A digest decoded from a signature, by an encoding that it may have. */
 export interface Spelling {
   readonly encoding: 'hex' | 'base64' | 'base64url'
   readonly digest: Buffer
@@ -17,7 +17,7 @@ export function spellingsOf(signature: string): readonly Spelling[] {
   return spellings
 }
 
-/** What the length of a digest says of the hash that made it, where it is none that we verify. */
+/** Names the hash by the length of a digest that we do not verify. */
 export function foreignHash(spelling: Spelling | undefined): string | undefined {
   return { 16: 'MD5', 20: 'SHA-1', 28: 'SHA-224', 48: 'SHA-384' }[spelling?.digest.length ?? 0]
 }

@@ -1,8 +1,8 @@
 /** One thing that may have been different when the signature was made. */
 export interface Variant<Value> {
-  /** What it was, to follow "The signature matches". Empty: nothing was different. */
+  /** The difference, to follow "The signature matches". Empty if there is none. */
   readonly what: string
-  /** What to do about it, a sentence. */
+  /** The advice, a sentence. */
   readonly advice: string
   readonly value: Value
 }

@@ -218,7 +218,7 @@ export class Account {
     return takeSnapshot(this.#ledger)
   }
 
-  /** Takes the place of what is there; what is yet to come (go-live, past) is due again. @throws when it is no snapshot of an account */
+  /** Takes the place of what is there; what is yet to come (go-live, past) is due again. @throws if it is no snapshot of an account */
   restore(snapshot: unknown): void {
     const ledger = readSnapshot(snapshot)
     for (const event of this.#ledger.events) this.#lifecycle.disarm(event)

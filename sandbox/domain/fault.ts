@@ -1,4 +1,4 @@
-/** What the service refuses, by its code. The specification shows none (section 7): codes and words are an assumption. */
+/** The codes of refusals. The specification shows none (section 7), so codes and messages are an assumption. */
 export type FaultCode =
   | 'parameter_missing'
   | 'parameter_invalid'

@@ -26,7 +26,7 @@ export interface EventRecord {
   readonly orders: OrderRecord[]
   readonly createdAt: string
   updatedAt: string
-  /** What will happen by itself: the go-live of a draft, the end of what is published. */
+  /** The next transition without a caller: a draft goes live, a published event ends. */
   timer: Timer | undefined
 }
 

@@ -58,7 +58,7 @@ export const ticketTier = z
   .strictObject({ id: id('tkt'), name: z.string(), price_cents: cents, quantity: z.int().min(1) })
   .meta({ id: 'TicketTier', title: 'Ticket tier', ...NOT_SHOWN })
 
-/** What creating an event gives: the event with its tiers. */
+/** The response to creating an event: the event with its tiers. */
 export const createdEvent = z
   .strictObject({ ...eventObject.shape, tickets: z.array(ticketTier).min(1) })
   .meta({ id: 'CreatedEvent', title: 'Event with its ticket tiers' })
@@ -76,7 +76,7 @@ export const venueObject = z
   })
   .meta({ id: 'Venue', title: 'Venue', ...NOT_SHOWN })
 
-/** What a sandbox order gives. */
+/** The response to a sandbox order. */
 export const orderResult = z
   .strictObject({
     order: z.strictObject({

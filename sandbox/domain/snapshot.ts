@@ -25,7 +25,7 @@ const eventSnapshot = z.strictObject({
 })
 
 /** An account as plain JSON. What follows from the rest, such as `sold`, is not in it. */
-export const accountSnapshot = z.strictObject({
+const accountSnapshot = z.strictObject({
   version: z.literal(1),
   venues: z.array(venueObject),
   events: z.array(eventSnapshot),

@@ -19,7 +19,7 @@ export interface AttemptsParts {
   readonly timeoutMs: number
 }
 
-/** A request of a scenario: it goes out as it is. */
+/** A request of a scenario, sent as it is. */
 export interface ScenarioRequest {
   readonly body: string | Uint8Array
   /** Names in lower case. */
@@ -27,7 +27,7 @@ export interface ScenarioRequest {
   readonly transport?: OutgoingRequest['transport'] | undefined
 }
 
-/** What is sent, where to, and why. */
+/** A request to send, with its target and the reason for it. */
 interface Sending extends Pick<Attempt, 'trigger' | 'scenario' | 'sentBody'> {
   readonly url: string
   readonly secrets: readonly string[]
@@ -44,10 +44,10 @@ const BROKEN_OFF = {
 
 const USER_AGENT = 'tix-webhooks-sandbox'
 const DEFAULT_HEADER = 'x-service-signature'
-/** How much of a body that was spoilt is kept. */
+/** How much of a scenario's body is kept. */
 const MAX_SENT_BODY = 64 * 1024
 
-/** Makes attempts: each is one request, and what came of it. */
+/** Makes attempts: each is one request and its result. */
 export class Attempts {
   readonly #parts: AttemptsParts
   #breaking = breaker()
@@ -61,25 +61,25 @@ export class Attempts {
     return this.#isClosed
   }
 
-  /** Aborts when what is under way now is broken off. */
+  /** Aborts when the requests that are in flight are aborted. */
   get underWay(): AbortSignal {
     return this.#breaking.signal
   }
 
-  /** Waits for no answer any more: each attempt under way ends at once. */
+  /** Aborts each attempt that is in flight. */
   breakOff(): void {
     const broken = this.#breaking
     if (!this.#isClosed) this.#breaking = breaker()
     broken.abort()
   }
 
-  /** The same, for good: no attempt begins any more. */
+  /** Aborts them for good: no attempt begins after it. */
   close(): void {
     this.#isClosed = true
     this.breakOff()
   }
 
-  /** The message as it is, signed anew by the secrets that the endpoint has now. */
+  /** Sends the message itself, signed with the secrets that the endpoint has now. */
   async genuine(
     tracked: Tracked,
     { url, secrets }: Pick<Endpoint, 'url' | 'secrets'>,
@@ -91,7 +91,7 @@ export class Attempts {
     return this.#attempt(tracked, { trigger, url, secrets, headers, body, signal })
   }
 
-  /** Something else in its place, spoilt on purpose. */
+  /** Sends a request of a scenario in place of the message. */
   ofScenario(
     tracked: Tracked,
     { url, secrets }: Pick<Endpoint, 'url' | 'secrets'>,
@@ -156,7 +156,7 @@ export class Attempts {
     }
   }
 
-  /** A sender never rejects; one that does must not end the deliveries of all others. */
+  /** A sender should never reject; one that does must not stop the other deliveries. */
   async #send(request: OutgoingRequest & { readonly signal: AbortSignal }): Promise<SendResult> {
     const { signal } = request
     if (signal.aborted) return { error: BROKEN_OFF }
@@ -171,12 +171,12 @@ export class Attempts {
 
 function breaker(): AbortController {
   const controller = new AbortController()
-  // One listener for each request under way: there may be many, and none is left behind.
+  // One listener for each request in flight: many, but none leaks.
   setMaxListeners(0, controller.signal)
   return controller
 }
 
-/** Whether an endpoint took it (spec section 6). */
+/** Whether the endpoint accepted it (spec section 6). */
 export function isSuccess({ response }: Pick<Attempt, 'response'>): boolean {
   return response !== undefined && isSuccessStatus(response.status)
 }

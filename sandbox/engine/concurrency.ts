@@ -3,18 +3,18 @@ import pLimit, { type LimitFunction } from 'p-limit'
 const PER_ENDPOINT = 4
 const IN_ALL = 32
 
-/** How many attempts are under way at once: for each endpoint, and in all. */
+/** Limits how many attempts run at once: for each endpoint, and in all. */
 export class Concurrency {
   readonly #perEndpoint: number
   readonly #all = pLimit(IN_ALL)
   readonly #limits = new Map<string, LimitFunction>()
 
-  /** @param serial one at a time for each endpoint, in the order in which they come */
+  /** @param serial one at a time for each endpoint, in order */
   constructor(serial: boolean) {
     this.#perEndpoint = serial ? 1 : PER_ENDPOINT
   }
 
-  /** Does the work when it is its turn. */
+  /** Runs the work when there is room for it. */
   run<Result>(endpointId: string, work: () => Promise<Result>): Promise<Result> {
     let limit = this.#limits.get(endpointId)
     if (limit === undefined) {
@@ -24,7 +24,7 @@ export class Concurrency {
     return limit(() => this.#all(work))
   }
 
-  /** What is under way there goes on. */
+  /** Attempts that are running go on. */
   forget(endpointId: string): void {
     this.#limits.delete(endpointId)
   }

@@ -17,7 +17,7 @@ export interface ChaosRequest extends ScenarioRequest {
   readonly scenario: string
 }
 
-/** What is sent before an attempt, spoilt on purpose: nothing, most of the time. */
+/** Chooses the scenario requests to send before an attempt; usually none. */
 export type Chaos = (
   message: Message,
   endpoint: Endpoint,
@@ -35,13 +35,13 @@ export interface DispatcherParts {
   readonly jitter: number
   readonly networkErrors: 'retry' | 'final'
   readonly chaos: Chaos | undefined
-  /** The time that endpoints know: a Retry-After that is a date is of it. */
+  /** The time of a Retry-After that is a date. */
   readonly signingNow: () => number
   readonly onDelivery: (delivery: Delivery) => void
   readonly onAttempt: (delivery: Delivery, attempt: Attempt) => void
 }
 
-/** Takes deliveries to their end, by the schedule. */
+/** Attempts each delivery by the schedule until it is settled. */
 export class Dispatcher {
   readonly #parts: DispatcherParts
 
@@ -49,7 +49,7 @@ export class Dispatcher {
     this.#parts = parts
   }
 
-  /** Takes on a delivery: its first attempt is due at once. */
+  /** Starts a delivery: its first attempt is due at once. */
   take(message: Message, endpoint: Endpoint): Delivery {
     const { clock, random, log } = this.#parts
     const firstAtMs = clock.now()
@@ -68,7 +68,7 @@ export class Dispatcher {
     return tracked.delivery
   }
 
-  /** Sees to it that the next attempt begins when it is due. */
+  /** Sets the timer of the next attempt. */
   arm(tracked: Tracked): void {
     const { clock, concurrency } = this.#parts
     const { nextAtMs, endpointId } = tracked.delivery
@@ -98,7 +98,7 @@ export class Dispatcher {
     return planned
   }
 
-  /** What waits for an endpoint waits no more. */
+  /** Skips all deliveries that wait for an endpoint. */
   skip(endpointId: string, reason: string): void {
     const { log } = this.#parts
     const waiting = [...log].filter(
@@ -112,9 +112,9 @@ export class Dispatcher {
   }
 
   /**
-   * Sends it once more, at once. A success ends the delivery, unless it was elsewhere; a failure changes nothing.
+   * Sends it again, at once. A success settles the delivery unless it went to another URL; a failure changes nothing.
    *
-   * @throws DeliveryGone when it was forgotten, or its endpoint is gone
+   * @throws DeliveryGone if it was dropped, or its endpoint was removed
    */
   async resend(tracked: Tracked, to?: string): Promise<Attempt> {
     const { endpoints, attempts, log } = this.#parts
@@ -138,7 +138,7 @@ export class Dispatcher {
     try {
       await this.#disturb(tracked)
     } finally {
-      // Whatever comes of the chaos: an error in it is for whoever wrote it.
+      // An error of the chaos function must not cost the attempt.
       await this.#try(tracked)
     }
   }
@@ -146,7 +146,7 @@ export class Dispatcher {
   async #try(tracked: Tracked): Promise<void> {
     const { endpoints, attempts } = this.#parts
     const endpoint = endpoints.get(tracked.delivery.endpointId)
-    // Meanwhile it may have been delivered by hand, or the endpoint removed.
+    // A resend may have delivered it meanwhile, or the endpoint was removed.
     if (endpoint === undefined || !this.#isWaiting(tracked)) return
     const attempt = await attempts.genuine(tracked, endpoint, 'auto')
     if (!this.#record(tracked, attempt)) return
@@ -154,7 +154,7 @@ export class Dispatcher {
     this.#parts.onAttempt(tracked.delivery, attempt)
   }
 
-  /** What chaos sends first decides nothing. */
+  /** Sends the requests of the chaos, whose answers do not count. */
   async #disturb(tracked: Tracked): Promise<void> {
     const { chaos, endpoints, attempts } = this.#parts
     const endpoint = endpoints.get(tracked.delivery.endpointId)
@@ -172,7 +172,7 @@ export class Dispatcher {
     if (isSuccess(attempt)) {
       this.#end(tracked, 'delivered')
     } else if (isSettled(tracked.delivery)) {
-      // Delivered by hand, or skipped, while this one was under way: it is not for a failure to change that.
+      // A resend delivered it, or it was skipped, while this attempt was in flight: a failure must not change that.
     } else if (nextAtMs !== undefined) {
       this.#parts.log.change(tracked, { status: 'retrying', nextAtMs })
       this.arm(tracked)
@@ -200,7 +200,7 @@ export class Dispatcher {
     this.#parts.log.change(tracked, { status, reason, nextAtMs: undefined })
   }
 
-  /** Whether it is still in the log: a reset forgets what is under way. */
+  /** Records the attempt; false if a reset dropped the delivery meanwhile. */
   #record(tracked: Tracked, attempt: Attempt): boolean {
     const { log } = this.#parts
     if (!log.has(tracked)) return false

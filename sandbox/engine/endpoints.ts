@@ -18,7 +18,7 @@ export class Endpoints {
   readonly #parts: EndpointsParts
   #endpoints = new Map<string, Endpoint>()
 
-  /** @throws TypeError when the secret is none to sign with */
+  /** @throws TypeError if the secret is none to sign with */
   constructor(parts: EndpointsParts) {
     checkedPatch({ secret: parts.secret })
     this.#parts = parts

@@ -1,5 +1,6 @@
 import type { SignatureOptions } from '../../src/index.js'
 import { RETRY_SCHEDULE } from '../../testing/index.js'
+import { isWithin } from '../lib/numbers.js'
 import type { Random } from '../lib/random.js'
 import type { VirtualClock } from '../time/clock.js'
 import type { Chaos } from './dispatcher.js'
@@ -21,15 +22,15 @@ export interface EngineParts {
   readonly signingNow?: () => number
   /** When it tries, in seconds after the first attempt, which is not in the list. Default RETRY_SCHEDULE of the testing kit. */
   readonly schedule?: readonly number[]
-  /** What part of each gap of the schedule is random, up to 0.5. Default 0.1. */
+  /** The random part of each gap of the schedule, up to 0.5. Default 0.1. */
   readonly jitter?: number
   /** How long an endpoint has for its answer; 0 is without end. Default 15. */
   readonly timeoutSeconds?: number
-  /** Whether an attempt that got no answer is tried again. Default 'retry'. */
+  /** Whether an attempt without an answer is retried. Default 'retry'. */
   readonly networkErrors?: 'retry' | 'final'
   /** One at a time for each endpoint, in their order. Default false: 4 for each endpoint, 32 in all, in no order. */
   readonly serial?: boolean
-  /** What else is sent before each attempt of the schedule, spoilt on purpose. Default: nothing. */
+  /** The scenario requests to send before each scheduled attempt. Default: none. */
   readonly chaos?: Chaos
   /** Called on each change of a delivery: for logs, streams, and the state file. */
   readonly onChange?: (change: EngineChange) => void
@@ -37,7 +38,7 @@ export interface EngineParts {
 
 export type EngineChange =
   | { readonly what: 'message'; readonly message: Message }
-  /** It is new, or its status changed without an attempt. */
+  /** A new delivery, or one whose status changed without an attempt. */
   | { readonly what: 'delivery'; readonly delivery: Delivery }
   /** The delivery as it is after the attempt. */
   | { readonly what: 'attempt'; readonly delivery: Delivery; readonly attempt: Attempt }
@@ -46,12 +47,12 @@ export type EngineChange =
 /** The parts with their defaults filled in. */
 export type EngineSettings = ReturnType<typeof engineSettings>
 
-/** @throws TypeError when an option makes no sense */
+/** @throws TypeError if an option is invalid */
 export function engineSettings(parts: EngineParts) {
   const { clock, random, send, chaos, signature = {}, signingNow = Date.now, jitter = 0.1 } = parts
   const { timeoutSeconds = 15, networkErrors = 'retry', serial = false } = parts
-  if (!(jitter >= 0 && jitter <= 0.5)) throw new TypeError('jitter must be a number from 0 to 0.5.')
-  if (!(timeoutSeconds >= 0 && timeoutSeconds < Number.POSITIVE_INFINITY)) {
+  if (!isWithin(jitter, 0, 0.5)) throw new TypeError('jitter must be a number from 0 to 0.5.')
+  if (!isWithin(timeoutSeconds, 0, Number.MAX_VALUE)) {
     throw new TypeError('timeoutSeconds must be a number of seconds; 0 is no limit.')
   }
   return {

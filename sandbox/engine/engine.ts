@@ -14,10 +14,10 @@ import type { Attempt, Delivery, DeliveryFilter, DeliveryStatus, Message } from 
 import { fromSnapshot, toSnapshot } from './record/snapshot.js'
 import { deliverScenario, type ScenarioRequests, type ScenarioTarget } from './scenario-delivery.js'
 
-export type { Chaos, ChaosRequest } from './dispatcher.js'
+export type { Chaos } from './dispatcher.js'
 export type { EngineChange, EngineParts } from './engine-parts.js'
 
-/** Delivers messages to endpoints. It knows nothing of what they tell. */
+/** Delivers messages to endpoints. It knows nothing of their content. */
 export class Engine {
   readonly #settings: EngineSettings
   readonly #generators: Generators
@@ -28,7 +28,7 @@ export class Engine {
   readonly #concurrency: Concurrency
   readonly #dispatcher: Dispatcher
 
-  /** @throws TypeError when an option makes no sense */
+  /** @throws TypeError if an option is invalid */
   constructor(parts: EngineParts) {
     const settings = engineSettings(parts)
     const generators = new Generators(parts.random)
@@ -65,7 +65,7 @@ export class Engine {
     return this.#endpoints.get(id)
   }
 
-  /** Where it is disabled, what waits for it is skipped. @throws TypeError that names what is wrong with it */
+  /** If it is disabled, the deliveries that wait for it are skipped. @throws TypeError that names what is wrong with it */
   updateEndpoint(id: string, patch: EndpointPatch): Endpoint | undefined {
     const endpoint = this.#endpoints.update(id, patch)
     if (endpoint === undefined) return undefined
@@ -109,7 +109,7 @@ export class Engine {
     return this.#endpoints.list().filter(subscribes)
   }
 
-  /** Makes a message and delivers it to nobody: something that `deliverScenario` is to spoil. */
+  /** Makes a message without delivering it, for `deliverScenario`. */
   createMessage(input: MessageInput): Message {
     const message = this.#messages.make(input)
     this.#notify({ what: 'message', message })
@@ -117,15 +117,15 @@ export class Engine {
   }
 
   /**
-   * Sends requests that were spoilt on purpose, once, as one delivery of the message. Resolves when all are answered.
+   * Sends the requests of a scenario, once, as one delivery of the message. Resolves when all are answered.
    *
    * @param to the id of an endpoint, or a URL that need not be of one
-   * @throws Error when there is no such endpoint, TypeError when that is no URL
+   * @throws Error if there is no such endpoint; TypeError if that is no URL
    */
   async deliverScenario(
     to: string | { readonly url: string },
     message: Message,
-    spoilt: ScenarioRequests,
+    scenario: ScenarioRequests,
   ): Promise<Delivery> {
     const target = this.#targetOf(to)
     const { clock } = this.#settings
@@ -133,7 +133,7 @@ export class Engine {
       ...this.#notifiers,
       ...{ clock, random: this.#generators.ids, log: this.#log, attempts: this.#attempts },
     }
-    return clock.during(() => deliverScenario(parts, target, message, spoilt))
+    return clock.during(() => deliverScenario(parts, target, message, scenario))
   }
 
   /** The newest first. */
@@ -173,12 +173,12 @@ export class Engine {
     return next
   }
 
-  /** How many deliveries a filter finds, whatever its limit, and how many it may have missed. */
+  /** Counts the deliveries that a filter finds, and those no longer kept that it may have missed. */
   tally(filter?: Omit<DeliveryFilter, 'limit'>): Tally {
     return this.#log.tally(filter)
   }
 
-  /** How many deliveries of each status there have been, those that the log no longer has included. */
+  /** How many deliveries of each status there have been, including those no longer kept. */
   totals(): Readonly<Record<DeliveryStatus, number>> {
     return this.#log.totals
   }
@@ -189,10 +189,10 @@ export class Engine {
   }
 
   /**
-   * Sends it once more, at once, to its endpoint or another URL: the same bytes, signed anew. A success at its endpoint ends the
+   * Sends the same bytes again, at once, to its endpoint or another URL, with a new signature. A success at its endpoint ends the
    * delivery; one elsewhere is recorded and changes nothing, and so is a failure.
    *
-   * @throws DeliveryGone when there is no such delivery, or its endpoint was removed; TypeError when that is no URL
+   * @throws DeliveryGone if there is no such delivery, or its endpoint was removed; TypeError if that is no URL
    */
   async resend(id: string, { to }: { to?: string } = {}): Promise<Attempt> {
     const tracked = this.#log.get(id)
@@ -203,12 +203,12 @@ export class Engine {
     )
   }
 
-  /** Aborts when what is under way now is broken off. */
+  /** Aborts when the requests that are in flight are aborted. */
   get underWay(): AbortSignal {
     return this.#attempts.underWay
   }
 
-  /** Sends nothing any more, and breaks off what is under way. */
+  /** Stops sending, and aborts the requests in flight. */
   close(): void {
     this.#attempts.close()
   }
@@ -225,7 +225,7 @@ export class Engine {
     })
   }
 
-  /** Takes the place of what is there; what waits is due again, and at once where it is overdue. @throws TypeError that says what is wrong */
+  /** Replaces all state. Deliveries that wait are due again, at once if they are overdue. @throws TypeError that says what is wrong */
   restore(snapshot: unknown): void {
     const state = fromSnapshot(snapshot)
     this.#generators.restore(state.random)
@@ -237,7 +237,7 @@ export class Engine {
   }
 
   /**
-   * Forgets all deliveries, and with a seed gives the same ids again as when it was made. What is under way is broken off.
+   * Drops all deliveries and aborts the requests in flight. With a seed the ids repeat from the start.
    *
    * @param keepEndpoints default false: they are forgotten too
    */

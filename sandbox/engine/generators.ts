@@ -23,7 +23,7 @@ export class Generators {
     return { endpoints: this.endpoints.state, ids: this.ids.state, attempts: this.attempts.state }
   }
 
-  /** @throws TypeError when these are no states */
+  /** @throws TypeError if these are no states */
   restore({ endpoints, ids, attempts }: States): void {
     this.endpoints.restore(endpoints)
     this.ids.restore(ids)

@@ -1,7 +1,7 @@
 import { isSuccessStatus } from '../../testing/internal.js'
 import type { SendResult } from './network/send.js'
 
-/** What was tried. */
+/** The request that failed. */
 export interface Tried {
   readonly url: string
   /** The newest first. */
@@ -9,7 +9,7 @@ export interface Tried {
   readonly timeoutMs: number
 }
 
-/** What to do about a failure, in words; undefined if there is none. */
+/** The advice for a failure; undefined if there was none. */
 export function hintFor(tried: Tried, result: SendResult): string | undefined {
   if (result.error !== undefined) return hintForError(tried, result.error.code)
   const { status, headers, body } = result.response
@@ -49,7 +49,7 @@ function hintForStatus({ url }: Tried, status: number, body: string, location: s
   }
 }
 
-/** Of an end that the handler asked for, or that is no fault, the log has nothing. */
+/** The log has nothing about a retry that the handler asked for, nor about one that is not a fault. */
 function hintForRetry(body: string): string {
   switch (outcomeIn(body)) {
     case 'retry-later':
@@ -68,7 +68,7 @@ function outcomeIn(body: string): string | undefined {
   return /^\{"outcome":"([a-z-]+)"\}$/.exec(body)?.[1]
 }
 
-/** Ours says which step refused it; an empty answer may be anybody's; any other is probably not a receiver's. */
+/** Our receivers name the step that refused; an empty answer may be any receiver's; another is probably not a receiver's. */
 function hintForRefusal({ url, secrets }: Tried, status: number, body: string): string {
   const { pathname } = new URL(url)
   const questions = `is its secret the one that ends in ${secrets.map(lastFour).join(' or ')}, does it verify the raw body, and is its clock right?`

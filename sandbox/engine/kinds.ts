@@ -1,4 +1,4 @@
-/** What an endpoint may subscribe to: everything, a kind, or a group of kinds. */
+/** A subscription of an endpoint: everything, a kind, or a group of kinds. */
 export const KIND_PATTERN = /^(\*|[\w-]{1,64}(\.[\w-]{1,64}){0,7}(\.\*)?)$/
 
 /** Whether a kind is the one, or of the group such as `event.*`, or anything is (`*`). */

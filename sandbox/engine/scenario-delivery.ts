@@ -4,15 +4,15 @@ import { type Attempts, isSuccess, type ScenarioRequest } from './attempts.js'
 import type { DeliveryLog } from './record/delivery-log.js'
 import type { Attempt, Delivery, Message } from './record/records.js'
 
-/** Where something spoilt is sent: an endpoint, or a URL that is none. */
+/** The target of a scenario: an endpoint, or any URL. */
 export interface ScenarioTarget {
-  /** Empty where it is no endpoint. */
+  /** Empty if it is no endpoint. */
   readonly endpointId: string
   readonly url: string
   readonly secrets: readonly string[]
 }
 
-/** What is sent, under which name, and how. */
+/** The requests of a scenario, its name, and how they are sent. */
 export interface ScenarioRequests {
   readonly scenario: string
   /** In their order. */
@@ -31,7 +31,7 @@ export interface ScenarioDeliveryParts {
 }
 
 /**
- * Sends what was spoilt on purpose, once, and records it as one delivery. It is delivered where the last answer was a success, else
+ * Sends the requests of a scenario, once, and records them as one delivery. It is delivered if the last answer was a success, else
  * failed: whether that is right is for the scenario to say.
  */
 export async function deliverScenario(

@@ -19,21 +19,21 @@ import { logRequests, RequestLog, type RequestRecord } from './request-log.js'
 export interface AppOptions {
   /** The API keys that are taken. Default: every one of the right form. */
   keys?: readonly string[] | undefined
-  /** What the sandbox may be called besides: `name`, at any port, or `name:port`. */
+  /** Further host names that it answers to: `name`, at any port, or `name:port`. */
   allowHosts?: readonly string[] | undefined
   /** Refuses what is more than this, to test how a client backs off. Default: none. */
   rateLimit?: RateLimit | undefined
   /** Takes query parameters that no operation knows. Default false. */
   lenient?: boolean | undefined
-  /** What a person should know, such as that a live key was used. */
+  /** Called with warnings for people, such as that a live key was used. */
   onWarning?: ((message: string) => void) | undefined
   /** Each request to the API, when it is answered. */
   onRequest?: ((record: RequestRecord) => void) | undefined
-  /** What was thrown and not expected: the answer tells nothing of it. Default: `onWarning` gets its stack. */
+  /** Called with unexpected errors, of which the response says nothing. Default: `onWarning` gets the stack. */
   onError?: ((error: unknown) => void) | undefined
-  /** Checks where an endpoint is to be. @throws AddressRefused when nothing is sent there */
+  /** Checks where an endpoint is to be. @throws AddressRefused if nothing is sent there */
   checkUrl: (url: string) => void
-  /** Begins anew. */
+  /** Resets the sandbox. */
   reset: () => void
   /** Where the sandbox is, such as `http://127.0.0.1:4010`. */
   url: () => string
@@ -46,7 +46,7 @@ export interface AppOptions {
 /**
  * The HTTP interface of the service: its API, the description of it, the public pages, and the control of the sandbox.
  *
- * @throws TypeError that names the option that makes no sense
+ * @throws TypeError that names the invalid option
  */
 export function createApp(service: Service, options: AppOptions): App {
   const app: App = new Hono<Env>()

@@ -3,23 +3,23 @@ import { HttpFault } from './faults.js'
 /** The largest body, in bytes: 1 MiB. */
 export const MAX_BODY_BYTES = 1024 * 1024
 
-/** How deep a body may be nested: whoever walks it must not run out of stack. */
+/** How deep a body may be nested, so that recursive code does not run out of stack. */
 const MAX_DEPTH = 100
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
 
-/** What a body must be. */
+/** The rule for a request's body. */
 export interface BodyRule {
   /** Whether there must be one. */
   readonly required: boolean
-  /** Whether an image is told of in it, which some would upload. Default false. */
+  /** Whether it has an image, which clients may try to upload. Default false. */
   readonly image?: boolean
 }
 
 /**
  * Reads a body that must be a JSON object.
  *
- * @returns undefined where there is none, and need not be
+ * @returns undefined if there is none, and need not be
  * @throws HttpFault that says what is wrong with it
  */
 export async function readJson(
@@ -45,7 +45,7 @@ export async function readJson(
   return undefined
 }
 
-/** @throws HttpFault when it is another type than JSON */
+/** @throws HttpFault if it is another type than JSON */
 export function checkJsonType(type: string): void {
   if (JSON_TYPE.test(type)) return
   const found = type === '' ? 'there is none' : `it is ${JSON.stringify(type.slice(0, 100))}`
@@ -55,7 +55,7 @@ export function checkJsonType(type: string): void {
   )
 }
 
-/** Reads a body of any kind. @throws HttpFault when it is too large, or does not arrive whole */
+/** Reads a body of any kind. @throws HttpFault if it is too large, or does not arrive whole */
 export async function readBytes(request: Request): Promise<Uint8Array> {
   const declared = Number(request.headers.get('content-length') ?? 0)
   if (declared > MAX_BODY_BYTES) throw tooLarge()

@@ -2,7 +2,7 @@ import type { Context, Hono } from 'hono'
 import type { ErrorCode } from './faults.js'
 import type { Caller } from './protection/authentication.js'
 
-/** What is known of a request while it is answered. */
+/** The variables of a request in Hono's context. */
 export interface Env {
   Variables: {
     requestId: string

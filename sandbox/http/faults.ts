@@ -1,7 +1,7 @@
 import type { FaultCode, Problem } from '../domain/fault.js'
 
-/** What is refused before the ticketing itself is asked, by its code. */
-export type HttpFaultCode =
+/** The codes of refusals before the ticketing rules. */
+type HttpFaultCode =
   | 'api_key_missing'
   | 'api_key_invalid'
   | 'host_refused'
@@ -13,8 +13,8 @@ export type HttpFaultCode =
   | 'rate_limited'
   | 'internal'
 
-/** What the control and the pages of the sandbox refuse, which is none of the service's. */
-export type ControlFaultCode = 'origin_refused' | 'time_goes_forward' | 'endpoint_removed' | 'sandbox_closed'
+/** The codes of the sandbox's control API and pages, which the service does not have. */
+type ControlFaultCode = 'origin_refused' | 'time_goes_forward' | 'endpoint_removed' | 'sandbox_closed'
 
 /** The code of every error that an answer can tell. */
 export type ErrorCode = FaultCode | HttpFaultCode | ControlFaultCode
@@ -108,7 +108,7 @@ export function typeOf(status: ErrorStatus): ErrorType {
 export class HttpFault extends Error {
   readonly code: ErrorCode
   readonly param: string | undefined
-  /** What the answer carries besides, such as `allow`. */
+  /** Further headers of the response, such as `allow`. */
   readonly headers: Readonly<Record<string, string>>
 
   constructor(
@@ -124,7 +124,7 @@ export class HttpFault extends Error {
   }
 }
 
-/** What an answer tells of an error. */
+/** The content of an error response. */
 export interface ErrorReport {
   readonly code: ErrorCode
   readonly message: string

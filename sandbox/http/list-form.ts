@@ -4,7 +4,7 @@ import { NOT_SHOWN } from '../domain/resources.js'
 import type { Assumptions } from '../service/assumptions.js'
 
 /** Which list was asked for. */
-export interface ListRequest {
+interface ListRequest {
   /** Its path, such as `/v2/events`. */
   readonly path: string
   readonly query: URLSearchParams
@@ -12,7 +12,7 @@ export interface ListRequest {
   readonly baseUrl: string
 }
 
-/** How a list is told. */
+/** How a list is written. */
 export interface ListForm {
   schema(item: z.ZodType): z.ZodType
   /** The body of an answer. */

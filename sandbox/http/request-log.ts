@@ -13,13 +13,13 @@ export interface RequestRecord {
   readonly method: string
   /** With the query. */
   readonly path: string
-  /** null where there was no key that is taken. */
+  /** null if there was no key that is taken. */
   readonly mode: Mode | null
   /** The last four characters of the key. */
   readonly key_end: string | null
   readonly status: number
   readonly error_code?: ErrorCode
-  /** What a person should know of it, such as that the `Idempotency-Key` was ignored. */
+  /** A note for people, such as that the `Idempotency-Key` was ignored. */
   readonly note?: string
 }
 

@@ -44,7 +44,7 @@ export async function reservePort({ port = 0, host = '127.0.0.1' }: ListenAt = {
     url: `http://${isIPv6(name) ? `[${name}]` : name}:${bound}`,
     port: bound,
     serve(app) {
-      // The globals of whoever uses the sandbox in a test stay what they are.
+      // The globals of a test that uses the sandbox are not replaced.
       server.on('request', getRequestListener(app.fetch, { overrideGlobalObjects: false }))
     },
     close: () =>

@@ -27,7 +27,7 @@ const TEMPORARY_END = /^[0-9a-f]{16}\.tmp$/
  * target would be read in its place, or a pipe, which would never end.
  *
  * @param maxBytes default: as much as there is
- * @returns nothing where there is none
+ * @returns undefined if there is none
  * @throws Error that says what it is instead
  */
 export function readOwnFile(path: string, maxBytes = Number.POSITIVE_INFINITY): string | undefined {

@@ -19,7 +19,7 @@ export class Random {
 
   /**
    * @param seed a whole number. Default: none
-   * @throws RangeError when it is none
+   * @throws RangeError if it is none
    */
   constructor(seed?: number) {
     if (seed !== undefined && !Number.isSafeInteger(seed)) {
@@ -60,7 +60,7 @@ export class Random {
     return this.#isSeeded ? this.characters(length) : charactersOf(length, () => randomInt(BASE62.length))
   }
 
-  /** What a generator with a seed goes on from. */
+  /** The state that a seeded generator goes on from. */
   get state(): readonly number[] {
     return [...this.#generator.getState()]
   }
@@ -70,7 +70,7 @@ export class Random {
    * given again.
    *
    * @param state what `state` gave
-   * @throws TypeError when it is something else
+   * @throws TypeError if it is something else
    */
   restore(state: readonly number[]): void {
     const isState =

@@ -1,4 +1,4 @@
-/** What the specification does not show, where another reading is likely enough that a team should try its code against it. */
+/** Points that the specification leaves open, if a second reading is likely enough that a team should test against it. */
 export const ASSUMPTIONS = {
   signature: {
     says: 'The signed bytes and the algorithm of the signature: its header alone is documented.',

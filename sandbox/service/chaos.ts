@@ -3,12 +3,13 @@ import type { SignatureOptions } from '../../src/index.js'
 import { makeScenario, SCENARIOS, type ScenarioInfo } from '../../testing/index.js'
 import type { Chaos, ChaosRequest } from '../engine/dispatcher.js'
 import type { Message } from '../engine/record/records.js'
+import { isWithin } from '../lib/numbers.js'
 import { Random } from '../lib/random.js'
 
 /** Names of scenarios, and with what probability each is played before an attempt: from 0, never, to 1, always. */
 export type ChaosProbabilities = Readonly<Record<string, number>>
 
-/** What the engine signs with: what is spoilt must be signed as it is, or it proves nothing. So nothing can be left out. */
+/** The engine's own signing: a scenario that is signed differently proves nothing, so every part is required. */
 export interface ChaosParts {
   readonly random: Random
   /** How the service signs. Undefined: by the field's defaults. */
@@ -17,7 +18,7 @@ export interface ChaosParts {
   readonly signingNow: (() => number) | undefined
 }
 
-/** What is genuine and sends the message's own bytes. Other bytes would tell of what never happened, and be handled in its place. */
+/** Genuine scenarios that send the message's own bytes. Other bytes would be handled as an event that never happened. */
 const SAME_BYTES: readonly string[] = ['valid', 'two-v1', 'chunked', 'slow-body', 'duplicate']
 
 /** The scenarios that can be played beside a message: the others are for `trigger`. */
@@ -38,7 +39,7 @@ export function checkChaos(probabilities: ChaosProbabilities): ChaosProbabilitie
   }
   for (const [name, probability] of Object.entries(probabilities)) {
     if (!CHAOTIC.includes(name)) throw new TypeError(`${whyNot(name)} Chaos can be ${CHAOTIC.join(', ')}.`)
-    if (!(typeof probability === 'number' && probability >= 0 && probability <= 1)) {
+    if (!isWithin(probability, 0, 1)) {
       throw new TypeError(`chaos: the probability of ${name} must be a number from 0 to 1, such as 0.1.`)
     }
   }
@@ -66,10 +67,10 @@ export function readChaos(text: string): ChaosProbabilities {
 }
 
 /**
- * What the engine sends before an attempt, spoilt on purpose: each scenario with its probability. What comes before which attempt
+ * Makes the chaos of an engine: each scenario with its probability. Which scenario comes before which attempt
  * depends on the seed alone, and not on when endpoints answer.
  *
- * @throws TypeError when the probabilities make no sense
+ * @throws TypeError if a probability is invalid
  */
 export function chaos(probabilities: ChaosProbabilities, parts: ChaosParts): Chaos {
   checkChaos(probabilities)

@@ -14,7 +14,7 @@ export interface SandboxClock {
   readonly nextAt: number | undefined
   /** Lets so much time pass, such as `72h` or milliseconds, does what falls due, and awaits the answers. */
   advance(duration: string | number): Promise<void>
-  /** To a moment. @throws RangeError when it is past */
+  /** To a moment. @throws RangeError if it is past */
   advanceTo(moment: Date | string | number): Promise<void>
   /** To what is due next, and through it. */
   next(): Promise<void>
@@ -24,7 +24,7 @@ export interface SandboxClock {
 
 /** Where webhooks are sent. */
 export interface SandboxEndpoints {
-  /** @throws TypeError when the URL cannot be delivered to, or there are no such events */
+  /** @throws TypeError if the URL cannot be delivered to, or there are no such events */
   create(endpoint: NewEndpoint): Endpoint
   list(): readonly Endpoint[]
   get(id: string): Endpoint | undefined
@@ -34,14 +34,14 @@ export interface SandboxEndpoints {
   remove(id: string): boolean
 }
 
-/** What was sent, and what was answered. */
+/** The deliveries, with their attempts. */
 export interface SandboxDeliveries {
   /** The newest first. */
   list(filter?: DeliveryFilter): readonly Delivery[]
   get(id: string): Delivery | undefined
   /** How many there have been of each status: the list keeps the latest 1,000 that are done, this counts all since the last reset. */
   counts(): Readonly<Record<DeliveryStatus, number>>
-  /** Sends the same bytes once more, signed anew. @throws Error when there is no such delivery */
+  /** Sends the same bytes again, with a new signature. @throws Error if there is no such delivery */
   resend(id: string, options?: { to?: string }): Promise<Attempt>
 }
 

@@ -2,7 +2,7 @@ import type { Service } from './service.js'
 import type { Triggered } from './trigger.js'
 
 /**
- * What was sent with what was answered to it: resolves when each delivery was tried once, or will not be; or when the
+ * Adds the first attempts to what was triggered: resolves when each delivery was tried once, or will not be; or when the
  * service is closed, or nobody waits any more.
  */
 export async function firstAnswers(

@@ -3,10 +3,10 @@ import { Fault } from '../domain/fault.js'
 type Parent = Record<string, unknown>
 
 /**
- * What is sent, with other values at some paths of its payload.
+ * Replaces values at some paths of a payload.
  *
  * @param changes paths such as `data.tickets[0].tier` to values
- * @throws Fault when a path is not there: a typo that is silently ignored is found late
+ * @throws Fault if a path is not there: a typo that is silently ignored is found late
  */
 export function withChanges<Sent extends { readonly data: object }>(
   sent: Sent,

@@ -38,7 +38,7 @@ export interface PageQuery {
   ending_before?: string
 }
 
-/** What `GET /v2/events` takes. */
+/** The query of `GET /v2/events`. */
 export interface EventsQuery extends PageQuery {
   status?: SandboxEvent['status']
   venue_id?: string
@@ -48,7 +48,7 @@ export interface EventsQuery extends PageQuery {
   starts_before?: string
 }
 
-/** What `POST /v2/events` takes. */
+/** The body of `POST /v2/events`. */
 export interface NewEvent {
   title: string
   /** One of `listVenues`; or `venue`. */
@@ -83,7 +83,7 @@ export interface Tier {
   quantity: number
 }
 
-/** What `POST /v2/sandbox/orders` takes. */
+/** The body of `POST /v2/sandbox/orders`. */
 export interface NewOrder {
   event_id: string
   ticket_tier_id: string

@@ -3,7 +3,7 @@ import { Fault } from '../domain/fault.js'
 import type { NewEvent } from './sandbox-account.js'
 import type { Service } from './service.js'
 
-/** What an account is filled with. Events without a venue have the first one there is. */
+/** The fixtures of an account. Events without a venue have the first one there is. */
 export interface Fixtures {
   /** Default `test`. */
   account?: 'test' | 'live'
@@ -11,7 +11,7 @@ export interface Fixtures {
   events?: readonly FixtureEvent[]
 }
 
-/** What `POST /v2/events` takes, the state that it is to be in, and its orders. */
+/** The body of `POST /v2/events`, with the state and the orders of the event. */
 export interface FixtureEvent extends NewEvent {
   /** Default `draft`. */
   status?: 'draft' | 'on_sale' | 'cancelled'
@@ -19,7 +19,7 @@ export interface FixtureEvent extends NewEvent {
   orders?: readonly { tier: string; quantity: number }[]
 }
 
-/** What was made from fixtures. */
+/** The ids that were made from fixtures. */
 export interface Seeded {
   readonly venues: number
   readonly events: number

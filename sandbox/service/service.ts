@@ -8,13 +8,13 @@ import { VirtualClock } from '../time/clock.js'
 import { type Assumptions, assume } from './assumptions.js'
 import { type ChaosProbabilities, chaos } from './chaos.js'
 
-/** What the service is made from, once the options are known to make sense. */
+/** The parts of the service, from valid options. */
 export interface ServiceParts {
   readonly startMs?: number | undefined
   readonly frozen?: boolean | undefined
   readonly seed?: number | undefined
   readonly send: Send
-  /** @throws TypeError when nothing can be sent there */
+  /** @throws TypeError if nothing can be sent there */
   readonly checkUrl?: ((url: string) => void) | undefined
   /** The secret of an endpoint that is given none. */
   readonly secret?: string | undefined
@@ -32,7 +32,7 @@ export interface ServiceParts {
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
-/** What webhooks are made from, while they are not sent yet. */
+/** A webhook that is not sent yet. */
 export interface Emission {
   readonly mode: Mode
   readonly type: string
@@ -45,10 +45,10 @@ const SIGNED_CONTENT: Record<Assumptions['signature'], NonNullable<SignatureOpti
   body: (_t, body) => body,
 }
 
-/** Why nothing is begun any more. */
+/** The message of a closed sandbox. */
 export const CLOSED = 'The sandbox is closed: create another one.'
 
-/** What happens in a sandbox. `state` is of the data of an account. */
+/** A change in a sandbox. `state` is a change of an account's data. */
 export type ServiceChange = EngineChange | { readonly what: 'clock' } | { readonly what: 'state' }
 
 /** The ticketing service as a whole, without its HTTP interface: two accounts, the deliveries, and their time. */
@@ -108,8 +108,8 @@ export class Service {
   }
 
   /**
-   * Forgets all data and deliveries, breaks off what is under way, and begins its time again. Endpoints stay. With a seed the ids
-   * come again too; without one they do not, since a receiver that goes on running would take new events for those that it knows.
+   * Drops all data and deliveries, aborts the requests in flight, and restarts its time. Endpoints stay. With a seed the ids
+   * repeat; without one they do not, because a receiver that goes on running would take new events for duplicates.
    */
   reset(): void {
     this.clock.restart(this.#start)
@@ -124,13 +124,13 @@ export class Service {
     return this.#closing.signal
   }
 
-  /** No job begins any more, and nobody is kept waiting. What is under way goes on: closing the engine ends that. */
+  /** Fires no timer any more, and ends all waiting. Attempts in flight go on until the engine is closed. */
   close(): void {
     this.#closing.abort()
     this.clock.close()
   }
 
-  /** Does what would send webhooks, and keeps these back. */
+  /** Runs the work, and captures the webhooks that it would send. */
   capture<Result>(work: () => Result): { result: Result; emissions: readonly Emission[] } {
     const outer = this.#captured
     const emissions: Emission[] = []

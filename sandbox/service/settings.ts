@@ -4,6 +4,7 @@ import { checkDestination } from '../engine/network/address-rules.js'
 import { httpSender } from '../engine/network/http-sender.js'
 import { inProcessSender } from '../engine/network/in-process-sender.js'
 import { retrySchedule } from '../engine/schedule.js'
+import { isWholeWithin, isWithin } from '../lib/numbers.js'
 import { OPTION_NAMES, type SandboxOptions } from '../options.js'
 import { assume } from './assumptions.js'
 import { checkSubscriptions, type NewEndpoint } from './subscriptions.js'
@@ -13,10 +14,11 @@ const IN_PROCESS_RECEIVER = 'http://localhost/hooks'
 const MAX_SEED = 0x7fff_ffff
 const MAX_TIMEOUT_SECONDS = 3600
 
-/** Options that are known to make sense, each with its default. */
-export type Settings = ReturnType<typeof readSettings>
-
-/** @throws TypeError that names the option and says what it must be; Error where it cannot run */
+/**
+ * Valid options, each with its default.
+ *
+ * @throws TypeError that names the option and says what it must be; Error if the runtime cannot run it
+ */
 export function readSettings(options: SandboxOptions) {
   checkRuntime()
   options = checkOptionNames(options, OPTION_NAMES)
@@ -28,12 +30,17 @@ export function readSettings(options: SandboxOptions) {
   check('deliver', deliver, isFunction, 'a function (request) => response')
   check('onWarning', options.onWarning, isFunction, 'a function (message) => void')
   check('onRequest', options.onRequest, isFunction, 'a function (request) => void')
-  check('seed', options.seed, isWithin(0, MAX_SEED, true), `a whole number from 0 to ${MAX_SEED}`)
-  check('jitter', options.jitter, isWithin(0, 0.5), 'a number from 0 to 0.5')
+  check(
+    'seed',
+    options.seed,
+    (value) => isWholeWithin(value, 0, MAX_SEED),
+    `a whole number from 0 to ${MAX_SEED}`,
+  )
+  check('jitter', options.jitter, (value) => isWithin(value, 0, 0.5), 'a number from 0 to 0.5')
   check(
     'timeoutSeconds',
     options.timeoutSeconds,
-    isWithin(0, MAX_TIMEOUT_SECONDS),
+    (value) => isWithin(value, 0, MAX_TIMEOUT_SECONDS),
     `a number of seconds from 0 (no limit) to ${MAX_TIMEOUT_SECONDS}`,
   )
   check('signWith', signWith, (value) => value === 'real' || value === 'virtual', '"real" or "virtual"')
@@ -52,7 +59,7 @@ export function readSettings(options: SandboxOptions) {
     frozen: options.frozen ?? true,
     seed: options.seed,
     send: deliver === undefined ? httpSender({ allowPublic }) : inProcessSender(deliver),
-    /** What is never called needs no rules: a receiver in this process may have any URL. */
+    /** A receiver in this process may have any URL, because nothing connects to it. */
     checkUrl: (url: string) => checkDestination(url, { allowPublic: allowPublic || deliver !== undefined }),
     assumptions: assume(options.assume),
     schedule: options.retry === undefined ? undefined : retrySchedule(options.retry),
@@ -91,16 +98,12 @@ const isText = (value: unknown): boolean => typeof value === 'string' && value.t
 const isListOfText = (value: unknown): boolean => Array.isArray(value) && value.every(isText)
 const isListOfKeys = (value: unknown): boolean =>
   Array.isArray(value) && value.length > 0 && value.every((key) => /^sk_(test|live)_./.test(String(key)))
-const isWithin =
-  (least: number, most: number, whole = false) =>
-  (value: unknown): boolean =>
-    typeof value === 'number' && value >= least && value <= most && (!whole || Number.isInteger(value))
 const isRateLimit = (value: unknown): boolean => {
   const { requests, perSeconds } = (value ?? {}) as { requests?: unknown; perSeconds?: unknown }
-  return isWithin(1, 1_000_000, true)(requests) && isWithin(0.001, 86_400)(perSeconds)
+  return isWholeWithin(requests, 1, 1_000_000) && isWithin(perSeconds, 0.001, 86_400)
 }
 
-/** What the sandbox is made of, and a page of a test environment lacks or has in another form. */
+/** Globals of Node that a browser-like test environment lacks or replaces. */
 const GLOBALS = ['Request', 'Response', 'ReadableStream', 'structuredClone'] as const
 
 /** @throws Error in a test environment that is a page, such as jsdom: nothing that is signed or sent there would ever arrive */

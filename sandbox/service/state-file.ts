@@ -1,4 +1,5 @@
 import { lstatSync } from 'node:fs'
+import { messageOf } from '../lib/message-of.js'
 import { readOwnFile, removeLeftOvers, replaceOwnFile } from '../lib/own-file.js'
 import { checkSnapshot, type Snapshot } from './snapshot.js'
 
@@ -10,14 +11,14 @@ const DELAY_FACTOR = 10
 const MAX_RETRY_MS = 60_000
 
 export interface StateFileOptions {
-  /** What is written. */
+  /** Takes the snapshot to write. */
   readonly take: () => Snapshot
-  /** What went wrong, or looks wrong, for people. */
+  /** Called with warnings for people. */
   readonly onWarning: (message: string) => void
 }
 
 /**
- * What a state file holds; nothing where there is none yet.
+ * Reads a state file; undefined if there is none yet.
  *
  * @throws Error that names the file, and says that it was left as it is
  */
@@ -32,9 +33,8 @@ export function readStateFile(path: string): Snapshot | undefined {
 
 /** An error for a state file that cannot be used: it is left as it is. */
 export function unusable(path: string, cause: unknown): Error {
-  const why = cause instanceof Error ? cause.message : String(cause)
   return new Error(
-    `The state file ${path} cannot be used: ${why}. It was left as it is: name another file, or move this one away.`,
+    `The state file ${path} cannot be used: ${messageOf(cause)}. It was left as it is: name another file, or move this one away.`,
     { cause },
   )
 }
@@ -121,11 +121,10 @@ export class StateFile {
 }
 
 function unwritable(path: string, cause: unknown): Error {
-  const why = cause instanceof Error ? cause.message : String(cause)
-  return new Error(`The state file ${path} could not be written: ${why}`, { cause })
+  return new Error(`The state file ${path} could not be written: ${messageOf(cause)}`, { cause })
 }
 
-/** Tells one version of a file from another; nothing where there is none. */
+/** Tells one version of a file from another; undefined if there is none. */
 function stampOf(path: string): string | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false, bigint: true })
   return stats && `${stats.ino} ${stats.mtimeNs} ${stats.size}`

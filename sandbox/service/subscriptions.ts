@@ -3,7 +3,7 @@ import type { Mode } from '../domain/account.js'
 import { webhookData } from '../domain/resources.js'
 import type { EndpointInput, EndpointPatch } from '../engine/endpoint.js'
 
-/** What an endpoint can subscribe to: a kind, a group of kinds, or everything. */
+/** A subscription of an endpoint: a kind, a group of kinds, or everything. */
 export type Subscription = EventKind | 'order.*' | 'event.*' | '*'
 
 /** An endpoint that is to be. */
@@ -14,7 +14,7 @@ export interface NewEndpoint extends EndpointInput {
   mode?: Mode
 }
 
-/** What is to change of an endpoint. */
+/** Changes to an endpoint. */
 export interface EndpointChanges extends EndpointPatch {
   events?: readonly Subscription[]
 }

@@ -3,10 +3,11 @@ import type { Account, Mode } from '../domain/account.js'
 import { Fault } from '../domain/fault.js'
 import type { WebhookKind } from '../domain/resources.js'
 import type { Attempt, Delivery, Message } from '../engine/record/records.js'
+import { isWholeWithin } from '../lib/numbers.js'
 import { withChanges } from './payload-changes.js'
 import { CLOSED, type Emission, type Service } from './service.js'
 
-/** What is to be sent. */
+/** A request to send webhooks. */
 export interface TriggerRequest {
   /** A kind. One that the service does not document needs `data`. */
   kind: string
@@ -24,20 +25,20 @@ export interface TriggerRequest {
   mode?: Mode
 }
 
-/** What was sent. */
+/** The result of a trigger. */
 export interface Triggered {
   /** The ids of the messages, in their order. */
   readonly messages: readonly string[]
   /** The ids of their deliveries. */
   readonly deliveries: readonly string[]
-  /** What was sent and answered so far. */
+  /** The attempts so far. */
   readonly attempts: readonly Attempt[]
 }
 
 const MAX_REPEAT = 1000
 const DAY_MS = 86_400_000
 
-/** What has to be done in an account, so that it sends a webhook of the kind as the last one. */
+/** The actions in an account whose last webhook is of the kind. */
 const STEPS: { readonly [Kind in WebhookKind]: (account: Account, nowMs: number) => void } = {
   'order.created': (account, nowMs) => {
     const { id, tickets } = published(account, nowMs)
@@ -55,13 +56,13 @@ const STEPS: { readonly [Kind in WebhookKind]: (account: Account, nowMs: number)
 /**
  * Makes what the kind is about, so that the API knows it afterwards, and sends the webhook of that kind alone.
  *
- * @throws Fault when the request is invalid; then nothing was made, and nothing sent
- * @throws Error when the service is closed
+ * @throws Fault if the request is invalid; then nothing was made, and nothing sent
+ * @throws Error if the service is closed
  */
 export async function trigger(service: Service, request: TriggerRequest): Promise<Triggered> {
   if (service.closing.aborted) throw new Error(CLOSED)
   const { scenario, repeat = 1 } = request
-  if (!Number.isInteger(repeat) || repeat < 1 || repeat > MAX_REPEAT) {
+  if (!isWholeWithin(repeat, 1, MAX_REPEAT)) {
     throw new Fault({
       code: 'parameter_invalid',
       param: 'repeat',
@@ -81,7 +82,7 @@ function send({ engine }: Service, emissions: readonly Emission[]): Triggered {
   return { messages: messages.map(({ id }) => id), deliveries: deliveries.map(({ id }) => id), attempts: [] }
 }
 
-/** To each endpoint as if the network, or somebody else, had had it in hand. */
+/** Sends the requests of a scenario to each endpoint: as an attacker or a bad network would change the webhook. */
 async function sendScenario(
   service: Service,
   emissions: readonly Emission[],
@@ -93,7 +94,7 @@ async function sendScenario(
   const messages: Message[] = []
   const deliveries: Delivery[] = []
   for (const emission of emissions) {
-    // A reset breaks off what is still to be sent, too.
+    // A reset also drops what is still to be sent.
     if (underWay.aborted) break
     const message = engine.createMessage(emission)
     messages.push(message)
@@ -161,7 +162,7 @@ function emissionsOf(service: Service, request: TriggerRequest): readonly Emissi
   return [...(chain ? emissions.slice(0, -1) : []), asked]
 }
 
-/** What was asked for; before it there may be what had to come first. */
+/** The webhook that was asked for; those before it come from its preparation. */
 function lastOf(emissions: readonly Emission[]): Emission {
   return emissions.at(-1) as Emission
 }

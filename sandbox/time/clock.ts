@@ -1,12 +1,13 @@
+import { MAX_TIMER_MS } from './duration.js'
 import { TimeSource } from './time-source.js'
 import { type Timer, TimerQueue } from './timer-queue.js'
 import { UnderWay } from './under-way.js'
 
-/** What an advance did. */
+/** The result of an advance. */
 export interface Advance {
   readonly fromMs: number
   readonly toMs: number
-  /** How many jobs ran. */
+  /** How many timers fired. */
   readonly timers: number
 }
 
@@ -15,12 +16,9 @@ export interface ClockOptions {
   startMs?: number | undefined
   /** Whether it stands still until it is advanced. Default false. */
   frozen?: boolean | undefined
-  /** What a job threw: jobs have nobody else to tell. */
+  /** Called with errors of timers, which no caller can catch. */
   onError?: ((error: unknown) => void) | undefined
 }
-
-/** `setTimeout` takes no more: a longer time would be over at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** The last moment that a `Date` can tell. */
 const MAX_MS = 8.64e15
@@ -28,8 +26,8 @@ const MAX_MS = 8.64e15
 const ignore = (): void => {}
 
 /**
- * The time of the sandbox, and what is due in it. It runs with the real time or stands still, and can be advanced: then all that
- * falls due is done in its order, and awaited. So what a job awaits must not be an advance, nor `idle`: each would wait for the other.
+ * The time of the sandbox, and its timers. It runs with the real time or stands still, and can be advanced: then all that
+ * falls due is done in its order, and awaited. So a timer must not await an advance, nor `idle`: each would wait for the other.
  */
 export class VirtualClock {
   readonly #timers = new TimerQueue()
@@ -39,7 +37,7 @@ export class VirtualClock {
   #wakeUp: NodeJS.Timeout | undefined
   #isPumping = false
   #closed = false
-  /** Counts the beginnings. */
+  /** Counts the restarts. */
   #epoch = 0
   /** Advances wait for each other. */
   #advances: Promise<unknown> = Promise.resolve()
@@ -47,7 +45,7 @@ export class VirtualClock {
   /** Aborts when the advances of now are broken off. */
   #breaking = new AbortController()
 
-  /** @throws RangeError when the start is no moment of time */
+  /** @throws RangeError if the start is no moment of time */
   constructor({ startMs, frozen = false, onError }: ClockOptions = {}) {
     this.#underWay = new UnderWay(onError)
     this.restart({ startMs, frozen })
@@ -60,7 +58,7 @@ export class VirtualClock {
     return this.#frozen
   }
 
-  /** Stands still from now on; in the midst of an advance, from its end. */
+  /** Stops the clock; during an advance, at its end. */
   freeze(): void {
     this.#frozen = true
     this.#time.stop()
@@ -75,10 +73,10 @@ export class VirtualClock {
   }
 
   /**
-   * Does the work when virtual time is there: at once where it is already. What is due at the same moment is done in this order.
+   * Does the work at a virtual time: at once if it is past. Timers of the same moment fire in the order of these calls.
    *
-   * @param says what happens then, for whoever asks what is next
-   * @throws RangeError when it is no moment of time
+   * @param says describes the work, for `nextWhat`
+   * @throws RangeError if it is no moment of time
    */
   at(atMs: number, work: () => unknown, label?: () => string): Timer {
     const timer = this.#timers.add(atMs, work, label)
@@ -86,35 +84,35 @@ export class VirtualClock {
     return timer
   }
 
-  /** Does the work now, as a job: an advance waits for it, and so does `idle`. */
+  /** Does the work now. An advance waits for it, and so does `idle`. */
   during<Result>(work: () => Promise<Result>): Promise<Result> {
     return this.#underWay.during(work)
   }
 
-  /** What the next job does, in words; undefined if there is none, or it has none. */
+  /** The label of the next timer; undefined if there is none. */
   nextWhat(): string | undefined {
     return this.#timers.next()?.label?.()
   }
 
-  /** When the next job is due; nothing where there is none. */
+  /** When the next timer is due; undefined if there is none. */
   nextAt(): number | undefined {
     return this.#timers.nextAt()
   }
 
   /**
    * @param begins called when it is its turn: advances wait for each other
-   * @throws RangeError when it is less than 0
+   * @throws RangeError if it is less than 0
    */
   advanceBy(ms: number, begins?: () => void): Promise<Advance> {
     return this.#advance(() => this.now() + ms, begins)
   }
 
-  /** @throws RangeError when that is past: time does not go back */
+  /** @throws RangeError if that is past: time does not go back */
   advanceTo(ms: number, begins?: () => void): Promise<Advance> {
     return this.#advance(() => ms, begins)
   }
 
-  /** To the next job, and through it. Where there is none, nothing happens. */
+  /** Advances to the next timer and fires it. Without one it does nothing. */
   advanceToNext(begins?: () => void): Promise<Advance> {
     return this.#advance(() => Math.max(this.now(), this.nextAt() ?? this.now()), begins)
   }
@@ -137,10 +135,10 @@ export class VirtualClock {
   }
 
   /**
-   * Begins anew, as it was made: at any moment, without jobs. An advance that is under way ends where it is; one that waits for it
+   * Starts again at any time, without timers. An advance that is running ends where it is; one that waits for it
    * was of the time before, and does nothing.
    *
-   * @throws RangeError when the start is no moment of time
+   * @throws RangeError if the start is no moment of time
    */
   restart({ startMs, frozen = false }: Pick<ClockOptions, 'startMs' | 'frozen'> = {}): void {
     if (startMs !== undefined) checkMoment(startMs)
@@ -151,7 +149,7 @@ export class VirtualClock {
     this.#arm()
   }
 
-  /** No job begins any more. Those under way are not waited for. */
+  /** Fires no timer any more. Work that has begun is not waited for. */
   close(): void {
     this.#closed = true
     clearTimeout(this.#wakeUp)
@@ -194,7 +192,7 @@ export class VirtualClock {
     return { fromMs, toMs, timers }
   }
 
-  /** Resolves when nothing is under way, not even what was begun meanwhile; or when it is broken off. */
+  /** Resolves when no work is running, including work that began meanwhile, or when the advance is broken off. */
   async #workEnded(broken: AbortSignal): Promise<void> {
     while (!this.#underWay.isEmpty && !this.#closed && !broken.aborted) {
       let stop = ignore
@@ -212,7 +210,7 @@ export class VirtualClock {
     return nextMs !== undefined && nextMs <= this.now()
   }
 
-  /** Begins all that is due now; how many. What these add for the same moment comes after them. */
+  /** Fires all timers that are due, and returns their number. Those that they add for the same moment come after them. */
   #runDue(): number {
     let begun = 0
     for (const work of this.#timers.take(this.now())) {
@@ -222,7 +220,7 @@ export class VirtualClock {
     return begun
   }
 
-  /** Sees to it that what is due next begins in time. An advance does that itself. */
+  /** Sets the real timer for the next virtual one. An advance fires them itself. */
   #arm(): void {
     clearTimeout(this.#wakeUp)
     this.#wakeUp = undefined
@@ -235,7 +233,7 @@ export class VirtualClock {
       this.#wakeUp = setTimeout(() => this.#arm(), Math.min(waitMs, MAX_TIMER_MS)).unref()
   }
 
-  /** When the caller's own work is done: what a call has caused begins after it, and is never seen half made. */
+  /** Fires what is due after the caller's own work, so that no timer sees it half done. */
   #pumpSoon(): void {
     if (this.#isPumping) return
     this.#isPumping = true
@@ -249,7 +247,7 @@ export class VirtualClock {
   }
 }
 
-/** @throws RangeError when a `Date` could not tell it, or it is past */
+/** @throws RangeError if a `Date` cannot represent it, or it is past */
 function checkMoment(ms: number, nowMs: number = -MAX_MS): void {
   if (!(Math.abs(ms) <= MAX_MS)) {
     throw new RangeError(

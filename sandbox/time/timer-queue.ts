@@ -1,33 +1,33 @@
 import TinyQueue from 'tinyqueue'
 
-/** Something that is due at a moment of virtual time. */
+/** Work that is due at a virtual time. */
 export interface Timer {
   /** Milliseconds since the epoch. */
   readonly atMs: number
-  /** What happens then, in words; a function, because few are ever asked. */
+  /** Describes the work; a function, because few are ever asked. */
   readonly label: (() => string) | undefined
-  /** It will not run. Nothing happens where it has. */
+  /** Cancels it. Does nothing if it has fired. */
   cancel(): void
 }
 
 interface Entry extends Timer {
   readonly order: number
-  /** Absent where it was cancelled, or has begun: what it holds on to can go. */
+  /** Absent once it was cancelled or has fired, so that its memory can be freed. */
   work?: (() => unknown) | undefined
 }
 
-/** What was cancelled is left in the queue until its time comes, or so many were, and more than half of what is there. */
+/** Cancelled timers stay in the queue until they are due, or until there are more than these and they are over half of it. */
 const MAX_CANCELLED = 1000
 
 const byTime = (a: Entry, b: Entry): number => a.atMs - b.atMs || a.order - b.order
 
-/** Jobs in the order in which they are due; those of one moment in the order in which they came. */
+/** Timers in the order in which they are due; those of one moment in the order of their addition. */
 export class TimerQueue {
   #entries = new TinyQueue<Entry>([], byTime)
   #order = 0
   #cancelled = 0
 
-  /** @throws RangeError when the moment is none */
+  /** @throws RangeError if the moment is none */
   add(atMs: number, work: () => unknown, label?: () => string): Timer {
     if (!Number.isFinite(atMs)) throw new RangeError(`A job is due at a moment of time, not at ${atMs}.`)
     const entry: Entry = { atMs, label, order: this.#order++, work, cancel: () => this.#cancel(entry) }
@@ -54,7 +54,7 @@ export class TimerQueue {
     return this.next()?.atMs
   }
 
-  /** Takes out all that are due by then. One that is cancelled before its turn comes is left out. */
+  /** Removes all that are due by then. One that is cancelled before its turn is left out. */
   *take(byMs: number): Generator<() => unknown> {
     const due: Entry[] = []
     for (let next = this.nextAt(); next !== undefined && next <= byMs; next = this.nextAt()) {

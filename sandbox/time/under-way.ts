@@ -1,11 +1,11 @@
 const ignore = (): void => {}
 
-/** What has begun and has not ended. */
+/** The work that has begun and has not ended. */
 export class UnderWay {
   readonly #works = new Set<Promise<void>>()
   readonly #onError: (error: unknown) => void
 
-  /** @param onError is told what a work threw. It may throw itself: nobody is left to tell, and time goes on */
+  /** @param onError called with what the work threw. Its own errors are ignored */
   constructor(onError: (error: unknown) => void = ignore) {
     this.#onError = onError
   }
@@ -19,7 +19,7 @@ export class UnderWay {
     this.#add((async () => work())().catch(this.#onError))
   }
 
-  /** Begins it now, for somebody who is told how it ends. */
+  /** Begins it now, for a caller who awaits its result. */
   during<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = (async () => work())()
     this.#add(result)

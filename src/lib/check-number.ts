@@ -28,12 +28,15 @@ export function checkWholeNumber(name: string, value: number, min = 1): number {
 /**
  * Checks a number of seconds that a timer can wait for.
  *
- * @throws TypeError when it is not above 0, or longer than a timer can be set for
+ * @param least default: anything above 0
+ * @throws TypeError when it is less, or longer than a timer can be set for
  */
-export function checkTimerSeconds(name: string, value: number): number {
-  if (typeof value !== 'number' || !(value > 0) || value > MAX_TIMER_SECONDS) {
+export function checkTimerSeconds(name: string, value: number, least?: number): number {
+  const isEnough = least === undefined ? value > 0 : value >= least
+  if (typeof value !== 'number' || !isEnough || value > MAX_TIMER_SECONDS) {
+    const floor = least === undefined ? 'above 0' : `that is at least ${least}`
     throw new TypeError(
-      `${name} must be a number of seconds above 0 and at most ${MAX_TIMER_SECONDS}, not ${describeValue(value)}.`,
+      `${name} must be a number of seconds ${floor} and at most ${MAX_TIMER_SECONDS}, not ${describeValue(value)}.`,
     )
   }
   return value

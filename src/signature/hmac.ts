@@ -19,7 +19,7 @@ export function secretKey(bytes: Uint8Array): SecretKey {
   return { bytes, imported: {} }
 }
 
-export type HmacEncoding = 'hex' | 'base64'
+type HmacEncoding = 'hex' | 'base64'
 
 export interface HmacEngine {
   /** HMAC over the UTF-8 bytes of `prefix`, then `content`, as text: hex is of lower case. */

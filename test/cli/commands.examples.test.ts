@@ -21,8 +21,12 @@ const FILES = {
 /** What goes on until Ctrl-C. */
 const LASTING: Readonly<Record<string, string>> = { sandbox: 'ready', listen: 'listening' }
 
+interface Fixture extends CliSandbox {
+  readonly receiver: string
+}
+
 /** A sandbox with an endpoint that takes everything, and what it took, refused, and missed while it was disabled. */
-async function stage(): Promise<CliSandbox & { receiver: string }> {
+async function startFixture(): Promise<Fixture> {
   const hook = tixWebhooks({
     secret,
     on: { 'order.created': () => {}, 'event.*': () => {} },
@@ -42,7 +46,7 @@ async function stage(): Promise<CliSandbox & { receiver: string }> {
 }
 
 /** What stands in an example for what is only known when it is run. */
-async function filled(line: string, { receiver, json }: CliSandbox & { receiver: string }): Promise<string> {
+async function filled(line: string, { receiver, json }: Fixture): Promise<string> {
   const [{ id: delivery = '' } = {}] = (await json('deliveries')) as { id: string }[]
   const [{ id: endpoint = '' } = {}] = (await json('endpoints')) as { id: string }[]
   return line
@@ -52,37 +56,43 @@ async function filled(line: string, { receiver, json }: CliSandbox & { receiver:
     .replace('--port 4020', '--port 0')
 }
 
-const examples = commands.flatMap(({ name, examples }) => examples.map(({ line }) => ({ name, line })))
+/** Each of its examples leaves nothing for the next one. */
+const ALONE: readonly string[] = ['resend']
 
-describe('an example of the help works as it stands', () => {
-  test.each(examples)('$line', async ({ name, line }) => {
-    const staged = await stage()
-    const { words, stdin } = shellWords(await filled(line, staged))
-    expect(words[0]).toBe('tix-webhooks')
-    const argv = words.slice(1)
-    const surroundings = {
-      cwd: staged.folder,
-      env: { TIX_SANDBOX_URL: staged.url },
-      ...(stdin !== undefined && { stdin: FILES[stdin as keyof typeof FILES] }),
+/** One sandbox for all examples of a command, in their order. */
+describe('the examples of the help work as they stand:', () => {
+  test.each(commands)('$name', async ({ name, examples }) => {
+    let fixture = await startFixture()
+    for (const [index, { line }] of examples.entries()) {
+      if (index > 0 && ALONE.includes(name)) fixture = await startFixture()
+      expect(line.startsWith(`tix-webhooks ${name}`)).toBe(true)
+      await runExample(name, line, fixture)
     }
-    const ready = LASTING[name]
-    if (ready === undefined) {
-      const { code, stdout, stderr } = await run(argv, surroundings)
-      expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' })
-      expect(stdout).not.toBe('')
-      return
-    }
-    // The default port may be taken on the machine of the test.
-    const isOnDefaultPort = name === 'sandbox' && !argv.includes('--port')
-    const session = begin(isOnDefaultPort ? [...argv, '--port', '0'] : argv, {
-      ...surroundings,
-      cwd: emptyFolder(),
-    })
-    await session.record(isEvent(ready))
-    expect(await session.stop()).toMatchObject({ code: 0 })
-  })
-
-  test('and each command has one that begins with its name', () => {
-    for (const { name, line } of examples) expect(line.startsWith(`tix-webhooks ${name}`)).toBe(true)
   })
 })
+
+async function runExample(name: string, line: string, fixture: Fixture): Promise<void> {
+  const { words, stdin } = shellWords(await filled(line, fixture))
+  expect(words[0]).toBe('tix-webhooks')
+  const argv = words.slice(1)
+  const surroundings = {
+    cwd: fixture.folder,
+    env: { TIX_SANDBOX_URL: fixture.url },
+    ...(stdin !== undefined && { stdin: FILES[stdin as keyof typeof FILES] }),
+  }
+  const ready = LASTING[name]
+  if (ready === undefined) {
+    const { code, stdout, stderr } = await run(argv, surroundings)
+    expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).not.toBe('')
+    return
+  }
+  // The default port may be taken on the machine of the test.
+  const isOnDefaultPort = name === 'sandbox' && !argv.includes('--port')
+  const session = begin(isOnDefaultPort ? [...argv, '--port', '0'] : argv, {
+    ...surroundings,
+    cwd: emptyFolder(),
+  })
+  await session.record(isEvent(ready))
+  expect(await session.stop()).toMatchObject({ code: 0 })
+}

@@ -10,7 +10,7 @@ import {
   transition,
 } from '../support/linearizable.js'
 import { runs } from '../support/runs.js'
-import { createStoreModel, play } from '../support/store-model.js'
+import { createStoreModel, perform } from '../support/store-model.js'
 
 const LEASE = 30_000
 const RETAIN = 1_000_000
@@ -30,11 +30,12 @@ const calls: fc.Arbitrary<StoreCall> = fc.oneof(
 )
 
 function playModel(model: ReturnType<typeof createStoreModel>, call: StoreCall): unknown {
-  if (call.do === 'advance') return play(model, model.advance, call)
+  if (call.do === 'advance') return perform(model, model.advance, call)
   const { do: name, token, ...terms } = call
   const lease = { key: 'k', token }
-  if (call.do === 'claim') return play(model, model.advance, { do: 'claim', request: { ...lease, ...call } })
-  return play(model, model.advance, { do: name, lease, ...terms } as Parameters<typeof play>[2])
+  if (call.do === 'claim')
+    return perform(model, model.advance, { do: 'claim', request: { ...lease, ...call } })
+  return perform(model, model.advance, { do: name, lease, ...terms } as Parameters<typeof perform>[2])
 }
 
 test('the transitions of one key answer every history as the model of stores does', () => {

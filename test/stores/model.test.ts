@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type OpenBackend, STORE_KINDS } from '../support/backends.js'
-import { createStoreModel, play, type StoreStep, storeHistories } from '../support/store-model.js'
+import { createStoreModel, perform, type StoreAction, storeHistories } from '../support/store-model.js'
 
 const MINUTE = 60_000
 
@@ -29,7 +29,7 @@ for (const { name, describe, open } of STORE_KINDS) {
       const store = await backend.create()
       let run = 0
 
-      async function agree(history: StoreStep[]): Promise<void> {
+      async function agree(history: StoreAction[]): Promise<void> {
         const model = createStoreModel()
         run += 1
         // The keys of a history are its own: the records of those before it are still there.
@@ -37,8 +37,8 @@ for (const { name, describe, open } of STORE_KINDS) {
         for (const [index, step] of history.entries()) {
           const label = `step ${index} of ${JSON.stringify(history.slice(0, index + 1))}`
           expectAlike(
-            await play(store, backend.advance, renamed(step, own)),
-            play(model, model.advance, step),
+            await perform(store, backend.advance, renamed(step, own)),
+            perform(model, model.advance, step),
             label,
           )
         }
@@ -51,7 +51,7 @@ for (const { name, describe, open } of STORE_KINDS) {
   })
 }
 
-function renamed(step: StoreStep, own: (key: string) => string): StoreStep {
+function renamed(step: StoreAction, own: (key: string) => string): StoreAction {
   switch (step.do) {
     case 'claim':
       return { ...step, request: { ...step.request, key: own(step.request.key) } }

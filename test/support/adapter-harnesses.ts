@@ -57,7 +57,7 @@ export const ADAPTERS: readonly (readonly [name: string, harness: AdapterHarness
 ]
 
 /** Over a real socket, by a client that adds nothing to the delivery. */
-export function onSocket(start: Start): AdapterHarness {
+function onSocket(start: Start): AdapterHarness {
   return {
     async mount(options) {
       const { port, close } = await listen(await start(options))

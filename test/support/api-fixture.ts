@@ -10,7 +10,7 @@ export interface ApiFixture extends HttpSandbox {
 }
 
 /** An order of seats for an event of its own. */
-export interface Order {
+interface Order {
   /** Default 1, of 2 seats. */
   quantity?: number
   /** Default true. */

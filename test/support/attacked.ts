@@ -86,10 +86,7 @@ export async function played<Name extends string>(
 }
 
 /** Whether it was answered, and ran, as it must be. */
-export function isWithstood(
-  { expect, deliveries }: Playable,
-  { statuses, runs }: Onslaught<string>,
-): boolean {
+function isWithstood({ expect, deliveries }: Playable, { statuses, runs }: Onslaught<string>): boolean {
   return (
     statuses.length === deliveries.length &&
     statuses.every((status) => expect.statuses.includes(status)) &&

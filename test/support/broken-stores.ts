@@ -10,7 +10,7 @@ export interface KeyValue {
 }
 
 /** A backend whose calls take a while to arrive, so that they interleave. */
-export function memoryKeyValue(): KeyValue & { readonly entries: Map<string, string> } {
+function memoryKeyValue(): KeyValue & { readonly entries: Map<string, string> } {
   const entries = new Map<string, string>()
   return {
     entries,
@@ -79,7 +79,7 @@ async function inTurn<T>(kv: KeyValue, key: string, work: () => Promise<T>): Pro
 }
 
 /** A store with one fault over any key-value backend. What it does not get wrong, it does in turn. */
-export function brokenStore(kv: KeyValue, fault: Fault, now: () => number): IdempotencyStore {
+function brokenStore(kv: KeyValue, fault: Fault, now: () => number): IdempotencyStore {
   const decide: Decide = DECISIONS[fault]
 
   async function handle(key: string, call: SentCall): Promise<StoreAnswer> {

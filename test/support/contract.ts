@@ -2,7 +2,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 
 /** An answer of the API, and what was asked. */
-export interface Exchange {
+interface Exchange {
   readonly method: string
   /** Without the query. */
   readonly path: string

@@ -5,7 +5,7 @@ import { type Answer, type HttpSandbox, httpSandbox } from './http-sandbox.js'
 export const HOOKS = 'http://127.0.0.1:3000/hooks'
 
 /** A delivery as the control tells it, as far as tests look. */
-export interface DeliveryTold {
+interface DeliveryTold {
   id: string
   type: string
   status: string

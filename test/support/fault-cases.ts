@@ -15,7 +15,7 @@ async function expectHandledOnce(stage: Stage, order: Order): Promise<void> {
 const UNAVAILABLE = { outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 }
 
 /** What every receiver survives, whether it has a store or an inbox. */
-export const COMMON_FAULTS: readonly FaultCase[] = [
+const COMMON_FAULTS: readonly FaultCase[] = [
   [
     'a server that is down: nothing runs, and all is well when it is back',
     async (stage) => {

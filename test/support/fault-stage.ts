@@ -10,7 +10,7 @@ export type Protection =
   | { readonly store: IdempotencyStore }
   | { readonly inbox: Inbox<unknown>; effect(order: string, tx: unknown): Promise<unknown> }
 
-export type Open = (place: {
+type Open = (place: {
   readonly url: string
   readonly place: string
 }) => Promise<Protection & { close(): Promise<unknown> }>

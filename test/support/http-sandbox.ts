@@ -14,7 +14,7 @@ export const BASE_URL = 'http://127.0.0.1:4010'
 /** When the clock stands: a Friday. */
 export const NOW = '2026-11-20T11:24:00.000Z'
 
-export interface Call {
+interface Call {
   /** null sends none. Default TEST_KEY. */
   key?: string | null
   headers?: Record<string, string>

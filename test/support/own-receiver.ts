@@ -9,7 +9,7 @@ export interface OwnEvent {
   readonly data: { readonly order: { readonly id: string }; readonly event?: { readonly title: string } }
 }
 
-export interface SignatureParts {
+interface SignatureParts {
   readonly t: string
   readonly signatures: readonly string[]
 }

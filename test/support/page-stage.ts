@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { tixWebhooks } from 'tix-webhooks/node'
 import { createSandbox, type Sandbox, type SandboxOptions } from 'tix-webhooks/sandbox'
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, inject, onTestFinished } from 'vitest'
 import { launchChromium } from './chromium.js'
 
 /** `describe` for tests in a browser: skipped where there is none. */
@@ -86,18 +86,20 @@ export interface OpenPage {
   readonly errors: readonly string[]
 }
 
-/** Has a browser for the tests of a file. */
+let shared: Promise<Browser> | undefined
+
+/** Has a browser for the tests of a file: one for all files of this process, which ends it with itself. */
 export function useBrowser(): Opener {
-  let browser: Browser | undefined
   beforeAll(async () => {
-    browser = await launchChromium()
+    shared ??= launchChromium()
+    await shared
   }, 60_000)
-  afterAll(() => browser?.close())
   return {
     async open({ sandbox }, hash = '', options = {}) {
-      if (browser === undefined) throw new Error('There is no browser yet: open a page in a test.')
-      const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
+      if (shared === undefined) throw new Error('There is no browser yet: open a page in a test.')
+      const context = await (await shared).newContext({ viewport: { width: 1280, height: 800 }, ...options })
       onTestFinished(() => context.close())
+      context.setDefaultTimeout(10_000)
       const page = await context.newPage()
       const errors = errorsOf(page)
       await page.goto(`${sandbox.url}/${hash}`)

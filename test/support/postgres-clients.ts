@@ -16,7 +16,7 @@ import {
 import { onTestFinished } from 'vitest'
 import type { TestDatabase } from './postgres-database.js'
 
-export type Rows = readonly Readonly<Record<string, unknown>>[]
+type Rows = readonly Readonly<Record<string, unknown>>[]
 
 export interface ClientOptions {
   /** Server settings of its connections. */

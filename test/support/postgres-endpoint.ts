@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import { SECRET, sign } from './deliveries.js'
 import { listen, post } from './http.js'
 
-export interface Answered {
+interface Answered {
   readonly status: number
   readonly outcome: unknown
   readonly retryAfter?: string

@@ -17,7 +17,7 @@ export interface PostgresServerOptions {
 }
 
 /** How Postgres shuts down: `fast` rolls back and writes all out; `immediate` is a crash, with recovery at the next start. */
-export type ShutdownMode = 'fast' | 'immediate'
+type ShutdownMode = 'fast' | 'immediate'
 
 export interface PostgresServer extends Omit<TestServer, 'restart'> {
   /** Ends it and keeps its data: `SIGINT` is a fast shutdown, `SIGQUIT`, the default, an immediate one. */

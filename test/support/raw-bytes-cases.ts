@@ -3,7 +3,7 @@ import type { RawBytesCase } from './raw-bytes-harness.js'
 import { headerCases } from './raw-bytes-headers.js'
 import { sizeCases } from './raw-bytes-sizes.js'
 
-export { harnessOf, type MountedApp, type RawBytesCase, type RawBytesHarness } from './raw-bytes-harness.js'
+export { harnessOf, type MountedApp, type RawBytesCase } from './raw-bytes-harness.js'
 
 /**
  * What holds for every adapter and only a raw socket can show: what whole requests show is in `adapterCases`. No test runner in

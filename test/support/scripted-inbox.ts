@@ -5,7 +5,7 @@ import { type Receiving, receiving } from './receiving.js'
 export type Work<Tx = unknown> = (tx: Tx) => Promise<void>
 
 /** How one call of the work that an inbox was given has ended so far. */
-export type WorkEnd = 'open' | 'resolved' | { readonly rejected: unknown }
+type WorkEnd = 'open' | 'resolved' | { readonly rejected: unknown }
 
 /** What an inbox answers: a value or a promise of any shape, or it throws, as a stranger's may. */
 export type OnceScript = (request: OnceRequest, work: Work) => unknown

@@ -1,7 +1,7 @@
 import type { ClaimRequest, IdempotencyStore, Lease } from 'tix-webhooks'
 
 /** What was asked of a store, in order: the method and its arguments. */
-export type StoreCall =
+type StoreCall =
   | readonly ['claim', ClaimRequest]
   | readonly ['renew', Lease, number]
   | readonly ['complete', Lease, number]

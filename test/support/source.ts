@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
+import { ROOT } from './root.js'
 
-/** Where the package is. */
-export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+export { ROOT }
 
 /** The names of the source files of a folder, without their ending. */
 export function modulesIn(folder: string): string[] {

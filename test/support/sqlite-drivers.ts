@@ -5,7 +5,7 @@ import { makeFolder, removeFolder } from './server-process.js'
 import { openDatabase, type TestDatabase } from './sqlite-open.js'
 
 /** A driver of which the tests run, and whether it can be had here. */
-export interface SqliteDriver {
+interface SqliteDriver {
   readonly name: string
   readonly isHere: boolean
 }

@@ -9,7 +9,7 @@ const HOUR = 60 * MINUTE
 
 /** Real stores have a clock of their own: no moment that a test looks at is within a quarter of an hour of a limit. */
 export const LEASE = 30 * MINUTE
-export const RETAIN = 10 * HOUR
+const RETAIN = 10 * HOUR
 export const PAST_LEASE = 40 * MINUTE
 export const PAST_RETENTION = 20 * HOUR
 

@@ -1,7 +1,11 @@
 import fc from 'fast-check'
-import type { StoreStep } from '../../testing/store-cases/model.js'
+import type { StoreAction } from '../../testing/store-cases/model.js'
 
-export { createStoreModel, play, type StoreModel, type StoreStep } from '../../testing/store-cases/model.js'
+export {
+  createStoreModel,
+  perform,
+  type StoreAction,
+} from '../../testing/store-cases/model.js'
 
 /** Around a lease of 30 and a retention of 1000: just before them, just after them, and well between. */
 const ADVANCES = [1, 29, 31, 200, 990, 1100]
@@ -17,7 +21,7 @@ export function storeHistories(
   terms: { leaseMs: readonly number[]; retainMs: readonly number[] },
   maxLength = 60,
   unitMs = 1_000,
-): fc.Arbitrary<StoreStep[]> {
+): fc.Arbitrary<StoreAction[]> {
   const lease = fc.record({ key: fc.constantFrom('a', 'b', 'c'), token: fc.constantFrom('1', '2', '3', '4') })
   const leaseMs = fc.constantFrom(...terms.leaseMs)
   const retainMs = fc.constantFrom(...terms.retainMs)
@@ -25,7 +29,7 @@ export function storeHistories(
     do: 'claim' as const,
     request: { ...lease, leaseMs, retainMs: Math.max(leaseMs, retainMs) },
   }))
-  const step: fc.Arbitrary<StoreStep> = fc.oneof(
+  const step: fc.Arbitrary<StoreAction> = fc.oneof(
     { weight: 3, arbitrary: claim },
     fc.record({ do: fc.constant('renew' as const), lease, leaseMs }),
     fc.record({ do: fc.constant('complete' as const), lease, retainMs }),

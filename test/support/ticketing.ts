@@ -16,7 +16,7 @@ export const HOUR_MS = 60 * 60 * 1000
 export const DAY_MS = 24 * HOUR_MS
 export const PUBLIC_URL = 'http://127.0.0.1:4010'
 
-export type Emitted = {
+type Emitted = {
   [Kind in WebhookKind]: { readonly kind: Kind; readonly data: WebhookData[Kind] }
 }[WebhookKind]
 

@@ -2,7 +2,7 @@ import type { AnyEvent, DeliveryRecord, WebhookOptions } from 'tix-webhooks'
 import { SECRET } from './deliveries.js'
 
 /** One call of a handler. */
-export interface WatchedRun {
+interface WatchedRun {
   readonly event: AnyEvent
   readonly rawBody: Uint8Array
 }

@@ -1,8 +1,8 @@
-import { startTrial, type Trial } from './case-runner.js'
+import { type AdapterCaseRunner, createCaseRunner } from './case-runner.js'
 import type { AdapterHarness } from './harness.js'
 
 /**
- * One thing that every adapter must do. It contains no test runner, and runs wherever the adapter does.
+ * One requirement of every adapter. It contains no test runner, and runs wherever the adapter does.
  *
  * @example
  * ```ts
@@ -18,33 +18,37 @@ import type { AdapterHarness } from './harness.js'
 export interface AdapterCase {
   /** Stays the same when the name is worded better. */
   readonly id: string
-  /** A sentence that begins with MUST, or with SHOULD where no delivery is lost or forged by it. */
+  /** A sentence that begins with MUST, or with SHOULD if no delivery is lost or forged without it. */
   readonly name: string
   /**
-   * Mounts the adapter and puts it to the test; closes what it mounted, however it ends.
+   * Mounts the adapter, tests it, and closes what it mounted, also when the case fails.
    *
-   * @throws TypeError when the harness is not one
-   * @throws Error when the case fails, with what was expected and what came
+   * @throws TypeError when the harness is invalid
+   * @throws Error when the case fails, with the expected and the actual answer
    */
   run(harness: AdapterHarness): Promise<void>
 }
 
-/** A case from what it does to an adapter. */
-export function defineCase(id: string, name: string, act: (trial: Trial) => Promise<void>): AdapterCase {
+/** Defines a case by the steps that it runs on an adapter. */
+export function defineCase(
+  id: string,
+  name: string,
+  act: (runner: AdapterCaseRunner) => Promise<void>,
+): AdapterCase {
   return {
     id,
     name,
     async run(harness) {
       checkHarness(harness)
-      const trial = startTrial({ id, name }, harness)
+      const runner = createCaseRunner({ id, name }, harness)
       try {
-        await act(trial)
+        await act(runner)
       } catch (failure) {
-        // What the case found comes first: an app that does not answer may not end either.
-        await trial.close().catch(() => {})
+        // The case's own failure matters more: an app that does not answer may not close either.
+        await runner.close().catch(() => {})
         throw failure
       }
-      await trial.close()
+      await runner.close()
     },
   }
 }

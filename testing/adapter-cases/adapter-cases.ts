@@ -7,8 +7,8 @@ import { requestCases } from './requests.js'
 import { sizeCases } from './sizes.js'
 
 /**
- * What every HTTP adapter must do, case by case, whatever its framework. There is no test runner in it: loop over the cases in
- * the one that you have. They see what one whole request and its answer can show; slow and broken connections they do not make.
+ * The conformance cases of HTTP adapters, whatever their framework. They contain no test runner: loop over them in the one that
+ * you have. Each sends whole requests; slow and broken connections are not covered.
  *
  * @example
  * ```ts

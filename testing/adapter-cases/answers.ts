@@ -2,9 +2,9 @@ import { answerTo, Discard, memoryStore, RetryLater } from '../../src/index.js'
 import { sampleEvent } from '../deliveries/sample-event.js'
 import { type AdapterCase, defineCase } from './adapter-case.js'
 import { signed, signedOrder } from './case-deliveries.js'
-import { INSIDE } from './case-runner.js'
+import { INTERNAL } from './case-runner.js'
 
-/** What comes of a delivery, and the answer to it. */
+/** The answer to each outcome of a delivery. */
 export const answerCases: readonly AdapterCase[] = [
   defineCase(
     'answer-handled',
@@ -12,7 +12,7 @@ export const answerCases: readonly AdapterCase[] = [
     async ({ mount, demand }) => {
       let isDone = false
       const handle = async (): Promise<void> => {
-        // Longer than an answer that did not wait would take.
+        // Longer than an answer that does not wait takes.
         await new Promise((resolve) => setTimeout(resolve, 25))
         isDone = true
       }
@@ -41,7 +41,7 @@ export const answerCases: readonly AdapterCase[] = [
     async ({ mount }) => {
       const endpoint = await mount({
         handle: () => {
-          throw new Discard(INSIDE)
+          throw new Discard(INTERNAL)
         },
       })
       const order = await signedOrder()
@@ -54,9 +54,9 @@ export const answerCases: readonly AdapterCase[] = [
     'answer-failed',
     'MUST answer that the handler failed, whatever it throws, and run it again on the next delivery.',
     async ({ mount }) => {
-      for (const [told, thrown] of [
-        ['an error', new Error(INSIDE)],
-        ['a string', INSIDE],
+      for (const [label, thrown] of [
+        ['an error', new Error(INTERNAL)],
+        ['a string', INTERNAL],
         ['nothing', undefined],
       ] as const) {
         let isMended = false
@@ -65,7 +65,7 @@ export const answerCases: readonly AdapterCase[] = [
         }
         const endpoint = await mount({ handle })
         const order = await signedOrder()
-        await endpoint.answers(`a handler that throws ${told}`, order, 'failed')
+        await endpoint.answers(`a handler that throws ${label}`, order, 'failed')
         isMended = true
         await endpoint.answers('the order again, for the fixed handler', order, 'handled')
       }
@@ -76,17 +76,17 @@ export const answerCases: readonly AdapterCase[] = [
     'answer-error',
     'MUST NOT let an error decide the answer, nor reveal anything of it.',
     async ({ mount }) => {
-      // What frameworks look for in an error; this one says that all is well.
+      // The properties of errors that frameworks read; here they claim success.
       const { status } = answerTo({ outcome: 'handled' })
-      const odd = Object.assign(new Error(INSIDE), {
+      const odd = Object.assign(new Error(INTERNAL), {
         status,
         statusCode: status,
-        code: INSIDE,
+        code: INTERNAL,
         expose: true,
-        headers: { 'x-inside': INSIDE },
-        cause: new Error(INSIDE),
-        getResponse: () => new Response(INSIDE),
-        toJSON: () => ({ message: INSIDE }),
+        headers: { 'x-inside': INTERNAL },
+        cause: new Error(INTERNAL),
+        getResponse: () => new Response(INTERNAL),
+        toJSON: () => ({ message: INTERNAL }),
       })
       const handle = () => {
         throw odd
@@ -104,7 +104,7 @@ export const answerCases: readonly AdapterCase[] = [
     'MUST send the Retry-After that the handler asked for.',
     async ({ mount }) => {
       const handle = () => {
-        throw new RetryLater({ afterSeconds: 123, reason: INSIDE })
+        throw new RetryLater({ afterSeconds: 123, reason: INTERNAL })
       }
       const expected = { outcome: 'retry-later', retryAfterSeconds: 123 } as const
       await (await mount({ handle })).answers(
@@ -120,7 +120,7 @@ export const answerCases: readonly AdapterCase[] = [
     'MUST ask for a retry of an authentic delivery whose data is invalid, and not reveal what is missing.',
     async ({ mount }) => {
       const endpoint = await mount()
-      const data = { order: { id: INSIDE, total_cents: INSIDE } }
+      const data = { order: { id: INTERNAL, total_cents: INTERNAL } }
       const delivery = await signed(sampleEvent('order.created', { data, exact: true }))
       await endpoint.answers('an order.created without the documented fields', delivery, 'unprocessable')
     },
@@ -131,7 +131,7 @@ export const answerCases: readonly AdapterCase[] = [
     'MUST answer if the secret function throws or returns no secret, and never run the handler then.',
     async ({ mount }) => {
       const secret = (): never => {
-        throw new Error(INSIDE)
+        throw new Error(INTERNAL)
       }
       const throwing = await mount({ secret })
       await throwing.answers('a secret function that throws', await signedOrder(), 'misconfigured')
@@ -156,7 +156,7 @@ export const answerCases: readonly AdapterCase[] = [
     'MUST send a Retry-After while the store is down, and not run the handler.',
     async ({ mount }) => {
       const claim = async (): Promise<never> => {
-        throw new Error(INSIDE)
+        throw new Error(INTERNAL)
       }
       const endpoint = await mount({ store: { ...memoryStore(), claim } })
       const expected = { outcome: 'unavailable', retryAfterSeconds: 5 } as const

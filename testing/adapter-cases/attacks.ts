@@ -4,20 +4,20 @@ import { type AttackName, attacks } from '../scenarios/attacks.js'
 import { type AdapterCase, defineCase } from './adapter-case.js'
 import { signedOrder } from './case-deliveries.js'
 import { SECRET } from './case-runner.js'
-import type { Expected } from './expected-answer.js'
+import type { ExpectedOutcome } from './expected-answer.js'
 
 interface AttackRow {
   readonly id: string
-  /** What it is, as the name of the case says it after "MUST". */
+  /** The name of the case after "MUST". */
   readonly must: string
-  /** What each of the answers may be. */
-  readonly answers: readonly Expected[]
-  /** The handler waits until another of the deliveries is answered, so that one is in flight. */
+  /** The outcomes that each of the answers may have. */
+  readonly answers: readonly ExpectedOutcome[]
+  /** The handler waits until another delivery is answered, so that one is in flight. */
   readonly overlaps?: true
 }
 
-/** Nearly all of a default lease is left: more than may be said. */
-const IN_FLIGHT: Expected = { outcome: 'in-flight', retryAfterSeconds: 30 }
+/** Nearly all of a default lease is left, and 30 s is the longest Retry-After. */
+const IN_FLIGHT: ExpectedOutcome = { outcome: 'in-flight', retryAfterSeconds: 30 }
 
 const ROWS: Readonly<Record<AttackName, AttackRow>> = {
   'missing header': refuse('missing-header', 'a delivery without a signature', 'malformed'),
@@ -62,7 +62,7 @@ const ROWS: Readonly<Record<AttackName, AttackRow>> = {
   'unknown kind': { id: 'unknown-kind', must: 'accept an unknown kind', answers: ['unhandled'] },
 }
 
-/** What the internet may send. After each attack the endpoint must still serve. */
+/** The attacks of the kit. After each, the endpoint must still serve. */
 export const attackCases: readonly AdapterCase[] = Object.entries(ROWS).map(([name, row]) =>
   defineCase(`attack-${row.id}`, `MUST ${row.must}.`, async ({ mount, demand }) => {
     const { answers, overlaps } = row

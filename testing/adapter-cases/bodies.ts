@@ -1,13 +1,13 @@
 import { sampleEvent } from '../deliveries/sample-event.js'
 import { type AdapterCase, defineCase } from './adapter-case.js'
 import { signed, signedOrder, withBody, withHeaders } from './case-deliveries.js'
-import type { Trial } from './case-runner.js'
+import type { AdapterCaseRunner } from './case-runner.js'
 
 const utf8 = new TextEncoder()
 const BYTE_ORDER_MARK = Uint8Array.of(0xef, 0xbb, 0xbf)
 const REPLACEMENT_CHARACTER = '�'
 
-/** Spacing, escapes, line ends and numbers that no writer of JSON would give back after a parser. */
+/** Spacing, escapes, line ends and numbers that are lost when JSON is parsed and serialised. */
 const ODD_JSON = [
   '{',
   '\t"data" :  { "tickets": [ { "tier":"caf\\u00e9 café \\/ \\ud83c\\udf9f", "id":"tik_1" } ],\r',
@@ -16,14 +16,14 @@ const ODD_JSON = [
   '}\r\n\r\n',
 ].join('\n')
 
-/** Names that some parsers refuse, or take for something else. */
+/** Names that some parsers refuse, or treat specially. */
 const ODD_NAMES = `{"__proto__":{"a":1},"constructor":{"prototype":{"b":2}},${JSON.stringify(order()).slice(1)}`
 
-/** Accents in both their forms, writings of several directions, and characters outside of the first plane. */
+/** Composed and combined accents, text in both directions, and characters outside of the basic plane. */
 const ODD_TEXT = 'Zo\u00eb Zoe\u0308 – 東京 – العربية – 🎟\u{1f469}\u200d\u{1f467} – \u2028\u2029\u0000'
 
-/** What a body may be said to be. */
-const CONTENT_TYPES: readonly (readonly [id: string, told: string, contentType: string | undefined])[] = [
+/** Content types that a sender may give, whatever the body is. */
+const CONTENT_TYPES: readonly (readonly [id: string, label: string, contentType: string | undefined])[] = [
   ['text', 'of text', 'text/plain; charset=iso-8859-1'],
   ['form', 'of a form', 'application/x-www-form-urlencoded'],
   ['multipart', 'of a form in parts', 'multipart/form-data; boundary=none'],
@@ -33,7 +33,7 @@ const CONTENT_TYPES: readonly (readonly [id: string, told: string, contentType: 
   ['none', 'that is missing', undefined],
 ]
 
-/** The bytes, and what says what they are. */
+/** The bytes of a body, and its content type. */
 export const bodyCases: readonly AdapterCase[] = [
   defineCase(
     'body-spacing',
@@ -80,7 +80,7 @@ export const bodyCases: readonly AdapterCase[] = [
     async ({ mount }) => {
       const endpoint = await mount()
       await endpoint.answers('a byte that UTF-8 never has', await signed(broken()), 'unprocessable')
-      // More than comes in one piece.
+      // More than arrives in one chunk.
       const everyByte = Uint8Array.from({ length: 200_000 }, (_, index) => index % 256)
       await endpoint.answers('every byte value, many times', await signed(everyByte), 'unprocessable')
     },
@@ -100,28 +100,28 @@ export const bodyCases: readonly AdapterCase[] = [
     },
   ),
 
-  ...CONTENT_TYPES.map(([id, told, contentType]) =>
+  ...CONTENT_TYPES.map(([id, label, contentType]) =>
     defineCase(
       `content-type-${id}`,
-      `MUST pass on the exact bytes of a body with a content-type ${told}.`,
+      `MUST pass on the exact bytes of a body with a content-type ${label}.`,
       handsOn(`JSON as ${contentType ?? 'no content-type'}`, ODD_JSON, { 'content-type': contentType }),
     ),
   ),
 ]
 
-/** A signed body is handled as it is, whatever the headers say that it is. */
+/** Sends a signed body, which must reach the handler byte for byte, whatever its headers. */
 function handsOn(
-  told: string,
+  label: string,
   body: string | Uint8Array,
   headers: Readonly<Record<string, string | undefined>> = {},
 ) {
-  return async ({ mount }: Trial): Promise<void> => {
+  return async ({ mount }: AdapterCaseRunner): Promise<void> => {
     const endpoint = await mount()
-    await endpoint.handsOn(told, withHeaders(await signed(body), headers))
+    await endpoint.handsOn(label, withHeaders(await signed(body), headers))
   }
 }
 
-/** An order that is the same each time: what is made at load must not count as one of the user's samples. */
+/** The same order each time: it is made on import, and must not count as one of the user's samples. */
 function order(): object {
   return sampleEvent('order.created', { seed: 0 })
 }
@@ -130,7 +130,7 @@ function marked(bytes: Uint8Array): Uint8Array {
   return Uint8Array.of(...BYTE_ORDER_MARK, ...bytes)
 }
 
-/** An order with a byte in it that no UTF-8 has. */
+/** An order with a byte that is invalid in UTF-8. */
 function broken(): Uint8Array {
   const bytes = utf8.encode(JSON.stringify({ ...order(), note: '?' }))
   bytes[bytes.lastIndexOf(0x3f)] = 0xff

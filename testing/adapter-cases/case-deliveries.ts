@@ -5,7 +5,7 @@ import { type AnyDelivery, SECRET } from './case-runner.js'
 
 const utf8 = new TextEncoder()
 
-/** Signs with the secret of the cases. What is given as a string is sent as its bytes, so that no client adds a content type. */
+/** Signs with the secret of the cases. A string is sent as bytes, so that no client adds a content type. */
 export function signed(
   body: string | Uint8Array | object,
   options: Partial<SigningOptions> = {},
@@ -14,12 +14,12 @@ export function signed(
   return signedBody(body instanceof Uint8Array ? body : utf8.encode(text), { secret: SECRET, ...options })
 }
 
-/** An order of its own, signed. */
+/** A new order, signed. */
 export function signedOrder(options: Partial<SigningOptions> = {}): Promise<SignedBody<Uint8Array>> {
   return signed(sampleEvent('order.created'), options)
 }
 
-/** An order whose JSON has exactly so many bytes, of characters of one byte or of more. */
+/** An order whose JSON has exactly so many bytes, padded with a character of one or more bytes. */
 export function signedOrderOf(bytes: number, character = 'x'): Promise<SignedBody<Uint8Array>> {
   const event = { ...sampleEvent('order.created'), padding: '', rest: '' }
   const room = bytes - utf8.encode(JSON.stringify(event)).length
@@ -28,12 +28,12 @@ export function signedOrderOf(bytes: number, character = 'x'): Promise<SignedBod
   return signed({ ...event, padding, rest: 'x'.repeat(room % width) })
 }
 
-/** The same request with other bytes in it. */
+/** The same request with another body. */
 export function withBody({ header }: AnyDelivery, body: Uint8Array): AnyDelivery {
   return testDelivery(body, { header, headerName: 'x-service-signature' })
 }
 
-/** The same request with these headers too; without those that are undefined. */
+/** The same request with these headers, and without those that are undefined. */
 export function withHeaders(
   delivery: AnyDelivery,
   changes: Readonly<Record<string, string | undefined>>,

@@ -1,62 +1,65 @@
 import { type AnyEvent, type HandlerContext, memoryStore, type WebhookOptions } from '../../src/index.js'
 import { bytesOf } from '../deliveries/streamed-body.js'
 import type { TestDelivery } from '../deliveries/test-delivery.js'
-import { type Expected, faultOf, isAnswer, shortened } from './expected-answer.js'
+import { type ExpectedOutcome, faultOf, isAnswer, shortened } from './expected-answer.js'
 import type { AdapterAnswer, AdapterHarness, MountedAdapter } from './harness.js'
 
-/** The secret of the endpoint, and another one. */
+/** The secret of the endpoint. */
 export const SECRET = 'whsec_of_the_adapter_cases'
 export const OTHER_SECRET = 'whsec_of_another_adapter_case'
 
-/** What errors say in the cases: nobody outside may read it. */
-export const INSIDE = 'no seats left in row 7'
+/** The message of errors in the cases, which no answer may reveal. */
+export const INTERNAL = 'no seats left in row 7'
 
-const HIDDEN = [SECRET, OTHER_SECRET, INSIDE]
+const HIDDEN = [SECRET, OTHER_SECRET, INTERNAL]
 
 const DEFAULT_TIMEOUT_SECONDS = 4
 
 /** Any delivery of the kit. */
 export type AnyDelivery = TestDelivery<string | Uint8Array>
 
-/** One call of the handler. */
-export interface Run {
+/** One run of the handler. */
+export interface HandlerRun {
   readonly event: AnyEvent
   readonly ctx: HandlerContext
 }
 
-/** What a case sets, over an endpoint that handles `order.created`. */
-export type CaseOptions = Partial<WebhookOptions> & {
-  /** What the handler of `order.created` does. Default: nothing, and that successfully. */
+/** Options of a case beside those of an endpoint that handles `order.created`. */
+type CaseOptions = Partial<WebhookOptions> & {
+  /** The handler of `order.created`. Default: one that returns at once. */
   handle?: (event: AnyEvent, ctx: HandlerContext) => unknown
 }
 
-/** An endpoint of a case. */
-export interface Endpoint {
-  /** The calls of the handler so far. */
-  readonly runs: readonly Run[]
-  /** Sends a delivery; fails unless an answer comes. */
-  send(told: string, delivery: AnyDelivery): Promise<AdapterAnswer>
+/** A mounted endpoint. */
+interface Endpoint {
+  /** The runs of the handler so far. */
+  readonly runs: readonly HandlerRun[]
+  /** Sends a delivery, and fails if there is no answer. */
+  send(label: string, delivery: AnyDelivery): Promise<AdapterAnswer>
   /** Fails unless the answer is that of one of the outcomes. */
-  judge(told: string, answer: AdapterAnswer, ...expected: Expected[]): void
-  /** Sends a delivery; fails unless the answer is that of the outcome, and the handler ran as the outcome says: once, or not. */
-  answers(told: string, delivery: AnyDelivery, expected: Expected): Promise<void>
-  /** Sends a delivery; fails unless it is handled, and the handler got its exact bytes, and the event that JSON.parse makes of them. */
-  handsOn(told: string, delivery: AnyDelivery): Promise<void>
+  judge(label: string, answer: AdapterAnswer, ...expected: ExpectedOutcome[]): void
+  /** Sends a delivery, and fails unless the answer is that of the outcome, and the handler ran once or not at all, as the outcome implies. */
+  answers(label: string, delivery: AnyDelivery, expected: ExpectedOutcome): Promise<void>
+  /** Sends a delivery, and fails unless it is handled, with its exact bytes and the event that JSON.parse makes of them. */
+  handsOn(label: string, delivery: AnyDelivery): Promise<void>
 }
 
-/** One run of one case on one adapter. */
-export interface Trial {
+/** Runs one case on one adapter. */
+export interface AdapterCaseRunner {
   mount(options?: CaseOptions): Promise<Endpoint>
-  /** Fails unless it holds. */
-  demand(holds: boolean, message: string): void
+  /** Fails with the message unless the condition holds. */
+  demand(condition: boolean, message: string): void
   /** Closes all that was mounted. */
   close(): Promise<void>
 }
 
-/** The outcomes that a handler has a part in. */
+/** The outcomes for which the handler runs. */
 const RAN: readonly string[] = ['handled', 'discarded', 'failed', 'retry-later', 'timed-out']
 
-export function startTrial({ id, name }: { id: string; name: string }, harness: AdapterHarness): Trial {
+export function createCaseRunner(
+  { id, name }: { id: string; name: string },
+  harness: AdapterHarness,
+): AdapterCaseRunner {
   const mounted: MountedAdapter[] = []
   const timeoutMs = (harness.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS) * 1000
 
@@ -64,11 +67,11 @@ export function startTrial({ id, name }: { id: string; name: string }, harness: 
     return new Error(`case ${id}: ${message}.\nAn adapter ${name}`, { cause })
   }
 
-  function demand(holds: boolean, message: string): void {
-    if (!holds) throw failure(message)
+  function demand(condition: boolean, message: string): void {
+    if (!condition) throw failure(message)
   }
 
-  /** What the app does, which may hang or reject. */
+  /** @throws Error when the work rejects, or takes longer than the harness allows */
   async function inTime<T>(work: () => Promise<T>, expectation: string): Promise<T> {
     let timer: ReturnType<typeof setTimeout> | undefined
     const late = new Promise<never>((_, reject) => {
@@ -78,16 +81,13 @@ export function startTrial({ id, name }: { id: string; name: string }, harness: 
       )
     })
     const working = (async () => work())().catch((cause) => {
-      throw failure(
-        `${expectation}, but it was rejected: ${cause instanceof Error ? cause.message : String(cause)}`,
-        cause,
-      )
+      throw failure(`${expectation}, but it was rejected: ${messageOf(cause)}`, cause)
     })
     return Promise.race([working, late]).finally(() => clearTimeout(timer))
   }
 
   async function mount({ handle, ...options }: CaseOptions = {}): Promise<Endpoint> {
-    const runs: Run[] = []
+    const runs: HandlerRun[] = []
     const reports: string[] = []
     const app = await harness.mount({
       secret: SECRET,
@@ -99,9 +99,9 @@ export function startTrial({ id, name }: { id: string; name: string }, harness: 
       },
       store: memoryStore(),
       namespace: 'adapter-cases',
-      // Some cases send a kind that nobody wants, which is logged where nobody listens.
+      // Without it, the receiver logs kinds that have no handler, and some cases send one.
       onDelivery: () => {},
-      onError: (error) => void reports.push(error instanceof Error ? error.message : String(error)),
+      onError: (error) => void reports.push(messageOf(error)),
       ...options,
     })
     checkMounted(app)
@@ -111,27 +111,30 @@ export function startTrial({ id, name }: { id: string; name: string }, harness: 
 
     const endpoint: Endpoint = {
       runs,
-      async send(told, delivery) {
-        const answer = await inTime(() => app.send(delivery), `${told}: expected an answer`)
+      async send(label, delivery) {
+        const answer = await inTime(() => app.send(delivery), `${label}: expected an answer`)
         checkAnswer(answer)
         return answer
       },
-      judge(told, answer, ...expected) {
+      judge(label, answer, ...expected) {
         const fault = faultOf(answer, expected, HIDDEN)
-        demand(fault === undefined, `${told}: ${fault}${reported()}`)
+        demand(fault === undefined, `${label}: ${fault}${reported()}`)
       },
-      async answers(told, delivery, expected) {
+      async answers(label, delivery, expected) {
         const outcome = typeof expected === 'string' ? expected : expected.outcome
         const before = runs.length
         const due = RAN.includes(outcome) ? 1 : 0
-        endpoint.judge(told, await endpoint.send(told, delivery), expected)
+        endpoint.judge(label, await endpoint.send(label, delivery), expected)
         const ran = runs.length - before
-        demand(ran === due, `${told}: expected the handler to run ${due} ×, but it ran ${ran} ×${reported()}`)
+        demand(
+          ran === due,
+          `${label}: expected the handler to run ${due} ×, but it ran ${ran} ×${reported()}`,
+        )
       },
-      async handsOn(told, delivery) {
-        await endpoint.answers(told, delivery, 'handled')
+      async handsOn(label, delivery) {
+        await endpoint.answers(label, delivery, 'handled')
         const fault = faultOfRun(runs.at(-1), bytesOf(delivery.body))
-        demand(fault === undefined, `${told}: ${fault}`)
+        demand(fault === undefined, `${label}: ${fault}`)
       },
     }
     return endpoint
@@ -139,7 +142,7 @@ export function startTrial({ id, name }: { id: string; name: string }, harness: 
 
   async function close(): Promise<void> {
     const closing = mounted.map((app) => inTime(() => app.close(), 'expected the app to close'))
-    // To the end, so that one that does not close keeps no other open.
+    // All of them, even if one does not close.
     const ends = await Promise.allSettled(closing)
     for (const end of ends) if (end.status === 'rejected') throw end.reason
   }
@@ -147,8 +150,8 @@ export function startTrial({ id, name }: { id: string; name: string }, harness: 
   return { mount, demand, close }
 }
 
-/** Says what is wrong with what a handler got of a body, or nothing. */
-export function faultOfRun(run: Run | undefined, sent: Uint8Array): string | undefined {
+/** The fault of the body that a handler got, or undefined. */
+export function faultOfRun(run: HandlerRun | undefined, sent: Uint8Array): string | undefined {
   const { rawBody } = run?.ctx ?? {}
   if (rawBody?.length !== sent.length || !sent.every((byte, index) => rawBody[index] === byte)) {
     return `expected ctx.rawBody to be the ${sent.length} bytes that were sent, but it was ${rawBody?.length} bytes that differ`
@@ -157,6 +160,10 @@ export function faultOfRun(run: Run | undefined, sent: Uint8Array): string | und
   const parsed = JSON.stringify(JSON.parse(new TextDecoder().decode(sent)))
   if (event !== parsed) return `expected the event ${shortened(parsed)}, but it was ${shortened(event)}`
   return undefined
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 function checkMounted(app: MountedAdapter): void {

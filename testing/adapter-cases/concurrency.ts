@@ -3,21 +3,21 @@ import { sampleEvent } from '../deliveries/sample-event.js'
 import { bytesOf } from '../deliveries/streamed-body.js'
 import { type AdapterCase, defineCase } from './adapter-case.js'
 import { signed, signedOrder } from './case-deliveries.js'
-import { faultOfRun, INSIDE, OTHER_SECRET } from './case-runner.js'
-import type { Expected } from './expected-answer.js'
+import { faultOfRun, INTERNAL, OTHER_SECRET } from './case-runner.js'
+import type { ExpectedOutcome } from './expected-answer.js'
 
-/** How the handlers of deliveries that are there at once end, each in its own way. */
-const ENDS: readonly (readonly [expected: Expected, end: () => void])[] = [
+/** The outcome of each concurrent delivery, and how its handler ends. */
+const ENDS: readonly (readonly [expected: ExpectedOutcome, end: () => void])[] = [
   ['handled', () => {}],
-  ['failed', () => thrown(new Error(INSIDE))],
-  ['discarded', () => thrown(new Discard(INSIDE))],
+  ['failed', () => thrown(new Error(INTERNAL))],
+  ['discarded', () => thrown(new Discard(INTERNAL))],
   ...[11, 22, 33].map((afterSeconds) => {
-    const expected: Expected = { outcome: 'retry-later', retryAfterSeconds: afterSeconds }
+    const expected: ExpectedOutcome = { outcome: 'retry-later', retryAfterSeconds: afterSeconds }
     return [expected, () => thrown(new RetryLater({ afterSeconds }))] as const
   }),
 ]
 
-/** Deliveries, and apps, that are there at the same time. */
+/** Concurrent deliveries, and apps that are mounted at the same time. */
 export const togetherCases: readonly AdapterCase[] = [
   defineCase(
     'together-answers',
@@ -25,12 +25,12 @@ export const togetherCases: readonly AdapterCase[] = [
     async ({ mount, demand }) => {
       const orders = ENDS.map(() => sampleEvent('order.created'))
       const idOf = (event: unknown) => (event as (typeof orders)[number]).data.order.id
-      // None ends before all have begun; then the last is the first to end.
-      const meeting = createMeeting(ENDS.length)
+      // No handler ends before all have started; then the last ends first.
+      const barrier = createBarrier(ENDS.length)
       const endpoint = await mount({
         handle: async (event) => {
           const index = orders.findIndex((order) => idOf(order) === idOf(event))
-          await meeting.arrive(index)
+          await barrier.arrive(index)
           ENDS[index]?.[1]()
         },
       })
@@ -39,11 +39,11 @@ export const togetherCases: readonly AdapterCase[] = [
         deliveries.map((delivery, index) => endpoint.send(`order ${index + 1} of ${ENDS.length}`, delivery)),
       )
       for (const [index, answer] of answers.entries()) {
-        const told = `order ${index + 1} of ${ENDS.length} at once`
-        endpoint.judge(told, answer, ENDS[index]?.[0] as Expected)
+        const label = `order ${index + 1} of ${ENDS.length} at once`
+        endpoint.judge(label, answer, ENDS[index]?.[0] as ExpectedOutcome)
         const run = endpoint.runs.find(({ event }) => idOf(event) === idOf(orders[index]))
         const fault = faultOfRun(run, bytesOf((deliveries[index] as (typeof deliveries)[number]).body))
-        demand(fault === undefined, `${told}: ${fault}`)
+        demand(fault === undefined, `${label}: ${fault}`)
       }
       const requests = new Set(endpoint.runs.map(({ ctx }) => ctx.request))
       demand(
@@ -77,18 +77,18 @@ function thrown(error: Error): never {
   throw error
 }
 
-/** Waits until so many are there, and lets them go the last one first. */
-function createMeeting(size: number): { arrive(index: number): Promise<void> } {
-  const leave: (() => void)[] = []
+/** Holds each arrival until `size` have come, and then releases them, the last one first. */
+function createBarrier(size: number): { arrive(index: number): Promise<void> } {
+  const releases: (() => void)[] = []
   let arrived = 0
   return {
     arrive(index) {
-      const left = new Promise<void>((resolve) => {
-        leave[index] = resolve
+      const released = new Promise<void>((resolve) => {
+        releases[index] = resolve
       })
       arrived += 1
-      if (arrived === size) for (const go of leave.reverse()) go()
-      return left
+      if (arrived === size) for (const release of releases.reverse()) release()
+      return released
     },
   }
 }

@@ -1,27 +1,27 @@
 import { answerTo, type Outcome, type OutcomeName } from '../../src/index.js'
 import type { AdapterAnswer } from './harness.js'
 
-/** What must come of a delivery: the outcome decides the answer, whole. */
-export type Expected = OutcomeName | Outcome
+/** The outcome that a delivery must have. It decides the whole answer. */
+export type ExpectedOutcome = OutcomeName | Outcome
 
-/** The headers that an outcome decides. Of others there may be what the framework adds. */
+/** The headers that an outcome decides. A framework may add others. */
 const DECIDED_HEADERS = ['content-type', 'retry-after'] as const
 
-const MAX_TOLD = 200
+const MAX_LENGTH = 200
 
 /**
- * Says what is wrong with an answer, or nothing.
+ * The fault of an answer, or undefined.
  *
- * @param hidden what no header may tell
+ * @param hidden texts that no header may contain
  */
 export function faultOf(
   answer: AdapterAnswer,
-  expected: readonly Expected[],
+  expected: readonly ExpectedOutcome[],
   hidden: readonly string[],
 ): string | undefined {
-  const told = describeAnswer(answer)
+  const actual = describeAnswer(answer)
   const wanted = expected.map((one) => describeOutcome(one))
-  if (!wanted.includes(told)) return `expected ${wanted.join(' or ')}, but got ${told}`
+  if (!wanted.includes(actual)) return `expected ${wanted.join(' or ')}, but got ${actual}`
   for (const [name, value] of headersOf(answer)) {
     const leaked = hidden.find((secret) => value.includes(secret))
     if (leaked !== undefined) {
@@ -31,7 +31,7 @@ export function faultOf(
   return undefined
 }
 
-/** Says whether a client gave an answer at all. */
+/** Whether a client returned an answer at all. */
 export function isAnswer(value: unknown): value is AdapterAnswer {
   const { status, headers, text } = (value ?? {}) as Partial<AdapterAnswer>
   return (
@@ -39,13 +39,13 @@ export function isAnswer(value: unknown): value is AdapterAnswer {
   )
 }
 
-function describeOutcome(expected: Expected): string {
+function describeOutcome(expected: ExpectedOutcome): string {
   const outcome = typeof expected === 'string' ? { outcome: expected } : expected
   const { status, headers, body } = answerTo(outcome)
   return describeAnswer({ status, headers, text: body })
 }
 
-/** Says all of an answer that an outcome decides, so that equal words are equal answers. */
+/** Describes all of an answer that an outcome decides: equal descriptions are equal answers. */
 function describeAnswer(answer: AdapterAnswer): string {
   const headers = headersOf(answer)
   const decided = DECIDED_HEADERS.flatMap((name) => {
@@ -57,7 +57,7 @@ function describeAnswer(answer: AdapterAnswer): string {
 }
 
 function headersOf({ headers }: AdapterAnswer): Map<string, string> {
-  // Headers of any origin: a client may bring a class of its own.
+  // No instanceof: a client may have a Headers class of its own.
   const entries = isIterable(headers) ? [...headers] : Object.entries(headers)
   const given = entries.filter(([, value]) => value !== undefined)
   return new Map(given.map(([name, value]) => [name.toLowerCase(), String(value)]))
@@ -67,11 +67,12 @@ function isIterable(headers: AdapterAnswer['headers']): headers is Headers {
   return Symbol.iterator in headers
 }
 
-/** Frameworks add a charset, which means nothing to JSON. */
+/** Without the charset that frameworks add, which has no meaning for JSON. */
 function mediaType(contentType: string): string {
   return (contentType.split(';')[0] ?? '').trim().toLowerCase()
 }
 
+/** A text of any length, for a message. */
 export function shortened(text: string): string {
-  return text.length > MAX_TOLD ? `${text.slice(0, MAX_TOLD)}…` : text
+  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text
 }

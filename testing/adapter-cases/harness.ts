@@ -1,24 +1,24 @@
 import type { WebhookOptions } from '../../src/index.js'
 import type { TestDelivery } from '../deliveries/test-delivery.js'
 
-/** What came back, as the client at hand gives it: supertest's answer is one. */
+/** An answer as any client gives it, such as supertest's. */
 export interface AdapterAnswer {
   readonly status: number
-  /** A `Headers`, or an object by name. */
+  /** A `Headers`, or an object of values by name. */
   readonly headers: Headers | Readonly<Record<string, unknown>>
   readonly text: string
 }
 
-/** An app that has the adapter in it. */
+/** An app with the adapter. */
 export interface MountedAdapter {
-  /** Sends the delivery to the adapter with its method, its headers and its exact body, and gives the whole answer. */
+  /** Sends the delivery to the adapter with its method, its headers and its exact body, and returns the whole answer. */
   send(delivery: TestDelivery<string | Uint8Array>): Promise<AdapterAnswer>
-  /** Ends the app, and whatever it holds open. */
+  /** Closes the app, and everything that it keeps open. */
   close(): Promise<unknown>
 }
 
 /**
- * What the conformance cases need of an adapter: an app with it, made anew each time.
+ * The adapter under test: how to mount it in a new app.
  *
  * @example
  * ```ts
@@ -41,10 +41,10 @@ export interface MountedAdapter {
  */
 export interface AdapterHarness {
   /**
-   * Mounts the adapter with exactly these options in an app of the framework, on a real socket or in the framework's own way of
-   * injecting. Several may be mounted at the same time.
+   * Mounts the adapter with exactly these options in an app of the framework, on a real socket or by the framework's own
+   * injection. Several apps may be mounted at the same time.
    */
   mount(options: WebhookOptions): Promise<MountedAdapter>
-  /** How long `send` and `close` may take. Default 4: most runners give a test up after 5, and say less. */
+  /** How long `send` and `close` may take, in seconds. Default 4: most runners stop a test after 5, with a shorter message. */
   timeoutSeconds?: number
 }

@@ -3,10 +3,10 @@ import { signed, signedOrder, withHeaders } from './case-deliveries.js'
 import type { AnyDelivery } from './case-runner.js'
 import { OTHER_SECRET, SECRET } from './case-runner.js'
 
-/** `{"type":"order.created"}` as gzip has it: JSON for whoever inflates it, and for nobody else. */
+/** `{"type":"order.created"}` compressed by gzip: not JSON, unless a layer inflates it. */
 const GZIPPED = 'H4sIAAAAAAAAA6tWKqksSFWyUsovSkkt0ksuSk0sSU1RqgUA1ams3hgAAAA='
 
-/** What of the request is handed on beside its body. */
+/** The request, its headers and the options. */
 export const requestCases: readonly AdapterCase[] = [
   defineCase(
     'request-given',
@@ -86,10 +86,10 @@ export const requestCases: readonly AdapterCase[] = [
       const secrets = [OTHER_SECRET, SECRET]
       const endpoint = await mount({ secret: secrets })
       for (const [index, secret] of secrets.entries()) {
-        const told = `an order that is signed by secret ${index}`
-        await endpoint.answers(told, await signedOrder({ secret }), 'handled')
+        const label = `an order that is signed by secret ${index}`
+        await endpoint.answers(label, await signedOrder({ secret }), 'handled')
         const matched = endpoint.runs.at(-1)?.ctx.secretIndex
-        demand(matched === index, `${told}: expected secretIndex ${index}, but it was ${matched}`)
+        demand(matched === index, `${label}: expected secretIndex ${index}, but it was ${matched}`)
       }
     },
   ),

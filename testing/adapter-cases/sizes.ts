@@ -4,10 +4,10 @@ import { signed, signedOrder, signedOrderOf } from './case-deliveries.js'
 const KIB = 1024
 const DEFAULT_MAX_BYTES = KIB * KIB
 
-/** What parsers take at most where nobody tells them more: 100 kB of some, 56 of others, 1 MB of others. */
+/** Above the default limits of body parsers: 56 KiB, 100 kB; and a size that must not be a problem. */
 const LARGE = [56 * KIB + 1, 100 * KIB + 1, 512 * KIB]
 
-/** How many bytes there are. */
+/** The size of a body, and the limit on it. */
 export const sizeCases: readonly AdapterCase[] = [
   defineCase('size-small', 'MUST pass on a body of one byte, and an empty one.', async ({ mount }) => {
     const endpoint = await mount()

@@ -9,8 +9,8 @@ const REQUIRED = ['type', 'created_at', 'data'] as const
 type RequiredField = (typeof REQUIRED)[number]
 
 /**
- * Envelopes of any kind, documented or not, around any data that JSON can say, with fields of any name beside it, an `id` too.
- * The data of a documented kind is not that of its kind: `knownEvents()` are for that.
+ * Envelopes of any kind, documented or not, with any JSON object as their data and any further fields, an `id` included. The data
+ * does not suit the kind, even a documented one: use `knownEvents()` for that.
  *
  * @example
  * ```ts
@@ -46,8 +46,8 @@ export function envelopes(): fc.Arbitrary<UnknownEvent> {
 }
 
 /**
- * Values of JSON that are no envelope: no object, or one that lacks its `type`, its `created_at` or its `data`, or has something
- * else there.
+ * JSON values that are not envelopes: anything but an object, and objects whose `type`, `created_at` or `data` is missing or
+ * invalid.
  *
  * @example
  * ```ts
@@ -71,11 +71,11 @@ export function notEnvelopes(): fc.Arbitrary<JsonValue> {
   const whole = envelopes().map((envelope) => envelope as JsonObject)
   return fc.oneof(
     jsonValues().filter((value) => !isEnvelope(value)),
-    // Within something else.
+    // Wrapped in something else.
     whole.map((envelope) => [envelope]),
     whole.map((envelope) => JSON.stringify(envelope)),
     fc.tuple(fc.constantFrom('event', 'payload', 'data'), whole).map(([name, event]) => ({ [name]: event })),
-    // As what the fields are inherited from, for a program that looks no closer.
+    // With the fields under __proto__, for a program that does not check own properties.
     whole.map((envelope) => Object.fromEntries([['__proto__', envelope]])),
     fc.tuple(whole, someRequired()).map(([envelope, names]) => without(envelope, names)),
     fc.tuple(whole, someRequired()).map(([envelope, names]) => ({

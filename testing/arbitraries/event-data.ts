@@ -4,13 +4,13 @@ import { isoUtc } from '../deliveries/dates.js'
 import type { PreviousDates, SampleDataByKind } from '../deliveries/samples.js'
 import { joined, objectsOf, texts } from './json.js'
 
-/** Where dates shrink to. */
+/** The date to which dates shrink. */
 const SHRUNK_MS = Date.UTC(2026, 4, 17, 14)
 const MINUTE_MS = 60_000
 const CENTURY_SECONDS = 3_155_760_000
 
 const TIERS = ['general admission', 'balcony', 'VIP']
-/** Where no mail arrives and no server answers (RFC 2606). */
+/** Reserved names, without mail or servers (RFC 2606). */
 const HOSTS = ['example.com', 'tickets.example.org', 'box-office.example', 'xn--bcher-kva.example']
 const STATUSES: readonly TicketedEvent['status'][] = ['on_sale', 'draft', 'sold_out', 'past', 'cancelled']
 const REFUND_POLICIES: readonly TicketedEvent['refund_policy'][] = [
@@ -20,10 +20,10 @@ const REFUND_POLICIES: readonly TicketedEvent['refund_policy'][] = [
   'final',
   'exchange_only',
 ]
-/** Of time zones, in minutes; some of them are no whole hours. */
+/** Offsets of time zones in minutes, not all of them whole hours. */
 const OFFSETS = [120, 0, -300, 330, 345, -210, 780, -660]
 
-/** Moments of a hundred years, in milliseconds: most of them whole seconds. */
+/** Times within a hundred years, in milliseconds: most are whole seconds. */
 export function moments(): fc.Arbitrary<number> {
   const seconds = fc.integer({ min: -CENTURY_SECONDS / 4, max: (CENTURY_SECONDS * 3) / 4 })
   const ms = fc.oneof(
@@ -47,8 +47,8 @@ export function orderData(): fc.Arbitrary<OrderCreatedData> {
 }
 
 /**
- * The event, as the API returns it, as it was when something happened to it, which is its `updated_at`; and the dates that it
- * had before, where it was rescheduled.
+ * The data of `event.rescheduled`: the event as the API returns it, `updated_at` when it was rescheduled, and its dates before
+ * that.
  */
 export function rescheduledData(
   statuses: readonly TicketedEvent['status'][] = STATUSES,
@@ -88,13 +88,13 @@ export function rescheduledData(
     }))
 }
 
-/** When a show is: in how many minutes, for how long, in which time zone. */
+/** The time of a show: how many minutes from now, how long, and in which time zone. */
 interface Show {
   readonly inMinutes: number
   readonly movedMinutes: number
   readonly lastsMinutes: number
   readonly offset: number
-  /** What the clocks change by meanwhile. */
+  /** The change of the offset during the show, in minutes, as when daylight saving time begins or ends. */
   readonly change: number
 }
 
@@ -125,13 +125,13 @@ function tickets(maxLength: number, size?: 'max'): fc.Arbitrary<OrderTicket[]> {
   })
 }
 
-/** An id that begins so. */
+/** Ids with a prefix. */
 function ids(prefix: string): fc.Arbitrary<string> {
   const unit = fc.constantFrom(...'0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ')
   return joined(unit, { minLength: 1, maxLength: 32 }).map((rest) => `${prefix}${rest}`)
 }
 
-/** An amount: often nothing, and sometimes more than 32 bits hold. */
+/** Amounts: often 0, and sometimes more than 32 bits hold. */
 function cents(): fc.Arbitrary<number> {
   return fc.oneof(
     { withCrossShrink: true },
@@ -141,7 +141,7 @@ function cents(): fc.Arbitrary<number> {
   )
 }
 
-/** Addresses with all that may stand before the @, at hosts where no mail arrives. */
+/** Addresses with any local part, at hosts without mail. */
 function emails(): fc.Arbitrary<string> {
   return fc
     .tuple(fc.emailAddress(), fc.constantFrom(...HOSTS))

@@ -21,7 +21,7 @@ const EVENTS: { readonly [Kind in EventKind]: () => fc.Arbitrary<EventOf<Kind>> 
     rescheduledData().map((data) => happened('event.rescheduled', data.event.updated_at, data)),
 }
 
-/** Kinds that look like documented ones, or like something else. */
+/** Undocumented kinds that look like documented ones, like groups, or like properties of objects. */
 const ODD_KINDS = [
   'order.refunded',
   'order.created.v2',
@@ -39,10 +39,10 @@ const ODD_KINDS = [
 ]
 
 /**
- * Events of one documented kind, valid by the service's specification: any text, free orders and dear ones, no tickets and many,
- * dates in any time zone. No address or URL in them is anybody's.
+ * Events of one documented kind, valid by the service's specification: any text, free and expensive orders, no tickets or many,
+ * dates in any time zone. All addresses and URLs are at reserved names.
  *
- * The payloads of the `event.*` kinds are not documented: theirs is what `sampleEvent` gives, the event as the API returns it.
+ * The payloads of the `event.*` kinds are not documented: these have the event as the API returns it, as `sampleEvent` does.
  *
  * @throws TypeError when the kind is not documented
  * @example
@@ -84,7 +84,7 @@ export function eventsOf<Kind extends EventKind>(kind: Kind): fc.Arbitrary<Event
 }
 
 /**
- * Events of the kind `order.created`: with free orders and dear ones, no tickets and many, and any text.
+ * Events of the kind `order.created`: free and expensive orders, no tickets or many, and any text.
  *
  * @example
  * ```ts
@@ -110,7 +110,7 @@ export function orderCreatedEvents(): fc.Arbitrary<OrderCreatedEvent> {
 }
 
 /**
- * Events of the three documented `event.*` kinds, as a handler of that group gets them.
+ * Events of the three documented `event.*` kinds, for a handler of that group.
  *
  * @example
  * ```ts
@@ -141,8 +141,7 @@ export function knownEvents(): fc.Arbitrary<WebhookEvent> {
 }
 
 /**
- * Events of kinds that are not documented, with names that are hardly any, and any data that JSON can say: for what you do
- * `onUnhandled`.
+ * Events of undocumented kinds, with plain and unusual names, and any JSON object as their data: for your `onUnhandled`.
  *
  * @example
  * ```ts
@@ -177,7 +176,7 @@ export function anyEvents(): fc.Arbitrary<AnyEvent> {
   return fc.oneof(knownEvents(), unknownEvents())
 }
 
-/** Kinds that are not documented. */
+/** Undocumented kinds. */
 export function unknownKinds(): fc.Arbitrary<string> {
   const word = joined(fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz_'), { minLength: 1 })
   return fc
@@ -196,7 +195,7 @@ function ticketedEvents<Kind extends EventKind>(
   return rescheduledData(statuses).map(({ event }) => happened(kind, event.updated_at, { event }))
 }
 
-/** The cast is from data of an interface, which is not typed as JSON. */
+/** The cast is needed because the data's type is an interface, which TypeScript does not accept as JSON. */
 function happened<Kind extends EventKind>(type: Kind, created_at: string, data: object): EventOf<Kind> {
   return { type, created_at, data } as unknown as EventOf<Kind>
 }

@@ -4,31 +4,31 @@ import { checkOptionNames } from '../../src/lib/option-names.js'
 import { MAX_SIGNATURES } from '../../src/signature/header.js'
 import { joined, jsonCharacters } from './json.js'
 
-/** What headers are made of. */
+/** The options of arbitrary headers. */
 export interface HeaderOptions {
-  /** A header with a valid signature, such as `delivery.header`. Default: made-up ones, whose signatures match nothing. */
+  /** A header with a valid signature, such as `delivery.header`. Default: random signatures, which match nothing. */
   of?: string
-  /** Strings of ASCII alone, as HTTP carries them and every client sends them. Default false. */
+  /** Only strings of ASCII, which every HTTP client can send. Default false. */
   sendable?: boolean
 }
 
-/** What a header says, before it is written. */
+/** The content of a header. */
 export interface HeaderParts {
   /** Digits. */
   readonly t: string
-  /** One at least. */
+  /** At least one. */
   readonly signatures: readonly string[]
 }
 
 const PRINTABLE = Array.from({ length: 0x7f - 0x21 }, (_, index) => String.fromCharCode(0x21 + index))
-/** A comma ends the item. */
+/** Without the comma, which ends an item. */
 const CONTENT = PRINTABLE.filter((character) => character !== ',')
 
 /**
- * The parts of the header that was given, or made-up ones.
+ * The parts of the given header, or random ones.
  *
- * @param most how many signatures a made-up header has
- * @throws TypeError when an option makes no sense
+ * @param most the most signatures of a random header
+ * @throws TypeError when an option is invalid
  */
 export function headerParts(
   { of, sendable }: HeaderOptions,
@@ -48,7 +48,7 @@ export function headerParts(
   })
 }
 
-/** @throws TypeError when an option makes no sense */
+/** @throws TypeError when an option is invalid */
 export function checkHeaderOptions(options: HeaderOptions): void {
   checkOptionNames(options, ['of', 'sendable'])
   if (options.of !== undefined) partsOf(options.of)
@@ -66,7 +66,7 @@ function partsOf(header: string): HeaderParts {
   )
 }
 
-/** What may stand in a `v1`: the bytes of either hash in hex of either case or in base64, and what is none. */
+/** Contents of a `v1`: the bytes of either hash in upper or lower hex or in base64, and other texts. */
 export function signatures(sendable?: boolean): fc.Arbitrary<string> {
   const bytes = fc.oneof(
     fc.uint8Array({ minLength: 32, maxLength: 32 }),
@@ -83,7 +83,7 @@ export function signatures(sendable?: boolean): fc.Arbitrary<string> {
   )
 }
 
-/** What may stand behind an equals sign: nothing, blanks and further equals signs too, and where no HTTP carries it, any text. */
+/** Contents of an item after its equals sign: also none, spaces and equals signs; and any text unless it must be sendable. */
 export function contents(sendable = false): fc.Arbitrary<string> {
   const ascii = joined(fc.constantFrom(...CONTENT, ' '), { maxLength: 40 })
   if (sendable) return ascii
@@ -95,6 +95,7 @@ export function digits(maxLength: number): fc.Arbitrary<string> {
   return joined(fc.constantFrom(...'0123456789'), { minLength: 1, maxLength })
 }
 
+/** The header in its usual form. */
 export function written({ t, signatures: all }: HeaderParts): string {
   return [`t=${t}`, ...all.map((signature) => `v1=${signature}`)].join(',')
 }

@@ -3,16 +3,16 @@ import type { HeaderValue } from '../../src/index.js'
 import { MAX_HEADER_LENGTH, MAX_SIGNATURES } from '../../src/signature/header.js'
 import { checkHeaderOptions, contents, type HeaderOptions, headerParts, signatures } from './header-parts.js'
 
-/** Names beside `t` and `v1`, some of which look like them. */
+/** Names other than `t` and `v1`, some of them similar. */
 const OTHER_NAMES = ['v0', 'v2', 'T', 'V1', 'v1 ', 'tt', 'k', 'kid', 'alg', '__proto__']
 const BLANKS = ['', '', '', ' ', '\t', '  \t ']
 
 /**
- * Well-formed signature headers in every shape that they may have: items in any order, with blanks around them, among other names,
- * with up to 16 signatures, up to 4 KiB long; as a string, or as an array in pieces.
+ * Well-formed signature headers in every allowed shape: items in any order, with white space around them, among other names, with
+ * up to 16 signatures, up to 4 KiB long; as a string, or as an array of pieces.
  *
- * @param options `of`: the headers say the same as that one, so they are as valid. Default: their signatures match nothing
- * @throws TypeError when `of` is no header of `signPayload`
+ * @param options `of`: the headers have the same content as that one, so they are as valid. Default: their signatures match nothing
+ * @throws TypeError when `of` is not a header from `signPayload`
  * @example
  * ```ts
  * import * as fc from 'fast-check'
@@ -58,11 +58,11 @@ export function signatureHeaders(options: HeaderOptions = {}): fc.Arbitrary<NonN
 /** As a string, as an array of that string, or as an array of its items. */
 type Shape = 'whole' | 'alone' | 'pieces'
 
-/** How items are written: where each stands, and what is around it. */
+/** The order of the items, and the white space around each. */
 interface Layout {
   readonly places: readonly number[]
   readonly blanks: readonly string[]
-  /** Whether it is made as long as a header may be. */
+  /** Whether the header is padded to the maximum length. */
   readonly isFull: boolean
 }
 

@@ -16,17 +16,17 @@ import { joined, jsonTexts, texts } from './json.js'
 const ARABIC_ZERO = 0x0660
 const FULL_WIDTH_ZERO = 0xff10
 
-/** A few at most: what is too many has a form of its own. */
+/** The most signatures; headers with too many are made apart. */
 const FEW = 3
 
 /**
- * Signature headers that must be refused, each with a `WebhookVerificationError`: missing, without `t` or `v1`, with `t` twice, with
- * digits that are none, too long, with too many signatures, with control characters, of another service's form, or with a `t` or a
- * signature that was changed.
+ * Signature headers that must be refused, each with a `WebhookVerificationError`: missing, without `t` or `v1`, with two `t`, with
+ * a `t` that is not digits, too long, with too many signatures, with control characters, in another service's form, or with a
+ * changed `t` or signature.
  *
- * @param options `of`: they are made of that header, so that they hold a valid signature and are refused for their form alone.
- * `sendable`: strings that an HTTP client sends
- * @throws TypeError when `of` is no header of `signPayload`
+ * @param options `of`: the headers are made from that one, so many contain its valid signature and are refused for their form alone.
+ * `sendable`: only strings that an HTTP client can send
+ * @throws TypeError when `of` is not a header from `signPayload`
  * @example
  * ```ts
  * import * as fc from 'fast-check'
@@ -81,7 +81,7 @@ function isSendable(header: HeaderValue): boolean {
   return typeof header === 'string' && /^[\t\x20-\x7e]*$/.test(header)
 }
 
-/** What other services send, and what nobody does. */
+/** Headers of other services, and random text. */
 function otherForms(): fc.Arbitrary<string> {
   const item = fc.oneof(
     fc.nat().map((t) => `t=${t}`),
@@ -132,7 +132,7 @@ function withTTwice(parts: HeaderParts): HeaderValue[] {
   ]
 }
 
-/** The same moment for a reader or for a lenient parser. */
+/** A `t` that means the same time to a person or to a lenient parser. */
 function withoutDigits({ t, signatures: all }: HeaderParts): string[] {
   const inScript = (zero: number): string =>
     Array.from(t, (digit) => String.fromCodePoint(zero + Number(digit))).join('')
@@ -194,7 +194,7 @@ function withControls({ t, signatures: all }: HeaderParts): string[] {
   ]
 }
 
-/** The form is right, and each signature almost. None of these has the length, the alphabet or the bytes of the one it was made of. */
+/** Well-formed headers with signatures that are almost right: each differs in its length, its alphabet or its bytes. */
 function withOtherSignatures({ t, signatures: all }: HeaderParts): string[] {
   return [
     () => '',
@@ -224,7 +224,7 @@ function tooMany(parts: fc.Arbitrary<HeaderParts>): fc.Arbitrary<HeaderValue> {
     })
 }
 
-/** Those digits, or others where it would be the same header. */
+/** The digits, or others if they would give the same header. */
 function otherDigits(text: string, t: string): string {
   return text === t ? `0${text}` : text
 }

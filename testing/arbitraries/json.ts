@@ -1,11 +1,11 @@
 import * as fc from 'fast-check'
 import type { JsonObject, JsonValue } from '../../src/index.js'
 
-/** The one to which text shrinks is first. */
+/** Text shrinks to the first. */
 const ASCII =
   'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ \'"&<>/\\%$#;:.,=+*-_~`!?@()[]{}|^'
 
-/** What is one character to a reader and several to a program, and what is none to a reader. */
+/** Several code points that look like one character, and characters that are invisible. */
 const ODD_CHARACTERS = [
   'é',
   'e\u0301',
@@ -22,10 +22,10 @@ const ODD_CHARACTERS = [
   '\ufeff',
 ]
 
-/** What JSON can say and few expect of it: control characters, ends of lines, and halves of a surrogate pair. */
+/** Characters of JSON that few programs expect: control characters, line separators, and halves of a surrogate pair. */
 const JSON_CHARACTERS = ['\u0000', '\n', '\r', '\t', '\u001b', '\u007f', '\u2028', '\ud800', '\udc00']
 
-/** Names that an object has already, and those of an event. */
+/** Names of inherited properties, and of the fields of an event. */
 const ODD_NAMES = [
   '',
   '__proto__',
@@ -42,17 +42,17 @@ const ODD_NAMES = [
   'order',
 ]
 
-/** Text as people write it, in any script; sometimes long, and never empty. */
+/** Text in any script without control characters; sometimes long, and never empty. */
 export function texts(): fc.Arbitrary<string> {
   return longAtTimes(joined(characters(), { minLength: 1 }), 20)
 }
 
-/** Any text that JSON can say. */
+/** Any text of JSON. */
 export function jsonTexts(): fc.Arbitrary<string> {
   return longAtTimes(joined(jsonCharacters()), 200)
 }
 
-/** What any text is made of. */
+/** Any character of JSON. */
 export function jsonCharacters(): fc.Arbitrary<string> {
   return fc.oneof(
     { withCrossShrink: true },
@@ -61,22 +61,22 @@ export function jsonCharacters(): fc.Arbitrary<string> {
   )
 }
 
-/** Any value of JSON, as it is when it has been read. */
+/** Any JSON value, as `JSON.parse` returns it. */
 export function jsonValues(): fc.Arbitrary<JsonValue> {
   return json().value
 }
 
-/** Any object of JSON, as it is when it has been read. */
+/** Any JSON object, as `JSON.parse` returns it. */
 export function jsonObjects(): fc.Arbitrary<JsonObject> {
   return json().object
 }
 
-/** A plain object, as JSON gives it: fast-check 4 makes some without a prototype. */
+/** A record that has a prototype, as `JSON.parse` makes it: fast-check 4 makes some without one. */
 export function objectsOf<T>(model: { [Name in keyof T]: fc.Arbitrary<T[Name]> }): fc.Arbitrary<T> {
   return fc.record(model, { noNullPrototype: true }) as fc.Arbitrary<T>
 }
 
-/** Strings of units of one's own; `fc.string` has them in one half of the versions, and `fc.stringOf` is gone in the other. */
+/** Strings of given units: `fc.stringOf` is only in fast-check 3, and its replacement in `fc.string` only in 4. */
 export function joined(unit: fc.Arbitrary<string>, length: fc.ArrayConstraints = {}): fc.Arbitrary<string> {
   return fc.array(unit, length).map((units) => units.join(''))
 }
@@ -97,7 +97,7 @@ function characters(): fc.Arbitrary<string> {
   )
 }
 
-/** One text of so many is long. */
+/** Makes one text in `of` long. */
 function longAtTimes(short: fc.Arbitrary<string>, of: number): fc.Arbitrary<string> {
   const times = fc.oneof(
     { withCrossShrink: true },
@@ -113,7 +113,7 @@ function json(): { [Name in keyof Json]: fc.Arbitrary<Json[Name]> } {
   const number = fc.oneof(
     fc.integer(),
     fc.maxSafeInteger(),
-    // -0 is written 0.
+    // JSON writes -0 as 0.
     fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value || 0),
   )
   const scalar = fc.oneof({ withCrossShrink: true }, fc.constant(null), fc.boolean(), number, jsonTexts())
@@ -126,7 +126,7 @@ function json(): { [Name in keyof Json]: fc.Arbitrary<Json[Name]> } {
       tie('object'),
     ),
     list: fc.array(tie('value')),
-    // By entries, so that __proto__ is a field like any other.
+    // From entries, so that __proto__ is an ordinary field.
     object: fc.array(fc.tuple(name, tie('value'))).map((members) => Object.fromEntries(members)),
   }))
 }

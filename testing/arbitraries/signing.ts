@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import type { Secret, SignatureOptions } from '../../src/index.js'
 import { joined, objectsOf, texts } from './json.js'
 
-/** The names of signature headers in the field. */
+/** Common names of signature headers. */
 const HEADER_NAMES = ['x-service-signature', 'Stripe-Signature', 'Webhook-Signature', 'X-Signature']
 /** The token characters of RFC 9110, section 5.6.2. */
 const TOKEN_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_.!#$%&'*+^`|~"
@@ -16,13 +16,13 @@ const OPTION_NAMES: (keyof SignatureOptions)[] = [
   'timestampUnit',
 ]
 
-/** Longer than a block of either hash, past which a key is hashed itself. */
+/** Longer than a block of either hash: such a key is hashed first. */
 const MAX_SECRET_BYTES = 200
 
 /**
- * Signing secrets that a receiver takes: as services write them, any text without white space or quotes at its edges, and bytes.
+ * Signing secrets that a receiver accepts: in the usual form, any text without white space or quotes at its edges, and bytes.
  *
- * HMAC fills a short key with zeros, so that two secrets which differ by NUL at their end alone are one.
+ * HMAC pads a short key with zeros, so two secrets that differ only by NUL at their end are the same key.
  *
  * @example
  * ```ts
@@ -44,7 +44,7 @@ export function secrets(): fc.Arbitrary<Secret> {
     written.map((text) => `whsec_${text}`),
     texts().filter((text) => text === text.trim() && !isQuoted(text)),
     bytes(fc.nat(255)).filter((bytes) => !isQuoted(String.fromCharCode(...bytes))),
-    // What is a text all the same.
+    // Bytes that are text too.
     bytes(fc.integer({ min: 0x21, max: 0x7e })).filter((bytes) => !isQuoted(String.fromCharCode(...bytes))),
   )
 }
@@ -54,7 +54,7 @@ function isQuoted(text: string): boolean {
 }
 
 /**
- * Every way of signing that the option `signature` can say, its default and functions of `signedContent` among them.
+ * Every value of the option `signature`, its default and functions for `signedContent` included.
  *
  * @example
  * ```ts
@@ -77,7 +77,7 @@ function isQuoted(text: string): boolean {
 export function signatureOptions(): fc.Arbitrary<SignatureOptions> {
   const token = joined(fc.constantFrom(...TOKEN_CHARACTERS), { minLength: 1, maxLength: 40 })
   const whole = objectsOf<Required<SignatureOptions>>({
-    // Begins with x-, so that it is none of HTTP's own.
+    // With x-, so that it is never a header of HTTP.
     header: fc.oneof(
       fc.constantFrom(...HEADER_NAMES),
       token.map((name) => `x-${name}`),
@@ -92,7 +92,7 @@ export function signatureOptions(): fc.Arbitrary<SignatureOptions> {
     ),
     timestampUnit: fc.constantFrom('s', 'ms'),
   })
-  // Not by `requiredKeys`, which leaves few of them out.
+  // `requiredKeys` would rarely leave out several of them.
   return fc
     .tuple(whole, fc.subarray(OPTION_NAMES))
     .map(([all, names]) => Object.fromEntries(names.map((name) => [name, all[name]])))

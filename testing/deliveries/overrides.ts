@@ -1,7 +1,7 @@
 import { describeType, describeValue } from '../../src/lib/describe-type.js'
 import { isIsoDate } from './dates.js'
 
-/** Any part of it, at any depth. A list is given whole, and each of its elements in part. */
+/** Any part of a value, at any depth. An array is given whole, but each of its elements may be given in part. */
 export type DeepPartial<T> = T extends readonly (infer Element)[]
   ? readonly DeepPartial<Element>[]
   : T extends object
@@ -9,11 +9,11 @@ export type DeepPartial<T> = T extends readonly (infer Element)[]
     : T
 
 /**
- * The sample with what the user gave in place of its own.
+ * The sample with the user's values in place of its own.
  *
- * @param sample the data by default; an element of its lists fills in what is missing in an element that is given
+ * @param sample the default data; an element of its arrays fills the fields that a given element lacks
  * @param kind for the messages
- * @throws TypeError that names the field, where the sample has none of that name or it cannot have that value
+ * @throws TypeError that names the field, when the sample has no such field or the value is invalid
  */
 export function overridden<Data>(sample: Data, overrides: unknown, kind: string): Data {
   return merged(sample, overrides, 'data', kind) as Data
@@ -58,8 +58,8 @@ function mergedFields(
 
 /**
  * @param name of the field, for the message
- * @param advice what the message ends in
- * @throws TypeError for what is no object of JSON: a `Map`, a `Date` or a promise would read as an empty one
+ * @param advice the end of the message
+ * @throws TypeError for anything but a JSON object: a `Map`, a `Date` or a promise would be written as an empty one
  */
 export function checkPlainObject(
   value: unknown,
@@ -73,7 +73,7 @@ export function checkPlainObject(
   throw new TypeError(`${name} must be a plain object, not ${what}.${advice}`)
 }
 
-/** What the specification says of a field follows from its sample: each number is a count or an amount, each `_at` a date. */
+/** The sample decides the type of a field. By the specification each number is a count or an amount, and each `_at` a date. */
 function checkValue(sample: unknown, given: unknown, path: string): void {
   if (typeof given !== typeof sample) {
     throw new TypeError(`${path} must be a ${typeof sample}, not ${describeType(given)}.${EXACT}`)
@@ -84,7 +84,7 @@ function checkValue(sample: unknown, given: unknown, path: string): void {
   if (typeof given === 'string' && path.endsWith('_at')) checkDate(String(sample), given, path)
 }
 
-/** Where the sample's date is in UTC, the service writes it so; the others are in the time zone of the venue. */
+/** The service writes a date in UTC if the sample has it in UTC; the others are in the time zone of the venue. */
 function checkDate(sample: string, given: string, path: string): void {
   const isUtc = sample.endsWith('Z')
   if (isIsoDate(given) && (given.endsWith('Z') || !isUtc)) return

@@ -6,31 +6,31 @@ import { isoUtc, toEpochMs } from './dates.js'
 import { checkPlainObject, type DeepPartial, overridden } from './overrides.js'
 import { MAX_SEED, SAMPLES, type SampleDataByKind, sampleTime } from './samples.js'
 
-/** A sample event, and what of it is yours. */
+/** The options of a sample event. */
 export interface SampleOptions<Kind extends EventKind = EventKind> {
-  /** What differs from the sample's data, at any depth. A list is given whole, its elements in part. */
+  /** Your values in place of the sample's, at any depth. An array is given whole, but its elements may be given in part. */
   data?: DeepPartial<SampleDataByKind[Kind]> | undefined
-  /** Signs `data` as it is given: nothing is filled in, nothing is checked. Default false. */
+  /** Signs `data` as you give it: nothing is added or checked. Default false. */
   exact?: false | undefined
-  /** When it happened: `created_at`. Default: the time of `now` where that is given, else a time of the sample's own. */
+  /** The time of the event, its `created_at`. Default: the time of `now` if that is given, else a time of the sample's own. */
   at?: Date | string | number | undefined
-  /** Which sample: 0 to 4,294,967,295, and the same one gives the same event. Default: another one at each call, counted from 1. */
+  /** Selects the sample, 0 to 4,294,967,295: the same seed gives the same event. Default: 1 at the first call, and one more at each. */
   seed?: number | undefined
   /** Milliseconds since the epoch: the `now` of a test clock. */
   now?: (() => number) | undefined
 }
 
-/** An event whose data is given whole: of a kind that is not documented, or of any kind with `exact: true`. */
+/** The options of an event whose data you give whole: of an undocumented kind, or of any kind with `exact: true`. */
 export interface ExactOptions<Data extends object> extends Omit<SampleOptions, 'data' | 'exact'> {
-  /** The data, as it is. */
+  /** The whole data. */
   data: Data
   exact?: boolean | undefined
 }
 
-/** What there is to say of an event, checked or not. */
+/** The options of any event. */
 export type AnyOptions = Omit<ExactOptions<object>, 'data'> & { data?: object }
 
-/** What a value is when it has been written as JSON and read again: a `Date` is a string then. */
+/** The type of a value after `JSON.stringify` and `JSON.parse`: a `Date` becomes a string. */
 export type AsJson<Value> = Value extends JsonValue
   ? Value
   : Value extends { toJSON(): infer Written }
@@ -43,21 +43,21 @@ export const SAMPLE_OPTION_NAMES: readonly (keyof SampleOptions)[] = ['data', 'e
 
 let calls = 0
 
-/** An event of any kind, with its data as you give it. */
+/** An event of any kind, with data of your own. */
 export function sampleEvent<Kind extends string, Data extends object>(
   kind: Kind,
   options: ExactOptions<Data> & { exact: true },
 ): Envelope<Kind, AsJson<Data>>
-/** An event of any kind, with its data as you give it. */
+/** An event of any kind, with data of your own. */
 export function sampleEvent<Kind extends string, Data extends object>(
   kind: Kind & Undocumented<Kind>,
   options: ExactOptions<Data>,
 ): Envelope<Kind, AsJson<Data>>
 /**
  * A realistic event of a kind, valid by the service's specification: for `callHandler`, and for bodies of your own. Each call
- * gives another one, the same ones in each run.
+ * returns a new event, and each process returns the same events in the same order.
  *
- * @param kind a documented kind; or any other, which has no sample, so that its data is what you give
+ * @param kind a documented kind; or any other, which has no sample and needs `data`
  * @throws TypeError that names the field or the option that is wrong
  * @example
  * ```ts
@@ -73,10 +73,10 @@ export function sampleEvent(kind: string, options: AnyOptions = {}): Envelope<st
   return makeEvent(kind, options)
 }
 
-/** A kind that has no sample: its data is given whole. */
+/** Accepts only kinds without a sample, whose data is given whole. */
 export type Undocumented<Kind extends string> = Kind extends EventKind ? never : unknown
 
-/** The event, from options whose names are known to be right. */
+/** Makes an event from options whose names are already checked. */
 export function makeEvent(kind: string, options: AnyOptions): Envelope<string, unknown> {
   if (typeof kind !== 'string' || kind === '') {
     throw new TypeError(`kind must be a kind of event, such as "order.created", not ${describeValue(kind)}.`)
@@ -92,7 +92,7 @@ export function makeEvent(kind: string, options: AnyOptions): Envelope<string, u
   return { type: kind, created_at: isoUtc(atMs), data: asRead(data) }
 }
 
-/** A misspelt kind has no sample either, and nobody would handle it. */
+/** Lists the kinds, because a misspelt one has no sample either. */
 function noSample(kind: string): TypeError {
   return new TypeError(
     `data is missing: there are samples of ${Object.keys(SAMPLES).join(', ')}; an event of the kind ${JSON.stringify(kind)}, and an exact one, has only the data that you pass.`,
@@ -119,7 +119,7 @@ function sampleData(kind: EventKind, given: unknown, request: { seed: number; at
   return overridden(sample, given, kind)
 }
 
-/** The data as its receiver will read it: what JSON cannot say is refused, or changed as JSON changes it. */
+/** The data as the receiver will read it: values that JSON lacks are refused, or changed as JSON changes them. */
 function asRead(data: unknown): unknown {
   checkPlainObject(data, 'data')
   const read = throughJson(data)

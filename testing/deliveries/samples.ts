@@ -2,8 +2,8 @@ import type { OrderCreatedData, OrderTicket, TicketedEvent } from '../../src/ind
 import { isoUtc } from './dates.js'
 
 /**
- * What a sample of each documented kind has as its data. The payloads of the `event.*` kinds are not documented: theirs is
- * the event as the API returns it, where `order.created` has the order.
+ * The data of the samples, by kind. The payloads of the `event.*` kinds are not documented: the samples have the event as the
+ * API returns it, in the place where `order.created` has the order.
  */
 export interface SampleDataByKind {
   'order.created': OrderCreatedData
@@ -12,24 +12,24 @@ export interface SampleDataByKind {
   'event.rescheduled': { event: TicketedEvent; previous_attributes: PreviousDates }
 }
 
-/** What the dates of a rescheduled event were before. */
+/** The dates of a rescheduled event before the change. */
 export interface PreviousDates {
   doors_at: string
   ends_at: string
 }
 
-/** What a sample is made from: the same seed gives the same sample. */
+/** The source of a sample: the same one gives the same sample. */
 export interface SampleRequest {
   readonly seed: number
-  /** When it happened, in milliseconds since the epoch. */
+  /** The time of the event, in milliseconds since the epoch. */
   readonly atMs: number
-  /** How many tickets an order has. */
+  /** The number of tickets of an order. */
   readonly tickets?: number | undefined
 }
 
 export const MAX_SEED = 0xffff_ffff
 
-/** When the first sample happened, unless it is said. */
+/** The default time of the first sample. */
 const FIRST_MS = Date.UTC(2026, 4, 17, 14, 2, 11)
 
 const MINUTE_MS = 60_000
@@ -41,7 +41,7 @@ const PRICES_CENTS = [1800, 2700, 3550, 6400]
 const TITLES = ['Night of Short Films', 'Harbour Jazz', 'The Quiet Orchestra', 'Comedy in the Yard']
 const CAPACITIES = [120, 350, 800]
 
-/** When the sample of a seed happened: some minute of the days that follow the first. */
+/** The default time of a sample: a minute in the week after the first. */
 export function sampleTime(seed: number): number {
   return FIRST_MS + (seed % 10_000) * MINUTE_MS
 }
@@ -102,19 +102,19 @@ function sampleEventObject(request: SampleRequest, status: TicketedEvent['status
   }
 }
 
-/** Doors are at half past seven in the evening, two to four weeks after what happened. */
+/** Doors open at 19:30 local time, two to four weeks later. In milliseconds as if it were UTC. */
 function doorsMs({ seed, atMs }: SampleRequest): number {
   const days = 14 + (seed % 14)
   return Math.floor(atMs / DAY_MS) * DAY_MS + days * DAY_MS + 19.5 * HOUR_MS
 }
 
-/** The dates of a show by its doors: it ends four hours later, as the service has it by default. In a time zone two hours ahead of UTC. */
+/** The dates of a show in a time zone two hours ahead of UTC. It ends four hours after its doors, the service's default. */
 function doors(ms: number): PreviousDates {
   const local = (utcMs: number): string => isoUtc(utcMs).replace('Z', '+02:00')
   return { doors_at: local(ms), ends_at: local(ms + 4 * HOUR_MS) }
 }
 
-/** Eight digits that look like those of an id: different for each seed, because every step can be undone. */
+/** Eight digits that look random, and different for each seed, because every step is invertible. */
 function sampleId(seed: number): string {
   let bits = (seed + 0x9e37_79b9) >>> 0
   bits = Math.imul(bits ^ (bits >>> 16), 0x85eb_ca6b) >>> 0

@@ -22,13 +22,13 @@ import {
 } from './sample-event.js'
 import { type TestDelivery, testDelivery } from './test-delivery.js'
 
-/** How a test delivery is signed. */
+/** How to sign a test delivery. */
 export interface SigningOptions {
-  /** The secret of the endpoint. A list gives a signature by each, as during a rotation. */
+  /** The secret of the endpoint. A list makes one signature with each, as during a rotation. */
   secret: Secrets
   /** The value of `t`, in the unit of `signature.timestampUnit`. Default: the time of `now`. */
   timestamp?: number | undefined
-  /** How the service signs: the receiver's own option. */
+  /** How the service signs: the same option as the receiver's. */
   signature?: SignatureOptions | undefined
   /** Milliseconds since the epoch: the `now` of a test clock. Default `Date.now`. */
   now?: (() => number) | undefined
@@ -38,13 +38,13 @@ export interface SigningOptions {
 export interface SignedBody<Body extends string | Uint8Array = string> extends TestDelivery<Body> {
   /** The value of the signature header. */
   readonly header: string
-  /** The same body with a new signature, as the service sends it again. Default: at the time of `now` as first given. */
+  /** The same body with a new signature, as the service signs a retry. Default: at the time of the first `now`. */
   signAgain(again?: Pick<SigningOptions, 'timestamp' | 'now'>): Promise<this>
 }
 
 /** A delivery with a valid signature, and the event in it. */
 export interface SignedDelivery<Event = Envelope<string, unknown>> extends SignedBody {
-  /** What the receiver will read in `body`. */
+  /** The event that the receiver will read in `body`. */
   readonly event: Event
 }
 
@@ -54,21 +54,20 @@ const DELIVERY_OPTION_NAMES: readonly string[] = [
 ]
 const RESIGNING_OPTION_NAMES: readonly (keyof SigningOptions)[] = ['timestamp', 'now']
 
-/** Signs an event of any kind, with its data as you give it. */
+/** Signs an event of any kind, with data of your own. */
 export function signedDelivery<Kind extends string, Data extends object>(
   kind: Kind,
   options: ExactOptions<Data> & SigningOptions & { exact: true },
 ): Promise<SignedDelivery<Envelope<Kind, AsJson<Data>>>>
-/** Signs an event of any kind, with its data as you give it. */
+/** Signs an event of any kind, with data of your own. */
 export function signedDelivery<Kind extends string, Data extends object>(
   kind: Kind & Undocumented<Kind>,
   options: ExactOptions<Data> & SigningOptions,
 ): Promise<SignedDelivery<Envelope<Kind, AsJson<Data>>>>
 /**
- * Makes and signs a delivery of a kind as the service would, in one line: a realistic sample with what you override, ready for
- * every client.
+ * Makes a delivery and signs it as the service does: a realistic sample event with your overrides, ready for every client.
  *
- * @param kind a documented kind; or any other, which has no sample, so that its data is what you give
+ * @param kind a documented kind; or any other, which has no sample and needs `data`
  * @throws TypeError that names the field or the option that is wrong
  * @example
  * ```ts
@@ -97,9 +96,9 @@ export async function signedDelivery(
 }
 
 /**
- * Signs a body that you have: bytes that are no event, or an event with fields of its own beside `data`.
+ * Signs a body of your own: bytes that are not an event, or an event with fields beside `data`.
  *
- * @param body a string, which is sent as its UTF-8 bytes, or bytes
+ * @param body a string, which is sent in UTF-8, or bytes
  * @throws TypeError that names the option that is wrong
  * @example
  * ```ts
@@ -123,7 +122,7 @@ export async function signedBody<Body extends string | Uint8Array>(
   return signed({ body }, options)
 }
 
-/** The content, and how it travels. */
+/** Adds the signature, and the forms for each client. */
 async function signed<Content extends { readonly body: string | Uint8Array }>(
   content: Content,
   { secret, timestamp, signature, now }: SigningOptions,

@@ -1,26 +1,26 @@
 import { areMicrotasksFake, bytesOf, inParts, streamedRequest } from './streamed-body.js'
 
 /**
- * A request of the service's, for whatever client you test with. With a string as its body it is a `RequestInit` too:
- * `fetch(url, delivery)` and Hono's `app.request(path, delivery)` send it as it is.
+ * A request of the service, for any client that you test with. With a string as its body it is a `RequestInit` too, for
+ * `fetch(url, delivery)` and Hono's `app.request(path, delivery)`.
  *
- * @typeParam Body a string, or bytes where no string has them
+ * @typeParam Body a string, or bytes that are not text
  */
 export interface TestDelivery<Body extends string | Uint8Array = string> {
   readonly method: 'POST'
   /** The body, exactly as it is sent. */
   readonly body: Body
-  /** The value of the signature header; undefined where there is none. */
+  /** The value of the signature header; undefined if there is none. */
   readonly header: string | undefined
   /** All headers: the content type and the signature. */
   readonly headers: Readonly<Record<string, string>>
-  /** As a `Request`, for handlers of the fetch kind. A path alone is one of `http://localhost`. */
+  /** A `Request`, for fetch handlers. A path is relative to `http://localhost`. */
   toRequest(url: string | URL): Request
-  /** As Fastify's `app.inject` takes it. */
+  /** The argument of Fastify's `app.inject`. */
   toInject(url: string): InjectedRequest<Body>
 }
 
-/** What Fastify's `app.inject` takes. */
+/** The argument of Fastify's `app.inject`. */
 export interface InjectedRequest<Body extends string | Uint8Array = string> {
   method: 'POST'
   url: string
@@ -28,7 +28,7 @@ export interface InjectedRequest<Body extends string | Uint8Array = string> {
   payload: Body
 }
 
-/** A request with this body and these headers. Every delivery of the kit is made here. */
+/** Makes a request. Every delivery of the kit is made here. */
 export function testDelivery<Body extends string | Uint8Array>(
   body: Body,
   { header, headerName }: { header: string | undefined; headerName: string },
@@ -56,13 +56,13 @@ export function testDelivery<Body extends string | Uint8Array>(
   }
 }
 
-/** A path that was left out would be the path `/undefined`. */
+/** Without this check, a missing URL would become the path `/undefined`. */
 function checkedUrl<Url extends string | URL>(url: Url, method: string): Url {
   if (url !== undefined) return url
   throw new TypeError(`url is missing: pass the path of your endpoint, such as ${method}('/hooks').`)
 }
 
-/** Fastify's `inject` would write other bytes than those of a Buffer as JSON. */
+/** Fastify's `inject` writes any bytes but a Buffer as JSON. */
 function injectable<Body extends string | Uint8Array>(body: Body): Body {
   const { Buffer } = globalThis as { Buffer?: { from(bytes: Uint8Array): Uint8Array } }
   return typeof body === 'string' || Buffer === undefined ? body : (Buffer.from(body) as Body)

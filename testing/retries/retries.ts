@@ -5,18 +5,18 @@ import type { SignedBody } from '../deliveries/signed-delivery.js'
 import { isSuccessStatus, nextAttempt, RETRY_SCHEDULE, retryAfterSeconds } from './retry-schedule.js'
 import type { TestClock } from './test-clock.js'
 
-/** An answer, as any client gives it: of `fetch`, of supertest, or of Fastify's `inject`. */
+/** An answer of any client, such as `fetch`, supertest or Fastify's `inject`. */
 export type AnyAnswer = { readonly headers?: unknown } & (
   | { readonly status: number }
   | { readonly statusCode: number }
 )
 
 export interface RetryOptions {
-  /** When the service tries again, in seconds after the first attempt. Default `RETRY_SCHEDULE`. */
+  /** The times of the retries, in seconds after the first attempt. Default `RETRY_SCHEDULE`. */
   schedule?: readonly number[] | undefined
   /**
-   * The clock that the receiver was given too: it is advanced to the time of each attempt, which is signed at that time. Default:
-   * none, so that each attempt is signed at the real time, for a receiver that knows no other.
+   * The clock of the receiver. It is advanced to the time of each attempt, and the attempt is signed at that time. Default: none;
+   * each attempt is signed at the real time, for a receiver without a `now`.
    */
   clock?: TestClock | undefined
 }
@@ -27,25 +27,24 @@ export interface DeliveryAttempt<Answer = AnyAnswer> {
   readonly number: number
   /** Seconds of virtual time since the first attempt. */
   readonly afterSeconds: number
-  /** What the endpoint answered; absent where `send` rejected. */
+  /** The answer of the endpoint; absent if `send` rejected. */
   readonly answer?: Answer
   /** The status of the answer. */
   readonly status?: number
-  /** What `send` rejected with: to the service a failure like any other. */
+  /** The error that `send` rejected with. The service retries then too. */
   readonly error?: unknown
 }
 
 /**
- * Delivers as the service does: again and again, signed anew each time, until a 2xx or the end of the schedule. Three days pass in
- * virtual time; nothing sleeps.
+ * Delivers as the service does: retries until a 2xx or the end of the schedule, with a new signature for each attempt. Three days
+ * pass in virtual time; nothing sleeps.
  *
- * A `Retry-After` is waited for where it is later than the next step, and steps that pass meanwhile are left out; it does not
- * prolong the schedule.
+ * A `Retry-After` later than the next step delays the attempt, and skips the steps before it. It does not prolong the schedule.
  *
- * @param send sends one attempt and gives the answer
- * @param delivery one of `signedDelivery` or `signedBody`
- * @returns all attempts; the last one tells how it ended
- * @throws TypeError when `send` gives no answer, or an option makes no sense
+ * @param send sends one attempt and returns the answer
+ * @param delivery made by `signedDelivery` or `signedBody`
+ * @returns all attempts; the last one shows how the delivery ended
+ * @throws TypeError when `send` returns no answer, or an option is invalid
  * @example
  * ```ts
  * import { tixWebhooks } from 'tix-webhooks/fetch'
@@ -90,7 +89,7 @@ export async function deliverWithRetries<
     const end = await attempt(send, await delivery.signAgain({ now }))
     attempts.push({ number: attempts.length + 1, afterSeconds, ...end })
     if (end.status !== undefined && isSuccessStatus(end.status)) break
-    // A handler may have advanced the clock itself: the schedule goes by the first attempt, `Retry-After` by the answer.
+    // A handler may advance the clock: the schedule counts from the first attempt, `Retry-After` from the answer.
     const answeredSeconds = Math.max(afterSeconds, clock === undefined ? 0 : (now() - startMs) / 1000)
     afterSeconds = nextAttempt(schedule, answeredSeconds, retryAfterSeconds(end.answer, now))
     if (afterSeconds !== undefined) clock?.advance(startMs + afterSeconds * 1000 - now())
@@ -98,7 +97,7 @@ export async function deliverWithRetries<
   return attempts
 }
 
-/** Sends it once. A client that rejects was refused, or cut off: that is what retries are for. */
+/** Sends once. If the client rejects, the connection was refused or cut: the service retries after that too. */
 async function attempt<Delivery, Answer extends AnyAnswer>(
   send: (delivery: Delivery) => Answer | Promise<Answer>,
   delivery: Delivery,
@@ -116,7 +115,7 @@ async function attempt<Delivery, Answer extends AnyAnswer>(
   )
 }
 
-/** Whatever tells the time and can be advanced. Its `now` alone cannot, and is easily given in its place. */
+/** `clock.now` is easily passed in place of the clock, and cannot be advanced. */
 function checkClock(clock: unknown): void {
   const { now, advance } = (clock ?? {}) as Partial<TestClock>
   if (clock === undefined || (typeof now === 'function' && typeof advance === 'function')) return
@@ -137,7 +136,7 @@ function checkSchedule(schedule: readonly number[]): void {
   )
 }
 
-/** @throws TypeError when what should send a delivery is no function */
+/** @throws TypeError when `send` is not a function */
 export function checkSend(send: unknown): void {
   if (typeof send !== 'function') {
     throw new TypeError(`send must be a function (delivery) => answer, not ${describeType(send)}.`)

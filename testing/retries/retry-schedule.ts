@@ -1,28 +1,28 @@
-/** What is read of an answer: its headers, as any client gives them. */
+/** The headers of an answer, in the form of any client. */
 interface Answered {
   readonly headers?: unknown
 }
 
 /**
- * When the service tries again, in seconds after the first attempt: after 5 seconds, 1, 5 and 30 minutes, 2, 6, 12, 24, 48 and 72 hours.
- * Its document gives the 72 hours and the backoff; the steps between are an assumption.
+ * The times of the service's retries, in seconds after the first attempt: 5 seconds, 1, 5 and 30 minutes, 2, 6, 12, 24, 48 and
+ * 72 hours. The service documents the backoff and the 72 hours; the steps between are an assumption.
  */
 export const RETRY_SCHEDULE: readonly number[] = [
   5, 60, 300, 1800, 7200, 21_600, 43_200, 86_400, 172_800, 259_200,
 ]
 
-/** Whether an answer of this status ends the retries: all that is not 2xx is tried again. */
+/** Whether an answer of this status ends the retries. The service retries after any but a 2xx. */
 export function isSuccessStatus(status: number): boolean {
   return status >= 200 && status < 300
 }
 
 /**
- * The next step of a schedule, or later where there is something to wait for; nothing after the last. Steps that pass meanwhile
- * are left out. All times are in one unit, and count from the first attempt.
+ * The time of the next attempt: the next step of the schedule, or later if the receiver asks for that. Undefined after the last
+ * step. All times are in one unit, and count from the first attempt.
  *
- * @param answered when the attempt before ended
- * @param wait how long to wait from then, at least
- * @param end the latest that an attempt may be made
+ * @param answered when the last attempt ended
+ * @param wait the least time to wait from then
+ * @param end the latest time of an attempt
  */
 export function nextAttempt(
   schedule: readonly number[],
@@ -34,11 +34,11 @@ export function nextAttempt(
   return step === undefined ? undefined : Math.min(Math.max(step, answered + wait), end)
 }
 
-/** How many seconds an answer asks to wait: a number, or a date (RFC 9110, section 10.2.3). What cannot be read asks for nothing. */
+/** The seconds of a `Retry-After`, which may be a number or a date (RFC 9110, section 10.2.3). 0 if it is missing or invalid. */
 export function retryAfterSeconds(answer: Answered | undefined, now: () => number): number {
   const text = retryAfterOf(answer?.headers)
   if (/^\d+$/.test(text)) return Number(text)
-  // `Date.parse` finds a date in nearly anything that has a number in it.
+  // `Date.parse` alone accepts nearly any text with a number.
   const seconds = text.endsWith(' GMT') ? (Date.parse(text) - now()) / 1000 : 0
   return seconds > 0 ? Math.ceil(seconds) : 0
 }

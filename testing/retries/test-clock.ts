@@ -1,23 +1,23 @@
 import { describeValue } from '../../src/lib/describe-type.js'
 import { toEpochMs } from '../deliveries/dates.js'
 
-/** A clock that stands still until it is told to advance. */
+/** A clock that stands still until you advance it. */
 export interface TestClock {
-  /** Milliseconds since the epoch. A function of its own: hand it over as it is, `now: clock.now`. */
+  /** Milliseconds since the epoch. Pass it as it is, `now: clock.now`: it needs no `this`. */
   readonly now: () => number
-  /** Lets so many milliseconds pass. */
+  /** Makes `ms` milliseconds pass. */
   readonly advance: (ms: number) => void
 }
 
 const START = '2026-05-17T14:00:00Z'
 
 /**
- * Makes a clock for all that takes a `now`: the receiver with its default store, `memoryStore`, and the deliveries that you sign.
- * Deadlines, and the renewing of a lease, go by the real time; the default store ends a lease by this clock. So let a handler
- * settle before you advance past its lease.
+ * Creates a clock for everything that takes a `now`: the receiver with its default store, `memoryStore`, and the deliveries that
+ * you sign. Deadlines and the renewal of a lease use the real time, but the default store ends a lease by this clock: wait for a
+ * handler before you advance past its lease.
  *
- * @param start where it stands. Default 2026-05-17T14:00:00Z
- * @throws TypeError when `start` is no date
+ * @param start the first time. Default 2026-05-17T14:00:00Z
+ * @throws TypeError when `start` is not a date
  * @example
  * ```ts
  * import { tixWebhooks } from 'tix-webhooks/fetch'

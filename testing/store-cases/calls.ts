@@ -1,19 +1,19 @@
 import type { ClaimResult } from '../../src/index.js'
-import type { Move } from './case-runner.js'
+import type { Step } from './case-runner.js'
 import { claimed, completed, describeAnswer, inFlight, released } from './expected-answer.js'
-import { newCast } from './sequence.js'
+import { createHolders } from './sequence.js'
 import { defineCase, type StoreCase } from './store-case.js'
 
-/** What each answer consists of. */
+/** The fields of each answer. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   claimed: ['attempt', 'status'],
   completed: ['status'],
   'in-flight': ['retryAfterMs', 'status'],
 }
 
-/** A history in which there is every answer. */
-function everyAnswer(): Move[] {
-  const { a, b, c } = newCast()
+/** A sequence in which each answer occurs. */
+function everyAnswer(): Step[] {
+  const { a, b, c } = createHolders()
   return [
     a.claims(claimed(1)),
     b.claims(inFlight(30)),
@@ -27,27 +27,27 @@ function everyAnswer(): Move[] {
   ]
 }
 
-function freeze({ step, ...move }: Move): Move {
-  if (step.do === 'claim') Object.freeze(step.request)
-  else if (step.do !== 'advance') Object.freeze(step.lease)
-  return { ...move, step }
+function freeze({ action, ...step }: Step): Step {
+  if (action.do === 'claim') Object.freeze(action.request)
+  else if (action.do !== 'advance') Object.freeze(action.lease)
+  return { ...step, action }
 }
 
-/** What goes into a call, and what comes out of it. */
+/** The arguments and the answers of a call. */
 export const callCases: readonly StoreCase[] = [
-  defineCase('call-frozen', 'MUST NOT change its arguments.', async (trial) => {
-    for (const move of everyAnswer()) await trial.take(freeze(move))
+  defineCase('call-frozen', 'MUST NOT change its arguments.', async (runner) => {
+    for (const step of everyAnswer()) await runner.run(freeze(step))
   }),
 
-  defineCase('call-fields', 'SHOULD answer a claim with only the fields of the contract.', async (trial) => {
-    for (const move of everyAnswer()) {
-      const answer = await trial.take(move)
+  defineCase('call-fields', 'SHOULD answer a claim with only the fields of the contract.', async (runner) => {
+    for (const step of everyAnswer()) {
+      const answer = await runner.run(step)
       if (typeof answer !== 'object' || answer === null) continue
       const fields = FIELDS[(answer as ClaimResult).status] ?? []
       const odd = Object.keys(answer).filter((field) => !fields.includes(field))
       if (odd.length > 0) {
-        trial.fail(
-          `${move.told}: expected nothing but ${fields.join(' and ')}, but it returned ${odd.join(' and ')} too: ${describeAnswer(answer)}`,
+        runner.fail(
+          `${step.label}: expected nothing but ${fields.join(' and ')}, but it returned ${odd.join(' and ')} too: ${describeAnswer(answer)}`,
         )
       }
     }

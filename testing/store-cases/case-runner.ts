@@ -1,65 +1,66 @@
 import type { IdempotencyStore } from '../../src/index.js'
-import { describeAnswer, describeExpected, type Expected, meets } from './expected-answer.js'
-import { play, type StoreStep } from './model.js'
+import { describeAnswer, describeExpected, type ExpectedAnswer, meets } from './expected-answer.js'
+import { perform, type StoreAction } from './model.js'
 
-/** A step of a case, as it is told, and what the store must answer. */
-export interface Move {
-  readonly told: string
-  readonly step: StoreStep
-  /** Undefined: time passes, or the answer is judged elsewhere. */
-  readonly expected?: Expected | undefined
+/** A step of a case: an action, and the answer that the store owes. */
+export interface Step {
+  /** The step in words, for the message of a failure. */
+  readonly label: string
+  readonly action: StoreAction
+  /** Undefined if time passes, or if the case judges the answer itself. */
+  readonly expected?: ExpectedAnswer | undefined
 }
 
-/** Of a long history its end is told. */
-const MAX_TOLD = 70
+/** Of a long history, a failure lists only the last steps. */
+const MAX_LISTED_STEPS = 70
 
-/** One run of one case on one store. It remembers the steps, so that a failure can tell how it came about. */
-export interface Trial {
-  /** Takes the step, and fails unless the answer is what was expected. Gives the answer. */
-  take(move: Move): Promise<unknown>
-  /** Takes all steps at once and gives the answers in the same order. */
-  takeTogether(moves: readonly Move[]): Promise<unknown[]>
-  /** Takes a step that the store may refuse: gives its answer, or undefined when it rejects. */
-  attempt(move: Move): Promise<{ readonly value: unknown } | undefined>
+/** Runs the steps of one case on one store, and lists them when the case fails. */
+export interface StoreCaseRunner {
+  /** Runs the step, and fails unless the answer is the expected one. Returns the answer. */
+  run(step: Step): Promise<unknown>
+  /** Runs all steps at the same time, and returns the answers in the same order. */
+  runTogether(steps: readonly Step[]): Promise<unknown[]>
+  /** Runs a step that the store may refuse: returns its answer, or undefined when it rejects. */
+  attempt(step: Step): Promise<{ readonly value: unknown } | undefined>
   /** @throws Error always */
   fail(message: string): never
-  /** Forgets the steps so far, where what follows has nothing to do with them. */
-  turnPage(): void
+  /** Drops the steps so far from the list, if the following ones do not depend on them. */
+  clearSteps(): void
 }
 
-export function startTrial(
+export function createCaseRunner(
   { id, name }: { id: string; name: string },
   store: IdempotencyStore,
   { advance }: { advance(ms: number): Promise<void> },
-): Trial {
-  let steps: string[] = []
+): StoreCaseRunner {
+  let lines: string[] = []
 
   /** @throws whatever the store throws or rejects with */
-  async function answerTo({ told, step }: Move): Promise<unknown> {
-    const index = steps.push(told) - 1
-    const tell = (end: string): void => {
-      if (step.do !== 'advance') steps[index] = `${told} → ${end}`
+  async function answerTo({ label, action }: Step): Promise<unknown> {
+    const index = lines.push(label) - 1
+    const addEnd = (end: string): void => {
+      if (action.do !== 'advance') lines[index] = `${label} → ${end}`
     }
     try {
-      const answer = await play(store, advance, step)
-      tell(describeAnswer(answer))
+      const answer = await perform(store, advance, action)
+      addEnd(describeAnswer(answer))
       return answer
     } catch (error) {
-      tell(`rejected: ${describeError(error)}`)
+      addEnd(`rejected: ${describeError(error)}`)
       throw error
     }
   }
 
-  async function demandAnswer(move: Move): Promise<unknown> {
+  async function demandAnswer(step: Step): Promise<unknown> {
     try {
-      return await answerTo(move)
+      return await answerTo(step)
     } catch (cause) {
-      throw failure(`${move.told} was rejected: ${describeError(cause)}`, cause)
+      throw failure(`${step.label} was rejected: ${describeError(cause)}`, cause)
     }
   }
 
   function failure(message: string, cause?: unknown): Error {
-    const history = steps.map((told, index) => `\n  ${index + 1}. ${told}`).slice(-MAX_TOLD)
+    const history = lines.map((line, index) => `\n  ${index + 1}. ${line}`).slice(-MAX_LISTED_STEPS)
     return new Error(`case ${id}: ${message}.\nA store ${name}${history.join('')}`, { cause })
   }
 
@@ -69,28 +70,28 @@ export function startTrial(
 
   return {
     fail,
-    async take(move) {
-      const answer = await demandAnswer(move)
-      if (move.expected === undefined || meets(answer, move.expected)) return answer
+    async run(step) {
+      const answer = await demandAnswer(step)
+      if (step.expected === undefined || meets(answer, step.expected)) return answer
       return fail(
-        `${move.told} (step ${steps.length}): expected ${describeExpected(move.expected)}, but it returned ${describeAnswer(answer)}`,
+        `${step.label} (step ${lines.length}): expected ${describeExpected(step.expected)}, but it returned ${describeAnswer(answer)}`,
       )
     },
-    async takeTogether(moves) {
-      // To the end, so that nothing is still going on when the case is over.
-      const ends = await Promise.allSettled(moves.map(demandAnswer))
+    async runTogether(steps) {
+      // Wait for all, so that no call is still running when the case ends.
+      const ends = await Promise.allSettled(steps.map(demandAnswer))
       return ends.map((end) => {
         if (end.status === 'rejected') throw end.reason
         return end.value
       })
     },
-    attempt: (move) =>
-      answerTo(move).then(
+    attempt: (step) =>
+      answerTo(step).then(
         (value) => ({ value }),
         () => undefined,
       ),
-    turnPage() {
-      steps = []
+    clearSteps() {
+      lines = []
     },
   }
 }

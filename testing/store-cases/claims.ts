@@ -1,77 +1,81 @@
 import { claimed, completed, inFlight, released } from './expected-answer.js'
-import { pass, story } from './sequence.js'
+import { advance, sequence } from './sequence.js'
 import type { StoreCase } from './store-case.js'
 
-/** Who gets what by `claim`. */
+/** The answers to `claim`. */
 export const claimCases: readonly StoreCase[] = [
-  story('claim-fresh', 'MUST grant an unknown key, as attempt 1.', ({ a }) => [a.claims(claimed(1))]),
+  sequence('claim-fresh', 'MUST grant an unknown key, as attempt 1.', ({ a }) => [a.claims(claimed(1))]),
 
-  story(
+  sequence(
     'claim-held',
     'MUST answer a claim with the rest of the lease while another token holds it.',
-    ({ a, b }) => [a.claims(claimed(1)), b.claims(inFlight(30)), pass(20), b.claims(inFlight(10))],
+    ({ a, b }) => [a.claims(claimed(1)), b.claims(inFlight(30)), advance(20), b.claims(inFlight(10))],
   ),
 
-  story('claim-held-kept', 'MUST NOT change a live lease on a claim by another token.', ({ a, b, c }) => [
+  sequence('claim-held-kept', 'MUST NOT change a live lease on a claim by another token.', ({ a, b, c }) => [
     a.claims(claimed(1)),
-    pass(20),
+    advance(20),
     b.claims(inFlight(10), { lease: 60 }),
     c.claims(inFlight(10)),
     a.renews(true),
     a.completes(true),
   ]),
 
-  story('claim-completed', 'MUST answer each claim of a completed record with completed.', ({ a, b, c }) => [
-    a.claims(claimed(1)),
-    a.completes(true),
-    b.claims(completed),
-    pass(100),
-    c.claims(completed),
-  ]),
+  sequence(
+    'claim-completed',
+    'MUST answer each claim of a completed record with completed.',
+    ({ a, b, c }) => [
+      a.claims(claimed(1)),
+      a.completes(true),
+      b.claims(completed),
+      advance(100),
+      c.claims(completed),
+    ],
+  ),
 
-  story('claim-released', 'MUST grant a released record to another token at once.', ({ a, b }) => [
+  sequence('claim-released', 'MUST grant a released record to another token at once.', ({ a, b }) => [
     a.claims(claimed(1)),
     a.releases(true),
     b.claims(claimed(2)),
   ]),
 
-  story(
+  sequence(
     'claim-takeover',
     'MUST grant a record to another token when its lease has run out.',
     ({ a, b, c }) => [
       a.claims(claimed(1)),
-      pass(25),
+      advance(25),
       b.claims(inFlight(5)),
-      pass(10),
+      advance(10),
       b.claims(claimed(2)),
       c.claims(inFlight(30)),
     ],
   ),
 
-  story(
+  sequence(
     'claim-attempts',
     'MUST count the attempts across releases and leases that run out.',
     ({ a, b, c, d }) => [
       a.claims(claimed(1)),
       a.releases(true),
       b.claims(claimed(2)),
-      pass(35),
+      advance(35),
       c.claims(claimed(3)),
       c.releases(true),
-      pass(35),
+      advance(35),
       d.claims(claimed(4)),
     ],
   ),
 
-  story('claim-terms', 'MUST grant each claim the lease that it asks for.', ({ a, b, c }) => [
+  sequence('claim-terms', 'MUST grant each claim the lease that it asks for.', ({ a, b, c }) => [
     a.claims(claimed(1), { lease: 10 }),
-    pass(15),
+    advance(15),
     b.claims(claimed(2), { lease: 90 }),
-    pass(60),
+    advance(60),
     c.claims(inFlight(30)),
   ]),
 
-  story('claim-resent', 'MUST repeat the grant when a claim is sent again while it runs.', ({ a, b }) => [
+  sequence('claim-resent', 'MUST repeat the grant when a claim is sent again while it runs.', ({ a, b }) => [
     a.claims(claimed(1)),
     a.claims(claimed(1)),
     a.releases(true),
@@ -79,23 +83,23 @@ export const claimCases: readonly StoreCase[] = [
     b.claims(claimed(2)),
   ]),
 
-  story('claim-resent-lease', 'MUST restart the lease when a claim is sent again.', ({ a, b }) => [
+  sequence('claim-resent-lease', 'MUST restart the lease when a claim is sent again.', ({ a, b }) => [
     a.claims(claimed(1)),
-    pass(20),
+    advance(20),
     a.claims(claimed(1)),
-    pass(20),
+    advance(20),
     b.claims(inFlight(10)),
-    pass(15),
+    advance(15),
     b.claims(claimed(2)),
   ]),
 
-  story(
+  sequence(
     'claim-resent-late',
     'MUST repeat the grant to a token whose lease has run out, unless another has taken over.',
-    ({ a, b }) => [a.claims(claimed(1)), pass(35), a.claims(claimed(1)), b.claims(inFlight(30))],
+    ({ a, b }) => [a.claims(claimed(1)), advance(35), a.claims(claimed(1)), b.claims(inFlight(30))],
   ),
 
-  story(
+  sequence(
     'claim-resent-released',
     'MUST NOT grant a claim that arrives after the release of its own token, but answer in-flight for 1 ms.',
     ({ a, b }) => [
@@ -108,12 +112,12 @@ export const claimCases: readonly StoreCase[] = [
     ],
   ),
 
-  story(
+  sequence(
     'claim-resent-taken-over',
     'MUST leave the record to the new holder when the old one sends its claim again.',
     ({ a, b, c }, other) => [
       a.claims(claimed(1)),
-      pass(35),
+      advance(35),
       b.claims(claimed(2)),
       a.claims(inFlight(30)),
       c.claims(inFlight(30)),
@@ -127,7 +131,7 @@ export const claimCases: readonly StoreCase[] = [
     ],
   ),
 
-  story(
+  sequence(
     'claim-resent-completed',
     'MUST answer completed when a claim arrives after the completion of its own token.',
     ({ a, b }) => [a.claims(claimed(1)), a.completes(true), a.claims(completed), b.claims(completed)],

@@ -1,11 +1,11 @@
 import type { ClaimResult } from '../../src/index.js'
 
-/** What a store call must answer. An `in-flight` stands for a range: time passes while a case runs. */
-export type Expected = ClaimResult | boolean
+/** The answer that a call owes. The time of an `in-flight` stands for a range, because time passes while a case runs. */
+export type ExpectedAnswer = ClaimResult | boolean
 
 export const MINUTE_MS = 60_000
 
-/** What a clock that is kept in fractions may round up. */
+/** The most that rounding adds, if a store keeps fractions of milliseconds. */
 const ROUNDING_MS = 1
 
 export function claimed(attempt: number): ClaimResult {
@@ -14,20 +14,20 @@ export function claimed(attempt: number): ClaimResult {
 
 export const completed: ClaimResult = { status: 'completed' }
 
-/** Held by another token, whose lease lasts so many minutes longer. */
+/** Another token has a lease, with so many minutes left. */
 export function inFlight(minutes: number): ClaimResult {
   return { status: 'in-flight', retryAfterMs: minutes * MINUTE_MS }
 }
 
-/** What a claim gets that was sent before the release of its own token, and arrives after it. */
+/** The answer to a claim that arrives after the release of its own token. */
 export const released: ClaimResult = { status: 'in-flight', retryAfterMs: 1 }
 
 /**
- * Whether an answer is what was expected: the very types, and whatever fields there are beside.
+ * Whether an answer is the expected one, of the same types. Further fields are ignored.
  *
- * @param overMs how much longer than expected a lease may be said to last
+ * @param overMs how much more than expected may be left of a lease
  */
-export function meets(answer: unknown, expected: Expected, overMs: number = ROUNDING_MS): boolean {
+export function meets(answer: unknown, expected: ExpectedAnswer, overMs: number = ROUNDING_MS): boolean {
   if (typeof expected === 'boolean') return answer === expected
   if (typeof answer !== 'object' || answer === null) return false
   const { status, attempt, retryAfterMs } = answer as Record<string, unknown>
@@ -38,29 +38,29 @@ export function meets(answer: unknown, expected: Expected, overMs: number = ROUN
   return typeof retryAfterMs === 'number' && retryAfterMs > least && retryAfterMs <= most + overMs
 }
 
-/** What is left of a lease when some of the case's own time has passed: never nothing. */
+/** The range of what is left of a lease, since a case takes time itself. Never 0. */
 function restOf(ms: number): [least: number, most: number] {
   return [Math.max(0, ms - MINUTE_MS), ms]
 }
 
-/** Says an expectation as it is said of an answer. */
-export function describeExpected(expected: Expected): string {
+/** Describes an expected answer as `describeAnswer` describes an answer. */
+export function describeExpected(expected: ExpectedAnswer): string {
   if (typeof expected === 'boolean' || expected.status !== 'in-flight') return describeAnswer(expected)
   const [least, most] = restOf(expected.retryAfterMs)
   return `{"status":"in-flight","retryAfterMs":${most === 1 ? '1' : `${least} to ${most}`}}`
 }
 
-/** Says what a store answered, so that a wrong type shows. */
+/** Describes an answer so that a wrong type shows. */
 export function describeAnswer(answer: unknown): string {
   try {
-    return JSON.stringify(answer, tellOdd) ?? 'undefined'
+    return JSON.stringify(answer, describeOdd) ?? 'undefined'
   } catch {
     return String(answer)
   }
 }
 
-/** JSON has no word for some values, or the word of another value. */
-function tellOdd(_: string, value: unknown): unknown {
+/** Values that JSON lacks, or writes as another value. */
+function describeOdd(_: string, value: unknown): unknown {
   const isOdd = ['bigint', 'function', 'symbol'].includes(typeof value) || isOddNumber(value)
   return isOdd ? `${typeof value} ${String(value)}` : value
 }

@@ -1,19 +1,19 @@
-import type { Move } from './case-runner.js'
-import type { Expected } from './expected-answer.js'
-import { createStoreModel, play } from './model.js'
-import { holder, newKey, newToken, pass } from './sequence.js'
+import type { Step } from './case-runner.js'
+import type { ExpectedAnswer } from './expected-answer.js'
+import { createStoreModel, perform } from './model.js'
+import { advance, holder, newKey, newToken } from './sequence.js'
 import { defineCase, type StoreCase } from './store-case.js'
 
 const HISTORIES = 20
 const STEPS = 60
 
-// A deadline is an odd number of five minutes after a call, and the clock moves by even ones. So a step is never closer to
-// a deadline than five minutes, however long a history is, and the time that it takes by itself changes nothing.
+// A deadline is an odd multiple of five minutes after a call, and the clock advances by even ones. So each step is at least five
+// minutes from a deadline, however long the history is, and the real time that it takes does not matter.
 const LEASES = [35, 35, 35, 155]
 const RETENTIONS = [1005, 1005, 1005, 205]
 const PASSES = [10, 10, 30, 30, 40, 40, 200, 200, 990, 1100]
 
-/** A random source that gives the same numbers for a seed, everywhere (mulberry32). */
+/** A random source with the same numbers for a seed on every runtime (mulberry32). */
 function randomSource(seed: number): () => number {
   let state = seed
   return () => {
@@ -24,8 +24,8 @@ function randomSource(seed: number): () => number {
   }
 }
 
-/** A step of one of 3 keys and 4 tokens, without what it must answer. */
-function randomMove(random: () => number, keys: readonly string[], tokens: readonly string[]): Move {
+/** A random step of one of the keys and tokens, without its answer. */
+function randomStep(random: () => number, keys: readonly string[], tokens: readonly string[]): Step {
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T
   const key = pick(keys)
   const token = pick(tokens)
@@ -39,23 +39,23 @@ function randomMove(random: () => number, keys: readonly string[], tokens: reado
     () => one.renews(undefined, lease),
     () => one.completes(undefined, kept),
     () => one.releases(undefined),
-    () => pass(pick(PASSES)),
+    () => advance(pick(PASSES)),
   ])()
 }
 
-/** What no story foresees. */
+/** Random histories, for faults that no sequence foresees. */
 export const historyCases: readonly StoreCase[] = [
-  defineCase('histories', 'MUST answer every history as the model of the contract does.', async (trial) => {
+  defineCase('histories', 'MUST answer every history as the model of the contract does.', async (runner) => {
     for (let seed = 1; seed <= HISTORIES; seed++) {
-      trial.turnPage()
+      runner.clearSteps()
       const random = randomSource(seed)
       const model = createStoreModel()
       const keys = Array.from({ length: 3 }, () => newKey())
       const tokens = Array.from({ length: 4 }, () => newToken())
-      for (let step = 0; step < STEPS; step++) {
-        const move = randomMove(random, keys, tokens)
-        const expected = play(model, model.advance, move.step) as Expected | undefined
-        await trial.take({ ...move, expected })
+      for (let count = 0; count < STEPS; count++) {
+        const step = randomStep(random, keys, tokens)
+        const expected = perform(model, model.advance, step.action) as ExpectedAnswer | undefined
+        await runner.run({ ...step, expected })
       }
     }
   }),

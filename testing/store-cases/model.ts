@@ -8,7 +8,7 @@ interface ModelRecord {
   expiresAt: number
 }
 
-/** A store in its shortest form: it answers at once, and its clock is moved by hand. */
+/** A store without promises, whose clock is advanced by hand. */
 export interface StoreModel {
   advance(ms: number): void
   claim(request: ClaimRequest): ClaimResult
@@ -17,10 +17,7 @@ export interface StoreModel {
   release(lease: Lease): boolean
 }
 
-/**
- * What every store must answer, said as briefly as it can be: the contract of `IdempotencyStore` over one map and a
- * clock that is moved by hand. It forgets nothing but what is past its retention.
- */
+/** The contract of `IdempotencyStore` in its shortest form: a map, and a clock that is advanced by hand. */
 export function createStoreModel(): StoreModel {
   let now = 0
   const records = new Map<string, ModelRecord>()
@@ -85,30 +82,30 @@ export function createStoreModel(): StoreModel {
   }
 }
 
-/** One step of a history: a store call, or time that passes. */
-export type StoreStep =
+/** A call of a store, or time that passes. */
+export type StoreAction =
   | { readonly do: 'claim'; readonly request: ClaimRequest }
   | { readonly do: 'renew'; readonly lease: Lease; readonly leaseMs: number }
   | { readonly do: 'complete'; readonly lease: Lease; readonly retainMs: number }
   | { readonly do: 'release'; readonly lease: Lease }
   | { readonly do: 'advance'; readonly ms: number }
 
-/** What a store, or the model, answers to one step. */
-export function play(
+/** Performs an action on a store or on the model, and returns the answer. */
+export function perform(
   store: IdempotencyStore | StoreModel,
   advance: (ms: number) => unknown,
-  step: StoreStep,
+  action: StoreAction,
 ): unknown {
-  switch (step.do) {
+  switch (action.do) {
     case 'claim':
-      return store.claim(step.request)
+      return store.claim(action.request)
     case 'renew':
-      return store.renew(step.lease, step.leaseMs)
+      return store.renew(action.lease, action.leaseMs)
     case 'complete':
-      return store.complete(step.lease, step.retainMs)
+      return store.complete(action.lease, action.retainMs)
     case 'release':
-      return store.release(step.lease)
+      return store.release(action.lease)
     case 'advance':
-      return advance(step.ms)
+      return advance(action.ms)
   }
 }

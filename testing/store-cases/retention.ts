@@ -1,172 +1,172 @@
 import { claimed, completed, inFlight } from './expected-answer.js'
-import { pass, story } from './sequence.js'
+import { advance, sequence } from './sequence.js'
 import type { StoreCase } from './store-case.js'
 
 const DAY = 24 * 60
 const YEAR = 365 * DAY
 
-/** How long a record is kept, and what becomes of it. */
+/** How long a record is kept, and what happens to it then. */
 export const retentionCases: readonly StoreCase[] = [
-  story(
+  sequence(
     'retention-completion',
     'MUST count the retention from the completion, not from the claim.',
-    (cast) => [
-      cast.a.claims(claimed(1)),
-      pass(900),
-      cast.a.completes(true),
-      pass(900),
-      cast.b.claims(completed),
+    (holders) => [
+      holders.a.claims(claimed(1)),
+      advance(900),
+      holders.a.completes(true),
+      advance(900),
+      holders.b.claims(completed),
     ],
   ),
 
-  story(
+  sequence(
     'retention-over',
     'MUST grant a completed record that is past its retention, as attempt 1.',
-    (cast) => [
-      cast.a.claims(claimed(1)),
-      cast.a.releases(true),
-      cast.b.claims(claimed(2)),
-      cast.b.completes(true),
-      pass(1005),
-      cast.c.claims(claimed(1)),
-      cast.d.claims(inFlight(30)),
+    (holders) => [
+      holders.a.claims(claimed(1)),
+      holders.a.releases(true),
+      holders.b.claims(claimed(2)),
+      holders.b.completes(true),
+      advance(1005),
+      holders.c.claims(claimed(1)),
+      holders.d.claims(inFlight(30)),
     ],
   ),
 
-  story(
+  sequence(
     'retention-terms',
     'MUST keep a completed record for as long as its complete asks.',
-    (cast, other) => [
-      cast.a.claims(claimed(1)),
-      cast.a.completes(true, 100),
+    (holders, other) => [
+      holders.a.claims(claimed(1)),
+      holders.a.completes(true, 100),
       other.a.claims(claimed(1), { kept: 100 }),
       other.a.completes(true),
-      pass(105),
-      cast.b.claims(claimed(1)),
+      advance(105),
+      holders.b.claims(claimed(1)),
       other.b.claims(completed),
     ],
   ),
 
-  story('retention-duplicate', 'MUST NOT keep a record longer for its duplicates.', ({ a, b, c }) => [
+  sequence('retention-duplicate', 'MUST NOT keep a record longer for its duplicates.', ({ a, b, c }) => [
     a.claims(claimed(1)),
     a.completes(true),
-    pass(600),
+    advance(600),
     b.claims(completed),
     a.claims(completed),
-    pass(405),
+    advance(405),
     c.claims(claimed(1)),
   ]),
 
-  story(
+  sequence(
     'retention-strangers',
     'MUST NOT keep a record longer for calls that it answers with false.',
     ({ a, b, c }) => [
       a.claims(claimed(1)),
       a.completes(true),
-      pass(600),
+      advance(600),
       b.renews(false),
       b.completes(false),
       b.releases(false),
       a.renews(false),
       a.releases(false),
-      pass(405),
+      advance(405),
       c.claims(claimed(1)),
     ],
   ),
 
-  story('retention-resent', 'MUST restart the retention when complete is sent again.', ({ a, b, c }) => [
+  sequence('retention-resent', 'MUST restart the retention when complete is sent again.', ({ a, b, c }) => [
     a.claims(claimed(1)),
     a.completes(true),
-    pass(600),
+    advance(600),
     a.completes(true),
-    pass(600),
+    advance(600),
     b.claims(completed),
-    pass(405),
+    advance(405),
     c.claims(claimed(1)),
   ]),
 
-  story('retention-takeover', 'MUST restart the retention at each grant.', ({ a, b, c }, other) => [
+  sequence('retention-takeover', 'MUST restart the retention at each grant.', ({ a, b, c }, other) => [
     a.claims(claimed(1)),
     other.a.claims(claimed(1)),
     other.a.releases(true),
-    pass(900),
+    advance(900),
     b.claims(claimed(2)),
     other.b.claims(claimed(2)),
-    pass(900),
+    advance(900),
     b.renews(true),
     b.completes(true),
     c.claims(completed),
     other.b.completes(true),
   ]),
 
-  story(
+  sequence(
     'retention-resent-claim',
     'MUST restart the retention when a claim is sent again while it runs.',
     ({ a, b }) => [
       a.claims(claimed(1)),
-      pass(900),
+      advance(900),
       a.claims(claimed(1)),
-      pass(900),
+      advance(900),
       a.renews(true),
       a.completes(true),
       b.claims(completed),
     ],
   ),
 
-  story('retention-renewal', 'MUST NOT change the retention on a renewal.', ({ a, b }, other) => [
+  sequence('retention-renewal', 'MUST NOT change the retention on a renewal.', ({ a, b }, other) => [
     a.claims(claimed(1)),
     other.a.claims(claimed(1)),
-    pass(600),
+    advance(600),
     a.renews(true),
     other.a.renews(true),
-    pass(350),
+    advance(350),
     other.b.claims(claimed(2)),
-    pass(55),
+    advance(55),
     b.claims(claimed(1)),
   ]),
 
-  story('retention-held', 'MUST NOT keep a record longer for claims that find it held.', ({ a, b, c }) => [
+  sequence('retention-held', 'MUST NOT keep a record longer for claims that find it held.', ({ a, b, c }) => [
     a.claims(claimed(1), { lease: 700 }),
-    pass(600),
+    advance(600),
     b.claims(inFlight(100)),
-    pass(405),
+    advance(405),
     c.claims(claimed(1)),
   ]),
 
-  story(
+  sequence(
     'retention-released',
     'MUST keep a released record, and its attempts, for as long as its claim asked.',
     ({ a, b }, other) => [
       a.claims(claimed(1)),
       other.a.claims(claimed(1)),
-      pass(500),
+      advance(500),
       a.releases(true),
       other.a.releases(true),
-      pass(450),
+      advance(450),
       b.claims(claimed(2)),
-      pass(55),
+      advance(55),
       other.b.claims(claimed(1)),
     ],
   ),
 
-  story(
+  sequence(
     'retention-over-running',
     'MUST treat an unfinished record that is past its retention as absent.',
     ({ a, b }, other) => [
       a.claims(claimed(1)),
-      pass(1005),
+      advance(1005),
       a.renews(false),
       a.releases(false),
       b.claims(claimed(1)),
       a.completes(false),
       other.a.claims(claimed(1)),
-      pass(1005),
+      advance(1005),
       other.a.completes(true),
       other.b.claims(completed),
     ],
   ),
 
-  story(
+  sequence(
     'retention-over-released',
     'MUST treat a released record that is past its retention as absent.',
     ({ a, b }, other) => [
@@ -174,7 +174,7 @@ export const retentionCases: readonly StoreCase[] = [
       a.releases(true),
       other.a.claims(claimed(1)),
       other.a.releases(true),
-      pass(1005),
+      advance(1005),
       a.renews(false),
       a.releases(false),
       a.completes(true),
@@ -183,7 +183,7 @@ export const retentionCases: readonly StoreCase[] = [
     ],
   ),
 
-  story(
+  sequence(
     'retention-over-completed',
     'MUST treat a completed record that is past its retention as absent.',
     ({ a, b }, other) => [
@@ -191,7 +191,7 @@ export const retentionCases: readonly StoreCase[] = [
       a.completes(true),
       other.a.claims(claimed(1)),
       other.a.completes(true),
-      pass(1005),
+      advance(1005),
       a.renews(false),
       a.releases(false),
       b.claims(claimed(1)),
@@ -202,19 +202,19 @@ export const retentionCases: readonly StoreCase[] = [
     ],
   ),
 
-  story('retention-long', 'MUST keep a record for ten years if it is asked to.', ({ a, b, c }, other) => [
+  sequence('retention-long', 'MUST keep a record for ten years if it is asked to.', ({ a, b, c }, other) => [
     a.claims(claimed(1), { kept: 10 * YEAR }),
     a.completes(true, 10 * YEAR),
     other.a.claims(claimed(1), { kept: 10 * YEAR }),
-    pass(60 * DAY),
+    advance(60 * DAY),
     b.claims(completed),
     other.b.claims(claimed(2), { lease: 60 * DAY, kept: 10 * YEAR }),
-    pass(9 * YEAR),
+    advance(9 * YEAR),
     c.claims(completed),
     other.b.completes(true),
   ]),
 
-  story(
+  sequence(
     'terms-fraction',
     'MUST accept leases and retentions that are not whole milliseconds.',
     ({ a, b }) => {
@@ -225,7 +225,7 @@ export const retentionCases: readonly StoreCase[] = [
         b.claims(inFlight(lease)),
         a.renews(true, lease),
         a.completes(true, kept),
-        pass(900),
+        advance(900),
         b.claims(completed),
       ]
     },

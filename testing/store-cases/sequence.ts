@@ -1,47 +1,47 @@
 import type { ClaimResult } from '../../src/index.js'
-import type { Move } from './case-runner.js'
+import type { Step } from './case-runner.js'
 import { MINUTE_MS } from './expected-answer.js'
 import { defineCase, type StoreCase } from './store-case.js'
 
-/** Real time passes in a backend while a case runs, so everything is minutes: what a case takes is lost in them. */
-export const LEASE = 30
-export const RETENTION = 1000
+/** In minutes, so that the real time that a case takes does not matter. */
+const LEASE = 30
+const RETENTION = 1000
 
-/** What a holder of one key, with a token of its own, does and must be answered. Times are minutes. */
+/** Makes the steps of one token of one key, each with the answer that is due. Times are in minutes. */
 export interface Holder {
-  claims(expected: ClaimResult | undefined, terms?: { readonly lease?: number; readonly kept?: number }): Move
-  renews(expected: boolean | undefined, lease?: number): Move
-  completes(expected: boolean | undefined, kept?: number): Move
-  releases(expected: boolean | undefined): Move
+  claims(expected: ClaimResult | undefined, terms?: { readonly lease?: number; readonly kept?: number }): Step
+  renews(expected: boolean | undefined, lease?: number): Step
+  completes(expected: boolean | undefined, kept?: number): Step
+  releases(expected: boolean | undefined): Step
 }
 
 /** Four holders of one key. */
-export interface Cast {
+export interface Holders {
   readonly a: Holder
   readonly b: Holder
   readonly c: Holder
   readonly d: Holder
 }
 
-/** A case that is told step by step, with one key or two. */
-export function story(
+/** A case that is a sequence of steps, on one key or two. */
+export function sequence(
   id: string,
   name: string,
-  plot: (cast: Cast, other: Cast) => readonly Move[],
+  stepsOf: (holders: Holders, other: Holders) => readonly Step[],
 ): StoreCase {
-  return defineCase(id, name, async (trial) => {
-    for (const move of plot(newCast(), newCast(' of another key'))) await trial.take(move)
+  return defineCase(id, name, async (runner) => {
+    for (const step of stepsOf(createHolders(), createHolders(' of another key'))) await runner.run(step)
   })
 }
 
-/** Holders of a key that no other run has. */
-export function newCast(which = ''): Cast {
+/** Four holders of a new key. */
+export function createHolders(which = ''): Holders {
   const key = newKey()
   const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => holder(`${name}${which}`, key, newToken()))
-  return { a, b, c, d } as Cast
+  return { a, b, c, d } as Holders
 }
 
-/** @param ending what the key ends in */
+/** @param ending the end of the key */
 export function newKey(ending = ''): string {
   return `${crypto.randomUUID()}${ending}`
 }
@@ -51,30 +51,30 @@ export function newToken(): string {
 }
 
 export function holder(name: string, key: string, token: string): Holder {
-  // Each call has an object of its own: what a store does to one must not show in the next.
+  // A new object for each call: if a store changes one, the next is not affected.
   const lease = () => ({ key, token })
   return {
     claims: (expected, { lease: minutes = LEASE, kept = RETENTION } = {}) => ({
-      told: `claim by ${name}${minutes === LEASE && kept === RETENTION ? '' : ` for ${round(minutes)} min, kept ${round(kept)} min`}`,
-      step: {
+      label: `claim by ${name}${minutes === LEASE && kept === RETENTION ? '' : ` for ${round(minutes)} min, kept ${round(kept)} min`}`,
+      action: {
         do: 'claim',
         request: { ...lease(), leaseMs: minutes * MINUTE_MS, retainMs: kept * MINUTE_MS },
       },
       expected,
     }),
     renews: (expected, minutes = LEASE) => ({
-      told: `renew by ${name}${minutes === LEASE ? '' : ` for ${round(minutes)} min`}`,
-      step: { do: 'renew', lease: lease(), leaseMs: minutes * MINUTE_MS },
+      label: `renew by ${name}${minutes === LEASE ? '' : ` for ${round(minutes)} min`}`,
+      action: { do: 'renew', lease: lease(), leaseMs: minutes * MINUTE_MS },
       expected,
     }),
     completes: (expected, kept = RETENTION) => ({
-      told: `complete by ${name}${kept === RETENTION ? '' : `, kept ${round(kept)} min`}`,
-      step: { do: 'complete', lease: lease(), retainMs: kept * MINUTE_MS },
+      label: `complete by ${name}${kept === RETENTION ? '' : `, kept ${round(kept)} min`}`,
+      action: { do: 'complete', lease: lease(), retainMs: kept * MINUTE_MS },
       expected,
     }),
     releases: (expected) => ({
-      told: `release by ${name}`,
-      step: { do: 'release', lease: lease() },
+      label: `release by ${name}`,
+      action: { do: 'release', lease: lease() },
       expected,
     }),
   }
@@ -84,7 +84,7 @@ function round(minutes: number): number {
   return Number(minutes.toFixed(6))
 }
 
-/** Time passes. */
-export function pass(minutes: number): Move {
-  return { told: `${minutes} min pass`, step: { do: 'advance', ms: minutes * MINUTE_MS } }
+/** A step in which only time passes. */
+export function advance(minutes: number): Step {
+  return { label: `${minutes} min pass`, action: { do: 'advance', ms: minutes * MINUTE_MS } }
 }

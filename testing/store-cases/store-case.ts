@@ -1,8 +1,8 @@
 import type { IdempotencyStore } from '../../src/index.js'
-import { startTrial, type Trial } from './case-runner.js'
+import { createCaseRunner, type StoreCaseRunner } from './case-runner.js'
 
 /**
- * What the conformance cases need of a store: how to make one, and how to let its time pass.
+ * The store under test: how to create it, and how to make time pass for it.
  *
  * @example
  * ```ts
@@ -20,19 +20,19 @@ import { startTrial, type Trial } from './case-runner.js'
  */
 export interface StoreHarness {
   /**
-   * Gives a store that works. All that it gives may share one backend, which need not be empty: each run makes keys of
-   * its own. Closing what it opened is yours.
+   * Returns a store that is ready for use. All of them may share one backend, which need not be empty: each run makes new
+   * keys. Close what you open.
    */
   create(): Promise<IdempotencyStore>
   /**
-   * Makes `ms` milliseconds pass for every record there is: moves the clock that the store was given, or, where it uses
-   * the backend's, moves the deadlines that are stored.
+   * Makes `ms` milliseconds pass for all records: advances the clock that the store was given, or, if it uses the backend's
+   * clock, moves the stored deadlines.
    */
   advance(ms: number): Promise<void>
 }
 
 /**
- * One thing that every store must do. It contains no test runner, and runs wherever the store does.
+ * One requirement of every store. It contains no test runner, and runs wherever the store does.
  *
  * @example
  * ```ts
@@ -48,26 +48,30 @@ export interface StoreHarness {
 export interface StoreCase {
   /** Stays the same when the name is worded better. */
   readonly id: string
-  /** A sentence that begins with MUST, or with SHOULD where the receiver works all the same. */
+  /** A sentence that begins with MUST, or with SHOULD if the receiver works without it. */
   readonly name: string
   /**
-   * Creates a store and puts it to the test. Run one case at a time where they share a backend: each makes time pass for
-   * all records. It has no time limit of its own.
+   * Creates a store and tests it. Run the cases one at a time if they share a backend: each makes time pass for all
+   * records. There is no time limit.
    *
-   * @throws TypeError when the harness is not one
-   * @throws Error when the case fails, with what was expected, what came, and the steps that led to it
+   * @throws TypeError when the harness is invalid
+   * @throws Error when the case fails, with the expected and the actual answer, and the steps that led to it
    */
   run(harness: StoreHarness): Promise<void>
 }
 
-/** A case from what it does to a store. */
-export function defineCase(id: string, name: string, act: (trial: Trial) => Promise<void>): StoreCase {
+/** Defines a case by the steps that it runs on a store. */
+export function defineCase(
+  id: string,
+  name: string,
+  act: (runner: StoreCaseRunner) => Promise<void>,
+): StoreCase {
   return {
     id,
     name,
     async run(harness) {
       checkHarness(harness)
-      await act(startTrial({ id, name }, await createStore(harness), harness))
+      await act(createCaseRunner({ id, name }, await createStore(harness), harness))
     },
   }
 }

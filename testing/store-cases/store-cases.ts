@@ -8,8 +8,8 @@ import { retentionCases } from './retention.js'
 import type { StoreCase } from './store-case.js'
 
 /**
- * What every idempotency store must do, case by case, whatever it keeps its records in. There is no test runner in it,
- * and nothing sleeps: loop over the cases in the one that you have. All of them together make some 3,000 calls.
+ * The conformance cases of idempotency stores, whatever their backend. They contain no test runner and never sleep: loop over
+ * them in the runner that you have. All of them together make some 3,000 calls.
  *
  * @example
  * ```ts

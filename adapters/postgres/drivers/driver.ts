@@ -9,24 +9,25 @@ export type Row = Readonly<Record<string, unknown>>
 export interface PostgresDriver<Tx> {
   /** Calls `work` in a new transaction: commits when it resolves, rolls back when it rejects, and rejects when either fails. */
   transaction<R>(work: (tx: Tx) => Promise<R>): Promise<R>
-  /** Runs one statement with `$1` parameters in that transaction, and gives its rows. */
+  /** Runs one statement with `$1` parameters in that transaction, and returns its rows. */
   query(tx: Tx, sql: string, parameters: readonly unknown[]): Promise<readonly Row[]>
 }
 
 /**
- * A driver as the inbox uses it.
+ * A driver that checks its commits: the inbox uses each library through one.
  *
  * @typeParam Tx a transaction as the driver itself uses it
  * @typeParam Handed the same as handlers get it
  */
-export interface CheckingDriver<Tx, Handed = Tx> {
+export interface CheckedDriver<Tx, Handed = Tx> {
   /**
-   * Calls `work` in a transaction, and `idOf` when it is done: where that gives an id, it commits only if it still is in the
-   * transaction of that id, and in none that has failed. With `idOf`, it refuses a connection that is in a transaction already. It rejects at once when the connection is lost and that is noticed.
+   * Calls `work` in a transaction, then `idOf`: if that returns an id, it commits only if the connection still is in the
+   * transaction of that id, and that has not failed. With `idOf`, it refuses a connection that is in a transaction already. It
+   * rejects as soon as it notices that the connection is lost.
    */
   transaction<R>(work: (tx: Tx, handed: Handed) => Promise<R>, idOf?: IdOf<R>): Promise<R>
   query: PostgresDriver<Tx>['query']
-  /** The same for the first statement of a transaction, before which it can be rolled back and begun again. */
+  /** Runs the first statement of a transaction: before it, the transaction can be rolled back and begun again. */
   first: PostgresDriver<Tx>['query']
   /** See `Inbox.hint`. */
   hint?(): string | undefined
@@ -36,17 +37,11 @@ export type IdOf<R> = (result: R) => string | undefined
 
 export function noId(): undefined {}
 
-/** What the server says where a handler ended the transaction, or began another one. */
-export const ENDED = 'tix-webhooks: the handler ended the transaction'
-
-/** Fails unless it runs in the transaction of that id, by casting words to a number. Not every library looks at what COMMIT says. */
-export const CHECK: string = `SELECT (CASE txid_current_if_assigned() WHEN $1::bigint THEN '1' ELSE '${ENDED}' END)::integer`
-
-/** @param id digits */
-export function checkFor(id: string): string {
-  return CHECK.replace('$1', id)
+/** The rows of a statement, and how many it found or changed, which needs no rows. */
+export interface StatementResult {
+  readonly rows: readonly Row[]
+  readonly count: number | null
 }
 
-/** What a handler's transaction ended with though its work was done. */
-export const ROLLED_BACK =
-  'Postgres rolled back all that the handler had written: one of its SQL statements failed and it went on, or a deferred constraint failed at COMMIT. Let such an error leave the handler, or put a SAVEPOINT around a statement that may fail.'
+/** Runs one statement on any connection, without a transaction. */
+export type Query = (sql: string, parameters: readonly unknown[]) => Promise<StatementResult>

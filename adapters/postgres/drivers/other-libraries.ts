@@ -1,9 +1,9 @@
 import { describeType } from '../../../src/store-kit.js'
 
 /** An object of a library that is neither a pool nor a driver, though some look like one. */
-interface Stranger {
-  readonly what: string
-  /** Methods that it has, and nothing else has all of them. */
+interface OtherLibrary {
+  readonly name: string
+  /** Methods that nothing else has together. */
   readonly methods: readonly string[]
   readonly isFunction?: boolean
   /** The lines that make an inbox of it. */
@@ -16,41 +16,41 @@ const POOL = 'new Pool({ connectionString: process.env.DATABASE_URL })'
 const STORE = `import { Pool } from 'pg' and call postgresStore(${POOL})`
 const INBOX = `import { Pool } from 'pg' and call postgresInbox(${POOL})`
 
-const STRANGERS: readonly Stranger[] = [
+const OTHERS: readonly OtherLibrary[] = [
   {
-    what: 'a DataSource of TypeORM',
+    name: 'a DataSource of TypeORM',
     methods: ['createQueryRunner', 'getRepository', 'transaction'],
     inbox:
       'postgresInbox({ transaction: (work) => dataSource.transaction(work), query: async (manager, text, parameters) => (await manager.queryRunner.query(text, [...parameters], true)).records })',
   },
   {
-    what: 'an EntityManager of TypeORM',
+    name: 'an EntityManager of TypeORM',
     methods: ['getRepository', 'transaction', 'query', 'save'],
     inbox:
       'postgresInbox({ transaction: (work) => manager.transaction(work), query: async (tx, text, parameters) => (await tx.queryRunner.query(text, [...parameters], true)).records })',
   },
   {
-    what: 'a Sequelize',
+    name: 'a Sequelize',
     methods: ['define', 'authenticate', 'transaction'],
     inbox:
       'postgresInbox({ transaction: (work) => sequelize.transaction(work), query: (transaction, text, parameters) => sequelize.query(text, { bind: [...parameters], transaction, type: QueryTypes.SELECT }) })',
   },
   {
-    what: 'the HTTP function of Neon',
+    name: 'the HTTP function of Neon',
     methods: ['query', 'unsafe', 'transaction'],
     isFunction: true,
     inbox: `import { Pool } from '@neondatabase/serverless' and call postgresInbox(${POOL}): over HTTP no transaction stays open`,
     store: `import { Pool } from '@neondatabase/serverless' and call postgresStore(${POOL})`,
   },
   {
-    what: 'a knex',
+    name: 'a knex',
     methods: ['raw', 'transaction'],
     isFunction: true,
     inbox:
       "postgresInbox({ transaction: (work) => knex.transaction(work), query: async (trx, text, parameters) => { const values = []; return (await trx.raw(text.replace(/\\$(\\d+)/g, (_, n) => (values.push(parameters[n - 1]), '?')), values)).rows } })",
   },
   {
-    what: 'a PGlite',
+    name: 'a PGlite',
     methods: ['query', 'exec', 'transaction'],
     inbox:
       'postgresInbox({ transaction: (work) => db.transaction(work), query: async (tx, text, parameters) => (await tx.query(text, [...parameters])).rows })',
@@ -58,41 +58,41 @@ const STRANGERS: readonly Stranger[] = [
       'pass it to postgresInbox as a driver, { transaction: (work) => db.transaction(work), query: async (tx, text, parameters) => (await tx.query(text, [...parameters])).rows }, and pass that as inbox',
   },
   {
-    what: 'a Prisma client',
+    name: 'a Prisma client',
     methods: ['$transaction', '$queryRawUnsafe'],
     inbox: `${INBOX}: Prisma keeps its connections to itself, so handlers write through a client of pg`,
   },
   {
-    what: 'a Drizzle database',
+    name: 'a Drizzle database',
     methods: ['select', 'insert', 'execute', 'transaction'],
     inbox: 'postgresInbox(pool, { as: (client) => drizzle(client) }), with the Pool of pg that it is made of',
     store: 'postgresStore(pool), with the Pool of pg or the sql of postgres.js that it is made of',
   },
   {
-    what: 'a Kysely',
+    name: 'a Kysely',
     methods: ['selectFrom', 'executeQuery', 'transaction'],
     inbox:
       'postgresInbox({ transaction: (work) => db.transaction().execute(work), query: async (tx, text, parameters) => (await tx.executeQuery(CompiledQuery.raw(text, [...parameters]))).rows })',
     store: 'postgresStore(pool), with the Pool of pg that its dialect is made of',
   },
   {
-    what: 'a single Client of pg, which cannot serve concurrent deliveries',
+    name: 'a single Client of pg, which cannot serve concurrent deliveries',
     methods: ['connect', 'query', 'escapeLiteral'],
     inbox: INBOX,
   },
 ]
 
-/** The object of a library that this is, if it is one that is known. */
-export function isStranger(value: unknown): boolean {
-  return strangerOf(value) !== undefined
+/** Whether it is the object of a library that is known to be neither a pool nor a driver. */
+export function isOtherLibrary(value: unknown): boolean {
+  return otherLibraryOf(value) !== undefined
 }
 
-/** What to write instead. */
+/** An error with the lines to write instead. */
 export function notAPool(value: unknown, factory: 'postgresStore' | 'postgresInbox'): TypeError {
-  const stranger = strangerOf(value)
-  if (stranger !== undefined) {
-    const { what, inbox, store = STORE } = stranger
-    return new TypeError(`This is ${what}. Instead: ${factory === 'postgresInbox' ? inbox : store}.`)
+  const library = otherLibraryOf(value)
+  if (library !== undefined) {
+    const { name, inbox, store = STORE } = library
+    return new TypeError(`This is ${name}. Instead: ${factory === 'postgresInbox' ? inbox : store}.`)
   }
   const others =
     factory === 'postgresInbox'
@@ -103,11 +103,11 @@ export function notAPool(value: unknown, factory: 'postgresStore' | 'postgresInb
   )
 }
 
-function strangerOf(value: unknown): Stranger | undefined {
+function otherLibraryOf(value: unknown): OtherLibrary | undefined {
   const isFunction = typeof value === 'function'
-  return STRANGERS.find(
-    (stranger) =>
-      (stranger.isFunction ?? false) === isFunction && stranger.methods.every((method) => has(value, method)),
+  return OTHERS.find(
+    (library) =>
+      (library.isFunction ?? false) === isFunction && library.methods.every((method) => has(value, method)),
   )
 }
 

@@ -1,8 +1,10 @@
 import { StoreError } from '../../../src/index.js'
 import { within } from '../../../src/store-kit.js'
-import { type CheckingDriver, checkFor, noId, ROLLED_BACK } from './driver.js'
+import { checkFor, ROLLED_BACK } from './commit-check.js'
+import { type CheckedDriver, noId, type Query } from './driver.js'
+import { has } from './other-libraries.js'
 import { type PgQueryable, type PgResult, preparedStatements } from './prepared.js'
-import { lossGuard } from './transaction-scope.js'
+import { transactionScope } from './transaction-scope.js'
 
 /** The part of a `Pool` of `pg` that is used. */
 export interface PgPool extends PgQueryable {
@@ -21,35 +23,46 @@ export interface PgClient extends PgQueryable {
   release(error?: Error | boolean): void
 }
 
-/** How long a roll-back may wait for a statement of the handler's that is stuck, before the connection is closed instead. */
+/** The longest that a roll-back waits for a stuck statement of the handler; then the connection is closed instead. */
 export const ROLLBACK_MS = 2_000
 
-/** How long BEGIN and COMMIT may take, before the connection is taken for dead. */
+/** The longest that BEGIN and COMMIT may take; then the connection counts as dead. */
 const ANSWER_MS = 30_000
 
-/**
- * @param as makes of a client what handlers get; then the library behind it cannot open transactions of its own on that client
- */
+export function isPgPool(pool: unknown): pool is PgPool {
+  return has(pool, 'connect') && has(pool, 'query') && 'totalCount' in (pool as object)
+}
+
+export function pgQuery(pool: PgPool): Query {
+  listenTo(pool)
+  const prepared = preparedStatements()
+  return async (sql, parameters) => {
+    const { rows, rowCount } = await prepared.send(pool, sql, parameters)
+    return { rows, count: rowCount }
+  }
+}
+
+/** @param as makes of a client the transaction that handlers get: its library cannot open transactions of its own on that client */
 export function pgDriver<Handed>(
   pool: PgPool,
   as?: (client: PgClient) => Handed,
-): CheckingDriver<PgClient, Handed> {
+): CheckedDriver<PgClient, Handed> {
   const prepared = preparedStatements()
   listenTo(pool)
   return {
     async transaction(work, idOf = noId) {
       const { client, broken, release, stopListening } = await connect(pool)
-      const { guard, toItsEnd } = lossGuard()
+      const scope = transactionScope()
       let unusable: Error | undefined
       try {
         await answered(ANSWER_MS, client.query('BEGIN'))
-        const result = await toItsEnd(() => {
+        const result = await scope.run(() => {
           const lent = withoutRelease(client)
-          const handed = as === undefined ? (lent as Handed) : as(guard(withoutTransactions(lent)))
-          return Promise.race([work(client, guard(handed as Handed & object)), broken])
+          const handed = as === undefined ? (lent as Handed) : as(scope.bind(withoutTransactions(lent)))
+          return Promise.race([work(client, scope.bind(handed as Handed & object)), broken])
         })
         const id = idOf(result)
-        // In one message, of which the server does nothing more when a part of it fails.
+        // In one message: if a part of it fails, the server ignores the rest.
         const commit = id === undefined ? 'COMMIT' : `${checkFor(id)}; COMMIT`
         const ended: PgResult | PgResult[] = await answered(ANSWER_MS, client.query(commit))
         if ([ended].flat().at(-1)?.command !== 'COMMIT') {
@@ -84,9 +97,9 @@ export function pgDriver<Handed>(
 
 interface Connection {
   readonly client: PgClient
-  /** Rejects when the connection breaks, and is nobody's unhandled rejection. */
+  /** Rejects when the connection breaks. It is never an unhandled rejection. */
   readonly broken: Promise<never>
-  /** The client's own of this checkout: after it, the name is that of the next one. */
+  /** The method of this checkout: pg gives the client another one at the next. */
   readonly release: PgClient['release']
   stopListening(): void
 }
@@ -123,8 +136,8 @@ function connect(pool: PgPool): Promise<Connection> {
 
 const listenedTo = new WeakSet<PgPool>()
 
-/** A connection that breaks while it is idle would end the process too. Listeners of the user's hear of it as before. */
-export function listenTo(pool: PgPool): void {
+/** An idle connection that breaks would end the process too. The user's own listeners are called as before. */
+function listenTo(pool: PgPool): void {
   if (listenedTo.has(pool)) return
   listenedTo.add(pool)
   pool.on?.('error', () => {})
@@ -136,7 +149,7 @@ function answered<T>(ms: number, answer: Promise<T>): Promise<T> {
   })
 }
 
-/** The client that handlers get: it goes back to the pool when the inbox is done, or another delivery would be in its transaction. */
+/** The client that handlers get: they cannot release it, or another delivery would be in its transaction. */
 function withoutRelease(client: PgClient): PgClient {
   return new Proxy(client, {
     get(target, name) {
@@ -153,8 +166,8 @@ function refuseRelease(): never {
 }
 
 /**
- * A library that is given a client takes it for one without a transaction, and its own would commit or roll back the inbox's
- * in the middle of the handler.
+ * A library that wraps a client does not know that it is in a transaction: its own would commit or roll back that of the inbox in
+ * the middle of the handler.
  */
 function withoutTransactions(client: PgClient): PgClient {
   return new Proxy(client, {

@@ -1,6 +1,6 @@
 import type { Row } from './driver.js'
 
-/** What is used of a result of `pg`. */
+/** The part of a result of `pg` that is used. */
 export interface PgResult {
   readonly rows: Row[]
   readonly command: string
@@ -8,11 +8,11 @@ export interface PgResult {
 }
 
 /** A statement with a name: `pg` has it parsed on each connection once, and Postgres plans it once. */
-export interface PgStatement {
+interface PgStatement {
   readonly name?: string
   readonly text: string
   readonly values: unknown[]
-  /** How long `pg` waits for the answer, in milliseconds. */
+  /** The longest that `pg` waits for the answer, in milliseconds. */
   readonly query_timeout?: number
 }
 
@@ -22,23 +22,25 @@ export interface PgQueryable {
 }
 
 export interface PreparedStatements {
-  /** Sends a statement by its name. Where the connection does not know it: calls `again`, and sends that and all others as text. */
-  send(client: PgQueryable, text: string, parameters: readonly unknown[], again?: Again): Promise<PgResult>
+  /** Sends a statement by its name. If the connection does not know the name: calls `beforeRetry`, and sends that and all others as text. */
+  send(
+    client: PgQueryable,
+    text: string,
+    parameters: readonly unknown[],
+    beforeRetry?: () => Promise<unknown>,
+  ): Promise<PgResult>
 }
 
-/** What has to be done before a statement that has failed can be sent once more. */
-type Again = () => Promise<unknown>
-
-/** After it, a connection is taken for dead: one that fell silent, as when a machine vanishes, would keep its slot for ever. */
+/** After it, a connection counts as dead: a silent one, as after a machine has vanished, would keep its slot for ever. */
 const ANSWER_MS = 10_000
 
 /**
- * Parsing and planning a claim costs the server thrice what running it does, so it is done once for each connection.
+ * Parsing and planning a claim costs the server three times as much as running it, so it is done once for each connection.
  *
- * A connection of `pg` need not be one of the server: behind PgBouncer each transaction can have another one, that has not the
- * name, or has it from another client. DISCARD ALL takes names away, and a changed table makes old plans useless. All of that
- * the server says before it does anything, so the statement can be sent again, without a name; and it may come again and
- * again, so that is how it stays.
+ * A connection of `pg` need not be one of the server: behind PgBouncer each transaction can have another one, which does not have
+ * the name, or has it from another client. DISCARD ALL removes names, and a changed table makes old plans useless. The server
+ * reports all of that before it does anything, so the statement can be sent again, without a name; and because it is likely to
+ * happen again, no statement has a name from then on.
  */
 export function preparedStatements(): PreparedStatements {
   const names = new Map<string, string>()
@@ -51,7 +53,7 @@ export function preparedStatements(): PreparedStatements {
   }
 
   return {
-    async send(client, text, parameters, again) {
+    async send(client, text, parameters, beforeRetry) {
       const values = [...parameters]
       const statement = { text, values, query_timeout: ANSWER_MS }
       if (!isNaming) return client.query(statement)
@@ -61,13 +63,13 @@ export function preparedStatements(): PreparedStatements {
         if (!isUnusable(error)) throw error
       }
       isNaming = false
-      await again?.()
+      await beforeRetry?.()
       return client.query(statement)
     },
   }
 }
 
-/** A name that is missing, one that is taken, and a plan that no longer fits; then what PgBouncer says, and `pg`. */
+/** A name is missing or taken, or a plan no longer fits; the last two cases are the words of PgBouncer and of `pg`. */
 function isUnusable(error: unknown): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
   if (code === '26000' || code === '42P05' || code === '0A000') return true

@@ -10,7 +10,7 @@ export interface Dates {
   readonly onSaleAt: Moment | undefined
 }
 
-/** What a caller gave of them. */
+/** The dates that a caller gave. */
 export interface GivenDates {
   readonly doors_at?: string | undefined
   readonly ends_at?: string | undefined
@@ -72,7 +72,7 @@ export function rescheduledDates(
   return dates
 }
 
-/** What is wrong with dates beside each other. The field that is named is one that was given. */
+/** Checks the dates against each other. The fault names a field that was given. */
 export function problemsOfDates({ doorsAt, endsAt, onSaleAt }: Dates, given: GivenDates): Problem[] {
   const problems: Problem[] = []
   const param = given.ends_at === undefined ? 'doors_at' : 'ends_at'

@@ -7,7 +7,7 @@ import type { UpdateEvent } from './event-requests.js'
 import { nextStatus } from './states.js'
 import { capacityOf, problemsOfTiers, tiersOf } from './tiers.js'
 
-/** What the settings of a draft are, and no longer those of an event that is published. */
+/** The fields of a draft that can no longer be changed once it is published. */
 const OF_A_DRAFT = ['venue_id', 'on_sale_at'] as const
 
 /**

@@ -7,7 +7,7 @@ import { datesOf, problemsOfDates } from './dates.js'
 import type { CreateEvent } from './event-requests.js'
 import { capacityOf, tiersOf } from './tiers.js'
 
-/** What a new event is put among. */
+/** The records that a new event is added to. */
 export interface Place {
   readonly index: number
   /** ISO 8601 UTC. */

@@ -115,10 +115,9 @@ export const emptyBody = z
 
 export type CreateEvent = z.infer<typeof createEventBody>
 export type UpdateEvent = z.infer<typeof updateEventBody>
-export type RescheduleEvent = z.infer<typeof rescheduleEventBody>
 export type TierInput = z.infer<typeof tier>
 
-/** What an event shows and nobody can give: what to do instead. */
+/** Read-only fields of an event, with advice. */
 export const SET_BY_SERVICE: Readonly<Record<string, string>> = {
   id: 'the service makes it',
   slug: 'the service makes it of the title, once',

@@ -83,7 +83,7 @@ export class Lifecycle {
     this.#settleEnd(event)
   }
 
-  /** Does what is due of an event and has not happened yet: its job may be a moment late. */
+  /** Makes the transitions of an event that are due: its timer may be a moment late. */
   settle(event: EventRecord): void {
     const now = this.#clock.now()
     if (event.onSaleAt !== undefined && event.onSaleAt.ms <= now) this.#goLive(event)

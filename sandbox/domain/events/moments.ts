@@ -1,3 +1,5 @@
+import { isCalendarDay } from '../../time/calendar.js'
+
 /** A moment as it was given, and when that is. */
 export interface Moment {
   /** As it was sent: its offset is never lost. */
@@ -5,7 +7,7 @@ export interface Moment {
   readonly ms: number
 }
 
-/** What must be said of the time zone: of a show it must be given; of other moments it is UTC unless it is; and a day alone may do. */
+/** Whether a time zone is required: for a show it is; other moments default to UTC; for a filter a day is enough. */
 export type MomentForm = 'with offset' | 'offset optional' | 'day or moment'
 
 const FIRST_YEAR = 1970
@@ -52,11 +54,10 @@ export function readMoment(text: string, form: MomentForm): Moment | string {
     const fault = offsetFault(zone, Number(ahead), Number(aside))
     if (fault !== undefined) return fault
   }
-  const dayMs = Date.UTC(Number(year), Number(month) - 1, Number(day))
-  const date = new Date(dayMs)
-  if (date.getUTCMonth() + 1 !== Number(month) || date.getUTCDate() !== Number(day)) {
+  if (!isCalendarDay(`${year}-${month}-${day}`)) {
     return 'has a day that there is not: look it up in a calendar'
   }
+  const dayMs = Date.UTC(Number(year), Number(month) - 1, Number(day))
   const offsetMinutes = (sign === '-' ? -1 : 1) * (Number(ahead ?? 0) * 60 + Number(aside ?? 0))
   const minutesOfDay = Number(hours) * 60 + Number(minutes) - offsetMinutes
   const secondsMs = Number(seconds) * 1000 + Math.floor(Number(fraction) * 1000)

@@ -1,10 +1,10 @@
 import { Fault, type FaultCode } from '../fault.js'
 import type { EventStatus } from '../resources.js'
 
-/** What a caller asks of an event. */
+/** An action that a caller asks for. */
 export type Trigger = 'publish' | 'cancel' | 'reschedule' | 'update' | 'order'
 
-/** What happens to an event by itself. */
+/** A transition that happens without a caller. */
 export type Occurrence = 'ended' | 'soldOut' | 'restocked'
 
 /** The state after it, or the code of the refusal. */
@@ -13,7 +13,7 @@ type Answer = { readonly to: EventStatus } | { readonly refused: FaultCode }
 const to = (status: EventStatus): Answer => ({ to: status })
 const refused = (code: FaultCode): Answer => ({ refused: code })
 
-/** What may be done in which state, and where it leads (spec section 3; what is not shown there is assumed). */
+/** The actions allowed in each state, and the state that they lead to (spec section 3; the rest is assumed). */
 export const TRANSITIONS: Readonly<Record<EventStatus, Readonly<Record<Trigger, Answer>>>> = {
   draft: {
     publish: to('on_sale'),
@@ -52,7 +52,7 @@ export const TRANSITIONS: Readonly<Record<EventStatus, Readonly<Record<Trigger, 
   },
 }
 
-/** What happens by itself, and where it leads: in a state that is not named, nowhere. */
+/** The transitions without a caller. A state that is not listed has none. */
 export const OCCURRENCES: Readonly<Record<Occurrence, Readonly<Partial<Record<EventStatus, EventStatus>>>>> =
   {
     ended: { on_sale: 'past', sold_out: 'past' },

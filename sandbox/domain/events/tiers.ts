@@ -14,7 +14,7 @@ export function tiersOf(
   })
 }
 
-/** What a list may not take away: tickets that are sold. */
+/** Refuses a list of tiers that removes tickets already sold. */
 export function problemsOfTiers(given: readonly TierInput[], before: readonly TierRecord[]): Problem[] {
   return before.flatMap(({ name, sold }): Problem[] => {
     if (sold === 0) return []

@@ -10,5 +10,3 @@ export const createOrderBody = z
     quantity: z.int().min(1).max(LIMITS.orderQuantity),
   })
   .meta({ id: 'CreateOrderBody', title: 'Order to fake' })
-
-export type CreateOrder = z.infer<typeof createOrderBody>

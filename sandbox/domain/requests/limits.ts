@@ -4,7 +4,7 @@ export const LIMITS = {
   events: 100_000,
   orders: 1_000_000,
   venues: 10_000,
-  /** What the orders of one event come to: beyond it, a sum of cents would no longer be exact. */
+  /** The sum of one event's orders: beyond it, a number of cents would no longer be exact. */
   grossCents: Number.MAX_SAFE_INTEGER,
   /** Of one request. */
   tiers: 100,

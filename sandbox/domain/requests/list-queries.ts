@@ -56,7 +56,6 @@ export const listVenuesQuery = z
   .refine(hasOneDirection, ONE_DIRECTION)
   .meta({ id: 'ListVenuesQuery', ...NOT_SHOWN })
 
-export type ListEvents = z.infer<typeof listEventsQuery>
 export type PageQuery = z.infer<typeof listVenuesQuery>
 
 interface Cursors {
@@ -68,7 +67,7 @@ function hasOneDirection({ starting_after, ending_before }: Cursors): boolean {
   return starting_after === undefined || ending_before === undefined
 }
 
-/** What lies between the two is not less than nothing. What is no moment is refused where it stands. */
+/** The range must not be negative. An invalid date is refused by its own field. */
 function isRange(query: { starts_after?: string | undefined; starts_before?: string | undefined }): boolean {
   const [after, before] = [query.starts_after, query.starts_before].map((text) =>
     typeof text === 'string' ? readMoment(text, 'day or moment') : text,

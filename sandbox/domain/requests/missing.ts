@@ -1,7 +1,7 @@
 import { Fault, type Problem } from '../fault.js'
 import { quote } from '../text/explain.js'
 
-/** What an id is of, and where such ids are to be had. */
+/** The resource of an id, and the request that lists such ids. */
 const SOURCES = {
   event: 'GET /v2/events lists them',
   venue: 'GET /v2/venues lists them',
@@ -11,7 +11,7 @@ const SOURCES = {
 /**
  * An id that is of nothing in this account.
  *
- * @param param the field or query parameter that has it; none where it is in the path
+ * @param param the field or query parameter that has it; none if it is in the path
  */
 export function missingResource(what: keyof typeof SOURCES, id: string, param?: string): Problem {
   const whose = param === undefined ? '' : `${param}: `

@@ -1,4 +1,4 @@
-/** What callers may send: one schema for each body and query, which checks them and describes them. */
+/** The requests of callers: one schema for each body and query, which validates and documents it. */
 export {
   createEventBody,
   emptyBody,
@@ -6,5 +6,5 @@ export {
   updateEventBody,
 } from '../events/event-requests.js'
 export { createOrderBody } from '../orders/order-requests.js'
-export { createVenueBody } from '../venues/venue-requests.js'
+
 export { listEventsQuery, listVenuesQuery } from './list-queries.js'

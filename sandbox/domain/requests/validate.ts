@@ -5,14 +5,14 @@ import { type Issue, problemOf, unknownParameter } from '../text/explain.js'
 export interface ValidateOptions {
   /** Leaves out what is not known. Default false: it is refused. */
   readonly lenient?: boolean | undefined
-  /** What to do instead of giving a parameter that there is, but not here. */
+  /** The advice for a parameter that exists, but not in this request. */
   readonly advice?: Readonly<Record<string, string>> | undefined
 }
 
 /** More are not told: nobody reads them. */
 const MAX_PROBLEMS = 20
 
-/** What a query writes as digits. */
+/** A number in a query, written as digits. */
 const NUMBERS = ['limit']
 const INTEGER = /^-?(?:0|[1-9]\d{0,14})$/
 
@@ -118,7 +118,7 @@ function withoutUnknown(value: unknown, issues: readonly Issue[]): unknown {
   return copy
 }
 
-/** What may be given at a place of a body. */
+/** The fields that are allowed at a path of a body. */
 function namesAt(schema: z.ZodObject, path: readonly PropertyKey[]): string[] {
   const at = unwrapped(schemaAt(schema, path))
   return at instanceof z.ZodObject ? Object.keys(at.shape) : []

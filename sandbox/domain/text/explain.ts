@@ -17,7 +17,7 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 /** A field as callers write it: `tickets[0].price_cents`. */
-export function paramOf(path: readonly PropertyKey[]): string {
+function paramOf(path: readonly PropertyKey[]): string {
   return path
     .map((step, index) =>
       typeof step === 'number' ? `[${step}]` : `${index === 0 ? '' : '.'}${shorten(String(step))}`,
@@ -34,7 +34,7 @@ export function quote(value: unknown): string {
 }
 
 /**
- * What a schema found, as a refusal: what is wrong, and what to do.
+ * Turns an issue of a schema into a refusal that says what is wrong and what to do.
  *
  * @param isOptional whether the field can be left out
  */
@@ -92,7 +92,7 @@ function boundOf(which: string, bound: number, origin: string): string {
   return `${which} ${bound}`
 }
 
-/** What it was, where a size is wrong: the size. */
+/** The size that was given, if the size is wrong. */
 function sizeOf({ code, input }: Issue): string {
   if (code === 'too_small' || code === 'too_big') {
     if (typeof input === 'string') return String(input.length)

@@ -1,7 +1,7 @@
 import { fromMarkdown } from 'mdast-util-from-markdown'
 import { type Edit, type RawHtml, type Span, stripHtml } from './strip-html.js'
 
-/** What a source has that it must not have. */
+/** The forbidden parts of a source. */
 interface Findings {
   /** In the order of the source. */
   readonly html: readonly RawHtml[]

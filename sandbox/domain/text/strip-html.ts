@@ -4,7 +4,7 @@ export interface Span {
   readonly end: number
 }
 
-/** What stands in the place of a part of the source. */
+/** The text that replaces a part of the source. */
 export interface Edit extends Span {
   readonly text: string
 }
@@ -27,7 +27,7 @@ const WITHIN_TEXT = new Set(
   ),
 )
 
-/** What is no text: comments, instructions, declarations, tags; else a `<` that begins nothing whole. */
+/** Markup: comments, instructions, declarations, tags; or a `<` that begins none of them. */
 const TOKEN =
   /<!---?>|<!--[\s\S]*?--!?>|<\?[\s\S]*?\?>|<!\[CDATA\[[\s\S]*?\]\]>|<![A-Za-z][^>]*>|<(\/?)([A-Za-z][^\s/>]*)(?:"[^"]*"|'[^']*'|[^'">])*>|</g
 
@@ -85,7 +85,7 @@ class Strip {
     return { start, end: this.at, text: isWhole ? flush(this.#text) : shallow(this.#text) }
   }
 
-  /** What a token leaves of itself; gives where to go on. */
+  /** Writes what remains of a token, and returns the index after it. */
   #pass({ 0: token, 1: slash, 2: name, index }: RegExpExecArray): number {
     const end = index + token.length
     if (token === '<') {

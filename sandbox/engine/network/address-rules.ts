@@ -19,7 +19,7 @@ export class AddressRefused extends TypeError {
 }
 
 /**
- * Refuses what can be known to be hopeless without asking the DNS: other schemes, a name and password in the URL, and addresses that
+ * Refuses what can be refused without asking the DNS: other schemes, a name and password in the URL, and addresses that
  * the rules do not allow.
  *
  * @throws AddressRefused
@@ -67,8 +67,8 @@ type DnsLookup = (
 ) => void
 
 /**
- * Resolves names for a connection, which is then made to the very address that was checked. Where one of the addresses of a name is
- * refused the name is: whoever mixes them is up to something.
+ * Resolves names for a connection, which is then made to the very address that was checked. If one of the addresses of a name is
+ * refused, the name is: such a mix is probably an attack.
  */
 export function checkedLookup(rules: AddressRules, lookup: DnsLookup = dnsLookup): LookupFunction {
   return (host, options, callback) => {

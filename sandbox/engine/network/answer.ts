@@ -5,7 +5,7 @@ export const MAX_BODY_BYTES = 64 * 1024
 const MAX_HEADERS = 100
 const MAX_HEADER_CHARACTERS = 4096
 
-/** What is kept of an answer whose body was read as far as it is kept. */
+/** The record of an answer, with bounds on its headers and its body. */
 export function answerOf(
   status: number,
   headers: Iterable<readonly [string, string]>,
@@ -15,7 +15,7 @@ export function answerOf(
   return {
     status,
     headers: boundedHeaders(headers),
-    // Where it was cut in the midst of a character, that one is left out.
+    // A character that was cut in two is dropped.
     body: new TextDecoder().decode(bytes, { stream: body.truncated }),
     truncated: body.truncated,
   }

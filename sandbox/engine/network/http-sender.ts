@@ -7,6 +7,7 @@ import {
 } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises'
+import { MAX_TIMER_MS } from '../../time/duration.js'
 import type { AttemptResponse } from '../record/records.js'
 import { type AddressRules, checkDestination, checkedLookup } from './address-rules.js'
 import { answerOf, MAX_BODY_BYTES } from './answer.js'
@@ -21,9 +22,6 @@ export interface HttpSenderOptions extends AddressRules {
 
 /** Taken before any test puts a clock of its own in its place. */
 const pause = setTimeoutPromise
-
-/** What `setTimeout` takes at most. */
-const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
  * Sends over the network, each request on a connection of its own. It follows no redirect. `fetch` would not do: it refuses some
@@ -63,7 +61,7 @@ function exchange(outgoing: OutgoingRequest, options: RequestOptions): Promise<A
     })
     request.on('close', () => {
       clearTimeout(timer)
-      // What is complete may yet have to be read; else this is for whoever hangs up without a word, and nothing to those who did not.
+      // A complete answer may still have to be read. Otherwise the connection was closed without one; a second rejection does nothing.
       if (answer?.complete !== true) {
         reject(codedError('ECONNRESET', 'The connection was closed before there was a complete answer.'))
       }

@@ -1,13 +1,11 @@
 import { areMicrotasksFake, isFakeTimer } from '../../../testing/internal.js'
+import { MAX_TIMER_MS } from '../../time/duration.js'
 import { answerOf, MAX_BODY_BYTES } from './answer.js'
 import type { OutgoingRequest, Send, SendResult } from './send.js'
 import { piecesOf, SLOW_PIECE_MS } from './transport.js'
 
 /** A receiver in this process: a handler as web frameworks have it. */
 export type Deliver = (request: Request) => Response | Promise<Response>
-
-/** What `setTimeout` takes at most. */
-const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Where nothing waits for the network, nobody else would ever have a turn, nor any memory of requests be given back. */
 const REQUESTS_OF_A_TURN = 100
@@ -119,7 +117,7 @@ async function bodyOf(
   }
 }
 
-/** Then the text of a Response comes again and again: a piece that is the one before is its end. */
+/** With a fake queueMicrotask the text of a Response repeats without end: a repeated piece is taken for its end. */
 function isSame(chunk: Uint8Array, before: Uint8Array | undefined): boolean {
   return before !== undefined && Buffer.compare(chunk, before) === 0
 }

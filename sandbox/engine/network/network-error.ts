@@ -1,6 +1,6 @@
 const MAX_MESSAGE = 500
 
-/** Why there was no answer: its code as Node gives it, and words. Where several addresses were tried, each is named. */
+/** Why there was no answer: its code as Node gives it, and words. If several addresses were tried, each is named. */
 export function errorOf(error: unknown): { readonly code: string; readonly message: string } {
   const { code, message, errors } = (error ?? {}) as { code?: unknown; message?: unknown; errors?: unknown }
   const parts: readonly unknown[] = Array.isArray(errors) && errors.length > 0 ? errors : [error]

@@ -12,7 +12,7 @@ import {
   isSettled,
 } from './records.js'
 
-/** What is kept. All else that is recorded is in proportion to it. */
+/** How much is kept. The other records are in proportion to it. */
 export const LIMITS = {
   /** Deliveries that have come to their end: the latest. */
   settled: 1000,
@@ -30,11 +30,11 @@ export const LIMITS = {
 export interface Tracked {
   /** As it stands: a change puts another one in its place. */
   readonly delivery: Delivery
-  /** Of its jitter. */
+  /** The seed of its jitter. */
   readonly seed: number
   /** How many attempts have begun. */
   begun: number
-  /** What is due next. */
+  /** The timer of the next attempt. */
   timer?: Timer | undefined
 }
 
@@ -57,13 +57,13 @@ interface Changes {
   nextAtMs?: number | undefined
 }
 
-/** Which attempt, by names alone: they hold on to nothing that is gone. */
+/** The ids of an attempt, which keep nothing in memory. */
 interface AttemptKey {
   readonly deliveryId: string
   readonly attemptId: string
 }
 
-/** The deliveries, within bounds: nothing here takes longer when there are more of them, but to look through them. */
+/** The deliveries, within bounds. Every change takes constant time; only lists and tallies walk through them. */
 export class DeliveryLog {
   readonly #entries = new NewestFirst<Entry>()
   readonly #counts = { pending: 0, retrying: 0, delivered: 0, failed: 0, skipped: 0 }
@@ -201,14 +201,14 @@ export class DeliveryLog {
     if (evicted !== undefined) this.#forget(evicted)
   }
 
-  /** It is no longer kept, but still counted: else a failure would be gone without anybody having seen it. */
+  /** Drops a delivery but counts it: a failure must not disappear unseen. */
   #forget({ delivery }: Entry): void {
     this.#entries.delete(delivery.id)
     this.#counts[delivery.status] -= 1
     this.#forgotten.add(delivery)
   }
 
-  /** Lets the oldest attempt go, and the oldest body, where there are too many. */
+  /** Drops the oldest attempt and the oldest body if there are too many. */
   #keep(deliveryId: string, { id: attemptId, response, sentBody }: Attempt): void {
     const key = { deliveryId, attemptId }
     this.#alter(this.#attempts.add(key), () => [])

@@ -2,7 +2,7 @@ import type { Random } from '../../lib/random.js'
 import type { VirtualClock } from '../../time/clock.js'
 import type { Message } from './records.js'
 
-/** What is to be told. */
+/** The content of a message. */
 export interface MessageInput {
   readonly mode: string
   readonly type: string
@@ -28,7 +28,7 @@ export class Messages {
     return { id: this.#random.id('msg_'), mode, type, createdAt, body }
   }
 
-  /** When the latest was created; none where there is none. */
+  /** When the latest was created; none if there is none. */
   get latestMs(): number | null {
     return Number.isFinite(this.#latestMs) ? this.#latestMs : null
   }

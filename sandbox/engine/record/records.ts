@@ -1,4 +1,4 @@
-/** What is told, once: each delivery and each attempt of it sends these very bytes. */
+/** A message, made once: each attempt of each delivery sends these bytes. */
 export interface Message {
   readonly id: string
   readonly mode: string
@@ -17,14 +17,14 @@ export type SettledStatus = 'delivered' | 'failed' | 'skipped'
 export interface Delivery {
   readonly id: string
   readonly message: Message
-  /** Empty where it was sent, spoilt on purpose, to a URL that is no endpoint. */
+  /** Empty if a scenario sent it to a URL that is not an endpoint. */
   readonly endpointId: string
   readonly status: DeliveryStatus
   /** Why it is failed or skipped, for people. */
   readonly reason?: string
   /** When the first attempt was due, in virtual milliseconds: the schedule counts from it. */
   readonly firstAtMs: number
-  /** When the next attempt is due; absent where there is none. */
+  /** When the next attempt is due; absent if there is none. */
   readonly nextAtMs?: number
   /** The earliest first. */
   readonly attempts: readonly Attempt[]
@@ -34,7 +34,7 @@ export interface Attempt {
   readonly id: string
   /** 1 is the first. Of long histories the latest are kept: see `LIMITS`. */
   readonly number: number
-  /** `auto` by the schedule, `manual` by a resend, `scenario` spoilt on purpose. */
+  /** `auto` by the schedule, `manual` by a resend, `scenario` by a scenario. */
   readonly trigger: 'auto' | 'manual' | 'scenario'
   /** Which scenario it was. */
   readonly scenario?: string
@@ -43,20 +43,20 @@ export interface Attempt {
   readonly realMs: number
   readonly url: string
   readonly requestHeaders: Readonly<Record<string, string>>
-  /** What was sent where it is not the body of the message: at most 64 KiB of it. */
+  /** The body that was sent if it is not the message's: at most 64 KiB of it. */
   readonly sentBody?: string
   readonly response?: AttemptResponse
   /** Why there was no answer: `timeout`, `ECONNREFUSED`, `address_refused` and so on. */
   readonly error?: { readonly code: string; readonly message: string }
   readonly durationMs: number
-  /** What to do about a failure, in words. */
+  /** The advice for a failure. */
   readonly hint?: string
 }
 
 export interface AttemptResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** At most 64 KiB of it; none where it is so old that it was dropped, and then `truncated`. */
+  /** At most 64 KiB of it; none if it is so old that it was dropped, and then `truncated`. */
   readonly body: string
   readonly truncated: boolean
 }

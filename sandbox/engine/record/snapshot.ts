@@ -92,7 +92,7 @@ export interface EngineState {
   readonly forgotten?: Forgotten
 }
 
-/** What is under way is saved as waiting, so that it is tried anew; what was spoilt on purpose and is under way is left out. */
+/** Attempts in flight are saved as waiting, so that they are made again; those of scenarios are left out. */
 export function toSnapshot({ deliveries, ...state }: EngineState): EngineSnapshot {
   const saved = deliveries.filter(({ delivery }) => isSettled(delivery) || delivery.nextAtMs !== undefined)
   const messages = new Map(saved.map(({ delivery }) => [delivery.message.id, delivery.message]))

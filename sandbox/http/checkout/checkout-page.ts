@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { html, raw } from 'hono/html'
 import type { CreatedEvent, OrderResult } from '../../domain/resources.js'
 
-/** What came of an attempt to buy. */
+/** The result of an attempt to buy. */
 export interface Purchase {
   readonly sale?: OrderResult
   /** Why there is none, in words. */

@@ -55,7 +55,7 @@ export function addCheckout(app: App, service: Service, guard: Guard): void {
 
 const NO_EVENT = messagePage('No event', 'There is no event here, or it is not published yet.')
 
-/** What buyers see: nothing of a draft. */
+/** Finds an event that buyers can see: not a draft. */
 function findPublic(
   { accounts }: Service,
   slug: string,
@@ -78,7 +78,7 @@ async function readForm(request: Request): Promise<URLSearchParams> {
   return new URLSearchParams(new TextDecoder().decode(await readBytes(request)))
 }
 
-/** What is no number stays as it is: the account says what is wrong with it. */
+/** Anything but a number stays a string, which the account refuses with a message. */
 function quantityOf(form: URLSearchParams): unknown {
   const quantity = form.get('quantity') ?? undefined
   return quantity !== undefined && /^\d{1,9}$/.test(quantity) ? Number(quantity) : quantity

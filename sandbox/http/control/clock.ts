@@ -117,7 +117,7 @@ async function countAttempts(
     tries.splice(0, 2, Math.min(tries[0], count), Math.max(tries[1], count))
   })
   try {
-    // What falls due in another advance, which this one waits for, is told there.
+    // An attempt of another advance, which this one waits for, is counted there.
     const { fromMs, timers } = await advance(() => {
       hasBegun = true
     })

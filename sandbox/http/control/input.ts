@@ -23,7 +23,7 @@ export function readParameters<Schema extends z.ZodObject>(
   return validateQuery(schema, readQuery(new URL(c.req.url).searchParams))
 }
 
-/** What has a name and is not there. */
+/** The fault for an id that does not exist. */
 export function missing(what: string, id: string): Fault {
   return new Fault({
     code: 'resource_missing',
@@ -36,7 +36,7 @@ export function invalid(message: string, param?: string): Fault {
   return new Fault({ code: 'parameter_invalid', message, ...(param !== undefined && { param }) })
 }
 
-/** What the engine calls misuse, and an address that it does not send to, is a bad request here. */
+/** Turns a `TypeError` or a refused address of the engine into a bad request. */
 export async function refusingMisuse<Result>(
   work: () => Result | Promise<Result>,
   param?: string,

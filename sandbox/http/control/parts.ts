@@ -2,16 +2,16 @@ import type { Service } from '../../service/service.js'
 import type { Guard } from '../protection/guard.js'
 import type { RequestLog } from '../request-log.js'
 
-/** What the control of the sandbox needs beside the service. */
+/** The parts that the control API needs beside the service. */
 export interface ControlParts {
   readonly service: Service
   readonly guard: Guard
   readonly log: RequestLog
-  /** Begins anew. */
+  /** Resets the sandbox. */
   readonly reset: () => void
   readonly url: () => string
   readonly version: string
-  /** @throws AddressRefused when nothing is sent to the address */
+  /** @throws AddressRefused if nothing is sent to the address */
   readonly checkUrl: (url: string) => void
   /** Real time, in milliseconds since the epoch. */
   readonly realNow: () => number

@@ -17,7 +17,7 @@ const SHOWN = 100
 
 const requestsQuery = z.strictObject({ limit: z.int().min(1).max(KEPT_REQUESTS).default(100) })
 
-/** Adds what tells of the sandbox as a whole, and begins it anew. */
+/** Adds the routes about the sandbox as a whole, and its reset. */
 export function addState(app: App, parts: ControlParts): void {
   const { service, log } = parts
 

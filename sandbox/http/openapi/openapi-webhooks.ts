@@ -22,7 +22,7 @@ const SIGNATURE: Json = {
   },
 }
 
-/** What the service sends to the endpoints (spec section 6). */
+/** The webhooks of the service (spec section 6). */
 export function describeWebhooks(schemas: SchemaCollection): Json {
   const entries = Object.entries(webhookData).map(([kind, data]) => [
     kind,

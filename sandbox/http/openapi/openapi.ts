@@ -8,7 +8,7 @@ import { type Json, SchemaCollection } from './schema-collection.js'
 
 const REQUEST_ID = { 'x-request-id': { $ref: '#/components/headers/RequestId' } }
 
-/** What the headers of an error are, beside the one of every answer. */
+/** The headers of an error, beside the one of every response. */
 const ERROR_HEADERS: Partial<Record<ErrorStatus, Json>> = {
   401: { 'www-authenticate': { schema: { type: 'string', const: 'Bearer' }, ...NOT_SHOWN } },
   429: {
@@ -41,7 +41,7 @@ export function describeApi(assumptions: Assumptions, url: string): Json {
     openapi: '3.1.0',
     info: {
       title: 'Event ticketing service',
-      // The version is part of the path, and the only one that is told.
+      // The version is part of the path, and the only one documented.
       version: 'v2',
       description:
         'The interface of the service as its specification has it. What the specification does not show is marked x-not-shown: there this is an assumption of the sandbox, and the service may differ.',

@@ -16,12 +16,12 @@ import type { ErrorCode } from '../faults.js'
 import { LIST_FORMS } from '../list-form.js'
 import { readQuery } from '../query.js'
 
-/** What was asked for, once it is known who asks. */
-export interface OperationInput {
+/** The input of an operation, after authentication. */
+interface OperationInput {
   /** The id in the path, where there is one. */
   readonly id: string
   readonly query: URLSearchParams
-  /** undefined where there is none. */
+  /** undefined if there is none. */
   readonly body: unknown
   /** Where the service is, such as `http://127.0.0.1:4010`. */
   readonly baseUrl: string

@@ -12,7 +12,7 @@ export class SchemaCollection {
 
   /**
    * @param io whether it is what callers send (`input`: what has a default may be left out) or get
-   * @throws Error when two schemas have the same id
+   * @throws Error if two schemas have the same id
    */
   add(schema: z.ZodType, io: 'input' | 'output'): Json {
     const text = JSON.stringify(z.toJSONSchema(schema, { io })).replaceAll(LOCAL, COMPONENT)

@@ -11,14 +11,14 @@ export interface Caller {
 
 /** Tells who asks, from the header `authorization`. */
 export interface Authenticator {
-  /** @throws HttpFault when there is no key, or none that is taken */
+  /** @throws HttpFault if there is no key, or none that is taken */
   authenticate(authorization: string | null): Caller
 }
 
 export interface AuthenticationOptions {
   /** The keys that are taken. Default: every key of the right form. */
   keys?: readonly string[] | undefined
-  /** What a person should know: called once for each live key. */
+  /** Called with a warning, once for each live key. */
   onWarning?: ((message: string) => void) | undefined
 }
 

@@ -1,23 +1,23 @@
 import { HttpFault } from '../faults.js'
 
-/** Keeps web pages of others away from the sandbox, which listens on the machine of whoever reads them. */
+/** Keeps foreign web pages away from the sandbox, which listens on the machine that shows them. */
 export interface Guard {
-  /** @throws HttpFault when the request is addressed to another host: a foreign name can be made to lead here */
+  /** @throws HttpFault if the request is addressed to another host: a foreign name can be made to lead here */
   checkHost(request: Request): void
-  /** @throws HttpFault when a page of another origin sent it */
+  /** @throws HttpFault if a page of another origin sent it */
   checkOrigin(request: Request): void
 }
 
 export interface GuardOptions {
   /** Where the sandbox is, such as `http://127.0.0.1:4010`. */
   url: () => string
-  /** What else it may be called: `name`, at any port, or `name:port`. */
+  /** Further host names that it answers to: `name`, at any port, or `name:port`. */
   allowHosts?: readonly string[] | undefined
 }
 
 const LOOPBACK = /^(?:localhost|(?:[^.]+\.)+localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
-/** What may stand in the header: no user, no path. */
+/** The characters of a Host header: no user, no path. */
 const HOST = /^[\w.:[\]-]+$/
 
 export function createGuard({ url, allowHosts = [] }: GuardOptions): Guard {

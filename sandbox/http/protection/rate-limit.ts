@@ -10,7 +10,7 @@ export interface RateLimit {
  * Counts requests in windows of real time, which begin with the first request.
  *
  * @returns what each request calls; it throws an HttpFault where there were too many
- * @throws TypeError when the limit is no limit
+ * @throws TypeError if the limit is no limit
  */
 export function createRateLimiter({ requests, perSeconds }: RateLimit, now: () => number): () => void {
   if (!Number.isSafeInteger(requests) || requests < 1 || !(perSeconds > 0 && perSeconds < 1e6)) {

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { get } from '../data/api.js'
 import { reasonOf } from '../data/reason.js'
 import { hashOf, type Route } from '../data/route.js'
@@ -32,21 +32,16 @@ interface Loaded {
 
 /** One delivery: what was planned, sent and answered, and why. */
 export function Delivery({ id, brief, route, state }: DeliveryProps) {
-  const [problem, setProblem] = useState<string>()
   // Its line is another object when anything of it has changed; where it is not in the list, each state may be about it.
-  const loaded = useLoaded(
-    () => load(id),
-    [id, brief ?? state],
-    (error) => setProblem(reasonOf(error)),
-  )
+  const loaded = useLoaded(() => load(id).catch(reasonOf), [id, brief ?? state])
   const close = hashOf({ ...route, delivery: undefined, attempt: undefined, follow: false })
   return (
     <article class="delivery" aria-label="Delivery">
       <a class="close" href={close} title="Back to the list (Escape)">
         <span aria-hidden="true">←</span> All deliveries
       </a>
-      {loaded === undefined && problem !== undefined && <p class="nothing">{problem}</p>}
-      {loaded !== undefined && <Whole {...loaded} route={route} state={state} />}
+      {typeof loaded === 'string' && <p class="nothing">{loaded}</p>}
+      {typeof loaded === 'object' && <Whole {...loaded} route={route} state={state} />}
     </article>
   )
 }

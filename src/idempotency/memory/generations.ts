@@ -1,7 +1,7 @@
 import { addTo, createFilter, hashOf, mayHold } from './key-filter.js'
 
 /** A record that waits to be claimed again: it is kept so that `attempt` goes on counting. */
-export interface Released {
+interface Released {
   readonly token: string
   readonly attempt: number
   readonly expiresAt: number
@@ -11,7 +11,7 @@ export interface Released {
  * What was settled in one stretch of time, and is forgotten as a whole: no timer and no look-up for each key.
  * A completed record is no object but a place in three columns, which takes half of the memory.
  */
-export interface Generation {
+interface Generation {
   readonly startedAt: number
   lastSettledAt: number
   lastExpiry: number

@@ -15,6 +15,12 @@ import {
 import { DataSource } from 'typeorm'
 import { describe, expect, test } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
+import {
+  acceptedInputs,
+  acceptedLimits,
+  acceptedOnces,
+  acceptedRequests,
+} from '../../support/invalid-inputs.js'
 import { onPostgres } from '../../support/on-servers.js'
 import { openPg, STORE_CLIENTS } from '../../support/postgres-clients.js'
 import { testDatabase } from '../../support/postgres-database.js'
@@ -28,18 +34,19 @@ describe.each([
   ['postgresStore', postgresStore as (client: never, options?: object) => unknown],
   ['postgresInbox', postgresInbox as (client: never, options?: object) => unknown],
 ])('%s', (name, create) => {
-  test.each<[string, unknown, string]>([
-    ['nothing', undefined, 'undefined'],
-    ['null', null, 'null'],
-    ['a connection string', 'postgres://127.0.0.1/none', 'a string'],
-    ['the Pool class', Pool, 'a function'],
-    ['an empty object', {}, 'an object'],
-    ['a pool of another kind', { connect() {}, query() {}, transaction() {} }, 'an object'],
-    ['a promise of a pool', Promise.resolve(pool), 'a promise'],
-  ])('refuses %s instead of a pool, and says what it takes', (_, client, what) => {
-    const make = () => create(client as never)
-    expect(make).toThrow(TypeError)
-    expect(make).toThrow(`pool must be a Pool of pg, or the sql of postgres.js, not ${what} `)
+  test('refuses what is no pool, and says what it takes', () => {
+    const told = (type: string): string =>
+      `pool must be a Pool of pg, or the sql of postgres.js, not ${type} `
+    const rows: [client: unknown, message: string][] = [
+      [undefined, told('undefined')],
+      [null, told('null')],
+      ['postgres://127.0.0.1/none', told('a string')],
+      [Pool, told('a function')],
+      [{}, told('an object')],
+      [{ connect() {}, query() {}, transaction() {} }, told('an object')],
+      [Promise.resolve(pool), told('a promise')],
+    ]
+    expect(acceptedInputs((client: never) => create(client), rows)).toEqual([])
   })
 
   // The objects themselves, made as their documentation does; of what is not installed here, the methods that it has.
@@ -98,30 +105,19 @@ describe.each([
     expect(make).toThrow(name === 'postgresInbox' ? inbox : store)
   })
 
-  test.each<[unknown, string]>([
-    ['', 'the empty name'],
-    ['a b', 'a blank'],
-    ['a"; DROP TABLE users; --', 'quotes and a statement'],
-    ["a'", 'an apostrophe'],
-    ['a.b.c', 'a database, a schema and a name'],
-    ['a.', 'no name'],
-    ['.a', 'no schema'],
-    ['1a', 'a digit first'],
-    ['täble', 'another letter'],
-    ['a\n', 'a line break'],
-    ['x'.repeat(49), 'too long a name'],
-    [7, 'no string'],
-    [['a'], 'a list'],
-  ])('refuses the table %j: %s', (table) => {
-    const make = () => create(pool as never, { table: table as string })
-    expect(make).toThrow(TypeError)
-    expect(make).toThrow(/table must be a name of 1 to 48 letters, digits and _/)
-  })
-
-  test('refuses an option that it does not have', () => {
+  test('refuses invalid names of tables, and options that it does not have', () => {
+    const tables = ['', 'a b', 'a"; DROP TABLE users; --', "a'", 'a.b.c', 'a.', '.a', '1a', 'täble', 'a\n']
+    const rows: [options: object, message: RegExp][] = [
+      ...[...tables, 'x'.repeat(49), 7, ['a']].map((table): [object, RegExp] => [
+        { table },
+        /^table must be a name of 1 to 48 letters, digits and _/,
+      ]),
+      [{ tabel: 'typo' }, /tabel/],
+      [{ purgeEverySecond: 1 }, /purgeEverySecond\b/],
+      [{ purgeEverySeconds: 0 }, /^purgeEverySeconds must be .* above 0/],
+    ]
     for (const client of [pool, sql]) {
-      expect(() => create(client as never, { tabel: 'typo' })).toThrow(/tabel/)
-      expect(() => create(client as never, { purgeEverySecond: 1 })).toThrow(/purgeEverySecond\b/)
+      expect(acceptedInputs((options: object) => create(client as never, options), rows)).toEqual([])
     }
   })
 
@@ -132,58 +128,28 @@ describe.each([
   })
 })
 
-test.each([0, 0.5, -1, 86_401, Number.NaN, '60' as never])(
-  'postgresInbox refuses an idleTimeoutSeconds of %s',
-  (idleTimeoutSeconds) => {
-    expect(() => postgresInbox(pool, { idleTimeoutSeconds })).toThrow(TypeError)
-    expect(() => postgresInbox(pool, { idleTimeoutSeconds })).toThrow(
-      /idleTimeoutSeconds must be a number of seconds from 1 to 86400/,
-    )
-  },
-)
+test('postgresInbox refuses an idleTimeoutSeconds that is not from 1 to 86400', () => {
+  const rows = [0, 0.5, -1, 86_401, Number.NaN, '60'].map((idleTimeoutSeconds): [unknown, RegExp] => [
+    { idleTimeoutSeconds },
+    /^idleTimeoutSeconds must be a number of seconds from 1 to 86400/,
+  ])
+  expect(acceptedInputs((options: PostgresInboxOptions) => postgresInbox(pool, options), rows)).toEqual([])
+  for (const idleTimeoutSeconds of [1, 86_400]) {
+    expect(() => postgresInbox(pool, { idleTimeoutSeconds })).not.toThrow()
+  }
+})
 
-onPostgres.each(STORE_CLIENTS)('what a store over $name is called with', ({ open }) => {
+onPostgres.each(STORE_CLIENTS)('a store over $name', ({ open }) => {
   const database = testDatabase(schema)
-  const GOOD = { key: 'k', token: 't', leaseMs: 60_000, retainMs: 60_000 }
 
-  test.each<[string, object, RegExp]>([
-    ['an empty key', { key: '' }, /key must be 1 to 255 characters long, and this one has 0/],
-    ['a key with NUL', { key: 'a\0b' }, /key must be printable ASCII.*use a hash of it/],
-    [
-      'a key of 10 KB',
-      { key: 'k'.repeat(10_240) },
-      /key must be 1 to 255 characters long, and this one has 10240: use a hash of it/,
-    ],
-    ['a key that is not ASCII', { key: 'schlüssel' }, /key must be printable ASCII/],
-    ['a key with a line break', { key: 'a\n' }, /key must be printable ASCII/],
-    ['a key that is not a string', { key: 7 }, /key must be a string, not/],
-    ['no key', { key: undefined }, /key must be a string, not undefined/],
-    ['an empty token', { token: '' }, /token must be 1 to 64 characters long/],
-    ['a long token', { token: 't'.repeat(65) }, /token must be 1 to 64 characters long, and this one has 65/],
-    ['no lease', { leaseMs: 0 }, /leaseMs must be a number of milliseconds above 0.*, not 0/],
-    ['a lease that is not a number', { leaseMs: '60' }, /leaseMs must be a number/],
-    ['a lease that is NaN', { leaseMs: Number.NaN }, /leaseMs must be a number.*NaN/],
-    ['a lease without end', { leaseMs: Number.POSITIVE_INFINITY }, /leaseMs must be a number.*Infinity/],
-    ['a negative retention', { retainMs: -1 }, /retainMs must be a number of milliseconds above 0.*, not -1/],
-  ])('is refused when it has %s', async (_, bad, message) => {
+  test('refuses requests that the contract does not allow, and writes nothing', async () => {
     const store = open(database).store()
-    const request = { ...GOOD, ...bad }
-    const calls: [string[], () => Promise<unknown>][] = [
-      [['key', 'token', 'leaseMs', 'retainMs'], () => store.claim(request)],
-      [['key', 'token', 'leaseMs'], () => store.renew(request, request.leaseMs)],
-      [['key', 'token', 'retainMs'], () => store.complete(request, request.retainMs)],
-      [['key', 'token'], () => store.release(request)],
-    ]
-    for (const [fields, call] of calls) {
-      if (!fields.includes(Object.keys(bad)[0] ?? '')) continue
-      const error: unknown = await call().catch((thrown: unknown) => thrown)
-      expect(error).toBeInstanceOf(TypeError)
-      expect(String(error)).toMatch(message)
-    }
+    expect(await acceptedRequests(store)).toEqual([])
+    expect(await acceptedLimits(store)).toEqual([])
     expect(await database.column('SELECT key FROM tix_webhooks')).toEqual([])
   })
 
-  test('is hashed by the receiver where a key is not fit for a store', async () => {
+  test('gets a hash from the receiver for a key that it cannot take', async () => {
     const keys = ['a\0b', 'k'.repeat(10_240), 'schlüssel', ' ', "'; DROP TABLE tix_webhooks; --"]
     const runs: unknown[] = []
     let key = ''
@@ -203,22 +169,14 @@ onPostgres.each(STORE_CLIENTS)('what a store over $name is called with', ({ open
   })
 })
 
-onPostgres('what an inbox is called with', () => {
+onPostgres('an inbox', () => {
   const database = testDatabase(schema)
 
-  test.each<[string, { key: string | null; retainMs: number }, RegExp]>([
-    ['a key with NUL', { key: 'a\0b', retainMs: 1 }, /key must be printable ASCII/],
-    ['a key of 10 KB', { key: 'k'.repeat(10_240), retainMs: 1 }, /key must be 1 to 255 characters long/],
-    ['an empty key', { key: '', retainMs: 1 }, /key must be 1 to 255 characters long/],
-    ['no retention', { key: null, retainMs: 0 }, /retainMs must be a number/],
-  ])('is refused when it has %s, and its work is not', async (_, request, message) => {
-    let isCalled = false
-    const once = postgresInbox(openPg(database)).once(request, async () => {
-      isCalled = true
-    })
-    await expect(once).rejects.toThrow(TypeError)
-    await expect(once).rejects.toThrow(message)
-    expect(isCalled).toBe(false)
+  test('refuses requests that the contract does not allow, and runs nothing', async () => {
+    const inbox = postgresInbox(openPg(database))
+    expect(await acceptedOnces(inbox)).toEqual([])
+    expect(await acceptedLimits(inbox)).toEqual([])
+    expect(await database.column('SELECT key FROM tix_webhooks_inbox')).toEqual([])
   })
 })
 

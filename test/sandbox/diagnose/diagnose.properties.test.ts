@@ -6,6 +6,7 @@ import { bodyVariants } from '../../../sandbox/diagnose/body-variants.js'
 import { contentVariants } from '../../../sandbox/diagnose/content-variants.js'
 import { diagnose } from '../../../sandbox/diagnose/diagnose.js'
 import { secretVariants } from '../../../sandbox/diagnose/secret-variants.js'
+import { runs } from '../../support/runs.js'
 
 const NOW = Date.UTC(2026, 4, 17, 14, 2, 11)
 const T = String(NOW / 1000)
@@ -50,7 +51,7 @@ test('whatever was different, and whatever else was, the diagnosis names it', as
         for (const what of whats) expect(diagnosis.findings[0]).toContain(what)
       },
     ),
-    { numRuns: 60 },
+    { numRuns: runs(25) },
   )
 })
 
@@ -62,7 +63,7 @@ test('what was signed as the options say is never explained away', async () => {
         valid: true,
       })
     }),
-    { numRuns: 20 },
+    { numRuns: runs(10) },
   )
 })
 

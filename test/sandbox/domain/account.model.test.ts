@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'vitest'
+import { runs } from '../../support/runs.js'
 import { HOUR_MS, ticketing } from '../../support/ticketing.js'
 import {
   Advance,
@@ -43,6 +44,6 @@ test('[N93] [N88] [N90] [N87] [N91] an account does what a simple model of it do
       })
       await fc.asyncModelRun(setup, script)
     }),
-    { numRuns: 400 },
+    { numRuns: runs(120) },
   )
 }, 15_000)

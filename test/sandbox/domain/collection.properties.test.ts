@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { EVENT_STATUSES } from '../../../sandbox/domain/resources.js'
+import { runs } from '../../support/runs.js'
 import { ticketing } from '../../support/ticketing.js'
 
 const days = ['2026-07-01', '2026-07-02', '2026-07-03', '2026-07-04']
@@ -91,6 +92,6 @@ test('[S75] [S76] [N59] [N60] [N61] pages tile what matches in both directions, 
         expect(walk('ending_before', cursor)).toEqual(matches.filter(isNewer))
       },
     ),
-    { numRuns: 150 },
+    { numRuns: runs(75) },
   )
 }, 60_000)

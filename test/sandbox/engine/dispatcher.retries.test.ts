@@ -8,6 +8,7 @@ import {
   offsetsOf,
   START_MS,
 } from '../../support/engine-fixture.js'
+import { runs } from '../../support/runs.js'
 
 afterEach(() => void vi.useRealTimers())
 
@@ -42,9 +43,9 @@ describe('a delivery that always fails', () => {
 
   test('[N100] with jitter keeps to 11 attempts within 72 hours, each within a tenth of its gap, each delivery in its own way', async () => {
     const { engine, clock, publish } = engineFixture({ answer: () => 500 })
-    for (let count = 0; count < 200; count++) publish()
+    for (let count = 0; count < 50; count++) publish()
     await clock.advanceBy(72 * HOUR_MS)
-    const all = engine.deliveries({ limit: 200 })
+    const all = engine.deliveries({ limit: 50 })
     const schedule = [0, ...RETRY_SCHEDULE]
     for (const delivery of all) {
       const offsets = offsetsOf(delivery)
@@ -56,7 +57,7 @@ describe('a delivery that always fails', () => {
       }
       expect(offsets.at(-1)).toBeLessThanOrEqual(259_200)
     }
-    expect(new Set(all.map((delivery) => offsetsOf(delivery)[5])).size).toBeGreaterThan(190)
+    expect(new Set(all.map((delivery) => offsetsOf(delivery)[5])).size).toBeGreaterThan(45)
   })
 
   test('by another schedule follows that one; without any it is tried once', async () => {
@@ -296,7 +297,7 @@ test('[N99] [N100] [N102] whatever an endpoint does, the attempts keep to the la
         }
       },
     ),
-    { numRuns: 150 },
+    { numRuns: runs(60) },
   )
 })
 

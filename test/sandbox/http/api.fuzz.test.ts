@@ -55,7 +55,7 @@ test.each(OPERATIONS.filter(({ body }) => body).map((operation) => [operation.id
         expect(sandbox.failures).toEqual([])
         expect(answer.status).toBeLessThan(500)
       }),
-      { numRuns: runs(200) },
+      { numRuns: runs(70) },
     )
     // Otherwise it would have tried nothing but what is refused at once.
     expect([...statuses]).toEqual(expect.arrayContaining(isDone ? [400, 409] : [400, status]))
@@ -89,7 +89,7 @@ test.each(OPERATIONS.filter(({ query }) => query).map((operation) => [operation.
         statuses.add(answer.status)
         expect([200, 400]).toContain(answer.status)
       }),
-      { numRuns: runs(200) },
+      { numRuns: runs(70) },
     )
     expect([...statuses].sort()).toEqual([200, 400])
   },
@@ -124,7 +124,7 @@ test('no path and no method fails: each answer is described', async () => {
       const answer = await sandbox.call(method, `/v2/${steps.join('/')}`)
       expect(answer.status).toBeLessThan(500)
     }),
-    { numRuns: runs(300) },
+    { numRuns: runs(120) },
   )
 })
 
@@ -144,7 +144,7 @@ test('no bytes fail', async () => {
       })
       expect([200, 201, 400]).toContain(answer.status)
     }),
-    { numRuns: runs(200) },
+    { numRuns: runs(70) },
   )
 })
 
@@ -201,6 +201,6 @@ test.each(CONTROL)('%s /_sandbox/%s never fails, whatever its body is', async (m
           error: { code: expect.any(String), message: expect.any(String) },
         })
     }),
-    { numRuns: runs(150) },
+    { numRuns: runs(60) },
   )
 })

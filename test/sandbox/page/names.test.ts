@@ -88,6 +88,7 @@ inBrowser('the names by which the page is found', () => {
         })
         found.push(...(await violationsIn(page)).map((line) => `${view}: ${line}`))
       }
+      await page.getByRole('article', { name: 'Delivery' }).waitFor({ state: 'detached' })
       stage.sandbox.reset()
       await page.goto(`${stage.sandbox.url}/#/deliveries`)
       await page.getByRole('heading', { name: 'Nothing was sent yet' }).waitFor()

@@ -5,19 +5,21 @@ test('what was cancelled does not pile up, and what was not is all there, in its
   const queue = new TimerQueue()
   const seen: number[] = []
   const kept: number[] = []
-  for (let index = 0; index < 50_000; index++) {
+  let largest = 0
+  for (let index = 0; index < 10_000; index++) {
     const atMs = (index * 7919) % 50_021
-    const job = queue.add(atMs, () => seen.push(atMs))
+    const timer = queue.add(atMs, () => seen.push(atMs))
     if (index % 50 === 0) kept.push(atMs)
-    else job.cancel()
-    expect(queue.size).toBeLessThan(3000)
+    else timer.cancel()
+    largest = Math.max(largest, queue.size)
   }
+  expect(largest).toBeLessThan(2000)
   for (const work of queue.take(50_021)) work()
   expect(seen).toEqual(kept.sort((a, b) => a - b))
   expect(queue.size).toBe(0)
 })
 
-test('a job that was taken, or forgotten, can still be cancelled', () => {
+test('a timer that was taken, or forgotten, can still be cancelled', () => {
   const queue = new TimerQueue()
   const [first, second] = [queue.add(1, () => {}), queue.add(2, () => {})]
   for (const work of queue.take(1)) work()

@@ -1,4 +1,4 @@
-// An app as a user writes it, compiled against the packed package by test/package.test.ts.
+// An app as a user writes it, compiled against the packed package by test/repo/package.test.ts.
 import { createServer } from 'node:http'
 import express from 'express'
 import Fastify from 'fastify'

@@ -1,4 +1,4 @@
-// The stores over the clients' own types, as a user writes it; compiled against the packed package by test/package.test.ts.
+// The stores over the clients' own types, as a user writes it; compiled against the packed package by test/repo/package.test.ts.
 import type BetterSqlite from 'better-sqlite3'
 import { Cluster, Redis } from 'ioredis'
 import Libsql from 'libsql'

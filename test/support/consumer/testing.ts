@@ -1,4 +1,4 @@
-// The testing kit as a user writes tests with it; compiled against the packed package by test/package.test.ts.
+// The testing kit as a user writes tests with it; compiled against the packed package by test/repo/package.test.ts.
 import type { Handlers, OrderCreatedEvent } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/fetch'
 import {

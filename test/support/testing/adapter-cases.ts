@@ -15,12 +15,12 @@ export const HANDLED: AdapterAnswer = {
 
 /** Apps that are counted, with something in the place of their parts. */
 export function counted(parts: Partial<MountedAdapter> = {}, timeoutSeconds = 4) {
-  const honest = harnessOf(PlainAdapter)
+  const correct = harnessOf(PlainAdapter)
   const count = { mounted: 0, closed: 0 }
   const harness: AdapterHarness = {
     timeoutSeconds,
     async mount(options) {
-      const app = await honest.mount(options)
+      const app = await correct.mount(options)
       count.mounted += 1
       const close = async (): Promise<unknown> => {
         count.closed += 1

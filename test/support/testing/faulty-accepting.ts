@@ -2,7 +2,7 @@ import type { ScenarioName } from 'tix-webhooks/testing'
 import { HONEST, type OwnEvent, type Steps } from '../own-receiver.js'
 import { FIRST_SIGNATURE_ALONE } from './faulty-verifying.js'
 
-/** What somebody does wrong with what is genuine, and the scenarios of `event.published` that see it: these and no others. */
+/** Faults with genuine deliveries, and the scenarios of `event.published` that see each: these and no others. */
 export type RefusingReceiver = readonly [
   fault: string,
   makeSteps: () => Partial<Steps>,

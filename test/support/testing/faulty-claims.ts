@@ -8,7 +8,7 @@ const MINUTE = 60_000
 export const FAULTY_CLAIMS: readonly Fault[] = [
   {
     fault: 'counts attempts from 0',
-    seenBy: 'claim-fresh',
+    seenBy: ['claim-fresh'],
     Store: class extends PlainStore {
       override grant(request: ClaimRequest, attempt: number): ClaimResult {
         super.grant(request, attempt)
@@ -18,7 +18,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
   },
   {
     fault: 'gives the attempt as text, as drivers give a bigint',
-    seenBy: 'claim-fresh',
+    seenBy: ['claim-fresh'],
     Store: class extends PlainStore {
       override grant(request: ClaimRequest, attempt: number): ClaimResult {
         return { ...super.grant(request, attempt), attempt: String(attempt) } as unknown as ClaimResult
@@ -27,7 +27,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
   },
   {
     fault: 'grants everything',
-    seenBy: 'claim-held',
+    seenBy: ['claim-held'],
     Store: class extends PlainStore {
       override isLive(): boolean {
         return false
@@ -36,7 +36,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
   },
   {
     fault: 'says the whole lease instead of what is left of it',
-    seenBy: 'claim-held',
+    seenBy: ['claim-held'],
     Store: class extends PlainStore {
       override answerHeld(_: PlainRecord, { leaseMs }: ClaimRequest): ClaimResult {
         return { status: 'in-flight', retryAfterMs: leaseMs }
@@ -45,7 +45,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
   },
   {
     fault: 'says seconds instead of milliseconds',
-    seenBy: 'claim-held',
+    seenBy: ['claim-held'],
     Store: class extends PlainStore {
       override answerHeld(record: PlainRecord): ClaimResult {
         return { status: 'in-flight', retryAfterMs: (record.leaseUntil - this.now) / 1000 }
@@ -54,7 +54,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
   },
   {
     fault: 'renews the lease for a claim that finds it held',
-    seenBy: 'claim-held-kept',
+    seenBy: ['claim-held-kept'],
     Store: class extends PlainStore {
       override answerHeld(record: PlainRecord, request: ClaimRequest): ClaimResult {
         const answer = super.answerHeld(record, request)
@@ -65,7 +65,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
   },
   {
     fault: 'gives the token of a claim that finds it held the record',
-    seenBy: 'claim-held-kept',
+    seenBy: ['claim-held-kept'],
     Store: class extends PlainStore {
       override answerHeld(record: PlainRecord, request: ClaimRequest): ClaimResult {
         record.token = request.token
@@ -75,7 +75,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
   },
   {
     fault: 'grants what is completed when its lease is over',
-    seenBy: 'claim-completed',
+    seenBy: ['claim-completed'],
     Store: class extends PlainStore {
       override answerCompleted(record: PlainRecord, request: ClaimRequest): ClaimResult {
         return this.isLive(record) ? { status: 'completed' } : this.grant(request, record.attempt + 1)
@@ -84,7 +84,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
   },
   {
     fault: 'keeps what was released until its lease runs out',
-    seenBy: 'claim-released',
+    seenBy: ['claim-released'],
     Store: class extends PlainStore {
       override async claim(request: ClaimRequest): Promise<ClaimResult> {
         const record = this.find(request.key)
@@ -95,7 +95,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
   },
   {
     fault: 'never takes over',
-    seenBy: 'claim-takeover',
+    seenBy: ['claim-takeover'],
     Store: class extends PlainStore {
       override isLive(): boolean {
         return true
@@ -104,7 +104,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
   },
   {
     fault: 'takes over minutes too soon',
-    seenBy: 'claim-takeover',
+    seenBy: ['claim-takeover'],
     Store: class extends PlainStore {
       override isLive(record: PlainRecord): boolean {
         return record.leaseUntil - 10 * MINUTE > this.now
@@ -113,7 +113,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
   },
   {
     fault: 'takes over minutes too late',
-    seenBy: 'claim-takeover',
+    seenBy: ['claim-takeover'],
     Store: class extends PlainStore {
       override isLive(record: PlainRecord): boolean {
         return record.leaseUntil + 6 * MINUTE > this.now
@@ -122,7 +122,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
   },
   {
     fault: 'does not count attempts',
-    seenBy: 'claim-attempts',
+    seenBy: ['claim-attempts'],
     Store: class extends PlainStore {
       override nextAttempt(): number {
         return 1
@@ -131,7 +131,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
   },
   {
     fault: 'counts to two',
-    seenBy: 'claim-attempts',
+    seenBy: ['claim-attempts'],
     Store: class extends PlainStore {
       override nextAttempt(): number {
         return 2
@@ -140,7 +140,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
   },
   {
     fault: 'gives every claim the lease of the first',
-    seenBy: 'claim-terms',
+    seenBy: ['claim-terms'],
     Store: class extends PlainStore {
       #leaseMs: number | undefined
 
@@ -152,7 +152,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
   },
   {
     fault: 'counts a claim that is sent again as another attempt',
-    seenBy: 'claim-resent',
+    seenBy: ['claim-resent'],
     Store: class extends PlainStore {
       override repeat(request: ClaimRequest, record: PlainRecord): ClaimResult {
         return this.grant(request, record.attempt + 1)
@@ -161,7 +161,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
   },
   {
     fault: 'says in-flight to the holder that sends its claim again',
-    seenBy: 'claim-resent',
+    seenBy: ['claim-resent'],
     Store: class extends PlainStore {
       override repeat(request: ClaimRequest, record: PlainRecord): ClaimResult {
         return this.isLive(record)
@@ -172,7 +172,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
   },
   {
     fault: 'keeps the lease when the claim is sent again',
-    seenBy: 'claim-resent-lease',
+    seenBy: ['claim-resent-lease'],
     Store: class extends PlainStore {
       override repeat(_: ClaimRequest, { attempt }: PlainRecord): ClaimResult {
         return { status: 'claimed', attempt }
@@ -181,7 +181,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
   },
   {
     fault: 'counts another attempt when its own lease ran out',
-    seenBy: 'claim-resent-late',
+    seenBy: ['claim-resent-late'],
     Store: class extends PlainStore {
       override repeat(request: ClaimRequest, record: PlainRecord): ClaimResult {
         return this.grant(request, this.isLive(record) ? record.attempt : record.attempt + 1)
@@ -190,7 +190,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
   },
   {
     fault: 'lets the own token take back what it released',
-    seenBy: 'claim-resent-released',
+    seenBy: ['claim-resent-released'],
     Store: class extends PlainStore {
       override answerReleased(request: ClaimRequest, record: PlainRecord): ClaimResult {
         return this.grant(request, record.attempt)
@@ -199,7 +199,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
   },
   {
     fault: 'says the lease to a claim that comes after its own release',
-    seenBy: 'claim-resent-released',
+    seenBy: ['claim-resent-released'],
     Store: class extends PlainStore {
       override answerReleased(request: ClaimRequest, record: PlainRecord): ClaimResult {
         return this.answerHeld(record, request)
@@ -208,7 +208,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
   },
   {
     fault: 'grants every claim whose token it has seen',
-    seenBy: 'claim-resent-taken-over',
+    seenBy: ['claim-resent-taken-over'],
     Store: class extends PlainStore {
       readonly #seen = new Set<string>()
 
@@ -226,7 +226,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
   },
   {
     fault: 'repeats the grant to the token that completed',
-    seenBy: 'claim-resent-completed',
+    seenBy: ['claim-resent-completed'],
     Store: class extends PlainStore {
       override answerCompleted(record: PlainRecord, { token }: ClaimRequest): ClaimResult {
         const { attempt } = record

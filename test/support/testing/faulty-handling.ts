@@ -1,6 +1,6 @@
 import { type FaultyReceiver, HONEST, type OwnEvent } from '../own-receiver.js'
 
-/** What goes wrong with a delivery that is verified. */
+/** Faults in the handling of a verified delivery. */
 export const FAULTY_HANDLING: readonly FaultyReceiver[] = [
   [
     'answers 200 to what is no JSON',

@@ -6,7 +6,7 @@ import { PlainStore } from './plain-store.js'
 export const FAULTY_HOLDING: readonly Fault[] = [
   {
     fault: 'adds a renewal to what is left',
-    seenBy: 'renew-holder',
+    seenBy: ['renew-holder'],
     Store: class extends PlainStore {
       override async renew(lease: Lease, leaseMs: number): Promise<boolean> {
         return this.change(lease, ['running'], (record) => {
@@ -17,7 +17,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'says true to a renewal and does nothing',
-    seenBy: 'renew-holder',
+    seenBy: ['renew-holder'],
     Store: class extends PlainStore {
       override async renew(lease: Lease): Promise<boolean> {
         return this.change(lease, ['running'], () => {})
@@ -26,7 +26,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'gives the number of changed rows',
-    seenBy: 'renew-holder',
+    seenBy: ['renew-holder'],
     Store: class extends PlainStore {
       override async renew(lease: Lease, leaseMs: number): Promise<boolean> {
         return Number(await super.renew(lease, leaseMs)) as unknown as boolean
@@ -35,7 +35,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'never shortens a lease',
-    seenBy: 'renew-shorter',
+    seenBy: ['renew-shorter'],
     Store: class extends PlainStore {
       override async renew(lease: Lease, leaseMs: number): Promise<boolean> {
         return this.change(lease, ['running'], (record) => {
@@ -46,7 +46,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'renews by the clock',
-    seenBy: 'renew-late',
+    seenBy: ['renew-late'],
     Store: class extends PlainStore {
       override async renew(lease: Lease, leaseMs: number): Promise<boolean> {
         const record = this.find(lease.key)
@@ -56,7 +56,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'renews whoever asks',
-    seenBy: 'renew-stranger',
+    seenBy: ['renew-stranger'],
     Store: class extends PlainStore {
       override async renew(lease: Lease, leaseMs: number): Promise<boolean> {
         const token = this.find(lease.key)?.token ?? lease.token
@@ -66,7 +66,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'renews whoever asks, but says that it did not',
-    seenBy: 'renew-taken-over',
+    seenBy: ['renew-taken-over'],
     Store: class extends PlainStore {
       override async renew(lease: Lease, leaseMs: number): Promise<boolean> {
         const record = this.find(lease.key)
@@ -77,7 +77,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'renews by claiming',
-    seenBy: 'renew-released',
+    seenBy: ['renew-released'],
     Store: class extends PlainStore {
       override async renew(lease: Lease, leaseMs: number): Promise<boolean> {
         if (this.find(lease.key)?.state !== 'released') return super.renew(lease, leaseMs)
@@ -88,7 +88,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'takes a completed record back for a renewal',
-    seenBy: 'renew-completed',
+    seenBy: ['renew-completed'],
     Store: class extends PlainStore {
       override async renew(lease: Lease, leaseMs: number): Promise<boolean> {
         return this.change(lease, ['running', 'completed'], (record) => {
@@ -100,7 +100,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'makes a record for a renewal',
-    seenBy: 'renew-absent',
+    seenBy: ['renew-absent'],
     Store: class extends PlainStore {
       override async renew(lease: Lease, leaseMs: number): Promise<boolean> {
         if (this.find(lease.key) !== undefined) return super.renew(lease, leaseMs)
@@ -111,7 +111,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'says false to a complete that is sent again',
-    seenBy: 'complete-resent',
+    seenBy: ['complete-resent'],
     Store: class extends PlainStore {
       override async complete(lease: Lease, retainMs: number): Promise<boolean> {
         return this.find(lease.key)?.state === 'running' ? super.complete(lease, retainMs) : false
@@ -120,7 +120,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'completes by the clock',
-    seenBy: 'complete-late',
+    seenBy: ['complete-late'],
     Store: class extends PlainStore {
       override async complete(lease: Lease, retainMs: number): Promise<boolean> {
         const record = this.find(lease.key)
@@ -130,7 +130,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'completes for whoever asks',
-    seenBy: 'complete-stranger',
+    seenBy: ['complete-stranger'],
     Store: class extends PlainStore {
       override async complete(lease: Lease, retainMs: number): Promise<boolean> {
         const token = this.find(lease.key)?.token ?? lease.token
@@ -140,7 +140,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'ends the lease for a complete of the old holder, though it says false',
-    seenBy: 'complete-taken-over',
+    seenBy: ['complete-taken-over'],
     Store: class extends PlainStore {
       override async complete(lease: Lease, retainMs: number): Promise<boolean> {
         const isCompleted = await super.complete(lease, retainMs)
@@ -152,7 +152,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'completes what its token has released',
-    seenBy: 'complete-released',
+    seenBy: ['complete-released'],
     Store: class extends PlainStore {
       override async complete(lease: Lease, retainMs: number): Promise<boolean> {
         return this.change(lease, ['running', 'completed', 'released'], (record) => {
@@ -164,14 +164,14 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'refuses a completion of which it has no record',
-    seenBy: 'complete-absent',
+    seenBy: ['complete-absent'],
     Store: class extends PlainStore {
       override writeCompletion(): void {}
     },
   },
   {
     fault: 'says true to a completion of which it has no record, and writes nothing',
-    seenBy: 'complete-absent',
+    seenBy: ['complete-absent'],
     Store: class extends PlainStore {
       override async complete(lease: Lease, retainMs: number): Promise<boolean> {
         return this.find(lease.key) === undefined || super.complete(lease, retainMs)
@@ -180,7 +180,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'takes a record whose lease has run out for one that is gone',
-    seenBy: 'complete-absent-taken',
+    seenBy: ['complete-absent-taken'],
     Store: class extends PlainStore {
       override async complete(lease: Lease, retainMs: number): Promise<boolean> {
         const record = this.find(lease.key)
@@ -191,7 +191,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'takes a released record for one that is gone',
-    seenBy: 'complete-absent-taken',
+    seenBy: ['complete-absent-taken'],
     Store: class extends PlainStore {
       override async complete(lease: Lease, retainMs: number): Promise<boolean> {
         const record = this.find(lease.key)
@@ -203,7 +203,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'deletes what is released',
-    seenBy: 'claim-released',
+    seenBy: ['claim-released'],
     Store: class extends PlainStore {
       override async release(lease: Lease): Promise<boolean> {
         return this.change(lease, ['running'], () => this.records.delete(lease.key))
@@ -212,7 +212,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'says false to a release that is sent again',
-    seenBy: 'release-resent',
+    seenBy: ['release-resent'],
     Store: class extends PlainStore {
       override async release(lease: Lease): Promise<boolean> {
         return this.find(lease.key)?.state === 'running' ? super.release(lease) : false
@@ -221,7 +221,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'releases by the clock',
-    seenBy: 'release-late',
+    seenBy: ['release-late'],
     Store: class extends PlainStore {
       override async release(lease: Lease): Promise<boolean> {
         const record = this.find(lease.key)
@@ -231,7 +231,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'releases for whoever asks',
-    seenBy: 'release-stranger',
+    seenBy: ['release-stranger'],
     Store: class extends PlainStore {
       override async release(lease: Lease): Promise<boolean> {
         return super.release({ ...lease, token: this.find(lease.key)?.token ?? lease.token })
@@ -240,7 +240,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'releases for every token that has held the record',
-    seenBy: 'release-taken-over',
+    seenBy: ['release-taken-over'],
     Store: class extends PlainStore {
       readonly #captured = new Set<string>()
 
@@ -256,7 +256,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'releases what is completed',
-    seenBy: 'release-completed',
+    seenBy: ['release-completed'],
     Store: class extends PlainStore {
       override async release(lease: Lease): Promise<boolean> {
         return this.change(lease, ['running', 'released', 'completed'], (record) => {
@@ -267,7 +267,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
   },
   {
     fault: 'says true to the release of what is not there, which a DELETE would',
-    seenBy: 'release-absent',
+    seenBy: ['release-absent'],
     Store: class extends PlainStore {
       override async release(lease: Lease): Promise<boolean> {
         return this.find(lease.key) === undefined || super.release(lease)

@@ -10,7 +10,7 @@ function withKeys(fault: string, seenBy: string, keyOf: (key: string) => string)
       return keyOf(key)
     }
   }
-  return { fault, seenBy, Store }
+  return { fault, seenBy: [seenBy], Store }
 }
 
 /** A store that takes some tokens for others. */
@@ -20,7 +20,7 @@ function withTokens(fault: string, seenBy: string, tokenOf: (token: string) => s
       return tokenOf(token) === tokenOf(other)
     }
   }
-  return { fault, seenBy, Store }
+  return { fault, seenBy: [seenBy], Store }
 }
 
 /** Reads, and writes later what it then decided: another call may have come between. */
@@ -70,7 +70,7 @@ export const FAULTY_KEYS: readonly Fault[] = [
   withTokens('compares tokens without the spaces around them', 'token-exact', (token) => token.trim()),
   {
     fault: 'holds one key for each token',
-    seenBy: 'key-token',
+    seenBy: ['key-token'],
     Store: class extends PlainStore {
       override grant(request: ClaimRequest, attempt: number): ClaimResult {
         for (const [key, { token }] of this.records) if (token === request.token) this.records.delete(key)
@@ -80,7 +80,7 @@ export const FAULTY_KEYS: readonly Fault[] = [
   },
   {
     fault: 'refuses quotes in tokens',
-    seenBy: 'token-ascii',
+    seenBy: ['token-ascii'],
     Store: class extends PlainStore {
       override async claim(request: ClaimRequest): Promise<ClaimResult> {
         if (request.token.includes("'")) throw new Error('syntax error at or near "\'"')
@@ -90,7 +90,7 @@ export const FAULTY_KEYS: readonly Fault[] = [
   },
   {
     fault: 'prefixes the key in its argument',
-    seenBy: 'call-frozen',
+    seenBy: ['call-frozen'],
     Store: class extends PlainStore {
       override claim(request: ClaimRequest): Promise<ClaimResult> {
         Object.assign(request, { key: `${request.key}` })
@@ -100,17 +100,17 @@ export const FAULTY_KEYS: readonly Fault[] = [
   },
   {
     fault: 'gives its whole record',
-    seenBy: 'call-fields',
+    seenBy: ['call-fields'],
     Store: class extends PlainStore {
       override async claim(request: ClaimRequest): Promise<ClaimResult> {
         return { ...this.find(request.key), ...(await super.claim(request)) }
       }
     },
   },
-  { fault: 'reads, then writes, in claim', seenBy: 'race-fresh', Store: SlowStore },
+  { fault: 'reads, then writes, in claim', seenBy: ['race-fresh'], Store: SlowStore },
   {
     fault: 'reads, then takes over',
-    seenBy: 'race-takeover',
+    seenBy: ['race-takeover'],
     Store: class extends SlowStore {
       override restore(key: string, seen: PlainRecord | undefined): void {
         if (seen?.state === 'running' && !this.isLive(seen)) this.records.set(key, seen)
@@ -119,7 +119,7 @@ export const FAULTY_KEYS: readonly Fault[] = [
   },
   {
     fault: 'reads, then takes what was released',
-    seenBy: 'race-released',
+    seenBy: ['race-released'],
     Store: class extends SlowStore {
       override restore(key: string, seen: PlainRecord | undefined): void {
         if (seen?.state === 'released') this.records.set(key, seen)
@@ -128,7 +128,7 @@ export const FAULTY_KEYS: readonly Fault[] = [
   },
   {
     fault: 'reads, then replaces what is past its retention',
-    seenBy: 'race-forgotten',
+    seenBy: ['race-forgotten'],
     Store: class extends PlainStore {
       override async claim(request: ClaimRequest): Promise<ClaimResult> {
         const isOver = this.records.has(request.key) && this.find(request.key) === undefined
@@ -139,7 +139,7 @@ export const FAULTY_KEYS: readonly Fault[] = [
   },
   {
     fault: 'fails on a claim that meets itself, as an insert does',
-    seenBy: 'race-resent',
+    seenBy: ['race-resent'],
     Store: class extends PlainStore {
       readonly #inserting = new Set<string>()
 
@@ -155,7 +155,7 @@ export const FAULTY_KEYS: readonly Fault[] = [
   },
   {
     fault: 'reads, then releases',
-    seenBy: 'race-settle',
+    seenBy: ['race-settle', 'race-late-release'],
     Store: class extends LateStore {
       override release(lease: Lease): Promise<boolean> {
         return this.later(lease, () => super.release(lease))
@@ -164,7 +164,7 @@ export const FAULTY_KEYS: readonly Fault[] = [
   },
   {
     fault: 'reads, then renews',
-    seenBy: 'race-late-renew',
+    seenBy: ['race-late-renew'],
     Store: class extends LateStore {
       override renew(lease: Lease, leaseMs: number): Promise<boolean> {
         return this.later(lease, () => super.renew(lease, leaseMs))
@@ -173,7 +173,7 @@ export const FAULTY_KEYS: readonly Fault[] = [
   },
   {
     fault: 'reads, then completes',
-    seenBy: 'race-late-complete',
+    seenBy: ['race-late-complete'],
     Store: class extends LateStore {
       override complete(lease: Lease, retainMs: number): Promise<boolean> {
         return this.later(lease, () => super.complete(lease, retainMs))
@@ -182,7 +182,7 @@ export const FAULTY_KEYS: readonly Fault[] = [
   },
   {
     fault: 'never grants a record again to a token that has lost it',
-    seenBy: 'histories',
+    seenBy: ['histories'],
     Store: class extends PlainStore {
       readonly #lost = new Set<string>()
 

@@ -16,7 +16,7 @@ class EternalStore extends PlainStore {
 export const FAULTY_RETENTION: readonly Fault[] = [
   {
     fault: 'counts the retention from the claim',
-    seenBy: 'retention-completion',
+    seenBy: ['retention-completion'],
     Store: class extends PlainStore {
       override async complete(lease: Lease): Promise<boolean> {
         return this.change(lease, ['running', 'completed'], (record) => {
@@ -27,7 +27,7 @@ export const FAULTY_RETENTION: readonly Fault[] = [
   },
   {
     fault: 'adds the retention to what is left',
-    seenBy: 'retention-over',
+    seenBy: ['retention-over'],
     Store: class extends PlainStore {
       override async complete(lease: Lease, retainMs: number): Promise<boolean> {
         return this.change(lease, ['running', 'completed'], (record) => {
@@ -39,12 +39,12 @@ export const FAULTY_RETENTION: readonly Fault[] = [
   },
   {
     fault: 'forgets nothing',
-    seenBy: 'retention-over',
+    seenBy: ['retention-over'],
     Store: EternalStore,
   },
   {
     fault: 'goes on counting attempts after the retention',
-    seenBy: 'retention-over',
+    seenBy: ['retention-over'],
     Store: class extends EternalStore {
       override async claim(request: ClaimRequest): Promise<ClaimResult> {
         const record = this.find(request.key)
@@ -55,7 +55,7 @@ export const FAULTY_RETENTION: readonly Fault[] = [
   },
   {
     fault: 'keeps the old lease when it grants a record past its retention',
-    seenBy: 'retention-over',
+    seenBy: ['retention-over'],
     Store: class extends PlainStore {
       override grant(request: ClaimRequest, attempt: number): ClaimResult {
         const old = this.records.get(request.key)
@@ -69,7 +69,7 @@ export const FAULTY_RETENTION: readonly Fault[] = [
   },
   {
     fault: 'keeps everything for as long as its first claim said',
-    seenBy: 'retention-terms',
+    seenBy: ['retention-terms'],
     Store: class extends PlainStore {
       #retainMs: number | undefined
 
@@ -85,7 +85,7 @@ export const FAULTY_RETENTION: readonly Fault[] = [
   },
   {
     fault: 'keeps a completed record longer for each duplicate',
-    seenBy: 'retention-duplicate',
+    seenBy: ['retention-duplicate'],
     Store: class extends PlainStore {
       override answerCompleted(record: PlainRecord, { retainMs }: ClaimRequest): ClaimResult {
         record.expiresAt = this.now + retainMs
@@ -95,7 +95,7 @@ export const FAULTY_RETENTION: readonly Fault[] = [
   },
   {
     fault: 'keeps a record longer for a complete that it answers with false',
-    seenBy: 'retention-strangers',
+    seenBy: ['retention-strangers'],
     Store: class extends PlainStore {
       override async complete(lease: Lease, retainMs: number): Promise<boolean> {
         const record = this.find(lease.key)
@@ -106,7 +106,7 @@ export const FAULTY_RETENTION: readonly Fault[] = [
   },
   {
     fault: 'keeps the first retention when complete is sent again',
-    seenBy: 'retention-resent',
+    seenBy: ['retention-resent'],
     Store: class extends PlainStore {
       override async complete(lease: Lease, retainMs: number): Promise<boolean> {
         const record = this.find(lease.key)
@@ -118,7 +118,7 @@ export const FAULTY_RETENTION: readonly Fault[] = [
   },
   {
     fault: 'counts the retention of an unfinished record from its first claim',
-    seenBy: 'retention-takeover',
+    seenBy: ['retention-takeover'],
     Store: class extends PlainStore {
       override grant(request: ClaimRequest, attempt: number): ClaimResult {
         const until = this.find(request.key)?.expiresAt
@@ -131,7 +131,7 @@ export const FAULTY_RETENTION: readonly Fault[] = [
   },
   {
     fault: 'keeps the retention when the claim is sent again',
-    seenBy: 'retention-resent-claim',
+    seenBy: ['retention-resent-claim'],
     Store: class extends PlainStore {
       override repeat(request: ClaimRequest, record: PlainRecord): ClaimResult {
         return this.grant({ ...request, retainMs: record.expiresAt - this.now }, record.attempt)
@@ -140,7 +140,7 @@ export const FAULTY_RETENTION: readonly Fault[] = [
   },
   {
     fault: 'lets a record expire with its renewed lease',
-    seenBy: 'retention-renewal',
+    seenBy: ['retention-renewal'],
     Store: class extends PlainStore {
       override async renew(lease: Lease, leaseMs: number): Promise<boolean> {
         return this.change(lease, ['running'], (record) => {
@@ -152,7 +152,7 @@ export const FAULTY_RETENTION: readonly Fault[] = [
   },
   {
     fault: 'keeps a record longer for a renewal',
-    seenBy: 'retention-renewal',
+    seenBy: ['retention-renewal'],
     Store: class extends PlainStore {
       override async renew(lease: Lease, leaseMs: number): Promise<boolean> {
         return this.change(lease, ['running'], (record) => {
@@ -164,7 +164,7 @@ export const FAULTY_RETENTION: readonly Fault[] = [
   },
   {
     fault: 'keeps a held record longer for each claim',
-    seenBy: 'retention-held',
+    seenBy: ['retention-held'],
     Store: class extends PlainStore {
       override answerHeld(record: PlainRecord, request: ClaimRequest): ClaimResult {
         record.expiresAt = this.now + request.retainMs
@@ -174,7 +174,7 @@ export const FAULTY_RETENTION: readonly Fault[] = [
   },
   {
     fault: 'keeps a released record for its lease alone',
-    seenBy: 'retention-released',
+    seenBy: ['retention-released'],
     Store: class extends PlainStore {
       override async release(lease: Lease): Promise<boolean> {
         return this.change(lease, ['running', 'released'], (record) => {
@@ -186,7 +186,7 @@ export const FAULTY_RETENTION: readonly Fault[] = [
   },
   {
     fault: 'never forgets what is unfinished',
-    seenBy: 'retention-over-running',
+    seenBy: ['retention-over-running'],
     Store: class extends EternalStore {
       override find(key: string): PlainRecord | undefined {
         const record = super.find(key)
@@ -196,7 +196,7 @@ export const FAULTY_RETENTION: readonly Fault[] = [
   },
   {
     fault: 'never forgets what is released',
-    seenBy: 'retention-over-released',
+    seenBy: ['retention-over-released'],
     Store: class extends EternalStore {
       override find(key: string): PlainRecord | undefined {
         const record = super.find(key)
@@ -206,7 +206,7 @@ export const FAULTY_RETENTION: readonly Fault[] = [
   },
   {
     fault: 'looks at the retention in claim alone',
-    seenBy: 'retention-over-completed',
+    seenBy: ['retention-over-completed'],
     Store: class extends EternalStore {
       override async claim(request: ClaimRequest): Promise<ClaimResult> {
         const record = this.find(request.key)
@@ -217,7 +217,7 @@ export const FAULTY_RETENTION: readonly Fault[] = [
   },
   {
     fault: 'keeps milliseconds in 32 bits',
-    seenBy: 'retention-long',
+    seenBy: ['retention-long'],
     Store: class extends PlainStore {
       override complete(lease: Lease, retainMs: number): Promise<boolean> {
         return super.complete(lease, Math.min(retainMs, MAX_INT))
@@ -226,7 +226,7 @@ export const FAULTY_RETENTION: readonly Fault[] = [
   },
   {
     fault: 'refuses fractions of a millisecond, as integer parameters do',
-    seenBy: 'terms-fraction',
+    seenBy: ['terms-fraction'],
     Store: class extends PlainStore {
       override async claim(request: ClaimRequest): Promise<ClaimResult> {
         if (!Number.isInteger(request.leaseMs)) throw new Error('value is not an integer or out of range')

@@ -1,10 +1,10 @@
 import type { StoreHarness } from 'tix-webhooks/testing'
 import type { PlainStore } from './plain-store.js'
 
-/** A store with one fault, and a case that must see it. */
+/** A store with one fault, and the cases that must see it. */
 export interface Fault {
   readonly fault: string
-  readonly seenBy: string
+  readonly seenBy: readonly string[]
   readonly Store: new () => PlainStore
 }
 

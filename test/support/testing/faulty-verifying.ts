@@ -26,7 +26,7 @@ function readNumber(toNumber: (text: string) => number): Steps['readHeader'] {
 
 export const FIRST_SIGNATURE_ALONE: Partial<Steps> = { readHeader: readWith(onlyTime, anySignature) }
 
-/** What goes wrong on the way to a verified delivery. */
+/** Faults in the verification of a delivery. */
 export const FAULTY_VERIFYING: readonly FaultyReceiver[] = [
   [
     'parses before it verifies',

@@ -88,10 +88,10 @@ export function readAsText(request: Request, change: (text: string) => string = 
 
 /** An adapter that is right, whose client gives its answers in another way. */
 export function answeringWith(give: (answer: AdapterAnswer) => AdapterAnswer): AdapterHarness {
-  const honest = harnessOf(PlainAdapter)
+  const correct = harnessOf(PlainAdapter)
   return {
     async mount(options) {
-      const { send, close } = await honest.mount(options)
+      const { send, close } = await correct.mount(options)
       return { send: async (delivery) => give(await send(delivery)), close }
     },
   }

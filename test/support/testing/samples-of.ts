@@ -1,8 +1,9 @@
 import fc from 'fast-check'
+import { runs } from '../runs.js'
 
 /** Values of an arbitrary, the same ones in each run. */
-export function manyOf<Value>(arbitrary: fc.Arbitrary<Value>, numRuns = 1000): Value[] {
-  return fc.sample(arbitrary, { seed: 20_260_517, numRuns })
+export function manyOf<Value>(arbitrary: fc.Arbitrary<Value>, numRuns = 400): Value[] {
+  return fc.sample(arbitrary, { seed: 20_260_517, numRuns: runs(numRuns) })
 }
 
 /** Which labels hold for one value or another, and which for none. */

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from 'tix-webhooks'
 
-/** What is wrong with a value, by the path to it. */
+/** The faults of a value, by the path to it. */
 type Check = (value: JsonValue | undefined, path: string) => string[]
 
 const check =

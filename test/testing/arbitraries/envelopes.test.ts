@@ -6,6 +6,7 @@ import { callHandler, sampleEvent } from 'tix-webhooks/testing'
 import { envelopes, notEnvelopes, unknownEvents } from 'tix-webhooks/testing/fast-check'
 import { describe, expect, test } from 'vitest'
 import { SECRET, sign } from '../../support/deliveries.js'
+import { runs } from '../../support/runs.js'
 import { labelsOf, manyOf } from '../../support/testing/samples-of.js'
 
 const KINDS = ['order.created', 'event.published', 'event.cancelled', 'event.rescheduled']
@@ -25,6 +26,7 @@ describe('an event of a kind that is not documented', () => {
         expect(await receive({ ...(await sign(event)), request: null })).toEqual({ outcome: 'handled' })
         deepStrictEqual(unhandled, [event])
       }),
+      { numRuns: runs(30) },
     )
   })
 
@@ -44,6 +46,7 @@ describe('an event of a kind that is not documented', () => {
         // A literal with a computed name has it as its own, whatever the name is.
         deepStrictEqual(await callHandler(on, type, event), event)
       }),
+      { numRuns: runs(30) },
     )
   })
 
@@ -76,6 +79,7 @@ describe('an envelope', () => {
           deepStrictEqual(read, envelope)
         }
       }),
+      { numRuns: runs(30) },
     )
   })
 
@@ -99,13 +103,13 @@ describe('JSON that is no envelope', () => {
       fc.asyncProperty(notEnvelopes(), async (value) => {
         await expect(parseEvent(JSON.stringify(value))).rejects.toMatchObject({ code: 'not_an_envelope' })
       }),
-      { numRuns: 300 },
+      { numRuns: runs(75) },
     )
   })
 
   test('is so for every reason', async () => {
     const refusals = await Promise.all(
-      manyOf(notEnvelopes()).map((value) =>
+      manyOf(notEnvelopes(), 1000).map((value) =>
         parseEvent(JSON.stringify(value)).catch((error: PayloadError) => error),
       ),
     )

@@ -4,6 +4,7 @@ import { signedDelivery } from 'tix-webhooks/testing'
 import { secrets, signatureOptions } from 'tix-webhooks/testing/fast-check'
 import { describe, expect, test } from 'vitest'
 import { sign } from '../../support/deliveries.js'
+import { runs } from '../../support/runs.js'
 import { labelsOf, manyOf } from '../../support/testing/samples-of.js'
 
 describe('a secret', () => {
@@ -16,7 +17,7 @@ describe('a secret', () => {
           secretIndex: 0,
         })
       }),
-      { numRuns: 300 },
+      { numRuns: runs(75) },
     )
   })
 
@@ -57,12 +58,12 @@ describe('the ways of signing', () => {
         })
         expect(request.headers.get('content-type')).toBe('application/json')
       }),
-      { numRuns: 200 },
+      { numRuns: runs(50) },
     )
   })
 
   test('are all that the options can say', () => {
-    const all = manyOf(signatureOptions())
+    const all = manyOf(signatureOptions(), 1000)
     const given = all.map((options) => Object.keys(options).sort().join())
     // Each of the five is there or is not.
     expect(new Set(given).size).toBe(32)
@@ -84,7 +85,7 @@ describe('the ways of signing', () => {
 
   test('differ: what is signed in one is not verified in another', async () => {
     const headers = await Promise.all(
-      manyOf(signatureOptions()).map(async ({ signedContent }) => {
+      manyOf(signatureOptions(), 100).map(async ({ signedContent }) => {
         const { header } = await sign('{}', {
           timestamp: 1,
           ...(signedContent && { signature: { signedContent } }),

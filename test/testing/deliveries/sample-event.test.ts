@@ -5,12 +5,12 @@ import fc from 'fast-check'
 import { parseEvent, type TicketedEvent } from 'tix-webhooks'
 import { type PreviousDates, sampleEvent } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
+import { ROOT } from '../../support/root.js'
 import { runs } from '../../support/runs.js'
-import { ROOT } from '../../support/source.js'
 
 const MAX_SEED = 2 ** 32 - 1
 const SEEDS = [
-  ...Array.from({ length: 20_000 }, (_, seed) => seed),
+  ...Array.from({ length: runs(2000) }, (_, seed) => seed),
   2 ** 31 - 1,
   2 ** 31,
   MAX_SEED - 1,
@@ -38,7 +38,7 @@ const seeds = fc.oneof(
 )
 const moments = fc.option(fc.integer({ min: 0, max: Date.UTC(9999, 0) - 1 }), { nil: undefined })
 const requests = fc.record({ seed: seeds, at: moments })
-const RUNS = { numRuns: runs(700) }
+const RUNS = { numRuns: runs(150) }
 
 const ticketedEventOf = (kind: LifecycleKind, options?: { seed?: number; at?: number | undefined }) =>
   sampleEvent(kind, options as object).data as unknown as {
@@ -46,7 +46,7 @@ const ticketedEventOf = (kind: LifecycleKind, options?: { seed?: number; at?: nu
     previous_attributes?: PreviousDates
   }
 
-/** What the specification says of the dates of a show. */
+/** The dates of a show by the specification. */
 function expectShow({ doors_at, ends_at }: PreviousDates): void {
   expect(doors_at).toMatch(WITH_OFFSET)
   expect(ends_at).toMatch(WITH_OFFSET)
@@ -145,7 +145,7 @@ describe('whatever the seed and the time, a sample', () => {
         expect(other).toEqual(one)
         expect(other.data).not.toBe(one.data)
       }),
-      { numRuns: 500 },
+      { numRuns: runs(50) },
     )
   })
 })
@@ -184,15 +184,12 @@ describe('without a seed', () => {
       format: 'esm',
       write: false,
     })
-    const run = () =>
-      execFileSync(process.execPath, ['--input-type=module', '-'], {
-        input: outputFiles[0]?.text ?? '',
-        encoding: 'utf8',
-        cwd: ROOT,
-      })
-    const [first, second] = [run(), run()]
-    expect(second).toBe(first)
-    expect(JSON.parse(first)).toEqual([
+    const output = execFileSync(process.execPath, ['--input-type=module', '-'], {
+      input: outputFiles[0]?.text ?? '',
+      encoding: 'utf8',
+      cwd: ROOT,
+    })
+    expect(JSON.parse(output)).toEqual([
       sampleEvent('order.created', { seed: 1 }),
       sampleEvent('event.rescheduled', { seed: 2 }),
       sampleEvent('order.refunded', { seed: 3, data: {} }),

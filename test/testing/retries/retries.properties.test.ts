@@ -2,8 +2,9 @@ import fc from 'fast-check'
 import { type AnyAnswer, createTestClock, deliverWithRetries, signedBody } from 'tix-webhooks/testing'
 import { expect, test } from 'vitest'
 import { SECRET } from '../../support/deliveries.js'
+import { runs } from '../../support/runs.js'
 
-/** What an endpoint does with one attempt. */
+/** How an endpoint answers one attempt. */
 interface Reaction {
   /** Undefined: the client fails. */
   readonly status: number | undefined
@@ -26,7 +27,7 @@ const reactions: fc.Arbitrary<Reaction> = fc.record({
   takes: fc.oneof({ arbitrary: fc.constant(0), weight: 3 }, fc.nat(END / 4)),
 })
 
-/** Second by second: it is tried again in the first one by which a step has come, and the time that was asked for, or the last step. */
+/** Second by second: the next attempt is in the first one after a step that is also past the Retry-After, or is the last step. */
 function expectedTimes(schedule: readonly number[], list: readonly Reaction[]): number[] {
   const end = schedule.at(-1) ?? 0
   const times = [0]
@@ -84,7 +85,7 @@ test('attempts are made when a simple model of the service says so, each signed 
         )
       },
     ),
-    { numRuns: 400 },
+    { numRuns: runs(100) },
   )
 })
 

@@ -14,8 +14,8 @@ import { deferred } from '../../support/promises.js'
 
 const HOUR_MS = 3_600_000
 
-/** A service, a store, and the processes that share it, all by one clock. */
-function stage() {
+/** A clock, a store by that clock, and processes that share both. */
+function setUp() {
   const clock = createTestClock()
   const store = memoryStore({ now: clock.now })
   return {
@@ -47,8 +47,8 @@ const fail = (): never => {
 }
 
 describe('each attempt', () => {
-  test('is signed anew over the same body: with the first signature it would be refused when five minutes are over', async () => {
-    const { clock, process } = stage()
+  test('is signed again over the same body: with the first signature it would be refused when five minutes are over', async () => {
+    const { clock, process } = setUp()
     const { send } = process({ 'order.created': fail })
     const delivery = await newDelivery(clock)
     const sent: TestDelivery[] = []
@@ -70,7 +70,7 @@ describe('each attempt', () => {
   test('is signed as the delivery was, by all its secrets', async () => {
     const signature = { header: 'x-tix', encoding: 'base64', timestampUnit: 'ms' } as const
     const delivery = await signedDelivery('event.published', { secret: ['whsec_old', SECRET], signature })
-    const { clock, process } = stage()
+    const { clock, process } = setUp()
     for (const secret of ['whsec_old', SECRET]) {
       const { outcomes, send } = process({ 'order.created': fail }, { secret, signature })
       await deliverWithRetries(send, delivery, { clock })
@@ -100,7 +100,7 @@ describe('each attempt', () => {
 
 describe('three days with a store', () => {
   test('answers that are lost on their way make duplicates, and the handler runs once', async () => {
-    const { clock, process } = stage()
+    const { clock, process } = setUp()
     let runs = 0
     const { outcomes, send } = process(
       { 'order.created': () => void runs++ },
@@ -128,7 +128,7 @@ describe('three days with a store', () => {
   })
 
   test('a process that is killed in the middle of its handler holds the event until its lease is over, and no longer', async () => {
-    const { clock, process } = stage()
+    const { clock, process } = setUp()
     const started = deferred()
     const isDead = deferred()
     const killed = process({
@@ -153,7 +153,7 @@ describe('three days with a store', () => {
       delivery,
       { clock, schedule: [5, 10, 20, 40, 80] },
     )
-    // It is told to come again in 30 s, the most there is, and then in 25, which is what is left of the minute.
+    // Retry-After is 30 s, the longest there is, and then 25 s, the rest of the minute.
     expect(attempts.map(({ afterSeconds, status }) => [afterSeconds, status])).toEqual([
       [0, undefined],
       [5, 503],
@@ -171,7 +171,7 @@ describe('three days with a store', () => {
   })
 
   test('a store that is down for a day costs nothing but time', async () => {
-    const { clock, store, process } = stage()
+    const { clock, store, process } = setUp()
     const upAtMs = clock.now() + 24 * HOUR_MS
     const outage: typeof store = {
       ...store,

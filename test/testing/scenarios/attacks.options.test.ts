@@ -30,11 +30,8 @@ const signatures: [string, SignatureOptions][] = [
 
 describe('a receiver withstands all attacks that have its options:', () => {
   test.each(signatures)('%s', async (_, signature) => {
-    for (const [, make] of ATTACKED_KINDS) {
-      expect(
-        await succeeding(await make({ secret: SECRET, signature }), attackedHandler({ signature })),
-      ).toEqual([])
-    }
+    const table = await attacks('order.created', { secret: SECRET, signature })
+    expect(await succeeding(table, attackedHandler({ signature }))).toEqual([])
   })
 
   test.each<[string, AttackOptions['secret']]>([
@@ -95,14 +92,6 @@ describe('a receiver with other options does not:', () => {
 })
 
 describe('one receiver and one store', () => {
-  test('withstand the attacks of all kinds, in order, in reverse, and made anew', async () => {
-    const receiver = attackedHandler()
-    for (const [, make] of ATTACKED_KINDS) {
-      expect(await succeeding(await make({ secret: SECRET }), receiver)).toEqual([])
-      expect(await succeeding([...(await make({ secret: SECRET }))].reverse(), receiver)).toEqual([])
-    }
-  })
-
   test('withstand them all at once', async () => {
     const receiver = attackedHandler()
     const tables = await Promise.all(ATTACKED_KINDS.map(([, make]) => make({ secret: SECRET })))

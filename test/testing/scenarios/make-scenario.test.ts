@@ -50,6 +50,17 @@ describe('a scenario of one event', () => {
     expect(runs).toEqual([JSON.parse(body).data.order.id])
   })
 
+  test('sends each event of its source, the first one too', async () => {
+    const bodies = [published(), published()]
+    const source = { body: () => bodies.shift() ?? '', secret: SECRET }
+    const [later, earlier] = [...bodies]
+    const { deliveries } = await makeScenario('reordered', source)
+    const ids = [...deliveries.map(({ body }) => body), later, earlier].map(
+      (body) => JSON.parse(body ?? '').data.event.id,
+    )
+    expect(ids.slice(0, 2)).toEqual(ids.slice(2))
+  })
+
   test('whose date begins with 1 is tampered with all the same', async () => {
     const body = JSON.stringify(sampleEvent('order.created', { at: '1999-12-31T23:59:59Z' }))
     const { deliveries } = await makeScenario('tampered-byte', { body, secret: SECRET })

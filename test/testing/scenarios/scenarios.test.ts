@@ -1,8 +1,6 @@
-import { inspect } from 'node:util'
 import { SCENARIOS, type ScenarioName, scenarios } from 'tix-webhooks/testing'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { ADAPTERS } from '../../support/adapter-harnesses.js'
-import { attackedHandler, attackedOptions, PLAYED_KINDS, succeeding } from '../../support/attacked.js'
+import { describe, expect, test } from 'vitest'
+import { attackedHandler, PLAYED_KINDS, succeeding } from '../../support/attacked.js'
 import { SECRET } from '../../support/deliveries.js'
 
 const GENUINE = ['genuine', [200], 1]
@@ -49,8 +47,9 @@ describe('the table', () => {
     expect(table).toEqual(ALL)
   })
 
-  test.each(SCENARIOS)('says in a sentence what $name does, and which fault it finds', ({ description }) => {
-    expect(description).toMatch(/^[A-Z].+: finds .+[^.]\.$/)
+  test('says in a sentence what each sends, and which fault it finds', () => {
+    const odd = SCENARIOS.filter(({ description }) => !/^[A-Z].+: finds .+[^.]\.$/.test(description))
+    expect(odd.map(({ name }) => name)).toEqual([])
   })
 
   test.each(PLAYED_KINDS)('of %s is played whole, but for what the kind cannot be', async (kind, make) => {
@@ -79,26 +78,6 @@ describe('the table', () => {
       Object.fromEntries(ALL.map(([name]) => [name, name === 'concurrent-burst' ? 12 : 1])),
     )
   })
-
-  test.each([SECRET, Buffer.from(SECRET), [Buffer.from('whsec_old'), SECRET]])(
-    'holds no secret, whatever of it is looked at',
-    async (secret) => {
-      const table = await scenarios('order.created', { secret })
-      const seen = inspect(table, { depth: Number.POSITIVE_INFINITY, showHidden: true, maxArrayLength: null })
-      expect(seen).toContain('concurrent-burst')
-      for (const form of [SECRET, SECRET.slice(0, 8), inspect(Buffer.from(SECRET)).slice(8, 40), 'whsec_old'])
-        expect(seen).not.toContain(form)
-    },
-  )
-})
-
-describe.each(ADAPTERS)('on %s', (_name, harness) => {
-  test.each(PLAYED_KINDS)('every scenario of %s is answered, and runs, as it must', async (_, make) => {
-    const { options, runs } = attackedOptions()
-    const { send, close } = await harness.mount(options)
-    onTestFinished(async () => void (await close()))
-    expect(await succeeding(await make({ secret: SECRET }), { send, runs })).toEqual([])
-  })
 })
 
 describe('one receiver and one store', () => {
@@ -106,6 +85,8 @@ describe('one receiver and one store', () => {
     const receiver = attackedHandler()
     for (const [, make] of PLAYED_KINDS) {
       expect(await succeeding(await make({ secret: SECRET }), receiver)).toEqual([])
+    }
+    for (const [, make] of PLAYED_KINDS) {
       expect(await succeeding([...(await make({ secret: SECRET }))].reverse(), receiver)).toEqual([])
     }
   })

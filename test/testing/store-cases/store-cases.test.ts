@@ -1,15 +1,18 @@
 import { memoryStore } from 'tix-webhooks'
 import { type StoreHarness, storeCases } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
-import { harness as mapStore } from '../../../examples/own-store.js'
-import { createStoreModel } from '../../../testing/store-cases/model.js'
 import { harnessOf } from '../../support/testing/faulty-stores.js'
 import { PlainStore } from '../../support/testing/plain-store.js'
 
-/** A memory store that is used from its first case to its last, as a database is. */
+/** A memory store that all cases share, as they share a database. Its clock has fractions, and advances by itself as a real one. */
 function sharedMemoryStore(): StoreHarness {
-  let now = 0
-  const store = memoryStore({ now: () => now })
+  let now = 1_790_000_000_000.123
+  const store = memoryStore({
+    now: () => {
+      now += 0.1
+      return now
+    },
+  })
   return {
     create: async () => store,
     advance: async (ms) => {
@@ -18,40 +21,8 @@ function sharedMemoryStore(): StoreHarness {
   }
 }
 
-function freshMemoryStore(): StoreHarness {
-  // A clock as real ones are: of fractions, and moving by itself.
-  let now = 1_790_000_000_000.123
-  const moving = (): number => {
-    now += 0.1
-    return now
-  }
-  return {
-    create: async () => memoryStore({ now: moving }),
-    advance: async (ms) => {
-      now += ms
-    },
-  }
-}
-
-/** The model itself, which answers without a promise. */
-function model(): StoreHarness {
-  const { advance, ...methods } = createStoreModel()
-  return {
-    create: async () => ({
-      claim: async (request) => methods.claim(request),
-      renew: async (lease, leaseMs) => methods.renew(lease, leaseMs),
-      complete: async (lease, retainMs) => methods.complete(lease, retainMs),
-      release: async (lease) => methods.release(lease),
-    }),
-    advance: async (ms) => advance(ms),
-  }
-}
-
 describe.each([
-  ['a memory store that all cases share', sharedMemoryStore()],
-  ['a memory store for each case', freshMemoryStore()],
-  ['the store of examples/own-store.ts', mapStore],
-  ['the model', model()],
+  ['a memory store', sharedMemoryStore()],
   ['the store whose decisions the faulty ones get wrong', harnessOf(PlainStore)],
 ])('%s', (_, harness) => {
   test.each(storeCases.map(({ id, name, run }) => [id, name, run] as const))('%s: it %s', (_id, _name, run) =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { lossGuard } from '../../../../adapters/postgres/drivers/transaction-scope.js'
+import { transactionScope } from '../../../../adapters/postgres/drivers/transaction-scope.js'
 import { onPostgres } from '../../../support/on-servers.js'
 import { openPg } from '../../../support/postgres-clients.js'
 import { testDatabase } from '../../../support/postgres-database.js'
@@ -8,7 +8,7 @@ const OVER = /transaction of this delivery is over/
 
 // pg answers a statement on a lost connection in a later turn, from its own object. An exception there ends the process, and
 // fails the run of these tests as a whole.
-onPostgres('the guard of a client of pg', () => {
+onPostgres('the scope of a client of pg', () => {
   const database = testDatabase()
 
   test('leaves to pg what pg does in a later turn', async () => {
@@ -19,8 +19,8 @@ onPostgres('the guard of a client of pg', () => {
     await database.query('SELECT pg_terminate_backend($1, 60000)', [rows[0].pid])
     await lost
 
-    const { guard, lose } = lossGuard()
-    const late = guard(client).query('SELECT 1')
+    const { bind, lose } = transactionScope()
+    const late = bind(client).query('SELECT 1')
     lose()
     await expect(late).rejects.toThrow('not queryable')
     client.release(true)
@@ -29,10 +29,10 @@ onPostgres('the guard of a client of pg', () => {
   test('refuses what comes after the end, also through a method that was taken out before', async () => {
     const pool = openPg(database)
     const client = await pool.connect()
-    const { guard, toItsEnd } = lossGuard()
-    const tx = guard(client)
+    const { bind, run } = transactionScope()
+    const tx = bind(client)
     const query = tx.query
-    await toItsEnd(() => tx.query('SELECT 1'))
+    await run(() => tx.query('SELECT 1'))
     expect(() => tx.query('SELECT 1')).toThrow(OVER)
     expect(() => Reflect.apply(query, tx, ['SELECT 1'])).toThrow(OVER)
     client.release()
@@ -41,8 +41,8 @@ onPostgres('the guard of a client of pg', () => {
   test('stays between the handler and pg where a method gives its own client back', async () => {
     const pool = openPg(database)
     const client = await pool.connect()
-    const { guard, lose } = lossGuard()
-    const tx = guard(client).on('notice', () => {})
+    const { bind, lose } = transactionScope()
+    const tx = bind(client).on('notice', () => {})
     lose()
     expect(() => tx.query('SELECT 1')).toThrow(OVER)
     client.release()
@@ -51,8 +51,8 @@ onPostgres('the guard of a client of pg', () => {
 
 describe('the guard of a function', () => {
   test('refuses its calls after the end', () => {
-    const { guard, lose } = lossGuard()
-    const sql = guard((text: string) => `run: ${text}`)
+    const { bind, lose } = transactionScope()
+    const sql = bind((text: string) => `run: ${text}`)
     expect(sql('SELECT 1')).toBe('run: SELECT 1')
     lose()
     expect(() => sql('SELECT 1')).toThrow(OVER)

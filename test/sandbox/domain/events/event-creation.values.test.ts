@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { runs } from '../../../support/runs.js'
 import { refusalOf, ticketing } from '../../../support/ticketing.js'
 
 const { create } = ticketing()
@@ -41,7 +42,7 @@ describe('create takes', () => {
           else expect(create({ title }).title).toBe(title.trim())
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(150) },
     )
   })
 

@@ -6,6 +6,7 @@ import {
   readMoment,
   shiftMoment,
 } from '../../../../sandbox/domain/events/moments.js'
+import { runs } from '../../../support/runs.js'
 import { HOUR_MS } from '../../../support/ticketing.js'
 
 test.each([
@@ -124,7 +125,7 @@ test('[N34] every moment is read as the platform reads it', () => {
     fc.property(moments, (text) => {
       expect(readMoment(text, 'with offset')).toEqual({ text, ms: Date.parse(text) })
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(300) },
   )
 })
 
@@ -140,7 +141,7 @@ test('[N35] [S61] 4 hours later is exactly 4 hours later, in the same offset, an
       expect(zone.exec(shifted?.text ?? '')?.[0]).toBe(zone.exec(text)?.[0])
       expect(/T\d\d:\d\d:/.test(shifted?.text ?? '')).toBe(/T\d\d:\d\d:/.test(text))
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(300) },
   )
 })
 

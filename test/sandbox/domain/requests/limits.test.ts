@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { LIMITS } from '../../../../sandbox/domain/requests/limits.js'
+import { lower } from '../../../support/lowered.js'
 import { faultOf, ticketing } from '../../../support/ticketing.js'
 
 interface Snapshot {
@@ -20,20 +21,22 @@ test('[N56] the bounds are these', () => {
   })
 })
 
-test('[N56] over 10000 venues the sandbox is full, for an event with a venue too', () => {
+test('[N56] over so many venues the sandbox is full, for an event with a venue too', () => {
+  lower(LIMITS, { venues: 20 })
   const { account, create } = ticketing()
   for (let count = 3; count < LIMITS.venues; count += 1) account.createVenue({ name: 'Barn' })
   const { code, message } = faultOf(() => account.createVenue({ name: 'Barn' }))
   expect([code, message]).toEqual([
     'sandbox_full',
-    'The sandbox keeps 10000 venues of an account, and there are as many: reset it, or begin another one.',
+    'The sandbox keeps 20 venues of an account, and there are as many: reset it, or begin another one.',
   ])
   expect(faultOf(() => create({ venue_id: undefined, venue: { name: 'Barn' } })).code).toBe('sandbox_full')
-  expect(account.counts()).toEqual({ events: 0, venues: 10_000, orders: 0 })
+  expect(account.counts()).toEqual({ events: 0, venues: 20, orders: 0 })
   expect(create().status).toBe('draft')
 })
 
-test('[N56] over 100000 events the sandbox is full, and no venue is left of one that was refused', () => {
+test('[N56] over so many events the sandbox is full, and no venue is left of one that was refused', () => {
+  lower(LIMITS, { events: 20_000 })
   const { account, create } = ticketing()
   create()
   const snapshot = account.snapshot() as Snapshot
@@ -45,16 +48,17 @@ test('[N56] over 100000 events the sandbox is full, and no venue is left of one 
   account.restore({ ...snapshot, events })
   expect(faultOf(() => create()).code).toBe('sandbox_full')
   expect(faultOf(() => create({ venue_id: undefined, venue: { name: 'Barn' } })).code).toBe('sandbox_full')
-  expect(account.counts()).toEqual({ events: 100_000, venues: 3, orders: 0 })
+  expect(account.counts()).toEqual({ events: 20_000, venues: 3, orders: 0 })
 
   // And a page of them, wherever it is, costs no more than what it has.
   const startedAt = performance.now()
   for (let page = 0; page < 100; page += 1)
-    account.listEvents({ limit: '100', starting_after: idOf('evt', page * 999 + 100) })
+    account.listEvents({ limit: '100', starting_after: idOf('evt', page * 199 + 100) })
   expect((performance.now() - startedAt) / 100).toBeLessThan(20)
-}, 60_000)
+})
 
-test('[N56] over 1000000 orders the sandbox is full', () => {
+test('[N56] over so many orders the sandbox is full', () => {
+  lower(LIMITS, { orders: 1000 })
   const { account, publish, order } = ticketing()
   const event = publish({ tickets: [{ name: 'GA', price_cents: 1, quantity: 10_000_000 }] })
   const tier = event.tickets[0]?.id
@@ -69,8 +73,8 @@ test('[N56] over 1000000 orders the sandbox is full', () => {
   ])
   account.restore({ ...snapshot, events: [{ ...snapshot.events[0], orders }] })
   expect(faultOf(() => order(event, 1)).code).toBe('sandbox_full')
-  expect(account.retrieveEvent(event.id)).toMatchObject({ sold: 1_000_000, gross_cents: 1_000_000 })
-}, 60_000)
+  expect(account.retrieveEvent(event.id)).toMatchObject({ sold: 1000, gross_cents: 1000 })
+})
 
 test('[N56] [S18] an event takes no more than can be counted exactly', () => {
   const { account, publish, order } = ticketing()

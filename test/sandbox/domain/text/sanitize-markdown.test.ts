@@ -186,7 +186,7 @@ test('[N43] whatever is sanitized has no node of HTML and no target that runs, a
       expect(faults).toEqual([])
       expect(sanitizeMarkdown(sanitized)).toBe(sanitized)
     }),
-    { numRuns: runs(500) },
+    { numRuns: runs(200) },
   )
 }, 60_000)
 
@@ -225,7 +225,7 @@ test('[N43] the words between tags stay, in their order, and what a page would n
       expect(sanitized.match(/word\d+\./g) ?? []).toEqual(words)
       expect(sanitized).not.toContain('no')
     }),
-    { numRuns: runs(300) },
+    { numRuns: runs(120) },
   )
 }, 60_000)
 

@@ -3,6 +3,7 @@ import type { SendResult } from '../../../../sandbox/engine/network/send.js'
 import { DeliveryLog, LIMITS } from '../../../../sandbox/engine/record/delivery-log.js'
 import type { Attempt, Delivery } from '../../../../sandbox/engine/record/records.js'
 import { engineFixture, HOUR_MS, START_MS } from '../../../support/engine-fixture.js'
+import { lower } from '../../../support/lowered.js'
 
 /** A sender that is as fast as can be. */
 const sending = (result: SendResult) => async () => result
@@ -110,7 +111,18 @@ describe('the log', () => {
     durationMs: 1,
   })
 
-  test('holds 200,000 deliveries that are on their way, and is then full until one has ended', () => {
+  test('has these bounds', () => {
+    expect(LIMITS).toEqual({
+      settled: 1000,
+      unsettled: 200_000,
+      attemptsOfOne: 100,
+      attempts: 20_000,
+      bodies: 1000,
+    })
+  })
+
+  test('holds so many deliveries that are on their way, and is then full until one has ended', () => {
+    lower(LIMITS, { unsettled: 2000 })
     const log = new DeliveryLog()
     for (let index = 0; index < LIMITS.unsettled - 1; index++) log.add(delivery(index), 1)
     expect(log.isFull).toBe(false)
@@ -120,18 +132,19 @@ describe('the log', () => {
     expect(log.isFull).toBe(false)
   })
 
-  test('keeps 20,000 attempts, and drops the oldest of them, whichever delivery they are of', () => {
+  test('keeps so many attempts, and drops the oldest of them, whichever delivery they are of', () => {
+    lower(LIMITS, { attempts: 2000 })
     const log = new DeliveryLog()
-    const deliveries = Array.from({ length: 3000 }, (_, index) => log.add(delivery(index), 1))
+    const deliveries = Array.from({ length: 300 }, (_, index) => log.add(delivery(index), 1))
     for (let number = 1; number <= 10; number++) {
       for (const [index, tracked] of deliveries.entries()) {
         log.addAttempt(tracked, attempt(number, `att_${index}_${number}`))
       }
     }
     const kept = log.list({ limit: 5000 }).flatMap(({ attempts }) => attempts)
-    expect(kept).toHaveLength(20_000)
+    expect(kept).toHaveLength(2000)
     expect(deliveries[0]?.delivery.attempts.map(({ number }) => number)).toEqual([5, 6, 7, 8, 9, 10])
-    expect(deliveries[2999]?.delivery.attempts.map(({ number }) => number)).toEqual([4, 5, 6, 7, 8, 9, 10])
+    expect(deliveries[299]?.delivery.attempts.map(({ number }) => number)).toEqual([4, 5, 6, 7, 8, 9, 10])
   })
 
   test('keeps the bodies of 1,000 answers, and says of the others that they are cut', () => {
@@ -185,7 +198,8 @@ describe('the log', () => {
   })
 })
 
-test('where 200,000 deliveries are on their way, a new one is skipped, and says why', async () => {
+test('if so many deliveries are on their way, a new one is skipped, and says why', async () => {
+  lower(LIMITS, { unsettled: 2000 })
   const { engine, clock, publish } = engineFixture({ send: sending(answer(500)) })
   publish()
   const saved = engine.snapshot() as { deliveries: object[] }
@@ -199,9 +213,9 @@ test('where 200,000 deliveries are on their way, a new one is skipped, and says 
   const id = publish()
   expect(engine.delivery(id)).toMatchObject({
     status: 'skipped',
-    reason: '200000 deliveries are pending, the maximum: advance the clock, or reset.',
+    reason: '2000 deliveries are pending, the maximum: advance the clock, or reset.',
   })
-  expect(engine.counts()).toMatchObject({ pending: 200_000, skipped: 1 })
+  expect(engine.counts()).toMatchObject({ pending: 2000, skipped: 1 })
   await clock.idle()
   engine.reset()
   expect(engine.counts()).toMatchObject({ pending: 0, skipped: 0 })

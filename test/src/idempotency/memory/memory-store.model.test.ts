@@ -2,16 +2,16 @@ import fc from 'fast-check'
 import { memoryStore } from 'tix-webhooks'
 import { expect, test } from 'vitest'
 import { runs } from '../../../support/runs.js'
-import { createStoreModel, play, type StoreStep, storeHistories } from '../../../support/store-model.js'
+import { createStoreModel, perform, type StoreAction, storeHistories } from '../../../support/store-model.js'
 
 /** Plays a history to the store and to the model, and compares every answer in full. */
-async function agree(history: StoreStep[]): Promise<void> {
+async function agree(history: StoreAction[]): Promise<void> {
   let now = 0
   const store = memoryStore({ now: () => now })
   const model = createStoreModel()
   for (const [index, step] of history.entries()) {
-    const expected = play(model, model.advance, step)
-    const answer = await play(
+    const expected = perform(model, model.advance, step)
+    const answer = await perform(
       store,
       (ms) => {
         now += ms

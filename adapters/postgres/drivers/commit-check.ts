@@ -1,0 +1,14 @@
+/** The server's words if a handler ended the transaction, or began another one. */
+export const ENDED = 'tix-webhooks: the handler ended the transaction'
+
+/** Fails unless it runs in the transaction of that id, by casting words to a number. Not every library looks at the answer to COMMIT. */
+export const CHECK: string = `SELECT (CASE txid_current_if_assigned() WHEN $1::bigint THEN '1' ELSE '${ENDED}' END)::integer`
+
+/** @param id digits */
+export function checkFor(id: string): string {
+  return CHECK.replace('$1', id)
+}
+
+/** The advice on a transaction that was rolled back though the handler had returned. */
+export const ROLLED_BACK =
+  'Postgres rolled back all that the handler had written: one of its SQL statements failed and it went on, or a deferred constraint failed at COMMIT. Let such an error leave the handler, or put a SAVEPOINT around a statement that may fail.'

@@ -1,0 +1,65 @@
+import { checkFor } from './commit-check.js'
+import { type CheckedDriver, type IdOf, noId, type PostgresDriver, type Query, type Row } from './driver.js'
+import { has } from './other-libraries.js'
+import { transactionScope } from './transaction-scope.js'
+
+/** The part of the `sql` of postgres.js that is used. */
+export interface PostgresJs {
+  begin(work: (tx: PostgresJsTransaction) => Promise<unknown>): Promise<unknown>
+  unsafe(sql: string, parameters?: never[], options?: { prepare?: boolean }): PromiseLike<PostgresJsRows>
+}
+
+interface PostgresJsTransaction {
+  unsafe(sql: string, parameters?: never[], options?: { prepare?: boolean }): PromiseLike<PostgresJsRows>
+}
+
+type PostgresJsRows = readonly Row[] & { readonly count: number }
+
+/** Otherwise postgres.js asks for the types of the parameters first, a round trip more. A client's own `prepare: false` wins. */
+const PREPARED = { prepare: true }
+
+export function isPostgresJs(pool: unknown): pool is PostgresJs {
+  return typeof pool === 'function' && has(pool, 'begin') && has(pool, 'unsafe')
+}
+
+export function postgresJsQuery(client: PostgresJs): Query {
+  return async (sql, parameters) => {
+    const rows = await client.unsafe(sql, parameters as never[], PREPARED)
+    return { rows, count: rows.count }
+  }
+}
+
+export function postgresJsDriver(client: PostgresJs): CheckedDriver<PostgresJsTransaction> {
+  const query: PostgresDriver<PostgresJsTransaction>['query'] = async (tx, sql, parameters) =>
+    tx.unsafe(sql, parameters as never[], PREPARED)
+  return {
+    async transaction<R>(
+      work: (tx: PostgresJsTransaction, handed: PostgresJsTransaction) => Promise<R>,
+      idOf: IdOf<R> = noId,
+    ) {
+      const scope = transactionScope()
+      try {
+        let checking: Promise<unknown> | undefined
+        const ended = await client.begin(async (tx) => {
+          const result = await scope.unlessLost(() => scope.run(() => work(tx, scope.bind(tx))))
+          const id = idOf(result)
+          if (id !== undefined) {
+            // It is sent and not awaited: if it fails, the COMMIT behind it rolls back. It has no parameter, because postgres.js
+            // may keep back a statement that has one, and the COMMIT with it, for ever if there is no transaction any more.
+            checking = Promise.resolve(tx.unsafe(checkFor(id)))
+            checking.catch(() => {})
+          }
+          // In an object, because postgres.js awaits the elements of a list.
+          return { result }
+        })
+        await checking
+        return (ended as { result: R }).result
+      } catch (error) {
+        scope.lose()
+        throw error
+      }
+    },
+    query,
+    first: query,
+  }
+}

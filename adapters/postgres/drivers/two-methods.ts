@@ -1,0 +1,73 @@
+import { StoreError } from '../../../src/index.js'
+import { CHECK } from './commit-check.js'
+import { type CheckedDriver, type IdOf, noId, type PostgresDriver } from './driver.js'
+import { has, isOtherLibrary } from './other-libraries.js'
+import { transactionScope } from './transaction-scope.js'
+
+export function isTwoMethodDriver<Tx>(pool: unknown): pool is PostgresDriver<Tx> {
+  return has(pool, 'transaction') && has(pool, 'query') && !has(pool, 'connect') && !isOtherLibrary(pool)
+}
+
+/** The library may itself use postgres.js, so what is sent here is kept from a lost connection too. */
+export function twoMethodDriver<Tx>(driver: PostgresDriver<Tx>): CheckedDriver<Tx> {
+  const query: PostgresDriver<Tx>['query'] = (tx, sql, parameters) => driver.query(tx, sql, parameters)
+
+  /**
+   * A library can give a connection back in the middle of a transaction: TypeORM does while a nested transaction of the handler
+   * is open. The writes of that delivery must not be committed with this one.
+   */
+  async function refuseOpen(tx: Tx): Promise<void> {
+    const [row] = await query(tx, IS_OPEN, [])
+    if (Object.values(row ?? {})[0] !== true) return
+    await query(tx, 'ROLLBACK', [])
+    throw new StoreError('store_unavailable', LEFT_OPEN)
+  }
+
+  /** Such a library also says that it committed when it has only ended a savepoint. */
+  async function checkCommitted(id: string): Promise<void> {
+    await driver.transaction(async (tx) => {
+      await refuseOpen(tx)
+      const [row] = await query(tx, 'SELECT txid_status($1::bigint)::text AS status', [id])
+      if (Object.values(row ?? {})[0] !== 'committed') {
+        throw new StoreError('store_unavailable', NOT_COMMITTED)
+      }
+    })
+  }
+
+  return {
+    async transaction<R>(work: (tx: Tx, handed: Tx) => Promise<R>, idOf: IdOf<R> = noId) {
+      const scope = transactionScope()
+      // Not every driver's transaction is an object.
+      const handedOf = (tx: Tx): Tx => (tx instanceof Object ? scope.bind(tx) : tx)
+      try {
+        let id: string | undefined
+        // Kept here, because a driver may return nothing.
+        let ended: { result: R } | undefined
+        await driver.transaction(async (tx) => {
+          // A statement that sets the isolation of its transaction must be its first, so nothing may be sent before it.
+          if (idOf !== noId) await refuseOpen(tx)
+          const result = await scope.unlessLost(() => scope.run(() => work(tx, handedOf(tx))))
+          id = idOf(result)
+          if (id !== undefined) await scope.unlessLost(() => query(tx, CHECK, [id]))
+          ended = { result }
+        })
+        if (ended === undefined) throw new StoreError('store_unavailable', NOT_AWAITED)
+        if (id !== undefined) await checkCommitted(id)
+        return ended.result
+      } catch (error) {
+        scope.lose()
+        throw error
+      }
+    },
+    query,
+    first: query,
+  }
+}
+
+const IS_OPEN = 'SELECT txid_current_if_assigned() IS NOT NULL AS is_open'
+const LEFT_OPEN =
+  'This connection was in the transaction of an earlier delivery, whose handler left a nested transaction open. That is rolled back now, and both events run again: await what tx.transaction() returns, and use a SAVEPOINT in one statement after the other instead.'
+const NOT_AWAITED =
+  'The transaction of the driver ended before its work did: it must await the function that is passed to it, as in transaction: (work) => db.transaction(work).'
+const NOT_COMMITTED =
+  'The library ended the transaction without a COMMIT: the handler left a nested transaction open, or ended the transaction itself. Nothing is kept, and the event runs again.'

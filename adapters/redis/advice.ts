@@ -1,0 +1,82 @@
+import { StoreError } from '../../src/index.js'
+import { messageOf } from '../../src/store-kit.js'
+import { isClusterClient, SUBSCRIBED } from './client.js'
+
+const FAILING_OVER = 'Redis is starting, failing over or moving slots. Nothing is lost: the sender retries.'
+const REDIRECTION = /\b(MOVED|ASK|CROSSSLOT) /
+
+/** Advice on an error of the server or the client, by its message. Redis 5 and 6 put words before that of a script. */
+const ADVICE: readonly [says: RegExp, code: 'store_unavailable' | 'store_full', message: string][] = [
+  [
+    /\bOOM /,
+    'store_full',
+    'Redis is out of memory (maxmemory) and takes no new events: give it more, or free some. Nothing is lost: the sender retries.',
+  ],
+  [
+    /\bREADONLY /,
+    'store_unavailable',
+    'This Redis is a read-only replica: connect the client to the primary, or let it follow a failover (Sentinel, Cluster).',
+  ],
+  [
+    /\b(NOAUTH|NOPERM|WRONGPASS) |user executing the script can't run/,
+    'store_unavailable',
+    "Redis refuses this client's user: it needs EVALSHA, EVAL, GET, SET, DEL and PTTL on the keys of the prefix, and WAIT for replicas.",
+  ],
+  [
+    /\b(MISCONF|NOREPLICAS) /,
+    'store_unavailable',
+    'Redis refuses writes: it cannot save its snapshot, or has fewer replicas than it must.',
+  ],
+  [
+    // Before MOVED, because a cluster client gives up after some redirections and passes on the last of them.
+    /^Too many Cluster redirections|\b(LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN) /,
+    'store_unavailable',
+    FAILING_OVER,
+  ],
+  [REDIRECTION, 'store_unavailable', 'This Redis is a cluster: pass a cluster client.'],
+  [
+    /WRONGTYPE /,
+    'store_unavailable',
+    'A key of the prefix holds something other than a record of this store: give the store a prefix of its own.',
+  ],
+  [
+    /\b(subscriber|monitoring) mode\b|SUBSCRIBE .* allowed in this context/,
+    'store_unavailable',
+    `This Redis client ${SUBSCRIBED}`,
+  ],
+  [
+    /client is closed|^Connection is closed/,
+    'store_unavailable',
+    'The Redis client is closed: connect it before the app listens, and drain the receiver before you quit it.',
+  ],
+]
+
+/** Replies of a server that is up, and may know the event. */
+const REFUSED =
+  /\b(READONLY|NOAUTH|NOPERM|WRONGPASS|MISCONF|NOREPLICAS|WRONGTYPE) |user executing the script can't run/
+
+/** The store's error for a call that failed. */
+export function unavailable(cause: unknown, client: object): StoreError {
+  const words = wordsOf(cause)
+  let [
+    ,
+    code = 'store_unavailable' as const,
+    message = 'Redis could not be reached, or did not answer as it should: is it up, and does the client reconnect?',
+  ] = ADVICE.find(([says]) => says.test(words)) ?? []
+  if (REDIRECTION.test(words) && isClusterClient(client)) message = FAILING_OVER
+  return new StoreError(code, message, { cause, answered: REFUSED.test(words) })
+}
+
+/** Whether the server does not have a script, because it is new or was restarted. */
+export function lacksScript(error: unknown): boolean {
+  return wordsOf(error).startsWith('NOSCRIPT')
+}
+
+/** The words of Redis. @upstash/redis puts others before them, and the command after them, which may hold any word. */
+function wordsOf(error: unknown): string {
+  return (
+    messageOf(error)
+      .replace(/^Command (\d+ \[ \w+ \] )?failed: /, '')
+      .split(', command was: [', 1)[0] ?? ''
+  )
+}

@@ -1,0 +1,44 @@
+import { StoreError } from '../../src/index.js'
+import { messageOf } from '../../src/store-kit.js'
+
+/** The names that advice on a table of ours needs. */
+export interface TableNames {
+  /** As it is written in SQL. */
+  readonly name: string
+  /** The user's call that creates it. */
+  readonly migrate: string
+}
+
+const CLOSED = /not open|closed|finalized/
+
+/** The store's error for one of SQLite, with advice. */
+export function unavailable(cause: unknown, { name, migrate }: TableNames): StoreError {
+  const text = messageOf(cause)
+  return new StoreError('store_unavailable', adviceFor(text, { name, migrate }), {
+    cause,
+    answered: !CLOSED.test(text),
+  })
+}
+
+function adviceFor(text: string, { name, migrate }: TableNames): string {
+  if (/no such table/.test(text)) {
+    return `The table ${name} is missing: run ${migrate} when your app starts, or apply its schema.`
+  }
+  if (/no such column|has no column|ON CONFLICT clause does not match/.test(text)) {
+    return `The table ${name} is of another version, or not ours: ${migrate} names what is missing.`
+  }
+  if (/readonly|read-only/.test(text)) {
+    return 'This SQLite database is read-only: open it for writing, in a folder that the process may write to.'
+  }
+  if (CLOSED.test(text)) return 'The database is closed: drain the receiver before you close it.'
+  if (/locked|busy/i.test(text)) {
+    return 'Another process held the database for longer than busy_timeout: is one of them in a long transaction?'
+  }
+  if (/no such savepoint|no transaction is active/.test(text)) {
+    return 'The effects ended the transaction of the inbox (COMMIT, ROLLBACK, OR ROLLBACK, or a full disk whose error they caught): what they wrote after that is kept without the record.'
+  }
+  if (/(within|inside) a transaction/.test(text)) {
+    return 'This connection is in a transaction that other code began: give tix-webhooks a connection of its own, or keep transactions synchronous.'
+  }
+  return 'SQLite could not run the statement: is the disk full, or the file damaged?'
+}

@@ -1,0 +1,248 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { JsonObject } from 'tix-webhooks'
+import { storeCases } from 'tix-webhooks/testing'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { lifecycleEvent, orderCreated, SECRET, sign } from '../support/deliveries.js'
+import { requestOf } from '../support/fetching.js'
+import { onPostgres } from '../support/on-servers.js'
+import { testDatabase } from '../support/postgres-database.js'
+import { deliver } from '../support/raw-bytes-harness.js'
+
+/** What the examples print: one line for each event that they handle. */
+let printed: string[] = []
+
+beforeEach(() => {
+  vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
+  vi.stubEnv('PORT', '0')
+  printed = []
+  vi.spyOn(console, 'info').mockImplementation((line: string) => {
+    printed.push(line)
+  })
+  vi.spyOn(console, 'error').mockImplementation((line: string) => {
+    printed.push(line)
+  })
+})
+afterEach(() => {
+  vi.unstubAllEnvs()
+  vi.restoreAllMocks()
+})
+
+interface Listening {
+  readonly listening: boolean
+  address(): unknown
+  close(): unknown
+}
+
+async function portOf(server: Listening): Promise<number> {
+  if (!server.listening) await once(server as unknown as NodeJS.EventEmitter, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+async function post(port: number, payload: object, path = '/hooks'): Promise<[number, unknown]> {
+  const { status, text } = await deliver(port, await sign(payload), { path })
+  return [status, JSON.parse(text)]
+}
+
+const SERVERS: [string, () => Promise<Listening>][] = [
+  ['express', async () => (await import('../../examples/express.js')).server],
+  ['fastify', async () => (await import('../../examples/fastify.js')).app.server],
+  ['hono', async () => (await import('../../examples/hono.js')).server],
+]
+
+describe.each(SERVERS)('examples/%s.ts', (_, start) => {
+  test('handles an order once, and any event, and parses JSON on its other route', async () => {
+    const server = await start()
+    const port = await portOf(server)
+    try {
+      const order = orderCreated({ id: 'ord_1' })
+      expect(await post(port, order)).toEqual([200, { outcome: 'handled' }])
+      expect(await post(port, order)).toEqual([200, { outcome: 'duplicate' }])
+      expect(await post(port, lifecycleEvent('event.published'))).toEqual([200, { outcome: 'handled' }])
+      expect(await post(port, { parsed: true }, '/echo')).toEqual([200, { parsed: true }])
+      expect(printed).toEqual([
+        'order ord_1: 1 tickets (attempt 1)',
+        'event.published at 2026-05-17T14:02:11Z',
+      ])
+    } finally {
+      server.close()
+    }
+  })
+})
+
+test('examples/schemas.ts types and checks kinds by schemas, and names the path of a fault', async () => {
+  const { server } = await import('../../examples/schemas.js')
+  const port = await portOf(server)
+  const event = { id: 'evt_1' }
+  const send = (type: string, data: JsonObject) => post(port, lifecycleEvent(type, data))
+  try {
+    expect(await send('event.rescheduled', { event, doors_at: '2026-06-01T20:00:00+02:00' })).toEqual([
+      200,
+      { outcome: 'handled' },
+    ])
+    expect(await send('event.rescheduled', { event, doors_at: 'soon' })).toEqual([
+      500,
+      { outcome: 'unprocessable' },
+    ])
+    expect(await send('order.created', { order: { id: 'ord_1', total_cents: -1 }, tickets: [] })).toEqual([
+      500,
+      { outcome: 'unprocessable' },
+    ])
+    expect(await send('order.refunded', { order_id: 'ord_1', amount_cents: 100 })).toEqual([
+      200,
+      { outcome: 'handled' },
+    ])
+    expect(await send('venue.opened', {})).toEqual([200, { outcome: 'handled' }])
+    expect(printed).toEqual([
+      'evt_1 now opens 2026-06-01T18:00:00.000Z',
+      expect.stringMatching(/does not fit its schema, at data\.doors_at\. \(data_mismatch\)$/),
+      expect.stringMatching(/does not fit its schema, at data\.order\.total_cents\. \(data_mismatch\)$/),
+      'refund of 100 for ord_1',
+      'no handler for venue.opened',
+    ])
+  } finally {
+    server.close()
+  }
+})
+
+describe('examples/own-store.ts', () => {
+  test('remembers what was handled in a store of its own', async () => {
+    const { ordersHooks } = await import('../../examples/own-store.js')
+    const server = createServer(ordersHooks(process.env.TIX_SIGNING_SECRET)).listen(0)
+    const port = await portOf(server)
+    try {
+      const order = orderCreated({ id: 'ord_1' })
+      expect(await post(port, order)).toEqual([200, { outcome: 'handled' }])
+      expect(await post(port, order)).toEqual([200, { outcome: 'duplicate' }])
+      expect(printed).toEqual(['order ord_1, remembered as orders/order.created/ord_1'])
+    } finally {
+      server.close()
+    }
+  })
+
+  test('proves that store by the conformance cases', async () => {
+    const { prove } = await import('../../examples/own-store.js')
+    await prove()
+    expect(printed).toEqual(storeCases.map(({ name }) => `the store ${name}`))
+  })
+})
+
+test('examples/sqlite.ts keeps the tickets, the outbox and the record of an order together', async () => {
+  vi.stubEnv('DATABASE_FILE', ':memory:')
+  const { server, db } = await import('../../examples/sqlite.js')
+  const port = await portOf(server)
+  const count = (table: string) => db.prepare(`SELECT count(*) AS rows FROM ${table}`).get()
+  try {
+    const order = orderCreated({ id: 'ord_1' })
+    expect(await post(port, order)).toEqual([200, { outcome: 'handled' }])
+    expect(await post(port, order)).toEqual([200, { outcome: 'duplicate' }])
+    expect([count('tickets'), count('outbox')]).toMatchObject([{ rows: 1 }, { rows: 1 }])
+    // A ticket that is there already: the whole order is rolled back, and delivered again.
+    const twice = {
+      ...orderCreated({ id: 'ord_2' }),
+      data: { ...order.data, order: { ...order.data.order, id: 'ord_2' } },
+    }
+    expect(await post(port, twice)).toEqual([500, { outcome: 'failed' }])
+    expect([count('tickets'), count('outbox')]).toMatchObject([{ rows: 1 }, { rows: 1 }])
+    expect(printed).toEqual(['order ord_1: 1 tickets', expect.stringMatching(/UNIQUE constraint failed/)])
+  } finally {
+    server.close()
+    db.close()
+  }
+})
+
+const INBOXES = [
+  ['postgres', () => import('../../examples/postgres.js')],
+  ['drizzle', () => import('../../examples/drizzle.js')],
+  ['kysely', () => import('../../examples/kysely.js')],
+] as const
+
+onPostgres.each(INBOXES)('examples/%s.ts', (_, start) => {
+  const database = testDatabase()
+
+  function stubDatabase(): void {
+    const url = new URL(database.url)
+    url.searchParams.set('options', database.settings())
+    vi.stubEnv('DATABASE_URL', url.href)
+  }
+
+  test('writes each order once, in the transaction of its record', async () => {
+    stubDatabase()
+    const { server, pool } = await start()
+    const port = await portOf(server)
+    try {
+      const order = orderCreated({ id: 'ord_1' })
+      expect(await post(port, order)).toEqual([200, { outcome: 'handled' }])
+      expect(await post(port, order)).toEqual([200, { outcome: 'duplicate' }])
+      await database.query("INSERT INTO orders VALUES ('ord_2', 1)")
+      expect(await post(port, orderCreated({ id: 'ord_2' }))).toEqual([500, { outcome: 'failed' }])
+      expect(await database.query('SELECT * FROM orders ORDER BY id')).toEqual([
+        { id: 'ord_1', total_cents: 5400 },
+        { id: 'ord_2', total_cents: 1 },
+      ])
+      expect(await database.column('SELECT key FROM tix_webhooks_inbox')).toEqual([
+        'orders/order.created/ord_1',
+      ])
+      expect(printed[0]).toBe('order ord_1: 5400 cents')
+    } finally {
+      server.close()
+      await pool.end()
+    }
+  })
+})
+
+test('examples/fetch.ts answers a Request with a Response', async () => {
+  const { POST } = await import('../../examples/fetch.js')
+  const response = await POST(requestOf(await sign(orderCreated({ id: 'ord_2' }))))
+  expect([response.status, await response.json()]).toEqual([200, { outcome: 'handled' }])
+  expect(printed).toEqual(['order ord_2: 1 tickets (attempt 1)'])
+})
+
+test('examples/worker.ts takes the secret from its env and leaves other paths alone', async () => {
+  const { default: worker } = await import('../../examples/worker.js')
+  const env = { TIX_SIGNING_SECRET: SECRET }
+  const ctx = { waitUntil: () => {} }
+  const response = await worker.fetch(requestOf(await sign(orderCreated({ id: 'ord_3' }))), env, ctx)
+  expect([response.status, await response.json()]).toEqual([200, { outcome: 'handled' }])
+  const elsewhere = requestOf(await sign({}), {}, '/elsewhere')
+  expect((await worker.fetch(elsewhere, env, ctx)).status).toBe(404)
+})
+
+test('the demo tells the whole story on each framework and ends by itself', async () => {
+  const root = fileURLToPath(new URL('../..', import.meta.url))
+  const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'demo'], { cwd: root })
+  const [start = '', ...told] = stdout.trim().split('\n\n')
+  const [chapters, [end = '']] = [told.slice(0, -1), told.slice(-1)]
+  expect(start).toMatch(/^The ticketing service listens on http:\/\/127\.0\.0\.1:\d+, and sends to\n/)
+  const story = chapters.map((chapter) => {
+    const [what = '', ...rows] = chapter.split('\n')
+    return [
+      what.replace(/in [\d.]+ s/, 'in a moment'),
+      ...new Set(rows.map((row) => row.trim().split(/ {2,}/).slice(1).join(' | '))),
+    ]
+  })
+  expect(story).toEqual([
+    ['An event is created. It is a draft, so no webhook is sent.'],
+    ['It is published, and now on_sale.', '200 handled | event.published'],
+    ['Two tickets are sold.', '200 handled | 2 tickets mailed, attempt 1'],
+    ['The same order is sent again, with a new signature.', '200 duplicate | no handler ran'],
+    ['Three tickets are sold while the mail server is down.', '500 failed | the handler ran and threw'],
+    [
+      'It stays down, and the service retries for 72 hours, which pass in a moment.',
+      '10 × 500 failed | 10 × the handler ran and threw',
+    ],
+    [
+      'The mail server is back. The service gave up, so the order is resent by hand.',
+      '200 handled | 3 tickets mailed, attempt 12',
+    ],
+    ['The event is cancelled.', '200 handled | event.cancelled'],
+    ['Someone sends an order without knowing the secret.', '2 × 401 unauthenticated | no handler ran'],
+  ])
+  const tellers = chapters.slice(1).map((chapter) => chapter.match(/^ {2}\w+/gm))
+  expect(new Set(tellers.map(String))).toEqual(new Set(['  Express,  Fastify,  Hono']))
+  expect(end).toMatch(/^Next, .+\n {2}npx tix-webhooks secret >> \.env .+/)
+})

@@ -1,0 +1,145 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
+import express, { type Request as ExpressRequest, type RequestHandler } from 'express'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { lifecycleEvent, orderCreated, SECRET, type SignedDelivery, sign } from '../support/deliveries.js'
+import { requestOf } from '../support/fetching.js'
+import { listen, post } from '../support/http.js'
+import { assertAnswer, deliver } from '../support/raw-bytes-harness.js'
+import { ROOT } from '../support/source.js'
+
+const DOC = 'docs/frameworks.md'
+
+let printed: string[] = []
+
+beforeEach(() => {
+  vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
+  vi.stubEnv('PORT', '0')
+  printed = []
+  for (const method of ['info', 'error'] as const) {
+    vi.spyOn(console, method).mockImplementation((line: string) => void printed.push(line))
+  }
+})
+afterEach(() => {
+  vi.unstubAllEnvs()
+  vi.restoreAllMocks()
+})
+
+test(`${DOC} quotes each file of examples/frameworks whole`, () => {
+  const doc = readFileSync(`${ROOT}${DOC}`, 'utf8')
+  const quoted = [...doc.matchAll(/^`(examples\/\S+)`:\n\n```ts\n(.*?)^```$/gms)]
+  for (const [, file, code] of quoted) expect(code, file).toBe(readFileSync(`${ROOT}${file}`, 'utf8'))
+  expect(quoted.map(([, file]) => file).sort()).toEqual([
+    ...readdirSync(`${ROOT}examples/frameworks`).map((name) => `examples/frameworks/${name}`),
+    'examples/worker.ts',
+  ])
+})
+
+test('examples/frameworks/koa.ts handles an order once, and leaves other paths alone', async () => {
+  const { server } = await import('../../examples/frameworks/koa.js')
+  onTestFinished(() => void server.close())
+  if (!server.listening) await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as { port: number }
+  const delivery = await sign(orderCreated({ id: 'ord_1' }))
+  assertAnswer(await deliver(port, delivery), 200, 'handled')
+  assertAnswer(await deliver(port, delivery), 200, 'duplicate')
+  assertAnswer(await deliver(port, changed(delivery)), 401, 'unauthenticated')
+  assertAnswer(await deliver(port, delivery, { method: 'GET' }), 405, 'method-not-allowed')
+  expect((await deliver(port, delivery, { path: '/' })).status).toBe(404)
+  expect(printed[0]).toBe('order ord_1: 1 tickets')
+})
+
+function changed({ header, body }: SignedDelivery): SignedDelivery {
+  return { header, body: Buffer.concat([body, Buffer.from(' ')]) }
+}
+
+/** What each gateway makes of a delivery. */
+const GATEWAYS: Readonly<Record<string, (delivery: SignedDelivery, method: string) => object>> = {
+  'version 2, an HTTP API': ({ header, body }, method) => ({
+    version: '2.0',
+    headers: { 'x-service-signature': header },
+    requestContext: { http: { method, path: '/hooks' } },
+    isBase64Encoded: false,
+    body: Buffer.from(body).toString(),
+  }),
+  'version 2, in Base64': ({ header, body }, method) => ({
+    headers: { 'x-service-signature': header },
+    requestContext: { http: { method, path: '/hooks' } },
+    isBase64Encoded: true,
+    body: Buffer.from(body).toString('base64'),
+  }),
+  'version 1, a REST API that keeps the case of a header': ({ header, body }, method) => ({
+    httpMethod: method,
+    path: '/hooks',
+    headers: { 'X-Service-Signature': header },
+    multiValueHeaders: { 'X-Service-Signature': [header] },
+    requestContext: { httpMethod: method },
+    isBase64Encoded: false,
+    body: Buffer.from(body).toString(),
+  }),
+  'version 1, with no headers but lists of them': ({ header, body }, method) => ({
+    httpMethod: method,
+    headers: null,
+    multiValueHeaders: { 'X-SERVICE-SIGNATURE': [header] },
+    body: Buffer.from(body).toString(),
+  }),
+}
+
+describe('examples/frameworks/lambda.ts', () => {
+  test.each(Object.entries(GATEWAYS))('answers an event of %s', async (name, eventOf) => {
+    const { handler } = await import('../../examples/frameworks/lambda.js')
+    const outcomeOf = async (delivery: SignedDelivery, method = 'POST') => {
+      const { statusCode, body } = await handler(eventOf(delivery, method))
+      return [statusCode, JSON.parse(body).outcome]
+    }
+    const delivery = await sign(orderCreated({ id: `ord_${name.length}` }))
+    expect(await outcomeOf(delivery)).toEqual([200, 'handled'])
+    expect(await outcomeOf(delivery)).toEqual([200, 'duplicate'])
+    expect(await outcomeOf(changed(delivery))).toEqual([401, 'unauthenticated'])
+    expect(await outcomeOf(delivery, 'GET')).toEqual([405, 'method-not-allowed'])
+  })
+
+  test.each([
+    ['null headers and no body', { headers: null, multiValueHeaders: null, body: null, httpMethod: 'POST' }],
+    ['nothing at all', {}],
+  ])('answers 400 to an event with %s', async (_, event) => {
+    const { handler } = await import('../../examples/frameworks/lambda.js')
+    expect(await handler(event)).toMatchObject({ statusCode: 400, body: '{"outcome":"malformed"}' })
+  })
+})
+
+test('examples/frameworks/cloud-functions.ts takes the rawBody of a host that has parsed the body', async () => {
+  const { hooks } = await import('../../examples/frameworks/cloud-functions.js')
+  // As the host does: it parses, keeps the bytes, and passes no `next`.
+  const keep = (request: object, _response: ServerResponse, rawBody: Buffer): void => {
+    Object.assign(request, { rawBody })
+  }
+  const call: RequestHandler = (request: ExpressRequest, response) => hooks(request, response)
+  const { port, close } = await listen(
+    express()
+      .use(express.json({ verify: keep }))
+      .use(call),
+  )
+  onTestFinished(close)
+  const delivery = await sign(orderCreated({ id: 'ord_3' }))
+  assertAnswer(await deliver(port, delivery), 200, 'handled')
+  assertAnswer(await deliver(port, delivery), 200, 'duplicate')
+  assertAnswer(await deliver(port, changed(delivery)), 401, 'unauthenticated')
+  assertAnswer(await post(port, { method: 'GET' }), 405, 'method-not-allowed')
+})
+
+test.each([
+  ['bun', () => import('../../examples/frameworks/bun.js')],
+  ['deno', () => import('../../examples/frameworks/deno.js')],
+] as const)('examples/frameworks/%s.ts answers a Request, and leaves other paths alone', async (_, load) => {
+  const { default: server } = await load()
+  const delivery = await sign(orderCreated({ id: 'ord_4' }))
+  for (const outcome of ['handled', 'duplicate']) {
+    const response = await server.fetch(requestOf(delivery))
+    expect([response.status, await response.json()]).toEqual([200, { outcome }])
+  }
+  expect((await server.fetch(requestOf(await sign(lifecycleEvent('event.published')), {}, '/'))).status).toBe(
+    404,
+  )
+  expect(printed).toEqual(['order ord_4: 1 tickets'])
+})

@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import Koa from 'koa'
+import { adapterCases } from 'tix-webhooks/testing'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { tixWebhooks } from '../../examples/own-adapter.js'
+import { listen } from '../support/http.js'
+import { harnessOf, rawBytesCases } from '../support/raw-bytes-cases.js'
+import { importsOf, ROOT } from '../support/source.js'
+
+const FILE = 'examples/own-adapter.ts'
+
+describe('the adapter for Koa that examples/own-adapter.ts writes from the public parts', () => {
+  const harness = harnessOf(async (options) => {
+    const app = new Koa().use(tixWebhooks(options))
+    // Koa would print each client that goes away.
+    app.silent = true
+    return listen(createServer(app.callback()))
+  })
+  for (const { name, run } of rawBytesCases) test(name, () => run(harness))
+
+  test('is written in under 60 lines, its proof included', () => {
+    expect(readFileSync(`${ROOT}${FILE}`, 'utf8').trim().split('\n').length).toBeLessThan(60)
+  })
+
+  test('takes nothing of ours but what users can import', () => {
+    const ours = importsOf(FILE).map(({ specifier }) => specifier)
+    expect(ours.filter((specifier) => !/^(koa|node:.+|tix-webhooks(\/.+)?)$/.test(specifier))).toEqual([])
+  })
+
+  test('proves itself when it is run, without a test runner', async () => {
+    const printed: unknown[] = []
+    vi.spyOn(console, 'info').mockImplementation((line) => void printed.push(line))
+    vi.spyOn(process, 'argv', 'get').mockReturnValue([process.execPath, `${ROOT}${FILE}`])
+    onTestFinished(() => void vi.restoreAllMocks())
+    vi.resetModules()
+    await import('../../examples/own-adapter.js')
+    expect(printed).toEqual(adapterCases.map(({ name }) => `the adapter ${name}`))
+  })
+})

@@ -1,0 +1,178 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { orderCreated, SECRET, sign } from '../support/deliveries.js'
+import { freePort } from '../support/free-port.js'
+import { onOwnPostgres, onOwnRedis } from '../support/on-servers.js'
+import { type PostgresServer, startPostgres } from '../support/postgres-server.js'
+import { deliver } from '../support/raw-bytes-harness.js'
+import { type RedisServer, startRedis } from '../support/redis-server.js'
+import { ROOT } from '../support/source.js'
+import { startProxy } from '../support/tcp-proxy.js'
+
+// A loaded machine is many times slower than an idle one.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+
+/** What the examples print. */
+let printed: string[] = []
+
+beforeEach(() => {
+  printed = []
+  for (const method of ['info', 'error', 'warn'] as const) {
+    vi.spyOn(console, method).mockImplementation((line: unknown) => void printed.push(String(line)))
+  }
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+async function portOf(server: Server): Promise<number> {
+  if (!server.listening) await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+async function post(port: number, order: object): Promise<[number, string]> {
+  const { status, text } = await deliver(port, await sign(order), { path: '/hooks' })
+  return [status, JSON.parse(text).outcome]
+}
+
+const jobsOf = (orderId: string): string[] =>
+  printed.filter((line) => line.startsWith('job ') && line.includes(orderId))
+
+onOwnPostgres('examples/graphile-worker.ts', () => {
+  let postgres: PostgresServer
+  let example: typeof import('../../examples/graphile-worker.js')
+  let port: number
+
+  beforeAll(async () => {
+    postgres = await startPostgres()
+    vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
+    vi.stubEnv('PORT', '0')
+    vi.stubEnv('DATABASE_URL', postgres.url)
+    example = await import('../../examples/graphile-worker.js')
+    port = await portOf(example.server)
+  })
+  afterAll(async () => {
+    vi.unstubAllEnvs()
+    example?.server.close()
+    await example?.worker.stop()
+    await example?.pool.end()
+    await postgres?.stop()
+  })
+
+  const count = async (table: string): Promise<number> =>
+    (await example.pool.query(`SELECT count(*)::integer AS count FROM ${table}`)).rows[0].count
+  const everyJobIsDone = () =>
+    vi.waitFor(async () => expect(await count('graphile_worker.jobs')).toBe(0), { timeout: 30_000 })
+
+  test('leaves no job of an order that failed, and makes one of it when it is handled', async () => {
+    const order = orderCreated({ id: 'ord_1' })
+    await example.pool.query("INSERT INTO orders VALUES ('ord_1', 1)")
+    expect(await post(port, order)).toEqual([500, 'failed'])
+    expect([await count('graphile_worker.jobs'), await count('tix_webhooks_inbox')]).toEqual([0, 0])
+
+    await example.pool.query('DELETE FROM orders')
+    expect(await post(port, order)).toEqual([200, 'handled'])
+    expect(await post(port, order)).toEqual([200, 'duplicate'])
+    await everyJobIsDone()
+    expect(jobsOf('ord_1')).toEqual([expect.stringMatching(/^job of orders\/order\.created\/ord_1: tik_/)])
+  })
+
+  test('makes one job of an order that is delivered many times at once', async () => {
+    const order = orderCreated({ id: 'ord_2' })
+    const answers = await Promise.all(Array.from({ length: 8 }, () => post(port, order)))
+    expect(answers.filter(([, outcome]) => outcome === 'handled')).toHaveLength(1)
+    await everyJobIsDone()
+    expect(jobsOf('ord_2')).toHaveLength(1)
+  })
+})
+
+onOwnRedis('examples/bullmq.ts', () => {
+  let redis: RedisServer
+  let example: typeof import('../../examples/bullmq.js')
+  let port: number
+
+  beforeAll(async () => {
+    redis = await startRedis()
+    vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
+    vi.stubEnv('PORT', '0')
+    vi.stubEnv('REDIS_URL', redis.url)
+    example = await import('../../examples/bullmq.js')
+    port = await portOf(example.server)
+  })
+  afterAll(async () => {
+    vi.unstubAllEnvs()
+    await example?.stop()
+    await redis?.stop()
+  })
+
+  const record = (orderId: string): string => `tix-webhooks:orders/order.created/${orderId}`
+  const jobId = (orderId: string): string => `orders%2Forder.created%2F${orderId}`
+  const jobIds = async (): Promise<(string | undefined)[]> =>
+    (await example.queue.getJobs()).map(({ id }) => id)
+
+  test('adds no job of an order that failed, and one when it is handled', async () => {
+    const order = orderCreated({ id: 'ord_1' })
+    // Where BullMQ counts its jobs: it refuses to add one.
+    const counter = example.queue.toKey('id')
+    await example.redis.set(counter, 'not a number')
+    expect(await post(port, order)).toEqual([500, 'failed'])
+    await example.redis.del(counter)
+    expect(await jobIds()).toEqual([])
+
+    expect(await post(port, order)).toEqual([200, 'handled'])
+    expect(await post(port, order)).toEqual([200, 'duplicate'])
+    await vi.waitFor(() => expect(jobsOf('ord_1')).toHaveLength(1), { timeout: 30_000 })
+    expect(await jobIds()).toEqual([jobId('ord_1')])
+  })
+
+  test('adds no second job when the process dies before it can record the event', async () => {
+    const proxy = await startProxy({ port: redis.port })
+    onTestFinished(() => proxy.close())
+    const order = orderCreated({ id: 'ord_2' })
+    let hasJob = false
+    const recording = proxy.nextRequest((chunk) => {
+      hasJob ||= chunk.includes(jobId('ord_2'))
+      const isRecording = hasJob && chunk.includes(record('ord_2'))
+      if (isRecording) proxy.blackHole()
+      return isRecording
+    })
+    const app = await startExample(`redis://127.0.0.1:${proxy.port}`)
+    const delivery = post(app.port, order).catch(() => 'cut off')
+    await recording
+    await app.end('SIGKILL')
+    expect(await delivery).toBe('cut off')
+    expect(await example.redis.get(record('ord_2'))).toMatch(/^running 1 /)
+    expect(await jobIds()).toContain(jobId('ord_2'))
+
+    await example.redis.pexpire(record('ord_2'), (await example.redis.pttl(record('ord_2'))) - 3_600_000)
+    expect(await post(port, order)).toEqual([200, 'handled'])
+    expect(await example.redis.get(record('ord_2'))).toMatch(/^completed 2 /)
+    expect((await jobIds()).filter((id) => id?.includes('ord_2'))).toEqual([jobId('ord_2')])
+  })
+
+  test('ends when it is told to, though a worker waits for jobs', async () => {
+    const app = await startExample(redis.url)
+    expect(await app.end('SIGTERM')).toBe(0)
+  })
+})
+
+/** Runs the example as its first lines say. */
+async function startExample(redisUrl: string) {
+  const port = await freePort()
+  const child = spawn(process.execPath, ['--import', 'tsx', 'examples/bullmq.ts'], {
+    cwd: ROOT,
+    env: { ...process.env, TIX_SIGNING_SECRET: SECRET, PORT: String(port), REDIS_URL: redisUrl },
+    stdio: 'ignore',
+  })
+  const exited = once(child, 'exit')
+  async function end(signal: NodeJS.Signals): Promise<unknown> {
+    child.kill(signal)
+    return (await exited)[0]
+  }
+  onTestFinished(() => void end('SIGKILL'))
+  await vi.waitFor(() => fetch(`http://127.0.0.1:${port}`), { timeout: 30_000, interval: 100 })
+  return { port, end }
+}

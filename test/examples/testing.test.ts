@@ -1,0 +1,149 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { describe, expect, test } from 'vitest'
+import { bin } from '../support/packed.js'
+import { ROOT } from '../support/source.js'
+
+interface Run {
+  readonly exitCode: number
+  readonly passed: string[]
+  readonly failed: string[]
+}
+
+/** The real runners, each with its example in `examples/testing`, on the package as it is built. */
+const RUNNERS = {
+  vitest: {
+    app: 'app.ts',
+    command: (folder: string) => [
+      bin('vitest'),
+      'run',
+      '--config',
+      join(folder, 'vitest.config.ts'),
+      '--reporter=json',
+      '--no-cache',
+    ],
+    results: resultsOfJson,
+  },
+  jest: {
+    app: 'app.cjs',
+    command: (folder: string) => [bin('jest'), '--config', join(folder, 'jest.config.cjs'), '--json'],
+    results: resultsOfJson,
+  },
+  'node-test': {
+    app: 'app.mjs',
+    command: (folder: string) => ['--test', '--test-reporter=tap', join(folder, 'app.test.mjs')],
+    results: resultsOfTap,
+  },
+} as const
+
+type Runner = keyof typeof RUNNERS
+
+async function runTests(runner: Runner, folder: string): Promise<Run> {
+  const { command, results } = RUNNERS[runner]
+  // Without our environment: by it a runner would take itself for a worker of ours.
+  const env = { PATH: process.env.PATH }
+  const child = spawn(process.execPath, command(folder), { cwd: folder, env })
+  const [stdout, stderr, [exitCode]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ])
+  try {
+    return { exitCode, ...results(stdout) }
+  } catch (cause) {
+    throw new Error(`${runner} gave no results, but ${stdout}${stderr}`, { cause })
+  }
+}
+
+/** What `--reporter=json` of vitest says, and `--json` of jest. */
+function resultsOfJson(stdout: string): Omit<Run, 'exitCode'> {
+  const { testResults } = JSON.parse(stdout) as {
+    testResults: { assertionResults: { title: string; status: string }[] }[]
+  }
+  const results = testResults.flatMap(({ assertionResults }) => assertionResults)
+  const titled = (status: string) =>
+    results.filter((result) => result.status === status).map(({ title }) => title)
+  return { passed: titled('passed'), failed: titled('failed') }
+}
+
+function resultsOfTap(stdout: string): Omit<Run, 'exitCode'> {
+  const titled = (start: string) =>
+    [...stdout.matchAll(RegExp(`^${start} \\d+ - (.+)$`, 'gm'))].map(([, title = '']) => title)
+  return { passed: titled('ok'), failed: titled('not ok') }
+}
+
+/** Runs a copy of the example with another app in it: inside the package, whose name it imports; and hidden, so that nothing else takes it for a part of it. */
+async function runBroken(runner: Runner, part: string | RegExp, replacement: string): Promise<Run> {
+  const folder = mkdtempSync(join(ROOT, 'test', '.snippets-'))
+  try {
+    cpSync(exampleOf(runner), folder, { recursive: true })
+    const file = join(folder, RUNNERS[runner].app)
+    const app = readFileSync(file, 'utf8')
+    const broken = app.replace(part, replacement)
+    expect(broken).not.toBe(app)
+    writeFileSync(file, broken)
+    return await runTests(runner, folder)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+const exampleOf = (runner: Runner): string => join(ROOT, 'examples/testing', runner)
+
+const ATTACKS = [
+  'missing header',
+  'malformed header',
+  'tampered byte',
+  're-serialised body',
+  'wrong secret',
+  'stale',
+  'future',
+  'truncated',
+  "other endpoint's secret",
+  'empty body',
+  'not JSON',
+  'not an envelope',
+  'duplicate',
+  'concurrent burst',
+  'unknown kind',
+]
+const attacked = (...names: string[]): string[] => names.map((name) => `stands an attack: ${name}`)
+
+const ONCE = 'mails the tickets of an order, once'
+const FREE = 'mails nothing for a free order'
+const RETRIED = 'mails an order that fails twice at the third attempt, a minute later'
+
+describe.concurrent('the example of the testing kit for', { timeout: 60_000 }, () => {
+  test.each<[Runner, string[]]>([
+    ['vitest', [ONCE, FREE, RETRIED, ...attacked(...ATTACKS)]],
+    ['jest', [ONCE, FREE, RETRIED, 'stands every attack']],
+    ['node-test', [ONCE, FREE, RETRIED, ...attacked(...ATTACKS)]],
+  ])('%s passes', async (runner, names) => {
+    expect(await runTests(runner, exampleOf(runner))).toEqual({ exitCode: 0, passed: names, failed: [] })
+  })
+
+  test.each<[Runner, string[]]>([
+    ['vitest', [ONCE, RETRIED, ...attacked('duplicate', 'concurrent burst')]],
+    ['jest', [ONCE, RETRIED, 'stands every attack']],
+    ['node-test', [ONCE, RETRIED, ...attacked('duplicate', 'concurrent burst')]],
+  ])('%s fails when the handler does nothing', async (runner, failed) => {
+    const run = await runBroken(runner, 'await mailTickets(order.buyer_email, tickets)', '')
+    expect(run).toMatchObject({ exitCode: 1, failed })
+  })
+
+  test('node-test fails when the app handles each delivery anew', async () => {
+    const run = await runBroken('node-test', '...options, on', '...options, key: () => null, on')
+    const failed = [ONCE, ...attacked('duplicate', 'concurrent burst')]
+    expect(run).toMatchObject({ exitCode: 1, failed })
+  })
+
+  test('node-test fails when the app skips verification', async () => {
+    const unverified = 'async ({ body }) => { await handlers(mailTickets)[body.type]?.(body) }'
+    const run = await runBroken('node-test', /tixWebhooks\(\{.*\}\)/, unverified)
+    const forged = attacked('missing header', 'tampered byte', 'wrong secret', "other endpoint's secret")
+    expect(run).toMatchObject({ exitCode: 1, failed: expect.arrayContaining(forged) })
+  })
+})

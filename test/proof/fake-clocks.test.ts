@@ -1,0 +1,134 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { describe, expect, test } from 'vitest'
+import { bin } from '../support/packed.js'
+import { ROOT } from '../support/source.js'
+
+const FOLDER = join(ROOT, 'test/support/fake-clocks')
+const LIMIT_MS = 100_000
+
+/** A real runner, which does all parts in `support/fake-clocks/parts.cjs` under its own fake clock. */
+interface Runner {
+  readonly name: string
+  readonly command: readonly string[]
+  /** What the clock is made with. Default: nothing. */
+  readonly clock?: object
+  /** Parts that this clock cannot do, because it stops Node itself. */
+  readonly omitted?: readonly string[]
+  /** Parts that end otherwise than well. */
+  readonly ends?: Readonly<Record<string, unknown>>
+}
+
+const jest = (file: string, more: object = {}): string[] => [
+  bin('jest'),
+  '--config',
+  JSON.stringify({ rootDir: FOLDER, testMatch: [`**/${file}`], transform: {}, ...more }),
+]
+const vitest = (file: string): string[] => [
+  bin('vitest'),
+  'run',
+  '--config',
+  join(FOLDER, 'vitest.config.mjs'),
+  file,
+]
+
+const DATED = { now: Date.UTC(2026, 4, 17) }
+const IN_1970 = {
+  attacks: expect.stringMatching(
+    /^TypeError: The clock stands at 1970-01-01T00:00:00\.000Z, .* set your fake clock to a date/,
+  ),
+  scenarios: expect.stringMatching(/^TypeError: The clock stands at 1970-01-01T00:00:00\.000Z/),
+}
+
+const PARTS = [
+  'signedDelivery',
+  'response.text()',
+  'attacks',
+  'scenarios',
+  'deliverWithRetries',
+  'callHandler',
+  'createTestClock',
+  'storeCases',
+  'createSandbox',
+  'createSandbox({ now })',
+  'sandbox.trigger of a scenario',
+  'sandbox.fetch',
+  'sandbox.listen',
+]
+
+const RUNNERS: readonly Runner[] = [
+  { name: 'vitest', command: vitest('vitest.test.mjs') },
+  { name: 'jest in CommonJS', command: jest('jest.test.cjs') },
+  { name: 'jest in ESM', command: ['--experimental-vm-modules', ...jest('jest.test.mjs')] },
+  {
+    name: 'jest, where the clock is put in before anything is imported',
+    command: jest('jest.test.cjs', { fakeTimers: { enableGlobally: true } }),
+  },
+  { name: 'jest with a date', command: jest('jest.test.cjs'), clock: DATED },
+  { name: 'node:test', command: [join(FOLDER, 'node.test.mjs')], ends: IN_1970 },
+  { name: 'node:test with a date', command: [join(FOLDER, 'node.test.mjs')], clock: DATED },
+  {
+    name: 'sinon',
+    command: [join(FOLDER, 'sinon.cjs')],
+    omitted: ['response.text()', 'sandbox.listen'],
+    ends: IN_1970,
+  },
+  {
+    name: 'sinon with a date',
+    command: [join(FOLDER, 'sinon.cjs')],
+    clock: DATED,
+    omitted: ['response.text()', 'sandbox.listen'],
+  },
+  {
+    name: 'sinon as the docs say',
+    command: [join(FOLDER, 'sinon.cjs')],
+    clock: { ...DATED, toNotFake: ['nextTick', 'queueMicrotask'] },
+  },
+]
+
+async function outcomesOf({ command, clock = {}, omitted = [] }: Omit<Runner, 'name'>): Promise<unknown> {
+  const temporary = mkdtempSync(join(tmpdir(), 'tix-webhooks-clocks-'))
+  const outcomes = join(temporary, 'outcomes.json')
+  // Without our environment: by it a runner would take itself for a worker of ours.
+  const env = {
+    PATH: process.env.PATH,
+    OUTCOMES: outcomes,
+    CLOCK: JSON.stringify(clock),
+    OMITTED: JSON.stringify(omitted),
+  }
+  const child = spawn(process.execPath, ['--max-old-space-size=1024', ...command], {
+    cwd: FOLDER,
+    env,
+    timeout: LIMIT_MS,
+    killSignal: 'SIGKILL',
+  })
+  try {
+    const output = Promise.all([text(child.stdout), text(child.stderr)])
+    const [exitCode] = await once(child, 'exit')
+    if (exitCode !== 0) throw new Error(`It ended with ${exitCode}: ${(await output).join('')}`)
+    return JSON.parse(readFileSync(outcomes, 'utf8'))
+  } finally {
+    rmSync(temporary, { recursive: true })
+  }
+}
+
+describe('the kit and the sandbox under the fake clock of', { timeout: LIMIT_MS + 20_000 }, () => {
+  test.each(RUNNERS)('$name', async ({ omitted = [], ends = {}, ...runner }) => {
+    const done = PARTS.filter((name) => !omitted.includes(name)).map((name) => [name, 'ok'])
+    expect(await outcomesOf({ ...runner, omitted })).toEqual({ ...Object.fromEntries(done), ...ends })
+  })
+})
+
+test('in jsdom the sandbox says at once that it needs Node, and how to have it', {
+  timeout: 60_000,
+}, async () => {
+  expect(await outcomesOf({ command: vitest('jsdom.test.mjs') })).toEqual({
+    createSandbox: expect.stringMatching(
+      /^Error: The sandbox needs Node, .* Begin the test file with .*@vitest-environment node\.$/,
+    ),
+  })
+})

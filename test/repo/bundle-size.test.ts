@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest'
+import { gzipped, workerBundle } from '../support/worker-bundle.js'
+
+/**
+ * Raised on purpose only: what is added to the receiver is downloaded at each cold start of a Worker. `npm run bench -- --only
+ * loading` tells which file is how much of it.
+ */
+const MAX_BYTES = 21_250
+
+test('the receiver in a Worker, without Hono, is no larger than it has to be', async () => {
+  const code = await workerBundle("export { tixWebhooks } from './adapters/hono.ts'", { external: ['hono'] })
+  expect(code, 'is the receiver').toContain('x-service-signature')
+  expect(gzipped(code)).toBeLessThanOrEqual(MAX_BYTES)
+})

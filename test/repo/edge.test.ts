@@ -1,0 +1,171 @@
+import { fileURLToPath } from 'node:url'
+import { createContext, runInContext } from 'node:vm'
+import { build } from 'esbuild'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { orderCreated, SECRET, sign } from '../support/deliveries.js'
+import { answerOf, PlatformContext, requestOf } from '../support/fetching.js'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+const WORKER = `
+  import { Hono } from 'hono'
+  import { tixWebhooks as forFetch } from 'tix-webhooks/fetch'
+  import { tixWebhooks as forHono } from 'tix-webhooks/hono'
+
+  const on = { 'order.created': async (event, ctx) => { runs.push([event.data.order.id, ctx.attempt]) } }
+  const bare = forFetch({ secret: '${SECRET}', on })
+  const app = new Hono().post('/hooks', forHono({ secret: (c) => c.env.SECRET, on }))
+
+  export const entries = { bare: (request, env, ctx) => bare(request, ctx), hono: app.fetch }
+  export const runs = []
+`
+
+type Entry = (request: Request, env: object, ctx: PlatformContext) => Promise<Response>
+
+interface Worker {
+  readonly entries: Readonly<Record<'bare' | 'hono', Entry>>
+  readonly runs: readonly unknown[]
+}
+
+/** Bundles the worker as a platform's own tool does, from the sources. */
+async function bundle(platform: 'neutral' | 'browser') {
+  const result = await build({
+    stdin: { contents: WORKER, resolveDir: root },
+    absWorkingDir: root,
+    alias: { 'tix-webhooks/fetch': `${root}src/fetch.ts`, 'tix-webhooks/hono': `${root}adapters/hono.ts` },
+    bundle: true,
+    format: 'iife',
+    globalName: 'worker',
+    platform,
+    conditions: ['worker'],
+    // So that an import of Node's would be in the output for the test to find, instead of failing the build.
+    external: ['node:*'],
+    metafile: true,
+    write: false,
+  })
+  return {
+    code: result.outputFiles[0]?.text ?? '',
+    inputs: Object.keys(result.metafile.inputs),
+    imports: Object.values(result.metafile.outputs).flatMap((output) => output.imports),
+  }
+}
+
+/** The globals of a runtime that has the web's and nothing of Node's. While the module loads, it is as strict as Workers. */
+function runtime() {
+  let loading = true
+  const used: string[] = []
+  const logged: string[] = []
+  const guarded =
+    <Args extends unknown[], Result>(name: string, call: (...args: Args) => Result) =>
+    (...args: Args): Result => {
+      if (loading) throw new Error(`${name} is not allowed in global scope`)
+      used.push(name)
+      return call(...args)
+    }
+  const { subtle } = crypto
+  const globals = {
+    crypto: {
+      getRandomValues: guarded('getRandomValues', (array: Uint8Array<ArrayBuffer>) =>
+        crypto.getRandomValues(array),
+      ),
+      randomUUID: guarded('randomUUID', () => crypto.randomUUID()),
+      subtle: {
+        importKey: guarded('importKey', subtle.importKey.bind(subtle)),
+        sign: guarded('sign', subtle.sign.bind(subtle)),
+        digest: guarded('digest', subtle.digest.bind(subtle)),
+      },
+    },
+    fetch: guarded('fetch', fetch),
+    setTimeout: guarded('setTimeout', (callback: () => void, ms: number, value: unknown) =>
+      // A number, as on Workers: no unref.
+      Number(setTimeout(callback, ms, value)),
+    ),
+    clearTimeout: (timer: number) => clearTimeout(timer),
+    // The bytes of a Request are of this realm, as they are where there is but one.
+    ...{ Uint8Array, ArrayBuffer },
+    ...{ Request, Response, Headers, URL, ReadableStream, TextEncoder, TextDecoder, Blob, FormData },
+    ...{ AbortController, performance, atob, btoa },
+    console: { error: (line: string) => logged.push(line), warn: (line: string) => logged.push(line) },
+  }
+  return {
+    used,
+    logged,
+    load(code: string, extra: object = {}): Worker {
+      const context = createContext({ ...globals, ...extra })
+      const worker: Worker = runInContext(`${code}; worker`, context)
+      loading = false
+      return worker
+    },
+  }
+}
+
+describe.each(['neutral', 'browser'] as const)('bundled for platform %s', (platform) => {
+  let built: Awaited<ReturnType<typeof bundle>>
+
+  beforeAll(async () => {
+    built = await bundle(platform)
+  })
+
+  test('nothing is imported from Node, and nothing is in it but the receiver and Hono', () => {
+    expect(built.imports).toEqual([])
+    expect(built.inputs).toEqual(
+      expect.arrayContaining(['src/fetch.ts', 'src/signature/hmac.ts', 'adapters/hono.ts']),
+    )
+    expect(built.inputs).not.toContain('src/node.ts')
+    expect(
+      built.inputs.filter(
+        (path) => !/^(<stdin>|src\/|adapters\/hono\.ts$|.*\bnode_modules\/hono\/)/.test(path),
+      ),
+    ).toEqual([])
+    expect(built.code).not.toMatch(/\brequire\(|\bimport\(|__dirname|\bBuffer\b/)
+  })
+
+  const processes = {
+    'without a process': {},
+    'whose process is a stub': { process: { env: { NODE_ENV: 'test' } } },
+    'whose process knows no node:crypto': { process: { env: {}, getBuiltinModule: () => undefined } },
+  }
+
+  describe.each(Object.entries(processes))('on a runtime %s', (_name, extra) => {
+    test.each(['bare', 'hono'] as const)(
+      'the %s entry handles a signed delivery once and refuses a forged one',
+      async (name) => {
+        const { load, used, logged } = runtime()
+        const { entries, runs } = load(built.code, extra)
+        const send = async (delivery: Awaited<ReturnType<typeof sign>>) => {
+          const response = await entries[name](requestOf(delivery), { SECRET }, new PlatformContext())
+          const { status, text } = await answerOf(response)
+          return [status, text]
+        }
+        const delivery = await sign(orderCreated({ id: 'ord_edge' }))
+        expect(await send(delivery)).toEqual([200, '{"outcome":"handled"}'])
+        expect(await send(delivery)).toEqual([200, '{"outcome":"duplicate"}'])
+        expect(runs).toEqual([['ord_edge', 1]])
+
+        const forged = { header: delivery.header, body: delivery.body.slice(0, -1) }
+        expect(await send(forged)).toEqual([401, '{"outcome":"unauthenticated"}'])
+        expect(runs).toHaveLength(1)
+        expect(logged).toEqual([expect.stringMatching(/^tix-webhooks: (\[\/hooks\] )?No signature/)])
+        expect(used.filter((call) => call === 'sign')).toHaveLength(3)
+      },
+    )
+  })
+
+  test('the key is imported once, and not for each delivery', async () => {
+    const { load, used } = runtime()
+    const { entries } = load(built.code)
+    for (let i = 0; i < 3; i++) {
+      const response = await entries.bare(requestOf(await sign(orderCreated())), {}, new PlatformContext())
+      expect(response.status).toBe(200)
+    }
+    expect(used.filter((call) => call === 'importKey')).toHaveLength(1)
+  })
+
+  test('nothing random, timed or asynchronous is asked for while the module loads', () => {
+    const { load, used } = runtime()
+    expect(() => load(built.code)).not.toThrow()
+    expect(used).toEqual([])
+    // The guard works: what a module must not do does throw.
+    expect(() => runtime().load(`${built.code}; crypto.randomUUID()`)).toThrow('not allowed in global scope')
+  })
+})

@@ -1,0 +1,168 @@
+import { existsSync, readFileSync } from 'node:fs'
+import * as core from 'tix-webhooks'
+import {
+  BodyError,
+  ConfigurationError,
+  PayloadError,
+  RunError,
+  StoreError,
+  WebhookError,
+  WebhookVerificationError,
+} from 'tix-webhooks'
+import { beforeAll, describe, expect, test } from 'vitest'
+import packageJson from '../../package.json' with { type: 'json' }
+import { type Documented, docblocksOf } from '../support/docblocks.js'
+import { ROOT } from '../support/source.js'
+
+/** Each subpath and the source file behind it. */
+const SUBPATHS = {
+  '.': 'src/index.ts',
+  './express': 'adapters/express.ts',
+  './fastify': 'adapters/fastify.ts',
+  './hono': 'adapters/hono.ts',
+  './fetch': 'src/fetch.ts',
+  './node': 'src/node.ts',
+  './redis': 'adapters/redis.ts',
+  './postgres': 'adapters/postgres.ts',
+  './sqlite': 'adapters/sqlite.ts',
+  './store-kit': 'src/store-kit.ts',
+  './testing': 'testing/index.ts',
+  './testing/fast-check': 'testing/fast-check.ts',
+  './sandbox': 'sandbox/index.ts',
+}
+
+/** What is built beside them: the command. */
+const COMMAND = 'cli/bin.ts'
+
+const subpaths = Object.entries(SUBPATHS)
+const entryName = (subpath: string): string => (subpath === '.' ? 'index' : subpath.slice('./'.length))
+
+const ERRORS = {
+  BodyError,
+  ConfigurationError,
+  PayloadError,
+  RunError,
+  StoreError,
+  WebhookError,
+  WebhookVerificationError,
+}
+
+/** What there is at run time; everything else of the main entry is a type. */
+const PUBLIC = {
+  constants: ['EVENT_KINDS'],
+  functions: [
+    'answerTo',
+    'createReceiver',
+    'isEventLifecycle',
+    'isKind',
+    'isKnownEvent',
+    'isOrderCreated',
+    'isWebhookError',
+    'memoryStore',
+    'parseEvent',
+    'signPayload',
+    'unchecked',
+    'verifySignature',
+    'verifyWebhook',
+  ],
+  signals: ['Discard', 'RetryLater'],
+  errors: Object.keys(ERRORS),
+}
+
+/** What needs no example: a guard is used like any other, and an error is caught like its base class. */
+const WITHOUT_EXAMPLE = new Set([
+  'isEventLifecycle',
+  'isOrderCreated',
+  'isWebhookError',
+  'sendAnswer',
+  'toResponse',
+  ...PUBLIC.errors.filter((name) => name !== 'WebhookError'),
+])
+
+describe('the package', () => {
+  test('exports the subpaths that are listed here, and its package.json', () => {
+    expect(Object.keys(packageJson.exports)).toEqual([...Object.keys(SUBPATHS), './package.json'])
+  })
+
+  test('is built from the same files', async () => {
+    const { default: config } = await import('../../tsup.config.js')
+    const entries = [...subpaths.map(([subpath, file]) => [entryName(subpath), file]), ['cli', COMMAND]]
+    const built = (config as { entry: object }[]).map(({ entry }) => entry)
+    expect(Object.assign({}, ...built)).toEqual(Object.fromEntries(entries))
+    expect(packageJson.bin).toEqual({ 'tix-webhooks': './dist/cli.js' })
+  })
+
+  test.each(subpaths)('has for %s a source file, and a build of it for ESM and for CJS', (subpath, file) => {
+    expect(existsSync(`${ROOT}${file}`)).toBe(true)
+    const built = `./dist/${entryName(subpath)}`
+    expect(packageJson.exports[subpath as keyof typeof SUBPATHS]).toEqual({
+      import: { types: `${built}.d.ts`, default: `${built}.js` },
+      require: { types: `${built}.d.cts`, default: `${built}.cjs` },
+    })
+  })
+
+  test('names each of them in docs/reference.md', () => {
+    const names = subpaths.map(([subpath]) => `tix-webhooks${subpath.slice('.'.length)}`)
+    const rows = readFileSync(`${ROOT}docs/reference.md`, 'utf8').match(/^\| `tix-webhooks[^|]*/gm) ?? []
+    expect(rows.flatMap((row) => row.match(/(?<=`)[^` ]+(?=`)/g))).toEqual(names)
+  })
+
+  test('has an optional peer for each framework, each client and fast-check, and no dependency', () => {
+    const frameworks = ['express', 'fastify', 'hono']
+    const clients = ['@upstash/redis', 'ioredis', 'redis', 'pg', 'postgres', 'better-sqlite3']
+    const peers = Object.keys(packageJson.peerDependencies)
+    expect([...peers].sort()).toEqual([...frameworks, ...clients, 'fast-check'].sort())
+    expect(packageJson.peerDependenciesMeta).toEqual(
+      Object.fromEntries(peers.map((name) => [name, { optional: true }])),
+    )
+    expect(packageJson).not.toHaveProperty('dependencies')
+    expect(packageJson).not.toHaveProperty('optionalDependencies')
+  })
+})
+
+describe('the main entry', () => {
+  test('has at run time what is documented, and nothing else', () => {
+    expect(Object.keys(core).sort()).toEqual(Object.values(PUBLIC).flat().sort())
+  })
+
+  test.each(Object.entries(ERRORS))(
+    'has %s as an error of the base class WebhookError',
+    (name, errorClass) => {
+      expect(Object.create(errorClass.prototype)).toBeInstanceOf(WebhookError)
+      expect(errorClass.prototype).toHaveProperty('name', name)
+    },
+  )
+})
+
+describe('a public function or class', () => {
+  let documented: readonly Documented[]
+  beforeAll(() => {
+    documented = docblocksOf(Object.values(SUBPATHS))
+  }, 60_000)
+
+  test('is seen by this test', () => {
+    expect(documented.map(({ name }) => name)).toEqual(
+      expect.arrayContaining([
+        ...PUBLIC.functions,
+        ...PUBLIC.signals,
+        ...PUBLIC.errors,
+        'tixWebhooks',
+        'streamBody',
+        'requestBody',
+      ]),
+    )
+  })
+
+  test('has a docblock that says what it does', () => {
+    expect(documented.filter(({ summary }) => summary === '')).toEqual([])
+  })
+
+  test('has an example, unless there is nothing to show', () => {
+    const bare = documented.filter(({ name, examples }) => examples === 0 && !WITHOUT_EXAMPLE.has(name))
+    expect(bare).toEqual([])
+  })
+
+  test('has its example in a code block, so that it can be pasted', () => {
+    expect(documented.filter(({ examples, code }) => examples !== code.length)).toEqual([])
+  })
+})

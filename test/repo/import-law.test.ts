@@ -1,0 +1,185 @@
+import ts from 'typescript'
+import { describe, expect, test } from 'vitest'
+import { circlesIn, filesIn, isUnder, type Named, namedBy, refused } from '../support/import-law.js'
+import { type Import, nodesOf } from '../support/source.js'
+
+/** The rooms of src, the lowest first: a file imports from its own room and from the rows above, its types included. */
+const LAYERS = [
+  ['lib', 'errors'],
+  ['signature', 'event', 'idempotency'],
+  ['receiver'],
+  ['index', 'fetch', 'node', 'store-kit'],
+]
+
+/** May name a module of the platform; all else of src runs anywhere. */
+const PLATFORM = ['src/signature/hmac.ts', 'src/node.ts', 'src/lib/node-request.ts']
+
+/** The one third party that each adapter names, and only its types. */
+const THIRD_PARTY: Readonly<Record<string, string>> = { express: 'express', fastify: 'fastify', hono: 'hono' }
+
+/** Open to an adapter, a store too: the same as to one of the users'. */
+const PUBLIC_ENTRIES = ['src/index.ts', 'src/node.ts', 'src/fetch.ts', 'src/store-kit.ts']
+
+/** Keep records; each has a file for its entry and a folder beside it. */
+const STORES: readonly string[] = ['redis', 'postgres', 'sqlite']
+
+/** The testing kit checks its options as the receiver does. */
+const OPEN_TO_TESTING = ['src/index.ts', 'src/lib/', 'src/signature/header.ts', 'src/signature/scheme.ts']
+
+/** The rooms of the kit, the lowest first: a file imports from its own room and from the rows above. */
+const LAYERS_OF_TESTING = [
+  ['call-handler', 'deliveries', 'store-cases'],
+  ['retries', 'arbitraries'],
+  ['scenarios'],
+  ['adapter-cases'],
+  ['index', 'internal', 'fast-check'],
+]
+
+/** The library of the kit's second entry, and the files of that entry. */
+const TESTING_THIRD_PARTY = 'fast-check'
+const isArbitrary = (file: string): boolean => /^testing\/(fast-check\.ts|arbitraries\/)/.test(file)
+
+/** The one place for statuses. */
+const STATUSES = 'src/receiver/outcome.ts'
+
+const src = filesIn('src')
+const adapters = filesIn('adapters')
+const testing = filesIn('testing')
+
+const isPlatformType = ({ specifier, typeOnly }: Import): boolean => typeOnly && specifier.startsWith('node:')
+
+const roomOf = (path: string): string => (path.split('/')[1] as string).replace(/\.ts$/, '')
+const layerOf = (path: string, layers = LAYERS): number =>
+  layers.findIndex((row) => row.includes(roomOf(path)))
+const storeOf = (file: string): string | undefined => STORES.find((store) => roomOf(file) === store)
+
+describe('src', () => {
+  test('has the rooms of the law and no others', () => {
+    expect([...new Set(src.map(roomOf))].sort()).toEqual(LAYERS.flat().sort())
+  })
+
+  test('imports from lower rooms only, and no third party', () => {
+    const isAllowed = (file: string, one: Named): boolean =>
+      (one.target.startsWith('src/') &&
+        (roomOf(one.target) === roomOf(file) ||
+          layerOf(one.target) < layerOf(file) ||
+          isShared(one.target))) ||
+      (PLATFORM.includes(file) && isPlatformType(one))
+    // The two at the bottom use each other.
+    const isShared = (target: string): boolean => layerOf(target) === 0
+    expect(refused(src, isAllowed)).toEqual([])
+  })
+})
+
+test('nothing imports in a circle', () => {
+  const cli = filesIn('cli')
+  expect(circlesIn([...src, ...adapters, ...testing, ...filesIn('sandbox'), ...cli])).toEqual([])
+})
+
+describe('an adapter', () => {
+  test('that is a store imports its own files and our public entries, and no third party', () => {
+    const isAllowed = (file: string, { target }: Named): boolean =>
+      PUBLIC_ENTRIES.includes(target) || (target.startsWith('adapters/') && storeOf(target) === storeOf(file))
+    expect(refused(adapters.filter(storeOf), isAllowed)).toEqual([])
+  })
+
+  test('of a framework imports its third party, as types, and our public entries', () => {
+    const isAllowed = (file: string, one: Named): boolean =>
+      PUBLIC_ENTRIES.includes(one.target) ||
+      isPlatformType(one) ||
+      (one.typeOnly && one.specifier === THIRD_PARTY[roomOf(file)])
+    const ofFrameworks = adapters.filter((file) => storeOf(file) === undefined)
+    expect(refused(ofFrameworks, isAllowed)).toEqual([])
+  })
+})
+
+describe('testing', () => {
+  test('has the rooms of the law and no others', () => {
+    expect([...new Set(testing.map(roomOf))].sort()).toEqual(LAYERS_OF_TESTING.flat().sort())
+  })
+
+  test('imports from its lower rooms only', () => {
+    const isAllowed = (file: string, { target }: Named): boolean =>
+      !target.startsWith('testing/') ||
+      roomOf(target) === roomOf(file) ||
+      layerOf(target, LAYERS_OF_TESTING) < layerOf(file, LAYERS_OF_TESTING)
+    expect(refused(testing, isAllowed)).toEqual([])
+  })
+
+  test('imports its own room and what checks options, so it runs anywhere', () => {
+    const isAllowed = (file: string, { target }: Named): boolean =>
+      isUnder(target, OPEN_TO_TESTING) ||
+      (target.startsWith('testing/') && (isArbitrary(file) || !isArbitrary(target))) ||
+      (isArbitrary(file) && target === TESTING_THIRD_PARTY)
+    expect(refused(testing, isAllowed)).toEqual([])
+  })
+})
+
+describe('the arbitraries', () => {
+  const files = testing.filter((file) =>
+    namedBy(file).some(({ specifier }) => specifier === TESTING_THIRD_PARTY),
+  )
+
+  /** The names of fast-check 3.0.0 that 4 has too, with the same meaning. */
+  const IN_BOTH = [
+    'Arbitrary',
+    'ArrayConstraints',
+    'array',
+    'boolean',
+    'constant',
+    'constantFrom',
+    'double',
+    'emailAddress',
+    'integer',
+    'letrec',
+    'maxSafeInteger',
+    'nat',
+    'oneof',
+    'record',
+    'subarray',
+    'tuple',
+    'uint8Array',
+    'uniqueArray',
+  ]
+
+  test('use only what both supported versions of fast-check have', () => {
+    const names = files
+      .flatMap((file) => [...nodesOf(file)])
+      .filter((node) => ts.isPropertyAccessExpression(node) || ts.isQualifiedName(node))
+      .flatMap((node) => /^fc\.(\w+)$/.exec(node.getText())?.slice(1) ?? [])
+    expect([...new Set(names)].sort()).toEqual(IN_BOTH)
+  })
+
+  test('import fast-check as a whole, which is the same in ESM and CJS', () => {
+    const statements = files
+      .flatMap((file) => [...nodesOf(file)])
+      .filter(ts.isImportDeclaration)
+      .map((one) => one.getText())
+      .filter((text) => text.includes(`'${TESTING_THIRD_PARTY}'`))
+    expect(new Set(statements)).toEqual(new Set(["import * as fc from 'fast-check'"]))
+  })
+})
+
+describe('the sources', () => {
+  /** A constant whose name ends in its unit of time is no status. */
+  const isDuration = (node: ts.Node): boolean =>
+    ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && /_(MS|SECONDS)$/.test(node.name.text)
+
+  test('decide statuses in one file', () => {
+    const statuses = [...src, ...adapters]
+      .filter((file) => file !== STATUSES)
+      .flatMap((file) =>
+        [...nodesOf(file)]
+          .filter(ts.isNumericLiteral)
+          .filter(({ text, parent }) => /^(200|[45]\d\d)$/.test(text) && !ts.findAncestor(parent, isDuration))
+          .map(({ text }) => `${file}: ${text}`),
+      )
+    expect(statuses).toEqual([])
+  })
+
+  test('have no `any`', () => {
+    const hasAny = (file: string): boolean =>
+      [...nodesOf(file)].some(({ kind }) => kind === ts.SyntaxKind.AnyKeyword)
+    expect([...src, ...adapters, ...testing].filter(hasAny)).toEqual([])
+  })
+})

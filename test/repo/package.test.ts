@@ -1,0 +1,255 @@
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import packageJson from '../../package.json' with { type: 'json' }
+import { bin, filesUnder, install, node, pack } from '../support/packed.js'
+import { PAGES } from '../support/pages.js'
+import { ROOT } from '../support/source.js'
+
+/** What receives. */
+const SUBPATHS = ['index', 'express', 'fastify', 'fetch', 'hono', 'node']
+/** What else there is, and one thing that it has at run time. */
+const OTHER_SUBPATHS = {
+  redis: 'redisStore',
+  postgres: 'postgresInbox',
+  sqlite: 'sqliteInbox',
+  'store-kit': 'checkClaim',
+  testing: 'storeCases',
+  sandbox: 'createSandbox',
+} as const
+const SPECIFIERS = Object.keys(packageJson.exports)
+  .filter((subpath) => subpath !== './package.json')
+  .map((subpath) => `tix-webhooks${subpath.slice('.'.length)}`)
+
+/** The one subpath that loads its peer. */
+const FAST_CHECK = 'tix-webhooks/testing/fast-check'
+
+const SHARED = { hono: 'hono', '@types/node': '@types/node' }
+const CLIENTS = {
+  ioredis: 'ioredis',
+  redis: 'redis',
+  pg: 'pg',
+  '@types/pg': '@types/pg',
+  postgres: 'postgres',
+  libsql: 'libsql',
+  '@types/better-sqlite3': '@types/better-sqlite3',
+  'fast-check': 'fast-check',
+}
+const NEW = {
+  ...SHARED,
+  ...CLIENTS,
+  express: 'express',
+  fastify: 'fastify',
+  '@types/express': '@types/express',
+}
+const OLD = {
+  ...SHARED,
+  express: 'express4',
+  fastify: 'fastify4',
+  '@types/express': 'types-express4',
+  'fast-check': 'fast-check3',
+}
+
+/** What a compile or a start of a whole app may take on a busy machine. */
+const SLOW = 120_000
+
+let tarball: string
+let temporary: string
+/** Projects with the newest frameworks, with the oldest that we support, and with none. */
+let project: { new: string; old: string; bare: string }
+
+beforeAll(() => {
+  ;({ tarball, temporary } = pack())
+  project = {
+    new: install(tarball, 'new', NEW),
+    old: install(tarball, 'old', OLD),
+    bare: install(tarball, 'bare', {}),
+  }
+}, SLOW)
+
+afterAll(() => rmSync(temporary, { recursive: true, force: true }))
+
+describe('the tarball', () => {
+  const installed = (): string => join(project.bare, 'node_modules/tix-webhooks')
+
+  test('holds what users need, and nothing else', () => {
+    const files = filesUnder(installed())
+    const outside = files.filter((file) => !/^(dist|examples)\//.test(file))
+    const plots = readdirSync(`${ROOT}bench`).filter((file) => file.endsWith('.svg'))
+    expect(outside.sort()).toEqual(
+      [...PAGES, 'LICENSE', 'llms.txt', 'package.json', ...plots.map((file) => `bench/${file}`)].sort(),
+    )
+    // What the pages that are in it link to: package.links.test.ts.
+    const examples = files.filter((file) => file.startsWith('examples/'))
+    expect(examples.sort()).toEqual(
+      filesUnder(`${ROOT}examples`)
+        .map((file) => `examples/${file}`)
+        .sort(),
+    )
+    const built = files.filter((file) => file.startsWith('dist/'))
+    expect(built.filter((file) => !/\.(js|cjs|d\.ts|d\.cts|js\.map|cjs\.map)$/.test(file))).toEqual([
+      'dist/THIRD-PARTY-LICENSES.txt',
+    ])
+    // The command is run, never imported.
+    expect(built.filter((file) => file.startsWith('dist/cli.'))).toEqual(['dist/cli.js'])
+    for (const name of [...SUBPATHS, ...Object.keys(OTHER_SUBPATHS)]) {
+      const endings = ['.js', '.cjs', '.d.ts', '.d.cts']
+      expect(built).toEqual(expect.arrayContaining(endings.map((ending) => `dist/${name}${ending}`)))
+    }
+  })
+
+  test('says nothing of the machine it was built on', () => {
+    const machine = [ROOT.slice(0, -1), homedir(), 'file://'].filter((path) => path.length > 1)
+    const telling = filesUnder(installed()).filter((file) => {
+      const text = readFileSync(join(installed(), file), 'utf8')
+      return machine.some((path) => text.includes(path))
+    })
+    expect(telling).toEqual([])
+  })
+
+  test('has maps whose sources are beside it, never above the package', () => {
+    const maps = filesUnder(installed()).filter((file) => file.endsWith('.map'))
+    const sources = maps.flatMap((file): string[] => {
+      return JSON.parse(readFileSync(join(installed(), file), 'utf8')).sources
+    })
+    expect(sources).toContain('../src/receiver/receiver.ts')
+    expect(
+      sources.filter((source) => !/^(\.\.\/){1,2}(src|adapters|testing)\/[\w/-]+\.ts$/.test(source)),
+    ).toEqual([])
+  })
+
+  test('is faultless to publint', async () => {
+    expect(await node([bin('publint'), 'run', tarball, '--strict'], temporary)).toContain('All good!')
+  })
+
+  test('is faultless to arethetypeswrong', { timeout: SLOW }, async () => {
+    const options = ['--profile', 'node16', '--format', 'json']
+    const report = JSON.parse(await node([bin('attw'), tarball, ...options], temporary))
+    expect(Object.keys(report.analysis.entrypoints)).toHaveLength(SPECIFIERS.length + 1)
+  })
+})
+
+describe('every subpath', () => {
+  const answers = [
+    '200 {"outcome":"handled"}',
+    '400 {"outcome":"malformed"}',
+    '503 {"outcome":"retry-later"} 7',
+  ]
+  const everywhere = Object.fromEntries(SUBPATHS.map((name) => [name, answers]))
+
+  const copies = [
+    { script: 'from-esm.mjs', versions: 'new' },
+    { script: 'from-cjs.cjs', versions: 'new' },
+    { script: 'from-esm.mjs', versions: 'old' },
+    { script: 'from-cjs.cjs', versions: 'old' },
+  ] as const
+
+  test.each(copies)(
+    'receives in $script with the $versions frameworks, and its errors are one family with those of all copies',
+    { timeout: SLOW },
+    async ({ script, versions }) => {
+      const told = JSON.parse(await node([script], project[versions]))
+      expect(told).toMatchObject({
+        answers: everywhere,
+        verificationErrors: SUBPATHS.length,
+        ofNode: true,
+        ofFetch: true,
+        ofOther: true,
+      })
+    },
+  )
+
+  test('loads nothing but the package, so no framework', async () => {
+    const { loaded } = JSON.parse(await node(['from-cjs.cjs'], project.new))
+    const inside = join('node_modules', 'tix-webhooks', 'dist')
+    expect(loaded).not.toEqual([])
+    expect(loaded.filter((file: string) => !file.includes(inside))).toEqual([])
+  })
+
+  const withoutPeers = SPECIFIERS.filter((name) => name !== FAST_CHECK)
+
+  test.each(withoutPeers)('%s can be imported and required where no peer is installed', async (name) => {
+    const script = `import(${JSON.stringify(name)}).then((esm) => {
+      const cjs = require(${JSON.stringify(name)})
+      console.log(JSON.stringify([Object.keys(esm), Object.keys(cjs)].map((names) => names.sort())))
+    })`
+    const [esm, cjs] = JSON.parse(await node(['--input-type=commonjs', '-e', script], project.bare))
+    const others: Readonly<Record<string, string>> = { '.': 'createReceiver', ...OTHER_SUBPATHS }
+    expect(esm).toContain(others[name.split('/')[1] ?? '.'] ?? 'tixWebhooks')
+    expect(esm.filter((one: string) => one !== 'default' && one !== 'module.exports')).toEqual(cjs)
+  })
+})
+
+test.each(['new', 'old'] as const)(
+  'the arbitraries can be imported and required where fast-check is installed, the %s one',
+  async (versions) => {
+    const script = `import(process.argv[1]).then((esm) => {
+      const fc = require('fast-check')
+      for (const { knownEvents, hostileHeaders, envelopes, secrets } of [esm, require(process.argv[1])]) {
+        const arbitraries = fc.tuple(knownEvents(), hostileHeaders(), envelopes(), secrets())
+        console.log(fc.sample(arbitraries, { numRuns: 9, seed: 1 }).every(([{ type }]) => type.includes('.')))
+      }
+    })`
+    const printed = await node(['--input-type=commonjs', '-e', script, FAST_CHECK], project[versions])
+    expect(printed).toBe('true\ntrue\n')
+  },
+)
+
+test('an error is printed by the name of its class, whatever the build made of that', async () => {
+  const script = `import(process.argv[1]).then((esm) => {
+    for (const { PayloadError, RetryLater } of [esm, require(process.argv[1])]) {
+      console.log(new PayloadError('not_json', 'told').stack.split('\\n')[0])
+      console.log(require('node:util').inspect(new RetryLater({ afterSeconds: 1, reason: 'told' })).split('\\n')[0])
+    }
+  })`
+  const printed = await node(['--input-type=commonjs', '-e', script, 'tix-webhooks'], project.bare)
+  expect(printed.trim().split('\n')).toEqual(Array(2).fill(['PayloadError: told', 'RetryLater: told']).flat())
+})
+
+describe('an app in TypeScript', () => {
+  const strict = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--target', 'es2022']
+  const flags = [...strict, '--types', 'node']
+  const everything = ['app.ts', 'stores.ts', 'testing.ts']
+  // The newest compiler with the newest frameworks, the oldest with the oldest, and each mode of modules once.
+  const compilers = [
+    // Without skipLibCheck, so that our declarations are checked themselves, and without the types of a browser.
+    {
+      compiler: 'typescript',
+      versions: 'new',
+      args: ['--module', 'nodenext', '--lib', 'es2022', 'app.ts', 'app.cts'],
+    },
+    // Without the CommonJS file: `import … = require(…)` is no syntax of what goes to a bundler.
+    {
+      compiler: 'typescript',
+      versions: 'new',
+      args: ['--module', 'esnext', '--moduleResolution', 'bundler', '--skipLibCheck', ...everything],
+    },
+    // The clients of the stores in one version alone, which is the newest.
+    {
+      compiler: 'typescript50',
+      versions: 'new',
+      args: ['--module', 'node16', '--skipLibCheck', 'app.cts', ...everything],
+    },
+    {
+      compiler: 'typescript50',
+      versions: 'old',
+      args: ['--module', 'node16', '--skipLibCheck', 'app.ts', 'app.cts'],
+    },
+    // What an older Express app has: no exports, so the types are found by typesVersions.
+    {
+      compiler: 'typescript50',
+      versions: 'old',
+      args: ['--module', 'commonjs', '--esModuleInterop', '--skipLibCheck', 'classic.ts'],
+    },
+  ] as const
+
+  test.concurrent.each(compilers)(
+    'compiles with $compiler and the $versions frameworks: $args',
+    { timeout: SLOW },
+    async ({ compiler, versions, args }) => {
+      const tsc = `${ROOT}node_modules/${compiler}/bin/tsc`
+      await node([tsc, ...flags, ...args], project[versions])
+    },
+  )
+})

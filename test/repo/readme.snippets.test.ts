@@ -1,0 +1,247 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener, Server } from 'node:http'
+import { createAdaptorServer } from '@hono/node-server'
+import type { Express } from 'express'
+import type { FastifyInstance } from 'fastify'
+import type { Hono } from 'hono'
+import type { EventKind, JsonObject } from 'tix-webhooks'
+import { signedDelivery } from 'tix-webhooks/testing'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { snippetsFolder, snippetsOf } from '../support/compile.js'
+import { SECRET } from '../support/deliveries.js'
+import { listen } from '../support/http.js'
+import { onPostgres } from '../support/on-servers.js'
+import { testDatabase } from '../support/postgres-database.js'
+
+const SNIPPETS = [...snippetsOf('README.md', 'ts'), ...snippetsOf('README.md', 'js')]
+
+/** What the snippets take from the reader's own app, and what was called. */
+const OWN = ['handleOrder', 'issueTickets', 'refreshListing', 'isNight', 'book', 'move', 'refund'] as const
+let called: [string, unknown][] = []
+let errors: unknown[] = []
+
+beforeEach(() => {
+  called = []
+  errors = []
+  vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
+  for (const name of OWN) vi.stubGlobal(name, async (...args: unknown[]) => void called.push([name, args[0]]))
+  vi.stubGlobal('isNight', () => false)
+  for (const method of ['info', 'log'] as const) {
+    vi.spyOn(console, method).mockImplementation((line: unknown) => void called.push([method, line]))
+  }
+  vi.spyOn(console, 'error').mockImplementation((line: unknown) => void errors.push(line))
+})
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+  vi.unstubAllGlobals()
+  vi.restoreAllMocks()
+})
+
+/**
+ * Loads a snippet of the README as it stands. What it names at its top is exported, and a port that it listens on is a free one.
+ *
+ * @param parts what it alone contains
+ */
+async function load<Names>(...parts: readonly string[]): Promise<Names> {
+  const found = SNIPPETS.filter((code) => parts.every((part) => code.includes(part)))
+  if (found.length !== 1)
+    throw new Error(`${found.length} snippets of the README contain ${parts.join(' and ')}`)
+  const code = (found[0] ?? '')
+    .replaceAll(/^const /gm, 'export const ')
+    .replaceAll('listen(3000)', 'listen(0)')
+  const { write, remove } = snippetsFolder()
+  onTestFinished(remove)
+  return await import(/* @vite-ignore */ write('snippet', code))
+}
+
+/** Sends an event as the service does, and expects that it was handled. */
+async function deliverTo(port: number, kind = 'order.created', data?: JsonObject): Promise<void> {
+  const delivery = data
+    ? await signedDelivery(kind, { secret: SECRET, data, exact: true })
+    : await signedDelivery(kind as EventKind, { secret: SECRET })
+  const response = await fetch(`http://127.0.0.1:${port}/hooks`, delivery)
+  expect([response.status, await response.json(), errors]).toEqual([200, { outcome: 'handled' }, []])
+}
+
+async function serve(handler: Server | RequestListener): Promise<number> {
+  const server = await listen(handler)
+  onTestFinished(() => server.close())
+  return server.port
+}
+
+/** A web-standard handler on a socket. */
+const serveFetch = (POST: (request: Request) => Promise<Response>): Promise<number> =>
+  serve(createAdaptorServer({ fetch: POST, createServer }) as Server)
+
+async function portOf(server: Server): Promise<number> {
+  onTestFinished(() => void server.close())
+  if (!server.listening) await once(server, 'listening')
+  return (server.address() as { port: number }).port
+}
+
+/** The servers that a snippet starts. */
+function startedServers(): Server[] {
+  const servers: Server[] = []
+  const original = Server.prototype.listen
+  vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server, ...args) {
+    servers.push(this)
+    return original.apply(this, args as Parameters<typeof original>)
+  })
+  return servers
+}
+
+const namesCalled = (): string[] => called.map(([name]) => name)
+
+test('every snippet of code is run by a test of this file', () => {
+  expect(SNIPPETS).toHaveLength(11)
+})
+
+test('the line runs an order, and an event of a group', async () => {
+  const { app } = await load<{ app: Express }>('or /fastify, or /hono')
+  const port = await serve(app)
+  await deliverTo(port)
+  await deliverTo(port, 'event.published')
+  expect(called).toEqual([
+    ['issueTickets', expect.stringMatching(/^ord_/)],
+    ['refreshListing', 'event.published'],
+  ])
+})
+
+test('the app of the five minutes prints the order', async () => {
+  const servers = startedServers()
+  await load('app.listen(3000)')
+  await deliverTo(await portOf(servers[0] as Server))
+  expect(called).toEqual([['log', expect.stringMatching(/^\d tickets for \S+@\S+$/)]])
+})
+
+describe('the line for', () => {
+  test('Express, which parses JSON on other routes', async () => {
+    const { app } = await load<{ app: Express }>('tix-webhooks/express', 'app.use(express.json())')
+    app.post('/other', (req, res) => void res.json(req.body))
+    const port = await serve(app)
+    await deliverTo(port)
+    const json = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"parsed":true}' }
+    const other = await fetch(`http://127.0.0.1:${port}/other`, json)
+    expect(await other.json()).toEqual({ parsed: true })
+    expect(namesCalled()).toEqual(['handleOrder'])
+  })
+
+  test('Fastify', async () => {
+    const { app } = await load<{ app: FastifyInstance }>('tix-webhooks/fastify')
+    onTestFinished(() => app.close())
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    await deliverTo(await portOf(app.server))
+    expect(namesCalled()).toEqual(['handleOrder'])
+  })
+
+  test('Hono, on Node', async () => {
+    const { app } = await load<{ app: Hono }>('tix-webhooks/hono')
+    await deliverTo(await serve(createAdaptorServer({ fetch: app.fetch, createServer }) as Server))
+    expect(namesCalled()).toEqual(['handleOrder'])
+  })
+
+  test('Hono, where the secret is a binding', async () => {
+    vi.stubEnv('TIX_SIGNING_SECRET', undefined)
+    vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
+    const { app } = await load<{ app: Hono }>('tix-webhooks/hono')
+    const delivery = await signedDelivery('order.created', { secret: SECRET })
+    const response = await app.request('/hooks', delivery, { TIX_SIGNING_SECRET: SECRET })
+    expect(await response.json()).toEqual({ outcome: 'handled' })
+  })
+
+  test('Next, which is built without the secret', async () => {
+    vi.stubEnv('TIX_SIGNING_SECRET', undefined)
+    const { POST } = await load<{ POST(request: Request): Promise<Response> }>(
+      'tix-webhooks/fetch',
+      'POST = tixWebhooks({ secret: () =>',
+    )
+    vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
+    await deliverTo(await serveFetch(POST))
+    expect(namesCalled()).toEqual(['handleOrder'])
+  })
+
+  test('node:http', async () => {
+    const servers = startedServers()
+    await load('tix-webhooks/node')
+    await deliverTo(await portOf(servers[0] as Server))
+    expect(namesCalled()).toEqual(['handleOrder'])
+  })
+})
+
+describe('the handlers', () => {
+  type Snippet = { POST(request: Request): Promise<Response> }
+
+  test('book, discard, put off and leave to the fallback, as their comments say', async () => {
+    const { POST } = await load<Snippet>('new RetryLater')
+    const send = async (kind: string, data = {}) => {
+      const delivery = await signedDelivery(kind, { secret: SECRET, data })
+      const response = await POST(delivery.toRequest('/hooks'))
+      return [response.status, (await response.json()).outcome, response.headers.get('retry-after')]
+    }
+    expect(await send('order.created')).toEqual([200, 'handled', null])
+    expect(await send('order.created', { order: { total_cents: 0 } })).toEqual([200, 'discarded', null])
+    vi.stubGlobal('isNight', () => true)
+    expect(await send('order.created')).toEqual([503, 'retry-later', '3600'])
+    vi.stubGlobal('isNight', () => {
+      throw new Error('any other error')
+    })
+    expect(await send('order.created')).toEqual([500, 'failed', null])
+    expect(await send('event.published')).toEqual([200, 'handled', null])
+    expect(await send('venue.opened')).toEqual([200, 'handled', null])
+    expect(namesCalled()).toEqual(['book', 'info', 'info'])
+  })
+
+  test('get what their schemas make of the data', async () => {
+    const { POST } = await load<Snippet>('schemas: {')
+    const port = await serveFetch(POST)
+    const rescheduled = { event: { id: 'evt_1' }, doors_at: '2026-06-01T20:00:00+02:00' }
+    await deliverTo(port, 'event.rescheduled', rescheduled)
+    await deliverTo(port, 'order.refunded', { order_id: 'ord_1', amount_cents: 100 })
+    expect(called).toEqual([
+      ['move', 'evt_1'],
+      ['refund', 'ord_1'],
+    ])
+  })
+})
+
+test('the test passes all its assertions, the attacks included', async () => {
+  const failed: unknown[] = []
+  vi.spyOn(console, 'assert').mockImplementation(
+    (holds: unknown, what: unknown) => void (holds || failed.push(what)),
+  )
+  await load('console.assert')
+  expect(console.assert).toHaveBeenCalledWith(true)
+  expect(vi.mocked(console.assert).mock.calls.length).toBeGreaterThan(10)
+  expect(failed).toEqual([])
+})
+
+onPostgres('in production', () => {
+  const database = testDatabase()
+
+  test('an order is recorded in Postgres, and the server closes on SIGTERM', async () => {
+    vi.stubEnv('PGOPTIONS', database.settings())
+    const url = new URL(database.url)
+    vi.stubEnv('PGHOST', url.hostname)
+    vi.stubEnv('PGPORT', url.port)
+    vi.stubEnv('PGUSER', decodeURIComponent(url.username))
+    vi.stubEnv('PGPASSWORD', decodeURIComponent(url.password))
+    vi.stubEnv('PGDATABASE', url.pathname.slice(1))
+    const before = process.listeners('SIGTERM')
+    const { pool, server } = await load<{ pool: { end(): Promise<void> }; server: Server }>(
+      'postgresStore(pool',
+    )
+    onTestFinished(() => pool.end())
+    await deliverTo(await portOf(server))
+    expect(await database.column('SELECT key FROM tix_webhooks')).toEqual([
+      expect.stringMatching(/^orders\/order\.created\/ord_/),
+    ])
+    expect(called[1]).toEqual(['info', 'handled'])
+    // Not a real signal: it would end the worker of the tests.
+    const [stop] = process.listeners('SIGTERM').filter((listener) => !before.includes(listener))
+    process.removeListener('SIGTERM', stop as () => void)
+    const closed = once(server, 'close')
+    stop?.('SIGTERM')
+    await closed
+  })
+})

@@ -1,0 +1,71 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { checkWords, parse } from '../../cli/arguments/arguments.js'
+import { find } from '../../cli/arguments/find-command.js'
+import { commands } from '../../cli/commands.js'
+import { snippetsOf } from '../support/compile.js'
+import { PAGES, readPage } from '../support/pages.js'
+import { shellWords } from '../support/shell-words.js'
+import { ROOT } from '../support/source.js'
+
+test('the README has at most 300 lines', () => {
+  expect(readPage('README.md').split('\n').length - 1).toBeLessThanOrEqual(300)
+})
+
+/** The command lines of `tix-webhooks` on a page, as their words. */
+const commandLines = (page: string): string[][] =>
+  [...readPage(page).matchAll(/npx tix-webhooks ([^`\n&|]+)/g)].map(([, line = '']) => shellWords(line).words)
+
+describe('the commands', () => {
+  test('are exactly two for a fresh clone: the demo and the tests', () => {
+    const lines = snippetsOf('README.md', 'sh').map((code) => code.trim())
+    expect(lines.filter((line) => line.includes('npm ci'))).toEqual([
+      'npm ci && npm run demo',
+      'npm ci && npm test',
+    ])
+  })
+
+  test('are what CI and the workflow run', () => {
+    expect(readPage('.ci/run')).toContain('npm ci && npm test')
+    expect(readPage('.github/workflows/test.yml')).toContain('run: npm ci && npm test')
+  })
+
+  test.each(PAGES.filter((page) => commandLines(page).length > 0))('of %s are taken by the CLI', (page) => {
+    for (const words of commandLines(page)) {
+      const request = find(words, commands)
+      if (request.what !== 'run') throw new Error(`${words.join(' ')} runs nothing`)
+      checkWords(parse(request.argv, request.command).words, request.command)
+    }
+  })
+
+  test('of the README are few, in the order of its story', () => {
+    expect(commandLines('README.md').map(([name]) => name)).toEqual([
+      'secret',
+      'sandbox',
+      'trigger',
+      'advance',
+      'check',
+    ])
+  })
+})
+
+test('the lint rule that is named finds a handler that forgets an await', () => {
+  expect(readPage('README.md')).toContain('`nursery/noFloatingPromises`')
+  // Outside of the tree, all of which it would read first.
+  const folder = mkdtempSync(join(tmpdir(), 'tix-webhooks-lint-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'forgetful.ts')
+  writeFileSync(
+    file,
+    "async function issue(): Promise<void> {}\nexport const on = { 'order.created': async () => { issue() } }\n",
+  )
+  const config = join(folder, 'biome.json')
+  writeFileSync(config, '{ "linter": { "rules": { "nursery": { "noFloatingPromises": "error" } } } }')
+  const args = [`${ROOT}node_modules/@biomejs/biome/bin/biome`, 'lint', '--config-path', config, file]
+  const { status, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
+  expect(stderr).toContain('lint/nursery/noFloatingPromises')
+  expect(status).not.toBe(0)
+})

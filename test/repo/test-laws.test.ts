@@ -1,0 +1,83 @@
+import { readdirSync } from 'node:fs'
+import ts from 'typescript'
+import { describe, expect, test } from 'vitest'
+import { filesIn } from '../support/import-law.js'
+import { nodesIn, nodesOf, ROOT } from '../support/source.js'
+
+// Folder by folder: tests beside this one make hidden folders, and remove them.
+const files = readdirSync(`${ROOT}test`)
+  .filter((name) => /^\w+$/.test(name))
+  .flatMap((folder) => filesIn(`test/${folder}`))
+
+/** Tests of the signer itself and of receivers written by hand: these sign without the testing kit. */
+const SIGNERS = [
+  'test/repo/exports.test.ts',
+  'test/sandbox/diagnose/diagnose.properties.test.ts',
+  'test/sandbox/diagnose/diagnose.test.ts',
+  'test/src/lib/option-names.test.ts',
+  'test/src/signature/secrets.test.ts',
+  'test/src/signature/scheme.test.ts',
+  'test/src/signature/signature.test.ts',
+  'test/src/signature/signature.vectors.test.ts',
+  'test/support/consumer/app.ts',
+  'test/support/own-receiver.ts',
+  'test/support/plain-verifier.ts',
+]
+
+const COMPARISONS =
+  /^(to(Match|Contain|Strict)?(Object|Equal)|toHaveBeen\w*CalledWith|(object|array)Containing)$/
+
+/** Whether a node is a part of the literal around it, rather than given to a call such as `expect.stringMatching()`. */
+const isPartOf = ({ parent }: ts.Node): boolean =>
+  ts.isPropertyAssignment(parent) ||
+  ts.isObjectLiteralExpression(parent) ||
+  ts.isArrayLiteralExpression(parent)
+
+/** The regular expressions that a test compares with, as parts of an object. */
+function comparedRegExps(nodes: Iterable<ts.Node>): string[] {
+  return [...nodes].filter(ts.isRegularExpressionLiteral).flatMap((literal) => {
+    let whole: ts.Node = literal
+    while (isPartOf(whole)) whole = whole.parent
+    const call = whole.parent
+    const isCompared =
+      whole !== literal &&
+      ts.isCallExpression(call) &&
+      ts.isPropertyAccessExpression(call.expression) &&
+      COMPARISONS.test(call.expression.name.text)
+    return isCompared ? [literal.text] : []
+  })
+}
+
+describe('a regular expression inside an object that is compared, which would match anything,', () => {
+  test('is in no test', () => {
+    const found = files.flatMap((file) =>
+      comparedRegExps(nodesOf(file)).map((literal) => `${file}: ${literal}`),
+    )
+    expect(found).toEqual([])
+  })
+
+  test.each([
+    'expect(error).toMatchObject({ message: /gone/ })',
+    'await expect(work).rejects.toMatchObject({ cause: { message: /gone/ } })',
+    'expect(reports).toEqual([{ code: "a", message: /gone/ }])',
+    'expect(reports).toEqual([expect.objectContaining({ message: /gone/ })])',
+  ])('would be found: %s', (code) => {
+    expect(comparedRegExps(nodesIn(code))).toEqual(['/gone/'])
+  })
+
+  test.each([
+    'expect(error).toMatchObject({ message: expect.stringMatching(/gone/) })',
+    'expect(error.message).toMatch(/gone/)',
+    'expect(isKnown(/gone/)).toEqual({ isKnown: true })',
+  ])('is not %s', (code) => {
+    expect(comparedRegExps(nodesIn(code))).toEqual([])
+  })
+})
+
+test('only tests that are about the signer sign without the testing kit', () => {
+  const isSigning = (file: string): boolean =>
+    [...nodesOf(file)].some(
+      (node) => ts.isIdentifier(node) && (node.text === 'signPayload' || node.text === 'createHmac'),
+    )
+  expect(files.filter((file) => isSigning(file) && !SIGNERS.includes(file))).toEqual([])
+})
