@@ -4,6 +4,7 @@ import { check } from './commands/check.js'
 import { clockCommands } from './commands/clock.js'
 import { deliveryCommands } from './commands/deliveries.js'
 import { endpointCommands } from './commands/endpoints.js'
+import { faultCommands } from './commands/faults.js'
 import { listen } from './commands/listen.js'
 import { openapi } from './commands/openapi.js'
 import { orders } from './commands/orders.js'
@@ -29,6 +30,7 @@ export const commands: readonly Command[] = [
   ...deliveryCommands,
   ...endpointCommands,
   orders,
+  ...faultCommands,
   secret,
   sign,
   verify,

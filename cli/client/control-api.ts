@@ -101,6 +101,19 @@ export interface OrdersView {
   readonly matching: number
 }
 
+/** A fault of the API that was asked for. */
+export interface FaultView {
+  readonly id: string
+  readonly path: string
+  readonly method?: string
+  readonly status?: number
+  readonly delay_ms?: number
+  readonly drop?: boolean
+  /** How often it still hits; absent if it stays until it is removed. */
+  readonly times?: number
+  readonly hits: number
+}
+
 /** One request, and what became of it. */
 export interface AttemptView {
   readonly id: string

@@ -5,6 +5,7 @@ import { Engine, type EngineChange } from '../engine/engine.js'
 import type { Send } from '../engine/network/send.js'
 import { Random } from '../lib/random.js'
 import { VirtualClock } from '../time/clock.js'
+import { ApiFaults } from './api-faults.js'
 import { type Assumptions, assume } from './assumptions.js'
 import { type ChaosProbabilities, chaos } from './chaos.js'
 
@@ -62,6 +63,8 @@ export class Service {
   /** The time of their `t`, in milliseconds since the epoch. */
   readonly signingNow: () => number
   readonly accounts: Readonly<Record<Mode, Account>>
+  /** Of the API, asked for by the user. */
+  readonly faults = new ApiFaults(() => this.changed({ what: 'state' }))
   readonly #listeners = new Set<(change: ServiceChange) => void>()
   readonly #start: Pick<ServiceParts, 'startMs' | 'frozen'>
   readonly #empty: { readonly test: unknown; readonly live: unknown; readonly random: readonly number[] }
@@ -117,6 +120,7 @@ export class Service {
     this.accounts.test.restore(this.#empty.test)
     this.accounts.live.restore(this.#empty.live)
     this.random.restore(this.#empty.random)
+    this.faults.clear()
   }
 
   /** Aborts when it is closed: nobody waits for an answer any more. */

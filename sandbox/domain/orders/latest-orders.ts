@@ -4,7 +4,7 @@ import type { OrderResult } from '../resources.js'
 import type { Ledger } from './ledger.js'
 
 /** An order, as a list of the latest shows it. */
-export interface LatestOrder {
+interface LatestOrder {
   readonly id: string
   readonly event_id: string
   /** The name of the tier. */
