@@ -2,7 +2,7 @@ import { access, constants } from 'node:fs/promises'
 import { type Browser, chromium } from 'playwright-core'
 
 /** Debian's, unless `CHROMIUM` says where another one is. */
-export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
+const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
 
 /** Nothing is fetched from elsewhere, and a container needs no sandbox of the browser's own. */
 const FLAGS = [

@@ -80,7 +80,7 @@ export interface Opener {
   open(stage: Pick<PageStage, 'sandbox'>, hash?: string, options?: BrowserContextOptions): Promise<OpenPage>
 }
 
-export interface OpenPage {
+interface OpenPage {
   readonly page: Page
   /** What the console of the page has of errors, those of the CSP too. */
   readonly errors: readonly string[]

@@ -86,11 +86,11 @@ export function Clock({
         <Action run={by(72)}>72 hours</Action>
         {/* A key of its own for each: what is pressed must not become the other one under the pointer. */}
         {frozen ? (
-          <Action key="run" title="Lets it go with the real time" run={() => post('/clock', { run: true })}>
+          <Action key="run" run={() => post('/clock', { run: true })}>
             Run
           </Action>
         ) : (
-          <Action key="freeze" title="Holds it where it is" run={() => post('/clock', { freeze: true })}>
+          <Action key="freeze" run={() => post('/clock', { freeze: true })}>
             Freeze
           </Action>
         )}
@@ -135,11 +135,7 @@ function Advancing({ fromMs, toMs, nowMs, answered }: Progress) {
         value={Math.min(1, (nowMs - fromMs) / Math.max(1, toMs - fromMs))}
       />
       <span>{count(answered, 'answer')}</span>
-      <Action
-        look="small"
-        title="Stays at the time that is reached"
-        run={() => post('/clock', { stop: true })}
-      >
+      <Action look="small" run={() => post('/clock', { stop: true })}>
         Break off
       </Action>
     </div>

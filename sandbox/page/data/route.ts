@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { STATUSES } from './views.js'
 
 export const VIEWS = ['Deliveries', 'Events', 'Orders', 'Endpoints', 'Requests', 'Assumptions'] as const
-export type View = (typeof VIEWS)[number]
+type View = (typeof VIEWS)[number]
 
 /** What the address says: a view, of the deliveries one and its attempt, and how their list is filtered. */
 export interface Route {
@@ -19,7 +19,7 @@ export interface Route {
 export const LIMIT = 100
 export const MAX_LIMIT = 1000
 
-export function readRoute(hash: string): Route {
+function readRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?')
   const [name, delivery, attempt] = path.split('/').map(decoded)
   const given = new URLSearchParams(query)

@@ -82,7 +82,7 @@ export interface AttemptView {
   readonly hint?: string
 }
 
-export interface AnswerView {
+interface AnswerView {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -176,6 +176,6 @@ export function isAccepted({ response }: Pick<AttemptView, 'response'>): boolean
   return response !== undefined && isSuccess(response.status)
 }
 
-export function isSuccess(status: number): boolean {
+function isSuccess(status: number): boolean {
   return status >= 200 && status < 300
 }

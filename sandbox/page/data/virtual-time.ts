@@ -18,7 +18,7 @@ export function setClock({ now, frozen }: Pick<ClockView, 'now' | 'frozen'>): vo
   tell()
 }
 
-export function virtualNow(): number {
+function virtualNow(): number {
   return isFrozen ? atMs : atMs + performance.now() - receivedMs
 }
 

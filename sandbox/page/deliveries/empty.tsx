@@ -25,10 +25,7 @@ export function Empty({ endpoints }: { readonly endpoints: readonly EndpointView
   return (
     <div class="empty">
       <h3>Nothing was sent yet</h3>
-      <p>
-        Send a webhook from here, or paste the commands into a terminal. Each delivery appears here, with all
-        its attempts and the reason if your app refuses it.
-      </p>
+      <p>Send a webhook from here, or paste the commands into a terminal.</p>
       <p>
         <Action look="main" run={() => send({ kind: KINDS[0] })}>
           Trigger

@@ -13,8 +13,10 @@ interface RowProps {
 /** A delivery in the list: the link of its kind opens it. */
 export const Row = memo(({ delivery, href, isChosen }: RowProps) => {
   const { id, type, status, last, attempts, url, created_at, mode } = delivery
+  // What was made invalid on purpose is to be refused: that is no alarm.
+  const isScenario = last?.scenario !== undefined
   return (
-    <tr class={isChosen ? 'chosen' : undefined}>
+    <tr class={`${isChosen ? 'chosen' : ''} ${isScenario ? 'scenario' : ''}`}>
       <th scope="row">
         <a href={href} data-id={id} aria-current={isChosen ? 'true' : undefined}>
           <span class="kind">
@@ -22,7 +24,7 @@ export const Row = memo(({ delivery, href, isChosen }: RowProps) => {
           </span>{' '}
           <span class="id">{id}</span>
         </a>
-        {last?.scenario !== undefined && <span class="tag">{last.scenario}</span>}
+        {isScenario && <span class="tag">{last.scenario}</span>}
         {mode === 'live' && <span class="tag">live</span>}
       </th>
       <td>

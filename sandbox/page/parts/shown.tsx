@@ -9,15 +9,9 @@ export function Shown({ text }: { readonly text: string }) {
   if (!HIDDEN.test(text)) return <bdi>{text}</bdi>
   return (
     <bdi>
-      {text.split(SPLIT).map((part, index) =>
-        index % 2 === 0 ? (
-          part
-        ) : (
-          <span class="hidden-char" title="a character that is not seen">
-            {codePoint(part)}
-          </span>
-        ),
-      )}
+      {text
+        .split(SPLIT)
+        .map((part, index) => (index % 2 === 0 ? part : <span class="hidden-char">{codePoint(part)}</span>))}
     </bdi>
   )
 }

@@ -1,17 +1,14 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { fillStage, inBrowser, pageStage, useBrowser } from '../../support/page-stage.js'
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 const VIEWS = ['Deliveries', 'Events', 'Orders', 'Endpoints', 'Requests', 'Assumptions'] as const
 
 /** What axe finds, as lines to read. */
 async function violationsIn(page: Page): Promise<string[]> {
   // Not by a script tag, which the page's own policy refuses.
-  await page.evaluate(AXE)
+  await page.evaluate(axe.source)
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }
     interface Violation {

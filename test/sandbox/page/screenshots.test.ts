@@ -40,12 +40,7 @@ inBrowser('a screenshot of docs/', () => {
     await page.getByRole('region', { name: 'Why' }).getByText('valid', { exact: true }).waitFor()
     const signature = page.getByRole('region', { name: 'Signature' })
     await signature.getByText('= v1', { exact: true }).waitFor()
-    if (name === 'page-signature')
-      await page.getByRole('region', { name: 'Payload' }).evaluate((it) => it.scrollIntoView())
-    else
-      await page
-        .getByRole('heading', { name: 'order.created' })
-        .evaluate((it) => it.scrollIntoView({ block: 'end' }))
+    if (name === 'page-signature') await signature.evaluate((it) => it.scrollIntoView({ block: 'center' }))
     const file = `${ROOT}docs/images/${name}.png`
     if (KEEPS) mkdirSync(`${ROOT}docs/images`, { recursive: true })
     const shot = await page.screenshot(KEEPS ? { path: file } : {})
