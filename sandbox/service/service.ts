@@ -38,6 +38,8 @@ export interface Emission {
   readonly mode: Mode
   readonly type: string
   readonly data: object
+  /** The bytes that are sent, of an envelope that was captured. */
+  readonly body?: string
 }
 
 const SIGNED_CONTENT: Record<Assumptions['signature'], NonNullable<SignatureOptions['signedContent']>> = {

@@ -15,6 +15,7 @@ const secret = 'whsec_test'
 const FILES = {
   'order.json': '{"type":"order.created"}',
   'data.json': JSON.stringify(sampleEvent('order.created').data),
+  'captured.json': JSON.stringify(sampleEvent('order.created')),
   'fixtures.json': '{"venues":[{"name":"The Boathouse"}]}',
 }
 

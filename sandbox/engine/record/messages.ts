@@ -7,6 +7,8 @@ export interface MessageInput {
   readonly mode: string
   readonly type: string
   readonly data: unknown
+  /** The bytes that are sent, of an envelope that was captured. Default: made of the rest. */
+  readonly body?: string
 }
 
 /** Makes messages, whose bytes never change again. */
@@ -21,10 +23,10 @@ export class Messages {
   }
 
   /** Each is created later than the one before, if by a millisecond only: no two have the same bytes. */
-  make({ mode, type, data }: MessageInput): Message {
+  make({ mode, type, data, body: captured }: MessageInput): Message {
     this.#latestMs = Math.max(Math.floor(this.#clock.now()), this.#latestMs + 1)
     const createdAt = new Date(this.#latestMs).toISOString()
-    const body = JSON.stringify({ type, created_at: createdAt, data })
+    const body = captured ?? JSON.stringify({ type, created_at: createdAt, data })
     return { id: this.#random.id('msg_'), mode, type, createdAt, body }
   }
 
