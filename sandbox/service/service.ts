@@ -94,6 +94,7 @@ export class Service {
       ...(parts.jitter !== undefined && { jitter: parts.jitter }),
       ...(parts.timeoutSeconds !== undefined && { timeoutSeconds: parts.timeoutSeconds }),
       networkErrors: this.assumptions['network-error'],
+      createdAt: this.assumptions['created-at'],
       serial: parts.serial ?? false,
       ...(parts.chaos && { chaos: chaos(parts.chaos, this) }),
       onChange: (change) => this.changed(change),
