@@ -19,7 +19,14 @@ import { type LatestOrders, latestOrders, type OrderFilter } from './orders/late
 import { Ledger } from './orders/ledger.js'
 import { createOrderBody } from './orders/order-requests.js'
 import { checkSale, makeTickets, sell } from './orders/sales.js'
-import { orderCreatedData, presentEvent, presentOrder, presentWithTickets } from './present.js'
+import {
+  orderCreatedData,
+  presentEvent,
+  presentOrder,
+  presentTicket,
+  presentWithTickets,
+  type Ticket,
+} from './present.js'
 import type { EventRecord } from './records.js'
 import { listEventsQuery, listVenuesQuery } from './requests/list-queries.js'
 import { missingResource } from './requests/missing.js'
@@ -51,6 +58,15 @@ export interface AccountParts {
  * The data of one account, and every rule about it. Bodies and queries are taken as they come and checked here.
  * What is refused throws a `Fault`, and has changed nothing.
  */
+/** A ticket, with what its wallet pass shows. */
+export interface FoundTicket {
+  readonly id: string
+  readonly tier: string
+  readonly scan_token: string
+  readonly refunded: boolean
+  readonly event: EventObject
+}
+
 export class Account {
   readonly #clock: VirtualClock
   readonly #random: Random
@@ -205,6 +221,35 @@ export class Account {
     if (event === undefined) return undefined
     this.#lifecycle.settle(event)
     return presentWithTickets(event, this.#publicUrl)
+  }
+
+  findVenue(id: string): VenueObject | undefined {
+    const found = this.#ledger.venues.get(id)
+    return found && { ...found.venue }
+  }
+
+  /** A ticket of one of the latest orders, for its wallet pass. */
+  findTicket(id: string): FoundTicket | undefined {
+    for (const [orderId, tickets] of this.#ledger.tickets) {
+      const ticket = tickets.find((one) => one.id === id)
+      if (ticket !== undefined) return this.#foundTicket(orderId, ticket)
+    }
+    return undefined
+  }
+
+  #foundTicket(orderId: string, ticket: Ticket): FoundTicket | undefined {
+    for (const event of this.#ledger.events) {
+      const order = event.orders.find((one) => one.id === orderId)
+      if (order === undefined) continue
+      this.#lifecycle.settle(event)
+      const tier = event.tiers.find((one) => one.id === order.tierId)?.name ?? ''
+      return {
+        ...presentTicket(ticket, tier, this.#publicUrl),
+        refunded: order.refunded,
+        event: presentEvent(event, this.#publicUrl),
+      }
+    }
+    return undefined
   }
 
   /** How many of each there are, for the status of the sandbox. */

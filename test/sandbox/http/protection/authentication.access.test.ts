@@ -101,6 +101,7 @@ const ROUTES = [
   ['GET', '/e/night-of-lights'],
   ['POST', '/e/night-of-lights'],
   ['GET', '/wallet/tik_x'],
+  ['GET', '/embed.js'],
   ['GET', '/_sandbox'],
   ['GET', '/_sandbox/clock'],
   ['POST', '/_sandbox/clock'],
