@@ -223,6 +223,11 @@ export class Account {
     return presentWithTickets(event, this.#publicUrl)
   }
 
+  /** When an event goes live by itself, as it was sent; null if it does not. */
+  onSaleAt(id: string): string | null {
+    return this.#find(id).onSaleAt?.text ?? null
+  }
+
   findVenue(id: string): VenueObject | undefined {
     const found = this.#ledger.venues.get(id)
     return found && { ...found.venue }

@@ -93,5 +93,8 @@ function statusJson({ service, url, version, realNow }: ControlParts): object {
 }
 
 function latestEvents(account: Account): object[] {
-  return account.listEvents({ limit: String(SHOWN) }).data.map(({ id }) => account.retrieveWithTickets(id))
+  return account.listEvents({ limit: String(SHOWN) }).data.map(({ id }) => ({
+    ...account.retrieveWithTickets(id),
+    on_sale_at: account.onSaleAt(id),
+  }))
 }

@@ -177,3 +177,15 @@ test('GET /state?brief=true has the lines of a list: as many as are asked for, a
   expect((await sandbox.call('GET', '/_sandbox/state?brief=no')).status).toBe(400)
   expect((await sandbox.call('GET', '/_sandbox/stream?limit=0')).status).toBe(400)
 })
+
+test('[N44] [N52] on_sale_at is shown while it is scheduled, and not by the API', async () => {
+  const sandbox = apiFixture()
+  const on_sale_at = '2026-11-25T10:00:00+01:00'
+  const { id } = await sandbox.create({ on_sale_at, image: 'https://pictures.example/a.png' })
+  const shown = async () =>
+    (await sandbox.call('GET', '/_sandbox/state')).json<{ events: object[] }>().events[0]
+  expect(await shown()).toMatchObject({ id, on_sale_at, image_url: 'https://pictures.example/a.png' })
+  expect((await sandbox.call('GET', `/v2/events/${id}`)).json()).not.toHaveProperty('on_sale_at')
+  await sandbox.act(id, 'publish')
+  expect(await shown()).toMatchObject({ status: 'on_sale', on_sale_at: null })
+})
