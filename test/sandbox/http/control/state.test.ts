@@ -29,6 +29,7 @@ test('GET /_sandbox tells what this is, and how much there is', async () => {
       'create-status': '201',
       'tiers-on-get': 'no',
       'network-error': 'retry',
+      'created-at': 'milliseconds',
     },
   })
 })
@@ -45,7 +46,7 @@ test('[N29] GET /assumptions tells what there is to choose from', async () => {
     choices: { stripe: expect.any(String), problem: expect.any(String) },
     chosen: 'problem',
   })
-  expect(data).toHaveLength(6)
+  expect(data).toHaveLength(7)
 })
 
 test('GET /requests has the latest, as many as are asked for', async () => {
@@ -99,6 +100,7 @@ test('GET /state has all that a page shows', async () => {
       expect.objectContaining({ path: '/v2/events' }),
     ],
     events: [expect.objectContaining({ sold: 1, tickets: [expect.anything(), expect.anything()] })],
+    faults: [],
   })
 })
 
