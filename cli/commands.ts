@@ -4,8 +4,10 @@ import { check } from './commands/check.js'
 import { clockCommands } from './commands/clock.js'
 import { deliveryCommands } from './commands/deliveries.js'
 import { endpointCommands } from './commands/endpoints.js'
+import { faultCommands } from './commands/faults.js'
 import { listen } from './commands/listen.js'
 import { openapi } from './commands/openapi.js'
+import { orders } from './commands/orders.js'
 import { resend } from './commands/resend.js'
 import { reset } from './commands/reset.js'
 import { sandbox } from './commands/sandbox.js'
@@ -27,6 +29,8 @@ export const commands: readonly Command[] = [
   ...clockCommands,
   ...deliveryCommands,
   ...endpointCommands,
+  orders,
+  ...faultCommands,
   secret,
   sign,
   verify,

@@ -11,8 +11,9 @@ export type {
 export type { RequestRecord } from './http/request-log.js'
 export type { SandboxOptions } from './options.js'
 export { createSandbox, type Sandbox } from './sandbox.js'
+export type { ApiFault, NewFault } from './service/api-faults.js'
 export type { AssumptionName, Assumptions } from './service/assumptions.js'
-export type { SandboxClock, SandboxDeliveries, SandboxEndpoints } from './service/controls.js'
+export type { SandboxClock, SandboxDeliveries, SandboxEndpoints, SandboxFaults } from './service/controls.js'
 export type {
   CreatedEvent,
   CreatedOrder,

@@ -9,9 +9,11 @@ import {
   clockOf,
   deliveriesOf,
   endpointsOf,
+  faultsOf,
   type SandboxClock,
   type SandboxDeliveries,
   type SandboxEndpoints,
+  type SandboxFaults,
 } from './service/controls.js'
 import { firstAnswers } from './service/first-answers.js'
 import type { SandboxAccount } from './service/sandbox-account.js'
@@ -42,6 +44,7 @@ export interface Sandbox {
   readonly clock: SandboxClock
   readonly endpoints: SandboxEndpoints
   readonly deliveries: SandboxDeliveries
+  readonly faults: SandboxFaults
   /**
    * Makes what a kind is about, and sends the webhook of that kind alone. Resolves when each endpoint has answered once: not before, so
    * do not await it in a handler that it calls.
@@ -112,6 +115,7 @@ class RunningSandbox implements Sandbox {
   readonly clock: SandboxClock
   readonly endpoints: SandboxEndpoints
   readonly deliveries: SandboxDeliveries
+  readonly faults: SandboxFaults
 
   constructor(options: SandboxOptions, port?: ReservedPort) {
     const settings = readSettings(options)
@@ -145,6 +149,7 @@ class RunningSandbox implements Sandbox {
     this.clock = clockOf(service)
     this.endpoints = endpointsOf(service)
     this.deliveries = deliveriesOf(service)
+    this.faults = faultsOf(service)
     port?.serve(this.#app)
   }
 
@@ -155,7 +160,13 @@ class RunningSandbox implements Sandbox {
   async fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
     const request =
       input instanceof Request ? new Request(input, init) : new Request(new URL(input, this.#url), init)
-    return this.#app.fetch(request)
+    let isDropped = false
+    const drop = (): void => {
+      isDropped = true
+    }
+    const response = await this.#app.fetch(request, { drop })
+    if (isDropped) throw droppedConnection()
+    return response
   }
 
   async listen(at: { port?: number; host?: string } = {}): Promise<string> {
@@ -203,6 +214,12 @@ class RunningSandbox implements Sandbox {
     this.#stateFile?.close()
     this.#service.engine.close()
   }
+}
+
+/** The error that `fetch` has for a connection that closed without an answer. */
+function droppedConnection(): TypeError {
+  const cause = Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' })
+  return new TypeError('fetch failed', { cause })
 }
 
 function resume(service: Service, saved: Snapshot, path: string): void {

@@ -42,7 +42,7 @@ export function find(argv: readonly string[], commands: readonly Command[]): Req
 const LIST = 'list'
 
 /** Commands that list: `list` may be typed after them. */
-const LISTED: readonly string[] = ['deliveries', 'endpoints']
+const LISTED: readonly string[] = ['deliveries', 'endpoints', 'faults', 'orders']
 
 const withoutList = (name: string): string => name.replace(/ list$/, '')
 

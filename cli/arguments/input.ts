@@ -93,6 +93,16 @@ export function textOf(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes)
 }
 
+/** A captured event, as `--event` gives it: the text of `@file`, of `-`, or of the value itself, exactly as it is. */
+export async function readExactText(source: string, name: string, io: Io): Promise<string> {
+  const bytes = await readBytes(source, name, io)
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch (cause) {
+    throw new UsageError(`${name} is not UTF-8, as the body of a webhook is.`, { cause })
+  }
+}
+
 const IN_A_FILE = { example: '{"order":{"id":"ord_1"}}', cure: 'Correct it there.' }
 
 /** The data of an event, as `--data` gives it: JSON, `@file`, or `-` for the standard input. */

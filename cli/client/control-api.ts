@@ -81,6 +81,39 @@ export interface DeliveriesView {
   readonly forgotten: number
 }
 
+/** A sale, with its tickets. */
+export interface OrderView {
+  readonly id: string
+  readonly event_id: string
+  readonly tier: string
+  readonly quantity: number
+  readonly total_cents: number
+  readonly buyer_email: string
+  readonly refunded: boolean
+  /** Empty if they are no longer kept. */
+  readonly tickets: readonly { readonly id: string }[]
+}
+
+/** Some orders, and how many there are in all. */
+export interface OrdersView {
+  readonly data: readonly OrderView[]
+  /** How many match, whatever the limit. */
+  readonly matching: number
+}
+
+/** A fault of the API that was asked for. */
+export interface FaultView {
+  readonly id: string
+  readonly path: string
+  readonly method?: string
+  readonly status?: number
+  readonly delay_ms?: number
+  readonly drop?: boolean
+  /** How often it still hits; absent if it stays until it is removed. */
+  readonly times?: number
+  readonly hits: number
+}
+
 /** One request, and what became of it. */
 export interface AttemptView {
   readonly id: string

@@ -1,10 +1,18 @@
 import { defineCommand } from '../arguments/command.js'
 import { readDuration } from '../arguments/durations.js'
-import { readData } from '../arguments/input.js'
+import { readData, readExactText } from '../arguments/input.js'
 import { checkKind } from '../arguments/kinds.js'
 import { flag, flagThatIsOn, many, one } from '../arguments/options.js'
 import { SCENARIO_NAMES } from '../arguments/scenario-names.js'
-import { oneOf, pairOf, readJsonOrText, readText, readUrl, wholeNumber } from '../arguments/values.js'
+import {
+  oneOf,
+  pairOf,
+  readJsonOrText,
+  readObject,
+  readText,
+  readUrl,
+  wholeNumber,
+} from '../arguments/values.js'
 import { SANDBOX_OPTIONS } from '../client/find-sandbox.js'
 import { UsageError } from '../failure.js'
 import { neededSecret, SIGNING_OPTIONS } from '../send/signing.js'
@@ -22,12 +30,18 @@ export const trigger = defineCommand({
   args: [
     {
       name: 'KIND',
-      says: 'order.created, event.published, event.cancelled, event.rescheduled, or any other with --data',
+      says: 'order.created, event.published, event.cancelled, event.rescheduled, or any other with --data; none with --event',
+      optional: true,
     },
   ],
   options: {
     set: many('PATH=VALUE', pairOf(readJsonOrText), 'changes a value of the payload: JSON, else text'),
     data: one('JSON', (text) => text, 'the whole data: JSON, @file, or - for standard input'),
+    event: one(
+      'JSON',
+      (text) => text,
+      'a captured body of a webhook, signed and sent as it is: @file, - for standard input, or JSON',
+    ),
     scenario: one(
       'NAME',
       oneOf(...SCENARIO_NAMES),
@@ -53,12 +67,13 @@ export const trigger = defineCommand({
       says: 'once, without a sandbox',
       line: "tix-webhooks trigger order.created --to 'http://localhost:3000/hooks' --secret whsec_test",
     },
+    { says: 'one that was captured, to the byte', line: 'tix-webhooks trigger --event @captured.json' },
     {
       says: 'an undocumented kind',
       line: `tix-webhooks trigger order.refunded --data '{"order":{"id":"ord_1"}}'`,
     },
   ],
-  async run(values, [kind = ''], context) {
+  async run(values, [kind], context) {
     const { io } = context
     const { to, scenario, repeat, chain, wait, live } = values
     const inSandboxOnly = { chain, 'no-wait': !wait, live, sandbox: values.sandbox !== undefined }
@@ -69,9 +84,17 @@ export const trigger = defineCommand({
       )
     }
     const data = values.data === undefined ? undefined : await readData(values.data, io)
-    if (data === undefined) checkKind(kind)
+    const event = values.event === undefined ? undefined : await readExactText(values.event, '--event', io)
+    if (event !== undefined && (data !== undefined || values.set.length > 0 || chain)) {
+      throw new UsageError('--event is sent as it is: leave out --set, --data and --chain.')
+    }
+    if (kind === undefined && event === undefined) {
+      throw new UsageError('Which kind? Give KIND, such as order.created, or --event @file.')
+    }
+    if (data === undefined && kind !== undefined && event === undefined) checkKind(kind)
     const request = {
-      kind: readText(kind, 'KIND'),
+      kind: event === undefined ? readText(kind ?? '', 'KIND') : kindOf(event, kind),
+      event,
       data,
       set: Object.fromEntries(values.set),
       scenario,
@@ -89,3 +112,20 @@ export const trigger = defineCommand({
     return triggerOnce({ ...request, signature: values.signature }, destination, context)
   },
 })
+
+/** @throws UsageError if the captured event is none, or of another kind than was said */
+function kindOf(event: string, kind: string | undefined): string {
+  const { type } = readObject(event, '--event', {
+    example: '{"type":"order.created",…}',
+    cure: 'Correct it there.',
+  })
+  if (typeof type !== 'string' || type === '') {
+    throw new UsageError(
+      '--event has no type: it must be the body of a webhook, {"type","created_at","data"}.',
+    )
+  }
+  if (kind !== undefined && kind !== type) {
+    throw new UsageError(`--event is of the kind ${JSON.stringify(type)}: leave ${kind} out.`)
+  }
+  return type
+}

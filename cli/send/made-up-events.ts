@@ -58,6 +58,8 @@ export interface EventRequest {
   readonly kind: string
   /** `data` whole. Default: a sample, for a kind that is documented. */
   readonly data?: Readonly<Record<string, unknown>> | undefined
+  /** The JSON of a captured event, to be sent as it is. */
+  readonly event?: string | undefined
   /** Other values at some paths. */
   readonly set: Readonly<Record<string, unknown>>
 }
@@ -67,7 +69,8 @@ export interface EventRequest {
  *
  * @throws UsageError if there is no sample of the kind, or a path that is set is not there
  */
-export async function eventMaker({ kind, data, set }: EventRequest): Promise<() => string> {
+export async function eventMaker({ kind, data, event: captured, set }: EventRequest): Promise<() => string> {
+  if (captured !== undefined) return () => captured
   const make = (): string => {
     const sample = data === undefined ? sampleOf(kind, unseenSeed()) : { data }
     const event = { type: kind, created_at: new Date().toISOString(), data: sample.data }

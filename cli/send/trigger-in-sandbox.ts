@@ -19,7 +19,7 @@ export interface SandboxRequest extends EventRequest {
 
 /** Has the running sandbox make and send it, and says what became of it. */
 export async function triggerInSandbox(
-  { data, scenario, ...request }: SandboxRequest,
+  { data, event, scenario, ...request }: SandboxRequest,
   flag: string | undefined,
   context: Context,
 ): Promise<ExitCode> {
@@ -35,6 +35,7 @@ export async function triggerInSandbox(
   const triggered = await client.call<TriggeredView>('POST', '/trigger', {
     ...request,
     ...(data !== undefined && { data }),
+    ...(event !== undefined && { event }),
     ...(scenario !== undefined && { scenario }),
   })
   const { messages, deliveries, attempts } = triggered

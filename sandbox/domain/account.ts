@@ -15,11 +15,18 @@ import { type Emit, Lifecycle } from './events/lifecycle.js'
 import { utcText } from './events/moments.js'
 import { nextStatus } from './events/states.js'
 import { Fault, type Problem } from './fault.js'
-import { type LatestOrder, latestOrders } from './orders/latest-orders.js'
+import { type LatestOrders, latestOrders, type OrderFilter } from './orders/latest-orders.js'
 import { Ledger } from './orders/ledger.js'
 import { createOrderBody } from './orders/order-requests.js'
 import { checkSale, makeTickets, sell } from './orders/sales.js'
-import { orderCreatedData, presentEvent, presentOrder, presentWithTickets } from './present.js'
+import {
+  orderCreatedData,
+  presentEvent,
+  presentOrder,
+  presentTicket,
+  presentWithTickets,
+  type Ticket,
+} from './present.js'
 import type { EventRecord } from './records.js'
 import { listEventsQuery, listVenuesQuery } from './requests/list-queries.js'
 import { missingResource } from './requests/missing.js'
@@ -51,6 +58,15 @@ export interface AccountParts {
  * The data of one account, and every rule about it. Bodies and queries are taken as they come and checked here.
  * A refused operation throws a `Fault` and changes nothing.
  */
+/** A ticket, with what its wallet pass shows. */
+export interface FoundTicket {
+  readonly id: string
+  readonly tier: string
+  readonly scan_token: string
+  readonly refunded: boolean
+  readonly event: EventObject
+}
+
 export class Account {
   readonly #clock: VirtualClock
   readonly #random: Random
@@ -180,8 +196,8 @@ export class Account {
   }
 
   /** The newest first. Tickets are kept of the latest orders alone. */
-  latestOrders(limit: number): readonly LatestOrder[] {
-    return latestOrders(this.#ledger, limit, this.#publicUrl)
+  latestOrders(filter: OrderFilter): LatestOrders {
+    return latestOrders(this.#ledger, filter, this.#publicUrl)
   }
 
   createVenue(body: unknown): VenueObject {
@@ -205,6 +221,40 @@ export class Account {
     if (event === undefined) return undefined
     this.#lifecycle.settle(event)
     return presentWithTickets(event, this.#publicUrl)
+  }
+
+  /** When an event goes live by itself, as it was sent; null if it does not. */
+  onSaleAt(id: string): string | null {
+    return this.#find(id).onSaleAt?.text ?? null
+  }
+
+  findVenue(id: string): VenueObject | undefined {
+    const found = this.#ledger.venues.get(id)
+    return found && { ...found.venue }
+  }
+
+  /** A ticket of one of the latest orders, for its wallet pass. */
+  findTicket(id: string): FoundTicket | undefined {
+    for (const [orderId, tickets] of this.#ledger.tickets) {
+      const ticket = tickets.find((one) => one.id === id)
+      if (ticket !== undefined) return this.#foundTicket(orderId, ticket)
+    }
+    return undefined
+  }
+
+  #foundTicket(orderId: string, ticket: Ticket): FoundTicket | undefined {
+    for (const event of this.#ledger.events) {
+      const order = event.orders.find((one) => one.id === orderId)
+      if (order === undefined) continue
+      this.#lifecycle.settle(event)
+      const tier = event.tiers.find((one) => one.id === order.tierId)?.name ?? ''
+      return {
+        ...presentTicket(ticket, tier, this.#publicUrl),
+        refunded: order.refunded,
+        event: presentEvent(event, this.#publicUrl),
+      }
+    }
+    return undefined
   }
 
   /** How many of each there are, for the status of the sandbox. */

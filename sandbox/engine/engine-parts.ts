@@ -28,6 +28,8 @@ export interface EngineParts {
   readonly timeoutSeconds?: number
   /** Whether an attempt without an answer is retried. Default 'retry'. */
   readonly networkErrors?: 'retry' | 'final'
+  /** How exact `created_at` is. In seconds, events of one second have the same. Default 'milliseconds'. */
+  readonly createdAt?: 'milliseconds' | 'seconds'
   /** One at a time for each endpoint, in their order. Default false: 4 for each endpoint, 32 in all, in no order. */
   readonly serial?: boolean
   /** The scenario requests to send before each scheduled attempt. Default: none. */
@@ -50,13 +52,13 @@ export type EngineSettings = ReturnType<typeof engineSettings>
 /** @throws TypeError if an option is invalid */
 export function engineSettings(parts: EngineParts) {
   const { clock, random, send, chaos, signature = {}, signingNow = Date.now, jitter = 0.1 } = parts
-  const { timeoutSeconds = 15, networkErrors = 'retry', serial = false } = parts
+  const { timeoutSeconds = 15, networkErrors = 'retry', createdAt = 'milliseconds', serial = false } = parts
   if (!isWithin(jitter, 0, 0.5)) throw new TypeError('jitter must be a number from 0 to 0.5.')
   if (!isWithin(timeoutSeconds, 0, Number.MAX_VALUE)) {
     throw new TypeError('timeoutSeconds must be a number of seconds; 0 is no limit.')
   }
   return {
-    ...{ clock, random, send, chaos, signature, signingNow, jitter, networkErrors, serial },
+    ...{ clock, random, send, chaos, signature, signingNow, jitter, networkErrors, createdAt, serial },
     schedule: retrySchedule(parts.schedule ?? RETRY_SCHEDULE),
     timeoutMs: timeoutSeconds * 1000,
     checkUrl: parts.checkUrl ?? (() => {}),

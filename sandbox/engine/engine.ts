@@ -35,7 +35,7 @@ export class Engine {
     this.#settings = settings
     this.#generators = generators
     this.#endpoints = new Endpoints({ ...settings, random: generators.endpoints })
-    this.#messages = new Messages(settings.clock, generators.ids)
+    this.#messages = new Messages(settings.clock, generators.ids, settings.createdAt)
     this.#attempts = new Attempts({ ...settings, random: generators.attempts })
     this.#concurrency = new Concurrency(settings.serial)
     this.#dispatcher = new Dispatcher({

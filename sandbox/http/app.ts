@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { type Context, Hono } from 'hono'
 import { methodNotAllowed } from 'hono/method-not-allowed'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { Fault } from '../domain/fault.js'
 import { Random } from '../lib/random.js'
 import type { Service } from '../service/service.js'
@@ -10,6 +11,7 @@ import type { App, Env, RequestContext } from './context.js'
 import { addControl } from './control/control.js'
 import { ERROR_FORMS } from './error-form.js'
 import { type ErrorReport, HttpFault, statusOf } from './faults.js'
+import { injectFaults, type Wait, waitRealTime } from './inject-faults.js'
 import { describeApi } from './openapi/openapi.js'
 import { addPage } from './page.js'
 import { createGuard } from './protection/guard.js'
@@ -41,6 +43,8 @@ export interface AppOptions {
   version: string
   /** Real time, in milliseconds since the epoch. Default `Date.now`. */
   realNow?: (() => number) | undefined
+  /** How a fault waits. Default: in real time. */
+  wait?: Wait | undefined
 }
 
 /**
@@ -70,6 +74,7 @@ export function createApp(service: Service, options: AppOptions): App {
     return next()
   })
 
+  app.use('/v2/*', injectFaults(service, options.wait ?? waitRealTime))
   app.use(methodNotAllowed({ app, onMethodNotAllowed: refuseMethod }))
 
   addApi(app, service, { ...options, realNow })
@@ -95,8 +100,9 @@ function answerError(c: RequestContext, { assumptions }: Service, fault: Fault |
   // Our own programs read one form, whatever is assumed about the service.
   const form = ERROR_FORMS[isOfApi(c) ? assumptions.errors : 'stripe']
   c.set('errorCode', fault.code)
-  const headers = fault instanceof HttpFault ? fault.headers : {}
-  return c.body(JSON.stringify(form.write(reportOf(fault))), statusOf(fault.code, fault.param), {
+  const { status, headers } = fault instanceof HttpFault ? fault : {}
+  const written = JSON.stringify(form.write({ ...reportOf(fault), status }))
+  return c.body(written, (status ?? statusOf(fault.code, fault.param)) as ContentfulStatusCode, {
     ...headers,
     'content-type': form.contentType,
   })

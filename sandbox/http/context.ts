@@ -4,12 +4,20 @@ import type { Caller } from './protection/authentication.js'
 
 /** The variables of a request in Hono's context. */
 export interface Env {
+  Bindings: {
+    /** Closes the connection of the request without an answer. Absent where there is none. */
+    drop?: () => void
+  }
   Variables: {
     requestId: string
     /** There where the key was taken. */
     caller: Caller
     /** There where the answer is an error. */
     errorCode: ErrorCode
+    /** What the log says of the request, for people. */
+    note: string
+    /** There where the connection was closed without an answer. */
+    isDropped: boolean
   }
 }
 

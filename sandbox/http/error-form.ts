@@ -35,9 +35,9 @@ const stripe: ErrorForm = {
     })
     .meta({ id: 'Error', title: 'Error', ...NOT_SHOWN }),
   codePath: ['error', 'code'],
-  write: ({ code, message, param, problems }) => ({
+  write: ({ code, message, param, problems, status = statusOf(code, param) }) => ({
     error: {
-      type: typeOf(statusOf(code, param)),
+      type: typeOf(status),
       code,
       message,
       ...(param !== undefined && { param }),
@@ -64,12 +64,11 @@ const problem: ErrorForm = {
     })
     .meta({ id: 'Error', title: 'Problem (RFC 9457)', ...NOT_SHOWN }),
   codePath: ['code'],
-  write: ({ code, message, param, problems }) => {
-    const status = statusOf(code, param)
+  write: ({ code, message, param, problems, status = statusOf(code, param) }) => {
     return {
       // The only type that is known to all; its title is then that of the status.
       type: 'about:blank',
-      title: STATUS_CODES[status],
+      title: STATUS_CODES[status] ?? 'Server Error',
       status,
       detail: message,
       code,

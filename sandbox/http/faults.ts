@@ -100,26 +100,33 @@ export function statusOf(code: ErrorCode, param?: string): ErrorStatus {
 }
 
 /** The kind of an error with this status. */
-export function typeOf(status: ErrorStatus): ErrorType {
-  return TYPES[status]
+export function typeOf(status: number): ErrorType {
+  return status > 500 ? TYPES[500] : TYPES[status as ErrorStatus]
 }
 
 /** A request that is refused before the ticketing itself is asked. */
 export class HttpFault extends Error {
   readonly code: ErrorCode
   readonly param: string | undefined
+  /** Default: the one of the code. */
+  readonly status: number | undefined
   /** Further headers of the response, such as `allow`. */
   readonly headers: Readonly<Record<string, string>>
 
   constructor(
     code: ErrorCode,
     message: string,
-    { param, headers = {} }: { param?: string; headers?: Readonly<Record<string, string>> } = {},
+    {
+      param,
+      status,
+      headers = {},
+    }: { param?: string; status?: number; headers?: Readonly<Record<string, string>> } = {},
   ) {
     super(message)
     this.name = 'HttpFault'
     this.code = code
     this.param = param
+    this.status = status
     this.headers = headers
   }
 }
@@ -129,6 +136,8 @@ export interface ErrorReport {
   readonly code: ErrorCode
   readonly message: string
   readonly param?: string | undefined
+  /** Default: the one of the code. */
+  readonly status?: number | undefined
   /** All that is wrong, where fields are. */
   readonly problems?: readonly Problem[] | undefined
 }

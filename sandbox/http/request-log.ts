@@ -17,6 +17,7 @@ export interface RequestRecord {
   readonly mode: Mode | null
   /** The last four characters of the key. */
   readonly key_end: string | null
+  /** 0 if the connection was closed without an answer, by a fault that was asked for. */
   readonly status: number
   readonly error_code?: ErrorCode
   /** A note for people, such as that the `Idempotency-Key` was ignored. */
@@ -69,6 +70,10 @@ export function logRequests(log: RequestLog, clock: VirtualClock): MiddlewareHan
     const { pathname, search } = new URL(c.req.url)
     const caller = c.get('caller')
     const errorCode = c.get('errorCode')
+    const notes = [
+      ...(c.get('note') === undefined ? [] : [c.get('note')]),
+      ...(c.req.header('idempotency-key') === undefined ? [] : ['Idempotency-Key is ignored']),
+    ]
     log.add({
       id: c.get('requestId'),
       at: new Date(clock.now()).toISOString(),
@@ -76,9 +81,9 @@ export function logRequests(log: RequestLog, clock: VirtualClock): MiddlewareHan
       path: pathname + search,
       mode: caller?.mode ?? null,
       key_end: caller?.keyEnd ?? null,
-      status: c.res.status,
+      status: c.get('isDropped') ? 0 : c.res.status,
       ...(errorCode && { error_code: errorCode }),
-      ...(c.req.header('idempotency-key') !== undefined && { note: 'Idempotency-Key is ignored' }),
+      ...(notes.length > 0 && { note: notes.join(', ') }),
     })
   }
 }

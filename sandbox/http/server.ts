@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import { isIPv6 } from 'node:net'
-import { getRequestListener } from '@hono/node-server'
+import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import type { App } from './context.js'
 
 /** A port that is served. */
@@ -45,7 +45,9 @@ export async function reservePort({ port = 0, host = '127.0.0.1' }: ListenAt = {
     port: bound,
     serve(app) {
       // The globals of a test that uses the sandbox are not replaced.
-      server.on('request', getRequestListener(app.fetch, { overrideGlobalObjects: false }))
+      const fetch = (request: Request, env: unknown): Response | Promise<Response> =>
+        app.fetch(request, { drop: () => (env as HttpBindings).incoming.socket.destroy() })
+      server.on('request', getRequestListener(fetch, { overrideGlobalObjects: false }))
     },
     close: () =>
       new Promise((resolve) => {

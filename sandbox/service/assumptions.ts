@@ -35,6 +35,13 @@ export const ASSUMPTIONS = {
     says: 'Whether an attempt without an answer is retried: retries are documented for a status that is not 2xx.',
     choices: { retry: 'it is retried', final: 'the delivery fails' },
   },
+  'created-at': {
+    says: 'How exact the created_at of a webhook is: ISO 8601 UTC alone is documented.',
+    choices: {
+      milliseconds: '2026-12-01T19:00:00.000Z, later than that of each event before',
+      seconds: '2026-12-01T19:00:00Z, the same for all events of one second',
+    },
+  },
 } as const
 
 type Table = typeof ASSUMPTIONS
@@ -50,6 +57,7 @@ export const DEFAULT_ASSUMPTIONS: Assumptions = {
   'create-status': '201',
   'tiers-on-get': 'no',
   'network-error': 'retry',
+  'created-at': 'milliseconds',
 }
 
 /**

@@ -2,6 +2,7 @@ import { toEpochMs } from '../../testing/internal.js'
 import type { Endpoint } from '../engine/endpoint.js'
 import type { Attempt, Delivery, DeliveryFilter, DeliveryStatus } from '../engine/record/records.js'
 import { durationMs } from '../time/duration.js'
+import type { ApiFault, NewFault } from './api-faults.js'
 import type { Service } from './service.js'
 import { checkSubscriptions, type EndpointChanges, type NewEndpoint } from './subscriptions.js'
 
@@ -43,6 +44,18 @@ export interface SandboxDeliveries {
   counts(): Readonly<Record<DeliveryStatus, number>>
   /** Sends the same bytes again, with a new signature. @throws Error if there is no such delivery */
   resend(id: string, options?: { to?: string }): Promise<Attempt>
+}
+
+/** Faults of the API on purpose: errors, delays and dropped connections, to test how your own client takes them. */
+export interface SandboxFaults {
+  /** @throws TypeError that says what is wrong with it */
+  add(fault: NewFault): ApiFault
+  /** Those in force, the oldest first: of several that match a request, the oldest hits it. */
+  list(): readonly ApiFault[]
+  /** @returns false where there is none with this id */
+  remove(id: string): boolean
+  /** Removes all of them. `reset` does, too. */
+  clear(): void
 }
 
 export function clockOf(service: Service): SandboxClock {
@@ -87,6 +100,15 @@ export function endpointsOf({ engine }: Service): SandboxEndpoints {
     },
     rotate: (id, rotation) => engine.rotateSecret(id, rotation),
     remove: (id) => engine.removeEndpoint(id),
+  }
+}
+
+export function faultsOf({ faults }: Service): SandboxFaults {
+  return {
+    add: (fault) => faults.add(fault),
+    list: () => faults.list(),
+    remove: (id) => faults.remove(id),
+    clear: () => faults.clear(),
   }
 }
 

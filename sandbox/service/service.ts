@@ -5,6 +5,7 @@ import { Engine, type EngineChange } from '../engine/engine.js'
 import type { Send } from '../engine/network/send.js'
 import { Random } from '../lib/random.js'
 import { VirtualClock } from '../time/clock.js'
+import { ApiFaults } from './api-faults.js'
 import { type Assumptions, assume } from './assumptions.js'
 import { type ChaosProbabilities, chaos } from './chaos.js'
 
@@ -37,6 +38,8 @@ export interface Emission {
   readonly mode: Mode
   readonly type: string
   readonly data: object
+  /** The bytes that are sent, of an envelope that was captured. */
+  readonly body?: string
 }
 
 const SIGNED_CONTENT: Record<Assumptions['signature'], NonNullable<SignatureOptions['signedContent']>> = {
@@ -62,6 +65,8 @@ export class Service {
   /** The time of their `t`, in milliseconds since the epoch. */
   readonly signingNow: () => number
   readonly accounts: Readonly<Record<Mode, Account>>
+  /** Of the API, asked for by the user. */
+  readonly faults = new ApiFaults(() => this.changed({ what: 'state' }))
   readonly #listeners = new Set<(change: ServiceChange) => void>()
   readonly #start: Pick<ServiceParts, 'startMs' | 'frozen'>
   readonly #empty: { readonly test: unknown; readonly live: unknown; readonly random: readonly number[] }
@@ -89,6 +94,7 @@ export class Service {
       ...(parts.jitter !== undefined && { jitter: parts.jitter }),
       ...(parts.timeoutSeconds !== undefined && { timeoutSeconds: parts.timeoutSeconds }),
       networkErrors: this.assumptions['network-error'],
+      createdAt: this.assumptions['created-at'],
       serial: parts.serial ?? false,
       ...(parts.chaos && { chaos: chaos(parts.chaos, this) }),
       onChange: (change) => this.changed(change),
@@ -117,6 +123,7 @@ export class Service {
     this.accounts.test.restore(this.#empty.test)
     this.accounts.live.restore(this.#empty.live)
     this.random.restore(this.#empty.random)
+    this.faults.clear()
   }
 
   /** Aborts when it is closed: nobody waits for an answer any more. */

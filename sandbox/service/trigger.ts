@@ -4,17 +4,20 @@ import { Fault } from '../domain/fault.js'
 import type { WebhookKind } from '../domain/resources.js'
 import type { Attempt, Delivery, Message } from '../engine/record/records.js'
 import { isWholeWithin } from '../lib/numbers.js'
+import { readCaptured } from './captured-event.js'
 import { withChanges } from './payload-changes.js'
 import { CLOSED, type Emission, type Service } from './service.js'
 
 /** A request to send webhooks. */
 export interface TriggerRequest {
-  /** A kind. One that the service does not document needs `data`. */
-  kind: string
+  /** A kind. One that the service does not document needs `data`. Default: that of `event`. */
+  kind?: string
   /** Values of the payload that differ: paths such as `data.order.total_cents`. A path that is not there is refused. */
   set?: Readonly<Record<string, unknown>>
   /** `data` as it is: nothing is made in the account. */
   data?: Readonly<Record<string, unknown>>
+  /** The body of a webhook that was captured, exactly as it came: it is signed and sent as it is, and nothing is made in the account. */
+  event?: string
   /** Also sends the webhooks of what had to be made first: `event.published` before `event.cancelled`. Default false. */
   chain?: boolean
   /** ScenarioRequests on purpose: one of the scenarios. */
@@ -129,16 +132,28 @@ function bodies(first: Message, another: () => Message): () => string {
 }
 
 /** Does it all with a sample, so that what is refused has made nothing. */
-async function rehearse({ kind, data, set = {}, scenario }: TriggerRequest): Promise<void> {
-  const sample = withChanges(data === undefined ? sampleOf(kind) : { type: kind, data }, set)
+async function rehearse(request: TriggerRequest): Promise<void> {
+  const body = request.event === undefined ? sampleBody(request) : readCaptured(request.event, request).body
+  const { scenario } = request
   if (scenario === undefined) return
-  const body = JSON.stringify({ created_at: new Date(0), ...sample })
   try {
     await makeScenario(scenario, { body, secret: 'rehearsal' })
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
     throw new Fault({ code: 'parameter_invalid', param: 'scenario', message: error.message })
   }
+}
+
+function sampleBody({ kind, data, set = {} }: TriggerRequest): string {
+  if (kind === undefined) {
+    throw new Fault({
+      code: 'parameter_missing',
+      param: 'kind',
+      message: 'Give a kind, or a captured event.',
+    })
+  }
+  const sample = withChanges(data === undefined ? sampleOf(kind) : { type: kind, data }, set)
+  return JSON.stringify({ created_at: new Date(0), ...sample })
 }
 
 /** A payload with the fields that one of the kind will have. */
@@ -153,7 +168,8 @@ function sampleOf(kind: string): { type: string; data: object } {
 }
 
 function emissionsOf(service: Service, request: TriggerRequest): readonly Emission[] {
-  const { kind, set = {}, data, chain = false, mode = 'test' } = request
+  const { kind = '', set = {}, data, event, chain = false, mode = 'test' } = request
+  if (event !== undefined) return [{ mode, ...readCaptured(event, request) }]
   if (data !== undefined) return [withChanges({ mode, type: kind, data }, set)]
   const account = service.accounts[mode]
   const before = service.clock.now()

@@ -15,6 +15,7 @@ const secret = 'whsec_test'
 const FILES = {
   'order.json': '{"type":"order.created"}',
   'data.json': JSON.stringify(sampleEvent('order.created').data),
+  'captured.json': JSON.stringify(sampleEvent('order.created')),
   'fixtures.json': '{"venues":[{"name":"The Boathouse"}]}',
 }
 
@@ -41,6 +42,7 @@ async function startFixture(): Promise<Fixture> {
   await running.json('endpoints', 'disable', id)
   await running.json('trigger', 'event.published', '--no-wait')
   await running.json('endpoints', 'enable', id)
+  await running.json('faults', 'add', '/v2/none', '--status', '500')
   for (const [name, text] of Object.entries(FILES)) writeFileSync(join(running.folder, name), text)
   return { ...running, receiver }
 }
@@ -49,10 +51,12 @@ async function startFixture(): Promise<Fixture> {
 async function filled(line: string, { receiver, json }: Fixture): Promise<string> {
   const [{ id: delivery = '' } = {}] = (await json('deliveries')) as { id: string }[]
   const [{ id: endpoint = '' } = {}] = (await json('endpoints')) as { id: string }[]
+  const [{ id: fault = '' } = {}] = (await json('faults')) as { id: string }[]
   return line
     .replace('http://localhost:3000/hooks', receiver)
     .replace('dlv_4eC39HqLyjWDarjtT1zd', delivery)
     .replace('we_4eC39HqLyjWDarjtT1zd', endpoint)
+    .replace('flt_4eC39HqLyjWDarjtT1zd', fault)
     .replace('--port 4020', '--port 0')
 }
 

@@ -28,7 +28,11 @@ const GROUND = ['sandbox/time/', 'sandbox/lib/']
 const ROOMS: readonly Room[] = [
   { folder: 'sandbox/time/', ours: ['sandbox/lib/'], theirs: ['ms', 'tinyqueue', 'node:'] },
   { folder: 'sandbox/lib/', ours: INWARD, theirs: ['pure-rand', 'node:'] },
-  { folder: 'sandbox/domain/', ours: GROUND, theirs: ['zod', 'mdast-util-from-markdown', 'node:crypto'] },
+  {
+    folder: 'sandbox/domain/',
+    ours: GROUND,
+    theirs: ['zod', 'mdast-util-from-markdown', 'micromark', 'node:crypto'],
+  },
   { folder: 'sandbox/engine/', ours: [...GROUND, ...INWARD], theirs: ['zod', 'p-limit', 'ms', 'node:'] },
   {
     folder: 'sandbox/service/',

@@ -67,10 +67,12 @@ export function contractOf(description: object): Contract {
       validate(validatorAt(['components', 'schemas', 'Error']))
       return
     }
-    const response = operation.responses[status]
+    const range = `${Math.floor(status / 100)}XX`
+    const described = operation.responses[status] === undefined ? range : String(status)
+    const response = operation.responses[described]
     if (response === undefined) throw says(`described are ${Object.keys(operation.responses)}`)
     if (response.content?.[type] === undefined) throw says(`the content type ${type} is not described`)
-    validate(validatorAt(['paths', template, name, 'responses', String(status), 'content', type, 'schema']))
+    validate(validatorAt(['paths', template, name, 'responses', described, 'content', type, 'schema']))
 
     function validate(validator: ValidateFunction): void {
       if (method === 'HEAD') return

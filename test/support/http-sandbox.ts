@@ -49,7 +49,9 @@ export interface HttpSandbox {
 
 export interface HttpSandboxOptions
   extends Pick<ServiceParts, 'lenient' | 'timeoutSeconds'>,
-    Partial<Pick<AppOptions, 'keys' | 'allowHosts' | 'rateLimit' | 'realNow' | 'url' | 'onRequest'>> {
+    Partial<
+      Pick<AppOptions, 'keys' | 'allowHosts' | 'rateLimit' | 'realNow' | 'wait' | 'url' | 'onRequest'>
+    > {
   assume?: Readonly<Record<string, string>>
 }
 

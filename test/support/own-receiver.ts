@@ -65,7 +65,8 @@ export const HONEST: Steps = {
     return isText(type) && isText(created_at) && typeof data === 'object' && !Array.isArray(data)
   },
   findHandler: (handlers, type) => (Object.hasOwn(handlers, type) ? handlers[type] : undefined),
-  keyOf: ({ data, created_at }) => (data.order === undefined ? created_at : data.order.id),
+  keyOf: ({ data, created_at }) =>
+    data.order?.id ?? JSON.stringify([created_at, (data.event as { id?: string } | undefined)?.id]),
   async once(key, memory, run) {
     const state = memory.get(key)
     if (state !== undefined) return state === 'done' ? 200 : 503

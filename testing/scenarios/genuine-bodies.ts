@@ -47,10 +47,17 @@ export function enlarged(body: string): string {
   return large('x'.repeat(Math.max(room, 0)))
 }
 
-/** The event half a minute before another one. No sample has such a time: they are whole minutes apart. */
-export function happenedEarlier(body: string, than: string): string {
-  const ms = Date.parse(read(than).created_at) - 30_000
+/** The event half a minute before another one, or so long. No sample has such a time: they are whole minutes apart. */
+export function happenedEarlier(body: string, than: string, seconds = 30): string {
+  const ms = Date.parse(read(than).created_at) - seconds * 1000
   return JSON.stringify({ ...read(body), created_at: new Date(ms).toISOString() })
+}
+
+/** The event at the time of another one; earlier if the two have the same data: nothing but the time would then tell them apart. */
+export function happenedTogether(body: string, other: string): string {
+  const [event, { created_at, data }] = [read(body), read(other)]
+  if (JSON.stringify(event.data) === JSON.stringify(data)) return happenedEarlier(body, other, 15)
+  return JSON.stringify({ ...event, created_at })
 }
 
 function read(body: string): AnyEnvelope {

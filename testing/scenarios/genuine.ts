@@ -4,6 +4,7 @@ import { bytesOf, inParts, streamedRequest } from '../deliveries/streamed-body.j
 import {
   enlarged,
   happenedEarlier,
+  happenedTogether,
   hasEventId,
   spacedOut,
   thinned,
@@ -78,11 +79,12 @@ export const GENUINE: readonly ScenarioEntry[] = [
   accepted({
     name: 'reordered',
     description:
-      'The later of two events first: finds receivers that refuse an event older than the last one.',
-    runs: 2,
+      'The later of two events first, then another one of the same time: finds receivers that refuse an event that is not newer than the last one.',
+    runs: 3,
     async make({ sign, event }) {
       const later = event()
-      return [await sign(later), await sign(happenedEarlier(event(), later))]
+      const earlier = happenedEarlier(event(), later)
+      return [await sign(later), await sign(earlier), await sign(happenedTogether(event(), later))]
     },
   }),
   accepted({

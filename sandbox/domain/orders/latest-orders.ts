@@ -4,7 +4,7 @@ import type { OrderResult } from '../resources.js'
 import type { Ledger } from './ledger.js'
 
 /** An order, as a list of the latest shows it. */
-export interface LatestOrder {
+interface LatestOrder {
   readonly id: string
   readonly event_id: string
   /** The name of the tier. */
@@ -18,19 +18,43 @@ export interface LatestOrder {
   readonly tickets: OrderResult['tickets']
 }
 
+/** Which of the orders. */
+export interface OrderFilter {
+  readonly limit: number
+  /** The id of an event. */
+  readonly event?: string
+  readonly refunded?: boolean
+}
+
+/** Some orders, the newest first. */
+export interface LatestOrders {
+  readonly data: readonly LatestOrder[]
+  /** How many match, whatever the limit. */
+  readonly matching: number
+}
+
 interface Placed {
   readonly event: EventRecord
   readonly order: OrderRecord
 }
 
-/** The newest first. The orders of an event are in the order of their numbers, so that of each no more than the limit are looked at. */
-export function latestOrders(ledger: Ledger, limit: number, publicUrl: PublicUrl): readonly LatestOrder[] {
+/** The newest first. The orders of an event are in the order of their numbers, so no more than the limit of each are sorted. */
+export function latestOrders(
+  ledger: Ledger,
+  { limit, event: eventId, refunded }: OrderFilter,
+  publicUrl: PublicUrl,
+): LatestOrders {
   const candidates: Placed[] = []
+  let matching = 0
   for (const event of ledger.events) {
-    for (const order of event.orders.slice(-limit)) candidates.push({ event, order })
+    if (eventId !== undefined && event.id !== eventId) continue
+    const orders =
+      refunded === undefined ? event.orders : event.orders.filter((order) => order.refunded === refunded)
+    matching += orders.length
+    for (const order of orders.slice(-limit)) candidates.push({ event, order })
   }
   candidates.sort((a, b) => b.order.number - a.order.number)
-  return candidates.slice(0, limit).map(({ event, order }) => {
+  const data = candidates.slice(0, limit).map(({ event, order }) => {
     const tier = event.tiers.find(({ id }) => id === order.tierId)?.name ?? ''
     const tickets = ledger.tickets.get(order.id) ?? []
     return {
@@ -44,4 +68,5 @@ export function latestOrders(ledger: Ledger, limit: number, publicUrl: PublicUrl
       tickets: tickets.map((ticket) => presentTicket(ticket, tier, publicUrl)),
     }
   })
+  return { data, matching }
 }

@@ -3,7 +3,7 @@ export interface Message {
   readonly id: string
   readonly mode: string
   readonly type: string
-  /** ISO 8601 UTC, virtual time; later than that of each message before. */
+  /** ISO 8601 UTC, virtual time; later than that of each message before. An envelope that was captured has its own in `body`. */
   readonly createdAt: string
   readonly body: string
 }

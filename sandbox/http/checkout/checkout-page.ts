@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { html, raw } from 'hono/html'
-import type { CreatedEvent, OrderResult } from '../../domain/resources.js'
+import type { FoundTicket } from '../../domain/account.js'
+import type { CreatedEvent, OrderResult, VenueObject } from '../../domain/resources.js'
+import { markdownHtml } from '../../domain/text/markdown-html.js'
 
 /** The result of an attempt to buy. */
 export interface Purchase {
@@ -9,17 +11,21 @@ export interface Purchase {
   readonly refusal?: string
 }
 
+/** Where an event is. */
+type Place = VenueObject | undefined
+
 type Html = ReturnType<typeof html>
 
 const STYLE =
   'body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:2rem auto;padding:0 1rem}' +
-  '.about{white-space:pre-line}.note{border-left:4px solid;padding-left:1rem}label{display:block;margin:.5rem 0}'
+  'img{max-width:100%;height:auto}.note{border-left:4px solid;padding-left:1rem}label{display:block;margin:.5rem 0}'
 
-/** With every page: nothing is loaded, no script runs, and the form goes back to where it came from. */
+/** With every page: nothing is loaded but pictures, no script runs, and the form goes back to where it came from. */
 export const PAGE_HEADERS = {
   'content-security-policy': [
     "default-src 'none'",
     `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
+    'img-src http: https:',
     "form-action 'self'",
     "base-uri 'none'",
   ].join('; '),
@@ -37,19 +43,44 @@ const STATUS_WORDS: Readonly<Record<CreatedEvent['status'], string>> = {
 }
 
 /** The public page of an event. All that comes from outside is text. */
-export function eventPage(event: CreatedEvent, { sale, refusal }: Purchase = {}): Html {
-  const { title, status, doors_at, ends_at, description_md, sold, capacity } = event
+export function eventPage(event: CreatedEvent, venue: Place, { sale, refusal }: Purchase = {}): Html {
+  const { title, status, doors_at, ends_at, description_md, image_url, sold, capacity } = event
   return page(
     title,
     html`
       ${sale && saleNote(sale)}
       ${refusal !== undefined && html`<p class="note" role="alert">Not sold: ${refusal}</p>`}
-      <p>Doors <time datetime="${doors_at}">${doors_at}</time>, until <time datetime="${ends_at}">${ends_at}</time></p>
-      ${description_md !== null && html`<p class="about">${description_md}</p>`}
+      ${image_url !== null && html`<img src="${image_url}" alt="">`}
+      <p>${venue && placeOf(venue)}<br>Doors ${moment(doors_at, venue)}, until ${moment(ends_at, venue)}</p>
+      ${description_md !== null && html`<div class="about">${raw(markdownHtml(description_md))}</div>`}
       <p><strong>${STATUS_WORDS[status]}</strong> ${sold} of ${capacity} sold.</p>
       ${status === 'on_sale' && buyForm(event)}
     `,
   )
+}
+
+/** The wallet pass of a ticket. */
+export function ticketPage({ id, tier, scan_token, refunded, event }: FoundTicket, venue: Place): Html {
+  return page(
+    event.title,
+    html`
+      ${event.image_url !== null && html`<img src="${event.image_url}" alt="">`}
+      <p>${venue && placeOf(venue)}<br>Doors ${moment(event.doors_at, venue)}</p>
+      <p><strong>${tier}</strong>, ticket ${id}</p>
+      <p>${refunded ? 'This ticket was refunded.' : html`To scan: <code>${scan_token}</code>`}</p>
+    `,
+  )
+}
+
+function placeOf({ name, address, city, country }: VenueObject): string {
+  return [name, address, city, country].filter((part) => part !== null).join(', ')
+}
+
+/** In the time of the venue, and in no other: whoever goes there reads its clocks. */
+function moment(text: string, venue: Place): Html {
+  const timeZone = venue?.timezone ?? 'UTC'
+  const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone })
+  return html`<time datetime="${text}">${format.format(new Date(text))} (${timeZone})</time>`
 }
 
 /** A page that says one thing. */

@@ -3,6 +3,7 @@ import type { App } from '../context.js'
 import { addClock } from './clock.js'
 import { addDeliveries } from './deliveries.js'
 import { addEndpoints } from './endpoints.js'
+import { addFaults } from './faults.js'
 import { addObjects } from './objects.js'
 import type { ControlParts } from './parts.js'
 import { addState } from './state.js'
@@ -26,4 +27,5 @@ export function addControl(app: App, parts: ControlParts): void {
   addDeliveries(app, parts)
   addTrigger(app, parts)
   addObjects(app, parts)
+  addFaults(app, parts)
 }

@@ -4,7 +4,11 @@ import { HttpFault } from '../faults.js'
 import { readBody, readParameters } from './input.js'
 import type { ControlParts } from './parts.js'
 
-const ordersQuery = z.strictObject({ limit: z.int().min(1).max(1000).default(100) })
+const ordersQuery = z.strictObject({
+  event: z.string().min(1).exactOptional(),
+  refunded: z.enum(['true', 'false']).exactOptional(),
+  limit: z.int().min(1).max(1000).default(100),
+})
 /** The account says what is wrong with what is given. */
 const anything = z.looseObject({})
 
@@ -15,9 +19,11 @@ const anything = z.looseObject({})
 export function addObjects(app: App, { service }: ControlParts): void {
   const account = service.accounts.test
 
-  app.get('/_sandbox/orders', (c) =>
-    c.json({ data: account.latestOrders(readParameters(c, ordersQuery).limit) }),
-  )
+  app.get('/_sandbox/orders', (c) => {
+    const { refunded, ...query } = readParameters(c, ordersQuery)
+    const filter = { ...query, ...(refunded !== undefined && { refunded: refunded === 'true' }) }
+    return c.json(account.latestOrders(filter))
+  })
   app.post('/_sandbox/orders', async (c) => c.json(account.createOrder(await readBody(c, anything)), 201))
 
   const act = {

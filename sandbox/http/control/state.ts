@@ -9,6 +9,7 @@ import { clockJson } from './clock.js'
 import { listQuery } from './deliveries.js'
 import { briefJson, deliveryJson } from './delivery-json.js'
 import { endpointJson } from './endpoints.js'
+import { faultJson } from './faults.js'
 import { readBody, readParameters } from './input.js'
 import type { ControlParts } from './parts.js'
 
@@ -64,6 +65,7 @@ export function stateJson(parts: ControlParts, { brief, limit, status, q }: Stat
     deliveries: found.map((delivery) => (brief ? briefJson : deliveryJson)(delivery, engine)),
     requests: log.latest(SHOWN),
     events: latestEvents(service.accounts.test),
+    faults: service.faults.list().map(faultJson),
     ...(brief && {
       matching: engine.tally(filter).matching,
       next_attempt: nextAttemptJson(service),
@@ -91,5 +93,8 @@ function statusJson({ service, url, version, realNow }: ControlParts): object {
 }
 
 function latestEvents(account: Account): object[] {
-  return account.listEvents({ limit: String(SHOWN) }).data.map(({ id }) => account.retrieveWithTickets(id))
+  return account.listEvents({ limit: String(SHOWN) }).data.map(({ id }) => ({
+    ...account.retrieveWithTickets(id),
+    on_sale_at: account.onSaleAt(id),
+  }))
 }

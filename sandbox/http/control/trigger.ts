@@ -14,7 +14,8 @@ import type { ControlParts } from './parts.js'
 const anything = z.record(z.string(), z.unknown())
 
 const triggerBody = z.strictObject({
-  kind: z.string().min(1).max(200),
+  kind: z.string().min(1).max(200).exactOptional(),
+  event: z.string().min(1).exactOptional(),
   set: anything.exactOptional(),
   data: anything.exactOptional(),
   chain: z.boolean().exactOptional(),

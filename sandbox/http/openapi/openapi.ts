@@ -20,6 +20,7 @@ const ERROR_HEADERS: Partial<Record<ErrorStatus, Json>> = {
   },
 }
 
+const OTHER_FAULTS = '5XX'
 const EVERYWHERE = ['api_key_missing', 'api_key_invalid', 'host_refused', 'rate_limited', 'internal'] as const
 const OF_BODIES = ['unsupported_media_type', 'invalid_json', 'body_too_large'] as const
 
@@ -159,7 +160,17 @@ function errorResponses(operation: Operation, { form, error }: Parts): Json {
       },
     ]
   })
-  return Object.fromEntries(responses)
+  return Object.fromEntries([...responses, [OTHER_FAULTS, otherFaults({ form, error })]])
+}
+
+/** Of a service that is down: the sandbox answers them where the user asked for a fault. */
+function otherFaults({ form, error }: Omit<Parts, 'schemas'>): Json {
+  return {
+    description: 'Any other fault of the service. The sandbox answers it where it was asked for.',
+    headers: REQUEST_ID,
+    content: { [form.contentType]: { schema: { allOf: [error, only(['internal'], form.codePath)] } } },
+    ...NOT_SHOWN,
+  }
 }
 
 /** A schema that leaves none but these codes. */

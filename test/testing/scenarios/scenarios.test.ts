@@ -15,7 +15,7 @@ const EXPECTED: Record<ScenarioName, unknown[]> = {
   thin: GENUINE,
   large: GENUINE,
   'two-v1': GENUINE,
-  reordered: ['genuine', [200], 2],
+  reordered: ['genuine', [200], 3],
   chunked: GENUINE,
   'slow-body': GENUINE,
   'missing-header': ['forged', [400], 0],

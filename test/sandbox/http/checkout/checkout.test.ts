@@ -27,7 +27,7 @@ test('[S2] [S8] [S9] [N50] the url of an event is a page with its tiers and a fo
   for (const text of [
     '<h1>Night of lights</h1>',
     '2026-12-01T19:00:00+01:00',
-    'Bring *light*.',
+    '<p>Bring <em>light</em>.</p>',
     'On sale.',
     '0 of 12 sold',
     '<form method="post">',
@@ -156,17 +156,81 @@ test('what comes from outside is text, never HTML', async () => {
   expect(refused.text).not.toMatch(/<script|<img/)
 })
 
-test('a page loads nothing, and runs nothing', async () => {
+test('a page loads nothing but pictures, and runs nothing', async () => {
   const { headers, text } = await apiFixture().call('GET', '/e/none')
   const policy = headers.get('content-security-policy') ?? ''
   expect(policy).toMatch(
-    /^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/=]+'; form-action 'self'; base-uri 'none'$/,
+    /^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/=]+'; img-src http: https:; form-action 'self'; base-uri 'none'$/,
   )
   expect(headers.get('x-content-type-options')).toBe('nosniff')
   expect(headers.get('referrer-policy')).toBe('same-origin')
   const [, style = ''] = /<style>(.*)<\/style>/s.exec(text) ?? []
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(style))
   expect(policy).toContain(Buffer.from(digest).toString('base64'))
+})
+
+test('[S7] [N152] the page has the image, the venue, and the doors in the time of the venue alone', async () => {
+  const sandbox = await engineFixture({
+    image: 'https://pictures.example/a.png?b=1&c=2',
+    venue: { name: 'Riverside & <Yard', city: 'New York', timezone: 'America/New_York' },
+  })
+  await sandbox.publish()
+  const { text } = await sandbox.look()
+  expect(text).toMatch(/<img src="https:\/\/pictures\.example\/a\.png\?b=1&amp;c=2" alt="">/)
+  expect(text).toContain('Riverside &amp; &lt;Yard, New York')
+  const shown = text.replaceAll(/<[^>]*>/g, '')
+  expect(shown).toMatch(/Doors Tuesday,? 1 December 2026\D+13:00 \(America\/New_York\), until Tuesday/)
+  expect(shown).not.toMatch(/19:00|18:00/)
+})
+
+test('[N152] Markdown is rendered, and nothing in it runs', async () => {
+  const sandbox = await engineFixture({
+    description_md:
+      '**bold** [run](javascript:alert(1)) [home](https://example.org) <script>alert(2)</script> <b onclick=x>b</b> ![x](data:text/html,y)',
+  })
+  await sandbox.publish()
+  const { text } = await sandbox.look()
+  expect(text).toContain('<strong>bold</strong>')
+  expect(text).toContain('<a href="https://example.org">home</a>')
+  expect(text).not.toMatch(/javascript:|<script|onclick|data:text/)
+})
+
+test('[N153] a script opens the page of an event in a frame', async () => {
+  const { headers, text } = await apiFixture().call('GET', '/embed.js')
+  expect(headers.get('content-type')).toBe('text/javascript; charset=utf-8')
+  const added: { src: string }[] = []
+  const embed = (event: string) => {
+    const script = {
+      dataset: { event },
+      src: `${BASE_URL}/embed.js`,
+      after: (frame: { src: string }) => added.push(frame),
+    }
+    const document = { currentScript: script, createElement: () => ({ style: {} }) }
+    new Function('document', text)(document)
+  }
+  embed('night-of-lights-abc')
+  embed(`${BASE_URL}/e/night-of-lights-abc`)
+  expect(added.map(({ src }) => src)).toEqual(Array(2).fill(`${BASE_URL}/e/night-of-lights-abc`))
+  expect(() => embed('https://evil.example/e/x')).toThrow('data-event must be an event of')
+})
+
+test('[N154] the wallet page shows the ticket until it is refunded, and refuses an unknown one', async () => {
+  const sandbox = apiFixture()
+  const { order, tickets } = (await sandbox.order()).json<{
+    order: { event_id: string }
+    tickets: { id: string; scan_token: string; wallet_pass_url: string }[]
+  }>()
+  const [ticket] = tickets
+  const look = async () => (await sandbox.call('GET', ticket?.wallet_pass_url ?? '')).text
+  for (const part of ['<h1>Night of lights</h1>', 'Old mill', 'seat', ticket?.id, ticket?.scan_token]) {
+    expect(await look()).toContain(part)
+  }
+  await sandbox.act(order.event_id, 'cancel')
+  expect(await look()).toContain('This ticket was refunded.')
+  expect(await look()).not.toContain(ticket?.scan_token)
+  const unknown = await sandbox.call('GET', '/wallet/tik_unknown')
+  expect(unknown.status).toBe(404)
+  expect(unknown.text).toContain('There is no such ticket')
 })
 
 test('[S34] the wallet pass URL of a ticket leads to a page', async () => {

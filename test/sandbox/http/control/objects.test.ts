@@ -48,6 +48,26 @@ test('GET /orders has the newest first, with tickets, and says which were refund
   expect((await ordersOf(sandbox)).map(({ refunded }) => refunded)).toEqual([true, true])
 })
 
+test('GET /orders has those of an event, and those that were refunded or not, and counts them', async () => {
+  const sandbox = apiFixture()
+  const kept = (await sandbox.order()).json<{ order: { id: string; event_id: string } }>().order
+  const back = (await sandbox.order()).json<{ order: { id: string; event_id: string } }>().order
+  await sandbox.act(back.event_id, 'cancel')
+  const found = async (query: string) => {
+    const { data, matching } = (await sandbox.call('GET', `/_sandbox/orders?${query}`)).json<{
+      data: Order[]
+      matching: number
+    }>()
+    return { ids: data.map(({ id }) => id), matching }
+  }
+  expect(await found('limit=1')).toEqual({ ids: [back.id], matching: 2 })
+  expect(await found('refunded=true')).toEqual({ ids: [back.id], matching: 1 })
+  expect(await found('refunded=false')).toEqual({ ids: [kept.id], matching: 1 })
+  expect(await found(`event=${kept.event_id}`)).toEqual({ ids: [kept.id], matching: 1 })
+  expect(await found(`event=${kept.event_id}&refunded=true`)).toEqual({ ids: [], matching: 0 })
+  expect((await sandbox.call('GET', '/_sandbox/orders?refunded=yes')).code).toBe('parameter_invalid')
+})
+
 test('tickets are kept of the latest orders, and of none after a snapshot', async () => {
   const sandbox = apiFixture()
   const account = sandbox.service.accounts.test
@@ -61,11 +81,14 @@ test('tickets are kept of the latest orders, and of none after a snapshot', asyn
   for (let sold = 0; sold < 1001; sold++) {
     account.createOrder({ event_id: event.id, ticket_tier_id: event.tickets[0]?.id, quantity: 1 })
   }
-  const orders = account.latestOrders(2000)
+  const orders = account.latestOrders({ limit: 2000 }).data
   expect(orders).toHaveLength(1001)
   expect(orders.filter(({ tickets }) => tickets.length === 0)).toEqual([orders.at(-1)])
   account.restore(account.snapshot())
-  expect(account.latestOrders(1)).toEqual([{ ...orders[0], tickets: [] }])
+  expect(account.latestOrders({ limit: 1 })).toEqual({
+    data: [{ ...orders[0], tickets: [] }],
+    matching: 1001,
+  })
 })
 
 test('what is done by the control is no request of the API, and has its rules', async () => {

@@ -29,6 +29,7 @@ test('GET /_sandbox tells what this is, and how much there is', async () => {
       'create-status': '201',
       'tiers-on-get': 'no',
       'network-error': 'retry',
+      'created-at': 'milliseconds',
     },
   })
 })
@@ -45,7 +46,7 @@ test('[N29] GET /assumptions tells what there is to choose from', async () => {
     choices: { stripe: expect.any(String), problem: expect.any(String) },
     chosen: 'problem',
   })
-  expect(data).toHaveLength(6)
+  expect(data).toHaveLength(7)
 })
 
 test('GET /requests has the latest, as many as are asked for', async () => {
@@ -99,6 +100,7 @@ test('GET /state has all that a page shows', async () => {
       expect.objectContaining({ path: '/v2/events' }),
     ],
     events: [expect.objectContaining({ sold: 1, tickets: [expect.anything(), expect.anything()] })],
+    faults: [],
   })
 })
 
@@ -189,4 +191,16 @@ test.each([
   expect((await sandbox.call('GET', '/_sandbox/state?brief=true')).json()).toMatchObject({
     deliveries: [{ last: { scenario: 'wrong-secret', status, is_right } }],
   })
+})
+
+test('[N44] [N52] on_sale_at is shown while it is scheduled, and not by the API', async () => {
+  const sandbox = apiFixture()
+  const on_sale_at = '2026-11-25T10:00:00+01:00'
+  const { id } = await sandbox.create({ on_sale_at, image: 'https://pictures.example/a.png' })
+  const shown = async () =>
+    (await sandbox.call('GET', '/_sandbox/state')).json<{ events: object[] }>().events[0]
+  expect(await shown()).toMatchObject({ id, on_sale_at, image_url: 'https://pictures.example/a.png' })
+  expect((await sandbox.call('GET', `/v2/events/${id}`)).json()).not.toHaveProperty('on_sale_at')
+  await sandbox.act(id, 'publish')
+  expect(await shown()).toMatchObject({ status: 'on_sale', on_sale_at: null })
 })
