@@ -6,6 +6,7 @@ import { heap } from './receiver/heap.js'
 import { receive } from './receiver/receive.js'
 import { verify } from './receiver/verify.js'
 import { sandbox } from './sandbox/load.js'
+import { page } from './sandbox/page.js'
 import { million } from './stores/million.js'
 import { purging } from './stores/purging.js'
 import { stores } from './stores/rate.js'
@@ -13,7 +14,7 @@ import { redisDelivery } from './stores/redis-delivery.js'
 import { roundTrips } from './stores/round-trips.js'
 import type { Group } from './support/bench.js'
 
-/** What `npm run bench` measures, in this order. */
+/** The measurements of `npm run bench`, in this order. */
 export const groups: readonly Group[] = [
   verify,
   receive,
@@ -28,4 +29,5 @@ export const groups: readonly Group[] = [
   million,
   purging,
   sandbox,
+  page,
 ]

@@ -35,7 +35,7 @@ await withBench(values.quick, async (bench) => {
   ].join('\n')
   const results = `${[head, ...tables.map(markdown)].join('\n\n')}\n`
   console.info(`\n${head}`)
-  // A part, or a quick look, replaces no results.
+  // A partial or quick run replaces no results.
   if (!isWhole) return
   await writeFile(new URL('RESULTS.md', import.meta.url), results)
   for (const { plot } of tables) {

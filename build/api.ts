@@ -11,19 +11,19 @@ const HEAD =
   'Made by `npm run api` from the built declarations; the tests fail if it is not what is built. Do not edit.'
 
 interface Report {
-  /** What users import from, such as `tix-webhooks/express`. */
+  /** The specifier that users import, such as `tix-webhooks/express`. */
   readonly entry: string
   readonly exported: Map<string, ts.Symbol>
-  /** What the exports are made of and users cannot name. */
+  /** Declarations that the exports use and users cannot name. */
   readonly hidden: Set<ts.Symbol>
 }
 
-/** The report of each entry, by the name of its file. */
+/** The report of each entry, by its file name. */
 export function apiReports(): Map<string, string> {
   const entries = Object.entries(packageJson.exports).flatMap(([subpath, conditions]) =>
     typeof conditions === 'string' ? [] : [{ subpath, file: ROOT + conditions.import.types.slice(2) }],
   )
-  // Declarations alone are looked at: no library, no types of others.
+  // Only declarations are compiled: no library, no types of other packages.
   const program = ts.createProgram(
     entries.map(({ file }) => file),
     { noLib: true, types: [], module: ts.ModuleKind.NodeNext },
@@ -39,7 +39,7 @@ export function apiReports(): Map<string, string> {
     }
   })
 
-  // Each declaration stands in one report: of the entry that exports it first, else of the one that uses it first.
+  // Each declaration appears in one report: of the entry that exports it first, else of the one that uses it first.
   const home = new Map<ts.Symbol, string>()
   for (const { entry, exported } of reports) {
     for (const symbol of exported.values()) if (!home.has(symbol)) home.set(symbol, entry)
@@ -61,7 +61,7 @@ export function apiReports(): Map<string, string> {
     return (symbol.flags & ts.SymbolFlags.Alias) === 0 ? symbol : checker.getAliasedSymbol(symbol)
   }
 
-  /** The declarations of the package at the top of a file that a declaration names. */
+  /** The package's top-level declarations that a declaration refers to. */
   function usedBy(symbol: ts.Symbol): ts.Symbol[] {
     const used: ts.Symbol[] = []
     const visit = (node: ts.Node): void => {
@@ -73,7 +73,7 @@ export function apiReports(): Map<string, string> {
     return used
   }
 
-  /** What a declaration names of other packages, as lines that import it. */
+  /** The references to other packages, as lines that import them. */
   function importsOf(symbols: readonly ts.Symbol[]): string[] {
     const lines = new Set<string>()
     const visit = (node: ts.Node): void => {
@@ -115,7 +115,7 @@ const code = (blocks: readonly string[]): string => `\`\`\`ts\n${blocks.join('\n
 
 const fileName = (entry: string): string => entry.split('/').slice(1).join('-') || 'index'
 
-/** The statements of dist/ that declare it; none if it is no declaration at the top of a file there. */
+/** The statements of dist/ that declare it; none if it is not a top-level declaration there. */
 function statementsOf(symbol: ts.Symbol): ts.Statement[] {
   return (symbol.declarations ?? []).flatMap((declaration) => {
     const statement = ts.isVariableDeclaration(declaration) ? declaration.parent.parent : declaration

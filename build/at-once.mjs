@@ -1,4 +1,5 @@
-// Runs scripts of package.json at once, and prints what each of them prints when it has ended: `node build/at-once.mjs typecheck build`.
+// Runs scripts of package.json in parallel, and prints the output of each when it has ended: `node build/at-once.mjs typecheck
+// build`.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'

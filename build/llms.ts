@@ -1,4 +1,4 @@
-// Writes llms.txt: what the package is and where to read on, for a language model. Part of `npm run build`.
+// Writes llms.txt: a summary of the package and links to its pages, for a language model. Part of `npm run build`.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
@@ -26,7 +26,7 @@ export function llms(): string {
 
 const read = (file: string): string => readFileSync(ROOT + file, 'utf8')
 
-/** Title, paragraphs and code of a page, each with its lines. */
+/** The title, paragraphs and code blocks of a page, each with its lines. */
 function blocksOf(file: string): string[] {
   return [...read(file).matchAll(/^```[\s\S]*?^```$|^(?!\n).+(?:\n(?!\n|```).+)*/gm)].map(([block]) => block)
 }
@@ -58,7 +58,7 @@ export function anchor(heading: string): string {
     .replaceAll(' ', '-')
 }
 
-/** The first sentence of the comment that a file begins with. */
+/** The first sentence of the comment at the start of a file. */
 function firstComment(file: string): string {
   const lines = /^(?:\/\/.*\n)+/.exec(read(file))?.[0] ?? ''
   const [sentence = ''] = lines

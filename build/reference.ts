@@ -14,7 +14,7 @@ const TABLES: Readonly<Record<string, { file: string; interface: string; head: s
   memory: { file: 'src/idempotency/memory/memory-store.ts', interface: 'MemoryStoreOptions', head: 'option' },
 }
 
-/** The page with its tables as the source has them now. */
+/** The page with its tables generated from the current source. */
 export function referencePage(): string {
   let page = readFileSync(PAGE, 'utf8')
   for (const [name, table] of Object.entries(TABLES)) {
@@ -43,7 +43,7 @@ function tableOf({ file, interface: name, head }: (typeof TABLES)[string]): stri
   return [heads, heads.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
-/** That an option may be undefined is said once, above the table. */
+/** The page says once, above the table, that options may be undefined. */
 function code(type: string): string {
   const shown = type
     .replace(/\s+/g, ' ')
@@ -54,7 +54,7 @@ function code(type: string): string {
   return `\`${shown}\``
 }
 
-/** The sentence that begins with "Default" is a column of its own. */
+/** The sentence that begins with "Default" becomes its own column. */
 function partsOf(docblock: string): { meaning: string; byDefault: string } {
   const sentences = docblock.split(/(?<=[.)]) (?=[A-Z])/)
   const isDefault = (sentence: string): boolean => /^Default\b/.test(sentence)

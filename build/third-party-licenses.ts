@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import type { Plugin } from 'esbuild'
 
 /**
- * Writes down whose code is in a bundle, and under which license: their licenses ask to be brought along.
+ * Lists the packages in a bundle and their licenses, which require to be included.
  *
  * @param inlined the folders of packages that are in it as text
  * @throws Error when a library has no license in its folder
@@ -26,7 +26,7 @@ export function thirdPartyLicenses(file: string, inlined: readonly string[] = []
   }
 }
 
-/** Where the packages are that these files belong to, in the order of their names. Of a package within a package, the inner one. */
+/** The folders of the packages that these files belong to, sorted by name. For a nested package, the inner one. */
 function packagesOf(files: readonly string[]): string[] {
   const folders = files.map((file) => /^(.*node_modules\/)(@[^/]+\/)?[^/]+/.exec(file)?.[0])
   return [...new Set(folders)].filter((folder) => folder !== undefined).sort()

@@ -17,7 +17,7 @@ redis.on('error', logError)
 export const queue = new Queue<OrderCreatedData>('tickets', {
   connection: redis,
   defaultJobOptions: {
-    // By default a job that fails is not tried again, and the sender was already told that all is well.
+    // By default a failed job is not retried, and the sender already has its 200.
     attempts: 10,
     backoff: { type: 'exponential', delay: 1000 },
     // A job that is removed takes its id with it: keep it for longer than the sender retries.
@@ -41,7 +41,7 @@ const hooks = tixWebhooks({
 
 export const server = createServer(hooks).listen(Number(process.env.PORT ?? 3000))
 
-// In your app, a process of its own.
+// In your app, a separate process.
 const workerRedis = redis.duplicate({ maxRetriesPerRequest: null })
 workerRedis.on('error', logError)
 const worker = new Worker<OrderCreatedData>(

@@ -1,4 +1,5 @@
-// The whole on real sockets: the service's sandbox sells tickets, and an Express, a Fastify and a Hono app receive its webhooks.
+// A full demo on real sockets: the service's sandbox sells tickets, and an Express, a Fastify and a Hono app receive its
+// webhooks.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
@@ -16,7 +17,7 @@ const HOST = '127.0.0.1'
 
 let mailServerIsDown = false
 
-/** What each of the three apps does with an event. It notes what ran, for the table. */
+/** The handlers of each of the three apps. They note what ran, for the table. */
 function hooks(ran: string[]): WebhookOptions {
   return {
     secret,
@@ -30,7 +31,7 @@ function hooks(ran: string[]): WebhookOptions {
       },
       'event.*': ({ type }) => void ran.push(type),
     },
-    // The table shows it already.
+    // The table already shows it.
     onError: () => {},
   }
 }
@@ -78,7 +79,7 @@ async function call<Answer = { id: string; status: string }>(
   return response.json() as Promise<Answer>
 }
 
-/** What has happened since the last call: a line for each app that was sent something. */
+/** Prints the deliveries since the last call: a line for each app that received one. */
 async function tell(what: string): Promise<void> {
   await sandbox.settled()
   console.info(`\n${what}`)
@@ -109,7 +110,7 @@ function answersOf(attempts: readonly Attempt[]): string {
   return counted(answers).join(', ')
 }
 
-/** Equal texts once, with their number: `10 × 500 failed`. */
+/** Groups equal texts with their number: `10 × 500 failed`. */
 function counted(texts: readonly string[]): string[] {
   const counts = new Map<string, number>()
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1)

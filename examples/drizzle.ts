@@ -20,7 +20,7 @@ export const pool = new Pool({
 })
 pool.on('error', (error) => console.error(`an idle connection broke: ${error.message}`))
 
-// The inbox opens the transaction, and Drizzle is given the client that is in it.
+// The inbox opens the transaction, and Drizzle gets the client of that transaction.
 const inbox = postgresInbox(pool, { purgeEverySeconds: 3600, as: (client) => drizzle(client) })
 
 // When you deploy.

@@ -20,7 +20,7 @@ const hooks = tixWebhooks({
 export const app = fastify()
 app.post('/hooks', hooks)
 
-// Other routes keep Fastify's own parsers, wherever they are declared.
+// Other routes keep Fastify's own parsers, even those declared earlier.
 app.post('/echo', async (request) => request.body)
 
 await app.listen({ port: Number(process.env.PORT ?? 3000) })

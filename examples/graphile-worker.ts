@@ -25,7 +25,7 @@ interface IssueTickets {
   tickets: string[]
 }
 
-// In your app, a process of its own. It makes its tables at its first start, and has connections of its own.
+// In your app, a separate process. It creates its tables at its first start, and has its own connections.
 export const worker = await run({
   ...(process.env.DATABASE_URL !== undefined && { connectionString: process.env.DATABASE_URL }),
   noHandleSignals: true,

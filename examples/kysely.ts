@@ -17,7 +17,7 @@ export const pool = new Pool({
   max: 20,
 })
 pool.on('error', (error) => console.error(`an idle connection broke: ${error.message}`))
-// One that breaks while a handler runs: the statement tells it too, but without a listener it would end the process.
+// A connection may break while a handler runs: its statement fails too, but an 'error' without a listener ends the process.
 pool.on('connect', (client) => client.on('error', () => {}))
 
 const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })

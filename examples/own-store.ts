@@ -46,7 +46,7 @@ export class MapStore implements RemoteStore, Purgeable {
     const found = this.#find(key)
     const isOurs = found?.token === token
     if (found?.state === 'completed') return { status: 'completed' }
-    // A claim that was sent twice and arrives after its own release: nobody runs, so nothing may be taken.
+    // A claim that was sent twice and arrives after its own release: nothing runs, so nothing may be taken.
     if (found?.state === 'released' && isOurs) return { status: 'in-flight', retryAfterMs: 1 }
     if (found?.state === 'running' && !isOurs && found.leaseUntil > now) {
       return { status: 'in-flight', retryAfterMs: found.leaseUntil - now }

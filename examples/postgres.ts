@@ -6,7 +6,7 @@ import { Pool } from 'pg'
 import { tixWebhooks } from 'tix-webhooks/node'
 import { postgresInbox } from 'tix-webhooks/postgres'
 
-// A handler holds a connection while it runs: one for each delivery that comes at once.
+// A handler uses a connection while it runs: allow one for each concurrent delivery.
 export const pool = new Pool({
   connectionString: process.env.DATABASE_URL,
   connectionTimeoutMillis: 2_000,
@@ -27,7 +27,7 @@ const hooks = tixWebhooks({
   on: {
     'order.created': async (event, ctx) => {
       const { id, total_cents } = event.data.order
-      // Not the pool: what goes past ctx.tx is not undone when the handler fails.
+      // Not the pool: writes outside ctx.tx are not rolled back when the handler fails.
       await ctx.tx.query('INSERT INTO orders (id, total_cents) VALUES ($1, $2)', [id, total_cents])
       console.info(`order ${id}: ${total_cents} cents`)
     },

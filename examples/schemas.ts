@@ -18,7 +18,7 @@ app.post(
   tixWebhooks({
     secret: process.env.TIX_SIGNING_SECRET,
     schemas: {
-      // What a schema gives is what the handler gets: here a Date.
+      // Handlers get the output of the schema: here a Date.
       'event.rescheduled': z.object({
         event: z.object({ id: z.string().startsWith('evt_') }),
         doors_at: z.iso.datetime({ offset: true }).transform((text) => new Date(text)),

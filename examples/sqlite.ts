@@ -22,11 +22,11 @@ const hooks = tixWebhooks({
   on: {
     'order.created': async (event, ctx) => {
       const { order, tickets } = event.data
-      // What has to be awaited comes first: what commit calls is synchronous.
+      // Await first: the callback of commit is synchronous.
       ctx.tx.commit((db) => {
         const issue = db.prepare('INSERT INTO tickets (id, order_id, tier) VALUES (?, ?, ?)')
         for (const { id, tier } of tickets) issue.run(id, order.id, tier)
-        // No mail is sent in a transaction: whoever sends what lies in the outbox deletes it then.
+        // No mail is sent in a transaction: the process that sends the outbox deletes its rows.
         db.prepare('INSERT INTO outbox (mail_to, order_id) VALUES (?, ?)').run(order.buyer_email, order.id)
       })
       console.info(`order ${order.id}: ${tickets.length} tickets`)

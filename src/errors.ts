@@ -1,11 +1,11 @@
-// The descriptors here inherit nothing: a library that puts a `get` on Object.prototype would make any other one invalid.
+// These descriptors have a null prototype: a library that sets `get` on Object.prototype would make a plain one invalid.
 
-/** The mark by which an error of one copy of this package (ESM) is known to the other (CJS). */
+/** Brands errors, so that the ESM and CJS copies of this package recognize each other's. */
 const BRAND = Symbol.for('tix-webhooks.error')
 
 /**
- * Base of every error of this package. Misuse by the programmer is a `TypeError` instead.
- * Match on `code`, which is stable; `message` says what to do; `cause` is what was caught.
+ * Base class of all errors of this package; misuse by the programmer is a `TypeError` instead. Match on `code`, which is stable. `message`
+ * says what to do, and `cause` is the original error.
  *
  * @example
  * ```ts
@@ -30,23 +30,23 @@ export class WebhookError<Code extends string = string> extends Error {
   }
 }
 
-/** Whether `value` is an error of this package, whichever of its ESM and CJS copies made it. */
+/** Whether `value` is an error of this package, made by either its ESM or its CJS copy. */
 export function isWebhookError(value: unknown): value is WebhookError {
   try {
     return typeof value === 'object' && value !== null && BRAND in value
   } catch {
-    // A proxy that was revoked, or that traps.
+    // A revoked proxy, or one that throws.
     return false
   }
 }
 
-/** The code of an error of this package; `undefined` for anything else, and where it cannot be read. */
+/** The code of an error of this package; `undefined` for anything else, or if it cannot be read. */
 export function codeOf(error: unknown): string | undefined {
   try {
     const code: unknown = isWebhookError(error) ? error.code : undefined
     return typeof code === 'string' ? code : undefined
   } catch {
-    // A getter that throws, or a proxy that traps.
+    // A getter or a proxy that throws.
     return undefined
   }
 }
@@ -59,13 +59,13 @@ export type VerificationCode =
   | 'timestamp_in_future'
 
 /**
- * The delivery is not proven to be a fresh one of the service's: header, signature or timestamp. It has
- * no stack: anybody can cause it, at any rate, and a stack costs more than the HMAC and says nothing of the delivery.
+ * The delivery is not proven to be a fresh one from the service: header, signature or timestamp. It has no stack: anybody can cause one,
+ * at any rate, and a stack costs more than the HMAC and says nothing about the delivery.
  */
 export class WebhookVerificationError extends WebhookError<VerificationCode> {
   constructor(code: VerificationCode, message: string, options?: ErrorOptions) {
     const { stackTraceLimit } = Error
-    // By `Reflect`, which does not throw where somebody has frozen `Error`.
+    // `Reflect.set` does not throw if `Error` is frozen.
     Reflect.set(Error, 'stackTraceLimit', 0)
     try {
       super(code, message, options)
@@ -79,7 +79,7 @@ export class WebhookVerificationError extends WebhookError<VerificationCode> {
   }
 }
 
-/** One fault of a payload. `path` leads to it from the envelope: `['data', 'order', 'total_cents']`. */
+/** One problem in a payload. `path` starts at the envelope: `['data', 'order', 'total_cents']`. */
 export interface PayloadIssue {
   readonly path: readonly PropertyKey[]
   readonly message: string
@@ -88,8 +88,8 @@ export interface PayloadIssue {
 export type PayloadCode = 'not_json' | 'not_an_envelope' | 'data_mismatch'
 
 /**
- * The payload is authentic and not valid: no JSON, no envelope, or data that does not fit its kind.
- * `message` names the paths and never quotes the payload; `issues` has what a schema said, which may quote it.
+ * The payload is authentic but invalid: not JSON, not an envelope, or data that does not match its kind. `message` names the paths and
+ * never quotes the payload; `issues` has the schema's own messages, which may quote it.
  */
 export class PayloadError extends WebhookError<PayloadCode> {
   readonly issues: readonly PayloadIssue[]
@@ -110,14 +110,14 @@ export class PayloadError extends WebhookError<PayloadCode> {
 
 export type BodyCode = 'too_large' | 'body_incomplete'
 
-/** The body did not arrive whole and within `maxBodyBytes`. */
+/** The body did not arrive complete, or is larger than `maxBodyBytes`. */
 export class BodyError extends WebhookError<BodyCode> {
   static {
     nameClass(this, 'BodyError')
   }
 }
 
-/** The receiver cannot judge the delivery because of how it is set up; the message says what to change. */
+/** The receiver cannot judge the delivery because it is set up wrongly; the message says what to change. */
 export class ConfigurationError extends WebhookError<'misconfigured'> {
   constructor(message: string, options?: ErrorOptions) {
     super('misconfigured', message, options)
@@ -138,7 +138,10 @@ export type StoreCode =
 
 /** The idempotency store is down, slow, full, or no longer holds our lease. */
 export class StoreError extends WebhookError<StoreCode> {
-  /** Whether the backend was reached and refused, as without a table or rights: `storeFailure: 'process'` does not run the handler then. */
+  /**
+   * Whether the backend answered with an error, such as a missing table or missing rights: `storeFailure: 'process'` does not run the
+   * handler then.
+   */
   readonly answered: boolean
 
   constructor(code: StoreCode, message: string, options?: ErrorOptions & { answered?: boolean }) {
@@ -151,21 +154,21 @@ export class StoreError extends WebhookError<StoreCode> {
   }
 }
 
-/** Whether a store could not be reached: it may know the event if it was. */
+/** Whether a store could not be reached. A store that was reached may know the event. */
 export function isUnreached(error: unknown): boolean {
   return codeOf(error) === 'store_unavailable' && (error as Partial<StoreError>).answered !== true
 }
 
 export type RunCode = 'handler_failed' | 'timed_out' | 'given_up'
 
-/** A handler threw something that is not an Error, or took too long. A handler's own errors are passed on as they are. */
+/** A handler threw a value that is not an Error, or took too long. A handler's own errors are passed on unchanged. */
 export class RunError extends WebhookError<RunCode> {
   static {
     nameClass(this, 'RunError')
   }
 }
 
-/** Each fault that ends a delivery or is reported beside one: an exhaustive `switch (error.code)` narrows it. */
+/** Every error that ends a delivery or is reported alongside one: an exhaustive `switch (error.code)` narrows it. */
 export type AnyWebhookError =
   | WebhookVerificationError
   | PayloadError
@@ -178,11 +181,11 @@ export type AnyWebhookError =
 export const MAX_RETRY_AFTER_SECONDS = 86_400
 
 /**
- * Throw it from a handler when the work cannot be done yet: the sender is answered 503 with `Retry-After`, and the
- * event is released so that the next delivery runs.
+ * Throw it from a handler if the work cannot be done yet: the sender gets 503 with `Retry-After`, and the event is released so that the
+ * next delivery runs.
  *
  * @param options.afterSeconds whole seconds, 1 to 86,400
- * @param options.reason for your records; never sent
+ * @param options.reason for your logs; never sent
  * @throws TypeError when `afterSeconds` is not a whole number from 1 to 86,400
  * @example
  * ```ts
@@ -209,10 +212,9 @@ export class RetryLater extends WebhookError<'retry_later'> {
 }
 
 /**
- * Throw it from a handler when the event must never be handled: the sender is answered 200, and the event is recorded
- * as completed.
+ * Throw it from a handler if the event must never be handled: the sender gets 200, and the event is recorded as completed.
  *
- * @param reason for your records; never sent
+ * @param reason for your logs; never sent
  * @example
  * ```ts
  * if (event.data.order.total_cents === 0) throw new Discard('free tickets are not booked')
@@ -229,8 +231,8 @@ export class Discard extends WebhookError<'discarded'> {
 }
 
 /**
- * Whether a handler asks for its event to be discarded, with a `Discard` of this or of another copy of the package. For an
- * inbox: it rolls back what the handler wrote, and commits the record alone.
+ * Whether a handler asked to discard its event, by a `Discard` of this or another copy of the package. For inboxes: roll back the
+ * handler's writes and commit only the record.
  *
  * @example
  * ```ts
@@ -252,8 +254,8 @@ export function isDiscard(thrown: unknown): thrown is Discard {
 }
 
 /**
- * Set by hand, because bundlers change the names of classes (a class that names itself in a static block becomes
- * `_PayloadError`); on the prototype, so that it is not printed as a field.
+ * Set by hand, because bundlers rename classes (a class that refers to itself in a static block becomes `_PayloadError`); on the
+ * prototype, so that it is not printed as a field.
  */
 function nameClass(errorClass: { prototype: Error }, name: string): void {
   const descriptor = { __proto__: null, value: name, configurable: true, writable: true }

@@ -9,24 +9,24 @@ import { answerWrongHost, type HostName } from './receiver/wrong-host.js'
 
 export { answerWrongHost, type HostName, removePresetHeaders }
 
-/** What of the platform's context keeps a timed-out handler alive: a Worker's `ctx`, Next's `{ waitUntil }`. */
+/** The part of the platform's context that keeps a timed-out handler alive: a Worker's `ctx`, Next's `{ waitUntil }`. */
 export interface FetchContext {
   waitUntil?(work: Promise<unknown>): void
 }
 
-/** Anything but a request of Express, which else would take the handler for an error handler, and compile. */
+/** Anything but an Express request: Express would otherwise accept the handler as an error handler, and it would compile. */
 type Platform = (object & { readonly originalUrl?: never }) | null
 
 /** A web-standard handler. */
 export interface FetchWebhooks extends Pick<Receiver, 'drain'> {
   (request: Request, context?: FetchContext): Promise<Response>
-  /** Whatever a platform passes second: Next's route, Deno's connection, Bun's server. */
+  /** @param platform the platform's second argument: Next's route, Deno's connection, Bun's server */
   (request: Request, platform?: Platform): Promise<Response>
 }
 
 /**
- * Receives the service's webhooks wherever a `Request` comes in and a `Response` goes out: Next, SvelteKit, Bun, Deno,
- * Workers. All but POST is answered 405.
+ * Receives the service's webhooks on any platform with `Request` and `Response`: Next, SvelteKit, Bun, Deno, Workers. Methods other than
+ * POST get 405.
  *
  * @throws TypeError that names the option and the fix
  * @example
@@ -63,11 +63,11 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
   return Object.assign(handle, { drain: receiver.drain })
 }
 
-/** The `Response` to an outcome, and to a request of whichever version of HTTP. */
+/** The `Response` for an outcome, for the HTTP version of the request. */
 export function toResponse(outcome: Outcome, request?: Request): Response {
   const { status, headers, body } = answerTo(outcome)
   const sent = { ...headers }
-  // HTTP/2 forbids it.
+  // HTTP/2 forbids this header.
   if ('connection' in sent && request !== undefined && nodeRequestUnder(request)?.httpVersionMajor === 2) {
     delete sent.connection
   }
@@ -77,8 +77,8 @@ export function toResponse(outcome: Outcome, request?: Request): Response {
 /**
  * A bounded reader of a request's body, for adapters of web-standard frameworks.
  *
- * @param advice how to fix it where the body was read before: what the refusal says
- * @returns a reader that refuses as `misconfigured` where the body was read before
+ * @param advice how to fix it if the body was already read: the text of the refusal
+ * @returns a reader that refuses as `misconfigured` if the body was already read
  * @example
  * ```ts
  * const outcome = await receiver.receive({ header, body: requestBody(request), request })
@@ -91,7 +91,7 @@ export function requestBody(
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
 
   async function read(maxBytes: number): Promise<Uint8Array> {
-    // Before the body is touched: @hono/node-server would begin to read it, and the client not see the answer.
+    // Before the body is touched: @hono/node-server would start reading it, and the client would not see the answer.
     const declared = Number(request.headers.get('content-length'))
     if (declared > maxBytes) throw tooLarge(maxBytes)
     if (request.bodyUsed || request.body?.locked) {
@@ -104,7 +104,7 @@ export function requestBody(
     for (;;) {
       const { done, value } = await reader.read()
       if (done) {
-        // Read by somebody else before, out of our sight.
+        // Already read by other code, which left no trace.
         if (length === 0 && declared > 0 && !request.signal?.aborted) throw alreadyRead(advice)
         return joined(chunks, length)
       }

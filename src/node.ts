@@ -18,7 +18,7 @@ export interface NodeWebhooks extends Pick<Receiver, 'drain'> {
 }
 
 /**
- * Receives the service's webhooks with `node:http` alone. All but POST is answered 405; the path is yours to look at.
+ * Receives the service's webhooks with `node:http` alone. Methods other than POST get 405; checking the path is up to you.
  *
  * @throws TypeError that names the option and the fix
  * @example
@@ -39,7 +39,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
     if (wrong !== undefined) return wrong.returned as undefined
     try {
       const wasBegun = response.headersSent
-      // An error that nobody listens for ends the process, as that of a handler which writes after our answer.
+      // An error without a listener ends the process, such as that of a handler that writes after our answer.
       request.on('error', () => {})
       response.on('error', () => {})
       const outcome = await receiver.receive({
@@ -61,10 +61,10 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
 }
 
 /**
- * Sends an answer, unless somebody else has answered or the client is gone. What was preset on the response is undone.
+ * Sends an answer, unless the request was already answered or the client is gone. Preset headers of the response are removed.
  *
- * @param wasBegun whether the headers were sent before the request came to you, by a middleware that flushed them: the
- * response is then ended, and its connection cut if the answer is a 5xx. Default false: what was begun is left alone
+ * @param wasBegun whether the headers were sent before the request came to you, by a middleware that flushed them: the response is then
+ * ended, and its connection cut if the answer is a 5xx. Default false: a response that has begun is left alone
  */
 export function sendAnswer(response: ServerResponse, answer: Answer, wasBegun = false): void {
   if (wasBegun) endBegun(response, answer)
@@ -72,7 +72,7 @@ export function sendAnswer(response: ServerResponse, answer: Answer, wasBegun = 
   const { status, headers, body } = answer
   removePresetHeaders((name) => response.hasHeader(name) && response.removeHeader(name))
   const sent: Record<string, string | number> = { ...headers, 'content-length': Buffer.byteLength(body) }
-  // HTTP/2 has neither a reason phrase nor a header that closes the connection, and warns of both.
+  // HTTP/2 has neither a reason phrase nor a header that closes the connection, and warns about both.
   if ('stream' in response) delete sent.connection
   else response.statusMessage = ''
   // Not chained: a wrapper may return nothing, or a promise.
@@ -82,14 +82,14 @@ export function sendAnswer(response: ServerResponse, answer: Answer, wasBegun = 
 
 function endBegun(response: ServerResponse, answer: Answer): void {
   if (response.writableEnded) return
-  // The sender has seen another status, and a cut connection makes it retry all the same.
+  // The sender has seen another status; a cut connection makes it retry all the same.
   if (wantsRetry(answer)) response.destroy()
   else ignoreRejection(response.end())
 }
 
 /**
- * Ends a request whose answer could not be made or sent, where no framework takes the error: reports it, and answers 500, or
- * closes the connection where that fails too. Never throws.
+ * Ends a request whose answer could not be made or sent, if no framework handles the error: reports it, and answers 500, or closes the
+ * connection if that fails too. Never throws.
  *
  * @param onError the receiver's option. Default: `console.error`
  * @example
@@ -124,17 +124,17 @@ export function sendFailure<Request>(
     sendAnswer(response, answerTo(outcomeOfFault(error)))
     if (response.writableEnded) return
   } catch {
-    // The connection is all that is left.
+    // All that remains is to close the connection.
   }
   callSafely(() => response.destroy())
 }
 
 /**
- * A bounded reader of a Node request, for any adapter that has one.
+ * A bounded reader of a Node request, for any adapter with a Node stream.
  *
- * @param advice how to fix it where the stream was read before: what the refusal says
- * @param request the request itself, where the stream is a layer over it. Default: the stream
- * @returns a reader that refuses as `misconfigured` where the stream was read before
+ * @param advice how to fix it if the stream was already read: the text of the refusal
+ * @param request the request itself, if the stream is a layer over it. Default: the stream
+ * @returns a reader that refuses as `misconfigured` if the stream was already read
  * @example
  * ```ts
  * const outcome = await receiver.receive({ header, body: streamBody(ctx.req), request: ctx })
@@ -179,8 +179,8 @@ export function streamBody(
       }
       function refuse(error: unknown): void {
         letGo()
-        // What a client still sends is thrown away: one that is cut off while it sends would never see the answer. Any
-        // other stream just stops: one that inflates would go on to the end of a bomb.
+        // The rest of the body is discarded: a client that is cut off while it sends would never see the answer. Any other stream is just
+        // stopped: one that inflates would go on to the end of a zip bomb.
         if ('headers' in stream) stream.resume()
         else stream.pause()
         reject(error)
@@ -189,12 +189,12 @@ export function streamBody(
         stream.off('data', onData).off('end', onEnd).off('close', onGone)
       }
 
-      // By the state of the stream and not by what a parser left: some set an empty body on streams that they did not read.
+      // By the stream's state, not a parsed body: some parsers set an empty body on streams that they did not read.
       if (stream.readableDidRead || stream.readableEnded) {
         reject(alreadyRead(advice))
         return
       }
-      // This listener stays: without one, an error that comes later would take the process down.
+      // This listener stays: without one, a later error would end the process.
       stream.on('error', onGone)
       if (stream.destroyed) onGone(stream.errored)
       else if (declaredLength(stream) > maxBytes) refuse(tooLarge(maxBytes))
@@ -202,7 +202,7 @@ export function streamBody(
     })
 
   read.cancel = () => letGo()
-  // Node pauses no stream by itself that has been resumed.
+  // Node never pauses a resumed stream by itself.
   read.isHeldUp = () => stream.isPaused() || stream.listenerCount('readable') > 0
   read.isCutOff = () => isCutOff(request)
   return read

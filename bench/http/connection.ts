@@ -1,17 +1,17 @@
 import { connect as open } from 'node:net'
 import { HOST } from './contestants.js'
 
-/** A connection that is kept alive, with one request at a time. */
+/** A keep-alive connection with one request at a time. */
 export interface Connection {
-  /** Sends a whole request and calls back with the status when the whole answer is there. */
+  /** Sends a whole request and calls back with the status when the whole answer has arrived. */
   send(request: Buffer, onAnswer: (status: number) => void): void
   close(): void
 }
 
-/** What a server that closes the connection is taken to have answered. */
+/** The status recorded if the server closes the connection. */
 const CLOSED = 0
 
-/** The least that an HTTP client can do, so that the server is what is measured. */
+/** A minimal HTTP client, so that the figures are the server's. */
 export async function connect(port: number): Promise<Connection> {
   const socket = open({ port, host: HOST, noDelay: true })
   let received = ''

@@ -1,11 +1,11 @@
-/** What a server is made with. */
+/** The frameworks of the servers. */
 export const FRAMEWORKS = ['express', 'fastify', 'hono'] as const
 export type Framework = (typeof FRAMEWORKS)[number]
 
-/** How its route receives webhooks. `bare` reads the body and verifies nothing. */
+/** The way its route receives webhooks. `bare` reads the body and verifies nothing. */
 export type Way = 'ours' | 'byHand' | 'octokit' | 'polar' | 'bare'
 
-/** Who sends the webhooks that a way receives. */
+/** The sender of the webhooks for a way. */
 export type Sender = 'tix' | 'github' | 'polar'
 
 export const SENDER_OF: Readonly<Record<Way, Sender>> = {
@@ -16,7 +16,7 @@ export const SENDER_OF: Readonly<Record<Way, Sender>> = {
   polar: 'polar',
 }
 
-/** For each framework those that there are. */
+/** The ways available for each framework. */
 export const WAYS: Readonly<Record<Framework, readonly Way[]>> = {
   express: ['ours', 'byHand', 'octokit', 'polar'],
   fastify: ['ours', 'byHand', 'octokit'],
@@ -31,7 +31,7 @@ export const NAMES: Readonly<Record<Way, string>> = {
   bare: 'bare',
 }
 
-/** Starts a server that calls the handler for each delivery it accepts, and gives its port. */
+/** Starts a server that calls the handler for each accepted delivery, and resolves to its port. */
 export type Open = (handler: () => void) => Promise<number>
 
 export const SECRET = 'whsec_of_the_benches'

@@ -3,7 +3,7 @@ import { HOST, PATH, SECRET, type Sender } from './contestants.js'
 
 let count = 0
 
-/** So many requests as they go over the wire, none like another, signed now. Their bodies have about the same size. */
+/** This many requests as sent over the wire, all different, signed now. Their bodies have about the same size. */
 export function deliveriesOf(sender: Sender, length: number): readonly Buffer[] {
   const t = Math.floor(Date.now() / 1000)
   return Array.from({ length }, () => {
@@ -30,7 +30,7 @@ const SENDERS: Readonly<Record<Sender, (id: string, t: number) => Signed>> = {
     })
     return { body, headers: { 'x-service-signature': `t=${t},v1=${hmac(`${t}.${body}`, 'hex')}` } }
   },
-  /** A ping with the fields that it always has. */
+  /** A ping with its required fields. */
   github(id) {
     const body = JSON.stringify({
       zen: 'Keep it logically awesome.',

@@ -2,23 +2,23 @@ import type { Bench, Group } from '../support/bench.js'
 import { short, spread, whole } from '../support/report.js'
 import { alternate, median, quantile } from '../support/rounds.js'
 import { FRAMEWORKS, type Framework, NAMES, type Way } from './contestants.js'
-import { openStage, type Stage } from './turns.js'
+import { type Processes, startProcesses } from './turns.js'
 
 const LATENCY_WAYS: readonly Way[] = ['bare', 'byHand', 'ours']
 const SHARES = [0.5, 0.99]
 
-/** What is added to the time of a request, at half of the rate that ours can sustain. */
+/** The time added to a request, at half the rate that ours can sustain. */
 export const latency: Group = {
   id: 'latency',
   async measure(bench) {
     const rows: string[][] = []
     for (const framework of FRAMEWORKS) {
       bench.progress(`latency: ${framework}`)
-      const stage = openStage(framework, LATENCY_WAYS)
+      const processes = startProcesses(framework, LATENCY_WAYS)
       try {
-        rows.push(...(await rowsOf(bench, stage, framework)))
+        rows.push(...(await rowsOf(bench, processes, framework)))
       } finally {
-        await stage.close()
+        await processes.close()
       }
     }
     return [
@@ -35,10 +35,12 @@ export const latency: Group = {
   },
 }
 
-async function rowsOf(bench: Bench, stage: Stage, framework: Framework): Promise<string[][]> {
+async function rowsOf(bench: Bench, processes: Processes, framework: Framework): Promise<string[][]> {
   const flood = { do: 'flood' } as const
-  for (const way of LATENCY_WAYS) await stage.turn(way, bench.size(10_000, 100), flood)
-  const full = await alternate(bench.size(3, 1), [() => stage.turn('ours', bench.size(5_000, 100), flood)])
+  for (const way of LATENCY_WAYS) await processes.turn(way, bench.size(10_000, 100), flood)
+  const full = await alternate(bench.size(3, 1), [
+    () => processes.turn('ours', bench.size(5_000, 100), flood),
+  ])
   const perSecond = Math.round(median((full[0] ?? []).map((turn) => turn.perSecond)) / 2)
 
   const pace = { do: 'pace', perSecond } as const
@@ -46,7 +48,7 @@ async function rowsOf(bench: Bench, stage: Stage, framework: Framework): Promise
   const rounds = await alternate(
     bench.size(11, 1),
     LATENCY_WAYS.map((way) => async () => {
-      const { latencies } = await stage.turn(way, deliveries, pace)
+      const { latencies } = await processes.turn(way, deliveries, pace)
       return SHARES.map((share) => quantile(latencies, share))
     }),
   )

@@ -3,7 +3,7 @@ import { type Connection, connect } from './connection.js'
 import type { Sender } from './contestants.js'
 import { deliveriesOf } from './deliveries.js'
 
-/** Signs and connects, so that neither is measured; then sends. */
+/** Signs and connects before the measurement; then sends. */
 export type LoadQuestion =
   | {
       readonly do: 'prepare'
@@ -12,17 +12,17 @@ export type LoadQuestion =
       readonly deliveries: number
       readonly connections: number
     }
-  /** As fast as the server answers: each connection sends when it has the answer to what it sent before. */
+  /** As fast as the server answers: each connection sends its next request when it has an answer. */
   | { readonly do: 'flood' }
-  /** So many per second, whether or not the server keeps up. */
+  /** This many per second, whether or not the server keeps up. */
   | { readonly do: 'pace'; readonly perSecond: number }
 
 export interface LoadAnswer {
   readonly seconds: number
   readonly cpuMicros: number
-  /** How often each status was answered. */
+  /** The number of answers with each status. */
   readonly statuses: Readonly<Record<number, number>>
-  /** Microseconds of each delivery, from when it was due: one that had to wait for a connection waited for the server. */
+  /** Microseconds of each delivery, from when it was due: waiting for a connection counts as waiting for the server. */
   readonly latencies: readonly number[]
 }
 
@@ -91,13 +91,13 @@ async function pace(perSecond: number, count: (status: number) => void): Promise
         idle.push(connection)
       })
     }
-    // Without a timer, which would be late by up to a millisecond: this process has a core of its own.
+    // Without a timer, which would be late by up to a millisecond: this process has its own core.
     await new Promise((resolve) => setImmediate(resolve))
   }
   return latencies
 }
 
-/** When each is due, in milliseconds: at random, as from many senders, and the same for every contestant. */
+/** The time when each is due, in milliseconds: random, as from many senders, and the same for every contestant. */
 function arrivals(perSecond: number): number[] {
   let seed = 12_345_678
   let at = 0

@@ -1,12 +1,12 @@
 import { answerQuestions } from '../support/child.js'
 import type { Framework, Open, Way } from './contestants.js'
 
-/** What a server says of itself. */
-export interface ServerFacts {
+/** A server's own figures. */
+export interface ServerStats {
   readonly port: number
   /** How often the handler has run. */
   readonly handled: number
-  /** All threads of the process, so garbage collection too. */
+  /** Of all threads of the process, so including garbage collection. */
   readonly cpuMicros: number
 }
 
@@ -27,7 +27,7 @@ async function start(): Promise<number> {
   })
 }
 
-answerQuestions(async (): Promise<ServerFacts> => {
+answerQuestions(async (): Promise<ServerStats> => {
   const port = await opened
   const { user, system } = process.cpuUsage()
   return { port, handled, cpuMicros: user + system }

@@ -3,16 +3,16 @@ import { type Goal, judged } from '../support/goal.js'
 import { short, spread, type Table, times, whole } from '../support/report.js'
 import { alternate, median, ratios } from '../support/rounds.js'
 import { FRAMEWORKS, type Framework, NAMES, WAYS, type Way } from './contestants.js'
-import { openStage, type Stage, type Turn } from './turns.js'
+import { type Processes, startProcesses, type Turn } from './turns.js'
 
-/** Beside what is written by hand. Peers have no goal: they check no data and deduplicate nothing. */
+/** Compared with hand-written code. Peers have no goal: they check no data and deduplicate nothing. */
 const GOALS: Readonly<Record<Framework, Goal>> = {
   express: { atLeast: 1.2 },
   fastify: { atLeast: 0.95 },
   hono: { atLeast: 0.85 },
 }
 
-/** Requests per second of a whole server, beside the same framework with less, and with peers. */
+/** Requests per second of a whole server, compared with the same framework doing less, and with peers. */
 export const http: Group = {
   id: 'http',
   async measure(bench) {
@@ -21,21 +21,21 @@ export const http: Group = {
     for (const framework of FRAMEWORKS) {
       bench.progress(`http: ${framework}`)
       const ways = WAYS[framework]
-      const stage = openStage(framework, ways)
+      const processes = startProcesses(framework, ways)
       try {
-        const turns = await turnsOf(bench, stage, ways)
+        const turns = await turnsOf(bench, processes, ways)
         rows.push(...rowsOf(framework, ways, turns))
         all.push(...turns.flat())
       } finally {
-        await stage.close()
+        await processes.close()
       }
     }
     return [tableOf(rows, all)]
   },
 }
 
-async function turnsOf(bench: Bench, stage: Stage, ways: readonly Way[]): Promise<readonly Turn[][]> {
-  const flood = (way: Way, deliveries: number) => () => stage.turn(way, deliveries, { do: 'flood' })
+async function turnsOf(bench: Bench, processes: Processes, ways: readonly Way[]): Promise<readonly Turn[][]> {
+  const flood = (way: Way, deliveries: number) => () => processes.turn(way, deliveries, { do: 'flood' })
   for (const way of ways) await flood(way, bench.size(10_000, 100))()
   return alternate(
     bench.size(15, 1),

@@ -1,21 +1,21 @@
 import { type Child, startChild } from '../support/child.js'
 import { type Framework, SENDER_OF, type Way } from './contestants.js'
 import type { LoadAnswer, LoadQuestion } from './load.js'
-import type { ServerFacts } from './server.js'
+import type { ServerStats } from './server.js'
 
-/** One process that sends, and one for each server: they idle while another one is measured. */
-export interface Stage {
-  /** Sends so many new deliveries, and checks that each was accepted and handled once. */
+/** One process that sends, and one for each server: the other servers idle during a measurement. */
+export interface Processes {
+  /** Sends this many new deliveries, and checks that each was accepted and handled once. */
   turn(way: Way, deliveries: number, load: Exclude<LoadQuestion, { do: 'prepare' }>): Promise<Turn>
   close(): Promise<void>
 }
 
-/** What a turn has shown. */
+/** The result of a turn. */
 export interface Turn {
   readonly perSecond: number
   /** Of the server, for one delivery. */
   readonly cpuMicros: number
-  /** The processor time of either process beside the time that went by. */
+  /** Processor time divided by elapsed time, of the server and of the sender. */
   readonly serverBusy: number
   readonly loadBusy: number
   readonly latencies: readonly number[]
@@ -23,7 +23,7 @@ export interface Turn {
 
 const CONNECTIONS = 32
 
-export function openStage(framework: Framework, ways: readonly Way[]): Stage {
+export function startProcesses(framework: Framework, ways: readonly Way[]): Processes {
   const load = startChild(new URL('load.ts', import.meta.url))
   const servers = new Map(
     ways.map((way) => [way, startChild(new URL('server.ts', import.meta.url), [framework, way])]),
@@ -31,7 +31,7 @@ export function openStage(framework: Framework, ways: readonly Way[]): Stage {
   return {
     async turn(way, deliveries, question) {
       const server = servers.get(way) as Child
-      const { port } = await server.ask<ServerFacts>('facts')
+      const { port } = await server.ask<ServerStats>('stats')
       const prepare: LoadQuestion = {
         do: 'prepare',
         port,
@@ -40,9 +40,9 @@ export function openStage(framework: Framework, ways: readonly Way[]): Stage {
         connections: CONNECTIONS,
       }
       await load.ask(prepare)
-      const before = await server.ask<ServerFacts>('facts')
+      const before = await server.ask<ServerStats>('stats')
       const { seconds, cpuMicros, statuses, latencies } = await load.ask<LoadAnswer>(question)
-      const after = await server.ask<ServerFacts>('facts')
+      const after = await server.ask<ServerStats>('stats')
       const handled = after.handled - before.handled
       if (statuses[200] !== deliveries || handled !== deliveries) {
         throw new Error(

@@ -21,7 +21,7 @@ const app = new Hono()
 app.post('/hooks', tixWebhooks({ secret: (c) => c.env.SECRET, on: { 'order.created': () => {} } }))
 export default app`
 
-/** What a Worker uploads for us. Exact, so measured once. */
+/** The size of our upload to a Worker. Exact, so measured once. */
 export async function workerBundles(bench: Bench): Promise<readonly Table[]> {
   bench.progress('loading: bundles')
   const rows: string[][] = []
@@ -65,9 +65,9 @@ export async function workerBundles(bench: Bench): Promise<readonly Table[]> {
   ]
 }
 
-/** Which file of the sources is how much of it, and how much of that is prose. */
+/** The size of each source file, and the share of it that is prose. */
 async function filesTable(): Promise<Table> {
-  // With whitespace, so that esbuild says in a comment which file each part is of.
+  // With whitespace, so that esbuild names the file of each part in a comment.
   const options = { minify: false, minifySyntax: true, minifyIdentifiers: true, external: ['hono'] }
   const code = await workerBundle("export { tixWebhooks } from './adapters/hono.ts'", options)
   const files = code

@@ -21,7 +21,7 @@ const STATEMENTS = {
   CommonJS: { type: 'commonjs', load: (name: string) => `require('${name}')` },
 } as const
 
-/** What our Express adapter adds to the start of a process that loads Express. */
+/** The time that our Express adapter adds to the start of a process that loads Express. */
 export async function coldImports(bench: Bench): Promise<Table> {
   bench.progress('loading: imports')
   const folder = await appFolder(bench)
@@ -65,7 +65,7 @@ export async function coldImports(bench: Bench): Promise<Table> {
   }
 }
 
-/** A folder in which both packages are installed, for plain Node to find. */
+/** A folder in which both packages are installed for plain Node. */
 async function appFolder(bench: Bench): Promise<string> {
   const folder = join(await bench.folder(), 'app')
   const modules = join(folder, 'node_modules')

@@ -3,7 +3,7 @@ import { workerBundles } from './bundle.js'
 import { coldImports } from './cold.js'
 import { types } from './types.js'
 
-/** What it costs before the first delivery: to start, to upload, to compile. */
+/** The costs before the first delivery: start, upload, compile. */
 export const loading: Group = {
   id: 'loading',
   async measure(bench) {

@@ -1,6 +1,6 @@
 import ts from 'typescript'
 
-/** The text that code holds for people, and the code without it. */
+/** The text in code that is for people, and the code without it. */
 export interface Prose {
   readonly bytes: number
   readonly without: string
@@ -8,7 +8,7 @@ export interface Prose {
 
 const THREE_WORDS = /\S+\s+\S+\s+\S/
 
-/** Cuts out the text of string and template literals that have three words or more. */
+/** Removes the text of string and template literals of three words or more. */
 export function proseOf(code: string): Prose {
   const source = ts.createSourceFile('code.js', code, ts.ScriptTarget.ES2022)
   const cuts: [start: number, end: number][] = []
@@ -19,7 +19,7 @@ export function proseOf(code: string): Prose {
         ? [node]
         : []
     if (THREE_WORDS.test(texts.map(({ text }) => text).join('x'))) {
-      // Without the quotes, or what opens and closes a placeholder.
+      // Without the quotes and the delimiters of placeholders.
       for (const text of texts)
         cuts.push([
           text.getStart(source) + 1,

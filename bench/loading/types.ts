@@ -8,7 +8,7 @@ import { alternate, type Figures, ratios } from '../support/rounds.js'
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
-/** What tsc says it took, by its own names. */
+/** The figures of tsc, by its own names. */
 type Diagnostics = Readonly<Record<string, number>>
 
 const SHOWN = {
@@ -19,7 +19,7 @@ const SHOWN = {
   'Memory used': (kilobytes: number) => `${whole(kilobytes / 1024)} MB`,
 } as const
 
-/** What our types add to compiling an app. */
+/** The cost of our types when compiling an app. */
 export async function types(bench: Bench): Promise<Table> {
   bench.progress('loading: types')
   const folder = await bench.folder()

@@ -2,17 +2,17 @@ import { type Goal, judged } from '../support/goal.js'
 import { short, spread, times } from '../support/report.js'
 import { type Figures, ratios } from '../support/rounds.js'
 
-/** One thing and its time in microseconds, round by round. */
+/** A contestant and its time in microseconds, round by round. */
 export interface Timed {
   readonly name: string
   readonly figures: Figures
 }
 
-/** What a reader of any such row has to know. */
+/** A note that every such table needs. */
 export const PROCESSOR_TIME =
   "Microseconds of the processor's time, with the garbage that was made: other processes have no part in it, as they would in the time by the clock."
 
-/** The columns of what `timeBeside` and `speedBeside` give. */
+/** The columns of `timeBeside` and `speedBeside`. */
 export const COMPARISON_COLUMNS = ['what', 'µs', 'beside', 'µs', 'ratio', 'goal', ''] as const
 
 /** A row: the time of the first as a multiple of the second's. */

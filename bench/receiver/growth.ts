@@ -9,13 +9,13 @@ import { limitOfMany } from './limit.js'
 import { orderBody, SECRET, type SignedOrder, sign } from './orders.js'
 import { deliver } from './receivers.js'
 
-/** How the time of a delivery grows with what it depends on. */
+/** The growth of a delivery's time with each of its factors. */
 export const growth: Group = {
   id: 'growth',
   measure: async (bench) => [await byBodySize(bench), await bySecrets(bench), await byRetainedKeys(bench)],
 }
 
-/** One place on the axis: the two calls that are measured there. */
+/** One position on the axis: the two calls measured there. */
 interface Place {
   readonly x: number
   readonly label: string
@@ -25,7 +25,7 @@ interface Place {
 
 interface Growth {
   readonly file: string
-  /** What it grows with. */
+  /** The factor. */
   readonly by: string
   readonly notes: readonly string[]
 }

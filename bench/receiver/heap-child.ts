@@ -3,7 +3,7 @@ import { createReceiver, memoryStore } from 'tix-webhooks'
 import { ORDER_BYTES, orderBody, SECRET, sign } from './orders.js'
 import { deliver } from './receivers.js'
 
-/** What the process of its own is told, and what it tells. */
+/** The task of the child process, and its report. */
 export interface HeapTask {
   readonly first: number
   readonly last: number
@@ -15,9 +15,9 @@ export interface HeapReport {
   readonly bytes: number
 }
 
-/** Few enough for the records not to count beside what a delivery might leave behind. */
+/** Few enough that the records are small compared with a leak. */
 const MAX_KEYS = 10_000
-/** How often the clock is looked at, and the order is signed anew: the tolerance is five minutes. */
+/** How often the clock is read and the order signed again: the tolerance is five minutes. */
 const BATCH = 10_000
 
 const { first, last, seconds } = JSON.parse(String(process.argv[2])) as HeapTask
@@ -27,7 +27,7 @@ const receiver = createReceiver({
   on: { 'order.created': async () => {} },
   store: memoryStore({ maxKeys: MAX_KEYS, onEvict: () => {} }),
   namespace: 'bench',
-  // So that one signed order is as many events as it takes: signing ten million would take longer than receiving them.
+  // So that one signed order makes any number of events: signing ten million would take longer than receiving them.
   key: () => `order-${++keys}`,
 })
 const body = orderBody(ORDER_BYTES[0])
@@ -45,9 +45,9 @@ async function deliverUntil(count: number): Promise<void> {
   }
 }
 
-/** What is alive: on the heap, and what the heap holds outside of it. */
+/** The live memory: on the heap, and outside it but referenced from it. */
 async function report(): Promise<HeapReport> {
-  // What goes in one collection can be what held something else.
+  // An object freed in one collection may have kept another alive.
   for (let i = 0; i < 3; i++) {
     await setImmediate()
     globalThis.gc?.()

@@ -6,7 +6,7 @@ import { judged } from '../support/goal.js'
 import { times, whole } from '../support/report.js'
 import type { HeapReport, HeapTask } from './heap-child.js'
 
-/** What deliveries leave behind in a receiver: nothing. */
+/** The memory that deliveries leave behind in a receiver: none. */
 export const heap: Group = {
   id: 'heap',
   async measure(bench) {

@@ -2,7 +2,7 @@ import { Idempotency } from '@node-idempotency/core'
 import { limit } from './limit.js'
 import { SECRET, type SignedOrder } from './orders.js'
 
-/** The limit, and `@node-idempotency/core` around a handler, as its documentation has it. */
+/** The limit, with `@node-idempotency/core` around a handler, as in its documentation. */
 export function idempotentLimit(handler: () => unknown): (order: SignedOrder) => Promise<void> {
   const verify = limit(SECRET)
   const idempotency = new Idempotency(mapStorage())
@@ -20,7 +20,7 @@ export function idempotentLimit(handler: () => unknown): (order: SignedOrder) =>
   }
 }
 
-/** Its own memory storage, a package of its own, is a Map that keeps everything too. */
+/** Its own memory storage, a separate package, is a Map that keeps everything too. */
 function mapStorage(): ConstructorParameters<typeof Idempotency>[0] {
   const kept = new Map<string, { value: string; until: number }>()
   const untilOf = (ttl = Number.POSITIVE_INFINITY): number => Date.now() + ttl

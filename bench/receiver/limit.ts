@@ -3,14 +3,14 @@ import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 const TOLERANCE_SECONDS = 300
 
 /**
- * The least that can be right: what any receiver of this signature has to do, for one header form, one secret and one
- * signature, with no message for anybody. It is synchronous.
+ * The least work that can be correct: any receiver of this signature must do it, for one header form, one secret and one
+ * signature, without error messages. It is synchronous.
  */
 export function limit(secret: string): (body: Buffer, header: string) => unknown {
   return limitOfMany([secret])
 }
 
-/** The same for several secrets, of which one has signed. */
+/** The same for several secrets, one of which has signed. */
 export function limitOfMany(secrets: readonly string[]): (body: Buffer, header: string) => unknown {
   const keys = secrets.map((secret) => createSecretKey(Buffer.from(secret)))
   return (body, header) => {

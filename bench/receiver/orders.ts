@@ -3,13 +3,13 @@ import { sampleEvent } from 'tix-webhooks/testing'
 
 export const SECRET = 'whsec_bench_8f1d6c0a'
 
-/** A signed order, as it comes in. */
+/** A signed order, as received. */
 export interface SignedOrder {
   readonly body: Buffer
   readonly header: string
 }
 
-/** How large the orders are that are measured, in bytes: some 0.3, 3 and 60 KB. */
+/** The sizes of the measured orders, in bytes: some 0.3, 3 and 60 KB. */
 export const ORDER_BYTES = [300, 3_000, 60_000] as const
 
 const SAMPLE_ID = sampleEvent('order.created', { seed: 1 }).data.order.id
@@ -17,7 +17,7 @@ const texts = new Map<number, string>()
 
 let orders = 0
 
-/** The body of an order that there has not been before, about so large: it has as many tickets as it takes. */
+/** The body of a new order of about this size, which decides its number of tickets. */
 export function orderBody(bytes: number): Buffer {
   orders += 1
   const id = `ord_${orders.toString(16).padStart(8, '0')}`
@@ -31,13 +31,13 @@ export async function signedOrders(count: number, bytes: number = ORDER_BYTES[0]
   return signed
 }
 
-/** @param timestamp seconds since the epoch; now, unless it is said */
+/** @param timestamp seconds since the epoch. Default: now */
 export async function sign(body: Buffer, secret = SECRET, timestamp?: number): Promise<SignedOrder> {
   const at = timestamp === undefined ? {} : { timestamp }
   return { body, header: await signPayload(body, { secret, ...at }) }
 }
 
-/** The order of another buyer's: one digit of a price is changed, so that it is still an order, but not the one that was signed. */
+/** A tampered order: one digit of a price is changed, so that it is still an order, but not the signed one. */
 export function tampered(body: Buffer): Buffer {
   const changed = Buffer.from(body)
   const at = changed.indexOf('"total_cents":') + '"total_cents":'.length
@@ -53,7 +53,7 @@ function textOf(bytes: number): string {
 
 function sampleText(bytes: number): string {
   let [tickets, text] = [1, sampleWith(1)]
-  // The ids of later tickets are longer: the first step comes close, and the second arrives.
+  // The ids of later tickets are longer: the first step comes close, the second is exact.
   for (let step = 0; step < 2; step++) {
     const bytesOfOne = (text.length - sampleWith(0).length) / tickets
     tickets = Math.max(1, tickets + Math.round((bytes - text.length) / bytesOfOne))

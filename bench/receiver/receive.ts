@@ -11,10 +11,10 @@ import { SECRET, type SignedOrder, sign, signedOrders, tampered } from './orders
 import { deliver, quietReceiver, receiverWith } from './receivers.js'
 import { stripeAndMap, stripeAndMapAsync } from './stripe-and-map.js'
 
-/** How many deliveries are under way at once. */
+/** The number of concurrent deliveries. */
 const IN_FLIGHT = [1, 16] as const
 
-/** What a whole delivery costs, from the signature to the record of its end. */
+/** The cost of a whole delivery, from the signature to the record of its end. */
 export const receive: Group = {
   id: 'receive',
   measure: async (bench) => [await newDeliveries(bench), await otherDeliveries(bench)],
@@ -26,11 +26,11 @@ type Take = (order: SignedOrder) => unknown
 interface Entrant {
   readonly take: Take
   readonly inFlight: number
-  /** Makes the deliveries of one slice: before the time is taken. */
+  /** Makes the deliveries of one slice, outside the measured time. */
   orders(count: number): Promise<readonly SignedOrder[]>
 }
 
-/** So many that young garbage is collected within a slice, as it is in a server. In all rounds, the default store has room for them. */
+/** Enough that young garbage is collected within a slice, as in a server. The default store has room for the orders of all rounds. */
 function ordersIn(bench: Bench): number {
   return bench.size(2_400, 160)
 }
@@ -49,7 +49,7 @@ async function measure(bench: Bench, entrants: readonly Entrant[]): Promise<Figu
 
 const fresh = (take: Take, inFlight = 1): Entrant => ({ take, inFlight, orders: signedOrders })
 
-/** The handlers that a new delivery is measured with. */
+/** The handlers of the new deliveries. */
 const HANDLERS = [
   { kind: 'sync', handler: () => {}, goal: { atMost: 1.65 } },
   { kind: 'async', handler: async () => {}, goal: { atMost: 1.85 } },
@@ -62,7 +62,7 @@ async function newDeliveries(bench: Bench): Promise<Table> {
     const receiver = receiverWith(handler)
     const ours: Take = (order) => deliver(receiver, order, 'handled')
     const stripe = kind === 'sync' ? stripeAndMap(handler) : stripeAndMapAsync(handler)
-    // What settles at once is never in flight.
+    // A synchronous delivery is never in flight.
     const inFlight = kind === 'sync' ? [1] : IN_FLIGHT
     return inFlight.map((many) => ({
       name: `receive(), ${kind} handler, ${many} in flight`,
@@ -96,7 +96,7 @@ async function newDeliveries(bench: Bench): Promise<Table> {
   }
 }
 
-/** What is not new, or not genuine. */
+/** A delivery that is not new, or not genuine. */
 interface Other {
   readonly name: string
   readonly goal: Goal

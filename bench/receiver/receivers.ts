@@ -1,12 +1,12 @@
 import { createReceiver, type Outcome, type Receiver } from 'tix-webhooks'
 import { SECRET, type SignedOrder } from './orders.js'
 
-/** With all the defaults, its memory store among them. */
+/** With all the defaults, including the memory store. */
 export function receiverWith(handler: () => unknown): Receiver {
   return createReceiver({ secret: SECRET, on: { 'order.created': handler } })
 }
 
-/** A handler that does nothing, and reports that go nowhere: what is refused would fill the console, and writing there is not what is measured. */
+/** A handler that does nothing, and reports that are dropped: refusals would fill the console, and writing to it would be measured. */
 export function quietReceiver(): Receiver {
   return createReceiver({
     secret: SECRET,
@@ -16,7 +16,7 @@ export function quietReceiver(): Receiver {
   })
 }
 
-/** Delivers an order, and sees to it that the outcome is the one that is meant to be measured. */
+/** Delivers an order, and checks that the outcome is the intended one. */
 export async function deliver(
   receiver: Receiver,
   { body, header }: SignedOrder,

@@ -3,7 +3,7 @@ import { SECRET, type SignedOrder } from './orders.js'
 
 type Handler = (event: object) => unknown
 
-/** What people write: the ids that were handled are kept in a Map, for good. Stripe's scheme is ours. */
+/** Typical hand-written code: handled ids are kept in a Map forever. Stripe's scheme is the same as ours. */
 export function stripeAndMap(handler: Handler): (order: SignedOrder) => void {
   const handled = new Map<string, number>()
   return ({ body, header }) => {
@@ -15,7 +15,7 @@ export function stripeAndMap(handler: Handler): (order: SignedOrder) => void {
   }
 }
 
-/** The same for a handler that is waited for. */
+/** The same for an async handler. */
 export function stripeAndMapAsync(handler: Handler): (order: SignedOrder) => Promise<void> {
   const handled = new Map<string, number>()
   return async ({ body, header }) => {
@@ -27,7 +27,7 @@ export function stripeAndMapAsync(handler: Handler): (order: SignedOrder) => Pro
   }
 }
 
-/** Each order is another one; Stripe's own types know nothing of ours. */
+/** Every order is different; Stripe's own types do not include ours. */
 function idOf({ data }: { data: object }): string {
   return (data as { order: { id: string } }).order.id
 }

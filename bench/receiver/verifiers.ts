@@ -12,13 +12,13 @@ import { SECRET, sign, tampered } from './orders.js'
 export interface Verifier {
   readonly name: string
   /**
-   * Signs a body in the scheme of this one, and gives the call that verifies what was received with that signature. It gives the
-   * event, now or later; and it throws or rejects when that is not what was signed.
+   * Signs a body in this verifier's scheme, and returns the call that verifies the received body with that signature. The call
+   * returns the event, or a promise of it; it throws or rejects if the body is not the signed one.
    */
   prepare(signed: Buffer, received: Buffer): Promise<() => unknown>
 }
 
-/** The one that is measured. */
+/** The verifier under test. */
 export const ours: Verifier = {
   name: 'verifyWebhook',
   async prepare(signed, received) {
@@ -27,7 +27,7 @@ export const ours: Verifier = {
   },
 }
 
-/** What it cannot be faster than. */
+/** The lower bound for any verifier. */
 export const theLimit: Verifier = {
   name: 'the limit',
   async prepare(signed, received) {
@@ -37,7 +37,7 @@ export const theLimit: Verifier = {
   },
 }
 
-/** As providers' documentation has it, for `express.raw`: the text is signed, and the texts of the signatures are compared. */
+/** As in providers' documentation for `express.raw`: the text is signed, and the signatures are compared as texts. */
 const byHand: Verifier = {
   name: 'by hand, as in the documentation of providers',
   async prepare(signed, received) {
@@ -109,10 +109,10 @@ const octokit: Verifier = {
   },
 }
 
-/** What people use today. */
+/** The libraries that people use today. */
 export const peers: readonly Verifier[] = [stripe, standardwebhooks, svix, octokit, byHand]
 
-/** Sees to it that a verifier gives the event of a genuine delivery, and refuses one that was changed. */
+/** Checks that a verifier returns the event of a genuine delivery, and refuses a tampered one. */
 export async function prove({ prepare }: Verifier, body: Buffer): Promise<void> {
   const genuine = await prepare(body, body)
   deepStrictEqual(await genuine(), JSON.parse(body.toString()))

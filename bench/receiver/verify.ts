@@ -5,7 +5,7 @@ import { COMPARISON_COLUMNS, PROCESSOR_TIME, speedBeside, type Timed, timeBeside
 import { ORDER_BYTES, orderBody } from './orders.js'
 import { ours, peers, prove, theLimit, type Verifier } from './verifiers.js'
 
-/** How many deliveries take turns: no call may know the one before. */
+/** The number of deliveries that take turns, so that no call repeats the one before. */
 const DELIVERIES = 16
 
 const [SMALL] = ORDER_BYTES
@@ -22,7 +22,7 @@ const PEER_GOALS: Readonly<Record<string, Goal>> = {
   'svix: verify': { atLeast: 3 },
 }
 
-/** What it costs to verify a delivery and to parse its body, beside the limit and the peers. */
+/** The cost of verifying a delivery and parsing its body, compared with the limit and the peers. */
 export const verify: Group = {
   id: 'verify',
   async measure(bench) {

@@ -1,18 +1,18 @@
 import { type CreatedEvent, createSandbox, type Sandbox } from 'tix-webhooks/sandbox'
 
-/** How much there is in a sandbox. */
+/** The amount of data in a sandbox. */
 export interface Amount {
   readonly events: number
   readonly orders: number
 }
 
-/** A sandbox with so many events and orders, all of them delivered to its one endpoint. */
+/** A sandbox with this many events and orders, all of them delivered to its only endpoint. */
 export interface Filled {
   readonly sandbox: Sandbox
   readonly newest: CreatedEvent
   /** The id of an event in the middle of the list. */
   readonly middle: string
-  /** What is kept in the heap for all of it, in bytes. */
+  /** The heap that all of it takes, in bytes. */
   readonly bytes: number
   readonly seconds: number
 }

@@ -9,7 +9,7 @@ import { type Filled, fill } from './filled.js'
 
 const HEADERS = { authorization: 'bearer sk_test_bench', 'content-type': 'application/json' }
 
-/** What a caller of the API does, and the command that lets time pass. */
+/** The calls of the API, and the command that advances time. */
 const ACTIONS: Readonly<Record<string, (filled: Filled) => Promise<unknown>>> = {
   'list: the first page': ({ sandbox }) => get(sandbox, '/v2/events'),
   'list: 100 from the middle': ({ sandbox, middle }) =>
@@ -25,12 +25,12 @@ const ACTIONS: Readonly<Record<string, (filled: Filled) => Promise<unknown>>> = 
   'advance by a second': ({ sandbox }) => sandbox.clock.advance('1s'),
 }
 
-/** All events are looked at, so it grows with them: no more than that is asked of it. */
+/** A search reads all events, so its time grows with them: no more than that is required. */
 const SEARCH = {
   'list: of a status that none has': ({ sandbox }: Filled) => get(sandbox, '/v2/events?status=cancelled'),
 }
 
-/** Whether the sandbox stays responsive when there is much in it, and how long three days take. */
+/** Whether the sandbox stays responsive with much data, and how long three days take. */
 export const sandbox: Group = {
   id: 'sandbox',
   async measure(bench) {

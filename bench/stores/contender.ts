@@ -2,37 +2,37 @@ import { randomUUID } from 'node:crypto'
 import type { IdempotencyStore, Inbox } from 'tix-webhooks'
 import type { Goal } from '../support/goal.js'
 
-/** One way to see to it that an event is handled once. */
+/** One way to handle an event once. */
 export interface Contender {
   readonly name: string
-  /** What our rate is to be, to its own. */
+  /** The goal for our rate, relative to this one's. */
   readonly goal?: Goal
-  /** What one delivery costs: asks whether the event is new, and if so records that it was handled. */
+  /** The work of one delivery: checks whether the event is new, and if so records that it was handled. */
   deliver(key: string): Promise<boolean>
 }
 
-/** Ways that are measured against each other, through one client on one server. */
+/** Contenders that are compared, through one client on one server. */
 export interface Arena {
   readonly name: string
   readonly ours: Contender
   readonly byHand: readonly Contender[]
-  /** How many deliveries are measured at once; a synchronous driver does one at a time. */
+  /** The numbers of concurrent deliveries; a synchronous driver does one at a time. */
   readonly inFlight: readonly number[]
-  /** Makes ours and theirs new, where they would fill up. */
+  /** Makes new stores for ours and theirs, if they would fill up. */
   reset?(): void
   close(): Promise<void>
 }
 
 export const LEASE_MS = 60_000
 export const RETAIN_MS = 7 * 86_400_000
-/** What a store may cost beside the bare commands. */
+/** The allowed cost of a store, compared with the bare commands. */
 export const NEARLY_AS_FAST: Goal = { atLeast: 0.9 }
 export const IN_FLIGHT = [1, 16] as const
 
-/** Beyond those that stores are filled with. */
+/** Higher than any key that a store is filled with. */
 let keys = 1_000_000_000
 
-/** As long as those of the receiver, and never the same twice. */
+/** As long as the receiver's keys, and never the same twice. */
 export function nextKey(): string {
   return keyOf(++keys)
 }
@@ -50,13 +50,13 @@ export function nextToken(): string {
   return `${prefix}.${tokens.toString(36)}`
 }
 
-/** What the receiver asks of a store for one delivery, without the handler. */
+/** The store calls that the receiver makes for one delivery, without the handler. */
 export function throughStore(name: string, store: IdempotencyStore): Contender {
   return {
     name,
     async deliver(key) {
       const lease = { key, token: nextToken() }
-      // Without a spread, which costs more here than the store's own part.
+      // Without a spread, which costs more here than the store itself.
       const { status } = await store.claim({
         key,
         token: lease.token,

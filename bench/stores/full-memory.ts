@@ -21,7 +21,7 @@ export async function fullMemory(bench: Bench, { few, many }: Counts): Promise<F
   }
 }
 
-/** The least that remembers so many keys. */
+/** The minimal way to remember this many keys. */
 export function filledSet(count: number): Promise<Filled<Set<string>>> {
   return heapOf(count, () => {
     const seen = new Set<string>()
@@ -29,13 +29,13 @@ export function filledSet(count: number): Promise<Filled<Set<string>>> {
   })
 }
 
-/** What was filled, and the memory that it has taken. */
+/** A filled store, and the memory that it takes. */
 export interface Filled<T> {
   readonly kept: T
   readonly bytes: number
 }
 
-/** What is filled by a key at a time. */
+/** A store that is filled one key at a time. */
 export interface Filling<T> {
   readonly kept: T
   add(key: string): Promise<unknown>
@@ -46,7 +46,7 @@ function filling(count: number): Filling<IdempotencyStore> {
   return { kept, add: throughStore('memoryStore', kept).deliver }
 }
 
-/** Fills it with so many keys, which nobody gets again, and measures what that takes. */
+/** Fills it with this many keys, which are not used again, and measures the memory that takes. */
 export async function heapOf<T>(count: number, make: () => Filling<T>): Promise<Filled<T>> {
   const before = heap()
   const { kept, add } = make()
@@ -54,7 +54,7 @@ export async function heapOf<T>(count: number, make: () => Filling<T>): Promise<
   return { kept, bytes: heap() - before }
 }
 
-/** What typed arrays hold lies outside of the heap. */
+/** Includes typed arrays, whose memory is outside the heap. */
 function heap(): number {
   globalThis.gc?.()
   globalThis.gc?.()

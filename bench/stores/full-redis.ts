@@ -45,7 +45,7 @@ export async function fullRedis(bench: Bench, { few, many }: Counts): Promise<Fu
   }
 }
 
-/** Copies the one record in the database, and gives the memory that the copies take. */
+/** Copies the only record in the database, and returns the memory that the copies take. */
 async function copyTheOne(client: Redis, count: number): Promise<number> {
   const key = String(await client.randomkey())
   const record = await client.dumpBuffer(key)

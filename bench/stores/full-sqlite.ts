@@ -29,7 +29,7 @@ export async function fullSqlite(bench: Bench, { few, many }: Counts): Promise<F
   }
 }
 
-/** One real claim and completion, and copies of its record under other keys, on a connection that waits for no disk from now on. */
+/** One real claim and completion, and copies of its record under other keys, on a connection that no longer waits for the disk. */
 export async function fillWithEvents(
   db: TestDatabase,
   count: number,

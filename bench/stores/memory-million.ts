@@ -11,7 +11,7 @@ const TIME: Goal = { atMost: 1.5 }
 const TO_SET: Goal = { atMost: 1.6 }
 const BYTES = 140
 
-/** What the memory store costs at a million keys: the time of a delivery, and the memory of a key. */
+/** The cost of the memory store at a million keys: the time of a delivery, and the memory of a key. */
 export async function memoryMillion(bench: Bench): Promise<Table> {
   const [few, many] = [1_000, bench.size(1_000_000, 20_000)]
   bench.progress(`memory store: ${few} and ${many} keys`)
@@ -43,7 +43,7 @@ export async function memoryMillion(bench: Bench): Promise<Table> {
   }
 }
 
-/** A store that holds no more than it is filled with. */
+/** A store whose capacity is the number of keys it is filled with. */
 function filling(count: number): { kept: Contender; add: Contender['deliver'] } {
   const store = memoryStore({ maxKeys: count, onEvict: () => {} })
   const kept = throughStore('memoryStore', store)

@@ -9,13 +9,13 @@ import { fullRedis } from './full-redis.js'
 import { fullSqlite } from './full-sqlite.js'
 import { memoryMillion } from './memory-million.js'
 
-/** How many events the stores remember. */
+/** The numbers of events that the stores remember. */
 export interface Counts {
   readonly few: number
   readonly many: number
 }
 
-/** A store that remembers few events beside one that remembers many. */
+/** A store with few events compared with a store with many. */
 export interface Full {
   readonly name: string
   readonly few: IdempotencyStore
@@ -29,7 +29,7 @@ interface Size {
   readonly bytesPerEvent: number
 }
 
-/** How large a store becomes, and what that does to the time of a claim. */
+/** The size of a full store, and its effect on the time of a claim. */
 export const million: Group = {
   id: 'million',
   async measure(bench) {

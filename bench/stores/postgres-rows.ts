@@ -2,20 +2,20 @@ import type { Pool } from 'pg'
 import { postgresStore } from 'tix-webhooks/postgres'
 import { keyOf, LEASE_MS, nextToken, RETAIN_MS } from './contender.js'
 
-/** What differs from row to row. */
+/** The columns that differ from row to row. */
 const TIMED = ['key', 'expires_at', 'purge_after']
 
 export interface Rows {
   readonly table: string
   readonly count: number
-  /** When the first of them expires, from now: the others follow a millisecond apart. */
+  /** When the first row expires, from now: the others follow a millisecond apart. */
   readonly firstExpiresInMs: number
 }
 
 /**
- * Fills a table with what so many deliveries leave behind. The server copies two records that the store made, one claimed
- * and one completed; as after each real claim comes a completion, each row is written twice. Autovacuum's part is done as
- * often as it would: each time that a fiftieth of the rows is dead.
+ * Fills a table with the rows of this many deliveries. The server copies two records made by the store, one claimed and one
+ * completed; since a completion follows each real claim, each row is written twice. Vacuum runs as often as autovacuum would:
+ * each time that a fiftieth of the rows is dead.
  */
 export async function fillWithRows(pool: Pool, { table, count, firstExpiresInMs }: Rows): Promise<void> {
   const store = postgresStore(pool, { table })
@@ -55,7 +55,7 @@ export async function fillWithRows(pool: Pool, { table, count, firstExpiresInMs 
   await pool.query('CHECKPOINT')
 }
 
-/** What the table takes on the disk with its indexes. */
+/** The disk space of the table and its indexes. */
 export async function sizeOf(pool: Pool, table: string): Promise<number> {
   const { rows } = await pool.query<{ size: string }>('SELECT pg_total_relation_size($1::regclass) AS size', [
     table,

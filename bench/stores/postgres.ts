@@ -14,7 +14,7 @@ import {
   throughStore,
 } from './contender.js'
 
-/** What runs one statement: on any connection, or in a transaction. Gives the rows that it changed. */
+/** Runs one statement: on any connection, or in a transaction. Returns the number of changed rows. */
 type Send = (statement: string, parameters: unknown[]) => Promise<number>
 
 const LEAN_STORE = 'INSERT ON CONFLICT DO NOTHING, then UPDATE'
@@ -22,23 +22,23 @@ const SAME_STORE = "the same in a table of the store's columns"
 
 interface Library {
   readonly name: string
-  /** As its users do. */
+  /** As its users send. */
   readonly send: Send
-  /** By a name, where that is not what it does anyway. */
+  /** As a named statement, if that is not the default. */
   readonly sendNamed?: Send
-  /** In a transaction, which is rolled back when `work` gives false. */
+  /** In a transaction, which is rolled back if `work` returns false. */
   transact(work: (send: Send) => Promise<boolean>): Promise<boolean>
   close(): Promise<void>
 }
 
-/** A table with a key and as little else as will do. */
+/** A table with a key and as little else as possible. */
 const LEAN = 'by_hand'
 /** The store's own columns and index. */
 const SAME = 'by_hand_same'
 const LEAN_ONCE = 'by_hand_once'
 const SAME_ONCE = 'by_hand_once_same'
 
-/** Of an inbox, beside the bare commands. */
+/** For an inbox, compared with the bare commands. */
 const INBOX_GOAL: Goal = { atLeast: 0.85 }
 
 const EFFECT = 'INSERT INTO effects (key) VALUES ($1)'
@@ -56,7 +56,7 @@ export async function makeTables(url: string): Promise<void> {
   await pool.end()
 }
 
-/** One connection for each delivery that is measured at once. */
+/** One connection for each concurrent delivery. */
 export async function postgresArenas(url: string, connections = Math.max(...IN_FLIGHT)): Promise<Arena[]> {
   const pool = new Pool({ connectionString: url, max: connections })
   const sql = postgres(url, { max: connections, onnotice: () => {} })
@@ -157,7 +157,7 @@ function libraryOfPg(pool: Pool): Library {
     name: 'pg',
     send: async (statement, parameters) => (await pool.query(statement, parameters)).rowCount ?? 0,
     sendNamed: async (text, values) => {
-      // Each of them begins in its own way.
+      // Each of them begins differently.
       const name = text.slice(0, 24)
       return (await pool.query({ name, text, values })).rowCount ?? 0
     },

@@ -21,7 +21,7 @@ interface Subject {
   close(): Promise<void>
 }
 
-/** What the purge of expired records does to claims, and they to it. */
+/** The effect of the purge of expired records on claims, and the reverse. */
 export const purging: Group = {
   id: 'purging',
   async measure(bench) {
@@ -137,7 +137,7 @@ async function purgeRate(store: Purgeable, count: number): Promise<number> {
   return (purged / (performance.now() - start)) * 1000
 }
 
-/** The microseconds of each claim, from when it was wanted: a blocked event loop counts too. */
+/** The microseconds of each claim, from when it was due: a blocked event loop counts too. */
 async function claimUntil(store: IdempotencyStore, isEnd: () => boolean): Promise<number[]> {
   const latencies: number[] = []
   async function work(): Promise<void> {

@@ -8,10 +8,10 @@ import { makeTables, postgresArenas } from './postgres.js'
 import { redisArenas } from './redis.js'
 import { sqliteArenas } from './sqlite.js'
 
-/** How many events are delivered again and again. */
+/** The number of events that are delivered repeatedly. */
 const DUPLICATES = 100
 
-/** What a delivery and a duplicate cost at each store, beside the commands that do the least. */
+/** The cost of a delivery and of a duplicate at each store, compared with the minimal commands. */
 export const stores: Group = {
   id: 'stores',
   async measure(bench) {

@@ -11,7 +11,7 @@ import type { Goal } from '../support/goal.js'
 import type { Table } from '../support/report.js'
 import { LEASE_MS, nextToken, RETAIN_MS } from './contender.js'
 
-/** What a delivery with a record in Redis costs our own process, whoever waits for the server. */
+/** The cost in our own process of a delivery with a record in Redis, without the wait for the server. */
 export const redisDelivery: Group = {
   id: 'redis',
   measure: async (bench) => [await deliveries(bench)],

@@ -15,7 +15,7 @@ import {
 
 const WHAT = 'SET NX PX, then SET PX'
 
-/** What of the difference is the server's part: the same work, and nothing of ours around it. */
+/** The server's share of the difference: the same work without our code around it. */
 async function scriptsByHand(
   evalSha: (sha: string, key: string, args: string[]) => Promise<unknown>,
 ): Promise<Contender> {

@@ -7,7 +7,7 @@ import { redisArenas } from './redis.js'
 
 const DELIVERIES = 20
 
-/** Exact: counted between client and server, on one connection that has been used before. */
+/** Exact: counted between client and server, on one connection that was already used. */
 export const roundTrips: Group = {
   id: 'round-trips',
   async measure(bench) {

@@ -9,7 +9,7 @@ const DRIVERS = [
   ...(process.getBuiltinModule?.('node:sqlite') === undefined ? [] : ['node:sqlite']),
 ]
 
-/** Each on files of its own, because a file has one writer. All are synchronous: there is nothing to have in flight. */
+/** Each on its own files, because a file has one writer. All are synchronous: nothing is ever in flight. */
 export async function sqliteArenas(folder: string): Promise<Arena[]> {
   const arenas: Arena[] = []
   for (const driver of DRIVERS) {
@@ -77,7 +77,7 @@ function arena(name: string, ours: Contender, byHand: Contender, databases: read
   }
 }
 
-/** As durable as the store makes its own. */
+/** As durable as the store's own databases. */
 function durable(db: TestDatabase): void {
   db.exec('PRAGMA journal_mode = WAL')
   db.exec('PRAGMA synchronous = FULL')

@@ -3,17 +3,17 @@ import { type RedisServer, startRedis } from '../../test/support/redis-server.js
 import { makeFolder, removeFolder } from '../../test/support/server-process.js'
 import type { Table } from './report.js'
 
-/** Something that is measured by itself: `npm run bench -- --only <id>`. */
+/** A measurement that can run alone: `npm run bench -- --only <id>`. */
 export interface Group {
   readonly id: string
   measure(bench: Bench): Promise<readonly Table[]>
 }
 
-/** What all groups share. */
+/** The parts that all groups share. */
 export interface Bench {
-  /** The first for a real run, the second for a quick look at whether everything works. */
+  /** The first for a real run, the second for a quick check that everything works. */
   size<T>(real: T, quick: T): T
-  /** Says what is going on. */
+  /** Logs the current step. */
   progress(what: string): void
   redis(): Promise<RedisServer>
   /** With the durability of Postgres' own defaults, as users run it. */
@@ -22,7 +22,7 @@ export interface Bench {
   folder(): Promise<string>
 }
 
-/** Calls `work` with servers that start when they are asked for, and ends them. */
+/** Calls `work` with servers that start on demand, and stops them. */
 export async function withBench(isQuick: boolean, work: (bench: Bench) => Promise<void>): Promise<void> {
   const closing: (() => Promise<void>)[] = []
   const redis = once(async () => closingAtEnd(await startRedis()))

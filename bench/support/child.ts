@@ -7,7 +7,7 @@ export interface Child {
   end(): Promise<void>
 }
 
-/** Starts a script as a process of its own, in the way in which this one was started. */
+/** Starts a script as a child process, with the same loader as this one. */
 export function startChild(script: URL, args: readonly string[] = []): Child {
   const name = [script.pathname.split('/').at(-1), ...args].join(' ')
   const child = fork(script, args)
@@ -39,7 +39,7 @@ export function startChild(script: URL, args: readonly string[] = []): Child {
   }
 }
 
-/** Answers the questions of the process that started this one, and ends when that one is gone. */
+/** Answers the questions of the parent process, and exits with it. */
 export function answerQuestions<Question>(answer: (question: Question) => unknown): void {
   process.on('message', async ({ question }: { question: Question }) => {
     try {
@@ -49,6 +49,6 @@ export function answerQuestions<Question>(answer: (question: Question) => unknow
     }
   })
   process.once('disconnect', () => process.exit())
-  // It may have gone while this one was loading.
+  // The parent may have exited while this process was loading.
   if (!process.connected) process.exit()
 }

@@ -1,8 +1,8 @@
 import { alternate, type Figures } from './rounds.js'
 
 /**
- * Measures contestants that wait for nothing against each other, with no garbage collected but what the measuring itself
- * collects: in a whole collection V8 drops optimised code whose objects have all gone, and each would be measured cold.
+ * Compares contestants that wait for nothing, with no garbage collection except the harness's own: in a full collection V8 drops
+ * optimised code whose objects are all gone, and each contestant would be measured cold.
  */
 export function alternateWarm(
   rounds: number,
@@ -12,8 +12,8 @@ export function alternateWarm(
 }
 
 /**
- * Calls so many times, and gives the microseconds of the processor's time that one call took: of all threads of the process,
- * and with the collection of the garbage it made. Whoever else uses the machine takes time from the clock, but none of this.
+ * Makes this many calls, and returns the microseconds of processor time of one call: of all threads of the process, including the
+ * collection of its garbage. Other processes affect the clock, but not this figure.
  */
 export async function cpuTimeOf(call: () => unknown, times: number, inFlight = 1): Promise<number> {
   settleYoung()
@@ -22,7 +22,7 @@ export async function cpuTimeOf(call: () => unknown, times: number, inFlight = 1
   async function work(): Promise<void> {
     while (left-- > 0) {
       const result = call()
-      // What is synchronous does not pay for waiting.
+      // A synchronous call does not pay for an await.
       if (result instanceof Promise) await result
     }
   }
@@ -31,12 +31,12 @@ export async function cpuTimeOf(call: () => unknown, times: number, inFlight = 1
   return usedSince(start) / times
 }
 
-/** Calls one after the other for so many milliseconds of the processor's time or a little more, and gives the same. */
+/** Makes calls one after the other for about this many milliseconds of processor time, and returns the same. */
 export async function cpuTimeFor(call: () => unknown, ms: number): Promise<number> {
   settleYoung()
   const start = process.cpuUsage()
   let calls = 0
-  // In batches, so that reading the clock is no part of what is measured.
+  // In batches, so that reading the clock is not measured.
   for (let batch = 1; usedSince(start) < ms * 1000; batch *= 2) {
     for (let i = 0; i < batch; i++) {
       const result = call()
@@ -53,13 +53,13 @@ function usedSince(start: NodeJS.CpuUsage): number {
   return user + system
 }
 
-/** What has survived twice is old: what was made before is not moved any more while the time is taken. */
+/** Objects that survive two collections are old: earlier ones are no longer moved during the measurement. */
 function settleYoung(): void {
   collectYoung()
   collectYoung()
 }
 
-/** What is young is all that a delivery leaves behind: so each pays for its own, and for nobody else's. */
+/** A delivery leaves only young garbage: so each contestant pays for its own only. */
 function collectYoung(): void {
   globalThis.gc?.({ type: 'minor', execution: 'sync' })
 }

@@ -1,10 +1,10 @@
 import { times } from './report.js'
 import { type Figures, median } from './rounds.js'
 
-/** What a ratio is to reach: no more, or no less, than so many times. */
+/** The goal for a ratio: at most, or at least, this value. */
 export type Goal = { readonly atMost: number } | { readonly atLeast: number }
 
-/** The goal as a cell, and whether the median of the rounds reaches it. */
+/** The goal as a cell, and whether the median of the rounds meets it. */
 export function judged(ratios: Figures, goal: Goal): readonly [goal: string, verdict: string] {
   const figure = median(ratios)
   const [sign, bound, isReached] =

@@ -8,7 +8,7 @@ import { openDatabase, rowOf } from '../../test/support/sqlite-open.js'
 import type { Bench } from './bench.js'
 import { spread } from './report.js'
 
-/** What the figures depend on, a line each. */
+/** The conditions that the figures depend on, one per line. */
 export async function describeMachine(bench: Bench): Promise<readonly string[]> {
   const load = loadavg().map((one) => one.toFixed(2))
   const [first] = cpus()

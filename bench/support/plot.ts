@@ -1,9 +1,9 @@
 import { whole } from './report.js'
 import { type Figures, median, quantile } from './rounds.js'
 
-/** A picture of how a cost grows. Both axes are logarithmic: what grows in proportion is a straight line. */
+/** A chart of how a cost grows. Both axes are logarithmic: proportional growth is a straight line. */
 export interface Plot {
-  /** Its name in the folder of the results. */
+  /** Its file name in the folder of the results. */
   readonly file: string
   readonly title: string
   readonly x: string
@@ -19,7 +19,7 @@ interface Line {
 /** The line goes through the median of the figures, and a bar shows the middle half of them. */
 export interface Point {
   readonly x: number
-  /** How `x` is said on its axis. */
+  /** The label of `x` on its axis. */
   readonly label: string
   readonly figures: Figures
 }
@@ -27,7 +27,7 @@ export interface Point {
 const [WIDTH, HEIGHT] = [720, 420]
 const [LEFT, RIGHT, TOP, BOTTOM] = [70, WIDTH - 30, 80, HEIGHT - 60]
 
-/** Colours that can be told apart by those who see few, on light and on dark ground. */
+/** Colours that people with colour blindness can distinguish, on light and dark backgrounds. */
 const STYLE = `
   text { font: 13px system-ui, sans-serif; fill: #24292f }
   .title { font-size: 15px; font-weight: 600 }
@@ -91,7 +91,7 @@ function drawn({ name, points }: Line, i: number, across: Scale, up: Scale): str
   ]
 }
 
-/** The lines differ in form too, not in colour alone. */
+/** The lines differ in shape too, not only in colour. */
 function marker(i: number, x: number, y: number): string {
   return i === 0
     ? `<circle class="line${i}" cx="${x}" cy="${y}" r="4"/>`
@@ -103,7 +103,7 @@ function scale(values: readonly number[], [from, to]: readonly [number, number])
   return (value) => rounded(from + ((Math.log(value) - least) / (most - least)) * (to - from))
 }
 
-/** 1, 2, 5, 10, 20 and so on, as far as it takes to have all values between them. */
+/** 1, 2, 5, 10, 20 and so on, enough to enclose all values. */
 function ticksAround(values: readonly number[]): number[] {
   const [least, most] = [Math.min(...values), Math.max(...values)]
   const decades = Array.from({ length: 16 }, (_, i) => i - 6)
@@ -121,7 +121,7 @@ function escaped(content: string): string {
   return content.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 }
 
-/** A tenth of a pixel cannot be seen. */
+/** A tenth of a pixel is invisible. */
 function rounded(position: number): number {
   return Math.round(position * 10) / 10
 }

@@ -1,18 +1,18 @@
 import type { Plot } from './plot.js'
 import { type Figures, median } from './rounds.js'
 
-/** What a group has measured. */
+/** The results of a group. */
 export interface Table {
   readonly title: string
   readonly columns: readonly string[]
   readonly rows: readonly (readonly string[])[]
-  /** What a reader has to know in order to read it. */
+  /** Notes that a reader needs. */
   readonly notes?: readonly string[]
-  /** The same as a picture. */
+  /** The same as a chart. */
   readonly plot?: Plot
 }
 
-/** The median, and in brackets the least and the most of all rounds. */
+/** The median, and in brackets the minimum and maximum of all rounds. */
 export function spread(figures: Figures, format: (figure: number) => string = whole): string {
   return `${format(median(figures))} (${format(Math.min(...figures))}–${format(Math.max(...figures))})`
 }
@@ -21,7 +21,7 @@ export function whole(figure: number): string {
   return Math.round(figure).toLocaleString('en')
 }
 
-/** Three digits that count. */
+/** Three significant digits. */
 export function short(figure: number): string {
   return figure >= 100 ? whole(figure) : figure.toPrecision(figure >= 10 ? 3 : 2)
 }

@@ -2,10 +2,10 @@
 export type Figures = readonly number[]
 
 /**
- * Measures contestants against each other: in each round each of them once, one after the other, so that what slows the
- * machine down for a while slows down all of them. Every second round goes backwards. The first round is for warming up.
+ * Compares contestants: each of them once per round, one after the other, so that a slow phase of the machine affects all of
+ * them. Every second round is in reverse order. The first round is a warm-up.
  *
- * @param before what is done before each, so that none pays for another's garbage
+ * @param before called before each, so that none pays for another's garbage
  */
 export async function alternate<Figure>(
   rounds: number,
@@ -25,7 +25,7 @@ export async function alternate<Figure>(
   return figures
 }
 
-/** How the first compares with the second, round by round. */
+/** The ratios of the first to the second, round by round. */
 export function ratios(of: Figures, to: Figures): Figures {
   return of.map((figure, i) => figure / (to[i] as number))
 }
@@ -34,7 +34,7 @@ export function median(figures: Figures): number {
   return quantile(figures, 0.5)
 }
 
-/** The figure that so much of them do not exceed; between two of them, what lies between. */
+/** The value that this share of the figures does not exceed, interpolated between two of them. */
 export function quantile(figures: Figures, share: number): number {
   const sorted = [...figures].sort((a, b) => a - b)
   const at = share * (sorted.length - 1)
@@ -43,12 +43,12 @@ export function quantile(figures: Figures, share: number): number {
 }
 
 export interface Load {
-  /** How many calls are under way at once. */
+  /** The number of concurrent calls. */
   readonly inFlight: number
   readonly ms: number
 }
 
-/** Calls again and again for a while, and gives calls per second. */
+/** Calls repeatedly for a while, and returns calls per second. */
 export async function rateOf(call: () => Promise<unknown>, { inFlight, ms }: Load): Promise<number> {
   const start = performance.now()
   const end = start + ms
@@ -63,7 +63,7 @@ export async function rateOf(call: () => Promise<unknown>, { inFlight, ms }: Loa
   return (calls / (performance.now() - start)) * 1000
 }
 
-/** Calls so many times, one after the other, and gives the microseconds of one call. */
+/** Makes this many calls, one after the other, and returns the microseconds of one call. */
 export async function timeOf(call: () => Promise<unknown>, times: number): Promise<number> {
   const start = performance.now()
   for (let i = 0; i < times; i++) await call()

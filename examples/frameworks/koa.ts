@@ -15,7 +15,7 @@ const { receive, headerName, drain } = createReceiver<Context>({
 
 const app = new Koa()
 
-// Before any body parser: the signature covers the bytes, and not what a parser makes of them.
+// Before any body parser: the signature covers the bytes, not the parsed body.
 app.use(async (ctx, next) => {
   if (ctx.path !== '/hooks') return next()
   const outcome = await receive({

@@ -2,7 +2,7 @@
 import { answerTo, createReceiver } from 'tix-webhooks'
 
 interface HttpEvent {
-  /** Names are in lower case in version 2, and as the client wrote them in version 1. */
+  /** Names are lower-case in version 2, and as sent by the client in version 1. */
   headers?: Record<string, string | undefined> | null
   multiValueHeaders?: Record<string, string[] | undefined> | null
   body?: string | null
@@ -29,7 +29,7 @@ export async function handler(request: HttpEvent) {
     header: headerOf(request, headerName),
     body: Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8'),
     request,
-    // All but POST is answered 405.
+    // Methods other than POST get 405.
     method: requestContext?.http?.method ?? request.httpMethod,
     path: () => requestContext?.http?.path ?? request.path,
     contentEncoding: headerOf(request, 'content-encoding')?.toString(),

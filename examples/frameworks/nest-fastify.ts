@@ -1,4 +1,4 @@
-// NestJS on Fastify. The route goes to Fastify itself, which knows what to do with the route options.
+// NestJS on Fastify. The route is registered with Fastify itself, which understands the route options.
 import { Injectable, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'

@@ -1,4 +1,4 @@
-// Nitro 2 (Nuxt 3 and 4, h3 1) on Node: server/routes/hooks.ts. All but POST is answered 405.
+// Nitro 2 (Nuxt 3 and 4, h3 1) on Node: server/routes/hooks.ts. Methods other than POST get 405.
 import { fromNodeMiddleware } from 'h3'
 import { tixWebhooks } from 'tix-webhooks/node'
 

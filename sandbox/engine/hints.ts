@@ -11,7 +11,7 @@ export interface Tried {
 
 /** The advice for a failure; undefined if there was none. */
 export function hintFor(tried: Tried, result: SendResult): string | undefined {
-  if (result.error !== undefined) return hintForError(tried, result.error.code)
+  if (result.error !== undefined) return hintForError(tried, result.error)
   const { status, headers, body } = result.response
   if (isSuccessStatus(status)) return undefined
   if (status === 400 || status === 401 || status === 403) return hintForRefusal(tried, status, body)
@@ -86,7 +86,10 @@ function hintForRefusal({ url, secrets }: Tried, status: number, body: string): 
   }
 }
 
-function hintForError({ url, timeoutMs }: Tried, code: string): string {
+function hintForError(
+  { url, timeoutMs }: Tried,
+  { code, message }: NonNullable<SendResult['error']>,
+): string {
   const { hostname, port, protocol } = new URL(url)
   const host = `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
   switch (code) {
@@ -107,9 +110,9 @@ function hintForError({ url, timeoutMs }: Tried, code: string): string {
     case 'broken_off':
       return 'Resend it: the sandbox was reset or closed before the answer arrived.'
     case 'address_refused':
-      return 'Deliveries to this address are not allowed: the message has the address and the reason.'
+      return `Nothing was sent. ${message}`
     case 'receiver_threw':
-      return 'A receiver must always return a Response: the message has what it did instead.'
+      return `A receiver must always return a Response. ${message}`
     case 'HPE_INVALID_CONSTANT':
     case 'EPROTO':
     case 'ERR_SSL_WRONG_VERSION_NUMBER':
@@ -121,7 +124,7 @@ function hintForError({ url, timeoutMs }: Tried, code: string): string {
     case 'HPE_HEADER_OVERFLOW':
       return 'The headers of its answer are larger than 16 KiB.'
     default:
-      return `There was no answer (${code}): the message has the reason.`
+      return `There was no answer (${code}): ${message}`
   }
 }
 

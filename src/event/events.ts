@@ -1,13 +1,13 @@
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject
 export type JsonObject = { [key: string]: JsonValue }
 
-/** Whether a value that JSON gave is an object, and neither an array nor null. */
+/** Whether a JSON value is an object: not an array, not null. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /**
- * The envelope: what every event has around its data. An `id` is not documented; it and any other field that comes is kept.
+ * The envelope: the fields that every event has around its data. An `id` is not documented; it is kept if present, as is any other field.
  */
 export interface Envelope<Type extends string, Data> {
   readonly type: Type
@@ -18,7 +18,7 @@ export interface Envelope<Type extends string, Data> {
   readonly [field: string]: unknown
 }
 
-/** The data of `order.created`: the order and its tickets. Fields that are not listed pass through untouched. */
+/** The data of `order.created`: the order and its tickets. Fields that are not listed are kept unchanged. */
 export interface OrderCreatedData {
   order: {
     /** Begins with `ord_`. */
@@ -38,8 +38,8 @@ export interface OrderTicket {
 }
 
 /**
- * The event that tickets are sold for, as the service's API returns it. The payloads of the `event.*` kinds are not documented, so
- * nothing is typed with it: it is here for the schema that you give.
+ * The event that tickets are sold for, as the service's API returns it. The payloads of the `event.*` kinds are not documented, so nothing
+ * uses this type; it is here for your own schema.
  */
 export interface TicketedEvent {
   /** Begins with `evt_`. */
@@ -69,7 +69,7 @@ export interface TicketedEvent {
   updated_at: string
 }
 
-/** The kinds that the service documents, with their data. */
+/** The documented kinds, with their data. */
 export interface EventDataByKind {
   'order.created': OrderCreatedData
   'event.published': JsonObject
@@ -89,7 +89,7 @@ export type EventPublishedEvent = EventOf<'event.published'>
 export type EventCancelledEvent = EventOf<'event.cancelled'>
 export type EventRescheduledEvent = EventOf<'event.rescheduled'>
 
-/** The three kinds that tell of a ticketed event. */
+/** The three kinds about a ticketed event. */
 export type EventLifecycleEvent = EventPublishedEvent | EventCancelledEvent | EventRescheduledEvent
 
 /** Any documented event; `switch (event.type)` narrows it. */
@@ -98,7 +98,7 @@ export type WebhookEvent = OrderCreatedEvent | EventLifecycleEvent
 /** An authentic event of a kind that is not documented. */
 export type UnknownEvent = Envelope<string, JsonObject>
 
-/** Whatever the service may send; the guards narrow it. */
+/** Any event that the service may send; the guards narrow it. */
 export type AnyEvent = WebhookEvent | UnknownEvent
 
 export const EVENT_KINDS: readonly EventKind[] = [
@@ -108,19 +108,19 @@ export const EVENT_KINDS: readonly EventKind[] = [
   'event.rescheduled',
 ]
 
-/** What a guard makes of an event: the member of its own union, so that data which a schema typed stays so. */
+/** The type that a guard narrows to: the member of the event's own union, so that data typed by a schema stays typed. */
 export type Narrowed<Event, Kind extends string> = [Extract<Event, { readonly type: Kind }>] extends [never]
   ? Event & (Kind extends EventKind ? EventOf<Kind> : Envelope<Kind, JsonObject>)
   : Extract<Event, { readonly type: Kind }>
 
-/** A documented kind whose data no schema has replaced: also assignable to `EventOf<Kind>` where the kind is a type parameter. */
+/** A documented kind whose data no schema has replaced: also assignable to `EventOf<Kind>` if the kind is a type parameter. */
 export type NarrowedDocumented<Event, Kind extends EventKind> = [WebhookEvent] extends [Event]
   ? Extract<Event, { readonly type: Kind }> & EventOf<Kind>
   : Narrowed<Event, Kind>
 
 /**
- * Whether the event is of this kind. It narrows where a comparison of `type` cannot: in `onUnhandled` and after
- * `verifyWebhook`, where an event of any kind can come.
+ * Whether the event is of this kind. It narrows types that a comparison of `type` cannot: in `onUnhandled` and after `verifyWebhook`,
+ * where the event may be of any kind.
  *
  * @example
  * ```ts

@@ -5,16 +5,16 @@ import { isPlainObject, isRecord } from '../lib/option-names.js'
 import { type AnyEvent, isJsonObject, type UnknownEvent } from './events.js'
 import { isStandardSchema, type SchemaMap, type StandardSchemaV1, toPayloadIssues } from './schema.js'
 
-/** Deeper than any real payload, and shallow enough for every recursive walk after ours: schemas, clones, JSON.stringify. */
+/** Deeper than any real payload, and shallow enough for every recursive walk that follows: schemas, clones, JSON.stringify. */
 const MAX_DEPTH = 256
 
 const MAX_ISSUES_SHOWN = 5
 
-/** Strict, so that bytes which are no UTF-8 are refused rather than replaced; strips one leading byte order mark. */
+/** Strict, so that invalid UTF-8 is refused instead of replaced; strips one leading byte order mark. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Reads the bytes as JSON and finds the envelope: `type`, `created_at` and `data`. The data is not looked into.
+ * Parses the bytes as JSON and checks the envelope: `type`, `created_at` and `data`. The data itself is not checked.
  *
  * @throws PayloadError `not_json` or `not_an_envelope`
  */
@@ -41,8 +41,8 @@ export function parseEnvelope(rawBody: Uint8Array): UnknownEvent {
 }
 
 /**
- * Checks the data of an event: by the schema of its kind where there is one, whose output then is the data; else, for
- * `order.created`, by the types of the documented fields. Other data passes as it is.
+ * Checks the data of an event: with the schema of its kind if there is one, whose output replaces the data; otherwise, for
+ * `order.created`, against the types of the documented fields. Other data passes unchanged.
  *
  * @throws PayloadError `data_mismatch`
  * @throws ConfigurationError when the schema itself threw
@@ -70,7 +70,7 @@ async function checkBySchema(event: UnknownEvent, schema: StandardSchemaV1): Pro
     )
   }
   if (issues !== undefined) {
-    // Only where, not what: the messages of a schema can quote the payload.
+    // Paths only: a schema's messages can quote the payload.
     const places = list(issues, ({ path }) => pathText(path))
     throw new PayloadError(
       'data_mismatch',
@@ -81,9 +81,9 @@ async function checkBySchema(event: UnknownEvent, schema: StandardSchemaV1): Pro
   return { ...event, data } as AnyEvent
 }
 
-/** @throws TypeError when one of them is no Standard Schema */
+/** @throws TypeError when one of them is not a Standard Schema */
 export function checkSchemas(schemas: SchemaMap): void {
-  // What it inherits would not be read: such kinds would go unchecked.
+  // Inherited entries would not be read, and their kinds would go unchecked.
   if (!isRecord(schemas) || !isPlainObject(schemas)) {
     throw new TypeError(
       `schemas must be a plain object of schemas by kind, not ${isRecord(schemas) ? 'an instance of a class or an object that inherits' : describeType(schemas)}.`,
@@ -118,14 +118,14 @@ function parseJson(rawBody: Uint8Array): unknown {
   } catch (cause) {
     throw notJson('it cannot be parsed', cause)
   }
-  // Each level takes two brackets, so that most bodies are too short to be too deep.
+  // Each level takes two brackets, so most bodies are too short to be too deep.
   if (text.length > 2 * MAX_DEPTH && isObject(value) && isDeeperThan(MAX_DEPTH, value)) {
     throw notJson(`it is nested deeper than ${MAX_DEPTH} levels`)
   }
   return value
 }
 
-/** Without making a list of an object's values: a body can have thousands of objects, and this must cost little beside parsing them. */
+/** Makes no list of an object's values: a body can have thousands of objects, and this must cost little compared with parsing. */
 function isDeeperThan(levels: number, value: object): boolean {
   if (levels === 0) return true
   if (Array.isArray(value)) {
@@ -136,7 +136,7 @@ function isDeeperThan(levels: number, value: object): boolean {
   }
   for (const key in value) {
     const child = value[key as keyof typeof value]
-    // What somebody has put on Object.prototype is no part of the body, and has no end: its value has it too.
+    // A property that a library set on Object.prototype is not part of the body, and following it never ends: its value inherits it too.
     if (isObject(child) && Object.hasOwn(value, key) && isDeeperThan(levels - 1, child)) return true
   }
   return false
@@ -146,7 +146,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** The documented fields alone: what else comes is the service's to add. */
+/** Only the documented fields: the service may add others. */
 function checkOrderCreated(event: UnknownEvent): void {
   const issues: PayloadIssue[] = []
   const refuse = (expected: string, value: unknown, ...path: PropertyKey[]): void => {
@@ -193,7 +193,7 @@ function describe(issues: readonly PayloadIssue[]): string {
   return list(issues, ({ path, message }) => (path.length === 0 ? message : `${pathText(path)}: ${message}`))
 }
 
-/** The first few: a body of a megabyte can have a hundred thousand faults. */
+/** The first few: a body of a megabyte can have a hundred thousand problems. */
 function list(issues: readonly PayloadIssue[], text: (issue: PayloadIssue) => string): string {
   const shown = issues.slice(0, MAX_ISSUES_SHOWN).map(text).join('; ')
   return issues.length > MAX_ISSUES_SHOWN ? `${shown}; and ${issues.length - MAX_ISSUES_SHOWN} more` : shown

@@ -1,8 +1,8 @@
 import type { PayloadIssue } from '../errors.js'
 
 /**
- * What a validator must have to type and check the data of a kind: the part that we use of the Standard Schema interface
- * (standardschema.dev, version 1), which zod, valibot and arktype implement.
+ * A validator that types and checks the data of a kind: the part of the Standard Schema interface (standardschema.dev, version 1) that we
+ * use. zod, valibot and arktype implement it.
  */
 export interface StandardSchemaV1<Input = unknown, Output = Input> {
   readonly '~standard': {
@@ -13,7 +13,7 @@ export interface StandardSchemaV1<Input = unknown, Output = Input> {
   }
 }
 
-/** What a schema says of a value: its output, or what is wrong. */
+/** A schema's verdict on a value: its output, or its issues. */
 export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] }
@@ -38,7 +38,7 @@ export type OutputOf<Schema> = Schema extends StandardSchemaV1
   : never
 
 /**
- * A schema that checks nothing and types the data as `Data`: for a kind that the service added before you want a validator.
+ * A schema that checks nothing and types the data as `Data`: for a kind that you do not want to validate yet.
  *
  * @example
  * ```ts
@@ -51,14 +51,14 @@ export function unchecked<Data>(): StandardSchemaV1<unknown, Data> {
   }
 }
 
-/** Whether it can be asked to validate. A schema may be a function: arktype's are. */
+/** Whether the value can validate. A schema may be a function, as arktype's are. */
 export function isStandardSchema(value: unknown): value is StandardSchemaV1 {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
   const standard = (value as Partial<StandardSchemaV1>)['~standard']
   return typeof standard?.validate === 'function'
 }
 
-/** The issues of a schema in our terms; `under` is where the validated value sits in the payload. */
+/** A schema's issues as ours; `under` is the path of the validated value in the payload. */
 export function toPayloadIssues(issues: readonly SchemaIssue[], under: PropertyKey): readonly PayloadIssue[] {
   return issues.map(({ message, path = [] }) => ({
     path: [under, ...path.map((step) => (typeof step === 'object' ? step.key : step))],

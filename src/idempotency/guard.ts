@@ -1,13 +1,10 @@
 import type { AlarmClock } from '../lib/alarm-clock.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 
-/**
- * Stands between a delivery and its handler, so that an event runs once: a lease on a store, or the transaction of an inbox.
- * Each receiver has one.
- */
+/** Makes sure that an event's handler runs once: with a lease on a store, or a transaction of an inbox. Each receiver has one. */
 export interface Guard {
   /**
-   * Grants the run, unless the event has been handled or is being handled now.
+   * Grants the execution, unless the event has been handled or is being handled now.
    *
    * @param key `null`: the event runs without deduplication
    * @throws StoreError when the backend is down, full, or too slow
@@ -15,14 +12,14 @@ export interface Guard {
   acquire(key: string | null, delivery: GuardedDelivery): MaybePromise<Execution | Denial>
 }
 
-/** The delivery, as far as a guard needs it. */
+/** The part of a delivery that a guard needs. */
 export interface GuardedDelivery {
   readonly clock: AlarmClock
-  /** Reports a fault that decides nothing. */
+  /** Reports an error that does not change the outcome. */
   report(error: unknown): void
   /** Aborts the handler's signal. */
   abort(reason: unknown): void
-  /** Keeps a drain waiting, and the platform if it can, for work that goes on after the answer. */
+  /** Registers work that goes on after the answer: a drain waits for it, and the platform keeps it alive if it can. */
   track(work: Promise<unknown>): void
 }
 
@@ -31,46 +28,46 @@ export type Denial =
   /** Another delivery of the event is being handled. */
   | { readonly status: 'in-flight'; readonly retryAfterMs: number }
 
-/** The right to run a handler once, and the duty to record how that ended. */
+/** The right to run a handler once, and the duty to record how it ended. */
 export interface Execution {
   readonly status: 'granted'
   /** False if the event runs without protection. */
   readonly deduplicated: boolean
-  /** 1 at the first grant; absent if nobody counts. */
+  /** 1 at the first grant; absent if nothing counts. */
   readonly attempt?: number
   /** The transaction of an inbox. */
   readonly tx: unknown
   /** Calls the handler, and returns or throws its result. */
   invoke(handler: () => unknown): unknown
-  /** The reason why an end is not certain while it is being recorded; `undefined` if the sender may be told of it. */
+  /** The reason why an end is not certain while it is being recorded; `undefined` if it may be reported to the sender. */
   doubt(end: HandlerEnd): unknown
   /** Records the end, however late. Never throws or rejects. */
   commit(end: HandlerEnd): MaybePromise<CommitResult>
-  /** The handler is given up for this reason, so what holds its place lets go. It may still end, and be committed. */
+  /** Gives up the handler for this reason and releases its place. The handler may still end, and be committed. */
   abandon(reason: unknown): void
-  /** A sentence on what may hold up the handler, for the log, or none. Never throws. */
+  /** A sentence for the log on what may block the handler, if known. Never throws. */
   hint?(): string
 }
 
-/** How a handler ended: `handled` and `discarded` are done, anything else is to run again. */
+/** How a handler ended: `handled` and `discarded` are final; after anything else the event runs again. */
 export interface HandlerEnd {
   readonly outcome: string
   readonly error?: unknown
 }
 
-/** Whether the end stands as it was, or else how the delivery ended. */
+/** Whether the end is confirmed, or otherwise how the delivery ended. */
 export type CommitResult = typeof AS_ENDED | Denial | { readonly status: 'fault'; readonly error: unknown }
 
 export const AS_ENDED = 'as-ended'
 
-/** How soon a sender should try again if nobody knows better. */
+/** The delay before a retry if no better one is known. */
 export const RETRY_MS = 5_000
 
 export function isDone({ outcome }: HandlerEnd): boolean {
   return outcome === 'handled' || outcome === 'discarded'
 }
 
-/** The execution of an event that runs without protection: nothing is recorded. */
+/** The execution of an unprotected event: nothing is recorded. */
 export const UNPROTECTED: Execution = {
   status: 'granted',
   deduplicated: false,

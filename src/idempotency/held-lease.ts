@@ -21,7 +21,7 @@ import {
   type StoreCall,
 } from './store-call.js'
 
-/** A call that took so much longer than its limit is no evidence: the process was stopped, or its event loop blocked. */
+/** A call that exceeds its limit by this much proves nothing: the process was stopped, or its event loop blocked. */
 const STOPPED_MS = 50
 
 const GONE =
@@ -33,9 +33,9 @@ const CLAIMED_SINCE =
   'Another delivery has claimed it since, because its lease had run out or the store had lost the record, and may have run it a second time.'
 
 /**
- * A lease that was granted. While the handler runs, it is renewed every third of its time. If it runs out by our clock, a last
- * renewal decides: it may not have been taken over. There is one store call at a time for a lease: recording the end waits for a
- * renewal that is under way, as long as a store call is waited for.
+ * A granted lease. While the handler runs, it is renewed every third of its duration. If it expires by our clock, a last renewal decides:
+ * it may not have been taken over. A lease makes one store call at a time: recording the end waits for a renewal in progress, at most for
+ * the limit of a store call.
  */
 export class HeldLease implements Execution {
   readonly status = 'granted'
@@ -43,11 +43,11 @@ export class HeldLease implements Execution {
   readonly tx = undefined
   private isHeld = true
   private isLost = false
-  /** Whether it asks the store a second time for the fate of the lease, because the process was stopped during the first. */
+  /** Whether it is asking the store about the lease a second time, because the process was stopped during the first call. */
   private isAskingAgain = false
   private renewal: Promise<void> | undefined
   private renewing: Alarm | undefined
-  /** By our clock. The store counts from when the request arrives, so from no earlier than it was sent. */
+  /** By our clock. The store counts from the arrival of the request, so never from before it was sent. */
   private validUntilMs: number
 
   /** @param claimedAtMs when the claim was sent, on the monotonic clock */
@@ -72,13 +72,13 @@ export class HeldLease implements Execution {
     return undefined
   }
 
-  /** Stops renewing: from now on the lease runs out by itself. */
+  /** Stops renewing: the lease then expires by itself. */
   abandon(): void {
     this.isHeld = false
     if (this.renewing !== undefined) this.delivery.clock.clear(this.renewing)
   }
 
-  /** Whether recording works decides nothing: once a handler has returned, a non-2xx would make a second run certain. */
+  /** A failure to record changes nothing: once a handler has returned, a non-2xx would make a second run certain. */
   commit(end: HandlerEnd): MaybePromise<CommitResult> {
     this.abandon()
     return this.renewal === undefined ? this.record(end) : this.renewal.then(() => this.record(end))
@@ -87,7 +87,7 @@ export class HeldLease implements Execution {
   private record(end: HandlerEnd): MaybePromise<CommitResult> {
     try {
       const sent = this.sendEnd(end)
-      // At once, as a store in memory answers.
+      // Synchronously, as a store in memory answers.
       return sent === true ? AS_ENDED : this.recordLater(end, Promise.resolve(sent))
     } catch (error) {
       return this.recordLater(end, Promise.reject(error))
@@ -105,7 +105,7 @@ export class HeldLease implements Execution {
     try {
       this.recorded(end, await resultOf(call, sent).catch((error) => callAgain(call, error)))
     } catch (error) {
-      // The sender need not wait for it.
+      // The sender does not wait for it.
       const late = callLater(call, error)
       this.delivery.track(
         late.then(
@@ -135,7 +135,7 @@ export class HeldLease implements Execution {
     this.renewing = this.delivery.clock.set(startRenewal, atMs, true)
   }
 
-  /** @returns when the next one is due */
+  /** @returns the time of the next renewal */
   private async renew(): Promise<number> {
     const { store, lease, delivery } = this
     const { leaseMs } = this.terms

@@ -1,4 +1,5 @@
 import { StoreError } from '../errors.js'
+import { ignoreRejection } from '../lib/call-safely.js'
 import { deferred } from '../lib/deferred.js'
 import {
   AS_ENDED,
@@ -21,15 +22,15 @@ const ONCE_RESULTS: readonly unknown[] = [
   'in-flight',
 ] satisfies OnceResult[]
 
-/** How long a commit may take: whoever waits longer, such as a drain, waits for a connection that is gone. */
+/** The longest that a commit may take: after that, its connection counts as lost, and a drain stops waiting. */
 const COMMIT_MS = 30_000
 
-/** Guards with transactions of an inbox: the handler runs in one, which is committed or rolled back with its record. */
+/** Guards with the transactions of an inbox: the handler runs in one, which is committed or rolled back together with its record. */
 export function inboxGuard(inbox: Inbox<unknown>, terms: Omit<OnceRequest, 'key'>): Guard {
   return { acquire: (key, delivery) => openTransaction(inbox, { key, ...terms }, delivery) }
 }
 
-/** @throws StoreError when the inbox is down, or has opened none by the deadline: one that opens later is rolled back */
+/** @throws StoreError when the inbox is down, or has opened no transaction by the deadline: one that opens later is rolled back */
 function openTransaction(
   inbox: Inbox<unknown>,
   request: OnceRequest,
@@ -42,12 +43,12 @@ function openTransaction(
 
   async function once(): Promise<OnceResult> {
     try {
-      const result = await callInbox(() => inbox.once(request, holdOpen), readOnceResult)
-      // An inbox that does not await its work would say so before there is anything to commit.
+      const result = await callInbox(() => inbox.once(request, work), readOnceResult)
+      // An inbox that does not await its work reports success before there is anything to commit.
       if (phase === 'open' && isDone({ outcome: result })) throw misbehaved(result)
       return result
     } catch (error) {
-      // Its connection was lost while the handler was running.
+      // The connection was lost while the handler was running.
       if (phase === 'open') delivery.abort(error)
       throw error
     } finally {
@@ -55,10 +56,17 @@ function openTransaction(
     }
   }
 
+  /** An inbox that does not wait for its work does not hear it reject either. */
+  function work(tx: unknown): Promise<void> {
+    const held = holdOpen(tx)
+    ignoreRejection(held)
+    return held
+  }
+
   /** Keeps the transaction open until the end of the handler is committed. */
   async function holdOpen(tx: unknown): Promise<void> {
     if (clock.isOver) throw notInTime()
-    // A library that tries a commit again would run the handler again.
+    // A library that retries a commit would run the handler again.
     if (phase !== 'opening') throw calledAgain()
     phase = 'open'
     const handed = deferred<() => void>()
@@ -78,22 +86,24 @@ function openTransaction(
         settled.resolve(end)
         return resultFor(end)
       },
-      // Until the commit is confirmed, nothing is.
+      // Nothing is certain until the commit is confirmed.
       doubt: (end) => (isDone(end) ? notConfirmed() : undefined),
       abandon(reason) {
-        // However the handler ends later, its writes are gone.
+        // However the handler ends later, its writes are lost.
         resultFor = async (end) => (isDone(end) ? fault(reason) : AS_ENDED)
         settled.reject(reason)
       },
       hint() {
         try {
-          return inbox.hint?.() ?? ''
+          const hint: unknown = inbox.hint?.()
+          if (typeof hint === 'string') return hint
+          ignoreRejection(hint)
         } catch {}
         return ''
       },
     })
     const call = await handed.promise
-    // In here, because some libraries know their transaction by the asynchronous context.
+    // Called here, because some libraries find their transaction by the asynchronous context.
     call()
     const { outcome, error } = await settled.promise
     if (outcome !== 'handled') throw error
@@ -104,7 +114,7 @@ function openTransaction(
   })
 }
 
-/** Whether the end stands: that it is done, only if the inbox says so too. */
+/** Whether the end is confirmed: that it is done, only if the inbox agrees. */
 async function committed(
   end: HandlerEnd,
   ended: Promise<OnceResult>,
@@ -116,12 +126,12 @@ async function committed(
       throw notConfirmed()
     })
   } catch (error) {
-    // After a handler that failed this is its own error again, or that of a roll-back; unless it was the inbox that failed it.
+    // After a handler failed, this is its own error or that of the rollback, unless the inbox itself failed.
     return isDone(end) || error === end.error ? fault(error) : AS_ENDED
   }
-  // The record of a discard is made after the roll-back, and another delivery may have come in between.
+  // The record of a discard is written after the rollback, and another delivery may have come in between.
   if (result === 'duplicate' || result === 'in-flight') return denialOf(result)
-  // Said to be handled though the handler failed: it may be recorded, and then it would never run again.
+  // The inbox reports it as handled although the handler failed: if that was recorded, the event never runs again.
   return result === end.outcome ? AS_ENDED : fault(misbehaved(result, end.error))
 }
 

@@ -1,40 +1,40 @@
-/** What a delivery asks of an inbox. */
+/** A delivery's request to an inbox. */
 export interface OnceRequest {
   /** At most 255 characters of printable ASCII; `null` for a plain transaction, without deduplication. */
   readonly key: string | null
   /** How long the record is kept, in milliseconds. */
   readonly retainMs: number
   /**
-   * When the run is given up, in milliseconds from the call: `work` rejects then, though the handler goes on. An inbox may have
-   * its database end the transaction a little later, for the case that a statement is stuck and holds up the roll-back.
+   * How long the handler may run, in milliseconds from the call: after that `work` rejects, though the handler goes on. An inbox may have
+   * its database end the transaction a little later, in case a stuck statement blocks the rollback.
    */
   readonly maxRunMs?: number
 }
 
 export type OnceResult =
-  /** What the handler wrote and the record of the event are committed. */
+  /** The handler's writes and the record of the event are committed. */
   | 'handled'
-  /** The handler threw `Discard`: what it wrote is rolled back, and the record of the event is committed. */
+  /** The handler threw `Discard`: its writes are rolled back, and the record of the event is committed. */
   | 'discarded'
-  /** The event had been handled before, or was meanwhile: nothing of this delivery is kept. */
+  /** The event was already handled, or has been meanwhile: nothing of this delivery is kept. */
   | 'duplicate'
   /** Another delivery of the event is in its transaction right now. */
   | 'in-flight'
 
 /**
- * Runs handlers in transactions: what a handler writes and the record that the event was handled are committed together,
- * or not at all. `postgresInbox` and `sqliteInbox` make one.
+ * Runs handlers in transactions: a handler's writes and the record that the event was handled are committed together, or not at all.
+ * `postgresInbox` and `sqliteInbox` make one.
  *
- * @typeParam Tx what handlers get as `ctx.tx`
+ * @typeParam Tx the type of `ctx.tx` in handlers
  */
 export interface Inbox<Tx> {
   /**
-   * Opens a transaction, calls `work` in it unless the event is handled or in flight, and commits when `work` resolves.
-   * Where `work` rejects, everything is rolled back and `once` rejects with the same error; after a `Discard` the record
-   * alone is committed. Where the commit failed, or nobody knows whether it did, it rejects: it never guesses. An inbox that
-   * loses its connection while `work` runs rejects at once: the handler's `ctx.signal` then aborts.
+   * Opens a transaction, calls `work` in it unless the event is handled or in flight, and commits when `work` resolves. If `work` rejects,
+   * everything is rolled back and `once` rejects with the same error; after a `Discard` only the record is committed. If the commit fails,
+   * or its result is unknown, it rejects: it never guesses. An inbox that loses its connection while `work` runs rejects at once: the
+   * handler's `ctx.signal` then aborts.
    */
   once(request: OnceRequest, work: (tx: Tx) => Promise<void>): Promise<OnceResult>
-  /** A sentence on what may hold up a handler that has not returned by the deadline, for the log; `undefined` if nothing is known. */
+  /** A sentence for the log on what may block a handler that has not returned by the deadline; `undefined` if nothing is known. */
   hint?(): string | undefined
 }

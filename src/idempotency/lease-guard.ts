@@ -30,7 +30,7 @@ export interface LeaseGuardTerms {
   readonly storeFailure: 'reject' | 'process'
 }
 
-/** More than there are if a store is slow now and then; in an outage no claim is granted. */
+/** More than there are if a store is slow now and then; during an outage no claim is granted. */
 const MAX_DOUBTED_KEYS = 1_000
 
 const DUPLICATE: Denial = { status: 'duplicate' }
@@ -40,8 +40,8 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
   const { leaseMs, retainMs, storeFailure } = terms
   const nextToken = tokenSource()
   /**
-   * The keys that a claim of this receiver may hold although it was given up, so that a lease on one of them does not mean
-   * that its event is being handled. Other processes see the lease alone.
+   * Keys that a timed-out claim of this receiver may hold: a lease on one of them does not prove that its event is being handled. Other
+   * processes see only the lease.
    */
   const doubtedKeys = new Set<string>()
 
@@ -73,7 +73,7 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
       result = await resultOf(call, sent, clock.deadlineMs)
     } catch (fault) {
       delivery.track(releaseIfGranted(sent, request, delivery))
-      // A store that is full, or misbehaves, is reached: only one that is not may be done without.
+      // Only an unreachable store may be skipped: one that is full or misbehaves was reached.
       if (storeFailure === 'reject' || !isUnreached(fault)) throw fault
       delivery.report(fault)
       return UNPROTECTED
@@ -81,7 +81,7 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
     return judge(result, request, claimedAtMs, delivery)
   }
 
-  /** @throws StoreError when it is granted after the lease has ended: a store that answers at once may have blocked for long */
+  /** @throws StoreError when the lease ended before it was granted: a store that answers synchronously may have blocked for long */
   function judge(
     result: ClaimResult,
     { key, token }: ClaimRequest,
@@ -96,7 +96,7 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
       throw error
     }
     if (result.status === 'completed') return DUPLICATE
-    // Maybe nobody handles it: the lease may be that of a claim which was given up, and is released soon.
+    // Perhaps nothing handles it: the lease may belong to a timed-out claim, and will be released soon.
     const { retryAfterMs } = result
     return {
       status: 'in-flight',
@@ -105,8 +105,8 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
   }
 
   /**
-   * Releases a claim that failed for us and may have been granted all the same, late or with a reply that was lost, so that it
-   * blocks nobody. By the token, this releases no other record; if it fails, the lease runs out by itself.
+   * Releases a claim that failed here but may have been granted, late or with a lost reply, so that it blocks no other delivery. It
+   * releases by token, so no other record; if it fails, the lease expires by itself.
    */
   async function releaseIfGranted(
     sent: Promise<unknown>,
@@ -122,9 +122,9 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
         doubtedKeys.delete(key)
         return
       }
-      // A few times: what lost the reply may lose this too.
+      // Several tries: the fault that lost the reply may lose this call too.
       const soon = resultOf(call, promised(send)).catch((error) => callAgain(call, error))
-      // A store that granted it is up again, and one that is down may never have had it.
+      // A store that granted it is up again; one that is down may never have received it.
       const late = soon.catch((error) => (isGranted === 'yes' ? callLater(call, error) : false))
       void late.catch(() => {}).then(() => doubtedKeys.delete(key))
       await soon.catch(() => {})
@@ -147,7 +147,7 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
   return { acquire }
 }
 
-/** What is no answer, or does not let itself be looked at, is no evidence of what the store did. */
+/** An invalid or unreadable result is no evidence of what the store did. */
 function mayBeGranted(result: unknown): 'yes' | 'no' | 'maybe' {
   try {
     const known = readClaimResult(result)

@@ -1,31 +1,35 @@
+import { callSafely } from '../lib/call-safely.js'
 import { checkTimerSeconds, checkWholeNumber } from '../lib/check-number.js'
 import { messageOf } from '../lib/message-of.js'
 import { pause, startBackgroundTimer } from '../lib/timers.js'
 
-/** A store that does not forget by itself. */
+/** A store that does not delete expired records by itself. */
 export interface Purgeable {
   /**
-   * Deletes records that are past their retention, the oldest first; those of others are never touched.
+   * Deletes records past their retention, oldest first, and no other records.
    *
-   * @param options.limit how many at most, so that one call stays short. Default 1,000
-   * @returns how many went
+   * @param options.limit the most records to delete, so that one call stays short. Default 1,000
+   * @returns the number of deleted records
    */
   purge(options?: { readonly limit?: number }): Promise<number>
 }
 
 /** The `purge` of a store, and its timer. */
 export interface Purger extends Purgeable {
-  /** Starts the timer, if the store has one and it is not running yet. For the first call of the store: a factory must not set timers. */
+  /**
+   * Starts the timer, if the store has one and it is not running yet. Called at the first call of the store: a factory must not set
+   * timers.
+   */
   start(): void
 }
 
 const DEFAULT_LIMIT = 1_000
 
 /**
- * Gives a store the method `purge`, and purges in the background every so many seconds, from the first `start` on. The timer keeps
- * no process alive. A purge in the background that fails is logged once, and tried again at the next time.
+ * Gives a store the method `purge`, and purges in the background at this interval, from the first `start` on. The timer does not keep the
+ * process alive. A failed background purge is logged once, and retried at the next interval.
  *
- * @param deleteExpired deletes so many records at most, the oldest first, and resolves to how many went
+ * @param deleteExpired deletes at most this many records, oldest first, and resolves to the number deleted
  * @param everySeconds the option `purgeEverySeconds` of the store. Default: no timer
  * @throws TypeError when the seconds are not above 0, or longer than a timer can be set for
  * @example
@@ -59,12 +63,13 @@ export function createPurger(
 
   async function purgeAll(): Promise<void> {
     try {
-      // Others get a turn in between: SQLite deletes in this very process.
+      // Lets other work run in between: SQLite deletes in this very process.
       while ((await deleteExpired(DEFAULT_LIMIT)) === DEFAULT_LIMIT) await pause(0)
       hasFailed = false
     } catch (error) {
       if (!hasFailed) {
-        console.warn(`tix-webhooks: records past their retention could not be purged: ${messageOf(error)}`)
+        const line = `tix-webhooks: records past their retention could not be purged: ${messageOf(error)}`
+        callSafely(() => console.warn(line))
       }
       hasFailed = true
     }

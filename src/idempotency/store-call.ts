@@ -3,28 +3,28 @@ import type { AlarmClock } from '../lib/alarm-clock.js'
 import { describeType } from '../lib/describe-type.js'
 import type { ClaimResult, IdempotencyStore } from './store.js'
 
-/** No store call is waited for longer: a store that hangs must not take the delivery with it. */
+/** The limit of every store call: a store that hangs must not block the delivery. */
 export const STORE_CALL_MS = 2_000
 
-/** The pauses between the tries to record how a run ended, while the sender waits. */
+/** The pauses between the attempts to record an end, while the sender waits. */
 const RETRY_PAUSES_MS = [200, 800]
 
-/** The pauses after that: a cluster takes up to fifteen seconds to fail over. */
+/** The pauses after those: a cluster takes up to fifteen seconds to fail over. */
 const LATE_PAUSES_MS = [2_000, 4_000, 8_000, 15_000]
 
 const PAUSES_MS = [...RETRY_PAUSES_MS, ...LATE_PAUSES_MS]
 
-/** The longest that it takes to record an end: a renewal that is under way, and all tries. */
+/** The longest that it takes to record an end: a renewal in progress, and all attempts. */
 export const SETTLING_MS: number =
   PAUSES_MS.reduce((sum, pauseMs) => sum + pauseMs, 0) + (PAUSES_MS.length + 2) * STORE_CALL_MS
 
 /** A method of an idempotency store, or the one of an inbox. */
 type Method = keyof IdempotencyStore | 'once'
 
-/** Makes a result of a stranger's code one of the contract, each field read once; `undefined` if it is none. */
+/** Converts a result of foreign code to one of the contract, reading each field once; `undefined` if it is invalid. */
 export type Reader<T> = (value: unknown) => T | undefined
 
-/** One method of a store, to be called several times at most: each is safe to send again. */
+/** A call of one store method, which may be sent several times: each method is safe to send again. */
 export interface StoreCall<T> {
   readonly method: Method
   readonly send: () => unknown
@@ -41,7 +41,7 @@ export function callStore<T>(call: StoreCall<T>): Promise<T> {
   return resultOf(call, promised(call.send))
 }
 
-/** The result of a call that was sent, within the limit from now: sending may have blocked the event loop. */
+/** The result of a call that was already sent, within the limit from now: sending it may have blocked the event loop. */
 export function resultOf<T>(
   call: StoreCall<T>,
   sent: Promise<unknown>,
@@ -59,17 +59,17 @@ export function resultOf<T>(
   })
 }
 
-/** A promise of the result, also of a call that throws or returns at once. */
+/** A promise of the result, also if the call throws or returns synchronously. */
 export async function promised(send: () => unknown): Promise<unknown> {
   return send()
 }
 
-/** Calls the store after a try that failed: a few times more, while the sender waits. */
+/** Retries a failed store call a few times while the sender waits. */
 export function callAgain<T>(call: StoreCall<T>, error: unknown): Promise<T> {
   return retry(call, error, RETRY_PAUSES_MS, false)
 }
 
-/** Calls the store after `callAgain` failed: for half a minute, and keeps no process alive. */
+/** Retries the store call after `callAgain` failed: for half a minute, without keeping the process alive. */
 export function callLater<T>(call: StoreCall<T>, error: unknown): Promise<T> {
   return retry(call, error, LATE_PAUSES_MS, true)
 }
@@ -95,9 +95,9 @@ async function retry<T>(
 }
 
 /**
- * Calls an inbox, which may be anybody's, without a limit.
+ * Calls an inbox, which may be foreign code, without a limit.
  *
- * @throws StoreError for all that it throws, rejects with or returns wrongly
+ * @throws StoreError whatever it throws, rejects with or returns wrongly
  */
 export async function callInbox<T>(send: () => Promise<T>, read: Reader<T>): Promise<T> {
   let result: unknown
@@ -109,7 +109,7 @@ export async function callInbox<T>(send: () => Promise<T>, read: Reader<T>): Pro
   return known('once', result, read)
 }
 
-/** @throws StoreError when it is not what the contract knows, or cannot be read */
+/** @throws StoreError when the contract does not allow it, or it cannot be read */
 export function known<T>(method: Method, result: unknown, read: Reader<T>): T {
   let cause: unknown
   try {
@@ -129,7 +129,7 @@ const OWN_CODES = new Set(['store_unavailable', 'store_full', 'store_misbehaved'
 
 function asStoreError(method: Method, error: unknown): StoreError {
   const code = codeOf(error)
-  // Of ours is also what a clock that the user gave to a store throws.
+  // An error of ours may also come from a store's `now` option.
   if (code !== undefined && OWN_CODES.has(code)) return error as StoreError
   return new StoreError(
     'store_unavailable',
@@ -142,7 +142,7 @@ function nameOf(method: Method): string {
   return method === 'once' ? "The inbox's once" : `The idempotency store's ${method}`
 }
 
-/** The end of a store call that passed its limit. */
+/** The error of a store call that passed its limit. */
 function timedOut(method: Method): StoreError {
   return new StoreError(
     'store_unavailable',

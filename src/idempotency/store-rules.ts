@@ -2,13 +2,13 @@ import { describeValue } from '../lib/describe-type.js'
 import type { OnceRequest } from './inbox.js'
 import type { ClaimRequest, Lease } from './store.js'
 
-/** Fits a column, an index and a key of any backend, and survives each of them unchanged. */
+/** Fits into a column, an index and a key of any backend, and is stored unchanged by all of them. */
 const MAX_KEY_LENGTH = 255
 const MAX_TOKEN_LENGTH = 64
 
 /**
- * Refuses a claim that the contract of `IdempotencyStore` does not allow: a key of 1 to 255 characters of printable ASCII, a token
- * of 1 to 64, and durations above 0. The receiver's own requests always pass; other code may call a store too.
+ * Refuses a claim that the contract of `IdempotencyStore` does not allow: a key of 1 to 255 characters of printable ASCII, a token of 1 to
+ * 64, and durations above 0. The receiver's own requests always pass; other code may call a store too.
  *
  * @throws TypeError that names the field
  * @example
@@ -18,7 +18,7 @@ const MAX_TOKEN_LENGTH = 64
  *
  * async function claim(request: ClaimRequest) {
  *   checkClaim(request)
- *   // one statement that takes the key, or tells who has it
+ *   // one statement that takes the key, or returns its record
  * }
  * ```
  */

@@ -1,4 +1,4 @@
-/** What identifies one holder of one key. */
+/** Identifies one holder of one key. */
 export interface Lease {
   /** At most 255 characters of printable ASCII: the receiver hashes what is longer. */
   readonly key: string
@@ -6,36 +6,35 @@ export interface Lease {
   readonly token: string
 }
 
-/** What a delivery asks for before its handler may run. */
+/** A delivery's request to run its handler. */
 export interface ClaimRequest extends Lease {
   /** How long the holder may run without renewing, in milliseconds. */
   readonly leaseMs: number
-  /** How long the record is kept from now if nothing else happens to it, in milliseconds; never under `leaseMs`. */
+  /** How long the record is kept from now if it does not change, in milliseconds; never less than `leaseMs`. */
   readonly retainMs: number
 }
 
 export type ClaimResult =
   /**
-   * Run the handler. `attempt` is 1 on the first run and rises at each grant. It is a fencing number if the backend loses
-   * no record: one that does begins at 1 again.
+   * Run the handler. `attempt` is 1 on the first run and rises at each grant. It is a fencing number if the backend loses no record;
+   * otherwise it restarts at 1.
    */
   | { readonly status: 'claimed'; readonly attempt: number }
   /** It has been handled: do nothing. */
   | { readonly status: 'completed' }
-  /** Somebody else handles it now; their lease lasts `retryAfterMs` longer. */
+  /** Another delivery is being handled now; its lease lasts `retryAfterMs` longer. */
   | { readonly status: 'in-flight'; readonly retryAfterMs: number }
 
 /**
- * Remembers which events were handled. Implement it for any backend that can compare and set.
+ * Remembers handled events. Implement it for any backend that can compare and set.
  *
- * Each method is ONE atomic operation and one round trip, and is safe to send again after a lost reply.
- * A method that cannot reach its backend rejects; it never guesses. One that has its answer at once may return it without a
- * promise, or throw. `renew`, `complete` and `release` compare the token, not the clock. A record past its retention is absent
- * to all four.
+ * Each method is ONE atomic operation and one round trip, and is safe to send again after a lost reply. A method that cannot reach its
+ * backend rejects; it never guesses. A synchronous method may return its result without a promise, or throw. `renew`, `complete` and
+ * `release` compare the token, not the clock. A record past its retention is absent to all four.
  */
 export interface IdempotencyStore {
   /**
-   * Absent, expired, released by another token, or its lease run out: take it.
+   * Absent, expired, released by another token, or with an expired lease: take it.
    * Running with this token: repeat the grant (same attempt, new lease).
    * Released with this token: change nothing, and return `in-flight` with `retryAfterMs: 1`.
    */
@@ -43,15 +42,15 @@ export interface IdempotencyStore {
   /** Running with this token: a new lease of `leaseMs` from now. Otherwise `false`, and nothing changes. */
   renew(lease: Lease, leaseMs: number): boolean | Promise<boolean>
   /**
-   * Absent, or running or completed with this token: completed, and kept for `retainMs` from now. Otherwise `false`.
-   * An absent record is written, because a backend that lost it during the run must not cause a second one.
+   * Absent, or running or completed with this token: completed, and kept for `retainMs` from now. Otherwise `false`. An absent record is
+   * written, because a backend that lost it during the run must not cause a second run.
    */
   complete(lease: Lease, retainMs: number): boolean | Promise<boolean>
   /** Running or released with this token: released, so that the next claim takes it. Otherwise `false`. */
   release(lease: Lease): boolean | Promise<boolean>
 }
 
-/** A store whose backend is elsewhere, so that all of its methods return promises. */
+/** A store with a remote backend, so that all of its methods return promises. */
 export interface RemoteStore extends IdempotencyStore {
   claim(request: ClaimRequest): Promise<ClaimResult>
   renew(lease: Lease, leaseMs: number): Promise<boolean>

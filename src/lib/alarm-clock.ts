@@ -1,6 +1,8 @@
-import { monotonicMs } from './timers.js'
+import { ignoreRejection } from './call-safely.js'
+import { describeValue } from './describe-type.js'
+import { MAX_TIMER_SECONDS, monotonicMs } from './timers.js'
 
-/** A callback that is due at a time of the monotonic clock. */
+/** A callback due at a time of the monotonic clock. */
 export interface Alarm {
   readonly ring: () => void
   readonly atMs: number
@@ -9,10 +11,9 @@ export interface Alarm {
 }
 
 /**
- * The time that one task has, and the alarms that are set meanwhile, on one timer: re-armed to the next alarm, and freed at
- * the end. Most tasks are done within the turn of the event loop in which their alarms are set, because a store in memory and
- * many handlers settle in it; so the timer is made when that turn is over. It belongs to one task, because a Worker ends the
- * timers of a request with it.
+ * The deadline and the alarms of one task, on one timer: re-armed for the next alarm, and cleared at the end. Most tasks end within the
+ * turn of the event loop that sets their alarms, because a memory store and many handlers settle in it; so the timer is set only after
+ * that turn. Each task has its own, because a Worker ends the timers of a request with it.
  */
 export class AlarmClock {
   readonly startedAtMs: number = monotonicMs()
@@ -20,7 +21,7 @@ export class AlarmClock {
   private alarms: Alarm[] | undefined
   private timer: ReturnType<typeof setTimeout> | undefined
   private armedForMs = 0
-  /** A timer can be early, by up to a millisecond: for who has heard it, its time has come. */
+  /** A timer can fire up to a millisecond early: its time counts as reached once it has fired. */
   private rungForMs = 0
   private turnEnd: (() => void) | undefined
   private isRinging = false
@@ -30,12 +31,12 @@ export class AlarmClock {
     this.deadlineMs = this.startedAtMs + timeoutMs
   }
 
-  /** By the monotonic clock, and at least the time for which the timer has rung: a fake clock may move timers alone. */
+  /** The monotonic clock, and at least the time for which the timer has fired: fake timers may advance without the clock. */
   get nowMs(): number {
     return Math.max(this.rungForMs, monotonicMs())
   }
 
-  /** Whether the deadline has passed, by the clock: a timer can be late, if the event loop was blocked. */
+  /** Whether the deadline has passed, by the clock: a timer can be late if the event loop was blocked. */
   get isOver(): boolean {
     return this.nowMs >= this.deadlineMs
   }
@@ -44,7 +45,7 @@ export class AlarmClock {
     return monotonicMs() - this.startedAtMs
   }
 
-  /** Sets an alarm. Those of one time ring in the order in which they were set. */
+  /** Sets an alarm. Alarms of the same time ring in the order they were set. */
   set(ring: () => void, atMs: number, isBackground = false): Alarm {
     const alarm = { ring, atMs, isBackground }
     if (this.alarms === undefined) this.alarms = [alarm]
@@ -57,7 +58,7 @@ export class AlarmClock {
     if (this.take(alarm)) this.arm()
   }
 
-  /** The result of `work`, or, if it has not settled by that time, that of `late`. Work that is given up may settle unheard. */
+  /** The result of `work`, or that of `late` if `work` has not settled by then. The later result of `work` is ignored. */
   within<T>(work: Promise<T>, atMs: number, late: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const alarm = this.set(() => {
@@ -92,7 +93,7 @@ export class AlarmClock {
     })
   }
 
-  /** The task has ended: the timer is freed as soon as no alarm is left. */
+  /** Ends the task: the timer is cleared as soon as no alarm is left. */
   end(): void {
     this.isEnded = true
     if (this.alarms !== undefined) this.arm()
@@ -111,7 +112,7 @@ export class AlarmClock {
       return
     }
     if (this.turnEnd !== undefined || this.isRinging) return
-    // One that rings too soon finds nothing to do: cheaper than another one for each step of a delivery.
+    // A timer that fires too early finds nothing due: cheaper than a new timer for each step of a delivery.
     if (this.timer !== undefined && this.armedForMs <= nextOf(alarms)) keepAwake(this.timer, alarms)
     else this.armAtTurnEnd()
   }
@@ -121,14 +122,14 @@ export class AlarmClock {
     if (this.turnEnd === undefined) this.start()
   }
 
-  /** Public for the callback alone, which is one function for all clocks. */
+  /** Public only for the callback, which is one function for all clocks. */
   start(): void {
     this.turnEnd = undefined
     const alarms = this.alarms as Alarm[]
     if (alarms.length === 0) return
     clearTimeout(this.timer)
     this.armedForMs = nextOf(alarms)
-    // Rounded, because a sum of fractions can miss a whole millisecond by a hair.
+    // Rounded, because a sum of fractions can miss a whole millisecond by a tiny amount.
     const ms = Math.max(0, Math.round(this.armedForMs - this.nowMs))
     this.timer = setTimeout(() => this.ring(), ms)
     keepAwake(this.timer, alarms)
@@ -140,7 +141,7 @@ export class AlarmClock {
     const due = (this.alarms as Alarm[]).filter(({ atMs }) => atMs <= this.rungForMs)
     this.isRinging = true
     for (const alarm of due.sort((a, b) => a.atMs - b.atMs)) {
-      // An alarm before it may have cleared it.
+      // An earlier alarm may have cleared it.
       if (this.take(alarm)) alarm.ring()
     }
     this.isRinging = false
@@ -156,11 +157,10 @@ export class AlarmClock {
 }
 
 /**
- * The result of `work`, or, if it has not settled after `ms`, that of `late`. Work that is given up may reject: nothing is
- * unhandled then.
+ * The result of `work`, or that of `late` if `work` has not settled after `ms`. A later rejection of `work` is not unhandled.
  *
- * @param ms milliseconds on the monotonic clock
- * @throws what `work` rejects with, or what `late` throws
+ * @param ms milliseconds on the monotonic clock, from 0 to 2,147,483,000, the longest timer
+ * @throws the rejection of `work`, or the error that `late` throws; a TypeError when `ms` is out of range
  * @example
  * ```ts
  * import { StoreError } from 'tix-webhooks'
@@ -173,9 +173,19 @@ export class AlarmClock {
  * }
  * ```
  */
-export function within<T>(work: Promise<T>, ms: number, late: () => T): Promise<T> {
+export async function within<T>(work: Promise<T>, ms: number, late: () => T): Promise<T> {
+  if (typeof ms !== 'number' || !(ms >= 0) || ms > MAX_TIMER_SECONDS * 1000) {
+    ignoreRejection(work)
+    throw new TypeError(
+      `ms must be a number of milliseconds from 0 to ${MAX_TIMER_SECONDS * 1000}, not ${describeValue(ms)}.`,
+    )
+  }
   const clock = new AlarmClock(ms)
-  return clock.inTime(work, late).finally(() => clock.end())
+  try {
+    return await clock.inTime(work, late)
+  } finally {
+    clock.end()
+  }
 }
 
 function startClock(clock: AlarmClock): void {
@@ -201,9 +211,9 @@ interface Immediates {
 }
 
 /**
- * Calls back when this turn of the event loop is over, unless the returned function is called first; `undefined` if the
- * runtime cannot. It is cleared by the counterpart of what set it, because a test may put its clock in or take it out in
- * between: Node's own `clearImmediate`, given an immediate of such a clock, stops those of the whole process.
+ * Calls back when this turn of the event loop is over, unless the returned function is called first; `undefined` if the runtime cannot. It
+ * is cleared by the counterpart of the function that set it, because a test may install or remove fake timers in between: Node's own
+ * `clearImmediate`, given a fake immediate, stops those of the whole process.
  */
 function atTurnEnd(callback: (clock: AlarmClock) => void, clock: AlarmClock): (() => void) | undefined {
   const { setImmediate, clearImmediate } = globalThis as Immediates
@@ -212,7 +222,7 @@ function atTurnEnd(callback: (clock: AlarmClock) => void, clock: AlarmClock): ((
     const immediate = setImmediate(callback, clock)
     return () => clearImmediate?.(immediate)
   } catch {
-    // Next's edge runtime has one that only throws.
+    // Next's edge runtime has one that always throws.
     return undefined
   }
 }

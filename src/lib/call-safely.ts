@@ -1,6 +1,4 @@
-/**
- * Calls somebody else's function that decides nothing: it is not awaited, and what it throws or rejects is swallowed.
- */
+/** Calls a user's function whose result does not matter: it is not awaited, and its errors and rejections are swallowed. */
 export function callSafely<T extends readonly unknown[]>(
   called: ((...args: T) => unknown) | undefined,
   ...args: T
@@ -8,21 +6,21 @@ export function callSafely<T extends readonly unknown[]>(
   try {
     ignoreRejection(called?.(...args))
   } catch {
-    // Its own trouble.
+    // Ignored, as promised.
   }
 }
 
-/** Keeps a promise that nobody waits for from becoming an unhandled rejection. Some thenables start only when asked. */
+/** Keeps a promise that nothing awaits from becoming an unhandled rejection. Some thenables start only when `then` is called. */
 export function ignoreRejection(value: unknown): void {
   try {
-    // Not `catch`, which a promise may have in a form of its own.
+    // Not `catch`, which a promise may override.
     if (isThenable(value)) Promise.resolve(value).then(undefined, () => {})
   } catch {
-    // A getter that throws, or a proxy that traps: no promise.
+    // A getter or a proxy that throws: not a promise.
   }
 }
 
-/** Whether it can be awaited, a promise or not. */
+/** Whether it can be awaited: a promise or another thenable. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 }

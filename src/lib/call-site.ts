@@ -1,11 +1,11 @@
-/** A public function, as its own stack trace knows it. */
+/** A public function, as `Error.captureStackTrace` takes it. */
 export type Caller = (...args: never[]) => unknown
 
 /**
- * Makes what a public function returns, with its checks: the stack of a `TypeError` then begins at the line that called
- * `caller`, which is the user's own, and not some frames below it.
+ * Runs the checks of a public function and returns their result: the stack of a `TypeError` then begins at the user's line that called
+ * `caller`, not some frames below it.
  *
- * @throws what `check` throws
+ * @throws the error that `check` throws
  * @example
  * ```ts
  * import type { IdempotencyStore } from 'tix-webhooks'

@@ -2,10 +2,10 @@ import { describeValue } from './describe-type.js'
 import { MAX_TIMER_SECONDS } from './timers.js'
 
 /**
- * Checks an option that counts something.
+ * Checks an option that is a count.
  *
- * @param name the option, as the message says it
- * @param min the least that is allowed. Default 1
+ * @param name the option's name in the message
+ * @param min the least allowed value. Default 1
  * @returns the value
  * @throws TypeError when it is not a whole number of at least `min`
  * @example
@@ -29,7 +29,7 @@ export function checkWholeNumber(name: string, value: number, min = 1): number {
  * Checks a number of seconds that a timer can wait for.
  *
  * @param least default: anything above 0
- * @throws TypeError when it is less, or longer than a timer can be set for
+ * @throws TypeError when it is less, or longer than the longest timer
  */
 export function checkTimerSeconds(name: string, value: number, least?: number): number {
   const isEnough = least === undefined ? value > 0 : value >= least

@@ -1,7 +1,8 @@
 import { ConfigurationError } from '../errors.js'
+import { ignoreRejection } from './call-safely.js'
 import { describeValue } from './describe-type.js'
 
-/** The machine's. `Date.now` is looked up at each reading, so that fake timers count which a test installs later. */
+/** The machine's clock. `Date.now` is looked up at each reading, so that fake timers installed later are used. */
 export function systemClock(): number {
   return Date.now()
 }
@@ -41,6 +42,7 @@ export function checkedClock(
       )
     }
     if (typeof ms === 'number' && Number.isFinite(ms)) return ms
+    ignoreRejection(ms)
     throw new ConfigurationError(
       `now returned ${describeValue(ms)}: it must return milliseconds since the epoch as a number, as Date.now does.`,
     )

@@ -1,11 +1,11 @@
-/** A promise that somebody else settles. */
+/** A promise that is settled from outside. */
 export interface Deferred<T> {
   readonly promise: Promise<T>
   readonly resolve: (value: T | PromiseLike<T>) => void
   readonly reject: (reason: unknown) => void
 }
 
-/** `Promise.withResolvers`, which Node has from 22 on. */
+/** `Promise.withResolvers`, which Node has since version 22. */
 export function deferred<T = void>(): Deferred<T> {
   let resolve: Deferred<T>['resolve'] = () => {}
   let reject: Deferred<T>['reject'] = () => {}

@@ -1,5 +1,5 @@
 /**
- * Names the type of a wrong value, for a message that must not show the value: it may hold a secret, such as the URL of a server.
+ * Names the type of an invalid value, for a message that must not show the value: it may contain a secret, such as the URL of a server.
  *
  * @example
  * ```ts
@@ -17,7 +17,7 @@ export function describeType(value: unknown): string {
     if (Array.isArray(value)) return 'an array'
     if (value instanceof Promise) return 'a promise'
   } catch {
-    // A proxy that was revoked, or that traps.
+    // A revoked proxy, or one that throws.
   }
   const type = typeof value
   if (type === 'undefined') return 'undefined'
@@ -25,7 +25,7 @@ export function describeType(value: unknown): string {
 }
 
 /**
- * Shows the wrong value of an option that is no secret: a number as it is, a string in quotes, anything else by its type.
+ * Shows the invalid value of an option that is not secret: a number as it is, a string in quotes, anything else by its type.
  *
  * @example
  * ```ts

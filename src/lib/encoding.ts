@@ -5,7 +5,7 @@ export function encodeHex(bytes: Uint8Array): string {
   return hex
 }
 
-/** Bytes as a header writes them. */
+/** Bytes as text for a header. */
 export function encode(bytes: Uint8Array, encoding: 'hex' | 'base64'): string {
   return encoding === 'hex' ? encodeHex(bytes) : btoa(String.fromCharCode(...bytes))
 }

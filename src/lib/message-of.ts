@@ -1,5 +1,6 @@
 /**
- * The message of anything that was thrown or rejected with: of an error its `message`, of anything else its text.
+ * The message of anything thrown: an error's `message`, or the value as text. Node's error for a host with several addresses,
+ * such as `localhost`, has no message, but one error for each address: then it is their messages.
  *
  * @example
  * ```ts
@@ -14,7 +15,9 @@
  */
 export function messageOf(error: unknown): string {
   try {
-    return String((error as { message?: unknown } | null | undefined)?.message ?? error)
+    const { message, errors } = (error ?? {}) as { message?: unknown; errors?: unknown }
+    if (message === '' && Array.isArray(errors)) return errors.map(messageOf).join('; ')
+    return String(message ?? error)
   } catch {
     return 'an unreadable error'
   }

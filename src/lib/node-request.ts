@@ -1,15 +1,15 @@
 import { pause } from './timers.js'
 
-/** What Node's request over HTTP/1 or HTTP/2 knows of its client. */
+/** The part of Node's request, over HTTP/1 or HTTP/2, that says whether its client is still there. */
 export interface NodeRequest {
   readonly aborted?: boolean
   readonly httpVersionMajor: number
   readonly headers: object
 }
 
-/** Node's request under a web-standard one, where a server of Node's has made that of it. */
+/** Node's request under a web-standard one, if a Node server made it from that. */
 export function nodeRequestUnder(request: object): NodeRequest | undefined {
-  // @hono/node-server holds it under a symbol, and so do the frameworks on it.
+  // @hono/node-server keeps it under a symbol, and so do the frameworks built on it.
   for (const key of Object.getOwnPropertySymbols(request)) {
     const held: unknown = Reflect.get(request, key)
     if (typeof held === 'object' && held !== null && 'httpVersionMajor' in held) return held as NodeRequest
@@ -21,8 +21,8 @@ const CHECKS = 10
 const CHECK_MS = 10
 
 /**
- * Whether the client of a body that was read has gone. Over HTTP/2 without a length, a client that breaks off may end its
- * stream like one that has sent all, and reset it in the next frame; so this waits up to 100 ms for the reset.
+ * Whether the client disconnected after its body was read. Over HTTP/2 without a length, a client that disconnects may end its stream as
+ * if complete, and reset it in the next frame; so this waits up to 100 ms for the reset.
  */
 export async function isCutOff(request: Partial<NodeRequest>): Promise<boolean> {
   if (request.httpVersionMajor === 2 && !('content-length' in (request.headers ?? {}))) {

@@ -1,12 +1,12 @@
 import { describeType } from './describe-type.js'
 
 /**
- * Refuses options that are no object, and names that nothing reads: a misspelt option would silently mean its default.
+ * Refuses options that are not an object, and unknown names: a misspelt option would silently mean its default.
  *
- * @param names all options that there are
+ * @param names all option names
  * @param place prefix of the names in messages, such as `signature.`. Default: none
- * @returns the options, without properties of the same names that a library has put on `Object.prototype`
- * @throws TypeError that lists the names there are
+ * @returns the options, without properties of the same names that a library has set on `Object.prototype`
+ * @throws TypeError that lists the option names
  * @example
  * ```ts
  * import { checkOptionNames } from 'tix-webhooks/store-kit'
@@ -45,7 +45,7 @@ function withoutInherited<Options extends object>(options: Options, names: reado
 }
 
 /**
- * Whether all that it holds is its own: it is no instance of a class, whose methods are not, and inherits from nothing but the
+ * Whether all its properties are its own: it is not an instance of a class, whose methods are inherited, and inherits from nothing but the
  * `Object.prototype` of its realm.
  */
 export function isPlainObject(value: object): boolean {
@@ -54,7 +54,7 @@ export function isPlainObject(value: object): boolean {
   return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, 'isPrototypeOf')
 }
 
-/** Whether it can hold options by name: a `Map`, a list or a promise would read as an empty object. */
+/** Whether it can hold options by name: a `Map`, an array or a promise would read as an empty object. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !(Symbol.iterator in value) && !('then' in value)
 }

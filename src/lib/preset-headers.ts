@@ -1,4 +1,4 @@
-/** Headers that say something of the body, of how it is framed, or of when to retry: each is ours to set. */
+/** Headers about the body, its framing, or the retry: only we may set them. */
 const OURS = [
   'transfer-encoding',
   'trailer',
@@ -10,8 +10,8 @@ const OURS = [
 ]
 
 /**
- * Removes the headers that a middleware has set for an answer of its own and that would make ours wrong or unreadable: of the
- * framing, the encoding, the age and the retry.
+ * Removes headers that a middleware preset and that would make our answer wrong or unreadable: of the framing, the encoding, caching and
+ * the retry.
  *
  * @example
  * ```ts

@@ -5,25 +5,25 @@ import { describeType } from '../lib/describe-type.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 
 /**
- * Reads a request's exact bytes and stops at `maxBytes`. It rejects with a `BodyError` of code `too_large` over the
- * limit, and with a `ConfigurationError` (code `misconfigured`) where somebody else has consumed the body; any other
- * rejection says that the client did not send it all.
+ * Reads a request's exact bytes and stops at `maxBytes`. It rejects with a `BodyError` of code `too_large` over the limit, and with a
+ * `ConfigurationError` (code `misconfigured`) if the body was already consumed; any other rejection means that the client did not send all
+ * of it.
  */
 export interface BodyReader {
   (maxBytes: number): Promise<Uint8Array>
-  /** Called when the deadline has passed while it reads, so that it can let go of what it holds. */
+  /** Called when the deadline passes during the read, so that it can free its resources. */
   cancel?(): void
-  /** Called when the deadline has passed while it reads, before `cancel`: whether somebody on our side holds the stream up. */
+  /** Called when the deadline passes during the read, before `cancel`: whether something on our side is blocking the stream. */
   isHeldUp?(): boolean
-  /** Called when the signature does not match: whether the client has gone, so that it may not have sent all. */
+  /** Called when the signature does not match: whether the client disconnected, so that the body may be incomplete. */
   isCutOff?(): boolean | Promise<boolean>
 }
 
 /**
- * The bytes of a delivery, at most `maxBytes` of them, before the deadline.
+ * The bytes of a delivery, at most `maxBytes`, before the deadline.
  *
- * @throws BodyError `too_large`, or `body_incomplete` when the client went away or was too slow
- * @throws ConfigurationError when the bytes are gone, or are no bytes
+ * @throws BodyError `too_large`, or `body_incomplete` when the client disconnected or was too slow
+ * @throws ConfigurationError when the body was already consumed, or is not bytes
  */
 export function readBody(
   body: Uint8Array | BodyReader,
@@ -33,7 +33,7 @@ export function readBody(
   return typeof body === 'function' ? callReader(body, maxBytes, clock) : checked(body, maxBytes)
 }
 
-/** The fault that a delivery ends with: a signature that does not match may be that of a body that was cut off. */
+/** The fault that a delivery ends with: a signature may not match because the body was cut off. */
 export function blame(
   fault: unknown,
   delivery: { readonly body: Uint8Array | BodyReader },
@@ -46,7 +46,7 @@ export function blame(
   return clock.inTime(isCutOff, () => false).then((isSo) => (isSo ? wentAway(fault) : fault))
 }
 
-/** A reader may be anybody's. */
+/** The reader may be foreign code. */
 function isHeldUpBy(reader: BodyReader): boolean {
   try {
     return reader.isHeldUp?.() === true
@@ -66,7 +66,7 @@ function checked(bytes: Uint8Array, maxBytes: number): Uint8Array {
 async function callReader(reader: BodyReader, maxBytes: number, clock: AlarmClock): Promise<Uint8Array> {
   let bytes: Uint8Array
   try {
-    // Called before the first await: a stream that others made flow would lose its first bytes.
+    // Called before the first await: a stream that already flows would lose its first bytes.
     bytes = await clock.inTime(Promise.resolve(reader(maxBytes)), () => tooLate(reader))
   } catch (error) {
     throw asBodyFault(error, maxBytes)
@@ -86,7 +86,7 @@ function tooLate(reader: BodyReader): never {
   )
 }
 
-/** Readers may be anybody's: what counts is their `code`. */
+/** The reader may be foreign code: only its error's `code` counts. */
 function asBodyFault(error: unknown, maxBytes: number): unknown {
   const code = read(error, 'code')
   if (code === 'too_large') return isWebhookError(error) ? error : tooLarge(maxBytes, error)
@@ -97,7 +97,7 @@ function asBodyFault(error: unknown, maxBytes: number): unknown {
   return wentAway(error)
 }
 
-/** Throws unless a part of a streamed body is bytes: the length of anything else says nothing of what it takes. */
+/** Throws unless a chunk of a streamed body is bytes: the `length` of anything else is not a number of bytes. */
 export function checkChunk(chunk: unknown): asserts chunk is Uint8Array {
   if (!(chunk instanceof Uint8Array)) {
     throw notBytes('The stream of the body must bring chunks of bytes (Uint8Array)', chunk)
@@ -110,7 +110,7 @@ function notBytes(rule: string, found: unknown): ConfigurationError {
   )
 }
 
-/** What a reader rejects with over the limit. */
+/** The error of a reader over the limit. */
 export function tooLarge(maxBytes: number, cause?: unknown): BodyError {
   return new BodyError(
     'too_large',
@@ -119,7 +119,7 @@ export function tooLarge(maxBytes: number, cause?: unknown): BodyError {
   )
 }
 
-/** What a reader rejects with when the client has gone. */
+/** The error of a reader whose client disconnected. */
 export function wentAway(cause: unknown): BodyError {
   return new BodyError(
     'body_incomplete',
@@ -128,7 +128,7 @@ export function wentAway(cause: unknown): BodyError {
   )
 }
 
-/** What a reader rejects with where somebody else has read the body. */
+/** The error of a reader whose body was already read. */
 export function alreadyRead(advice: string): ConfigurationError {
   return new ConfigurationError(
     `The request body was already read, so its exact bytes are gone and the signature cannot be checked. ${advice}`,
@@ -140,7 +140,7 @@ function messageOf(error: unknown): string {
   return typeof message === 'string' ? message : 'The body cannot be read: it was consumed before.'
 }
 
-/** A field of what somebody else has thrown: reading it may throw too. */
+/** A field of a foreign error: reading it may throw too. */
 function read(error: unknown, field: 'code' | 'message'): unknown {
   try {
     return (error as Partial<Record<string, unknown>> | null | undefined)?.[field]

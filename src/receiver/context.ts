@@ -4,16 +4,16 @@ import { signedAt } from '../signature/signature.js'
 import type { HandlerContext } from './handlers.js'
 import type { DeliveryState } from './state.js'
 
-/** Where a context keeps the delivery that makes its `signal`. */
+/** The symbol under which a context keeps the delivery that makes its `signal`. */
 const STATE = Symbol('state')
 
 /**
- * Makes the signal when it is first read. A property of the context itself, so that a copy (`{ ...ctx }`) has it; and one
- * getter for all contexts, because for a getter of its own V8 keeps a shape, and all that the getter can see, in old space.
+ * Makes the signal on first read. It is a property of the context itself, so that a copy (`{ ...ctx }`) has it; and one getter for all
+ * contexts, because with a getter each, V8 keeps a shape, and everything that the getter can reach, in old space.
  */
 const SIGNAL: PropertyDescriptor &
   ThisType<{ [STATE]: Pick<DeliveryState, 'signal'> }> & { __proto__: null } = {
-  // Descriptors inherit nothing: a library that puts a `get` on Object.prototype would make any other one invalid.
+  // A null prototype: a library that sets `get` on Object.prototype would make a plain descriptor invalid.
   __proto__: null,
   enumerable: true,
   configurable: true,
@@ -22,10 +22,10 @@ const SIGNAL: PropertyDescriptor &
   },
 }
 
-/** One for all contexts too: an object without a prototype takes its time to make. */
+/** Shared by all contexts too: an object without a prototype is slow to make. */
 const HIDDEN: PropertyDescriptor & { __proto__: null } = { __proto__: null, value: undefined }
 
-/** An authentic delivery, as its handler gets it. */
+/** An authentic delivery, for its handler. */
 export interface Signed {
   readonly t: string
   readonly secretIndex: number

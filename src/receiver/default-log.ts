@@ -4,13 +4,13 @@ import { monotonicMs } from '../lib/timers.js'
 import { userFrames } from '../lib/user-frames.js'
 import type { Delivery } from './delivery.js'
 
-/** Where in an endpoint something belongs; what is not known is left out. */
+/** The place in an endpoint that a log line is about; unknown parts are left out. */
 export interface LogPlace {
   readonly kind?: string
   readonly key?: string
 }
 
-/** A line is for a person to read: the values in a message may come from a stranger, and be long. */
+/** A line is for a person to read: the values in a message may come from a stranger and be long. */
 const MAX_LINE_LENGTH = 1000
 const MAX_STACK_LINES = 50
 const MAX_CAUSES = 5
@@ -27,25 +27,25 @@ const UNWANTED =
   'There is no handler for this kind: it is answered 200 and dropped. Add one to on, or set onUnhandled; onUnhandled: () => {} if that is intended. Logged once for each kind.'
 
 /**
- * The log of one receiver where it has no `onError`. Of what the user's own code threw it has the stack with its causes; of
- * our own errors the message alone, because a cause can quote the payload, as the text of a JSON error does.
+ * The log of a receiver without `onError`. For errors of the user's code it writes the stack with its causes; for our own errors only the
+ * message, because a cause can quote the payload, as the text of a JSON error does.
  */
 export class DefaultLog {
   private readonly unwantedKinds = new Set<string>()
-  /** By code, so that strangers without a header do not hide that a signature does not match. */
+  /** By code, so that strangers without a header do not hide signatures that do not match. */
   private readonly refusals = new Map<string, { fromMs: number; count: number }>()
 
   /** @param namespace absent if there is none, or if it depends on the request */
   constructor(private readonly namespace: string | undefined) {}
 
-  /** Something of ours or of the user's went wrong. */
+  /** Logs a fault of ours or of the user's code. */
   fault(delivery: Delivery, error: unknown, { kind, key }: LogPlace): void {
     const thrown = thrownByUser(error)
     const line = lineOf([kind, key], messageOf(error), codeOf(error))
     write(delivery, line, thrown)
   }
 
-  /** A request was refused, and anybody can send such ones at any rate: a few of them a minute are enough. */
+  /** Logs a refused request. Anybody can send those at any rate, so a few a minute are logged. */
   refusal(delivery: Delivery, error: unknown): void {
     const now = monotonicMs()
     const code = codeOf(error) ?? ''
@@ -64,7 +64,7 @@ export class DefaultLog {
     write(delivery, lineOf([pathOf(delivery), this.namespace], `${messageOf(error)}${further}`, code))
   }
 
-  /** No handler wants its kind. Logged once for each, of a hundred kinds at most. */
+  /** Logs that no handler takes this kind: once for each kind, for at most a hundred kinds. */
   unwanted(delivery: Delivery, kind: string): void {
     const known = kind.slice(0, MAX_KIND_LENGTH)
     if (this.unwantedKinds.size >= MAX_UNWANTED_KINDS || this.unwantedKinds.has(known)) return
@@ -73,7 +73,7 @@ export class DefaultLog {
   }
 }
 
-/** On the framework's logger, which has its own way to show an error; else on the console, with the stack below the line. */
+/** Writes to the framework's logger, which has its own way to show an error; else to the console, with the stack below the line. */
 function write(delivery: Delivery, line: string, thrown?: { readonly error: unknown }): void {
   callSafely(() => {
     if (delivery.log !== undefined) delivery.log(line, thrown?.error)
@@ -81,7 +81,7 @@ function write(delivery: Delivery, line: string, thrown?: { readonly error: unkn
   })
 }
 
-/** What the user's own code threw: the error itself, or the cause of ours that says which function it was. */
+/** The error that the user's own code threw: the error itself, or the cause of our error that names the function. */
 function thrownByUser(error: unknown): { readonly error: unknown } | undefined {
   if (!isWebhookError(error)) return { error }
   const isOfUsers = ['misconfigured', 'handler_failed'].includes(codeOf(error) ?? '')
@@ -96,13 +96,10 @@ function pathOf(delivery: Delivery): string | undefined {
   }
 }
 
-/**
- * A line break could forge the next entry of the log; a character that changes the direction of text, or has no width, could
- * make a line read as another.
- */
+/** A line break could forge the next log entry; a character that changes the text direction, or has no width, could disguise a line. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]+/gu
 
-/** One line of the log, that shows all that is in it. It ends in the code, whatever the message is cut to. */
+/** One line of the log, with all characters visible. It always ends in the code, even if the message is cut. */
 function lineOf(place: readonly (string | undefined)[], message: string, code?: string): string {
   const where = place.filter((part) => part !== undefined).join(' ')
   const line = printable(`tix-webhooks: ${where === '' ? '' : `[${where}] `}${message}`)
@@ -114,7 +111,7 @@ function printable(line: string): string {
   return shown.replace(UNPRINTABLE, ' ')
 }
 
-/** The stacks of an error and of its causes. Each line is indented, so that no text in it can pass for an entry of the log. */
+/** The stacks of an error and its causes. Each line is indented, so that its text cannot pass for a log entry. */
 function stackLines(error: unknown): string[] {
   const lines: string[] = []
   let current = error
@@ -129,7 +126,7 @@ function stackLines(error: unknown): string[] {
   return lines.slice(0, MAX_STACK_LINES).map(printable)
 }
 
-/** A thrown value is somebody else's: reading its fields may throw too. */
+/** A foreign error: reading its fields may throw too. */
 function stackOf(error: unknown): string {
   try {
     const { stack } = error as Partial<Error>

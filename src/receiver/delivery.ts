@@ -1,36 +1,36 @@
 import type { HeaderValue } from '../signature/header.js'
 import type { BodyReader } from './body.js'
 
-/** One request, in plain values: what an adapter makes of its framework's. */
+/** One request in plain values: an adapter makes it from the framework's request. */
 export interface Delivery<Request = unknown> {
   /** The value of the header that `headerName` names. */
   readonly header: HeaderValue
-  /** The exact bytes, or how to read them; reading counts against the deadline. */
+  /** The exact bytes, or a reader of them; reading counts against the deadline. */
   readonly body: Uint8Array | BodyReader
   /** The framework's own request, for handlers and the secret function. */
   readonly request: Request
-  /** Given where no router has looked at the method: all but POST are refused. */
+  /** Given if no router has checked the method: all but POST are refused. */
   readonly method?: string | undefined
-  /** The request's `content-encoding`: the bytes are never inflated, and a signature that does not match names it. */
+  /** The request's `content-encoding`: the bytes are never inflated, and the error for a wrong signature names it. */
   readonly contentEncoding?: string | null | undefined
-  /** What else may explain a signature that does not match, as far as the adapter knows. */
+  /** Another possible explanation for a signature that does not match, if the adapter knows one. */
   readonly hint?: string | undefined
-  /** Whether somebody else has answered the request meanwhile: ours then cannot be sent, and that is reported. */
+  /** Whether the request was answered by other code meanwhile: ours then cannot be sent, and that is reported. */
   readonly isAnswered?: (() => boolean) | undefined
-  /** Where the runtime stops with the answer: keeps it alive for a handler that goes on. */
+  /** Keeps the runtime alive for a handler that goes on, if the runtime stops with the answer. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
   /** The request's path, for the default report. It is called when something is reported. */
   readonly path?: (() => string | undefined) | undefined
   /**
-   * Where a line of the default report goes, with what the user's own code threw if it is about that. Default `console.error`,
-   * with the stack.
+   * Writes a line of the default report, with the error that the user's own code threw if there is one. Default `console.error`, with the
+   * stack.
    */
   readonly log?: ((line: string, thrown?: unknown) => void) | undefined
 }
 
-/** What may explain a signature that does not match. */
+/** Explains a signature that does not match, if anything known does. */
 export function mismatchHint({ contentEncoding, hint }: Delivery): string | undefined {
-  // Only what can be the name of a coding is quoted: it comes from a stranger, and goes to a log.
+  // Only a possible name of a coding is quoted: it comes from a stranger, and goes to a log.
   const isCoded =
     contentEncoding &&
     contentEncoding !== 'identity' &&

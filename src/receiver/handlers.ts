@@ -11,37 +11,40 @@ import { describeType } from '../lib/describe-type.js'
 import { isPlainObject, isRecord } from '../lib/option-names.js'
 
 /**
- * What a handler is told besides the event.
+ * The context of a handler: everything besides the event.
  *
  * @typeParam Tx the transaction of the inbox
  */
 export interface HandlerContext<Request = unknown, Tx = unknown> {
   /** The framework's own request. */
   readonly request: Request
-  /** What the event is deduplicated by, as it is stored; `null` where it is not. */
+  /** The event's key, as it is stored; `null` if it is not deduplicated. */
   readonly key: string | null
   /**
-   * 1 on the first run of the event, counted by the store; absent with an inbox, and when the event runs without a record.
-   * A fencing number on Postgres and SQLite. A backend that loses the record (Redis, memory) begins at 1 again.
+   * 1 on the first run of the event, counted by the store; absent with an inbox, and when the event runs without a record. A fencing
+   * number on Postgres and SQLite. A backend that loses the record (Redis, memory) restarts at 1.
    */
   readonly attempt?: number
   /** False when the event runs without protection: `key` gave `null`, or the store is down and `storeFailure` is `process`. */
   readonly deduplicated: boolean
   /** When the service signed this delivery. */
   readonly signedAt: Date
-  /** Which of the secrets matched. */
+  /** The index of the secret that matched. */
   readonly secretIndex: number
   /** The bytes as they were sent. */
   readonly rawBody: Uint8Array
-  /** Aborts when the lease, or the connection of an inbox, is lost or `maxRunSeconds` is over, and for nothing else: finishing after the deadline is a success. */
+  /**
+   * Aborts when the lease, or the connection of an inbox, is lost or `maxRunSeconds` is over, and for nothing else: finishing after the
+   * deadline is a success.
+   */
   readonly signal: AbortSignal
-  /** The transaction of the inbox: what is written through it is committed together with the record of the event. `undefined` without one. */
+  /** The transaction of the inbox: writes through it are committed together with the record of the event. `undefined` without one. */
   readonly tx: Tx
 }
 
 /**
- * What runs for an event. When it returns, or its promise resolves, the event is handled; a `RetryLater` or a `Discard`
- * that it throws is obeyed, and anything else thrown makes the service retry.
+ * Handles an event. When it returns, or its promise resolves, the event is handled; a `RetryLater` or a `Discard` that it throws is
+ * obeyed, and any other error makes the service retry.
  */
 export type Handler<Event, Request, Tx = unknown> = (
   event: Event,
@@ -51,7 +54,7 @@ export type Handler<Event, Request, Tx = unknown> = (
 /** The kinds that have a type: the documented ones and those of `schemas`. */
 export type KindOf<Schemas> = EventKind | KnownKey<Schemas>
 
-/** The kinds of a schema map whose keys are known: one that is typed as `SchemaMap` says nothing of them. */
+/** The kinds of a schema map with known keys: the type `SchemaMap` itself names none. */
 type KnownKey<Schemas> = string extends keyof Schemas ? never : keyof Schemas & string
 
 /** The groups that a kind is in: `a.b.c` is in `a.*` and in `a.b.*`. */
@@ -82,15 +85,15 @@ export type Handlers<Schemas = Record<never, never>, Request = unknown, Tx = unk
     | undefined
 }
 
-/** A handler of whatever comes, in whatever transaction: what the receiver calls. */
+/** A handler of any event, in any transaction, as the receiver calls it. */
 export type AnyHandler<Request> = Handler<AnyEvent, Request>
 
 /**
  * Finds the handler of a kind.
  *
  * @returns the look-up: exact kind, else the longest group of a listed kind, else `onUnhandled`, else nothing
- * @throws TypeError when `on` is empty without `onUnhandled`, is no plain object, has a key that no listed kind could reach,
- * or a handler that is no function
+ * @throws TypeError when `on` is empty without `onUnhandled`, is not a plain object, has a key that no listed kind could reach, or a
+ * handler that is not a function
  */
 export function handlerLookup<Request>(
   on: object,
@@ -136,7 +139,7 @@ function definedEntries(record: Readonly<Record<string, unknown>>): Map<string, 
   return new Map(names.map((name) => [name, record[name]]))
 }
 
-/** The groups of a kind, the narrowest first. */
+/** The groups of a kind, narrowest first. */
 function groupsOf(kind: string): string[] {
   const parts = kind.split('.').slice(0, -1)
   return parts.map((_, index) => `${parts.slice(0, parts.length - index).join('.')}.*`)
@@ -146,7 +149,7 @@ function checkHandler(name: string, handler: unknown): void {
   if (typeof handler !== 'function') {
     throw new TypeError(`${name} must be a function (event, ctx) => …, not ${describeType(handler)}.`)
   }
-  // Calling one only makes an iterator: it would be handled, and nothing would have run.
+  // Calling a generator function only makes an iterator: the event would be handled although nothing ran.
   if (/GeneratorFunction$/.test(handler.constructor?.name ?? '')) {
     throw new TypeError(`${name} must not be a generator function: nothing would run it.`)
   }

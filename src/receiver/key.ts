@@ -6,7 +6,7 @@ import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
 import { hmacEngine } from '../signature/hmac.js'
 
 /**
- * What an event is deduplicated by, when you know better than the default. It sees the event before its data is checked.
+ * Returns the key that an event is deduplicated by, if you know better than the default. It sees the event before its data is checked.
  *
  * @returns a non-empty string, the same for all deliveries of one event and of no other; or `null` to run without
  * deduplication. Not `String()` of a field that may be missing: `undefined` is refused, `'undefined'` would be the key of many events
@@ -17,7 +17,7 @@ export type KeyFunction<Request> = (
 ) => string | null
 
 const MAX_KEY_LENGTH = 255
-/** The texts of values that are missing, or that are no text. */
+/** The texts of missing values, or of values that are not text. */
 const MISSING = new Set(['undefined', 'null', 'NaN', '[object Object]', '[object Promise]'])
 const PRINTABLE_ASCII = /^[ -~]+$/
 /** The same without a slash. */
@@ -29,9 +29,9 @@ export interface KeyTerms<Request> {
 }
 
 /**
- * The key of an event as the store sees it: by the user's function or the default rule, in the request's namespace.
+ * The key of an event for the store: by the user's function or the default rule, in the request's namespace.
  *
- * @throws ConfigurationError when a function of the user's throws, or returns no key or no namespace
+ * @throws ConfigurationError when a user's function throws, or returns no key or no namespace
  */
 export function keyOf<Request>(
   { key, namespaceFor }: KeyTerms<Request>,
@@ -51,13 +51,13 @@ export function keyOf<Request>(
 }
 
 /**
- * The default rule, for a service that gives its deliveries no id. An order is created once, so its id is the key.
- * Anything else is known by a digest of what makes it that event; `created_at` is in it on purpose: rescheduled from A to
- * B to A to B are four events, not two. An envelope `id` is in it too, where there is one: so it can tell deliveries
- * apart, but never merge them. Never from `t` or the signature, which a retry renews.
+ * The default rule, for a service that gives its deliveries no id. An order is created once, so its id is the key. Any other event is
+ * identified by a digest of its content; `created_at` is included on purpose: rescheduled from A to B to A to B are four events, not two.
+ * An envelope `id` is included too, if present: it can separate deliveries, but never merge them. `t` and the signature are never part of
+ * the key, because a retry renews them.
  *
- * If a number in it was too large for `JSON.parse`, which gives the nearest that it has, two events that differ only there would
- * have one digest: then it is of the bytes as they were sent.
+ * If it contains a number too large for `JSON.parse`, which rounds it, two events that differ only there would have the same digest: then
+ * the digest is of the bytes as they were sent.
  */
 export function defaultKeyPart(event: UnknownEvent, rawBody: Uint8Array): MaybePromise<string> {
   if (event.type === 'order.created') {
@@ -69,7 +69,7 @@ export function defaultKeyPart(event: UnknownEvent, rawBody: Uint8Array): MaybeP
   return hmacEngine().sha256Hex(text ?? rawBody)
 }
 
-/** @throws ConfigurationError when the user's function throws, or gives what is no key */
+/** @throws ConfigurationError when the user's function throws, or returns an invalid key */
 export function keyPartOf<Request>(
   keyFunction: KeyFunction<Request>,
   event: UnknownEvent,
@@ -98,8 +98,8 @@ export function keyPartOf<Request>(
 }
 
 /**
- * The key as the store sees it: `<namespace>/<type>/<part>`, or the SHA-256 of the three where that would be too long, not
- * printable, or, with a slash in the type, not certain to be the only one of its spelling.
+ * The key for the store: `<namespace>/<type>/<part>`, or the SHA-256 of the three if that would be too long, not printable, or ambiguous
+ * because of a slash in the type.
  */
 export function storedKey(namespace: string, type: string, part: string): MaybePromise<string> {
   const key = `${namespace}/${type}/${part}`
@@ -110,16 +110,16 @@ export function storedKey(namespace: string, type: string, part: string): MaybeP
 }
 
 /**
- * JSON with sorted keys and no spaces, so that one value has one text (after RFC 8785).
+ * JSON with sorted keys and no spaces, so that equal values have equal texts (after RFC 8785).
  *
- * @returns `undefined` if it holds a number that may not be the one that was sent: an integer beyond 2^53 - 1, or infinity
+ * @returns `undefined` if it contains a number that may not be the one sent: an integer beyond 2^53 - 1, or infinity
  */
 export function canonicalJson(value: unknown): string | undefined {
   let isExact = true
 
   function write(value: unknown): string {
     if (typeof value === 'number') {
-      // Each number beyond is an integer: a fraction that large is read as one too.
+      // Every number beyond it is an integer: a fraction that large is rounded to one too.
       if (Math.abs(value) > Number.MAX_SAFE_INTEGER) isExact = false
       return String(value)
     }

@@ -10,7 +10,7 @@ import {
 } from '../errors.js'
 import { type Denial, RETRY_MS } from '../idempotency/guard.js'
 
-/** How a delivery can end. */
+/** The ways a delivery can end. */
 export type OutcomeName =
   | 'handled'
   | 'duplicate'
@@ -29,7 +29,7 @@ export type OutcomeName =
   | 'retry-later'
   | 'unavailable'
 
-/** Why it ended so: stable, one level finer than the outcome. */
+/** The reason for an outcome: stable, one level finer than the outcome. */
 export type OutcomeCode =
   | VerificationCode
   | PayloadCode
@@ -44,14 +44,14 @@ export type OutcomeCode =
   | 'retry_later'
   | 'draining'
 
-/** The end of one delivery. `answerTo` makes the HTTP answer of it. */
+/** The end of one delivery. `answerTo` makes the HTTP answer from it. */
 export interface Outcome {
   readonly outcome: OutcomeName
-  /** Absent where the answer is 200. */
+  /** Absent if the status is 200. */
   readonly code?: OutcomeCode
-  /** When the sender should come again, where we know. */
+  /** When the sender should retry, if known. */
   readonly retryAfterSeconds?: number
-  /** What was thrown. For your records: it has no place in the answer. */
+  /** The error that was thrown. For your logs: it is never part of the answer. */
   readonly error?: unknown
 }
 
@@ -63,9 +63,9 @@ export interface Answer {
 }
 
 /**
- * The one place for statuses. The law: 2xx is done, do not send again; 4xx is not proven to be a fresh delivery of the
- * service's; 5xx is come again. What passed signature and timestamp never gets a 4xx, because some senders give up there;
- * and never a 404, 409, 410 or 3xx.
+ * The one place for statuses. The rule: 2xx is done, do not send again; 4xx is not proven to be a fresh delivery from the service; 5xx
+ * means retry. A delivery that passed signature and timestamp never gets a 4xx, because some senders give up there; and nothing gets a
+ * 404, 409, 410 or 3xx.
  */
 const STATUS: Readonly<Record<OutcomeName, number>> = {
   handled: 200,
@@ -86,7 +86,7 @@ const STATUS: Readonly<Record<OutcomeName, number>> = {
   unavailable: 503,
 }
 
-/** The one place that says what an error means for the delivery, by its code. */
+/** The one place that maps the code of an error to the outcome of its delivery. */
 const OUTCOME_OF_CODE: ReadonlyMap<string, OutcomeName> = new Map<OutcomeCode, OutcomeName>([
   ['header_missing', 'malformed'],
   ['header_malformed', 'malformed'],
@@ -106,7 +106,7 @@ const OUTCOME_OF_CODE: ReadonlyMap<string, OutcomeName> = new Map<OutcomeCode, O
   ['given_up', 'timed-out'],
 ])
 
-/** For a sender that is to retry, and whose own backoff would otherwise decide when. */
+/** For a sender that should retry, and whose own backoff would otherwise decide when. */
 const RETRY_SECONDS = RETRY_MS / 1000
 const MAX_IN_FLIGHT_SECONDS = 30
 
@@ -120,20 +120,20 @@ export const DRAINING: Outcome = {
   retryAfterSeconds: RETRY_SECONDS,
 }
 
-/** A guard has not granted the run. If another delivery is being handled, the sender retries when its lease may be over. */
+/** The outcome if a guard has denied the execution. If another delivery is being handled, the sender retries when its lease may be over. */
 export function outcomeOfDenial(denial: Denial): Outcome {
   if (denial.status === 'duplicate') return DUPLICATE
   const retryAfterSeconds = wholeSeconds(denial.retryAfterMs / 1000, MAX_IN_FLIGHT_SECONDS)
   return { outcome: 'in-flight', code: 'in_flight', retryAfterSeconds }
 }
 
-/** What a `Retry-After` can say: a handler may have overwritten what it was given, and NaN is no time. */
+/** A valid `Retry-After`: a handler may have overwritten the seconds, and NaN is not a time. */
 function wholeSeconds(seconds: unknown, max: number): number {
   if (typeof seconds !== 'number' || Number.isNaN(seconds)) return RETRY_SECONDS
   return Math.min(Math.max(Math.ceil(seconds), 1), max)
 }
 
-/** What a delivery ends with when a step before the handler throws. An error of any other class is a bug or a misconfiguration: 500. */
+/** The outcome if a step before the handler throws. An error of any other class is a bug or a misconfiguration: 500. */
 export function outcomeOfFault(error: unknown): Outcome {
   const known = codeOf(error) ?? ''
   const outcome = OUTCOME_OF_CODE.get(known) ?? 'misconfigured'
@@ -143,7 +143,7 @@ export function outcomeOfFault(error: unknown): Outcome {
     : { outcome, code, error }
 }
 
-/** What a run ends with when the handler throws: `RetryLater` and `Discard` are obeyed, all else has failed. */
+/** The outcome if the handler throws: `RetryLater` and `Discard` are obeyed, anything else is a failure. */
 export function outcomeOfThrown(thrown: unknown, kind: string): Outcome {
   try {
     const code = codeOf(thrown)
@@ -153,24 +153,24 @@ export function outcomeOfThrown(thrown: unknown, kind: string): Outcome {
       return { outcome: 'retry-later', code: 'retry_later', retryAfterSeconds, error: thrown }
     }
   } catch {
-    // A proxy of one of ours that traps: nobody knows what it asks for.
+    // A proxy of one of our errors that throws: its request is unknown.
   }
   return { outcome: 'failed', code: 'handler_failed', error: asError(thrown, kind) }
 }
 
-/** Whether somebody should look at it: a fault, and not an end that a handler asked for. */
+/** Whether it needs attention: a fault, not an end that a handler asked for. */
 export function isFault({ outcome, error }: Outcome): boolean {
   return error !== undefined && outcome !== 'retry-later' && outcome !== 'discarded'
 }
 
-/** Whether it is not proven to be of the service, so that anybody can have sent it. */
+/** Whether it is not proven to be from the service, so that anybody can have sent it. */
 export function isRefusal({ outcome, error }: Outcome): boolean {
   const status = STATUS[outcome]
   return error !== undefined && status >= 400 && status < 500
 }
 
 /**
- * The HTTP answer to an outcome: nothing but its name is in the body.
+ * The HTTP answer for an outcome: its body contains only the outcome's name.
  *
  * @example
  * ```ts
@@ -182,18 +182,18 @@ export function answerTo({ outcome, retryAfterSeconds }: Outcome): Answer {
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)
   if (outcome === 'method-not-allowed') headers.allow = 'POST'
-  // What the client still has to send is not wanted, so the connection cannot be used again (RFC 9112, section 9.6).
+  // The rest of the body is not read, so the connection cannot be reused (RFC 9112, section 9.6).
   if (outcome === 'incomplete') headers.connection = 'close'
-  // Nothing in a name needs escaping.
+  // No name needs escaping.
   return { status: STATUS[outcome], headers, body: `{"outcome":"${outcome}"}` }
 }
 
-/** Whether the sender should have to deliver the event again once we can take it. */
+/** Whether the sender should deliver the event again. */
 export function wantsRetry({ status }: Answer): boolean {
   return status >= 500
 }
 
-/** The status alone, for records. */
+/** The status alone, for logs. */
 export function statusOf({ outcome }: Outcome): number {
   return STATUS[outcome]
 }
@@ -207,7 +207,7 @@ function asError(thrown: unknown, kind: string): unknown {
   )
 }
 
-/** Also one of another realm: of a vm, or of a worker's message. */
+/** Also an error of another realm: of a vm, or from a worker's message. */
 function isError(thrown: unknown): boolean {
   try {
     return thrown instanceof Error || Object.prototype.toString.call(thrown) === '[object Error]'

@@ -24,18 +24,18 @@ import { runHandler, timedOutBeforeRun } from './run.js'
 import { resolveSettings } from './settings.js'
 import { DeliveryState } from './state.js'
 
-/** Answers deliveries; every adapter is a translation to and from it. */
+/** Answers deliveries; every adapter translates to and from it. */
 export interface Receiver<Request = unknown> {
   /** Takes one delivery to its outcome. Never rejects. */
   receive(delivery: Delivery<Request>): Promise<Outcome>
-  /** Refuses new deliveries with 503 before anything of them is read, and resolves when the running handlers have settled or are given up. */
+  /** Refuses new deliveries with 503 before reading them, and resolves when the running handlers have settled or are given up. */
   drain(): Promise<void>
   /** The lower-case name of the signature header. */
   readonly headerName: string
 }
 
 /**
- * Makes a receiver: the core of all adapters, with no framework in it.
+ * Makes a receiver: the core of all adapters, without any framework.
  *
  * @param caller the function that the user calls, for the stack of the `TypeError`: an adapter passes its own. Default: this one
  * @throws TypeError that names the option and the fix
@@ -58,8 +58,8 @@ export function createReceiver<
   const shared = { settings, drain, log: new DefaultLog(settings.namespace) }
 
   /**
-   * Takes one delivery from its entry to its outcome, in this order; nothing may be reordered. Each step may throw the fault
-   * that ends it. A step that has its result at once is not awaited, because each await costs more than most steps.
+   * Takes one delivery from its arrival to its outcome. The order of the steps must not change. Each step may throw the fault that ends
+   * the delivery. A synchronous result is not awaited, because each await costs more than most steps.
    */
   async function receive(delivery: Delivery<Request>): Promise<Outcome> {
     const state = new DeliveryState(delivery, shared)
@@ -89,13 +89,13 @@ export function createReceiver<
         return state.end(UNHANDLED)
       }
 
-      // Before the data is checked, so that a schema which changes its input cannot change the key.
+      // Before the data is checked, so that a schema that changes its input cannot change the key.
       let key: string | null
       try {
         const keyed = keyOf(settings, envelope, rawBody, delivery.request)
         key = isPromise(keyed) ? await keyed : keyed
       } catch (fault) {
-        // If the data is invalid too, that is to blame.
+        // If the data is invalid too, report that instead.
         await clock.inTime(Promise.resolve(checkData(envelope, settings.schemas)), timedOut)
         throw fault
       }

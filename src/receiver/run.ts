@@ -16,7 +16,7 @@ import {
 } from './outcome.js'
 import type { DeliveryState } from './state.js'
 
-/** The delivery, as far as its run needs it. */
+/** The part of a delivery that its run needs. */
 type RunState = Pick<DeliveryState, 'kind' | 'clock' | 'track' | 'report' | 'abort'>
 
 export interface RunTerms {
@@ -25,8 +25,8 @@ export interface RunTerms {
 }
 
 /**
- * Runs a handler once and has its end committed. If both are done at once, that is all; else the sender is answered at the
- * deadline at the latest, and the run goes on.
+ * Runs a handler once and has its end committed. If both are synchronous, it returns the outcome; otherwise the sender is answered by the
+ * deadline, and the run goes on.
  *
  * @throws RunError when the deadline has passed before the handler is started
  */
@@ -37,7 +37,7 @@ export function runHandler(
   terms: RunTerms,
 ): MaybePromise<Outcome> {
   const startedAtMs = state.clock.nowMs
-  // By the clock: if the event loop was blocked, the timer has not had its turn yet.
+  // By the clock: if the event loop was blocked, the timer has not fired yet.
   if (startedAtMs >= state.clock.deadlineMs) {
     const fault = timedOutBeforeRun(terms.timeoutMs)
     state.track(Promise.resolve(execution.commit(outcomeOfFault(fault))))
@@ -55,21 +55,21 @@ export function runHandler(
   return new Run(state, execution, terms, startedAtMs).afterCommit(end, committed)
 }
 
-/** The outcome of a run, by how its handler ended and what became of that when it was committed. */
+/** The outcome of a run: from the handler's end and the result of its commit. */
 function outcomeAfter(end: Outcome, committed: CommitResult): Outcome {
   if (committed === AS_ENDED) return end
   return committed.status === 'fault' ? outcomeOfFault(committed.error) : outcomeOfDenial(committed)
 }
 
 /**
- * A run that is waited for, and may outlive the delivery that started it: its end is committed when the handler settles, however
- * late, also if it was given up. The sender gets the first outcome that is known; each later one that is another is for the log.
+ * A run that has not ended yet, and may outlive its delivery: its end is committed when the handler settles, however late, even if it was
+ * given up. The sender gets the first known outcome; later ones that differ go to the log.
  */
 class Run implements Bounded {
   endsAtMs: number
   private end: Outcome | undefined
   private readonly answer = deferred<Outcome>()
-  private told: Outcome | undefined
+  private lastOutcome: Outcome | undefined
   private readonly deadline: Alarm
   private readonly limit: Alarm
   private whenFinished: ((outcome: Outcome) => void) | undefined
@@ -86,13 +86,13 @@ class Run implements Bounded {
     this.limit = clock.set(() => this.giveUp(), this.endsAtMs, true)
   }
 
-  /** Waits for the handler. The promise is that of the answer, and never rejects. */
+  /** Waits for the handler. Returns a promise of the answer that never rejects. */
   afterHandler(returned: PromiseLike<unknown>): Promise<Outcome> {
     void this.waitForHandler(returned)
     return this.answer.promise
   }
 
-  /** Waits for the commit of a handler that has ended. The promise is that of the answer, and never rejects. */
+  /** Waits for the commit of a handler that has ended. Returns a promise of the answer that never rejects. */
   afterCommit(end: Outcome, committed: Promise<CommitResult>): Promise<Outcome> {
     this.waitForCommit(end, committed)
     return this.answer.promise
@@ -101,7 +101,7 @@ class Run implements Bounded {
   private async waitForHandler(returned: PromiseLike<unknown>): Promise<void> {
     let end = HANDLED
     try {
-      // Not `then`, which a promise may have in a form of its own.
+      // Not `then`, which a promise may override.
       await returned
     } catch (thrown) {
       end = outcomeOfThrown(thrown, this.state.kind)
@@ -127,10 +127,10 @@ class Run implements Bounded {
       this.whenFinished = resolve
     })
     this.state.track(finished, this)
-    this.tell(this.soFar())
+    this.respond(this.soFar())
   }
 
-  /** What the sender may be told while the run goes on. */
+  /** The outcome for the sender while the run goes on. */
   private soFar(): Outcome {
     const { state, end, execution, terms } = this
     if (end === undefined) return outcomeOfFault(handlerTimedOut(state.kind, terms, execution.hint?.() ?? ''))
@@ -149,14 +149,14 @@ class Run implements Bounded {
     const { clock } = this.state
     clock.clear(this.deadline)
     clock.clear(this.limit)
-    this.tell(outcome)
+    this.respond(outcome)
     this.whenFinished?.(outcome)
   }
 
-  private tell(outcome: Outcome): void {
-    if (this.told === undefined) this.answer.resolve(outcome)
-    else if (isFault(outcome) && outcome.error !== this.told.error) this.state.report(outcome.error)
-    this.told = outcome
+  private respond(outcome: Outcome): void {
+    if (this.lastOutcome === undefined) this.answer.resolve(outcome)
+    else if (isFault(outcome) && outcome.error !== this.lastOutcome.error) this.state.report(outcome.error)
+    this.lastOutcome = outcome
   }
 }
 

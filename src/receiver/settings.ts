@@ -19,17 +19,17 @@ import { type AnyHandler, handlerLookup } from './handlers.js'
 import type { KeyFunction } from './key.js'
 import type { DeliveryRecord, ErrorContext, WebhookOptions } from './options.js'
 
-/** The options, checked and complete. */
+/** The options, checked and with their defaults. */
 export interface Settings<Request> {
   readonly secretKeysFor: (request: Request) => MaybePromise<readonly SecretKey[]>
   readonly scheme: SignatureScheme
   readonly handlerFor: (kind: string) => AnyHandler<Request> | undefined
   readonly schemas: SchemaMap
-  /** Stands before each handler: a store's leases, or an inbox's transactions. */
+  /** Guards each handler, with the leases of a store or the transactions of an inbox. */
   readonly guard: Guard
-  /** @throws ConfigurationError when the user's function throws, or gives what is no namespace */
+  /** @throws ConfigurationError when the user's function throws, or returns an invalid namespace */
   readonly namespaceFor: (request: Request) => string
-  /** The one that was given, if it is one for all requests: for the log. */
+  /** The namespace, if all requests share one: for the log. */
   readonly namespace: string | undefined
   readonly key: KeyFunction<Request> | undefined
   readonly toleranceSeconds: number
@@ -41,7 +41,7 @@ export interface Settings<Request> {
   readonly now: () => number
 }
 
-/** A shorter lease runs out between two turns of a busy event loop, and the event runs twice. */
+/** A shorter lease expires between two turns of a busy event loop, and the event runs twice. */
 const MIN_LEASE_SECONDS = 0.1
 
 const OPTION_NAMES: readonly (keyof WebhookOptions)[] = [
@@ -67,8 +67,8 @@ const OPTION_NAMES: readonly (keyof WebhookOptions)[] = [
 ]
 
 /**
- * Checks the options and fills in the defaults. Nothing random, timed or asynchronous happens here: some runtimes refuse
- * it outside of a request.
+ * Checks the options and fills in the defaults. Nothing random, timed or asynchronous happens here: some runtimes refuse it outside a
+ * request.
  *
  * @throws TypeError that names the option and the fix
  */

@@ -18,7 +18,7 @@ export interface Shared<Request> {
   readonly log: DefaultLog
 }
 
-/** One delivery from its entry to its end: what is known of it so far, its clock, its reports and its signal. */
+/** One delivery from its arrival to its end: its known values so far, its clock, its reports and its signal. */
 export class DeliveryState<Request = unknown> implements GuardedDelivery {
   readonly clock: AlarmClock
   /** Empty until the envelope is read. */
@@ -37,7 +37,7 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery {
     shared.drain.enter(this.clock.deadlineMs)
   }
 
-  /** Made when it is first read, so that a delivery whose handler does not look pays nothing. */
+  /** Made on first read, so that a delivery whose handler does not use it pays nothing. */
   get signal(): AbortSignal {
     if (this.controller === undefined) {
       this.controller = new AbortController()
@@ -51,7 +51,7 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery {
     this.controller?.abort(reason)
   }
 
-  /** Keeps a drain waiting, and the platform if it can, for work that goes on after the answer. */
+  /** Registers work that goes on after the answer: a drain waits for it, and the platform keeps it alive if it can. */
   track(work: Promise<unknown>, bound: Bounded = { endsAtMs: monotonicMs() + SETTLING_MS }): void {
     this.shared.drain.track(work, bound)
     callSafely(() => this.delivery.waitUntil?.(work))
@@ -65,18 +65,21 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery {
     else callSafely(() => onError(error, { request: this.delivery.request, ...place }))
   }
 
-  /** No handler wants its kind: logged if nothing else of the receiver would say so. */
+  /** Reports that no handler takes its kind: logged only if nothing else in the receiver would report it. */
   reportUnwanted(): void {
     if (this.shared.settings.onDelivery === undefined) this.shared.log.unwanted(this.delivery, this.kind)
   }
 
-  /** Ends the delivery. Called once, and never throws: its one record, its fault if it ended with one, its timer freed, and the drain's count down. */
+  /**
+   * Ends the delivery: one record, a fault if it ended with one, the timer cleared, the drain's count decremented. Called once, and never
+   * throws.
+   */
   end(outcome: Outcome): Outcome {
     try {
       this.clock.end()
       this.reportEnd(outcome)
     } catch {
-      // A report decides nothing, and a prototype that was polluted can make any of its steps throw.
+      // A failed report must not change the outcome, and a polluted prototype can make any of its steps throw.
     } finally {
       this.shared.drain.leave()
     }

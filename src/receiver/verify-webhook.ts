@@ -12,12 +12,12 @@ export interface ParseOptions<Schemas extends SchemaMap<keyof Schemas>> {
 }
 
 /**
- * Reads an event from a body that is already trusted: JSON, envelope, and the data of its kind.
+ * Parses an event from a body that is already trusted: JSON, envelope, and the data of its kind.
  *
  * @param rawBody the bytes, or their string
- * @returns the event; one of a kind that is not documented is no error
- * @throws PayloadError when it is not JSON, no envelope, or its data does not fit: see `code` and `issues`
- * @throws TypeError when an option makes no sense
+ * @returns the event; an undocumented kind is not an error
+ * @throws PayloadError when it is not JSON, not an envelope, or its data does not match: see `code` and `issues`
+ * @throws TypeError when an option is invalid
  * @example
  * ```ts
  * const event = await parseEvent(rawBody)
@@ -39,13 +39,13 @@ const NO_SCHEMAS: SchemaMap = {}
 const OPTION_NAMES = [...VERIFY_OPTION_NAMES, 'schemas']
 
 /**
- * Verifies a delivery and reads its event, in this order. It neither deduplicates nor answers: `createReceiver` does.
+ * Verifies a delivery and parses its event, in this order. It neither deduplicates nor answers: `createReceiver` does.
  *
  * @param rawBody the bytes as they were sent, or their string
  * @param header the value of the signature header
  * @throws WebhookVerificationError when the delivery is not authentic, or not fresh
- * @throws PayloadError when the authentic body is no event
- * @throws TypeError when an option makes no sense
+ * @throws PayloadError when the authentic body is not an event
+ * @throws TypeError when an option is invalid
  * @example
  * ```ts
  * const event = await verifyWebhook(rawBody, headers['x-service-signature'], { secret })

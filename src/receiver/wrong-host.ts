@@ -22,14 +22,14 @@ interface Argument {
 }
 
 /**
- * Answers a request that the wrong framework brought, because another adapter was imported than its own: 500 in the way of that
- * framework, and a report that names the import. For adapters, at the start of each delivery.
+ * Answers a request from the wrong framework, if the import is of another adapter: 500 through that framework, and a report that names the
+ * right import. Adapters call it at the start of each delivery.
  *
  * @param adapter the subpath of the adapter
- * @param args what it was called with
+ * @param args the arguments it was called with
  * @param onError the receiver's option. Default: `console.error`
- * @returns what to return to the framework; `undefined` if it is the right one
- * @throws TypeError if it is none that is known
+ * @returns the value to return to the framework; `undefined` if it is the right one
+ * @throws TypeError if no known framework called it
  * @example
  * ```ts
  * import { createServer } from 'node:http'
@@ -51,7 +51,7 @@ export function answerWrongHost<Request>(
   try {
     host = hostOf(first, second)
   } catch {
-    // A getter that throws: the adapter will meet it too, and knows what to do.
+    // A getter that throws: the adapter will meet it too, and handles it.
     return undefined
   }
   // Express's request and response are Node's own.
@@ -70,7 +70,7 @@ function hostOf(first: Argument | undefined, second: Argument | undefined): Host
   if (isFunction(first?.req?.header)) return 'hono'
   if (isFunction(second?.code)) return 'fastify'
   if (isFunction(second?.writeHead)) return first?.originalUrl === undefined ? 'node' : 'express'
-  // Last, because a library can put a `get` on Object.prototype.
+  // Last, because a library can set `get` on Object.prototype.
   if (isFunction(first?.headers?.get)) return 'fetch'
   return isFunction(first?.request?.headers?.get) ? 'context' : undefined
 }
@@ -92,7 +92,7 @@ function isFunction(value: unknown): boolean {
   return typeof value === 'function'
 }
 
-/** What Fastify's reply and Node's response have in common with nothing else. */
+/** Fields that Fastify's reply and Node's response share, and nothing else has. */
 interface Sender {
   readonly headersSent?: boolean
   code(status: number): { headers(headers: object): { send(body: string): unknown } }

@@ -1,10 +1,10 @@
 import { WebhookVerificationError } from '../errors.js'
 import type { SignatureScheme } from './scheme.js'
 
-/** A header's value as the frameworks give it; several of one name are joined with commas (RFC 9110, section 5.3). */
+/** A header's value as the frameworks give it; several with the same name are joined with commas (RFC 9110, section 5.3). */
 export type HeaderValue = string | readonly string[] | null | undefined
 
-/** A header that is taken apart, and not yet believed. */
+/** A parsed header, not verified yet. */
 export interface SignatureHeader {
   /** The digits as they were sent: the signature covers them, not the number. */
   readonly t: string
@@ -12,11 +12,11 @@ export interface SignatureHeader {
 }
 
 export const MAX_HEADER_LENGTH = 4096
-/** Enough for any rotation, and few enough to try them all. */
+/** Enough for any rotation, and few enough to try all of them. */
 export const MAX_SIGNATURES = 16
 
 /**
- * Takes the header apart, strictly: what is read here decides what is verified.
+ * Parses the header, strictly: the result decides what is verified.
  *
  * @throws WebhookVerificationError `header_missing` or `header_malformed`
  */
@@ -39,8 +39,8 @@ export function parseSignatureHeader(header: HeaderValue, scheme: SignatureSchem
     const comma = value.indexOf(',', start)
     let end = comma === -1 ? value.length : comma
     const next = end + 1
-    // Not `trim`, which takes more than a header may have around an item (RFC 9110, section 5.6.3); and not a regex, which
-    // backtracks quadratically over a long run of blanks within an item.
+    // Not `trim`, which removes more than a header allows around an item (RFC 9110, section 5.6.3); and not a regex, which backtracks
+    // quadratically over a long run of blanks within an item.
     while (start < end && isBlank(value[start])) start += 1
     while (end > start && isBlank(value[end - 1])) end -= 1
     const equals = value.indexOf('=', start)
@@ -70,7 +70,7 @@ function isStringList(header: unknown): header is readonly string[] {
   return Array.isArray(header) && header.every((part) => typeof part === 'string')
 }
 
-/** Joins no more than decides that it is too long: the whole can be longer than a string may be. */
+/** Stops joining once the header is too long: the whole can exceed the maximum length of a string. */
 function joined(parts: readonly string[]): string {
   let value = ''
   for (const [index, part] of parts.entries()) {

@@ -1,6 +1,6 @@
 /**
- * The one HMAC module: two engines behind one interface. `node:crypto` is several times faster than Web Crypto, so it is
- * used where the runtime has it; it is looked up at run time, so that one build serves Node, Bun, Deno, browsers and edge.
+ * The only HMAC module: two engines behind one interface. `node:crypto` is several times faster than Web Crypto, so it is used if the
+ * runtime has it; it is looked up at run time, so that one build serves Node, Bun, Deno, browsers and edge.
  */
 
 import { encode, encodeHex } from '../lib/encoding.js'
@@ -8,10 +8,10 @@ import type { MaybePromise } from '../lib/maybe-promise.js'
 
 export type HmacAlgorithm = 'SHA-256' | 'SHA-512'
 
-/** A secret with what an engine made of it, so that a key is imported once and not for each delivery. */
+/** A secret and its imported keys, so that a key is imported once and not for each delivery. */
 export interface SecretKey {
   readonly bytes: Uint8Array
-  /** Of Web Crypto there is one for each algorithm. */
+  /** Web Crypto needs one for each algorithm. */
   readonly imported: { [engine in 'node' | HmacAlgorithm]?: unknown }
 }
 
@@ -22,7 +22,7 @@ export function secretKey(bytes: Uint8Array): SecretKey {
 type HmacEncoding = 'hex' | 'base64'
 
 export interface HmacEngine {
-  /** HMAC over the UTF-8 bytes of `prefix`, then `content`, as text: hex is of lower case. */
+  /** HMAC over the UTF-8 bytes of `prefix`, then `content`, as text: hex is lower-case. */
   hmac(
     algorithm: HmacAlgorithm,
     key: SecretKey,
@@ -32,21 +32,21 @@ export interface HmacEngine {
   ): MaybePromise<string>
   /** SHA-256 of bytes, or of the UTF-8 bytes of a text, in lower-case hex. */
   sha256Hex(content: string | Uint8Array): MaybePromise<string>
-  /** Whether both are the same text, in a time that depends on their length alone. */
+  /** Whether both texts are equal, in a time that depends only on their length. */
   equal(a: string, b: string): boolean
 }
 
 type NodeCrypto = typeof import('node:crypto')
 type NodeKey = import('node:crypto').KeyObject
 
-/** What of `process` tells us whether `node:crypto` can be had: Node ≥ 20.16, Bun, Deno, Workers with nodejs_compat. */
+/** The part of `process` that gives `node:crypto`, if available: Node ≥ 20.16, Bun, Deno, Workers with nodejs_compat. */
 interface MaybeNode {
   process?: { getBuiltinModule?: (id: string) => NodeCrypto | undefined }
 }
 
 let engine: HmacEngine | undefined
 
-/** The engine of this runtime, chosen at the first call and then kept. */
+/** The engine of this runtime, chosen at the first call. */
 export function hmacEngine(): HmacEngine {
   if (engine === undefined) {
     const nodeCrypto = findNodeCrypto()
@@ -59,7 +59,7 @@ function findNodeCrypto(): NodeCrypto | undefined {
   try {
     return (globalThis as MaybeNode).process?.getBuiltinModule?.('node:crypto')
   } catch {
-    // Next's edge runtime has one that only throws.
+    // Next's edge runtime has one that always throws.
     return undefined
   }
 }
@@ -70,7 +70,7 @@ export function nodeEngine(crypto: NodeCrypto): HmacEngine {
     hmac(algorithm, key, prefix, content, encoding) {
       key.imported.node ??= crypto.createSecretKey(key.bytes)
       const hmac = crypto.createHmac(names[algorithm], key.imported.node as NodeKey)
-      // As text, because node:crypto gives each digest that is a buffer memory of its own, at a fifth of the whole cost.
+      // As text, because node:crypto allocates memory for each digest that is a buffer, at a fifth of the total cost.
       return hmac.update(prefix).update(content).digest(encoding)
     },
     sha256Hex(content) {
@@ -101,7 +101,7 @@ export function webEngine(crypto: Crypto): HmacEngine {
       return encodeHex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as BufferSource)))
     },
     equal(a, b) {
-      // Web Crypto has no comparison of its own. No early exit: every character is looked at, whatever the ones before it were.
+      // Web Crypto has no comparison of its own. No early exit: every character is compared, whatever the ones before it were.
       if (a.length !== b.length) return false
       let difference = 0
       for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i)
@@ -112,7 +112,7 @@ export function webEngine(crypto: Crypto): HmacEngine {
 
 const encoder = new TextEncoder()
 
-/** What texts are compared in, by their length: the few lengths that signatures have. */
+/** Buffers for comparing texts, by length: signatures have few lengths. */
 const scratches = new Map<number, readonly [Uint8Array, Uint8Array]>()
 
 function scratchOf(length: number): readonly [Uint8Array, Uint8Array] {
@@ -124,7 +124,7 @@ function scratchOf(length: number): readonly [Uint8Array, Uint8Array] {
   return scratch
 }
 
-/** Whether the text fills the bytes: where it is not ASCII, it may leave some as they were. */
+/** Whether the text fills the bytes: a text that is not ASCII may leave some unchanged. */
 function write(text: string, bytes: Uint8Array): boolean {
   return encoder.encodeInto(text, bytes).written === bytes.length
 }

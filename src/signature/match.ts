@@ -7,11 +7,11 @@ import { hmacEngine, type SecretKey } from './hmac.js'
 import type { SignatureScheme } from './scheme.js'
 
 /**
- * Compares each signature with what each secret gives, in constant time. All of both are tried, also after a match, so
- * that the time tells nothing about which one it was.
+ * Compares each signature with that of each secret, in constant time. All pairs are compared, also after a match, so that the time does
+ * not reveal which one matched.
  *
  * @returns the index of the secret that matched
- * @param hintOf what may explain a mismatch, as far as the caller knows
+ * @param hintOf explains a mismatch, if the caller knows why
  * @throws WebhookVerificationError `signature_mismatch`
  */
 export function matchSignature(
@@ -65,7 +65,7 @@ function mismatch({ header }: SignatureScheme, hint: string | undefined): Webhoo
   )
 }
 
-/** The signature of a body, as the header has it. */
+/** The signature of a body, as written in the header. */
 export function digest(
   t: string,
   body: Uint8Array,

@@ -3,19 +3,19 @@ import { checkOptionNames } from '../lib/option-names.js'
 import type { HmacAlgorithm } from './hmac.js'
 
 /**
- * How the service signs. Its document leaves the algorithm and the signed string open; the defaults are
- * what the field does for this form of header.
+ * How the service signs. Its document leaves the algorithm and the signed string open; the defaults are the usual ones for this form of
+ * header.
  */
 export interface SignatureOptions {
   /** The header's name. Default `x-service-signature`. */
   header?: string | undefined
   /** The hash under the HMAC. Default `SHA-256`. */
   algorithm?: HmacAlgorithm | undefined
-  /** How the signature is written in `v1`. Default `hex`, read without regard to case. */
+  /** How the signature in `v1` is encoded. Default `hex`, case-insensitive. */
   encoding?: 'hex' | 'base64' | undefined
-  /** What is signed. `dot`: `t + "." + body`; `concat`: `t + body`; or the bytes that a function makes of both. Default `dot`. */
+  /** The signed content. `dot`: `t + "." + body`; `concat`: `t + body`; or the bytes that a function makes from both. Default `dot`. */
   signedContent?: 'dot' | 'concat' | ((t: string, body: Uint8Array) => Uint8Array) | undefined
-  /** What `t` counts since the epoch. Default `s`. */
+  /** The unit of `t`, since the epoch. Default `s`. */
   timestampUnit?: 's' | 'ms' | undefined
 }
 
@@ -34,7 +34,7 @@ const DEFAULT_SCHEME: SignatureScheme = {
 
 export const DEFAULT_TOLERANCE_SECONDS = 300
 
-/** How long the service goes on retrying: 72 hours. */
+/** How long the service retries: 72 hours. */
 export const RETRY_WINDOW_SECONDS: number = 72 * 3600
 
 const OPTION_NAMES: readonly (keyof SignatureOptions)[] = [
@@ -48,7 +48,7 @@ const OPTION_NAMES: readonly (keyof SignatureOptions)[] = [
 /**
  * Fills in the defaults.
  *
- * @throws TypeError when an option makes no sense
+ * @throws TypeError when an option is invalid
  */
 export function signatureScheme(signature?: SignatureOptions): SignatureScheme {
   if (signature === undefined) return DEFAULT_SCHEME
@@ -60,7 +60,7 @@ export function signatureScheme(signature?: SignatureOptions): SignatureScheme {
     signedContent: options.signedContent ?? DEFAULT_SCHEME.signedContent,
     timestampUnit: options.timestampUnit ?? DEFAULT_SCHEME.timestampUnit,
   }
-  // The token characters of RFC 9110, section 5.6.2: another name could not be a header's.
+  // The token characters of RFC 9110, section 5.6.2: a header cannot have any other name.
   if (typeof scheme.header !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(scheme.header)) {
     throw new TypeError('signature.header must be the name of a header, such as "x-service-signature".')
   }

@@ -1,4 +1,5 @@
 import { ConfigurationError } from '../errors.js'
+import { ignoreRejection } from '../lib/call-safely.js'
 import { describeType } from '../lib/describe-type.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import { type SecretKey, secretKey } from './hmac.js'
@@ -6,15 +7,14 @@ import { type SecretKey, secretKey } from './hmac.js'
 /** The signing secret of one endpoint: its text as the service shows it, or its bytes. */
 export type Secret = string | Uint8Array
 
-/** One secret, or several while a rotation is under way. `undefined` is refused at run time, so that `process.env.X` compiles. */
+/** One secret, or several during a rotation. `undefined` is refused at run time, so that `process.env.X` compiles. */
 export type Secrets = Secret | readonly Secret[] | undefined
 
 /**
- * Checks secrets and makes the keys of them. The HMAC key of a string is its UTF-8 bytes, literally: a prefix such as
- * `whsec_` is part of it.
+ * Checks secrets and makes their keys. The HMAC key of a string is its UTF-8 bytes, literally: a prefix such as `whsec_` is part of it.
  *
- * @param source who gave them, for the message: `secret`, or `the value your secret function returned`
- * @throws TypeError when there is none, or one is empty or has white space at its edge
+ * @param source the origin of the secrets, for the message: `secret`, or `the value your secret function returned`
+ * @throws TypeError when there is none, or one is empty or has white space at its start or end
  */
 export function secretKeys(secrets: Secrets, source: string): readonly SecretKey[] {
   if (typeof secrets === 'string') return keysOfText(secrets, source)
@@ -22,13 +22,15 @@ export function secretKeys(secrets: Secrets, source: string): readonly SecretKey
   if (list.length === 0) {
     throw new TypeError(`${source}: the list of secrets is empty; pass at least one signing secret.`)
   }
+  // A promise is refused, and the others of its list are not looked at: none of them may reject unheard.
+  for (const secret of list) ignoreRejection(secret)
   return Array.from(list).flatMap((secret, index) => {
     const name = list.length === 1 ? source : `${source}[${index}]`
     return typeof secret === 'string' ? keysOfText(secret, name) : toKey(secret, name)
   })
 }
 
-/** By text, which cannot change: a secret that is given anew with each delivery is checked and imported once. */
+/** By text, which cannot change: a secret that a function returns again is checked and imported once. */
 const known = new Map<string, readonly SecretKey[]>()
 const MAX_KNOWN = 1000
 
@@ -42,7 +44,7 @@ function keysOfText(secret: string, name: string): readonly SecretKey[] {
   return keys
 }
 
-/** Secrets that are given are checked at once; those of a function at each delivery, by the same rules. */
+/** Secrets passed as a value are checked at once; those of a function at each delivery, by the same rules. */
 export function secretSource<Request>(
   secret: Secrets | ((request: Request) => Secrets | Promise<Secrets>),
 ): (request: Request) => MaybePromise<readonly SecretKey[]> {
@@ -68,7 +70,7 @@ export function secretSource<Request>(
     try {
       return secretKeys(secrets, 'the value your secret function returned')
     } catch (error) {
-      // A list of somebody else's making may throw anything when it is read.
+      // Reading a foreign array may throw anything.
       if (!(error instanceof TypeError)) throw cannotBeRead(error)
       throw new ConfigurationError(error.message)
     }
@@ -107,11 +109,13 @@ function toKey(secret: unknown, name: string): SecretKey {
       `${name} is in quotes, which would be part of it: remove them. docker --env-file keeps the quotes of a value, where a shell removes them.`,
     )
   }
-  // A copy: what the caller does to its array later must not change what is verified.
+  // A copy: if the caller changes its array later, that must not change the verification.
   return secretKey(typeof secret === 'string' ? new TextEncoder().encode(secret) : Uint8Array.from(secret))
 }
 
-/** A text file's bytes, such as `readFileSync` gives, are judged like text; a random key is no text, and may begin and end in anything. */
+/**
+ * The bytes of a text file, as from `readFileSync`, are checked like text; a random key is not text, and may begin and end with any byte.
+ */
 function textOf(secret: Secret): string | undefined {
   if (typeof secret === 'string') return secret
   const isText = secret.every((byte) => (byte >= 0x20 && byte < 0x7f) || (byte >= 0x09 && byte <= 0x0d))

@@ -17,31 +17,31 @@ import {
 } from './scheme.js'
 import { type Secrets, secretKeys } from './secrets.js'
 
-/** What a valid signature proves. */
+/** The facts that a valid signature proves. */
 export interface Verified {
   /** When the service signed, from `t`. */
   readonly signedAt: Date
-  /** Which of the secrets matched: when it is always the new one, the old one can go. */
+  /** The index of the secret that matched: once it is always the new one, remove the old one. */
   readonly secretIndex: number
 }
 
 export interface VerifyOptions {
-  /** The endpoint's secret, or several while it is rotated. */
+  /** The endpoint's secret, or several during a rotation. */
   secret: Secrets
   /** How far `t` may be from now, in seconds, in both directions. Default 300; above 0. */
   toleranceSeconds?: number | undefined
-  /** How the service signs. The defaults are the field's. */
+  /** How the service signs. The defaults are the usual ones. */
   signature?: SignatureOptions | undefined
   /** Milliseconds since the epoch. Default `Date.now`. */
   now?: (() => number) | undefined
 }
 
 export interface SignOptions {
-  /** The endpoint's secret. A list gives one `v1` each, as a service does while a secret is rotated. */
+  /** The endpoint's secret. A list gives one `v1` for each, as a service does during a rotation. */
   secret: Secrets
   /** The value of `t`, in the unit of `signature.timestampUnit`. Default: now. */
   timestamp?: number | undefined
-  /** How the service signs. The defaults are the field's. */
+  /** How the service signs. The defaults are the usual ones. */
   signature?: SignatureOptions | undefined
 }
 
@@ -58,9 +58,9 @@ const SIGN_OPTION_NAMES: readonly (keyof SignOptions)[] = ['secret', 'timestamp'
  *
  * @param rawBody the bytes as they were sent; a string is taken as its UTF-8 bytes
  * @param header the value of the signature header
- * @returns when it was signed, and which secret matched
+ * @returns the time of the signature, and the index of the secret that matched
  * @throws WebhookVerificationError when the delivery is not authentic, or not fresh: see its `code`
- * @throws TypeError when an option makes no sense
+ * @throws TypeError when an option is invalid
  * @example
  * ```ts
  * const { signedAt } = await verifySignature(rawBody, request.headers.get('x-service-signature'), { secret })
@@ -74,7 +74,7 @@ export async function verifySignature(
   return verifyBytes(bytesOf(rawBody), header, checkOptionNames(options, VERIFY_OPTION_NAMES))
 }
 
-/** The same, of bytes, and with options whose names are checked. */
+/** The same for bytes, with options whose names are checked. */
 export function verifyBytes(
   rawBody: Uint8Array,
   header: HeaderValue,
@@ -96,7 +96,7 @@ export function verifyBytes(
  *
  * @param rawBody the bytes to sign; a string is taken as its UTF-8 bytes
  * @returns the value of the signature header, `t=…,v1=…`
- * @throws TypeError when a secret, the timestamp or an option makes no sense
+ * @throws TypeError when a secret, the timestamp or an option is invalid
  * @example
  * ```ts
  * const header = await signPayload(JSON.stringify(event), { secret: 'whsec_test' })
@@ -122,7 +122,7 @@ export async function signPayload(rawBody: Uint8Array | string, options: SignOpt
 }
 
 /**
- * Judges the age of a delivery whose signature holds: only then can the message call it authentic.
+ * Checks the age of a delivery whose signature is valid: only then may the message call it authentic.
  *
  * @throws WebhookVerificationError `timestamp_too_old` or `timestamp_in_future`
  */
@@ -142,7 +142,7 @@ export function checkTimestamp(
       `The delivery is authentic, but ${Math.ceil(ageSeconds)} s old, and ${toleranceSeconds} s are allowed: ${whyOld(ageSeconds)}${unit}`,
     )
   }
-  // Written so that a t which is no usable number is refused too.
+  // Written so that a `t` that is not a usable number is refused too.
   if (!(ageSeconds >= -toleranceSeconds)) {
     const unit =
       scheme.timestampUnit === 's' && t.length >= 13
@@ -155,7 +155,7 @@ export function checkTimestamp(
   }
 }
 
-/** The likeliest cause first. Within the time of the retries, a sender may also send the old signature again. */
+/** The likeliest cause first. Within the retry window, a sender may also resend the old signature. */
 function whyOld(ageSeconds: number): string {
   return ageSeconds <= RETRY_WINDOW_SECONDS
     ? `is this machine's clock right? If the sender does not sign its retries again, set toleranceSeconds to ${RETRY_WINDOW_SECONDS} (72 h).`
@@ -167,7 +167,7 @@ export function signedAt(t: string, scheme: SignatureScheme): Date {
   return new Date(toMs(Number(t), scheme))
 }
 
-/** Now less `t`, both in whole units of `t`: a clock that has moved on within the second makes nothing older. */
+/** Now less `t`, both in whole units of `t`: time that passes within the same second does not count. */
 export function signatureAgeSeconds(t: string, scheme: SignatureScheme, nowMs: number): number {
   const age = toUnit(nowMs, scheme) - Number(t)
   return scheme.timestampUnit === 's' ? age : age / 1000

@@ -13,7 +13,7 @@ import { onPostgres } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
 import { deliver } from '../support/raw-bytes-harness.js'
 
-/** What the examples print: one line for each event that they handle. */
+/** The output of the examples: one line for each event that they handle. */
 let printed: string[] = []
 
 beforeEach(() => {
@@ -141,7 +141,7 @@ test('examples/sqlite.ts keeps the tickets, the outbox and the record of an orde
     expect(await post(port, order)).toEqual([200, { outcome: 'handled' }])
     expect(await post(port, order)).toEqual([200, { outcome: 'duplicate' }])
     expect([count('tickets'), count('outbox')]).toMatchObject([{ rows: 1 }, { rows: 1 }])
-    // A ticket that is there already: the whole order is rolled back, and delivered again.
+    // A ticket that already exists: the whole order is rolled back, and delivered again.
     const twice = {
       ...orderCreated({ id: 'ord_2' }),
       data: { ...order.data, order: { ...order.data.order, id: 'ord_2' } },
@@ -212,20 +212,20 @@ test('examples/worker.ts takes the secret from its env and leaves other paths al
   expect((await worker.fetch(elsewhere, env, ctx)).status).toBe(404)
 })
 
-test('the demo tells the whole story on each framework and ends by itself', async () => {
+test('the demo runs in full on each framework and ends by itself', async () => {
   const root = fileURLToPath(new URL('../..', import.meta.url))
   const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'demo'], { cwd: root })
-  const [start = '', ...told] = stdout.trim().split('\n\n')
-  const [chapters, [end = '']] = [told.slice(0, -1), told.slice(-1)]
+  const [start = '', ...printed] = stdout.trim().split('\n\n')
+  const [chapters, [end = '']] = [printed.slice(0, -1), printed.slice(-1)]
   expect(start).toMatch(/^The ticketing service listens on http:\/\/127\.0\.0\.1:\d+, and sends to\n/)
-  const story = chapters.map((chapter) => {
+  const summary = chapters.map((chapter) => {
     const [what = '', ...rows] = chapter.split('\n')
     return [
       what.replace(/in [\d.]+ s/, 'in a moment'),
       ...new Set(rows.map((row) => row.trim().split(/ {2,}/).slice(1).join(' | '))),
     ]
   })
-  expect(story).toEqual([
+  expect(summary).toEqual([
     ['An event is created. It is a draft, so no webhook is sent.'],
     ['It is published, and now on_sale.', '200 handled | event.published'],
     ['Two tickets are sold.', '200 handled | 2 tickets mailed, attempt 1'],

@@ -53,7 +53,7 @@ function changed({ header, body }: SignedDelivery): SignedDelivery {
   return { header, body: Buffer.concat([body, Buffer.from(' ')]) }
 }
 
-/** What each gateway makes of a delivery. */
+/** The form in which each gateway passes a delivery. */
 const GATEWAYS: Readonly<Record<string, (delivery: SignedDelivery, method: string) => object>> = {
   'version 2, an HTTP API': ({ header, body }, method) => ({
     version: '2.0',

@@ -13,7 +13,7 @@ const FILE = 'examples/own-adapter.ts'
 describe('the adapter for Koa that examples/own-adapter.ts writes from the public parts', () => {
   const harness = harnessOf(async (options) => {
     const app = new Koa().use(tixWebhooks(options))
-    // Koa would print each client that goes away.
+    // Koa would print an error for each client that disconnects.
     app.silent = true
     return listen(createServer(app.callback()))
   })

@@ -15,7 +15,7 @@ import { startProxy } from '../support/tcp-proxy.js'
 // A loaded machine is many times slower than an idle one.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
-/** What the examples print. */
+/** The output of the examples. */
 let printed: string[] = []
 
 beforeEach(() => {
@@ -115,7 +115,7 @@ onOwnRedis('examples/bullmq.ts', () => {
 
   test('adds no job of an order that failed, and one when it is handled', async () => {
     const order = orderCreated({ id: 'ord_1' })
-    // Where BullMQ counts its jobs: it refuses to add one.
+    // The key of BullMQ's job counter, so that adding a job fails.
     const counter = example.queue.toKey('id')
     await example.redis.set(counter, 'not a number')
     expect(await post(port, order)).toEqual([500, 'failed'])
@@ -153,13 +153,13 @@ onOwnRedis('examples/bullmq.ts', () => {
     expect((await jobIds()).filter((id) => id?.includes('ord_2'))).toEqual([jobId('ord_2')])
   })
 
-  test('ends when it is told to, though a worker waits for jobs', async () => {
+  test('ends on SIGTERM, though a worker waits for jobs', async () => {
     const app = await startExample(redis.url)
     expect(await app.end('SIGTERM')).toBe(0)
   })
 })
 
-/** Runs the example as its first lines say. */
+/** Runs the example as its first lines describe. */
 async function startExample(redisUrl: string) {
   const port = await freePort()
   const child = spawn(process.execPath, ['--import', 'tsx', 'examples/bullmq.ts'], {

@@ -13,7 +13,7 @@ interface Run {
   readonly failed: string[]
 }
 
-/** The real runners, each with its example in `examples/testing`, on the package as it is built. */
+/** The real runners, each with its example in `examples/testing`, on the built package. */
 const RUNNERS = {
   vitest: {
     app: 'app.ts',
@@ -43,7 +43,7 @@ type Runner = keyof typeof RUNNERS
 
 async function runTests(runner: Runner, folder: string): Promise<Run> {
   const { command, results } = RUNNERS[runner]
-  // Without our environment: by it a runner would take itself for a worker of ours.
+  // Without our environment: a runner would see our runner's variables and act as its worker.
   const env = { PATH: process.env.PATH }
   const child = spawn(process.execPath, command(folder), { cwd: folder, env })
   const [stdout, stderr, [exitCode]] = await Promise.all([
@@ -58,7 +58,7 @@ async function runTests(runner: Runner, folder: string): Promise<Run> {
   }
 }
 
-/** What `--reporter=json` of vitest says, and `--json` of jest. */
+/** The results in vitest's `--reporter=json`, or jest's `--json`. */
 function resultsOfJson(stdout: string): Omit<Run, 'exitCode'> {
   const { testResults } = JSON.parse(stdout) as {
     testResults: { assertionResults: { title: string; status: string }[] }[]
@@ -75,7 +75,10 @@ function resultsOfTap(stdout: string): Omit<Run, 'exitCode'> {
   return { passed: titled('ok'), failed: titled('not ok') }
 }
 
-/** Runs a copy of the example with another app in it: inside the package, whose name it imports; and hidden, so that nothing else takes it for a part of it. */
+/**
+ * Runs a copy of the example with a changed app: inside the package, whose name it imports; and in a hidden folder, so that other
+ * tests and tools ignore it.
+ */
 async function runBroken(runner: Runner, part: string | RegExp, replacement: string): Promise<Run> {
   const folder = mkdtempSync(join(ROOT, 'test', '.snippets-'))
   try {

@@ -45,7 +45,7 @@ onPostgres('apps with an inbox', () => {
   )
 
   test.each(CLIENTS)(
-    'on %s that are killed after COMMIT have handled the event, though nobody was told',
+    'on %s that are killed after COMMIT have handled the event, though no sender got an answer',
     async (client) => {
       const [app, survivor] = await Promise.all([start('inbox', client), start('inbox', client)])
       const orders = await newOrders(1)
@@ -59,7 +59,7 @@ onPostgres('apps with an inbox', () => {
     },
   )
 
-  /** A storm over apps of one kind, and what is wrong after it. */
+  /** Runs a storm over apps of one kind, and returns the violations found after it. */
   async function stormOver(
     program: Program,
     client: string,

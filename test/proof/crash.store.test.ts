@@ -7,7 +7,7 @@ import { type End, newOrder, type Program, useApps } from '../support/running-ap
 // A loaded machine is many times slower than an idle one.
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 })
 
-/** Where a delivery is killed, and the attempts that have had their effect when all is over. */
+/** The points at which a delivery is killed, and the attempts that have had their effect in the end. */
 const STOPS: readonly (readonly [mark: Mark, effects: readonly string[]])[] = [
   ['after the claim', ['2']],
   ['in the handler', ['2']],
@@ -51,8 +51,8 @@ describe.each(KINDS)('apps with a store on %s', (client, on, program, open) => {
         expect(await Promise.all(stopped)).toEqual(stops.map(() => 'stopped'))
         await app.kill()
 
-        const held = { status: 503, outcome: 'in-flight', retryAfter: expect.toSatisfy(isSoon) }
-        expect(await everyOrder()).toEqual([held, held, held, held, DUPLICATE])
+        const inFlight = { status: 503, outcome: 'in-flight', retryAfter: expect.toSatisfy(isSoon) }
+        expect(await everyOrder()).toEqual([inFlight, inFlight, inFlight, inFlight, DUPLICATE])
 
         await Promise.all(stops.map(({ order }) => place.expireLease(order)))
         expect(await everyOrder()).toEqual([HANDLED, HANDLED, HANDLED, HANDLED, DUPLICATE])

@@ -11,15 +11,15 @@ import { ROOT } from '../support/source.js'
 const FOLDER = join(ROOT, 'test/support/fake-clocks')
 const LIMIT_MS = 100_000
 
-/** A real runner, which does all parts in `support/fake-clocks/parts.cjs` under its own fake clock. */
+/** A real runner, which runs all parts in `support/fake-clocks/parts.cjs` under its own fake clock. */
 interface Runner {
   readonly name: string
   readonly command: readonly string[]
-  /** What the clock is made with. Default: nothing. */
+  /** Options of the clock. Default: none. */
   readonly clock?: object
-  /** Parts that this clock cannot do, because it stops Node itself. */
+  /** Parts that this clock cannot run, because it stops Node itself. */
   readonly omitted?: readonly string[]
-  /** Parts that end otherwise than well. */
+  /** Parts that are expected to end with an error. */
   readonly ends?: Readonly<Record<string, unknown>>
 }
 
@@ -93,7 +93,7 @@ const RUNNERS: readonly Runner[] = [
 async function outcomesOf({ command, clock = {}, omitted = [] }: Omit<Runner, 'name'>): Promise<unknown> {
   const temporary = mkdtempSync(join(tmpdir(), 'tix-webhooks-clocks-'))
   const outcomes = join(temporary, 'outcomes.json')
-  // Without our environment: by it a runner would take itself for a worker of ours.
+  // Without our environment: a runner would see our runner's variables and act as its worker.
   const env = {
     PATH: process.env.PATH,
     OUTCOMES: outcomes,

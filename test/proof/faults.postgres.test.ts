@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { INBOX_FAULTS, STORE_FAULTS } from '../support/fault-cases.js'
-import { onStage, type Protection } from '../support/fault-stage.js'
+import { type Protection, withFixture } from '../support/fault-fixture.js'
 import { onPostgres, postgresUrl } from '../support/on-servers.js'
 import { type Place, postgresPlace } from '../support/proof-places.js'
 import {
@@ -25,24 +25,24 @@ onPostgres('a receiver on Postgres survives', () => {
   afterAll(() => place.close())
 
   describe.concurrent.each(CLIENTS)('with a store on %s', (client) => {
-    test.each(STORE_FAULTS)('%s', (_name, play) => onStage({ place, open: POSTGRES[client] }, play))
+    test.each(STORE_FAULTS)('%s', (_name, play) => withFixture({ place, open: POSTGRES[client] }, play))
   })
 
   describe.concurrent.each(CLIENTS)('with an inbox on %s', (client) => {
-    test.each(INBOX_FAULTS)('%s', (_name, play) => onStage({ place, open: INBOXES[client] }, play))
+    test.each(INBOX_FAULTS)('%s', (_name, play) => withFixture({ place, open: INBOXES[client] }, play))
 
     test('a connection that is lost and back before the handler writes: what it writes then is not kept by itself', () =>
-      onStage({ place, open: (at) => INBOXES[client]({ ...at, connections: 1 }) }, async (stage) => {
+      withFixture({ place, open: (at) => INBOXES[client]({ ...at, connections: 1 }) }, async (fixture) => {
         const [order, other] = await Promise.all([newOrder(), newOrder()])
-        stage.beforeEffect(async () => {
-          stage.beforeEffect(async () => {})
-          const next = stage.send(other)
-          stage.proxy.cut()
+        fixture.beforeEffect(async () => {
+          fixture.beforeEffect(async () => {})
+          const next = fixture.send(other)
+          fixture.proxy.cut()
           await next
         })
-        expect(['failed', 'timed-out', 'unavailable']).toContain((await stage.send(order)).outcome)
-        await stage.untilDone(order)
-        expect(await stage.effects(order)).toBe(1)
+        expect(['failed', 'timed-out', 'unavailable']).toContain((await fixture.send(order)).outcome)
+        await fixture.untilDone(order)
+        expect(await fixture.effects(order)).toBe(1)
       }))
   })
 
@@ -58,15 +58,15 @@ onPostgres('a receiver on Postgres survives', () => {
         pool = opened
         return opened
       }
-      await onStage({ place, open: opening }, async (stage) => {
+      await withFixture({ place, open: opening }, async (fixture) => {
         const orders = await newOrders(3)
         const free = await pool?.occupy()
-        const ends = await Promise.all(orders.map(stage.send))
+        const ends = await Promise.all(orders.map(fixture.send))
         for (const end of ends) expect(end).toMatchObject({ outcome: 'unavailable' })
         await free?.()
         for (const order of orders) {
-          expect(await stage.untilDone(order)).toEqual({ outcome: 'handled' })
-          expect(stage.calls(order)).toBe(1)
+          expect(await fixture.untilDone(order)).toEqual({ outcome: 'handled' })
+          expect(fixture.calls(order)).toBe(1)
         }
       })
     })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, test, vi } from 'vitest'
 import { STORE_FAULTS } from '../support/fault-cases.js'
-import { onStage } from '../support/fault-stage.js'
+import { withFixture } from '../support/fault-fixture.js'
 import { onRedis, redisPrefix, redisUrl } from '../support/on-servers.js'
 import { type Place, redisPlace } from '../support/proof-places.js'
 import { REDIS, type RedisClientName } from '../support/proof-redis.js'
@@ -16,6 +16,6 @@ onRedis('a receiver on Redis survives', () => {
   afterAll(() => place.close())
 
   describe.concurrent.each(Object.keys(REDIS) as RedisClientName[])('with %s', (client) => {
-    test.each(STORE_FAULTS)('%s', (_name, play) => onStage({ place, open: REDIS[client] }, play))
+    test.each(STORE_FAULTS)('%s', (_name, play) => withFixture({ place, open: REDIS[client] }, play))
   })
 })

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { ROOT } from '../support/source.js'
 
 test('what another library puts on Object.prototype breaks no adapter, and is no option of ours', () => {
-  // In the tree, so that the frameworks are found.
+  // Inside the tree, so that the frameworks are found.
   const folder = mkdtempSync(join(ROOT, 'test', '.polluted-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   buildSync({

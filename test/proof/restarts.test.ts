@@ -1,6 +1,6 @@
 import { createClient } from 'redis'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { onStage } from '../support/fault-stage.js'
+import { withFixture } from '../support/fault-fixture.js'
 import { onOwnPostgres, onOwnRedis } from '../support/on-servers.js'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.js'
 import { type Place, postgresPlace, redisPlace } from '../support/proof-places.js'
@@ -13,7 +13,7 @@ import { newOrders } from '../support/running-apps.js'
 // A loaded machine is many times slower than an idle one.
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 })
 
-/** Restarts are waited for in handlers. */
+/** Handlers wait for the restarts. */
 const PATIENT = { timeoutSeconds: 60, leaseSeconds: 1 }
 
 onOwnRedis('a receiver on a Redis that keeps what it has on disk', () => {
@@ -32,24 +32,24 @@ onOwnRedis('a receiver on a Redis that keeps what it has on disk', () => {
     const open = REDIS[client]
 
     test.each(['SIGTERM', 'SIGKILL'] as const)('loses no event when it is restarted after %s', (signal) =>
-      onStage({ place, open }, (stage) => playRestart(stage, () => server.restart(signal))),
+      withFixture({ place, open }, (fixture) => playRestart(fixture, () => server.restart(signal))),
     )
 
     test('keeps an event whose renewal was under way when it was restarted', () =>
-      onStage({ place, open, ...PATIENT }, (stage) => playRenewal(stage, () => server.restart())))
+      withFixture({ place, open, ...PATIENT }, (fixture) => playRenewal(fixture, () => server.restart())))
 
     test('does not notice when the scripts are flushed again and again', () =>
-      onStage({ place, open }, async (stage) => {
+      withFixture({ place, open }, async (fixture) => {
         const flusher = await createClient({ url: server.url }).connect()
         try {
           const orders = await newOrders(20)
-          stage.beforeEffect(() => flusher.scriptFlush())
+          fixture.beforeEffect(() => flusher.scriptFlush())
           for (const outcome of ['handled', 'duplicate']) {
-            const ends = await Promise.all(orders.map(stage.send))
+            const ends = await Promise.all(orders.map(fixture.send))
             expect(ends).toEqual(orders.map(() => ({ outcome })))
             await flusher.scriptFlush()
           }
-          expect(stage.reports).toEqual([])
+          expect(fixture.reports).toEqual([])
         } finally {
           flusher.destroy()
         }
@@ -73,16 +73,18 @@ onOwnPostgres('a receiver on a Postgres', () => {
     const open = POSTGRES[client]
 
     test.each(['fast', 'immediate'] as const)('loses no event of its store in a %s restart', (mode) =>
-      onStage({ place, open }, (stage) => playRestart(stage, () => server.restart(mode))),
+      withFixture({ place, open }, (fixture) => playRestart(fixture, () => server.restart(mode))),
     )
 
     test('keeps an event whose renewal was under way when it was restarted', () =>
-      onStage({ place, open, ...PATIENT }, (stage) => playRenewal(stage, () => server.restart())))
+      withFixture({ place, open, ...PATIENT }, (fixture) => playRenewal(fixture, () => server.restart())))
 
     test.each(['fast', 'immediate'] as const)(
       'has each effect of its inbox exactly once in a %s restart',
       (mode) =>
-        onStage({ place, open: INBOXES[client] }, (stage) => playRestart(stage, () => server.restart(mode))),
+        withFixture({ place, open: INBOXES[client] }, (fixture) =>
+          playRestart(fixture, () => server.restart(mode)),
+        ),
     )
   })
 })

@@ -6,7 +6,7 @@ import { ROOT } from '../support/source.js'
 
 const run = promisify(execFile)
 
-/** Runs a script in a process of its own, and gives what it prints. */
+/** Runs a script in its own process, and returns its output. */
 async function inProcess(code: string): Promise<string[]> {
   const script = `
     import { createReceiver } from 'tix-webhooks'

@@ -15,7 +15,7 @@ import { ROOT } from '../support/source.js'
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 })
 const PATIENCE = { timeout: 60_000, interval: 20 }
 
-/** What is left of the lease of a record, in milliseconds. */
+/** The rest of a record's lease, in milliseconds. */
 const REST = `
   local leaseEnd = string.match(redis.call('GET', KEYS[1]) or '', '^running %d+ (%-?%d+) ')
   return redis.call('PTTL', KEYS[1]) - (leaseEnd or 0)`
@@ -24,7 +24,7 @@ onRedis('a process that is stopped for longer than its lease', () => {
   let folder = ''
   let child: ChildProcess
   let client: Redis
-  // The ids of a process's orders are those of any other's.
+  // Every process numbers its orders from the start.
   let prefix = ''
 
   beforeAll(async () => {
@@ -47,36 +47,36 @@ onRedis('a process that is stopped for longer than its lease', () => {
     await removeFolder(folder)
   })
 
-  /** Stops it in the middle of a handler. Gives the key of its event, and what it tells later. */
-  async function stopInHandler(): Promise<{ key: string; told: () => Promise<StoppedMessage> }> {
+  /** Stops the process in the middle of a handler. Returns the key of its event, and its later reports. */
+  async function stopInHandler(): Promise<{ key: string; nextMessage: () => Promise<StoppedMessage> }> {
     prefix = redisPrefix(`stopped${randomUUID()}`)
     const settings = JSON.stringify({ url: redisUrl(), prefix })
     child = fork(join(folder, 'stopped.cjs'), [settings], { execArgv: [] })
     const messages: StoppedMessage[] = []
     child.on('message', (message: StoppedMessage) => messages.push(message))
-    async function told(): Promise<StoppedMessage> {
+    async function nextMessage(): Promise<StoppedMessage> {
       while (messages.length === 0) await once(child, 'message')
       return messages.shift() as StoppedMessage
     }
-    const first = await told()
+    const first = await nextMessage()
     child.kill('SIGSTOP')
-    return { key: 'handling' in first ? first.handling : '', told }
+    return { key: 'handling' in first ? first.handling : '', nextMessage }
   }
 
   const restOf = async (key: string): Promise<number> => Number(await client.eval(REST, 1, prefix + key))
 
   test('renews it if nobody took the event over: the signal does not abort, and nothing is reported', async () => {
-    const { key, told } = await stopInHandler()
+    const { key, nextMessage } = await stopInHandler()
     await expect.poll(() => restOf(key), PATIENCE).toBeLessThan(0)
     child.kill('SIGCONT')
     await expect.poll(() => restOf(key), PATIENCE).toBeGreaterThan(0)
     child.send('end')
-    expect(await told()).toEqual({ aborted: null })
-    expect(await told()).toEqual({ outcome: 'handled', reports: [] })
+    expect(await nextMessage()).toEqual({ aborted: null })
+    expect(await nextMessage()).toEqual({ outcome: 'handled', reports: [] })
   })
 
-  test('is told by the signal if another delivery took the event over', async () => {
-    const { key, told } = await stopInHandler()
+  test('learns by the signal if another delivery took the event over', async () => {
+    const { key, nextMessage } = await stopInHandler()
     const other = redisStore(client, { prefix })
     const claim = () => other.claim({ key, token: 'other', leaseMs: 600_000, retainMs: 1_000_000 })
     await expect.poll(claim, PATIENCE).toEqual({ status: 'claimed', attempt: 2 })
@@ -84,8 +84,8 @@ onRedis('a process that is stopped for longer than its lease', () => {
     const lost = expect.stringMatching(
       /^The lease of \S+ was lost .*ran out before it was renewed, and either another delivery has taken/,
     )
-    expect(await told()).toEqual({ aborted: lost })
+    expect(await nextMessage()).toEqual({ aborted: lost })
     const notRecorded = expect.stringMatching(/Another delivery has claimed it since/)
-    expect(await told()).toEqual({ outcome: 'handled', reports: [lost, notRecorded] })
+    expect(await nextMessage()).toEqual({ outcome: 'handled', reports: [lost, notRecorded] })
   })
 })

@@ -6,19 +6,19 @@ import { INBOX_CLIENTS } from '../support/postgres-clients.js'
 import { testDatabase } from '../support/postgres-database.js'
 import { endpoint } from '../support/postgres-endpoint.js'
 
-/** How many events each run takes: some seconds of it in `npm test`; TIX_CHAOS_EVENTS=5000 is a night's. */
+/** The number of events in each run: some seconds in `npm test`; TIX_CHAOS_EVENTS=5000 for a night. */
 const EVENTS = Number(process.env.TIX_CHAOS_EVENTS ?? 60)
 
-// What is lost for good is waited for until then.
+// Events that are lost for good are waited for until this timeout.
 vi.setConfig({ testTimeout: 60_000 + 500 * EVENTS })
 
 const LANES = 8
 
-// Between Drizzle and postgres.js nothing can keep a statement from a socket that is about to close, after which postgres.js waits
-// for ever: docs/idempotency.md says to take Drizzle on pg.
+// Between Drizzle and postgres.js, nothing can keep a statement from a socket that is about to close, and postgres.js then waits
+// for ever: docs/idempotency.md recommends Drizzle on pg.
 const CLIENTS = INBOX_CLIENTS.filter(({ name }) => name !== 'Drizzle on postgres.js')
 
-// What ends a process, an unhandled 'error' or rejection, fails the run of these tests as a whole.
+// An unhandled 'error' or rejection ends the process, and so fails the whole file.
 onPostgres.each(CLIENTS)('an inbox over $name whose backends are terminated at random', (library) => {
   const database = testDatabase('CREATE TABLE effects (id text)', schema)
 
@@ -49,7 +49,7 @@ onPostgres.each(CLIENTS)('an inbox over $name whose backends are terminated at r
             [name],
           )
           if (killed !== undefined) terminated += 1
-          // So that some work is done in between, also where there is one connection.
+          // So that some work gets done in between, even with a single connection.
           await database.query('SELECT pg_sleep(random() * 0.04)')
         }
       }
@@ -70,8 +70,8 @@ onPostgres.each(CLIENTS)('an inbox over $name whose backends are terminated at r
       const ids = orders.map(({ data }) => data.order.id).sort()
       expect((await database.column('SELECT id FROM effects')).map(String).sort()).toEqual(ids)
       expect(terminated).toBeGreaterThan(0)
-      // Every place in the pool can be taken: none is held by a transaction that is over. The pool may still have a
-      // connection that was terminated last; its place is taken again.
+      // Every place in the pool can be taken: no finished transaction holds one. The pool may still have a connection that was
+      // terminated last; its place is free again.
       let inside = 0
       async function take(id: string, tries = 100): Promise<void> {
         let isInside = false

@@ -15,7 +15,7 @@ import { seeded, violations } from '../support/storm.js'
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 90_000 })
 
 const EVENTS = 200
-/** How often a sender that does not wait comes again before a test gives up. */
+/** How often a sender without pauses retries before a test gives up. */
 const TRIES = 5_000
 
 const apps = useApps()
@@ -54,7 +54,7 @@ describe.each(KINDS)('two processes with %s', (_name, on, program, client, open)
         const outcomes = new Set<string>()
         const handledBy = new Set<App>()
 
-        /** Delivers until it is 200, to whichever process, as a sender does that gets every Retry-After over at once. */
+        /** Delivers to either process until the answer is 200, as a sender that skips every Retry-After. */
         async function deliver({ order, failures }: Delivery): Promise<Answer> {
           for (let i = 0; i < TRIES; i++) {
             const app = both[upTo(2)] as App
@@ -87,7 +87,7 @@ describe.each(KINDS)('two processes with %s', (_name, on, program, client, open)
         const effects = await place.effects()
         expect(violations(orders, effects)).toEqual([])
         expect(effects.size).toBe(EVENTS)
-        // Else nothing would be proved.
+        // Otherwise nothing would be proved.
         expect([...outcomes].sort()).toEqual(['duplicate', 'failed', 'handled', 'in-flight'])
         expect(handledBy).toEqual(new Set(both))
       } finally {

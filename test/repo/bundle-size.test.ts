@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { gzipped, workerBundle } from '../support/worker-bundle.js'
 
 /**
- * Raised on purpose only: what is added to the receiver is downloaded at each cold start of a Worker. `npm run bench -- --only
- * loading` tells which file is how much of it.
+ * Raised only on purpose: every byte of the receiver is downloaded at each cold start of a Worker. `npm run bench -- --only
+ * loading` shows the share of each file.
  */
 const MAX_BYTES = 21_250
 

@@ -6,7 +6,7 @@ import { docblocksOf } from '../support/docblocks.js'
 import { PAGES } from '../support/pages.js'
 import { modulesIn, ROOT } from '../support/source.js'
 
-/** What the examples of a file have around them. Those that import anything are whole as they stand. */
+/** The code around the examples of a file. Examples that import anything are complete. */
 const SURROUNDINGS: Record<string, string> = {
   'src/index.ts': "import { tixWebhooks } from 'tix-webhooks/fetch'",
   'src/node.ts': "import { streamBody } from 'tix-webhooks/node'",
@@ -42,7 +42,7 @@ declare function issue(tickets: OrderTicket[]): Promise<void>
 declare function refund(data: Refund): Promise<void>
 `
 
-/** A store's example is about the store: any adapter will do beside it. */
+/** A store's example is about the store: any adapter will do. */
 const tixWebhooksFor = (file: string): string =>
   SURROUNDINGS[file]?.includes('tixWebhooks') ? '' : "import { tixWebhooks } from 'tix-webhooks/fetch'"
 
@@ -56,7 +56,7 @@ test('no docblock refers to a document that users do not have', () => {
   expect(referring, 'name the rule, or see docs/service.md').toEqual([])
 })
 
-/** The examples of the library, as a reader of its docblock would put them into an app. */
+/** The examples of the library, as a reader of its docblock would paste them into an app. */
 function libraryExamples(): [string, string][] {
   return docblocksOf(Object.keys(SURROUNDINGS)).flatMap(({ file, name, code }) =>
     code.map((example): [string, string] => {
@@ -66,7 +66,7 @@ function libraryExamples(): [string, string][] {
   )
 }
 
-/** The examples of a file of the testing kit, types and constants included. They are whole as they stand. */
+/** The examples of a file of the testing kit, including those of types and constants. They are complete. */
 function kitExamplesIn(name: string): [string, string][] {
   const text = readFileSync(`${ROOT}testing/${name}.ts`, 'utf8')
   const blocks = [...text.matchAll(/@example\n \* ```ts\n(.*?)\n \* ```/gs)]
@@ -74,7 +74,10 @@ function kitExamplesIn(name: string): [string, string][] {
   return blocks.map(([, code = ''], index) => [`${prefix}-${index + 1}`, code.replaceAll(/^ \* ?/gm, '')])
 }
 
-/** The snippets of the pages. Those of frameworks.md are files, most of them of frameworks that are not installed: examples.frameworks.test.ts. */
+/**
+ * The snippets of the pages. Those of frameworks.md are files, most of them for frameworks that are not installed:
+ * examples.frameworks.test.ts.
+ */
 function pageSnippets(): [string, string][] {
   return PAGES.filter((page) => page !== 'docs/frameworks.md').flatMap((page) =>
     snippetsOf(page, 'ts').map((code, index): [string, string] => [

@@ -6,13 +6,13 @@ import { ROOT } from '../support/source.js'
 
 const page = readFileSync(`${ROOT}docs/sandbox.md`, 'utf8')
 
-/** The rows of the table that begins with this heading. */
+/** The rows of the table that starts with this heading. */
 function rowsOf(heading: string): string[] {
   const rows = page.split(`| ${heading} |`)[1]?.split('\n\n')[0]?.split('\n').slice(2) ?? []
   return rows.filter((row) => row.startsWith('|'))
 }
 
-const OWED = {
+const EXPECTED = {
   genuine: '2xx',
   forged: '4xx',
   unusable: 'anything but 2xx, so that nothing is lost',
@@ -21,7 +21,9 @@ const OWED = {
 
 test('docs/sandbox.md lists every scenario, as the list has it', () => {
   expect(rowsOf('scenario')).toEqual(
-    SCENARIOS.map(({ name, description, verdict }) => `| \`${name}\` | ${description} | ${OWED[verdict]} |`),
+    SCENARIOS.map(
+      ({ name, description, verdict }) => `| \`${name}\` | ${description} | ${EXPECTED[verdict]} |`,
+    ),
   )
 })
 

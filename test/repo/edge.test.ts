@@ -27,7 +27,7 @@ interface Worker {
   readonly runs: readonly unknown[]
 }
 
-/** Bundles the worker as a platform's own tool does, from the sources. */
+/** Bundles the worker from the sources, as a platform's own tool does. */
 async function bundle(platform: 'neutral' | 'browser') {
   const result = await build({
     stdin: { contents: WORKER, resolveDir: root },
@@ -38,7 +38,7 @@ async function bundle(platform: 'neutral' | 'browser') {
     globalName: 'worker',
     platform,
     conditions: ['worker'],
-    // So that an import of Node's would be in the output for the test to find, instead of failing the build.
+    // So that an import of `node:` is in the output for the test to find, instead of failing the build.
     external: ['node:*'],
     metafile: true,
     write: false,
@@ -50,7 +50,7 @@ async function bundle(platform: 'neutral' | 'browser') {
   }
 }
 
-/** The globals of a runtime that has the web's and nothing of Node's. While the module loads, it is as strict as Workers. */
+/** The globals of a web runtime without any of Node's. While the module loads, it is as strict as Workers. */
 function runtime() {
   let loading = true
   const used: string[] = []
@@ -81,7 +81,7 @@ function runtime() {
       Number(setTimeout(callback, ms, value)),
     ),
     clearTimeout: (timer: number) => clearTimeout(timer),
-    // The bytes of a Request are of this realm, as they are where there is but one.
+    // The bytes of a Request are of this realm, as in a runtime with only one realm.
     ...{ Uint8Array, ArrayBuffer },
     ...{ Request, Response, Headers, URL, ReadableStream, TextEncoder, TextDecoder, Blob, FormData },
     ...{ AbortController, performance, atob, btoa },
@@ -165,7 +165,7 @@ describe.each(['neutral', 'browser'] as const)('bundled for platform %s', (platf
     const { load, used } = runtime()
     expect(() => load(built.code)).not.toThrow()
     expect(used).toEqual([])
-    // The guard works: what a module must not do does throw.
+    // Shows that the check works: calls that are forbidden while a module loads do throw.
     expect(() => runtime().load(`${built.code}; crypto.randomUUID()`)).toThrow('not allowed in global scope')
   })
 })

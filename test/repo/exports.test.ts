@@ -31,7 +31,7 @@ const SUBPATHS = {
   './sandbox': 'sandbox/index.ts',
 }
 
-/** What is built beside them: the command. */
+/** Built as well: the command. */
 const COMMAND = 'cli/bin.ts'
 
 const subpaths = Object.entries(SUBPATHS)
@@ -47,7 +47,7 @@ const ERRORS = {
   WebhookVerificationError,
 }
 
-/** What there is at run time; everything else of the main entry is a type. */
+/** The exports at run time; all other exports of the main entry are types. */
 const PUBLIC = {
   constants: ['EVENT_KINDS'],
   functions: [
@@ -69,7 +69,7 @@ const PUBLIC = {
   errors: Object.keys(ERRORS),
 }
 
-/** What needs no example: a guard is used like any other, and an error is caught like its base class. */
+/** Exports that need no example: guards are all used alike, and an error is caught like its base class. */
 const WITHOUT_EXAMPLE = new Set([
   'isEventLifecycle',
   'isOrderCreated',

@@ -11,7 +11,7 @@ import {
 } from '../support/import-law.js'
 import { nodesOf, ROOT } from '../support/source.js'
 
-/** From inside: the one signer, what checks options, and the testing kit by its two doors. */
+/** Allowed outside the sandbox: the signer, the checks of options, and the two entries of the testing kit. */
 const INWARD = [
   'src/index.ts',
   'src/lib/clock.ts',
@@ -21,10 +21,10 @@ const INWARD = [
   ...DOORS_OF_TESTING,
 ]
 
-/** Virtual time, random ids: they know nothing of the service. */
+/** Virtual time and random ids: they import nothing of the service. */
 const GROUND = ['sandbox/time/', 'sandbox/lib/']
 
-/** The rooms of the sandbox. `domain` and `engine` know nothing of each other; `service` puts them together; `http` translates. */
+/** The folders of the sandbox. `domain` and `engine` do not import each other; `service` puts them together; `http` translates. */
 const ROOMS: readonly Room[] = [
   { folder: 'sandbox/time/', ours: ['sandbox/lib/'], theirs: ['ms', 'tinyqueue', 'node:'] },
   { folder: 'sandbox/lib/', ours: INWARD, theirs: ['pure-rand', 'node:'] },
@@ -94,7 +94,7 @@ describe('the sandbox', () => {
     expect(files.filter(hasAny)).toEqual([])
   })
 
-  // The one place for them is sandbox/http/faults.ts.
+  // sandbox/http/faults.ts is the one place for them.
   test('knows no status of the API in its domain and its engine', () => {
     const inside = files.filter((file) => /^sandbox\/(domain|engine)\//.test(file))
     const found = inside.flatMap((file) =>

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { circlesIn, filesIn, isUnder, type Named, namedBy, refused } from '../support/import-law.js'
 import { type Import, nodesOf } from '../support/source.js'
 
-/** The rooms of src, the lowest first: a file imports from its own room and from the rows above, its types included. */
+/** The layers of src, lowest first: a file imports from its own layer and from the rows above, types included. */
 const LAYERS = [
   ['lib', 'errors'],
   ['signature', 'event', 'idempotency'],
@@ -11,22 +11,22 @@ const LAYERS = [
   ['index', 'fetch', 'node', 'store-kit'],
 ]
 
-/** May name a module of the platform; all else of src runs anywhere. */
+/** These may import platform modules; everything else in src runs anywhere. */
 const PLATFORM = ['src/signature/hmac.ts', 'src/node.ts', 'src/lib/node-request.ts']
 
-/** The one third party that each adapter names, and only its types. */
+/** The one third party that each adapter imports, and only its types. */
 const THIRD_PARTY: Readonly<Record<string, string>> = { express: 'express', fastify: 'fastify', hono: 'hono' }
 
-/** Open to an adapter, a store too: the same as to one of the users'. */
+/** Open to adapters, including stores: the same entries that users have. */
 const PUBLIC_ENTRIES = ['src/index.ts', 'src/node.ts', 'src/fetch.ts', 'src/store-kit.ts']
 
-/** Keep records; each has a file for its entry and a folder beside it. */
+/** The adapters that are stores; each has an entry file and a folder beside it. */
 const STORES: readonly string[] = ['redis', 'postgres', 'sqlite']
 
 /** The testing kit checks its options as the receiver does. */
 const OPEN_TO_TESTING = ['src/index.ts', 'src/lib/', 'src/signature/header.ts', 'src/signature/scheme.ts']
 
-/** The rooms of the kit, the lowest first: a file imports from its own room and from the rows above. */
+/** The layers of the kit, lowest first: a file imports from its own layer and from the rows above. */
 const LAYERS_OF_TESTING = [
   ['call-handler', 'deliveries', 'store-cases'],
   ['retries', 'arbitraries'],
@@ -65,7 +65,7 @@ describe('src', () => {
           layerOf(one.target) < layerOf(file) ||
           isShared(one.target))) ||
       (PLATFORM.includes(file) && isPlatformType(one))
-    // The two at the bottom use each other.
+    // The lowest two import each other.
     const isShared = (target: string): boolean => layerOf(target) === 0
     expect(refused(src, isAllowed)).toEqual([])
   })
@@ -161,7 +161,7 @@ describe('the arbitraries', () => {
 })
 
 describe('the sources', () => {
-  /** A constant whose name ends in its unit of time is no status. */
+  /** A constant whose name ends in its unit of time is not a status. */
   const isDuration = (node: ts.Node): boolean =>
     ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && /_(MS|SECONDS)$/.test(node.name.text)
 

@@ -24,7 +24,7 @@ describe('the command, where nothing but the package is installed,', () => {
     expect(statSync(command).mode & 0o111).toBe(0o111)
   })
 
-  test('tells its version', async () => {
+  test('prints its version', async () => {
     expect(await node([command, '--version'], project)).toBe(`${packageJson.version}\n`)
   })
 

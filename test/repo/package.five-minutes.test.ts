@@ -36,11 +36,11 @@ afterAll(async () => {
 
 interface Started {
   readonly child: ChildProcess
-  /** What it has printed so far. */
+  /** Its standard output so far. */
   readonly printed: () => string
-  /** What it has logged so far. */
+  /** Its standard error so far. */
   readonly logged: () => string
-  /** Resolves when it has printed that. */
+  /** Resolves when the text has been printed. */
   until(text: string): Promise<void>
 }
 
@@ -68,7 +68,7 @@ function start(args: readonly string[]): Started {
   }
 }
 
-/** Starts a command of the README, as it stands there but for the ports. */
+/** Starts a command of the README unchanged, except for the ports. */
 function startCommand(name: string, ports: Readonly<Record<string, string>>, ...more: string[]): Started {
   const line = COMMANDS.find((command) => command.startsWith(name)) ?? ''
   const words = shellWords(line).words.map((word) => word.replace(/3000/, ports[3000] ?? '3000'))
@@ -134,7 +134,7 @@ test('the five minutes of the README work as they stand, from the tarball', asyn
   const [advancedExit] = await ended(startCommand('advance', ports))
   expect(advancedExit).toBe(0)
   await sandbox.until('given up')
-  // The frames of the app alone: not ours, not Node's.
+  // Only the app's frames: not ours, not Node's.
   expect(throwing.logged()).toMatch(
     /^tix-webhooks: \[order\.created default\/order\.created\/ord_\w+\] no\n {4}Error: no\n {8}at [^\n]*app\.mjs:\d+:\d+\)\ntix-webhooks: /,
   )

@@ -15,7 +15,7 @@ beforeAll(() => {
   packed = files.map(({ path }: { path: string }) => path)
 }, 120_000)
 
-/** What readers are sent to by `#…`: the headings of a page. */
+/** The anchors of a page: its headings as `#…`. */
 function anchorsOf(page: string): string[] {
   const prose = readPage(page).replaceAll(/^```[\s\S]*?^```$/gm, '')
   return [...prose.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchor(heading))

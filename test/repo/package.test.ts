@@ -7,9 +7,9 @@ import { bin, filesUnder, install, node, pack } from '../support/packed.js'
 import { PAGES } from '../support/pages.js'
 import { ROOT } from '../support/source.js'
 
-/** What receives. */
+/** The subpaths that receive. */
 const SUBPATHS = ['index', 'express', 'fastify', 'fetch', 'hono', 'node']
-/** What else there is, and one thing that it has at run time. */
+/** The other subpaths, each with one of its exports at run time. */
 const OTHER_SUBPATHS = {
   redis: 'redisStore',
   postgres: 'postgresInbox',
@@ -51,12 +51,12 @@ const OLD = {
   'fast-check': 'fast-check3',
 }
 
-/** What a compile or a start of a whole app may take on a busy machine. */
+/** A limit for compiling or starting a whole app on a busy machine. */
 const SLOW = 120_000
 
 let tarball: string
 let temporary: string
-/** Projects with the newest frameworks, with the oldest that we support, and with none. */
+/** Projects with the newest frameworks, with the oldest supported, and with none. */
 let project: { new: string; old: string; bare: string }
 
 beforeAll(() => {
@@ -76,11 +76,13 @@ describe('the tarball', () => {
   test('holds what users need, and nothing else', () => {
     const files = filesUnder(installed())
     const outside = files.filter((file) => !/^(dist|examples)\//.test(file))
-    const plots = readdirSync(`${ROOT}bench`).filter((file) => file.endsWith('.svg'))
-    expect(outside.sort()).toEqual(
-      [...PAGES, 'LICENSE', 'llms.txt', 'package.json', ...plots.map((file) => `bench/${file}`)].sort(),
-    )
-    // What the pages that are in it link to: package.links.test.ts.
+    const imagesIn = (folder: string): string[] =>
+      readdirSync(`${ROOT}${folder}`)
+        .filter((file) => /\.(svg|png)$/.test(file))
+        .map((file) => `${folder}/${file}`)
+    const images = ['bench', 'docs/images'].flatMap(imagesIn)
+    expect(outside.sort()).toEqual([...PAGES, ...images, 'LICENSE', 'llms.txt', 'package.json'].sort())
+    // Linked from the packed pages: package.links.test.ts.
     const examples = files.filter((file) => file.startsWith('examples/'))
     expect(examples.sort()).toEqual(
       filesUnder(`${ROOT}examples`)
@@ -149,8 +151,8 @@ describe('every subpath', () => {
     'receives in $script with the $versions frameworks, and its errors are one family with those of all copies',
     { timeout: SLOW },
     async ({ script, versions }) => {
-      const told = JSON.parse(await node([script], project[versions]))
-      expect(told).toMatchObject({
+      const report = JSON.parse(await node([script], project[versions]))
+      expect(report).toMatchObject({
         answers: everywhere,
         verificationErrors: SUBPATHS.length,
         ofNode: true,
@@ -211,21 +213,21 @@ describe('an app in TypeScript', () => {
   const strict = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--target', 'es2022']
   const flags = [...strict, '--types', 'node']
   const everything = ['app.ts', 'stores.ts', 'testing.ts']
-  // The newest compiler with the newest frameworks, the oldest with the oldest, and each mode of modules once.
+  // The newest compiler with the newest frameworks, the oldest with the oldest, and each module mode once.
   const compilers = [
-    // Without skipLibCheck, so that our declarations are checked themselves, and without the types of a browser.
+    // Without skipLibCheck, so that our declarations themselves are checked, and without browser types.
     {
       compiler: 'typescript',
       versions: 'new',
       args: ['--module', 'nodenext', '--lib', 'es2022', 'app.ts', 'app.cts'],
     },
-    // Without the CommonJS file: `import … = require(…)` is no syntax of what goes to a bundler.
+    // Without the CommonJS file: `import … = require(…)` is not valid in code for a bundler.
     {
       compiler: 'typescript',
       versions: 'new',
       args: ['--module', 'esnext', '--moduleResolution', 'bundler', '--skipLibCheck', ...everything],
     },
-    // The clients of the stores in one version alone, which is the newest.
+    // The stores' clients in the newest version only.
     {
       compiler: 'typescript50',
       versions: 'new',
@@ -236,7 +238,7 @@ describe('an app in TypeScript', () => {
       versions: 'old',
       args: ['--module', 'node16', '--skipLibCheck', 'app.ts', 'app.cts'],
     },
-    // What an older Express app has: no exports, so the types are found by typesVersions.
+    // The settings of an older Express app: no exports, so the types are found by typesVersions.
     {
       compiler: 'typescript50',
       versions: 'old',

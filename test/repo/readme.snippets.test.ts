@@ -15,7 +15,7 @@ import { testDatabase } from '../support/postgres-database.js'
 
 const SNIPPETS = [...snippetsOf('README.md', 'ts'), ...snippetsOf('README.md', 'js')]
 
-/** What the snippets take from the reader's own app, and what was called. */
+/** The functions that the snippets expect in the reader's own app, and the calls to them. */
 const OWN = ['handleOrder', 'issueTickets', 'refreshListing', 'isNight', 'book', 'move', 'refund'] as const
 let called: [string, unknown][] = []
 let errors: unknown[] = []
@@ -39,9 +39,9 @@ afterEach(() => {
 })
 
 /**
- * Loads a snippet of the README as it stands. What it names at its top is exported, and a port that it listens on is a free one.
+ * Loads a snippet of the README unchanged. Its top-level names are exported, and a port that it listens on is a free one.
  *
- * @param parts what it alone contains
+ * @param parts texts that only this snippet contains
  */
 async function load<Names>(...parts: readonly string[]): Promise<Names> {
   const found = SNIPPETS.filter((code) => parts.every((part) => code.includes(part)))
@@ -55,7 +55,7 @@ async function load<Names>(...parts: readonly string[]): Promise<Names> {
   return await import(/* @vite-ignore */ write('snippet', code))
 }
 
-/** Sends an event as the service does, and expects that it was handled. */
+/** Sends an event as the service does, and expects it to be handled. */
 async function deliverTo(port: number, kind = 'order.created', data?: JsonObject): Promise<void> {
   const delivery = data
     ? await signedDelivery(kind, { secret: SECRET, data, exact: true })
@@ -70,7 +70,7 @@ async function serve(handler: Server | RequestListener): Promise<number> {
   return server.port
 }
 
-/** A web-standard handler on a socket. */
+/** Serves a web-standard handler on a socket. */
 const serveFetch = (POST: (request: Request) => Promise<Response>): Promise<number> =>
   serve(createAdaptorServer({ fetch: POST, createServer }) as Server)
 
@@ -237,7 +237,7 @@ onPostgres('in production', () => {
       expect.stringMatching(/^orders\/order\.created\/ord_/),
     ])
     expect(called[1]).toEqual(['info', 'handled'])
-    // Not a real signal: it would end the worker of the tests.
+    // Not a real signal, which would end the test worker.
     const [stop] = process.listeners('SIGTERM').filter((listener) => !before.includes(listener))
     process.removeListener('SIGTERM', stop as () => void)
     const closed = once(server, 'close')

@@ -15,7 +15,7 @@ test('the README has at most 300 lines', () => {
   expect(readPage('README.md').split('\n').length - 1).toBeLessThanOrEqual(300)
 })
 
-/** The command lines of `tix-webhooks` on a page, as their words. */
+/** The `tix-webhooks` command lines on a page, split into words. */
 const commandLines = (page: string): string[][] =>
   [...readPage(page).matchAll(/npx tix-webhooks ([^`\n&|]+)/g)].map(([, line = '']) => shellWords(line).words)
 
@@ -54,7 +54,7 @@ describe('the commands', () => {
 
 test('the lint rule that is named finds a handler that forgets an await', () => {
   expect(readPage('README.md')).toContain('`nursery/noFloatingPromises`')
-  // Outside of the tree, all of which it would read first.
+  // Outside the tree, which it would otherwise read in full first.
   const folder = mkdtempSync(join(tmpdir(), 'tix-webhooks-lint-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'forgetful.ts')

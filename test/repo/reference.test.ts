@@ -19,7 +19,7 @@ import { receiving } from '../support/receiving.js'
 
 const PAGE = 'docs/reference.md'
 
-/** In which row of the answers each code stands: a code that is missing here does not compile. */
+/** The row of the answers for each code: a code missing here does not compile. */
 const OUTCOMES: Readonly<Record<OutcomeCode, OutcomeName>> = {
   header_missing: 'malformed',
   header_malformed: 'malformed',

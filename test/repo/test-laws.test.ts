@@ -4,12 +4,12 @@ import { describe, expect, test } from 'vitest'
 import { filesIn } from '../support/import-law.js'
 import { nodesIn, nodesOf, ROOT } from '../support/source.js'
 
-// Folder by folder: tests beside this one make hidden folders, and remove them.
+// Folder by folder: tests beside this one create and remove hidden folders.
 const files = readdirSync(`${ROOT}test`)
   .filter((name) => /^\w+$/.test(name))
   .flatMap((folder) => filesIn(`test/${folder}`))
 
-/** Tests of the signer itself and of receivers written by hand: these sign without the testing kit. */
+/** Tests of the signer itself and of hand-written receivers: these sign without the testing kit. */
 const SIGNERS = [
   'test/repo/exports.test.ts',
   'test/sandbox/diagnose/diagnose.properties.test.ts',
@@ -27,13 +27,13 @@ const SIGNERS = [
 const COMPARISONS =
   /^(to(Match|Contain|Strict)?(Object|Equal)|toHaveBeen\w*CalledWith|(object|array)Containing)$/
 
-/** Whether a node is a part of the literal around it, rather than given to a call such as `expect.stringMatching()`. */
+/** Whether a node is part of the literal around it, not an argument of a call such as `expect.stringMatching()`. */
 const isPartOf = ({ parent }: ts.Node): boolean =>
   ts.isPropertyAssignment(parent) ||
   ts.isObjectLiteralExpression(parent) ||
   ts.isArrayLiteralExpression(parent)
 
-/** The regular expressions that a test compares with, as parts of an object. */
+/** The regular expressions that a test compares with as parts of an object. */
 function comparedRegExps(nodes: Iterable<ts.Node>): string[] {
   return [...nodes].filter(ts.isRegularExpressionLiteral).flatMap((literal) => {
     let whole: ts.Node = literal

@@ -17,7 +17,7 @@ const cause = new Error('what was caught')
 
 type Api = typeof import('tix-webhooks')
 
-/** One of each class, by a copy of the package. */
+/** One error of each class, made by a copy of the package. */
 function oneOfEach(api: Api): [string, string, string, WebhookError][] {
   return [
     ['WebhookError', 'any', 'm', new api.WebhookError('any', 'm', { cause })],
@@ -70,7 +70,7 @@ test('a cause is kept, and there is none where none was given', () => {
   expect('cause' in new PayloadError('not_json', 'm')).toBe(false)
 })
 
-test('each class is told from its sisters', () => {
+test('each class differs from the others', () => {
   const classes = [
     WebhookVerificationError,
     PayloadError,

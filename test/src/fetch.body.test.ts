@@ -11,7 +11,7 @@ import { type Watched, watched } from '../support/watched.js'
 
 const HANDLED = { status: 200, text: '{"outcome":"handled"}' }
 
-/** The handler, and all that it tells. */
+/** The handler, and everything that it reports. */
 function mounted(overrides: Partial<WebhookOptions> = {}): Watched & {
   send(request: Request): Promise<HttpAnswer>
 } {
@@ -20,7 +20,7 @@ function mounted(overrides: Partial<WebhookOptions> = {}): Watched & {
   return { ...seen, send: async (request) => answerOf(await handle(request)) }
 }
 
-/** A body of these chunks, which then ends, breaks, or hangs; and what becomes of it. */
+/** A body of these chunks, which then ends, breaks, or hangs; and its later state. */
 function source(chunks: readonly Uint8Array[], then: 'end' | 'break' | 'hang' = 'end') {
   const cancelled = vi.fn()
   const hanging = deferred()
@@ -43,7 +43,7 @@ function source(chunks: readonly Uint8Array[], then: 'end' | 'break' | 'hang' = 
   return {
     stream,
     cancelled,
-    /** Resolves when it is asked for what it never sends. */
+    /** Resolves when more is pulled, which is never sent. */
     hanging: hanging.promise,
     get sent() {
       return sent

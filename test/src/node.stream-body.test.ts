@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 
 const LIMIT = 1000
 
-/** A stream that waits for what the test does to it. */
+/** A stream that the test controls. */
 function openStream(headers?: Record<string, string>): PassThrough {
   return Object.assign(new PassThrough(), headers === undefined ? {} : { headers })
 }

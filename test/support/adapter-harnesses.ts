@@ -14,7 +14,7 @@ import { FASTIFY_VERSIONS } from './fastify.js'
 import { answerOf } from './fetching.js'
 import { listen, post } from './http.js'
 
-/** Starts what an adapter is part of, with its endpoint at `/hooks`. */
+/** Starts a server with the adapter's endpoint at `/hooks`. */
 type Start = (options: WebhookOptions) => Promise<Server | RequestListener>
 
 /** Each of our adapters in each of its frameworks, as a server that does not listen yet. */
@@ -44,7 +44,7 @@ export const SERVERS: readonly (readonly [name: string, start: Start])[] = [
   ['node:http', async (options) => createServer(forNode(options))],
 ]
 
-/** Each of our adapters, on real sockets and where there is one in the framework's own way of injecting. */
+/** Each of our adapters on real sockets, and through the framework's own injection if there is one. */
 export const ADAPTERS: readonly (readonly [name: string, harness: AdapterHarness])[] = [
   ...SERVERS.map(([name, start]) => [name, onSocket(start)] as const),
   ...FASTIFY_VERSIONS.map(
@@ -56,7 +56,7 @@ export const ADAPTERS: readonly (readonly [name: string, harness: AdapterHarness
   ['Koa, as in examples/own-adapter.ts', koa],
 ]
 
-/** Over a real socket, by a client that adds nothing to the delivery. */
+/** Over a real socket, with a client that adds nothing to the delivery. */
 function onSocket(start: Start): AdapterHarness {
   return {
     async mount(options) {

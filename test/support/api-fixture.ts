@@ -1,23 +1,23 @@
 import { type Answer, EVENT, type HttpSandbox, type HttpSandboxOptions, httpSandbox } from './http-sandbox.js'
 
-/** A sandbox, with what tests of the API do most. */
+/** A sandbox, with shortcuts for the most frequent calls of the API tests. */
 export interface ApiFixture extends HttpSandbox {
-  /** An event: `EVENT`, but for the changes. */
+  /** Creates an event: `EVENT` with these changes. */
   create(changes?: object): Promise<{ id: string; slug: string; tickets: { id: string }[] }>
   /** Publishes, cancels or reschedules an event. */
   act(id: string, action: string, body?: object): Promise<Answer>
   order(order?: Order): Promise<Answer>
 }
 
-/** An order of seats for an event of its own. */
+/** An order of seats for a new event. */
 interface Order {
   /** Default 1, of 2 seats. */
   quantity?: number
   /** Default true. */
   publish?: boolean
-  /** What happens before. */
+  /** Called before the order. */
   before?: (id: string) => Promise<unknown>
-  /** Fields that differ. */
+  /** Changed fields. */
   changes?: object
 }
 
@@ -40,7 +40,7 @@ export function apiFixture(options: HttpSandboxOptions = {}): ApiFixture {
   }
 }
 
-/** Asks for an event: `EVENT`, but for the changes. */
+/** Sends a request that creates an event: `EVENT` with these changes. */
 export function createWith(sandbox: HttpSandbox, changes: object): Promise<Answer> {
   return sandbox.call('POST', '/v2/events', { body: { ...EVENT, ...changes } })
 }

@@ -1,5 +1,5 @@
 /**
- * Does for all rows at once, in one test, what waits rather than works: a deadline, a grace period. An error names its row.
+ * Runs all rows concurrently in one test, for cases that only wait: a deadline, a grace period. An error names its row.
  *
  * @throws the error of the one row that failed, or an `AggregateError`
  */

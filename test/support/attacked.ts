@@ -12,7 +12,7 @@ import {
 } from 'tix-webhooks/testing'
 import { SECRET } from './deliveries.js'
 
-/** A kind of each sort, and its attacks: with a documented payload, with one that is not, and added by a schema. */
+/** One kind of each sort, and its attacks: with a documented payload, with an undocumented one, and added by a schema. */
 export const ATTACKED_KINDS: readonly [string, (options: AttackOptions) => Promise<readonly Attack[]>][] = [
   ['order.created', (options) => attacks('order.created', options)],
   ['event.published', (options) => attacks('event.published', options)],
@@ -22,7 +22,7 @@ export const ATTACKED_KINDS: readonly [string, (options: AttackOptions) => Promi
   ],
 ]
 
-/** The same, and their scenarios. */
+/** The same kinds and their scenarios. */
 export const PLAYED_KINDS: readonly [string, (options: AttackOptions) => Promise<readonly Scenario[]>][] = [
   ['order.created', (options) => scenarios('order.created', options)],
   ['event.published', (options) => scenarios('event.published', options)],
@@ -48,17 +48,17 @@ export function attackedOptions(overrides: Partial<WebhookOptions> = {}) {
   return { options, runs: () => runs }
 }
 
-/** A receiver with no framework, to be attacked. */
+/** A receiver without a framework, as a target of attacks. */
 export function attackedHandler(overrides: Partial<WebhookOptions> = {}): Target {
   const { options, runs } = attackedOptions(overrides)
   const POST = tixWebhooks(options)
   return { send: (delivery) => POST(delivery.toRequest('/hooks')), runs }
 }
 
-/** What can be played on an app: an attack, or a scenario. */
+/** The common part of an attack and a scenario. */
 export type Playable = Pick<Attack, 'deliveries' | 'expect' | 'deliver'> & { readonly name: string }
 
-/** What an attack did to a receiver. */
+/** The effect of an attack on a receiver. */
 export interface Onslaught<Name = AttackName> {
   readonly name: Name
   readonly statuses: readonly number[]
@@ -85,7 +85,7 @@ export async function played<Name extends string>(
   }
 }
 
-/** Whether it was answered, and ran, as it must be. */
+/** Whether the answers and the runs are the expected ones. */
 function isWithstood({ expect, deliveries }: Playable, { statuses, runs }: Onslaught<string>): boolean {
   return (
     statuses.length === deliveries.length &&
@@ -94,7 +94,7 @@ function isWithstood({ expect, deliveries }: Playable, { statuses, runs }: Onsla
   )
 }
 
-/** The names of the attacks that it does not withstand, one after the other. */
+/** The names of the attacks that succeed, run one after the other. */
 export async function succeeding<Name extends string>(
   all: readonly (Playable & { readonly name: Name })[],
   target: Target,

@@ -14,12 +14,12 @@ import { describe } from 'vitest'
 import { onPostgres, onRedis, postgresUrl, redisPrefix, redisUrl } from './on-servers.js'
 import { memoryBackend, type PurgingStore, type StoreBackend } from './store-backend.js'
 
-/** A backend of its own, on a server of the run, and how to leave it. */
+/** A fresh backend on a server of the run, and how to close it. */
 export interface OpenBackend<Store extends IdempotencyStore = IdempotencyStore> extends StoreBackend<Store> {
   close(): Promise<void>
 }
 
-/** A store over one client library: `describe` where it can be had, and a fresh backend. */
+/** A store over one client library: `describe` if it is available, and a fresh backend. */
 export interface StoreKind {
   readonly name: string
   readonly describe: typeof describe | ReturnType<typeof describe.skipIf>
@@ -40,7 +40,7 @@ const SHIFT = `
     end
   until cursor == '0'`
 
-/** Moves every record under a prefix towards its end, as if that much time had gone by on the server. */
+/** Moves the deadlines of every record under a prefix, as if that much time had passed on the server. */
 export async function shiftRecords(client: Redis, prefix: string, ms: number): Promise<void> {
   await client.eval(SHIFT, 0, prefix, ms)
 }
@@ -83,7 +83,7 @@ async function openNodeRedis(): Promise<OpenBackend> {
   }
 }
 
-// What is past all its moments stays as it is: the records of the tests before are many.
+// Records past all their deadlines stay unchanged: earlier tests leave many.
 const shiftTable = (table: string, ms: number): string => `
   UPDATE ${table}
   SET lease_until = lease_until - interval '${ms} ms',
@@ -157,7 +157,7 @@ function sqliteBackend(name: string, openFile: (file: string) => SqliteDatabase 
 
 type NodeSqlite = { DatabaseSync: new (file: string) => SqliteDatabase & { close(): void } }
 
-/** Built in from Node 22.5 on, and looked up so that older ones can load this file. */
+/** Built in since Node 22.5, and looked up so that older versions can load this file. */
 const nodeSqlite = process.getBuiltinModule('node:sqlite') as unknown as NodeSqlite | undefined
 
 export const SQLITE_KINDS: readonly (Omit<StoreKind, 'open'> & {

@@ -3,7 +3,7 @@ import { type Eviction, memoryStore } from 'tix-webhooks'
 export const LEASE = 30_000
 export const RETAIN = 1_000_000
 
-/** A small store with a clock that is moved by hand, and what it says of its evictions. */
+/** A small store with a manual clock, and its reports of evictions. */
 export function boundedStore(maxKeys: number, options: { onFull?: 'evict' | 'reject' } = {}) {
   let now = 0
   const evictions: Eviction[] = []
@@ -21,7 +21,7 @@ export function boundedStore(maxKeys: number, options: { onFull?: 'evict' | 'rej
     claim,
     complete: async (key: string, token = key) => store.complete({ key, token }, RETAIN),
     release: async (key: string, token = key) => store.release({ key, token }),
-    /** Whether it runs with this token: of an absent record, a completion would not tell. */
+    /** Whether it runs with this token. A completion would not show that, because it also succeeds on an absent record. */
     isHeld: async (key: string, token = key) => store.renew({ key, token }, LEASE),
     async handle(...keys: string[]) {
       for (const key of keys) {

@@ -3,7 +3,7 @@ import { type KeyRecord, type KeyState, type Step, type StoreAnswer, transition 
 import { type PurgingStore, type StoreBackend, someTurns } from './store-backend.js'
 import type { SentCall } from './store-history.js'
 
-/** The least that any backend can do. Each call is atomic; two of them are not. */
+/** The minimum of any backend. Each call is atomic; two calls are not. */
 export interface KeyValue {
   get(key: string): Promise<string | undefined>
   set(key: string, value: string): Promise<void>
@@ -36,10 +36,10 @@ function alter(state: KeyState, change: (record: KeyRecord) => Partial<KeyRecord
   return record === undefined ? state : { ...state, record: { ...record, ...change(record) } }
 }
 
-/** Ways in which stores go wrong, each as what they decide. `none` is right, and shows that the harness is. */
+/** Faulty stores, each as its decisions. `none` is correct, and shows that the harness is. */
 const DECISIONS = {
   none: transition,
-  // Wrong in how it is done, not in what is decided.
+  // Wrong in the execution, not in the decision.
   'a claim that reads, then writes': transition,
   'a claim that ignores the lease': (state, call) =>
     transition(call.do === 'claim' ? alter(state, () => ({ leaseUntil: state.now })) : state, call),
@@ -66,7 +66,7 @@ export const FAULTS = Object.keys(DECISIONS).filter((name) => name !== 'none') a
 
 const queues = new WeakMap<KeyValue, Map<string, Promise<unknown>>>()
 
-/** One piece of work after another on each key, for all clients in this process. */
+/** Runs the work on each key one piece after another, for all clients in this process. */
 async function inTurn<T>(kv: KeyValue, key: string, work: () => Promise<T>): Promise<T> {
   const waiting = queues.get(kv) ?? new Map<string, Promise<unknown>>()
   queues.set(kv, waiting)
@@ -78,7 +78,7 @@ async function inTurn<T>(kv: KeyValue, key: string, work: () => Promise<T>): Pro
   return done
 }
 
-/** A store with one fault over any key-value backend. What it does not get wrong, it does in turn. */
+/** A store with one fault over any key-value backend. Its other calls run one after another. */
 function brokenStore(kv: KeyValue, fault: Fault, now: () => number): IdempotencyStore {
   const decide: Decide = DECISIONS[fault]
 
@@ -116,7 +116,7 @@ export function brokenBackend(fault: Fault, kv: KeyValue = memoryKeyValue()): St
   }
 }
 
-/** A store in memory whose purge deletes what it read to be expired: safe only where it looks again. */
+/** A memory store whose purge deletes the records that it read as expired: safe only if it checks again. */
 export function purgingBackend(looksAgain: boolean): StoreBackend<PurgingStore> {
   const kv = memoryKeyValue()
   let now = 0

@@ -3,15 +3,15 @@ import { Discard, type IdempotencyStore, RetryLater } from 'tix-webhooks'
 import { never } from './promises.js'
 import { sleep } from './virtual-time.js'
 
-/** What becomes of one store call, on the way there and on the way back. */
+/** The fate of one store call, on the way there and on the way back. */
 export interface CallFate {
   readonly kind: 'ok' | 'refused' | 'lost-reply' | 'hangs-before' | 'hangs-after'
-  /** Seconds until it reaches the store, and until its reply comes. Past 2 s it arrives after the receiver gave it up. */
+  /** Seconds until it reaches the store, and until its reply arrives. After more than 2 s the receiver has given it up. */
   readonly there: number
   readonly back: number
 }
 
-/** What a handler does, and how many seconds it takes. */
+/** The end of a handler, and how many seconds it takes. */
 export interface HandlerFate {
   readonly kind: 'returns' | 'throws' | 'retry-later' | 'discards' | 'never' | 'throws at once'
   readonly takes: number
@@ -44,7 +44,7 @@ export const handlerFates: fc.Arbitrary<HandlerFate> = fc.record({
   takes: fc.constantFrom(0, 0, 1, 9, 15, 70, 400),
 })
 
-/** A store behind a bad network: each call meets the next fate; when they are used up, all goes well. */
+/** A store behind a bad network: each call meets the next fate; after the last one, all calls succeed. */
 export function storeBehind(fates: readonly CallFate[], base: IdempotencyStore): IdempotencyStore {
   let calls = 0
   async function meet<T>(call: () => T | Promise<T>): Promise<T> {

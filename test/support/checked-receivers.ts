@@ -4,20 +4,20 @@ import type { ScenarioName } from 'tix-webhooks/testing'
 import type { ProbeOptions } from '../../cli/check/probe.js'
 import { HONEST, type OwnEvent, ownReceiver, type Steps } from './own-receiver.js'
 
-/** How somebody reads a request; undefined: it is answered already. */
+/** A way to read a request; undefined: it is answered already. */
 type Reading = (request: IncomingMessage, response: ServerResponse) => Promise<Buffer | undefined>
 
-/** Scenarios that a receiver fails, and how the advice begins that is given of each. */
+/** Scenarios that a receiver fails, and the start of the advice for each. */
 export type Failures = Readonly<Partial<Record<ScenarioName, string>>>
 
-/** A receiver on `node:http`, with nothing wrong or one thing, and what `check` says of it. */
+/** A receiver on `node:http` with one fault or none, and the verdicts of `check` about it. */
 export interface CheckedReceiver {
   readonly does: string
-  /** These fail, and no others. */
+  /** These scenarios fail, and no others. */
   readonly fails: Failures
-  /** What is wrong, if answers cannot show it: the passed scenario whose note says so, and how that begins. */
+  /** The fault, if answers cannot show it: the passed scenario whose note mentions it, and the start of that note. */
   readonly unseen?: Failures
-  /** How many scenarios were tried. Default: all, or, with data of an order, all but `thin`. */
+  /** The number of scenarios tried. Default: all, or, with data of an order, all but `thin`. */
   readonly tried?: number
   readonly options?: Partial<ProbeOptions>
   listener(): RequestListener
@@ -59,7 +59,7 @@ const lookingUp = (status: number): Partial<Steps> => ({
   once: async (key, memory, run) => (key === 'ord_known' ? HONEST.once(key, memory, run) : status),
 })
 
-/** The receiver that is written by hand, over HTTP. */
+/** The hand-written receiver, over HTTP. */
 export function byHand(steps: Partial<Steps> = {}, reading: Reading = readWhole): RequestListener {
   const receiver = ownReceiver(steps)
   return async (request, response) => {
@@ -73,7 +73,7 @@ export function byHand(steps: Partial<Steps> = {}, reading: Reading = readWhole)
   }
 }
 
-/** What many an app does: 409 is for what is there already. */
+/** As in common practice: 409 for what already exists. */
 const conflicting: Partial<Steps> = {
   once: async (key, memory, run) => (memory.get(key) === 'done' ? 409 : HONEST.once(key, memory, run)),
 }
@@ -375,7 +375,7 @@ export async function readWhole(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** Ends as a process does: what is open is cut off, and nothing listens any more. */
+/** Ends as a process does: open connections are cut, and nothing listens any more. */
 export function crash(server: Server): void {
   server.close()
   server.closeAllConnections()

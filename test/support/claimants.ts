@@ -10,7 +10,7 @@ export function inFlight(retryAfterMs: number): ClaimResult {
   return { status: 'in-flight', retryAfterMs }
 }
 
-/** A store whose clock is moved by hand, and who calls it: `mine` holds the key in most stories, `other` wants it too. */
+/** A store with a manual clock, and its callers: `mine` usually holds the key, and `other` wants it too. */
 export function setUp() {
   let now = 5_000
   const store = memoryStore({ now: () => now })
@@ -37,7 +37,7 @@ export function holder(store: IdempotencyStore, token: string, key = 'orders/ord
   }
 }
 
-/** All that the three callers can find out from here on, at a few moments: two records that answer alike are alike. */
+/** Everything that the three callers can observe from here on, at several times: two records with equal answers are equal. */
 export async function outlook(prepare: (set: SetUp) => Promise<unknown>): Promise<unknown[]> {
   const seen: unknown[] = []
   for (const after of [0, 1, LEASE - 1, LEASE, RETAIN - LEASE - 1, RETAIN - 1, RETAIN]) {

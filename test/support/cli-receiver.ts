@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { listening } from './cli-server.js'
 
-/** What came to a receiver. */
+/** A request to a receiver. */
 export interface Arrival {
   readonly method: string
   readonly path: string
@@ -11,14 +11,14 @@ export interface Arrival {
 }
 
 export interface TestReceiver {
-  /** Of its hooks, with a query that a shell would split. */
+  /** The URL of its hooks, with a query that a shell would split. */
   readonly url: string
   readonly port: number
   readonly arrivals: Arrival[]
 }
 
 /**
- * Listens on a free port until the test is over, and keeps what comes.
+ * Listens on a free port until the test ends, and records requests.
  *
  * @param answer the status, or the whole answer; default 200
  */

@@ -5,28 +5,28 @@ import { onTestFinished } from 'vitest'
 import { type Ran, run, type Surroundings } from './cli.js'
 import { begin, isEvent, type Session } from './cli-session.js'
 
-/** A sandbox that the command line runs, and commands that find it. */
+/** A sandbox started by the command line, and commands that find it. */
 export interface CliSandbox {
   readonly url: string
   readonly session: Session
-  /** The folder of both: empty at the beginning. */
+  /** The folder of both: empty at first. */
   readonly folder: string
   /** The record of its start. */
   readonly ready: Record<string, unknown>
   /** Runs a command that finds this sandbox. */
   run(argv: readonly string[], surroundings?: Surroundings): Promise<Ran>
-  /** The same with `--json`, which must succeed: its records. */
+  /** The same with `--json`, which must succeed: returns its records. */
   json(...argv: readonly string[]): Promise<Record<string, unknown>[]>
 }
 
-/** A folder that is gone when the test is over. */
+/** A folder that is removed when the test ends. */
 export function emptyFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'tix-cli-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** Runs `tix-webhooks sandbox` in this process, by default on a free port, until the test is over. */
+/** Runs `tix-webhooks sandbox` in this process, by default on a free port, until the test ends. */
 export async function sandbox(
   argv: readonly string[] = [],
   { port = '0', ...surroundings }: Surroundings & { port?: string } = {},

@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** Serves on a free port, or on this one, until the test is over. */
+/** Serves on a free port, or on this one, until the test ends. */
 export async function listening(handle: RequestListener, port = 0): Promise<{ url: string }> {
   const server = createServer(handle)
   await new Promise<void>((resolve) => {

@@ -1,20 +1,20 @@
 import { onTestFinished } from 'vitest'
 import { type Ran, recordsIn, run, type Surroundings } from './cli.js'
 
-/** A command that goes on until it is stopped. */
+/** A command that runs until it is stopped. */
 export interface Session {
-  /** What it said so far, as JSON. */
+  /** Its output so far, as JSON. */
   records(): Record<string, unknown>[]
-  /** The first record that fits, once it is there. */
+  /** The first matching record, once it exists. */
   record(fits: (record: Record<string, unknown>) => boolean): Promise<Record<string, unknown>>
-  /** Resolves when so many of its records fit. */
+  /** Resolves when this many of its records match. */
   count(fits: (record: Record<string, unknown>) => boolean, count: number): Promise<void>
   /** Ctrl-C. */
   stop(): Promise<Ran>
   readonly said: { stdout: string; stderr: string }
 }
 
-/** Begins a command with `--json`, and stops it when the test is over. */
+/** Starts a command with `--json`, and stops it when the test ends. */
 export function begin(argv: readonly string[], surroundings: Surroundings = {}): Session {
   const stopped = new AbortController()
   const said = { stdout: '', stderr: '' }
@@ -63,7 +63,7 @@ export function begin(argv: readonly string[], surroundings: Surroundings = {}):
   return session
 }
 
-/** Whether a record is of this event. */
+/** Whether a record is about this event. */
 export const isEvent =
   (event: string) =>
   (record: Record<string, unknown>): boolean =>

@@ -1,7 +1,7 @@
 import type { Io } from '../../cli/io.js'
 import { main } from '../../cli/main.js'
 
-/** What a command line did. */
+/** The result of a command line. */
 export interface Ran {
   readonly code: number
   readonly stdout: string
@@ -10,7 +10,7 @@ export interface Ran {
   readonly records: () => Record<string, unknown>[]
 }
 
-/** What a command line finds around it. */
+/** The environment of a command line. */
 export interface Surroundings {
   stdin?: string | Uint8Array
   env?: Record<string, string>
@@ -19,11 +19,11 @@ export interface Surroundings {
   columns?: number
   cwd?: string
   signal?: AbortSignal
-  /** Sees all text as it comes, of both outputs. */
+  /** Called with all text so far, of both outputs. */
   onOutput?: (all: { stdout: string; stderr: string }) => void
 }
 
-/** Runs the command line in this process, with everything it says captured. */
+/** Runs the command line in this process and captures its output. */
 export async function run(argv: readonly string[], surroundings: Surroundings = {}): Promise<Ran> {
   const said = { stdout: '', stderr: '' }
   const sink = (name: 'stdout' | 'stderr') => ({
@@ -39,7 +39,7 @@ export async function run(argv: readonly string[], surroundings: Surroundings = 
     stdout: sink('stdout'),
     stderr: sink('stderr'),
     stdin: async () => (typeof stdin === 'string' ? new TextEncoder().encode(stdin) : stdin),
-    // Whatever runs on the machine of the test is not to be found, unless the test says where.
+    // Services that run on the test machine must not be found, unless the test says where.
     env: { TIX_SANDBOX_URL: 'none', ...surroundings.env },
     cwd: () => surroundings.cwd ?? '/nowhere',
     signal: surroundings.signal ?? new AbortController().signal,
@@ -48,7 +48,7 @@ export async function run(argv: readonly string[], surroundings: Surroundings = 
   return { code, ...said, records: () => recordsIn(said.stdout) }
 }
 
-/** The lines of NDJSON. @throws SyntaxError when one is none */
+/** The lines of NDJSON. @throws SyntaxError when a line is invalid */
 export function recordsIn(text: string): Record<string, unknown>[] {
   return text
     .split('\n')

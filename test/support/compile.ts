@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import ts from 'typescript'
 import { ROOT } from './source.js'
 
-/** What snippets take from the reader's own app. */
+/** Declarations that snippets expect from the reader's own app. */
 const READERS_OWN = `
 import type { OrderCreatedData, OrderCreatedEvent } from 'tix-webhooks'
 declare global {
@@ -29,11 +29,11 @@ export function snippetsOf(file: string, language: string): string[] {
   )
 }
 
-/** A folder for code: inside the tree, so that imports are found; hidden, so that nothing else takes it for a part of it. */
+/** A folder for code: inside the tree, so that imports are found; hidden, so that other tools ignore it. */
 export function snippetsFolder() {
   const folder = mkdtempSync(join(ROOT, 'test', '.snippets-'))
   return {
-    /** Gives the path of the file. */
+    /** Returns the path of the file. */
     write(name: string, code: string): string {
       const file = join(folder, `${name}.ts`)
       writeFileSync(file, code)
@@ -43,7 +43,7 @@ export function snippetsFolder() {
   }
 }
 
-/** What the compiler, as strict as for our own code, has to say of snippets, by their names. */
+/** The compiler's errors in snippets, by their names, as strict as for our own code. */
 export function problemsOf(snippets: Readonly<Record<string, string>>): string[] {
   const { write, remove } = snippetsFolder()
   try {
@@ -52,7 +52,7 @@ export function problemsOf(snippets: Readonly<Record<string, string>>): string[]
     )
     const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile)
     const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT)
-    // A reader may see a parameter before the code that needs it.
+    // A snippet may show a parameter before the code that uses it.
     const lenient = { ...options, noUnusedLocals: false, noUnusedParameters: false }
     return ts.getPreEmitDiagnostics(ts.createProgram(files, lenient)).map(({ file, messageText }) => {
       const where = file?.fileName.split('/').at(-1)

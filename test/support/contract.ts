@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 
-/** An answer of the API, and what was asked. */
+/** An answer of the API, and its request. */
 interface Exchange {
   readonly method: string
   /** Without the query. */
@@ -17,23 +17,23 @@ interface Media {
 interface Described {
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Media>> }>>
 }
-/** What answers and webhooks are held against. Both throw where they differ from it. */
+/** Checks answers and webhooks against a description. Both methods throw if they differ from it. */
 export interface Contract {
   /** The path, the method, the status, the content type and the body. */
   checkAnswer(exchange: Exchange): void
-  /** The header that signs, and the body. */
+  /** Checks the signature header and the body. */
   checkWebhook(headers: Readonly<Record<string, string>>, body: string): void
 }
 
-/** An OpenAPI document, as far as it is read here. */
+/** The parts of an OpenAPI document that are read here. */
 interface Description {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
 }
 
-/** What is answered where nothing is described: before anything else is looked at, or because there is nothing. */
+/** The statuses of undescribed requests: refused before routing, or not found. */
 const UNDESCRIBED = { path: [401, 403, 404, 429], method: [401, 403, 405, 429] }
 
-/** Holds what is answered and sent against a description. */
+/** Checks answers and webhooks against a description. */
 export function contractOf(description: object): Contract {
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false })
   formats.default(ajv)

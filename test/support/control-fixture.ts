@@ -1,10 +1,10 @@
 import type { Endpoint } from '../../sandbox/engine/endpoint.js'
 import { type Answer, type HttpSandbox, httpSandbox } from './http-sandbox.js'
 
-/** Where the endpoint of the stage is. */
+/** The URL of the fixture's endpoint. */
 export const HOOKS = 'http://127.0.0.1:3000/hooks'
 
-/** A delivery as the control tells it, as far as tests look. */
+/** A delivery as the control API returns it, with the fields that tests use. */
 interface DeliveryTold {
   id: string
   type: string
@@ -13,11 +13,11 @@ interface DeliveryTold {
   attempts: { number: number; trigger: string; url: string }[]
 }
 
-/** A sandbox with an endpoint, and what tests of deliveries ask the control for. */
+/** A sandbox with an endpoint, and the control calls that tests of deliveries use. */
 export interface ControlFixture extends HttpSandbox {
   readonly endpoint: Endpoint
   list(query?: string): Promise<DeliveryTold[]>
-  /** Triggers `order.created`, unless the body says otherwise, and waits for the first answer. */
+  /** Triggers `order.created`, unless the body names another kind, and waits for the first answer. */
   trigger(body?: object): Promise<Answer>
   post(path: string, body?: object): Promise<Answer>
 }

@@ -1,10 +1,10 @@
 import type { JsonObject } from 'tix-webhooks'
 import { type SigningOptions, sampleEvent, signedBody } from 'tix-webhooks/testing'
 
-/** The secret of the endpoint that the tests play. */
+/** The secret of the test endpoint. */
 export const SECRET = 'whsec_test_2f7c1b'
 
-/** An `order.created` as the service documents it; each has an id of its own. */
+/** An `order.created` as the service documents it; each has a new id. */
 export function orderCreated({ id }: { id?: string } = {}) {
   const order = { id, total_cents: 5400, buyer_email: 'buyer@example.com' }
   return sampleEvent('order.created', { data: { order, tickets: [{ tier: 'general admission' }] } })
@@ -20,7 +20,7 @@ export interface SignedDelivery {
   readonly body: Uint8Array
 }
 
-/** Signs anything as the service would: an object as JSON, a string or bytes as they are. */
+/** Signs anything as the service would: an object as JSON, a string or bytes unchanged. */
 export async function sign(
   payload: object | string | Uint8Array,
   options: Partial<SigningOptions> = {},

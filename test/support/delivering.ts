@@ -5,13 +5,13 @@ import { deferred, watch } from './promises.js'
 import { receiving } from './receiving.js'
 import { type Script, scriptedStore } from './scripted-store.js'
 
-/** The key of each delivery that is begun here. */
+/** The key of each delivery started here. */
 export const KEY = 'test/order.created/ord_1'
 
-/** More than any lease of these tests, so that neither the deadline nor the limit of a run plays a part. */
+/** Longer than any lease of these tests, so that neither the deadline nor the limit of a run matters. */
 const NO_LIMITS = { timeoutSeconds: 3_600, maxRunSeconds: 3_600 }
 
-/** One delivery on a store that a test scripts, whose handler the test settles, and all that can be seen of it from outside. */
+/** One delivery on a scripted store, whose handler the test settles, and everything observable from outside. */
 export async function begin(script: Script = {}, options: Partial<WebhookOptions> = {}) {
   const scripted = scriptedStore(script)
   const work = deferred<unknown>()
@@ -41,18 +41,18 @@ export async function begin(script: Script = {}, options: Partial<WebhookOptions
     receiver,
     records,
     reports,
-    /** What the handler was told. */
+    /** The contexts that the handler got. */
     contexts,
     handler,
     work,
-    /** What `waitUntil` was given. */
+    /** The promises passed to `waitUntil`. */
     kept,
     answer,
-    /** The codes of what was reported, or the messages of errors that have none. */
+    /** The codes of the reported errors, or the messages of errors without one. */
     codes: () => reports.map(({ error }) => error.code ?? error.message),
     /** The outcome, once the sender has it. */
     answered: () => seen.outcome,
-    /** Why the signal of the handler has aborted. */
+    /** The reason for which the handler's signal aborted. */
     lost: () => contexts[0]?.signal.reason as (Error & { code?: string }) | undefined,
     /** The key and the token of its claim. */
     lease: () => leaseOf(scripted.calls[0]),
@@ -68,7 +68,7 @@ function leaseOf(call: ReturnType<typeof scriptedStore>['calls'][number] | undef
 
 export const BOOM = new Error('boom')
 
-/** Handlers after which the store is called so. */
+/** Handlers by the store call that follows them. */
 export const ENDING = {
   complete: () => {},
   release: () => {
@@ -86,5 +86,5 @@ export const throwing = (): never => {
   throw new Error('not connected')
 }
 
-/** Longer than all tries to record how a run ended take, each of them as long as it may. */
+/** Longer than all attempts to record the end of a run, each as long as possible. */
 export const ALL_TRIES = 65

@@ -1,19 +1,19 @@
 import ts from 'typescript'
 import { ROOT } from './source.js'
 
-/** What the docblock of a public function or class holds. */
+/** The contents of the docblock of a public function or class. */
 export interface Documented {
   readonly file: string
   readonly name: string
   readonly summary: string
   readonly examples: number
-  /** The code of the examples that are a fenced block of TypeScript. */
+  /** The code of the examples in a fenced block of TypeScript. */
   readonly code: readonly string[]
 }
 
 /** The docblocks of all functions and classes that the entries export, wherever they are declared. */
 export function docblocksOf(entries: readonly string[]): Documented[] {
-  // Declarations alone are looked at: no library, no types of others.
+  // Only declarations are compiled: no library, no types of other packages.
   const program = ts.createProgram(
     entries.map((entry) => `${ROOT}${entry}`),
     { noLib: true, types: [], module: ts.ModuleKind.NodeNext },

@@ -6,28 +6,28 @@ import { Random } from '../../sandbox/lib/random.js'
 import { VirtualClock } from '../../sandbox/time/clock.js'
 import { SECRET } from './deliveries.js'
 
-/** Where virtual time begins: far from the real one, so that a mix-up of the two is seen. */
+/** The start of virtual time: far from the real time, so that a mix-up of the two is noticed. */
 export const START_MS = Date.parse('2031-03-01T09:00:00Z')
 
 export const HOUR_MS = 3_600_000
 
-/** What came to the receiver. */
+/** A request to the receiver. */
 export interface Received {
   readonly url: string
   readonly body: string
   readonly header: string
   readonly headers: Readonly<Record<string, string>>
-  /** When, in virtual time. */
+  /** In virtual time. */
   readonly atMs: number
 }
 
-/** An answer: a status alone, or a whole one, or one that is yet to come. */
+/** An answer: only a status, or a whole response, or a promise of one. */
 export type FixtureAnswer = number | Response | Promise<Response | number>
 
 export interface EngineFixtureOptions extends Partial<Omit<EngineParts, 'clock' | 'random'>> {
-  /** What the receiver answers; it counts its requests from 1. Default 200. */
+  /** The receiver's answer; requests are counted from 1. Default 200. */
   answer?: (received: Received, count: number) => FixtureAnswer
-  /** Default: one for everything, with the secret of the tests. */
+  /** Default: one for everything, with the tests' secret. */
   endpoints?: readonly EndpointInput[]
   seed?: number
 }
@@ -62,15 +62,15 @@ export function engineFixture({
     received,
     changes,
     errors,
-    /** The first of the endpoints. */
+    /** The id of the first endpoint. */
     endpointId: first?.id ?? '',
     /** Another engine on the same clock, as after a restart. */
     make,
-    /** Publishes one, and gives the id of its first delivery. */
+    /** Publishes an event, and returns the id of its first delivery. */
     publish(type = 'event.published', data: unknown = { event: { id: 'evt_1' } }): string {
       return engine.deliveriesOf(engine.publish({ mode: 'test', type, data }))[0]?.id ?? ''
     },
-    /** A delivery as it stands. */
+    /** The current state of a delivery. */
     at(id: string): Delivery {
       const delivery = engine.delivery(id)
       if (delivery === undefined) throw new Error(`There is no delivery ${id}.`)
@@ -79,12 +79,12 @@ export function engineFixture({
   }
 }
 
-/** When its attempts were made, in seconds after the first was due. */
+/** The times of its attempts, in seconds after the first was due. */
 export function offsetsOf({ attempts, firstAtMs }: Delivery): number[] {
   return attempts.map(({ virtualMs }) => (virtualMs - firstAtMs) / 1000)
 }
 
-/** Something that waits until it is let go. */
+/** A promise that waits until the test releases it. */
 export function barrier<Value = void>() {
   let open!: (value: Value) => void
   const opened = new Promise<Value>((resolve) => {

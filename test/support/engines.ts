@@ -2,7 +2,7 @@ import { vi } from 'vitest'
 
 export type EngineName = 'node' | 'web'
 
-/** A copy of the package of its own, with the engine that it chose where `process` is, or is not, able to give `node:crypto`. */
+/** A separate copy of the package, with the engine that it chose depending on whether `process` can give `node:crypto`. */
 export interface PackageCopy {
   readonly api: typeof import('tix-webhooks')
   readonly hmac: typeof import('../../src/signature/hmac.js')
@@ -17,7 +17,7 @@ export async function packageWithEngine(name: EngineName): Promise<PackageCopy> 
   return { api, hmac }
 }
 
-/** Runs something that is synchronous while the global `process` is another. */
+/** Runs a synchronous function while the global `process` is replaced. */
 export function withProcess<Result>(other: object | undefined, run: () => Result): Result {
   vi.stubGlobal('process', other)
   try {

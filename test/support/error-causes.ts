@@ -4,7 +4,7 @@ import { type Answer, EVENT, LIVE_KEY } from './http-sandbox.js'
 
 type Cause = (sandbox: ApiFixture) => Promise<Answer>
 
-/** How each error of the API comes about: its code, its status, and what causes it. */
+/** The cause of each API error: its code, its status, and the call that causes it. */
 export const ERROR_CAUSES: readonly (readonly [code: ErrorCode, status: number, cause: Cause])[] = [
   ['parameter_missing', 400, (s) => createWith(s, { title: undefined })],
   ['parameter_invalid', 400, (s) => createWith(s, { title: 5 })],
@@ -121,7 +121,7 @@ export const ERROR_CAUSES: readonly (readonly [code: ErrorCode, status: number, 
     'internal',
     500,
     (s) => {
-      // A fault of our own, in the midst of the domain.
+      // A bug of our own, inside the domain.
       s.service.accounts.test.listVenues = () => {
         throw new Error('the secret cause')
       }

@@ -1,7 +1,7 @@
 import { type VerifyOptions, verifySignature, WebhookVerificationError } from 'tix-webhooks'
 import { expect } from 'vitest'
 
-/** That a delivery is refused because no signature matches, and for nothing else. */
+/** Expects that a delivery is refused because no signature matches, and for no other reason. */
 export async function expectMismatch(
   body: Uint8Array | string,
   header: string,

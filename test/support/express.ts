@@ -9,10 +9,10 @@ import { watched } from './watched.js'
 
 const require = createRequire(import.meta.url)
 
-/** Express 4 is installed without its types; what the tests use of it is the same in 5. */
+/** Express 4 is installed without its types; the parts that the tests use are the same in 5. */
 const express4 = require('express4') as typeof express
 
-/** Each major that the adapter supports. */
+/** Each major version that the adapter supports. */
 export const EXPRESS_VERSIONS = [
   { version: versionOf('express'), express },
   { version: versionOf('express4'), express: express4 },
@@ -22,7 +22,7 @@ export interface ExpressApp extends MountedApp {
   readonly hooks: ExpressWebhooks
 }
 
-/** An app that `arrange` puts together around a watched receiver; it is closed when the test is over. */
+/** An app that `arrange` sets up around a watched receiver; it is closed when the test ends. */
 export async function expressApp(
   create: () => Express,
   arrange: (app: Express, hooks: ExpressWebhooks) => void,

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
 
-/** How a sandbox says that it is one. */
+/** The status by which a sandbox identifies itself. */
 export const STATUS = {
   name: 'tix-webhooks sandbox',
   version: '0.1.0',
@@ -17,13 +17,13 @@ export const STATUS = {
   assumptions: {},
 }
 
-/** Answers everything like this. */
+/** Answers every request like this. */
 export const answering =
   (body: object | string, status = 200): RequestListener =>
   (_request, response) =>
     void response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body))
 
-/** A sandbox that is well, until it is asked for more than how it is. */
+/** A sandbox that answers its status, and fails every other request. */
 export const failing =
   (handle: RequestListener): RequestListener =>
   (request, response) =>

@@ -3,13 +3,13 @@ import fastify4 from 'fastify4'
 import { onTestFinished } from 'vitest'
 import type { SignedDelivery } from './deliveries.js'
 
-/** Both majors under the types of the newer one: what these tests use of them is the same. */
+/** Both majors under the types of the newer one: the parts that these tests use are the same. */
 export const FASTIFY_VERSIONS = [
   { version: 5, fastify: fastify5 },
   { version: 4, fastify: fastify4 as unknown as typeof fastify5 },
 ] as const
 
-/** What an app of any kind of server can do. */
+/** The common part of all server apps. */
 interface App {
   listen(options: { port: number; host: string }): Promise<string>
   close(): Promise<unknown>
@@ -21,7 +21,7 @@ export async function listenTo(app: App): Promise<number> {
   return Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port)
 }
 
-/** A delivery as `inject()` takes it; headers that are `undefined` are left out. */
+/** A delivery in the form of `inject()`; headers that are `undefined` are left out. */
 export function injected(
   { header, body }: SignedDelivery,
   headers: Record<string, string | undefined> = {},

@@ -14,7 +14,7 @@ export function requestOf(
   })
 }
 
-/** A delivery whose body comes piece by piece, as it does from a network: no length is declared. */
+/** A delivery whose body arrives in chunks, as over a network: without a declared length. */
 export function streamedRequest(
   header: string,
   body: ReadableStream<Uint8Array>,
@@ -29,7 +29,7 @@ export function streamedRequest(
   return new Request('http://localhost/hooks', init)
 }
 
-/** A whole answer, as the socket client gives it too. */
+/** A whole answer, in the form of the socket client. */
 export async function answerOf(response: Response): Promise<HttpAnswer> {
   return {
     status: response.status,
@@ -38,7 +38,7 @@ export async function answerOf(response: Response): Promise<HttpAnswer> {
   }
 }
 
-/** A platform's context: `waitUntil` works as its method alone, as on Workers. */
+/** A platform's context: `waitUntil` works only as a method, as on Workers. */
 export class PlatformContext {
   readonly #kept: Promise<unknown>[] = []
   readonly props = {}

@@ -2,10 +2,10 @@ import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
 /**
- * Finds a loopback port that nobody listens on.
+ * Finds a free loopback port.
  *
- * It lies below the ports that systems give to outgoing connections: while a server is down, none of those who call it
- * gets its port, or even connects to itself on it, so that the server can come back there.
+ * It is below the range of ports for outgoing connections: while a server is down, no client gets its port, or even connects to
+ * itself on it, so that the server can restart there.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt++) {

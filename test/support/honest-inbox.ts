@@ -2,7 +2,7 @@ import { type Inbox, isWebhookError, type OnceResult } from 'tix-webhooks'
 import { never } from './promises.js'
 import { sleep } from './virtual-time.js'
 
-/** What becomes of one transaction: until it is open, and at its commit. */
+/** The fate of one transaction: until it is open, and at its commit. */
 export interface TransactionFate {
   readonly opening: 'ok' | 'refused' | 'hangs'
   readonly commit: 'ok' | 'refused' | 'lost reply' | 'hangs' | 'made and hangs'
@@ -13,22 +13,25 @@ export interface TransactionFate {
 
 export const ALL_WELL: TransactionFate = { opening: 'ok', commit: 'ok', opensAfter: 0, commitTakes: 0 }
 
-/** What handlers write through. */
+/** The handlers' access to the database. */
 export interface Ledger {
   /** @throws when the transaction is over */
   write(effect: string): void
 }
 
 export interface HonestInboxOptions {
-  /** The next one for each transaction; when they are used up, all goes well. */
+  /** One for each transaction; after the last one, all transactions succeed. */
   readonly fates?: readonly TransactionFate[]
-  /** Whether a second delivery is refused while the first one is in its transaction, as in Postgres; else only one commits, as in SQLite. */
+  /**
+   * Whether a second delivery is refused while the first one is in its transaction, as in Postgres; otherwise only one commits,
+   * as in SQLite.
+   */
   readonly locks?: boolean
   /** When the server ends a transaction that is neither committed nor rolled back. */
   readonly idleTimeoutSeconds?: number
 }
 
-/** An inbox that keeps its word, in memory: what is written in a transaction is kept at its commit, together with the record, or not at all. */
+/** A correct inbox in memory: writes in a transaction are kept at its commit, together with the record, or not at all. */
 export function honestInbox({ fates = [], locks = true, idleTimeoutSeconds = 450 }: HonestInboxOptions = {}) {
   const effects: string[] = []
   const records = new Map<string, 'handled' | 'discarded'>()
@@ -94,12 +97,12 @@ export function honestInbox({ fates = [], locks = true, idleTimeoutSeconds = 450
 
   return {
     inbox,
-    /** What was committed, in order. */
+    /** The committed effects, in order. */
     effects,
     records,
-    /** The key of each transaction that was asked for. */
+    /** The key of each requested transaction. */
     asked,
-    /** How many transactions are open, with their work under way. */
+    /** The number of open transactions, whose work has not ended. */
     get open() {
       return open
     },

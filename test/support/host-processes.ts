@@ -7,14 +7,14 @@ import type { HostName } from './apps/host-faults.js'
 import { makeFolder, removeFolder } from './server-process.js'
 import { ROOT } from './source.js'
 
-/** A framework's app in a process of its own, which ends of what nobody catches as it does in production. */
+/** A framework's app in its own process, which ends at an uncaught error as in production. */
 export interface HostProcess {
   readonly port: number
-  /** What it printed when it ended, or `undefined` while it lives. */
+  /** Its output when it ended, or `undefined` while it runs. */
   readonly death: string | undefined
 }
 
-/** Starts hosts for the tests of a file, and leaves none behind. */
+/** Starts hosts for the tests of a file, and stops all of them. */
 export function useHosts(): { start(name: HostName): Promise<HostProcess> } {
   const children = new Set<ChildProcess>()
   let folder: Promise<string> | undefined
@@ -39,7 +39,7 @@ export function useHosts(): { start(name: HostName): Promise<HostProcess> } {
     bundle ??= bundled()
     const child = fork(await bundle, [name], {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      // Express prints the errors that its last resort answers, unless it is tested.
+      // Express prints the errors that its default handler answers, unless NODE_ENV is test.
       env: { ...process.env, NODE_ENV: 'test' },
     })
     children.add(child)

@@ -11,7 +11,7 @@ import { type Contract, contractOf } from './contract.js'
 export const TEST_KEY = 'sk_test_a1b2c3d4'
 export const LIVE_KEY = 'sk_live_w6x7y8z9'
 export const BASE_URL = 'http://127.0.0.1:4010'
-/** When the clock stands: a Friday. */
+/** The frozen time: a Friday. */
 export const NOW = '2026-11-20T11:24:00.000Z'
 
 interface Call {
@@ -20,7 +20,7 @@ interface Call {
   headers?: Record<string, string>
   /** Sent as JSON. */
   body?: unknown
-  /** Sent as it is, instead of `body`. */
+  /** Sent unchanged, instead of `body`. */
   raw?: BodyInit
 }
 
@@ -28,7 +28,7 @@ export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** Of the body, which is JSON; whatever a test takes it for. */
+  /** The JSON body, in the type that a test expects. */
   json<Body = Record<string, unknown>>(): Body
   /** The code of the error, in either form. */
   readonly code: string | undefined
@@ -37,11 +37,11 @@ export interface Answer {
 export interface HttpSandbox {
   readonly service: Service
   readonly app: App
-  /** Asks in process. Each answer of the API is held against its description. */
+  /** Calls in process. Each answer of the API is checked against its description. */
   call(method: string, path: string, call?: Call): Promise<Answer>
-  /** What was sent to endpoints. */
+  /** The requests sent to endpoints. */
   readonly sent: readonly OutgoingRequest[]
-  /** What endpoints answer from now on. Default 204. */
+  /** Sets the answer of the endpoints from now on. Default 204. */
   answerWith(respond: (request: OutgoingRequest) => SendResult | Promise<SendResult>): void
   readonly warnings: readonly string[]
   readonly failures: readonly unknown[]
@@ -61,7 +61,7 @@ export const answered = (status: number, headers: Record<string, string> = {}): 
 
 const contracts = new Map<string, Contract>()
 
-/** What the description says, with these assumptions. Made once: that takes longer than a test does. */
+/** The description under these assumptions. Cached, because making it takes longer than a test. */
 export function contractWith(assumptions: Assumptions): Contract {
   const key = JSON.stringify(assumptions)
   const contract = contracts.get(key) ?? contractOf(describeApi(assumptions, BASE_URL))
@@ -69,7 +69,7 @@ export function contractWith(assumptions: Assumptions): Contract {
   return contract
 }
 
-/** A service with its HTTP interface, whose time stands still, and whose endpoints answer what a test says. */
+/** A service with its HTTP interface, whose time stands still, and whose endpoints answer as the test says. */
 export function httpSandbox(options: HttpSandboxOptions = {}): HttpSandbox {
   const sent: OutgoingRequest[] = []
   const warnings: string[] = []
@@ -150,7 +150,7 @@ export function httpSandbox(options: HttpSandboxOptions = {}): HttpSandbox {
   }
 }
 
-/** Some body of `POST /v2/events` that is accepted. */
+/** A valid body of `POST /v2/events`. */
 export const EVENT = {
   title: 'Night of lights',
   venue: { name: 'Old mill' },

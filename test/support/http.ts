@@ -1,10 +1,10 @@
 import { createServer, request as httpRequest, type RequestListener, Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 
-/** What came back, from whichever client. */
+/** An answer, from any client. */
 export interface HttpAnswer {
   readonly status: number
-  /** By lower-case name; several of one name are joined with `, `. */
+  /** By lower-case name; several with the same name are joined with `, `. */
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
 }
@@ -12,11 +12,11 @@ export interface HttpAnswer {
 export interface Listening {
   readonly port: number
   readonly url: string
-  /** Cuts off whoever is still connected: kept-alive and half-open connections do not hold it up. */
+  /** Cuts open connections: kept-alive and half-open ones do not delay it. */
   close(): Promise<void>
 }
 
-/** Listens on a loopback port: a free one, unless it is said. */
+/** Listens on a loopback port: a free one by default. */
 export async function listen(handler: Server | RequestListener, at = 0): Promise<Listening> {
   const server = handler instanceof Server ? handler : createServer(handler)
   const sockets = new Set<Socket>()
@@ -45,13 +45,13 @@ export interface PostOptions {
   readonly method?: string
   /** Default `/hooks`. */
   readonly path?: string
-  /** Nothing is added but `host`, `connection`, and the length or the chunking; a list is sent as one line each. */
+  /** Only `host`, `connection`, and the length or the chunking are added; a list is sent as one line each. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   /** Bytes are sent in one piece with their length, a list of them chunked. Default: no body. */
   readonly body?: Uint8Array | string | readonly Uint8Array[]
 }
 
-/** Sends one request on a connection of its own. */
+/** Sends one request on a new connection. */
 export function post(port: number, options: PostOptions = {}): Promise<HttpAnswer> {
   const { method = 'POST', path = '/hooks', headers = {}, body } = options
   const chunks = isList(body) ? body : undefined
@@ -86,19 +86,19 @@ export function post(port: number, options: PostOptions = {}): Promise<HttpAnswe
   })
 }
 
-/** A client that sends whatever it is told to, whenever it is told to. */
+/** A client that sends any bytes at any time. */
 export interface RawClient {
-  /** Resolves when the bytes have left, or never can. */
+  /** Resolves when the bytes have been sent, or never can be. */
   write(bytes: Uint8Array | string): Promise<void>
   /** Waits for the server's `100 Continue`: it has the request's head by then, and its handler was called. */
   continued(): Promise<void>
-  /** The next final answer. Rejects when the connection closes before it is whole. */
+  /** The next final answer. Rejects if the connection closes before it is complete. */
   answer(): Promise<HttpAnswer>
-  /** Resolves when the connection is closed, by whomever. */
+  /** Resolves when the connection is closed by either side. */
   readonly closed: Promise<void>
-  /** Goes away without a word. */
+  /** Disconnects without finishing the request. */
   destroy(): void
-  /** Goes away with an RST. */
+  /** Closes the connection with an RST. */
   reset(): void
 }
 
@@ -108,7 +108,7 @@ export async function dial(port: number): Promise<RawClient> {
   let isClosed = false
   let wake = (): void => {}
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
-  // How it ends does not matter here, only what was received before.
+  // The way it ends does not matter here, only the data received before.
   socket.on('error', () => {})
   socket.on('data', (data) => {
     received = Buffer.concat([received, data])
@@ -175,7 +175,7 @@ export function chunk(bytes: Uint8Array): Uint8Array {
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
 }
 
-/** What ends a chunked body. */
+/** The end of a chunked body. */
 export const LAST_CHUNK = '0\r\n\r\n'
 
 /** Cuts bytes into pieces of `size`. */

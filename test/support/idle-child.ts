@@ -5,8 +5,8 @@ import { scriptedInbox } from './scripted-inbox.js'
 import { type Script, scriptedStore } from './scripted-store.js'
 
 /*
- * A process that has nothing else to do than one delivery, which must hold it until its sender is answered and no longer. It
- * prints the outcome, and what comes after a drain.
+ * A process with nothing to do but one delivery, which must keep it alive until its sender is answered and no longer. It prints
+ * the outcome, and the line after a drain.
  */
 
 const refused = async (): Promise<never> => {

@@ -1,20 +1,20 @@
 import { posix } from 'node:path'
 import { type Import, importsOf, modulesIn } from './source.js'
 
-/** An import, by the path from the root if it names a file of ours. */
+/** An import, with the path from the root if it is one of our files. */
 export interface Named extends Import {
   readonly target: string
 }
 
-/** A folder, and what its files may import beside each other: a place that ends in a slash stands for all in it. */
+/** A folder, and the imports that its files may have besides each other: a path that ends in a slash includes everything in it. */
 export interface Room {
   readonly folder: string
   readonly ours: readonly string[]
-  /** Packages, with their subpaths; `node:` stands for all of the platform. */
+  /** Packages, with their subpaths; `node:` includes the whole platform. */
   readonly theirs: readonly string[]
 }
 
-/** Where other rooms enter the testing kit: its public entry, and a file for our own sandbox and command line. */
+/** The files of the testing kit that other folders may import: its public entry, and one for our own sandbox and command line. */
 export const DOORS_OF_TESTING = ['testing/index.ts', 'testing/internal.ts']
 
 /** The source files of a folder, as paths from the root. */
@@ -31,7 +31,7 @@ function targetOf(file: string, specifier: string): string {
   return posix.join(posix.dirname(file), specifier).replace(/\.js$/, '.ts')
 }
 
-/** All imports of some files that a law forbids, as a list to read. */
+/** All imports of some files that a law forbids, as a readable list. */
 export function refused(
   files: readonly string[],
   isAllowed: (file: string, one: Named) => boolean,
@@ -47,7 +47,7 @@ export function isUnder(target: string, places: readonly string[]): boolean {
   return places.some((place) => (place.endsWith('/') ? target.startsWith(place) : target === place))
 }
 
-/** Whether the file's room, the first whose folder it is in, lets it import the target. */
+/** Whether the file's folder, the first in the list that matches, may import the target. */
 export function isAllowedBy(rooms: readonly Room[], file: string, target: string): boolean {
   const room = rooms.find(({ folder }) => file.startsWith(folder))
   if (room === undefined) return false
@@ -55,7 +55,7 @@ export function isAllowedBy(rooms: readonly Room[], file: string, target: string
   return room.theirs.some((one) => target === one || target.startsWith(one.endsWith(':') ? one : `${one}/`))
 }
 
-/** The circles of imports, each from the file that closes it. Types count: a reader follows them too. */
+/** The import cycles, each from the file that closes it. Types count: a reader follows them too. */
 export function circlesIn(files: readonly string[]): string[] {
   const circles: string[] = []
   const done = new Set<string>()

@@ -7,7 +7,7 @@ import { advance, sleep } from './virtual-time.js'
 
 export const TIMEOUT_SECONDS = 10
 
-/** One request of the plan: some time after the one before it, to one of two processes on one database. */
+/** One request of the plan: some time after the previous one, to one of two processes on one database. */
 interface PlannedDelivery {
   readonly after: number
   readonly process: 0 | 1
@@ -53,23 +53,23 @@ export interface Answered {
   readonly planned: PlannedDelivery
   readonly outcome: Outcome
   readonly tookMs: number
-  /** What the database held of the event when the answer was given. */
+  /** The effects in the database when the answer was given. */
   readonly effects: number
   readonly record: 'handled' | 'discarded' | undefined
 }
 
-/** What really happened, told by the handlers and by the database rather than by the receivers. */
+/** The real history, reported by the handlers and the database instead of the receivers. */
 interface History {
   readonly answers: Answered[]
   readonly records: DeliveryRecord[]
   readonly faults: string[]
-  /** For each event: what of it was committed in the end, and whether it has a record. */
+  /** For each event: its committed effects in the end, and whether it has a record. */
   readonly kept: { effects: number; record: 'handled' | 'discarded' | undefined }[]
-  /** Transactions whose work has not ended, although their runs were given up at the latest. */
+  /** Transactions whose work has not ended, although their runs must have been given up by now. */
   readonly open: number
 }
 
-/** Lives through a plan in virtual time, watching for what must never happen. */
+/** Runs a plan in virtual time, checking for violations. */
 export async function liveWithInbox(plan: InboxPlan): Promise<History> {
   const answers: Answered[] = []
   const records: DeliveryRecord[] = []
@@ -139,7 +139,7 @@ export async function liveWithInbox(plan: InboxPlan): Promise<History> {
     at += planned.after
     return sleep(at).then(() => deliver(planned))
   })
-  // Until after the longest run, its commit and the end that the server makes of a transaction.
+  // Until after the longest run, its commit and the server's timeout of a transaction.
   await advance(at + 2_000)
   await Promise.all(all)
   await Promise.all(processes.map((receiver) => receiver.drain()))

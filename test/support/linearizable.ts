@@ -1,6 +1,6 @@
 import type { ClaimResult } from 'tix-webhooks'
 
-/** A call on one key, or time that passes. */
+/** A call on one key, or passing time. */
 export type StoreCall =
   | { readonly do: 'claim'; readonly token: string; readonly leaseMs: number; readonly retainMs: number }
   | { readonly do: 'renew'; readonly token: string; readonly leaseMs: number }
@@ -18,7 +18,7 @@ export interface KeyRecord {
   readonly expiresAt: number
 }
 
-/** All that a store knows of one key. */
+/** A store's state for one key. */
 export interface KeyState {
   readonly now: number
   readonly record?: KeyRecord | undefined
@@ -31,7 +31,7 @@ export interface Step {
 
 export const ABSENT: KeyState = { now: 0 }
 
-/** The contract of `IdempotencyStore` for one key, as a function: the same state comes back where nothing changed. */
+/** The contract of `IdempotencyStore` for one key, as a function: it returns the same state if nothing changed. */
 export function transition(state: KeyState, call: StoreCall): Step {
   const { now } = state
   if (call.do === 'advance') return { state: { ...state, now: now + call.ms }, answer: undefined }
@@ -93,22 +93,22 @@ function claim(
 /** A call as its caller saw it. */
 export interface RecordedCall {
   readonly call: StoreCall
-  /** The moments of one history all differ, and are in the order in which they were seen. */
+  /** The times in one history all differ, and are in the order in which they were seen. */
   readonly start: number
-  /** Infinity where no reply came: it may have taken effect at any time since its start, and may do so yet, or never. */
+  /** Infinity if no reply came: it may have taken effect at any time since its start, may do so later, or never. */
   readonly end: number
   readonly answer: StoreAnswer
 }
 
 export interface Verdict {
   readonly isLinearizable: boolean
-  /** An order of the calls that explains each answer; where there is none, the longest beginning of one. */
+  /** An order of the calls that explains each answer; if there is none, the longest prefix of one. */
   readonly order: readonly RecordedCall[]
 }
 
 /**
- * Whether the calls on one key could have taken effect one at a time, each between its start and its end, with the
- * answers that they got: the search of Wing and Gong, which never visits the same situation twice.
+ * Whether the calls on one key could have taken effect one at a time, each between its start and its end, with their answers: the
+ * search of Wing and Gong, which never visits the same state twice.
  */
 export function linearize(history: readonly RecordedCall[], initial: KeyState = ABSENT): Verdict {
   const visited = new Set<string>()
@@ -140,10 +140,7 @@ export function linearize(history: readonly RecordedCall[], initial: KeyState = 
   return { isLinearizable: order !== undefined, order: order ?? longest }
 }
 
-/**
- * A refusal changes nothing in any state, so where it fits it can go first. Of calls that are the same in all, the one
- * that ended first can.
- */
+/** A refusal changes nothing in any state, so where it is possible it can go first. Of identical calls, the one that ended first can. */
 function worthTrying(state: KeyState, open: readonly RecordedCall[]): readonly RecordedCall[] {
   const refusal = open.find(
     ({ call, answer }) => isRefusal(answer) && isSameAnswer(transition(state, call).answer, answer),
@@ -165,7 +162,7 @@ function isRefusal(answer: StoreAnswer): boolean {
   return answer === false || (typeof answer === 'object' && answer.status !== 'claimed')
 }
 
-/** The clock of a real store moves during the calls, so how long a lease has left is not compared. */
+/** The clock of a real store advances during the calls, so the rest of a lease is not compared. */
 function isSameAnswer(expected: StoreAnswer, answer: StoreAnswer): boolean {
   if (typeof expected !== 'object' || typeof answer !== 'object') return expected === answer
   if (expected.status !== answer.status) return false

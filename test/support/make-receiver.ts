@@ -3,7 +3,7 @@ import { SECRET } from './deliveries.js'
 
 export const handler = async (): Promise<void> => {}
 
-/** Makes a receiver with options that the types would refuse, as plain JavaScript may. */
+/** Makes a receiver with options that the types would refuse, as plain JavaScript can. */
 export function make(options: Record<string, unknown> = {}) {
   return createReceiver({
     secret: SECRET,

@@ -2,29 +2,29 @@ import { describe, inject } from 'vitest'
 
 const { redis, postgres } = inject('startable')
 
-/** `describe` for tests on the run's Redis: skipped where there is none. */
+/** `describe` for tests on the run's Redis: skipped if there is none. */
 export const onRedis = describe.skipIf(inject('redisUrl') === null)
 
-/** `describe` for tests on the run's Postgres: skipped where there is none. */
+/** `describe` for tests on the run's Postgres: skipped if there is none. */
 export const onPostgres = describe.skipIf(inject('postgresUrl') === null)
 
-/** `describe` for tests that call `startRedis`: skipped where it cannot. */
+/** `describe` for tests that call `startRedis`: skipped if it cannot. */
 export const onOwnRedis = describe.skipIf(!redis)
 
-/** `describe` for tests that call `startPostgres`: skipped where it cannot. */
+/** `describe` for tests that call `startPostgres`: skipped if it cannot. */
 export const onOwnPostgres = describe.skipIf(!postgres)
 
-/** The run's Redis. For use in hooks and tests: the body of a `describe` runs even where it is skipped. */
+/** The run's Redis. For use in hooks and tests: the body of a `describe` runs even if it is skipped. */
 export function redisUrl(): string {
   return known(inject('redisUrl'), 'redisUrl')
 }
 
-/** A key prefix of its own for a test file, in the run's Redis. */
+/** A unique key prefix for a test file, in the run's Redis. */
 export function redisPrefix(name: string): string {
   return `${inject('redisPrefix')}${name}:`
 }
 
-/** The run's Postgres database. For use in hooks and tests: the body of a `describe` runs even where it is skipped. */
+/** The run's Postgres database. For use in hooks and tests: the body of a `describe` runs even if it is skipped. */
 export function postgresUrl(): string {
   return known(inject('postgresUrl'), 'postgresUrl')
 }

@@ -17,10 +17,10 @@ interface SignatureParts {
 type Handlers = Record<string, (event: OwnEvent) => Promise<void>>
 type Memory = Map<string, 'running' | 'done'>
 
-/** The steps of a receiver that somebody writes by hand. Each can be done wrong. */
+/** The steps of a hand-written receiver. Each can be done wrong. */
 export interface Steps {
   read(body: ReadableStream<Uint8Array>): Promise<Buffer | number>
-  /** Before anything is verified: a status ends it there, and so does one of `read`. */
+  /** Before anything is verified: a status ends the request here, and so does one of `read`. */
   first(body: Buffer, memory: Memory): number | undefined
   /** Undefined: malformed. */
   readHeader(header: string | undefined): SignatureParts | undefined | 'unsigned is fine'
@@ -38,12 +38,12 @@ export interface Steps {
   readonly onUnknownKind: number
 }
 
-/** What somebody does wrong, and the attacks that see it: these and no others. */
+/** A fault in a receiver, and the attacks that detect it: these and no others. */
 export type FaultyReceiver = readonly [fault: string, steps: Partial<Steps>, seenBy: readonly AttackName[]]
 
 export const nowSeconds = (): number => Math.floor(Date.now() / 1000)
 
-/** Each step as it should be. */
+/** Each step done correctly. */
 export const HONEST: Steps = {
   read: async (body) => Buffer.from(await new Response(body).arrayBuffer()),
   first: () => undefined,
@@ -84,7 +84,7 @@ export interface OwnReceiver extends Target {
   send(delivery: Pick<TestDelivery, 'headers' | 'toRequest'>): Promise<{ status: number }>
 }
 
-/** A receiver for `order.created` and `event.published`, written by hand with these steps in place of the right ones; what it throws is a 500. */
+/** A receiver for `order.created` and `event.published`, written by hand, with these steps replaced; errors that it throws become a 500. */
 export function ownReceiver(overrides: Partial<Steps> = {}): OwnReceiver {
   const steps = { ...HONEST, ...overrides }
   const memory: Memory = new Map()

@@ -33,7 +33,7 @@ export function build(): void {
   writeFileSync(`${ROOT}llms.txt`, llms())
 }
 
-/** Whether there is no build, or one of older sources: it would pass or fail for what is no longer there. */
+/** Whether there is no build, or one of older sources, with which a test would pass or fail wrongly. */
 function isStale(): boolean {
   const built = `${ROOT}dist/index.d.cts`
   if (!existsSync(built)) return true
@@ -46,9 +46,9 @@ function isStale(): boolean {
 }
 
 /**
- * Makes a project with the packed package in it. Nothing comes from a registry: what it needs beside is linked.
+ * Makes a project with the packed package in it. Nothing comes from a registry: other dependencies are linked.
  *
- * @param linked our own development dependencies, by the name that the project knows them by
+ * @param linked our own development dependencies, by their names in the project
  * @returns its folder
  */
 export function install(tarball: string, name: string, linked: Readonly<Record<string, string>>): string {
@@ -65,12 +65,12 @@ export function install(tarball: string, name: string, linked: Readonly<Record<s
   return project
 }
 
-/** Where a development dependency has its command. */
+/** The path of a development dependency's command. */
 export function bin(name: string): string {
   return `${ROOT}node_modules/.bin/${name}`
 }
 
-/** Runs a script or a command line in Node; what it prints on failure is in the error's message. */
+/** Runs a script or a command line in Node; on failure, the error's message contains its output. */
 export async function node(args: readonly string[], cwd: string): Promise<string> {
   try {
     return (await exec(process.execPath, args, { cwd })).stdout

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { ROOT } from './source.js'
 
-/** The pages that users read, by their paths. */
+/** The pages for users, by path. */
 export const PAGES: readonly string[] = [
   'README.md',
   'CHANGELOG.md',

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 
-/** A verifier of five lines, which shares nothing with ours: what the service's document and the field's habit say. */
+/** A verifier of five lines that shares nothing with ours: the rules of the service's document and of common practice. */
 export function verifiesPlainly(body: string, header: string, secrets: readonly string[]): boolean {
   const [t = '', ...signatures] = header.split(',')
   const signed = `${t.slice('t='.length)}.${body}`

@@ -14,13 +14,13 @@ import { advance, sleep } from './virtual-time.js'
 
 export const TIMEOUT_SECONDS = 10
 
-/** One request of the plan: some time after the one before it, to one of two processes on one store. */
+/** One request of the plan: some time after the previous one, to one of two processes on one store. */
 export interface PlannedDelivery {
   readonly after: number
   readonly process: 0 | 1
   readonly event: 0 | 1 | 2
   readonly trick: 'none' | 'forged' | 'stale' | 'slow body' | 'endless body' | 'no secret'
-  /** Whether the process starts to drain just after this delivery came in. */
+  /** Whether the process starts to drain just after this delivery arrived. */
   readonly drain: boolean
 }
 
@@ -61,12 +61,12 @@ export interface Answered {
   readonly order: string
   readonly outcome: Outcome
   readonly tookMs: number
-  /** What had happened to the event when the answer was given. */
+  /** The state of the event when the answer was given. */
   readonly done: boolean
   readonly discarded: boolean
 }
 
-/** What really happened, told by the handlers and by the store itself rather than by the receivers. */
+/** The real history, reported by the handlers and the store itself instead of the receivers. */
 interface History {
   readonly answers: Answered[]
   readonly records: DeliveryRecord[]
@@ -74,7 +74,7 @@ interface History {
   readonly drains: Promise<void>[]
 }
 
-/** Lives through a plan in virtual time, watching for what must never happen. */
+/** Runs a plan in virtual time, checking for violations. */
 export async function live(plan: Plan): Promise<History> {
   const history: History = { answers: [], records: [], faults: [], drains: [] }
   const orders = [0, 1, 2].map((n) => orderCreated({ id: `ord_${n}` }))

@@ -3,11 +3,11 @@ import fastify from 'fastify'
 import { listen, post } from './http.js'
 
 /*
- * A process in which another library has put things on Object.prototype, and loads us only then. It prints the outcome of one
- * delivery for each adapter that can be had there: Node's own `Request` breaks by itself.
+ * A process in which another library has put properties on Object.prototype before it loads ours. It prints the outcome of one
+ * delivery for each adapter that works there: Node's own `Request` breaks by itself.
  */
 
-// Before: they too define what they define by descriptors that inherit.
+// Created first: they too use descriptors that inherit.
 const expressApp = express()
 const fastifyApp = fastify()
 
@@ -26,7 +26,7 @@ const NAMES = [
   'exact',
 ]
 for (const name of NAMES) {
-  // Without a prototype of its own, the descriptor of what is put there first would not be one.
+  // With a null prototype, because the first property would otherwise make the descriptor invalid.
   const descriptor = {
     __proto__: null,
     value: () => 'polluted',

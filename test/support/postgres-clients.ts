@@ -21,52 +21,52 @@ type Rows = readonly Readonly<Record<string, unknown>>[]
 export interface ClientOptions {
   /** Server settings of its connections. */
   readonly settings?: Readonly<Record<string, string>>
-  /** How many connections it has at most. Default 4. */
+  /** The most connections it opens. Default 4. */
   readonly max?: number
   /** Default: the server's own. */
   readonly port?: number
 }
 
-/** A client library with an inbox, or a store, on it. */
+/** A client library with an inbox or a store. */
 export interface OpenClient {
   inbox(options?: PostgresInboxOptions): PostgresInbox<unknown>
   /** Runs a statement as a handler does, through its `ctx.tx`. */
   run(tx: unknown, statement: string): Promise<Rows>
   /** A transaction without the inbox. */
   plain(work: (tx: unknown) => Promise<void>): Promise<void>
-  /** Does `work` between a savepoint and its release as this library does it; an error rolls back to it and is thrown. */
+  /** Runs `work` between a savepoint and its release, as this library does; an error rolls back to it and is thrown. */
   savepoint(tx: unknown, work: (inner: unknown) => Promise<unknown>): Promise<unknown>
 }
 
 export interface InboxClient {
   readonly name: string
-  /** It is closed when the test is over. */
+  /** Closed when the test ends. */
   open(database: TestDatabase, options?: ClientOptions): OpenClient
 }
 
 export interface StoreClient {
   readonly name: string
-  /** It is closed when the test is over. */
+  /** Closed when the test ends. */
   open(
     database: TestDatabase,
     options?: ClientOptions,
   ): { store(options?: PostgresStoreOptions): PostgresStore }
 }
 
-/** A `Pool` of pg, closed when the test is over. */
+/** A `Pool` of pg, closed when the test ends. */
 export function openPg(database: TestDatabase, options: ClientOptions = {}): Pool {
   const pool = new Pool({
     connectionString: urlOf(database, options),
     options: database.settings(options.settings),
     max: options.max ?? 4,
   })
-  // Without a listener, a connection that breaks while it is idle ends the process: so the documentation of pg.
+  // Without a listener, an idle connection that breaks ends the process, as pg documents.
   pool.on('error', () => {})
   onTestFinished(() => (pool.ended ? undefined : pool.end()))
   return pool
 }
 
-/** The `sql` of postgres.js, closed when the test is over. */
+/** The `sql` of postgres.js, closed when the test ends. */
 export function openPostgresJs(
   database: TestDatabase,
   options: ClientOptions = {},
@@ -75,12 +75,12 @@ export function openPostgresJs(
   const sql = postgres(urlOf(database, options), {
     max: options.max ?? 4,
     backoff: () => 0,
-    // Its query on each new connection ends the process if it fails.
+    // This query on each new connection ends the process if it fails.
     fetch_types: false,
     ...more,
     connection: {
       options: database.settings(options.settings),
-      // It has one of its own otherwise.
+      // The library sets its own otherwise.
       application_name: options.settings?.application_name ?? 'postgres.js',
     },
   })
@@ -129,7 +129,7 @@ const postgresJsClient: InboxClient & StoreClient = {
   },
 }
 
-/** Where a library takes a client and does not listen for its errors, one that breaks ends the process. */
+/** If a library takes a client and does not listen for its errors, a broken connection ends the process. */
 function listened(pool: Pool): Pool {
   return pool.on('connect', (client) => client.on('error', () => {}))
 }
@@ -230,10 +230,10 @@ function urlOf(database: TestDatabase, { port }: ClientOptions): string {
   return url.href
 }
 
-/** The two that the store takes. */
+/** The two that the store accepts. */
 export const STORE_CLIENTS: readonly StoreClient[] = [pgClient, postgresJsClient]
 
-/** The two that the inbox takes, one that wraps a client, and two that it is given a driver for. */
+/** The two that the inbox accepts, one that wraps a client, and two that use a driver. */
 export const INBOX_CLIENTS: readonly InboxClient[] = [
   pgClient,
   postgresJsClient,

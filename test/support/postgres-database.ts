@@ -3,20 +3,20 @@ import { Pool } from 'pg'
 import { afterAll, beforeAll } from 'vitest'
 import { postgresUrl } from './on-servers.js'
 
-/** A schema of a test file alone, in the run's database: files that run at once do not see each other. */
+/** A schema for one test file in the run's database, so that files that run concurrently do not see each other. */
 export interface TestDatabase {
   /** Its name, which needs no quotes. */
   readonly schema: string
   readonly url: string
   /** For the test's own statements, in that schema. */
   query(sql: string, parameters?: unknown[]): Promise<Record<string, unknown>[]>
-  /** What `query` gives as its only column, in order. */
+  /** The only column of the result of `query`, in order. */
   column(sql: string, parameters?: unknown[]): Promise<unknown[]>
   /** Server settings for a connection in that schema, as `-c` options. */
   settings(more?: Readonly<Record<string, string>>): string
 }
 
-/** Makes a schema before the tests of a file or of a `describe`, with these statements in it, and removes it after them. */
+/** Creates a schema with these statements before the tests of a file or a `describe`, and removes it after them. */
 export function testDatabase(...statements: readonly string[]): TestDatabase {
   const schema = `tix_${randomBytes(6).toString('hex')}`
   let pool: Pool | undefined

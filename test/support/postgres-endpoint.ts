@@ -11,7 +11,7 @@ interface Answered {
   readonly retryAfter?: string
 }
 
-/** An endpoint behind a real socket, and all that it tells. */
+/** An endpoint on a real socket, and everything it reports. */
 export interface Endpoint {
   readonly hooks: NodeWebhooks
   readonly records: readonly DeliveryRecord[]
@@ -19,7 +19,7 @@ export interface Endpoint {
   send(payload: object): Promise<Answered>
 }
 
-/** Listens until the test is over. */
+/** Listens until the test ends. */
 export async function endpoint<Tx>(
   options: Omit<WebhookOptions<IncomingMessage, Tx>, 'secret' | 'onError' | 'onDelivery'>,
 ): Promise<Endpoint> {

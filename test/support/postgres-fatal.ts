@@ -1,4 +1,4 @@
-/** What Postgres says to a connection when it shuts down. */
+/** The message of Postgres to a connection when it shuts down. */
 export const FATAL: Buffer = errorResponse({
   S: 'FATAL',
   V: 'FATAL',
@@ -6,7 +6,7 @@ export const FATAL: Buffer = errorResponse({
   M: 'terminating connection due to administrator command',
 })
 
-/** Whether a chunk of the server's ends with ReadyForQuery, which is the end of an answer. */
+/** Whether a chunk from the server ends with ReadyForQuery, the end of an answer. */
 export function isReady(chunk: Buffer): boolean {
   return chunk.subarray(-6, -1).equals(Buffer.from([0x5a, 0, 0, 0, 5]))
 }

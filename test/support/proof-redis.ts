@@ -3,10 +3,10 @@ import { createClient } from 'redis'
 import type { IdempotencyStore } from 'tix-webhooks'
 import { redisStore } from 'tix-webhooks/redis'
 
-/** One app's connection to where records and effects are. */
+/** One app's connection to the records and effects. */
 export interface Access {
   readonly store: IdempotencyStore
-  /** What a handler does. */
+  /** The handler's effect. */
   effect(order: string, attempt: number | undefined): Promise<unknown>
   close(): Promise<unknown>
 }

@@ -2,7 +2,7 @@ import type { IdempotencyStore } from 'tix-webhooks'
 import { expect } from 'vitest'
 import { assertLinearizable, describeCalls, type StoreAnswer } from './linearizable.js'
 import { turns } from './promises.js'
-import { STORIES, type Track } from './race-stories.js'
+import { RACES, type Track } from './race-cases.js'
 import type { PurgingStore, StoreBackend } from './store-backend.js'
 import {
   callsOf,
@@ -19,22 +19,19 @@ import {
 export type RaceCase = readonly [name: string, run: () => Promise<void>]
 
 const CLIENTS = 3
-/** Each race is run on so many keys, one after another. */
+/** Each race runs on this many keys, one after another. */
 const ROUNDS = 10
 
-/**
- * The races that every store is put through, on keys of their own. The three clients, which the backend closes, are made
- * when the first race runs.
- */
+/** The races for every store, on separate keys. The three clients, which the backend closes, are made when the first race runs. */
 export function raceCases(backend: StoreBackend, { histories = 300 } = {}): readonly RaceCase[] {
   const open = opener(backend)
 
-  const races = Object.entries(STORIES).map(
-    ([name, story]): RaceCase => [
+  const races = Object.entries(RACES).map(
+    ([name, race]): RaceCase => [
       name,
       async () => {
         const clients = await open()
-        for (let round = 0; round < ROUNDS; round++) await runOn(clients, backend, story)
+        for (let round = 0; round < ROUNDS; round++) await runOn(clients, backend, race)
       },
     ],
   )
@@ -55,7 +52,7 @@ export function raceCases(backend: StoreBackend, { histories = 300 } = {}): read
   return [...races, ...random]
 }
 
-/** Makes the clients when they are first asked for. */
+/** Makes the clients on first use. */
 function opener<Store extends IdempotencyStore>(backend: StoreBackend<Store>): () => Promise<Store[]> {
   let opened: Promise<Store[]> | undefined
   return () => {
@@ -67,7 +64,7 @@ function opener<Store extends IdempotencyStore>(backend: StoreBackend<Store>): (
 async function runOn(
   clients: readonly IdempotencyStore[],
   { advance }: StoreBackend,
-  story: (track: Track) => Promise<void>,
+  race: (track: Track) => Promise<void>,
 ): Promise<void> {
   const key = freshKey()
   const { calls, failures, record } = createHistory()
@@ -88,7 +85,7 @@ async function runOn(
     },
   }
   try {
-    await story(track)
+    await race(track)
   } catch (error) {
     expect(failures).toEqual([])
     throw new Error(`${(error as Error).message}\n${describeCalls(calls)}`, { cause: error })
@@ -100,7 +97,7 @@ async function runOn(
 const PURGE_ROUNDS = 8
 const PURGED_KEYS = 300
 
-/** The races of a store that deletes what is past its retention. They first make the backend forget all that it has. */
+/** The races of a store that deletes records past their retention. They first make the backend forget all its records. */
 export function purgeRaces(backend: StoreBackend<PurgingStore>): readonly RaceCase[] {
   const open = opener(backend)
   const mine = callsOf('mine')
@@ -126,7 +123,7 @@ export function purgeRaces(backend: StoreBackend<PurgingStore>): readonly RaceCa
         for (let round = 0; round < PURGE_ROUNDS; round++) {
           const keys = await fill(clients)
           await backend.advance(PAST_RETENTION)
-          // The youngest first, and a purge reaches them last: long after it saw that they had expired.
+          // The youngest first, which a purge reaches last: long after it read them as expired.
           const reversed = [...keys].reverse()
           const claims = spread(clients, reversed, (client, key) => send(client, key, other.claim))
           const storm = clients.map((client) => purgeUntil(client, claims))
@@ -181,12 +178,12 @@ async function purgeUntil(client: PurgingStore, work: Promise<unknown>): Promise
   work.then(over, over)
   while (!isOver) {
     await purge(client)
-    // A store that answers without waiting for anything would let nobody else go on.
+    // A synchronous store would let nothing else run.
     await turns(1)
   }
 }
 
-/** One purge may skip what another one has locked, so it is over when one that is alone finds nothing. */
+/** A purge may skip rows that another one has locked, so it is over when one that runs alone finds nothing. */
 async function purgeAll(clients: readonly PurgingStore[]): Promise<number> {
   let total = 0
   for (let last = 1; last > 0; total += last) {

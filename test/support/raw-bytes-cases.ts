@@ -6,7 +6,7 @@ import { sizeCases } from './raw-bytes-sizes.js'
 export { harnessOf, type MountedApp, type RawBytesCase } from './raw-bytes-harness.js'
 
 /**
- * What holds for every adapter and only a raw socket can show: what whole requests show is in `adapterCases`. No test runner in
- * it: loop over it with `run(harness)`.
+ * Rules for every adapter that only a raw socket can show; `adapterCases` covers whole requests. Without a test runner: loop over
+ * it with `run(harness)`.
  */
 export const rawBytesCases: readonly RawBytesCase[] = [...sizeCases, ...headerCases, ...clientCases]

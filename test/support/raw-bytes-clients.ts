@@ -15,7 +15,7 @@ import {
 const DECLARED = 'with its length declared'
 const CHUNKED = 'chunked'
 
-/** The head of a delivery, and its body as it goes over the wire, cut in two. */
+/** The head of a delivery, and its body as sent over the wire, split in two. */
 function halves({ header, body }: SignedDelivery, how: string, extra: Record<string, string> = {}) {
   const middle = Math.floor(body.length / 2)
   const parts = [body.subarray(0, middle), body.subarray(middle)] as const
@@ -28,7 +28,7 @@ function halves({ header, body }: SignedDelivery, how: string, extra: Record<str
   }
 }
 
-/** Clients that are slow, or go away. */
+/** Clients that are slow or disconnect. */
 export const clientCases: readonly RawBytesCase[] = [
   ...[DECLARED, CHUNKED].flatMap((how) => [
     onApp(`a body that comes in two parts, ${how}, is handled when the second is there`, {}, async (app) => {

@@ -4,25 +4,25 @@ import { orderCreated, SECRET, type SignedDelivery } from './deliveries.js'
 import { type HttpAnswer, type PostOptions, post } from './http.js'
 import { type Watched, watched } from './watched.js'
 
-/** An app that listens, with the receiver at `POST /hooks`. */
+/** A listening app with the receiver at `POST /hooks`. */
 export interface MountedApp extends Watched {
   readonly port: number
   close(): Promise<void>
 }
 
-/** What a framework gives to be put through the cases. */
+/** A framework's part in the cases. */
 export interface RawBytesHarness {
   /** Mounts `tixWebhooks(watched(overrides).options)` at `/hooks`, with nothing else in the app. */
   mount(overrides?: Partial<WebhookOptions>): Promise<MountedApp>
 }
 
-/** A statement about an adapter. `run` rejects where it does not hold. */
+/** A rule for an adapter. `run` rejects if it is broken. */
 export interface RawBytesCase {
   readonly name: string
   run(harness: RawBytesHarness): Promise<void>
 }
 
-/** Makes a harness of what starts an app with these options. */
+/** Makes a harness from a function that starts an app with these options. */
 export function harnessOf(
   start: (options: WebhookOptions) => Promise<Pick<MountedApp, 'port' | 'close'>>,
 ): RawBytesHarness {
@@ -35,7 +35,7 @@ export function harnessOf(
   }
 }
 
-/** A case that is played on an app of its own. */
+/** A case that runs on its own app. */
 export function onApp(
   name: string,
   overrides: Partial<WebhookOptions>,
@@ -68,14 +68,14 @@ export function jsonHeaders(header: string): { 'content-type': string; 'x-servic
   return { 'content-type': 'application/json', 'x-service-signature': header }
 }
 
-/** The status and the outcome, and nothing beside the outcome: no secret, no message, no stack. */
+/** Asserts the status and the outcome, and nothing besides the outcome: no secret, no message, no stack. */
 export function assertAnswer(answer: HttpAnswer, status: number, outcome: OutcomeName): void {
   assert.deepEqual([answer.status, answer.text], [status, JSON.stringify({ outcome })])
   assert.match(answer.headers['content-type'] ?? '', /^application\/json\b/)
   assert.ok(!JSON.stringify(answer.headers).includes(SECRET), 'a header of the answer holds the secret')
 }
 
-/** There is one record, which ended so; and one run of a handler if it was handled, else none. */
+/** Asserts one record with this outcome; and one run of a handler if it was handled, else none. */
 export function assertEnd({ records, runs }: MountedApp, outcome: OutcomeName, code?: string): void {
   assert.deepEqual(
     records.map((record) => [record.outcome, record.code]),
@@ -84,14 +84,14 @@ export function assertEnd({ records, runs }: MountedApp, outcome: OutcomeName, c
   assert.equal(runs.length, outcome === 'handled' ? 1 : 0)
 }
 
-/** Nothing that happened before keeps the server from its work. */
+/** Asserts that the server still works. */
 export async function assertServes({ port, runs }: MountedApp, delivery: SignedDelivery): Promise<void> {
   const before = runs.length
   assertAnswer(await deliver(port, delivery), 200, 'handled')
   assert.equal(runs.length, before + 1)
 }
 
-/** An order whose JSON has exactly so many bytes. */
+/** An order whose JSON has exactly this many bytes. */
 export function orderOf(bytes: number): object {
   const order = { ...orderCreated(), padding: '' }
   return { ...order, padding: 'x'.repeat(bytes - JSON.stringify(order).length) }

@@ -3,7 +3,7 @@ import { orderCreated, sign } from './deliveries.js'
 import { post } from './http.js'
 import { assertAnswer, assertEnd, deliver, onApp, type RawBytesCase } from './raw-bytes-harness.js'
 
-/** Lines of a head that no client of a higher level sends. */
+/** Header lines that no higher-level client sends. */
 export const headerCases: readonly RawBytesCase[] = [
   onApp('a header that is sent twice is malformed', {}, async (app) => {
     const { header, body } = await sign(orderCreated())

@@ -15,11 +15,11 @@ import {
   type RawBytesCase,
 } from './raw-bytes-harness.js'
 
-// The collector is made reachable, so that what is measured is what is held and not what waits to be collected.
+// Exposes the garbage collector, so that retained memory is measured and not garbage.
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
 
-/** The memory of buffers beyond `before`; measured again while it is over the limit, as it is freed in the background. */
+/** The memory of buffers above `before`; measured again while it is over the limit, as it is freed in the background. */
 async function heldBeyond(before: number, limit: number): Promise<number> {
   let held = Number.POSITIVE_INFINITY
   for (let attempt = 0; attempt < 20 && held > limit; attempt++) {
@@ -33,7 +33,7 @@ async function heldBeyond(before: number, limit: number): Promise<number> {
 const MAX = 1000
 const options = { maxBodyBytes: MAX }
 
-/** How the bytes come: in pieces, without end, or not at all. Whole bodies are sent by `adapterCases`. */
+/** The ways the bytes arrive: in pieces, endlessly, or not at all. `adapterCases` sends whole bodies. */
 export const sizeCases: readonly RawBytesCase[] = [
   ...[MAX - 1, MAX].map((size) =>
     onApp(`a chunked body of ${size} bytes is handled where ${MAX} are allowed`, options, async (app) => {
@@ -82,7 +82,7 @@ export const sizeCases: readonly RawBytesCase[] = [
     const client = await dial(app.port)
     await client.write(requestHead({ ...jsonHeaders(header), 'transfer-encoding': 'chunked' }))
     await client.write(chunk(new Uint8Array(MAX + 1)))
-    // The stream never ends, so that only an answer in the middle of it can come.
+    // The stream never ends, so the answer can only come in the middle of it.
     assertAnswer(await client.answer(), 413, 'too-large')
     assertEnd(app, 'too-large', 'too_large')
     client.destroy()
@@ -100,7 +100,7 @@ export const sizeCases: readonly RawBytesCase[] = [
       assertAnswer(await client.answer(), 413, 'too-large')
       const heldBefore = process.memoryUsage().arrayBuffers
       const megabyte = chunk(new Uint8Array(1_048_576))
-      // A server that stopped reading would let `write` wait for ever; one that cut the client off ends it at once.
+      // If the server stopped reading, `write` would wait for ever; if it cut the client off, that ends at once.
       for (let sent = 0; sent < 32; sent++) await Promise.race([client.write(megabyte), client.closed])
       const held = await heldBeyond(heldBefore, 16_000_000)
       assert.ok(held <= 16_000_000, `${held} more bytes are held after 32 MB were sent`)

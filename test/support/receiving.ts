@@ -16,11 +16,11 @@ export interface Receiving {
   readonly receiver: Receiver
   readonly records: readonly DeliveryRecord[]
   readonly reports: { error: Error & { code?: string }; ctx: ErrorContext }[]
-  /** Signs a payload and takes it to its outcome. */
+  /** Signs a payload and resolves to its outcome. */
   send(payload: object | string, delivery?: Partial<Delivery>): Promise<Outcome>
 }
 
-/** A receiver with no framework, and all that it tells. */
+/** A receiver without a framework, and everything it reports. */
 export function receiving<Tx = undefined>(options: Partial<WebhookOptions<unknown, Tx>> = {}): Receiving {
   const reports: Receiving['reports'] = []
   const { options: watchedOptions, records } = watched<Tx>({

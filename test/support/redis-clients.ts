@@ -4,7 +4,7 @@ import type { ClaimRequest, RemoteStore } from 'tix-webhooks'
 import { type RedisStoreOptions, redisStore } from 'tix-webhooks/redis'
 import { onTestFinished } from 'vitest'
 
-/** Its type makes another class of the client. */
+/** This option changes the type of the client. */
 type IoredisOptions = Omit<RedisOptions, 'replyMapping'>
 
 export type RedisClient = Parameters<typeof redisStore>[0]
@@ -12,7 +12,7 @@ export type RedisClient = Parameters<typeof redisStore>[0]
 /** One of the two client libraries, as the tests use it. */
 export interface RedisLibrary {
   readonly name: 'ioredis' | 'node-redis'
-  /** Connects a client that reconnects fast, and is closed at the end of the test. */
+  /** Connects a client that reconnects fast, and is closed when the test ends. */
   connect(url: string): Promise<RedisClient>
 }
 
@@ -20,23 +20,23 @@ export const ioredisLibrary: RedisLibrary = { name: 'ioredis', connect: connectI
 export const nodeRedisLibrary: RedisLibrary = { name: 'node-redis', connect: connectNodeRedis }
 export const LIBRARIES: readonly RedisLibrary[] = [ioredisLibrary, nodeRedisLibrary]
 
-/** A connected ioredis client that is closed at the end of the test. */
+/** A connected ioredis client that is closed when the test ends. */
 export async function connectIoredis(url: string, options: IoredisOptions = {}): Promise<Redis> {
   const client = lazyIoredis(url, options)
   await client.connect()
   return client
 }
 
-/** An ioredis client that connects at its first command, and is closed at the end of the test. */
+/** An ioredis client that connects at its first command, and is closed when the test ends. */
 export function lazyIoredis(url: string, options: IoredisOptions = {}): Redis {
   const client = new Redis(url, { retryStrategy: () => 20, ...options, lazyConnect: true })
-  // The commands tell; without a listener it prints each failed reconnection.
+  // The commands report failures; without a listener it prints each failed reconnection.
   client.on('error', () => {})
   onTestFinished(() => client.disconnect())
   return client
 }
 
-/** A connected node-redis client that is closed at the end of the test. */
+/** A connected node-redis client that is closed when the test ends. */
 export async function connectNodeRedis(url: string, { RESP = 3 }: { RESP?: 2 | 3 } = {}) {
   const client = createClient({ url, RESP, socket: { reconnectStrategy: () => 20 } })
   client.on('error', () => {})
@@ -47,7 +47,7 @@ export async function connectNodeRedis(url: string, { RESP = 3 }: { RESP?: 2 | 3
   return client
 }
 
-/** A store of its own connection. */
+/** A store on its own connection. */
 export async function openStore(
   library: RedisLibrary,
   url: string,
@@ -63,7 +63,7 @@ export function claimOf(key: string, token: string, times: Partial<ClaimRequest>
   return { key, token, leaseMs: HOUR_MS, retainMs: 2 * HOUR_MS, ...times }
 }
 
-/** One call of each method, and what it answers where the lease is running. */
+/** One call of each method, and its answer if the lease is running. */
 export const METHODS = [
   {
     name: 'claim',
@@ -92,7 +92,7 @@ export const CALLS = LIBRARIES.flatMap((library) =>
   METHODS.map((method) => ({ library, method, with: library.name, name: method.name })),
 )
 
-/** How often a server ran a command, by its name in lower case. */
+/** How often a server ran a command, by its lower-case name. */
 export async function callsOf(admin: Redis, command: string): Promise<number> {
   const stats = await admin.info('commandstats')
   return Number(new RegExp(`^cmdstat_${command}:calls=(\\d+)`, 'm').exec(stats)?.[1] ?? 0)

@@ -11,7 +11,7 @@ export interface RedisCluster {
   stop(): Promise<void>
 }
 
-/** Starts a cluster of primaries without replicas, each with its part of the slots, and waits until all of them agree. */
+/** Starts a cluster of primaries without replicas, each with its share of the slots, and waits until all of them agree. */
 export async function startRedisCluster(size: number): Promise<RedisCluster> {
   const busPorts = await Promise.all(Array.from({ length: size }, freePort))
   const nodes = await Promise.all(
@@ -47,7 +47,7 @@ export async function startRedisCluster(size: number): Promise<RedisCluster> {
   return { nodes, stop }
 }
 
-/** Gossip tells of it in its own time: there is nothing to wait for but their word. */
+/** Gossip takes its time: the only way is to ask each of them. */
 async function areAgreed(clients: readonly Redis[]): Promise<boolean> {
   const infos = await Promise.all(clients.map((client) => client.call('CLUSTER', 'INFO')))
   return infos.every((info) => {

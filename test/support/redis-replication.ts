@@ -5,9 +5,9 @@ import { startProxy, type TcpProxy } from './tcp-proxy.js'
 export interface ReplicatedRedis {
   readonly primary: RedisServer
   readonly replica: RedisServer
-  /** What the replica hears of the primary goes through it. */
+  /** The replica's connection to the primary goes through it. */
   readonly link: TcpProxy
-  /** Lets the replica catch up with all that was written. */
+  /** Lets the replica catch up with all writes. */
   reconnect(): Promise<void>
   stop(): Promise<void>
 }

@@ -8,18 +8,18 @@ import { makeFolder, startProcess, startServer, type TestServer } from './server
 const DOWN_AFTER_MS = 500
 const KNOWN_WITHIN_MS = 20_000
 
-/** A primary and two replicas that a Sentinel watches, under the name `main`. */
+/** A primary and two replicas that a Sentinel monitors, under the name `main`. */
 export interface GuardedRedis {
   readonly sentinelPort: number
   readonly primaryUrl: string
-  /** Stops the primary's process as it stands, until a replica is promoted. */
+  /** Stops the primary's process (SIGSTOP) until a replica is promoted. */
   pauseUntilPromoted(): Promise<{ promotedUrl: string }>
-  /** Lets the primary go on, as if nothing had happened: the Sentinel makes it a replica only some ten seconds later. */
+  /** Lets the primary continue: the Sentinel makes it a replica only some ten seconds later. */
   resume(): void
   stop(): Promise<void>
 }
 
-/** Starts them, and waits until the replicas have caught up and the Sentinel knows of them. */
+/** Starts them, and waits until the replicas have caught up and the Sentinel knows them. */
 export async function startGuardedRedis(): Promise<GuardedRedis> {
   const primary = await startRedis({ args: ['--repl-diskless-sync-delay', '0'] })
   const replicas = await Promise.all(
@@ -66,7 +66,7 @@ async function startSentinel(primaryPort: number): Promise<TestServer> {
     abort: 'SIGKILL',
     url: (port) => `redis://127.0.0.1:${port}`,
     async launch(port) {
-      // It writes into the file what it learns.
+      // The Sentinel writes its state into the file.
       const file = join(folder, 'sentinel.conf')
       const lines = [
         `port ${port}`,

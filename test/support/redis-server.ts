@@ -3,16 +3,16 @@ import { promisify } from 'node:util'
 import { makeFolder, startProcess, startServer, type TestServer } from './server-process.js'
 
 export interface RedisServerOptions {
-  /** More arguments for `redis-server`, such as `--appendonly yes`, each word a string of its own. */
+  /** More arguments for `redis-server`, such as `--appendonly yes`, each word a separate string. */
   readonly args?: readonly string[]
   /** Default: a free one. */
   readonly port?: number
 }
 
 export interface RedisServer extends TestServer {
-  /** Ends it and keeps what it has on disk. Default `SIGKILL`, as in a crash. */
+  /** Ends it and keeps its data on disk. Default `SIGKILL`, as in a crash. */
   kill(signal?: NodeJS.Signals): Promise<void>
-  /** Ends it, if it still runs, and starts it on the same port with the same folder. Default `SIGTERM`. */
+  /** Ends it, if it is still running, and restarts it on the same port with the same folder. Default `SIGTERM`. */
   restart(signal?: NodeJS.Signals): Promise<void>
 }
 
@@ -39,7 +39,7 @@ export async function startRedis({ args = [], port }: RedisServerOptions = {}): 
   }
 }
 
-/** Rejects, with what to do, where `startRedis` has nothing to start. */
+/** Rejects with advice if `startRedis` has nothing to start. */
 export async function findRedis(): Promise<void> {
   await promisify(execFile)('redis-server', ['--version']).catch(explain)
 }

@@ -1,4 +1,4 @@
-/** What a call throws or rejects with, which must be an Error. */
+/** The error that a call throws or rejects with, which must be an Error. */
 export async function refusalOf(call: () => unknown): Promise<Error> {
   try {
     await call()

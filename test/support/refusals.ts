@@ -1,6 +1,6 @@
 import { Failure } from '../../cli/failure.js'
 
-/** How a command is refused. @throws Error when it is not, and whatever is no refusal */
+/** The refusal of a command. @throws Error when it is not refused, and any error that is not a refusal */
 export async function refusalOf(work: () => unknown): Promise<{ exitCode: number; message: string }> {
   try {
     await work()

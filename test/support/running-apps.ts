@@ -18,7 +18,7 @@ import { ROOT } from './source.js'
 
 export type Program = 'redis' | 'postgres' | 'inbox'
 
-/** An event of the service, signed. */
+/** A signed event of the service. */
 export interface Order extends SignedDelivery {
   readonly id: string
 }
@@ -38,23 +38,23 @@ export interface Answer {
   readonly retryAfter?: number
 }
 
-/** What becomes of a delivery: an answer; or it stands at its mark; or its app was killed. */
+/** The end of a delivery: an answer; or it is stopped at its mark; or its app was killed. */
 export type End = Answer | 'stopped' | 'cut off'
 
-/** A process of its own, with an HTTP server. */
+/** A separate process with an HTTP server. */
 export interface App {
   deliver(order: Order, what?: { readonly stopAt?: Mark; readonly fail?: boolean }): Promise<End>
   /** Kills it with SIGKILL, and waits until it is gone. */
   kill(): Promise<void>
 }
 
-/** Starts apps for the tests of a file, and leaves none behind. */
+/** Starts apps for the tests of a file, and stops all of them. */
 export function useApps(): { start(program: Program, settings: AppSettings): Promise<App> } {
   const bundles = new Map<Program, Promise<string>>()
   const running = new Set<Promise<App>>()
   let folder: Promise<string> | undefined
 
-  /** One file for all of a program: a process with it starts in a third of the time that a loader of TypeScript takes. */
+  /** One file for the whole program: a process with it starts in a third of the time of a TypeScript loader. */
   async function bundle(program: Program): Promise<string> {
     folder ??= makeFolder()
     const file = join(await folder, `${program}.cjs`)

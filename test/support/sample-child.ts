@@ -1,6 +1,6 @@
 import { sampleEvent } from 'tix-webhooks/testing'
 
-/** What a process of its own makes of the samples: with no seed, and with one. */
+/** The samples of a new process: without a seed, and with one. */
 const counted = [
   sampleEvent('order.created'),
   sampleEvent('event.rescheduled'),

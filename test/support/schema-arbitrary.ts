@@ -1,6 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check'
 
-/** A JSON Schema, as far as requests use it. */
+/** The parts of JSON Schema that requests use. */
 interface Schema {
   readonly $ref?: string
   readonly $defs?: Readonly<Record<string, Schema>>
@@ -18,7 +18,7 @@ interface Schema {
   readonly items?: Schema
 }
 
-/** Moments, most of them ahead. */
+/** Times, most of them in the future. */
 const moments = fc
   .tuple(
     fc.oneof(
@@ -39,13 +39,13 @@ const urls = fc.constantFrom(
   'ftp://example.com/',
 )
 
-/** How many of the fields that may be left out are there. */
+/** The most optional fields that are present. */
 const MOST_OPTIONAL = 3
 
 /**
- * What a schema asks for, more or less: much of it is accepted.
+ * Values that mostly fit a schema, so that many of them are accepted.
  *
- * @param known the ids of what there is
+ * @param known the existing ids
  */
 export function like(schema: object, known: readonly string[]): Arbitrary<unknown> {
   const root = schema as Schema
@@ -87,7 +87,7 @@ export function like(schema: object, known: readonly string[]): Arbitrary<unknow
   return from(root)
 }
 
-/** A value, with something else in one of its places now and then. */
+/** A value, sometimes with something else in one of its places. */
 export function near(values: Arbitrary<unknown>, other: Arbitrary<unknown>): Arbitrary<unknown> {
   return fc
     .tuple(

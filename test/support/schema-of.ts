@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from 'tix-webhooks'
 
-/** A Standard Schema by hand, for what no validator does on command. */
+/** A hand-written Standard Schema, for results that no validator returns on command. */
 export function schemaOf(validate: (value: unknown) => unknown): StandardSchemaV1 {
   return {
     '~standard': {

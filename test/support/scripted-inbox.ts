@@ -4,13 +4,13 @@ import { type Receiving, receiving } from './receiving.js'
 
 export type Work<Tx = unknown> = (tx: Tx) => Promise<void>
 
-/** How one call of the work that an inbox was given has ended so far. */
+/** The end, so far, of one call of an inbox's work. */
 type WorkEnd = 'open' | 'resolved' | { readonly rejected: unknown }
 
-/** What an inbox answers: a value or a promise of any shape, or it throws, as a stranger's may. */
+/** An inbox's answer: a value or a promise of any shape, or it throws, as a foreign one may. */
 export type OnceScript = (request: OnceRequest, work: Work) => unknown
 
-/** An inbox that does what a test tells it to, however wrong: what no real inbox does on command. */
+/** A scripted inbox, however wrong: for behaviour that no real inbox shows on command. */
 export function scriptedInbox(once: OnceScript) {
   const requests: OnceRequest[] = []
   const ends: WorkEnd[] = []
@@ -35,7 +35,7 @@ export function scriptedInbox(once: OnceScript) {
   return { inbox, requests, ends }
 }
 
-/** Does the work and then says this, whatever the work came to. */
+/** Does the work and then returns this, whatever the result of the work. */
 export function saying(result: unknown, tx: unknown = undefined): OnceScript {
   return async (_, work) => {
     await work(tx).catch(() => {})
@@ -43,7 +43,7 @@ export function saying(result: unknown, tx: unknown = undefined): OnceScript {
   }
 }
 
-/** Does the work and then fails with this, whatever the work came to: a COMMIT that fails, a connection that is gone. */
+/** Does the work and then fails with this, whatever the result of the work: a failed COMMIT, a lost connection. */
 export function failingWith(error: unknown, tx: unknown = undefined): OnceScript {
   return async (_, work) => {
     await work(tx).catch(() => {})
@@ -51,13 +51,13 @@ export function failingWith(error: unknown, tx: unknown = undefined): OnceScript
   }
 }
 
-/** Does the work and then hangs: the connection is gone, and nobody says so. */
+/** Does the work and then hangs: the connection is lost without notice. */
 export const hangingAfterWork: OnceScript = async (_, work) => {
   await work(undefined).catch(() => {})
   return never<OnceResult>()
 }
 
-/** A receiver with this inbox and no framework, and all that it tells. */
+/** A receiver with this inbox and without a framework, and everything it reports. */
 export function receivingWith<Tx>(
   inbox: Inbox<Tx>,
   options: Partial<WebhookOptions<unknown, Tx>> = {},

@@ -1,6 +1,6 @@
 import type { ClaimRequest, IdempotencyStore, Lease } from 'tix-webhooks'
 
-/** What was asked of a store, in order: the method and its arguments. */
+/** The calls of a store, in order: the method and its arguments. */
 type StoreCall =
   | readonly ['claim', ClaimRequest]
   | readonly ['renew', Lease, number]
@@ -9,13 +9,10 @@ type StoreCall =
 
 type Method = keyof IdempotencyStore
 
-/** What a method answers: a value or a promise of any shape, or it throws, as a stranger's store may. */
+/** A method's answer: a value or a promise of any shape, or it throws, as a foreign store may. */
 export type Script = Partial<Record<Method, (...args: readonly unknown[]) => unknown>>
 
-/**
- * A store that says what a test tells it to, however wrong: what no real store does on command. Without a script each
- * call is granted.
- */
+/** A scripted store, however wrong: for answers that no real store gives on command. Without a script each call is granted. */
 export function scriptedStore(script: Script = {}) {
   const calls: StoreCall[] = []
   function method(name: Method, granted: unknown) {

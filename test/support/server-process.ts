@@ -5,7 +5,7 @@ import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from './free-port.js'
 
-/** How long a server may take to start: a loaded machine stalls for seconds. */
+/** The time limit for starting a server: a busy machine stalls for seconds. */
 const READY_WITHIN_MS = 20_000
 
 /** A running process. */
@@ -18,9 +18,9 @@ export interface ServerCommand {
   readonly file: string
   readonly args: readonly string[]
   readonly options?: SpawnOptions
-  /** What it prints when it is ready. */
+  /** Its output when it is ready. */
   readonly ready: RegExp
-  /** What ends it at once, and leaves nothing in the system. */
+  /** A signal that ends it at once, and leaves nothing in the system. */
   readonly abort: NodeJS.Signals
 }
 
@@ -34,7 +34,7 @@ export async function startProcess(command: ServerCommand): Promise<ServerProces
   const child = spawn(file, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
   const kill = (): void => void child.kill(abort)
   aborts.add(kill)
-  // Not 'exit': a server's children share its output, which is closed when the last of them is gone.
+  // Not 'exit': a server's children share its output, which is closed when the last of them exits.
   const exited = new Promise<void>((resolve) => {
     child.once('close', () => {
       aborts.delete(kill)
@@ -56,7 +56,7 @@ export async function startProcess(command: ServerCommand): Promise<ServerProces
       output += chunk
       if (!ready.test(output)) return
       clearTimeout(timer)
-      // What it prints from now on is nobody's, but has to be read.
+      // Later output is not used, but must be read.
       for (const stream of [child.stdout, child.stderr]) stream.off('data', read).resume()
       resolve()
     }
@@ -76,13 +76,13 @@ export async function startProcess(command: ServerCommand): Promise<ServerProces
   }
 }
 
-/** A server of a test's own, on a loopback port and in a temporary folder. */
+/** A test's own server, on a loopback port and in a temporary folder. */
 export interface TestServer {
   readonly url: string
   readonly port: number
   /** Ends it and keeps its data. */
   kill(signal: NodeJS.Signals): Promise<void>
-  /** Ends it, if it still runs, and starts it on the same port with the same data. */
+  /** Ends it, if it is still running, and restarts it on the same port with the same data. */
   restart(signal: NodeJS.Signals): Promise<void>
   /** Ends it and removes its data. */
   stop(): Promise<void>
@@ -97,7 +97,7 @@ export interface ServerPlan {
   url(port: number): string
 }
 
-/** Starts a server; its folder goes with it. */
+/** Starts a server; its folder is removed with it. */
 export async function startServer({ folder, abort, launch, url, ...plan }: ServerPlan): Promise<TestServer> {
   const started = await launchOn(plan.port, launch).catch(async (error: unknown) => {
     await removeFolder(folder)
@@ -120,7 +120,7 @@ export async function startServer({ folder, abort, launch, url, ...plan }: Serve
   }
 }
 
-/** A port that was free may be taken before the server has bound it. */
+/** A free port may be taken before the server has bound it. */
 async function launchOn(given: number | undefined, launch: ServerPlan['launch'], attempts = 5) {
   for (;;) {
     const port = given ?? (await freePort())
@@ -149,7 +149,7 @@ export async function removeFolder(folder: string): Promise<void> {
 
 let isCleanedUpAtExit = false
 
-/** Servers outlive those who started them, unless someone ends them: so does this when a run is interrupted. */
+/** Servers outlive the process that started them, so this also runs when a test run is interrupted. */
 function cleanUpAtExit(): void {
   if (isCleanedUpAtExit) return
   isCleanedUpAtExit = true
@@ -160,6 +160,6 @@ function cleanUpAtExit(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => process.exit(128 + constants.signals[signal]))
   }
-  // A test runner's worker, when the runner itself was killed.
+  // In a test runner's worker, when the runner itself was killed.
   process.once('disconnect', () => process.exit(1))
 }

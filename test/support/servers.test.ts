@@ -18,7 +18,7 @@ import { startPostgres } from './postgres-server.js'
 import { startRedis } from './redis-server.js'
 import setup from './servers.js'
 
-/** Runs one command on a connection of its own. */
+/** Runs one command on a new connection. */
 async function redis(url: string, command: string, ...args: string[]): Promise<unknown> {
   const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null })
   client.on('error', () => {})
@@ -30,7 +30,7 @@ async function redis(url: string, command: string, ...args: string[]): Promise<u
   }
 }
 
-/** Runs one statement on a connection of its own. */
+/** Runs one statement on a new connection. */
 async function sql(url: string, statement: string): Promise<unknown[][]> {
   const client = new Client(url)
   await client.connect()

@@ -9,9 +9,9 @@ declare module 'vitest' {
   /** Tests use these through `on-servers.ts`. */
   interface ProvidedContext {
     redisUrl: string | null
-    /** What the keys of this run begin with. */
+    /** The prefix of all keys of this run. */
     redisPrefix: string
-    /** A database of this run alone. */
+    /** A database for this run only. */
     postgresUrl: string | null
     /** Whether tests can start servers of their own. */
     startable: { redis: boolean; postgres: boolean }
@@ -56,7 +56,7 @@ export default async function setup(project: Pick<TestProject, 'provide'>): Prom
 
   return async () => {
     await close()
-    // After the summary, where it is seen.
+    // After the summary, where it is noticed.
     for (const { skipped } of [redis, postgres]) if (skipped) console.warn(`SKIPPED: ${skipped}`)
   }
 }
@@ -68,11 +68,11 @@ interface Opened {
 
 interface Source {
   readonly name: string
-  /** The URL of a server that runs already. */
+  /** The URL of a server that is already running. */
   readonly given: string | undefined
-  /** Connects to it, and makes room for this run. */
+  /** Connects to it, and prepares a place for this run. */
   open(url: string): Promise<Opened>
-  /** Rejects where none can be started. */
+  /** Rejects if none can be started. */
   find(): Promise<unknown>
   /** Starts one for this run. */
   start(): Promise<Opened>
@@ -80,9 +80,9 @@ interface Source {
 
 interface Obtained {
   readonly opened?: Opened
-  /** Which tests cannot run, and why. */
+  /** The tests that cannot run, and why. */
   readonly skipped?: string
-  /** Why the whole run must fail. */
+  /** The reason why the whole run must fail. */
   readonly fault?: Error
 }
 
@@ -117,7 +117,7 @@ async function ownRedis(): Promise<Opened> {
   return { url, close: stop }
 }
 
-/** On a Redis that others use too, this run's keys are removed at its end. */
+/** On a shared Redis, this run's keys are removed at its end. */
 async function openRedis(url: string, prefix: string): Promise<Opened> {
   const connected = async () => createClient({ url, socket: { reconnectStrategy: false } }).connect()
   ;(await connected()).destroy()
@@ -139,7 +139,7 @@ async function ownPostgres(database: string): Promise<Opened> {
   return { url, close: server.stop }
 }
 
-/** Makes a database for this run in a server that others use too, and removes it at its end. */
+/** Creates a database for this run on a shared server, and removes it at its end. */
 async function openPostgres(given: string, database: string): Promise<Opened> {
   const query = async (statement: string): Promise<void> => {
     const client = new Client({ connectionString: given })

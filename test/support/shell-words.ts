@@ -1,4 +1,4 @@
-/** A line as a shell reads it: quotes, and where input and output go. The output goes nowhere here. */
+/** Parses a line as a shell does: quotes and redirections. The output is dropped here. */
 export function shellWords(line: string): { words: string[]; stdin: string | undefined } {
   const words: string[] = []
   let stdin: string | undefined

@@ -8,14 +8,14 @@ const isWhite = (byte: number | undefined): boolean =>
 const bytesOf = (secret: Secret): Uint8Array =>
   typeof secret === 'string' ? new TextEncoder().encode(secret) : secret
 
-/** Whether the bytes of a secret are taken: some, and no white space at their edges. */
+/** Whether the bytes of a secret are accepted: not empty, and without white space at the start or end. */
 export function isUsableSecret(bytes: Uint8Array): boolean {
   return bytes.length > 0 && !isWhite(bytes.at(0)) && !isWhite(bytes.at(-1))
 }
 
 export const secretBytes: fc.Arbitrary<Uint8Array> = secrets().map(bytesOf)
 
-/** Secrets that differ as HMAC keys too: HMAC fills a short key with zeros, so that `k` and `k\0` are one key. */
+/** Secrets that differ as HMAC keys too: HMAC pads a short key with zeros, so that `k` and `k\0` are the same key. */
 export const differentSecrets: fc.Arbitrary<Secret[]> = fc.uniqueArray(secrets(), {
   selector: (secret) =>
     Buffer.from(bytesOf(secret))
@@ -27,7 +27,7 @@ export const differentSecrets: fc.Arbitrary<Secret[]> = fc.uniqueArray(secrets()
 
 export const bodies: fc.Arbitrary<Uint8Array> = fc.uint8Array({ maxLength: 300 })
 
-/** The same bytes, but for one of them. */
+/** The same bytes with one of them changed. */
 export function withByteChanged(bytes: Uint8Array, at: number, by: number): Uint8Array {
   const changed = Uint8Array.from(bytes)
   const index = at % bytes.length

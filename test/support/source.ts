@@ -4,7 +4,7 @@ import { ROOT } from './root.js'
 
 export { ROOT }
 
-/** The names of the source files of a folder, without their ending. */
+/** The names of the source files in a folder, without their extension. */
 export function modulesIn(folder: string): string[] {
   return readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
@@ -13,11 +13,11 @@ export function modulesIn(folder: string): string[] {
 
 export interface Import {
   readonly specifier: string
-  /** Whether nothing of it is left when it runs. */
+  /** Whether nothing of it remains at run time. */
   readonly typeOnly: boolean
 }
 
-/** What a source file imports, re-exports, or names in `import('…')`. */
+/** The imports, re-exports and `import('…')` types of a source file. */
 export function importsOf(path: string): Import[] {
   const imports: Import[] = []
   for (const node of nodesOf(path)) {

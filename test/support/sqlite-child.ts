@@ -1,4 +1,4 @@
-// A process of its own on a database file: `sqlite-children.ts` compiles and starts it.
+// A child process on a database file: `sqlite-children.ts` compiles and starts it.
 import { once } from 'node:events'
 import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { inboxOn, insert } from './sqlite-inbox.js'
@@ -15,7 +15,7 @@ function reply(message: ChildReply): Promise<void> {
   })
 }
 
-/** Says that it is ready, and waits until it may go on. */
+/** Reports that it is ready, and waits until it may continue. */
 async function ready(): Promise<void> {
   const gone = once(process, 'message')
   await reply({})
@@ -23,7 +23,7 @@ async function ready(): Promise<void> {
 }
 
 async function claim(token: string, keys: readonly string[]): Promise<ChildReply> {
-  // Four that never pause keep one another waiting, and a slow disk more so.
+  // Four writers without pauses keep one another waiting, and a slow disk adds to that.
   db.exec('PRAGMA busy_timeout = 60000')
   const store = sqliteStore(db)
   await ready()
@@ -43,7 +43,7 @@ async function migrate(): Promise<ChildReply> {
   return {}
 }
 
-/** Keeps everybody else from writing, or from a change of the journal, until it may go on. */
+/** Keeps all others from writing, or from changing the journal mode, until it may continue. */
 async function hold(by: 'writing' | 'reading'): Promise<ChildReply> {
   db.exec('PRAGMA busy_timeout = 60000')
   db.exec(by === 'writing' ? 'BEGIN IMMEDIATE' : 'BEGIN')
@@ -53,7 +53,7 @@ async function hold(by: 'writing' | 'reading'): Promise<ChildReply> {
   return {}
 }
 
-/** Handles an event, and is killed on the way. */
+/** Handles an event, and is killed during it. */
 async function deliver(payload: object, killAt: KillPoint): Promise<ChildReply> {
   const at = (point: KillPoint): void => {
     if (point === killAt) process.kill(process.pid, 'SIGKILL')

@@ -7,17 +7,17 @@ import { makeFolder, removeFolder } from './server-process.js'
 import { ROOT } from './source.js'
 import type { ChildReply, ChildTask } from './sqlite-tasks.js'
 
-/** A process that does a task on a database file. */
+/** A process that runs a task on a database file. */
 export interface Child {
   /** Its next message; rejects when it exits without one. */
   reply(): Promise<ChildReply>
-  /** Lets it go on. */
+  /** Lets it continue. */
   go(): void
   /** The signal that ended it, or its exit code. */
   readonly ended: Promise<NodeJS.Signals | number | null>
 }
 
-/** Processes that a test file starts: none outlives it. Compiled once, because a kill takes a process each. */
+/** Processes that a test file starts, and that end with it. Compiled once, because each kill takes a new process. */
 export function useChildren(): { start(task: ChildTask): Child } {
   let folder = ''
   const running = new Set<ChildProcess>()
@@ -44,7 +44,7 @@ export function useChildren(): { start(task: ChildTask): Child } {
     start(task) {
       const child = fork(join(folder, 'child.mjs'), [JSON.stringify(task)], { cwd: ROOT, execArgv: [] })
       running.add(child)
-      // The channel is closed when all that came through it was read.
+      // The channel is closed when all its messages have been read.
       const ended = Promise.all([once(child, 'exit'), once(child, 'disconnect')]).then(([[code, signal]]) => {
         running.delete(child)
         return signal ?? code
@@ -64,7 +64,7 @@ export function useChildren(): { start(task: ChildTask): Child } {
   }
 }
 
-/** Starts so many of them, and lets them go at once when all are ready. */
+/** Starts this many of them, and releases them together when all are ready. */
 export async function raceChildren(start: () => Child, count: number): Promise<ChildReply[]> {
   const children = Array.from({ length: count }, start)
   await Promise.all(children.map((child) => child.reply()))

@@ -19,7 +19,7 @@ export async function handle(store: IdempotencyStore, key: string, retainMs = 7 
   await store.complete({ key, token: 'handler' }, retainMs)
 }
 
-/** A clock that tests move. */
+/** A manual clock. */
 export function testClock(start = Date.UTC(2026, 4, 17, 14)) {
   let ms = start
   return {

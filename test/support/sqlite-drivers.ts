@@ -4,20 +4,20 @@ import { afterEach, beforeEach, describe } from 'vitest'
 import { makeFolder, removeFolder } from './server-process.js'
 import { openDatabase, type TestDatabase } from './sqlite-open.js'
 
-/** A driver of which the tests run, and whether it can be had here. */
+/** A driver that the tests use, and whether it is available here. */
 interface SqliteDriver {
   readonly name: string
   readonly isHere: boolean
 }
 
-/** `node:sqlite` comes with Node 22; better-sqlite3 is compiled for a minute, so it is tested where somebody installed it. */
+/** `node:sqlite` comes with Node 22; better-sqlite3 takes a minute to compile, so it is tested only if it is installed. */
 const DRIVERS: readonly SqliteDriver[] = [
   { name: 'libsql', isHere: true },
   { name: 'node:sqlite', isHere: process.getBuiltinModule?.('node:sqlite') !== undefined },
   ...(isInstalled('better-sqlite3') ? [{ name: 'better-sqlite3', isHere: true }] : []),
 ]
 
-/** The databases of one test: a folder of its own that goes with them. */
+/** The databases of one test, in a folder that is removed with them. */
 export interface Databases {
   readonly driver: string
   /** Opens a file in the folder, or `:memory:`. */
@@ -25,7 +25,7 @@ export interface Databases {
   path(file?: string): string
 }
 
-/** Describes something for each driver, skipped visibly where this Node has none. */
+/** A `describe` for each driver, visibly skipped if this Node has none. */
 export function onEachDriver(what: string, body: (databases: Databases) => void): void {
   for (const { name, isHere } of DRIVERS) {
     describe.skipIf(!isHere)(`${what}, on ${name}`, () => body(useDatabases(name)))
@@ -55,7 +55,7 @@ function useDatabases(driver: string): Databases {
   }
 }
 
-/** A database that a test has closed cannot be closed again. */
+/** A database that the test has closed cannot be closed again. */
 function close(db: TestDatabase): void {
   try {
     db.close()
@@ -71,7 +71,7 @@ function isInstalled(name: string): boolean {
   }
 }
 
-/** A database that writes down what is asked of it. */
+/** A database that records its statements. */
 export function listening(db: TestDatabase): { db: TestDatabase; statements: string[] } {
   const statements: string[] = []
   const note = <T>(sql: string, result: T): T => {

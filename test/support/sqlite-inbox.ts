@@ -20,11 +20,11 @@ export interface InboxOptions {
   readonly timeoutSeconds?: number
   readonly maxRunSeconds?: number
   readonly key?: () => string | null
-  /** What the receiver and its inbox are given in the place of `db`. */
+  /** Passed to the receiver and its inbox instead of `db`. */
   readonly through?: TestDatabase
 }
 
-/** A receiver with an inbox, beside a table of effects. */
+/** A receiver with an inbox, and a table of effects. */
 export async function inboxOn(db: TestDatabase, handler: Handler, options: InboxOptions = {}) {
   const { through = db, ...overrides } = options
   const inbox = sqliteInbox(through)
@@ -43,7 +43,7 @@ export async function inboxOn(db: TestDatabase, handler: Handler, options: Inbox
     inbox,
     receiver,
     reports,
-    /** Delivers an event with a real signature, and gives the status and the outcome. */
+    /** Delivers an event with a real signature, and returns the status and the outcome. */
     async send(payload: object, delivery: Partial<Delivery> = {}): Promise<string> {
       const outcome = await receiver.receive({ ...(await sign(payload)), request: null, ...delivery })
       return `${answerTo(outcome).status} ${outcome.outcome}`
@@ -53,7 +53,7 @@ export async function inboxOn(db: TestDatabase, handler: Handler, options: Inbox
   }
 }
 
-/** What most handlers of these tests do: one row with the id of the order. */
+/** The usual effect of these tests' handlers: one row with the id of the order. */
 export function insert(event: OrderCreatedEvent): (db: TestDatabase) => void {
   return (db) => void db.prepare('INSERT INTO effects (id) VALUES (?)').run(event.data.order.id)
 }

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
-/** What the tests use of a database of any driver. */
+/** The parts of a driver's database that the tests use. */
 export interface TestDatabase {
   prepare(sql: string): {
     get(...parameters: unknown[]): unknown
@@ -14,13 +14,13 @@ export interface TestDatabase {
 
 type DatabaseClass = new (path: string, options: object) => TestDatabase
 
-/** Opens a database with a driver; by its name, so that child processes can be told which. */
+/** Opens a database with a driver, which is passed by name so that child processes can use it. */
 export function openDatabase(driver: string, path: string, options: object = {}): TestDatabase {
   if (driver === 'node:sqlite') {
     const { DatabaseSync } = process.getBuiltinModule('node:sqlite') as { DatabaseSync: DatabaseClass }
     return new DatabaseSync(path, options)
   }
-  // From the working directory: a child process runs as a bundle that lies elsewhere.
+  // From the working directory: a child process runs as a bundle in another folder.
   const Database = createRequire(join(process.cwd(), 'package.json'))(driver) as DatabaseClass
   return new Database(path, options)
 }

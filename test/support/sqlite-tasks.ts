@@ -1,4 +1,4 @@
-/** Where a child kills itself, as a power cut would. */
+/** The points at which a child kills itself, as a power cut would. */
 export const KILL_POINTS = [
   'in the handler',
   'before the effects',
@@ -9,7 +9,7 @@ export const KILL_POINTS = [
 ] as const
 export type KillPoint = (typeof KILL_POINTS)[number]
 
-/** What a child process does on a database file. */
+/** The task of a child process on a database file. */
 export type ChildTask = { readonly driver: string; readonly file: string } & (
   | { readonly task: 'claim'; readonly token: string; readonly keys: readonly string[] }
   | { readonly task: 'migrate' }

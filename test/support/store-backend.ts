@@ -1,12 +1,12 @@
 import { type IdempotencyStore, memoryStore } from 'tix-webhooks'
 import { turns } from './promises.js'
 
-/** Where records are, and how a test gets at them. */
+/** The backend of the records, and a test's access to it. */
 export interface StoreBackend<Store extends IdempotencyStore = IdempotencyStore> {
   readonly name: string
-  /** A client: each of them sees the same records. */
+  /** A client: all of them see the same records. */
   create(): Promise<Store>
-  /** Moves the clock of all records on. It is never called while a call is on its way. */
+  /** Advances the clock of all records. Never called during a call of the store. */
   advance(ms: number): Promise<void>
 }
 
@@ -14,7 +14,7 @@ export type PurgingStore = IdempotencyStore & {
   purge(options: { limit: number }): Promise<number>
 }
 
-/** The memory store with clients whose calls and replies take a while to arrive, as they do over a network. */
+/** The memory store with clients whose calls and replies take a while to arrive, as over a network. */
 export function memoryBackend(): StoreBackend {
   let now = 0
   const store = memoryStore({ now: () => now })
@@ -42,7 +42,7 @@ function delayed(store: IdempotencyStore): IdempotencyStore {
   }
 }
 
-/** One turn of the event loop or a few, so that calls overtake one another. */
+/** A few turns of the event loop, so that calls overtake one another. */
 export function someTurns(): Promise<void> {
   return turns(1 + Math.floor(Math.random() * 3))
 }

@@ -7,7 +7,7 @@ import type { StoreBackend } from './store-backend.js'
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-/** Real stores have a clock of their own: no moment that a test looks at is within a quarter of an hour of a limit. */
+/** Real stores have their own clock: no time that a test uses is within a quarter of an hour of a limit. */
 export const LEASE = 30 * MINUTE
 const RETAIN = 10 * HOUR
 export const PAST_LEASE = 40 * MINUTE
@@ -15,7 +15,7 @@ export const PAST_RETENTION = 20 * HOUR
 
 let keys = 0
 
-/** A key that no other test has, not even on a server that outlives the tests. */
+/** A key that no other test uses, even on a server that outlives the tests. */
 export function freshKey(): string {
   keys += 1
   return `races/${randomUUID()}/${keys}`
@@ -23,7 +23,7 @@ export function freshKey(): string {
 
 export type SentCall = Exclude<StoreCall, { do: 'advance' }>
 
-/** The calls that one delivery makes. */
+/** The calls of one delivery. */
 export function callsOf(token: string): Record<SentCall['do'], SentCall> {
   return {
     claim: { do: 'claim', token, leaseMs: LEASE, retainMs: RETAIN },
@@ -47,7 +47,7 @@ export async function send(store: IdempotencyStore, key: string, call: SentCall)
   }
 }
 
-/** Records the calls on one key as their callers see them. A call that rejects counts as one without a reply. */
+/** Records the calls on one key as their callers see them. A rejected call counts as one without a reply. */
 export function createHistory() {
   const calls: RecordedCall[] = []
   const failures: unknown[] = []
@@ -76,7 +76,7 @@ export function createHistory() {
 
   return {
     calls,
-    /** What was rejected: on a backend that is well, nothing. */
+    /** The rejections: none on a working backend. */
     failures,
     record,
     recordLost: (call: StoreCall): void => {
@@ -87,7 +87,7 @@ export function createHistory() {
 
 export type StoreHistory = ReturnType<typeof createHistory>
 
-/** What becomes of a call: answered; done, but the reply is lost; held up until the next phase; lost on its way. */
+/** The fate of a call: answered; done, but the reply is lost; delayed until the next phase; lost on its way. */
 type Fate = 'answered' | 'reply lost' | 'late' | 'lost'
 type PlannedCall = readonly [call: SentCall, fate: Fate]
 /** For each phase, for each of its workers, its calls one after another. */
@@ -132,13 +132,13 @@ export interface HistoryOptions {
   readonly count: number
   /** Whether some calls are late, and some replies are lost. */
   readonly isLossy?: boolean
-  /** Of the plans: their timing is the backend's. */
+  /** Of the plans only: the timing is the backend's. */
   readonly seed: number
 }
 
 /**
- * Random histories: four workers on one key, who sometimes use one another's token, in three phases between which time
- * passes for all. At the end each token is tried, so that what went wrong unseen is seen.
+ * Random histories: four workers on one key, who sometimes use one another's token, in three phases with time passing between
+ * them. At the end each token is tried, to reveal errors that no answer showed.
  */
 export async function randomHistories(
   clients: readonly IdempotencyStore[],
@@ -169,7 +169,7 @@ export async function randomHistories(
   return histories
 }
 
-/** Moves the clock once, in all histories that share it. */
+/** Advances the clock once, in all histories that share it. */
 async function pass(
   histories: readonly StoreHistory[],
   advance: () => Promise<void>,

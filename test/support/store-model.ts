@@ -7,15 +7,15 @@ export {
   type StoreAction,
 } from '../../testing/store-cases/model.js'
 
-/** Around a lease of 30 and a retention of 1000: just before them, just after them, and well between. */
+/** Times around a lease of 30 and a retention of 1000: just before, just after, and well between them. */
 const ADVANCES = [1, 29, 31, 200, 990, 1100]
 
 /**
- * Histories of 3 keys and 4 tokens. They must be long: short ones missed stores that dropped a record whose retention a
- * second `complete` had moved.
+ * Histories of 3 keys and 4 tokens. They must be long: short ones missed stores that dropped a record whose retention a second
+ * `complete` had moved.
  *
- * @param terms the leases and retentions of each call; a retention is never under the lease
- * @param unitMs what time passes in multiples of: a lease of 30 of them is nearly over, just over, and long over
+ * @param terms the leases and retentions of each call; a retention is never shorter than the lease
+ * @param unitMs the unit of passing time: a lease of 30 of them is nearly over, just over, and long over
  */
 export function storeHistories(
   terms: { leaseMs: readonly number[]; retainMs: readonly number[] },

@@ -12,10 +12,10 @@ export function seeded(seed: number): () => number {
   }
 }
 
-/** How often a sender that does not wait comes again before a test gives up. */
+/** How often a sender without pauses retries before a test gives up. */
 const TRIES = 5_000
 
-/** Delivers until it is not in flight any more. */
+/** Delivers until it is no longer in flight. */
 export async function whileInFlight(deliver: () => Promise<End>): Promise<End> {
   for (let i = 0; i < TRIES; i++) {
     const end = await deliver()
@@ -26,16 +26,16 @@ export async function whileInFlight(deliver: () => Promise<End>): Promise<End> {
 
 export interface StormPlan {
   readonly orders: readonly Order[]
-  /** Where the first app of each order is killed, which leaves it to be handled by another. */
+  /** The marks at which the first app of each order is killed before it is done. */
   readonly undone: readonly Mark[]
-  /** Where the second one is killed besides. */
+  /** Further marks for the second app. */
   readonly done: readonly Mark[]
   readonly seed: number
   /** Starts an app that will be killed. */
   start(): Promise<App>
-  /** Takes what the others leave. */
+  /** The app that handles the orders left by the others. */
   readonly survivor: App
-  /** What has to happen before the killed delivery can run again. */
+  /** Called after a kill, before the delivery can run again. */
   afterKill(order: Order): Promise<void>
 }
 
@@ -46,8 +46,8 @@ export interface StormReport {
 }
 
 /**
- * Kills app after app at random marks while they handle the orders, and delivers each order again as soon as its app is
- * dead, until it is handled.
+ * Kills app after app at random marks while they handle the orders, and redelivers each order as soon as its app is dead, until
+ * it is handled.
  */
 export async function storm(plan: StormPlan): Promise<StormReport> {
   const { undone, survivor } = plan
@@ -56,7 +56,7 @@ export async function storm(plan: StormPlan): Promise<StormReport> {
   const killedAt = new Set<Mark>()
   let kills = 0
 
-  /** Several at a time: while one is killed, others start. */
+  /** Several concurrently: while one is killed, others start. */
   const queue = plan.orders.map((order) => ({
     order,
     marks: [pick(undone), pick([...undone, ...plan.done])],
@@ -84,7 +84,7 @@ export async function storm(plan: StormPlan): Promise<StormReport> {
   return { kills, killedAt }
 }
 
-/** What is wrong after a storm: orders whose effect is missing, or was made more than once. */
+/** The violations of a storm: orders whose effect is missing, or happened more than once. */
 export function violations(
   orders: readonly Order[],
   effects: ReadonlyMap<string, readonly string[]>,

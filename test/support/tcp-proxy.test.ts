@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { freePort } from './free-port.js'
 import { startProxy, type TcpProxy } from './tcp-proxy.js'
 
-/** A server that answers each chunk with itself in upper case, and remembers them. */
+/** A server that answers each chunk in upper case, and records them. */
 const heard: string[] = []
 const served: Socket[] = []
 const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -45,11 +45,11 @@ afterAll(() => {
 
 interface Client {
   readonly socket: Socket
-  /** Sends, and waits for so many bytes of answer. */
+  /** Sends, and waits for this many bytes of answer. */
   ask(question: string): Promise<string>
-  /** All that came so far. */
+  /** All bytes so far. */
   received(): string
-  /** All that came, once the connection is closed. */
+  /** All bytes, once the connection is closed. */
   readonly all: Promise<string>
 }
 
@@ -127,7 +127,7 @@ test('held bytes stay where they are, from either side, and then arrive in order
   await requests[0]
   socket.end('c')
   await requests[1]
-  // Whatever was not held has long arrived when these are answered.
+  // Everything that is not held back has long arrived when these are answered.
   for (const text of ['x', 'y', 'z']) await direct.ask(text)
   expect(heard.splice(0)).toEqual(['a', 'x', 'y', 'z'])
   expect(received()).toBe('A')

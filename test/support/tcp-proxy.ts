@@ -1,37 +1,37 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { freePort } from './free-port.js'
 
-/** Stands between a client and a server, and does to their connections what networks do. */
+/** A proxy between a client and a server that imitates network faults. */
 export interface TcpProxy {
   readonly port: number
-  /** Connections that were accepted so far. */
+  /** The number of connections accepted so far. */
   readonly connections: number
-  /** Bytes that came so far, passed on or not. */
+  /** The bytes received so far, passed on or not. */
   readonly bytes: { readonly fromClient: number; readonly fromServer: number }
-  /** How often a client began to speak, at first or after the server had: what it sends before a reply counts once. */
+  /** How often a client started to send, at first or after the server had: everything it sends before a reply counts once. */
   readonly roundTrips: number
-  /** Everything passes, as at the start: what was held is sent; a connection that lost bytes in a black hole is cut. */
+  /** Passes everything, as at the start: held bytes are sent; a connection that lost bytes in a black hole is cut. */
   pass(): Promise<void>
   /** Cuts all connections, and refuses new ones until `pass`. */
   refuse(): Promise<void>
-  /** Keeps back all that either side says, its closing too, until `flush` or `pass`. */
+  /** Holds back all bytes of both sides, and their closing, until `flush` or `pass`. */
   hold(): void
-  /** Sends what was held; everything passes from then on. */
+  /** Sends the held bytes; everything passes from then on. */
   flush(): void
   /** Accepts everything and answers nothing, until `pass`. */
   blackHole(): void
   /** Cuts all connections; new ones are possible. */
   cut(): void
   /**
-   * Loses one reply: the first matching chunk of a client is passed on, the reply to it is not, and its connection is
-   * cut. Whatever the server says next there counts as the reply, so nothing else may be under way on that connection.
+   * Loses one reply: the first matching chunk of a client is passed on, the reply to it is not, and its connection is cut. The
+   * server's next bytes count as the reply, so that connection must have no other request in progress.
    *
    * @returns a promise that resolves when it has happened
    */
   cutAfterRequest(match: (chunk: Buffer) => boolean): Promise<void>
   /**
-   * Glues bytes to one reply, as a server does that ends while it answers: after the first matching chunk of a client, to the
-   * first chunk of the server for which `isEnd` holds. Both go on in one piece, and then the connection ends.
+   * Appends bytes to one reply, as from a server that shuts down while it answers: after the first matching chunk of a client, to
+   * the first chunk of the server for which `isEnd` returns true. Both are sent in one piece, and then the connection ends.
    *
    * @returns a promise that resolves when it has happened
    */
@@ -40,7 +40,7 @@ export interface TcpProxy {
     isEnd: (chunk: Buffer) => boolean,
     glued: Buffer,
   ): Promise<void>
-  /** Resolves when a client sends a matching chunk, by default any, whatever becomes of it. */
+  /** Resolves when a client sends a matching chunk, by default any, whether or not it is passed on. */
   nextRequest(match?: (chunk: Buffer) => boolean): Promise<void>
   /** Cuts all connections and stops listening. */
   close(): Promise<void>
@@ -49,23 +49,23 @@ export interface TcpProxy {
 interface Link {
   readonly client: Socket
   readonly server: Socket
-  /** What either side said while it was held, in its order. */
+  /** The bytes held back from either side, in order. */
   readonly held: (() => void)[]
   lastSpeaker: 'client' | 'server'
   hasLostBytes: boolean
-  /** When set, the server's next words are lost, and so is the link. */
+  /** If set, the server's next bytes are lost, and so is the link. */
   onReply?: () => void
-  /** When set, it is what becomes of a chunk of the server's. */
+  /** If set, transforms a chunk of the server. */
   glue?: (chunk: Buffer) => Buffer | undefined
 }
 
-/** Waits for a chunk of a client, and acts once. */
+/** Waits for a matching chunk of a client, and acts once. */
 interface Trigger {
   match(chunk: Buffer): boolean
   act(link: Link): void
 }
 
-/** Starts a proxy on a free loopback port, before a server that need not run yet. */
+/** Starts a proxy on a free loopback port for a server that need not run yet. */
 export async function startProxy(target: {
   readonly host?: string
   readonly port: number
@@ -137,7 +137,7 @@ export async function startProxy(target: {
       [server, client],
     ] as const) {
       from.on('end', () => relay(link, () => to.end()))
-      // An error is followed by this, and the other side learns of it no sooner than of what was said before.
+      // An error is followed by 'close', and the other side learns of it only after the bytes sent before.
       from.on('error', () => {})
       from.on('close', () => {
         relay(link, () => to.destroySoon())

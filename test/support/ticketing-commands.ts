@@ -59,7 +59,7 @@ export class Create implements Command {
     `create(in ${this.#doorsIn / HOUR_MS} h for ${this.#lasts / HOUR_MS} h, live in ${String(this.#onSaleIn && this.#onSaleIn / HOUR_MS)} h, ${this.#quantities})`
 }
 
-/** A command about one of the events that there are. */
+/** A command about one of the existing events. */
 abstract class OfEvent implements Command {
   readonly #choice: number
 
@@ -187,7 +187,7 @@ export class Advance implements Command {
   toString = () => `advance(${this.#byMs / HOUR_MS} h)`
 }
 
-/** A restart from the state file: nothing is lost, and what was due is due. */
+/** A restart from the state file: nothing is lost, and due work is still due. */
 export class Restart implements Command {
   check = () => true
 

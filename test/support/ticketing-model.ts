@@ -18,7 +18,7 @@ export interface ModelEvent {
 export interface Model {
   nowMs: number
   events: ModelEvent[]
-  /** What was told of which event, in its order. */
+  /** The webhooks and their events, in order. */
   told: [WebhookKind, string][]
 }
 
@@ -32,7 +32,7 @@ export function statusOf({ state, tiers }: ModelEvent): string {
   return tiers.every(({ left }) => left === 0) ? 'sold_out' : 'on_sale'
 }
 
-/** What each step leaves behind: the model and the account agree in everything that can be seen. */
+/** The invariant after each step: the model and the account agree in everything visible. */
 export async function agree(model: Model, { service, created }: Real): Promise<void> {
   await service.clock.idle()
   live(model, model.nowMs)
@@ -59,7 +59,7 @@ export async function agree(model: Model, { service, created }: Real): Promise<v
   expect(told).toEqual(model.told)
 }
 
-/** Time goes on to a moment: events go live and end, each at its own. */
+/** Advances time: events go live and end, each at its own time. */
 export function live(model: Model, toMs: number): void {
   const due = model.events
     .flatMap((event) => [
@@ -79,7 +79,7 @@ export function live(model: Model, toMs: number): void {
   model.nowMs = toMs
 }
 
-/** A call that the model expects to be refused, with this code, or to be accepted. */
+/** Makes a call that the model expects to be refused with this code, or to be accepted. */
 export function attempt<Result>(call: () => Result, refusal: string | undefined): Result | undefined {
   try {
     const result = call()

@@ -10,7 +10,7 @@ import type {
 import { Random } from '../../sandbox/lib/random.js'
 import { VirtualClock } from '../../sandbox/time/clock.js'
 
-/** When an account of the tests begins. */
+/** The start of an account of the tests. */
 export const START = '2026-06-01T10:00:00.000Z'
 export const HOUR_MS = 60 * 60 * 1000
 export const DAY_MS = 24 * HOUR_MS
@@ -23,18 +23,18 @@ type Emitted = {
 export interface Ticketing {
   readonly account: Account
   readonly clock: VirtualClock
-  /** What was emitted, the latest last. */
+  /** The emitted webhooks, the latest last. */
   readonly emitted: Emitted[]
-  /** What a job of the clock threw. */
+  /** Errors of scheduled tasks. */
   readonly errors: unknown[]
-  /** Of one of the venues that are there from the beginning. */
+  /** The id of one of the initial venues. */
   readonly venueId: string
-  /** The body of an event that is accepted, with what is to be different. */
+  /** The body of a valid event with these differences. */
   body(differences?: Readonly<Record<string, unknown>>): Record<string, unknown>
   create(differences?: Readonly<Record<string, unknown>>): CreatedEvent
   publish(differences?: Readonly<Record<string, unknown>>): CreatedEvent
   order(event: CreatedEvent, quantity: number, tier?: number): OrderResult
-  /** An event in this state, and nothing left in `emitted`. */
+  /** An event in this state, with `emitted` emptied. */
   eventIn(status: EventStatus): Promise<CreatedEvent>
 }
 
@@ -95,7 +95,7 @@ export function tierId(event: CreatedEvent, index = 0): string {
   return event.tickets[index]?.id ?? ''
 }
 
-/** What a call refuses. */
+/** The fault that a call throws. */
 export function faultOf(call: () => unknown): Fault {
   try {
     call()

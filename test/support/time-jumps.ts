@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 
-/** The monotonic clock goes on and no timer fires, as when something blocks the thread, or the process is stopped. */
+/** The monotonic clock advances and no timer fires, as when the thread is blocked or the process is stopped. */
 export function jump(seconds: number): void {
   const { now } = performance
   const before = (vi.isMockFunction(now) && now.getMockImplementation()) || now.bind(performance)

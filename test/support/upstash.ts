@@ -5,12 +5,12 @@ import { Redis } from 'ioredis'
 
 type Reply = { result: unknown } | { error: string }
 
-/** Speaks the REST protocol of Upstash before a Redis that runs here. */
+/** Serves Upstash's REST protocol in front of a local Redis. */
 export interface UpstashServer {
   readonly url: string
-  /** The paths that were asked for, in their order. */
+  /** The requested paths, in order. */
   readonly paths: readonly string[]
-  /** Whether the requests of the plan are used up: then each command is refused, as Upstash does. */
+  /** Whether the plan's request quota is used up: then each command is refused, as Upstash does. */
   isExhausted: boolean
   /** A client of it, with the settings under test. */
   client(settings?: Partial<RedisConfigNodejs>): Upstash
@@ -102,7 +102,7 @@ function asCommands(value: unknown): string[][] {
   return value.map(asCommand)
 }
 
-/** Upstash does so for every string, but for OK. */
+/** Upstash encodes every string except OK. */
 function inBase64(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inBase64)
   return typeof value === 'string' && value !== 'OK' ? Buffer.from(value).toString('base64') : value

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, vi } from 'vitest'
 
-/** Each test has timers that are moved by hand, the monotonic clock and the wall clock together, and leaves none behind. */
+/** Gives each test manual timers, the monotonic and the wall clock together, and removes them afterwards. */
 export function useVirtualTime(): void {
   beforeEach(() => {
     vi.useFakeTimers()
@@ -11,12 +11,12 @@ export function useVirtualTime(): void {
   })
 }
 
-/** Moves the fake clock on by some seconds, and lets all happen that is due by then. */
+/** Advances the fake clock by some seconds, and lets everything due happen. */
 export async function advance(seconds: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(seconds * 1000)
 }
 
-/** Resolves after some seconds of the fake clock; at once for none, so that not every step is a timer. */
+/** Resolves after some seconds of the fake clock; at once for zero, so that not every step is a timer. */
 export function sleep(seconds: number): Promise<void> {
   if (seconds === 0) return Promise.resolve()
   return new Promise((resolve) => setTimeout(resolve, seconds * 1000))

@@ -7,18 +7,18 @@ interface WatchedRun {
   readonly rawBody: Uint8Array
 }
 
-/** A receiver's options, and all that it lets its user know. */
+/** A receiver's options, and everything it reports. */
 export interface Watched<Tx = undefined> {
   readonly options: WebhookOptions<unknown, Tx>
   readonly records: readonly DeliveryRecord[]
-  /** The messages that `onError` got. */
+  /** The messages of the errors passed to `onError`. */
   readonly reports: readonly string[]
   readonly runs: readonly WatchedRun[]
-  /** Resolves when there are so many records: a client that went away has no answer to wait for. */
+  /** Resolves when there are this many records: a client that disconnected has no answer to wait for. */
   recorded(count: number): Promise<void>
 }
 
-/** Options whose handlers, records and reports are written down. What is overridden is not watched. */
+/** Options whose handlers, records and reports are recorded. Overridden ones are not watched. */
 export function watched<Tx = undefined>(overrides: Partial<WebhookOptions<unknown, Tx>> = {}): Watched<Tx> {
   const records: DeliveryRecord[] = []
   const reports: string[] = []

@@ -8,7 +8,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 export async function workerBundle(code: string, options: BuildOptions = {}): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents: code, resolveDir: ROOT, loader: 'ts' },
-    // By its own name, as an app would.
+    // By its package name, as in an app.
     nodePaths: [ROOT],
     absWorkingDir: ROOT,
     bundle: true,
@@ -23,7 +23,7 @@ export async function workerBundle(code: string, options: BuildOptions = {}): Pr
   return outputFiles?.[0]?.text ?? ''
 }
 
-/** How many bytes are left of it when it is compressed as well as gzip can. */
+/** The size after the best gzip compression. */
 export function gzipped(text: string): number {
   return gzipSync(text, { level: 9 }).length
 }

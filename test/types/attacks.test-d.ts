@@ -47,7 +47,7 @@ describe('attacks', () => {
     attacks('order.created', { secret, data: { order: { total: 0 } } })
     // @ts-expect-error an amount is a number
     attacks('order.created', { secret, data: { order: { total_cents: '0' } } })
-    // Whole, where it is not documented and a schema of one's own says what it is.
+    // Complete data, for a kind that is not documented and that the user's own schema describes.
     attacks('event.published', { secret, data: { title: 'Harbour Jazz' }, exact: true })
     // @ts-expect-error without `exact` it is a part of the sample
     attacks('event.published', { secret, data: { title: 'Harbour Jazz' } })

@@ -11,7 +11,7 @@ import { type OrderCreatedEvent, unchecked } from 'tix-webhooks'
 import { type FastifyWebhooks, tixWebhooks } from 'tix-webhooks/fastify'
 import { describe, expectTypeOf, test } from 'vitest'
 
-/** A logger of the user's own, as pino's is: more than Fastify asks for. */
+/** A user's own logger, as pino's is: more than Fastify requires. */
 interface AppLogger extends FastifyBaseLogger {
   audit(line: string): void
 }

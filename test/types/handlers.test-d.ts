@@ -73,7 +73,7 @@ describe('a handler', () => {
     createReceiver({
       secret: 's',
       on: {
-        // @ts-expect-error an order is no refund
+        // @ts-expect-error an order is not a refund
         'order.created': onRefund,
       },
     })
@@ -83,7 +83,7 @@ describe('a handler', () => {
     createReceiver({
       secret: 's',
       on: {
-        // @ts-expect-error no function
+        // @ts-expect-error not a function
         'order.created': 'issueTickets',
       },
     })
@@ -128,12 +128,12 @@ describe('a key of `on`', () => {
     })
     createReceiver({
       secret: 's',
-      // @ts-expect-error no kind begins so
+      // @ts-expect-error no kind begins with that
       on: { 'venue.*': () => {} },
     })
     createReceiver({
       secret: 's',
-      // @ts-expect-error a kind is no group
+      // @ts-expect-error a kind is not a group
       on: { 'order.created.*': () => {} },
     })
   })
@@ -174,7 +174,7 @@ describe('the context', () => {
       },
     })
     expectTypeOf(receiver).toEqualTypeOf<Receiver<URL>>()
-    // @ts-expect-error a string is no URL
+    // @ts-expect-error a string is not a URL
     receiver.receive({ header: '', body: new Uint8Array(), request: 'https://example.com' })
   })
 
@@ -192,7 +192,7 @@ describe('the options', () => {
     createReceiver({ secret: [process.env.NEW ?? '', new Uint8Array(32)], on: {} })
     createReceiver({ secret: async () => process.env.TIX_SIGNING_SECRET, on: {} })
     expectTypeOf<undefined>().toExtend<Secrets>()
-    // @ts-expect-error a number is no secret
+    // @ts-expect-error a number is not a secret
     createReceiver({ secret: 1, on: {} })
     // @ts-expect-error the option must be written, though its value may be undefined
     createReceiver({ on: {} })
@@ -201,7 +201,7 @@ describe('the options', () => {
   test('have no name that is not there', () => {
     // @ts-expect-error a typo
     createReceiver({ secret: 's', on: {}, toleranceSecond: 300 })
-    // @ts-expect-error one of two words
+    // @ts-expect-error neither of the two values
     createReceiver({ secret: 's', on: {}, storeFailure: 'ignore' })
   })
 

@@ -89,7 +89,7 @@ describe('the transaction of a handler', () => {
     createReceiver({
       secret: 's',
       on: {
-        // @ts-expect-error a handler for a transaction, and no inbox that gives one
+        // @ts-expect-error a handler for a transaction, without an inbox that opens one
         'order.created': write,
       },
     })
@@ -127,7 +127,7 @@ describe('an inbox', () => {
     expectTypeOf<OnceResult>().toEqualTypeOf<'handled' | 'discarded' | 'duplicate' | 'in-flight'>()
     expectTypeOf<Discard>().not.toExtend<OnceResult>()
     const own = { once: async () => 'ok' }
-    // @ts-expect-error a word that the contract does not know
+    // @ts-expect-error a result that the contract does not have
     createReceiver({ secret: 's', inbox: own, namespace: 'orders', on: {} })
   })
 

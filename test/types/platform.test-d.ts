@@ -4,7 +4,7 @@ import { type FetchWebhooks, requestBody, tixWebhooks as tixWebhooksForFetch } f
 import { type NodeWebhooks, streamBody, tixWebhooks as tixWebhooksForNode } from 'tix-webhooks/node'
 import { describe, expectTypeOf, test } from 'vitest'
 
-/** A Worker's context, as its types have it: more than we ask for, and a promise of anything. */
+/** A Worker's context, as in its types: more than we need, and a promise of anything. */
 interface ExecutionContext {
   waitUntil(promise: Promise<unknown>): void
   passThroughOnException(): void
@@ -37,7 +37,7 @@ describe('tixWebhooks of fetch', () => {
   })
 
   test('fits where a platform passes something of its own second', () => {
-    // As Next types a route, Deno.serve a handler, Bun.serve its fetch, and a Worker its module.
+    // The types of a Next route, a Deno.serve handler, Bun.serve's fetch, and a Worker's module.
     const next: (request: Request, context: { params: Promise<{ id: string }> }) => unknown = hooks
     const deno: (request: Request, info: { remoteAddr: { hostname: string } }) => Promise<Response> = hooks
     const bun: (request: Request, server: { requestIP(request: Request): unknown }) => Promise<Response> =

@@ -109,7 +109,7 @@ describe('postgresInbox', () => {
   })
 
   test('refuses what is no pool', () => {
-    // @ts-expect-error one connection cannot serve deliveries that come at once
+    // @ts-expect-error one connection cannot serve concurrent deliveries
     postgresInbox(client)
     // @ts-expect-error it needs a driver
     postgresInbox(drizzleDb)
@@ -131,11 +131,11 @@ describe('postgresStore', () => {
   })
 
   test('refuses what is no pool', () => {
-    // @ts-expect-error one connection cannot serve deliveries that come at once
+    // @ts-expect-error one connection cannot serve concurrent deliveries
     postgresStore(client)
-    // @ts-expect-error it is no pool
+    // @ts-expect-error not a pool
     postgresStore(drizzleDb)
-    // @ts-expect-error it is no pool
+    // @ts-expect-error not a pool
     postgresStore(kyselyDb)
     // @ts-expect-error a store needs no transactions
     postgresStore(kyselyDriver)

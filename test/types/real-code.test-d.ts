@@ -80,13 +80,13 @@ describe('Hono', () => {
   test('says what to do where the environment is given as a type argument beside schemas', () => {
     forHono<AppEnv>({
       secret: (c) => c.env.S,
-      // @ts-expect-error nothing else is inferred beside a type argument
+      // @ts-expect-error with one explicit type argument, nothing else is inferred
       schemas: { 'order.refunded': unchecked<{ cents: number }>() },
       on: {},
     })
     forHono<AppEnv>({
       secret: (c) => c.env.S,
-      // @ts-expect-error nothing else is inferred beside a type argument
+      // @ts-expect-error with one explicit type argument, nothing else is inferred
       inbox,
       namespace: 'orders',
       on: {},

@@ -38,9 +38,9 @@ describe('redisStore', () => {
     redisStore(upstash.multi())
     // @ts-expect-error: its calls return no promise
     redisStore(nodeRedis.legacy())
-    // @ts-expect-error: has to be awaited
+    // @ts-expect-error: must be awaited
     redisStore(nodeRedis.connect())
-    // @ts-expect-error: is no client
+    // @ts-expect-error: not a client
     redisStore('redis://localhost')
   })
 })

@@ -43,7 +43,7 @@ describe('scenarios', () => {
 
   test('are listed, without their deliveries', () => {
     expectTypeOf(SCENARIOS).toEqualTypeOf<readonly ScenarioInfo[]>()
-    // @ts-expect-error how they are made is ours
+    // @ts-expect-error `make` is private
     SCENARIOS[0]?.make
   })
 })
@@ -56,7 +56,7 @@ describe('makeScenario', () => {
     makeScenario('stale', { secret })
   })
 
-  test('deliver gives the answers that send gives, and tells it how a body travels', async () => {
+  test('deliver gives the answers that send gives, and gets the way a body is sent', async () => {
     const { deliver } = await makeScenario('chunked', { body, secret })
     expectTypeOf(deliver(({ transport }) => transport)).toEqualTypeOf<Promise<(Transport | undefined)[]>>()
     expectTypeOf(deliver((delivery) => fetch('http://localhost/hooks', delivery))).toEqualTypeOf<

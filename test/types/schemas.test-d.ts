@@ -32,7 +32,7 @@ describe('a schema', () => {
     })
   })
 
-  test('that checks nothing types the data as it is told', () => {
+  test('that checks nothing types the data as its type argument', () => {
     createReceiver({
       secret: 's',
       schemas: { 'order.refunded': unchecked<{ refund_id: string }>() },
@@ -112,7 +112,7 @@ describe('a schema', () => {
   test('is a Standard Schema', () => {
     createReceiver({
       secret: 's',
-      // @ts-expect-error a function that checks is none
+      // @ts-expect-error a validating function is not a schema
       schemas: { 'order.refunded': (value: unknown) => value },
       on: {},
     })

@@ -16,7 +16,7 @@ declare const better: BetterSqlite3.Database
 declare const libsql: Libsql.Database
 declare const pool: Pool
 
-/** `DatabaseSync` of `node:sqlite` as Node's own types describe it; those of Node 20 do not. */
+/** `DatabaseSync` of `node:sqlite` as in Node's own types, which Node 20's lack. */
 interface DatabaseSync {
   prepare(sql: string): StatementSync
   exec(sql: string): void

@@ -48,7 +48,7 @@ describe('the event', () => {
     callHandler(on, 'event.*', order)
     // @ts-expect-error the data alone
     callHandler(on, 'order.created', order.data)
-    // @ts-expect-error none
+    // @ts-expect-error no event
     callHandler(on, 'order.created')
   })
 
@@ -84,7 +84,7 @@ describe('a key', () => {
   test('that the map has not is an error', () => {
     // @ts-expect-error a typo
     callHandler(on, 'order.creatd', order)
-    // @ts-expect-error its group is there, it is not
+    // @ts-expect-error only its group has a handler
     callHandler(on, 'event.published', published)
   })
 
@@ -112,13 +112,13 @@ describe('the context', () => {
   test('has nothing that no context has, and nothing of a wrong type', () => {
     // @ts-expect-error a typo
     callHandler(on, 'order.created', order, { attemp: 2 })
-    // @ts-expect-error text is no number
+    // @ts-expect-error a string is not a number
     callHandler(on, 'order.created', order, { attempt: '2' })
-    // @ts-expect-error text is no Request
+    // @ts-expect-error a string is not a Request
     callHandler(on, 'order.created', order, { request: '/hooks' })
-    // @ts-expect-error a transaction can query
+    // @ts-expect-error a transaction has `query`
     callHandler(on, 'order.created', order, { tx: {} })
-    // @ts-expect-error a number is no Date
+    // @ts-expect-error a number is not a Date
     callHandler(on, 'order.created', order, { signedAt: 0 })
   })
 
@@ -128,7 +128,7 @@ describe('the context', () => {
       ExpressRequest
     >
     callHandler(forExpress, 'order.created', order, { request: {} as ExpressRequest })
-    // @ts-expect-error that of another framework
+    // @ts-expect-error the request of another framework
     callHandler(forExpress, 'order.created', order, { request: {} as FastifyRequest })
 
     const forFastify = { 'order.created': (_event, { request }) => request.log } satisfies Handlers<
@@ -136,7 +136,7 @@ describe('the context', () => {
       FastifyRequest
     >
     callHandler(forFastify, 'order.created', order, { request: {} as FastifyRequest })
-    // @ts-expect-error that of another framework
+    // @ts-expect-error the request of another framework
     callHandler(forFastify, 'order.created', order, { request: {} as Context })
 
     const forHono = { 'order.created': (_event, { request }) => request.req.path } satisfies Handlers<
@@ -144,7 +144,7 @@ describe('the context', () => {
       Context
     >
     callHandler(forHono, 'order.created', order, { request: {} as Context })
-    // @ts-expect-error that of another framework
+    // @ts-expect-error the request of another framework
     callHandler(forHono, 'order.created', order, { request: {} as ExpressRequest })
   })
 
@@ -185,7 +185,7 @@ describe('a plain map', () => {
     callHandler(plain, 'order.created', order, { tx: { query: async () => {} } })
     // @ts-expect-error another kind
     callHandler(plain, 'order.created', published)
-    // @ts-expect-error a transaction can query
+    // @ts-expect-error a transaction has `query`
     callHandler(plain, 'order.created', order, { tx: 'BEGIN' })
   })
 

@@ -20,7 +20,7 @@ describe('a misspelt field is an error', () => {
     sampleEvent('order.created', { data: { order: { total: 0 } } })
     // @ts-expect-error in an element of a list
     sampleEvent('order.created', { data: { tickets: [{ id: 'tik_1' }, { teir: 'x' }] } })
-    // @ts-expect-error when it is signed too
+    // @ts-expect-error also when it is signed
     signedDelivery('order.created', { secret, data: { ordr: {} } })
     // @ts-expect-error one deeper
     signedDelivery('order.created', { secret, data: { order: { total: 0 } } })
@@ -37,7 +37,7 @@ describe('a misspelt field is an error', () => {
     signedDelivery('event.cancelled', { secret, data: { evnt: {} } })
     // @ts-expect-error one deeper
     signedDelivery('event.cancelled', { secret, data: { event: { name: 'x' } } })
-    // @ts-expect-error only a rescheduled event was different before
+    // @ts-expect-error only a rescheduled event has previous attributes
     signedDelivery('event.cancelled', { secret, data: { previous_attributes: {} } })
     // @ts-expect-error at the top
     signedDelivery('event.rescheduled', { secret, data: { evnt: {} } })
@@ -69,19 +69,19 @@ describe('an override', () => {
   })
 
   test('is of the type of its field', () => {
-    // @ts-expect-error text is no amount
+    // @ts-expect-error a string is not an amount
     sampleEvent('order.created', { data: { order: { total_cents: '0' } } })
-    // @ts-expect-error null is no text
+    // @ts-expect-error null is not a string
     sampleEvent('order.created', { data: { order: { id: null } } })
-    // @ts-expect-error a list is none
+    // @ts-expect-error not an array
     sampleEvent('order.created', { data: { tickets: {} } })
     // @ts-expect-error a ticket is an object
     sampleEvent('order.created', { data: { tickets: ['tik_1'] } })
     // @ts-expect-error no such status
     sampleEvent('event.published', { data: { event: { status: 'canceled' } } })
-    // @ts-expect-error a date is written as text
+    // @ts-expect-error a date is written as a string
     sampleEvent('event.published', { data: { event: { doors_at: new Date() } } })
-    // @ts-expect-error text is no data
+    // @ts-expect-error a string is not data
     sampleEvent('order.created', { data: 'order' })
   })
 })
@@ -96,7 +96,7 @@ describe('the options', () => {
     signedDelivery('order.created', { secret, signature: { algoritm: 'SHA-512' } })
     // @ts-expect-error the sample is not signed
     sampleEvent('order.created', { secret })
-    // @ts-expect-error the body has its time already
+    // @ts-expect-error the body already has its time
     signedBody('{}', { secret, at: 0 })
   })
 
@@ -114,11 +114,11 @@ describe('the options', () => {
   test('take moments and clocks', () => {
     const { now } = createTestClock()
     for (const at of [new Date(), 0, '2026-05-17T14:02:11Z']) sampleEvent('order.created', { at, now })
-    // @ts-expect-error the clock itself is no function
+    // @ts-expect-error the clock itself is not a function
     signedDelivery('order.created', { secret, now: createTestClock() })
-    // @ts-expect-error a moment is no clock
+    // @ts-expect-error a time is not a clock
     signedDelivery('order.created', { secret, now: 0 })
-    // @ts-expect-error the timestamp counts
+    // @ts-expect-error the timestamp is a number
     signedDelivery('order.created', { secret, timestamp: new Date() })
   })
 })
@@ -136,9 +136,9 @@ describe('the event', () => {
   test('of a kind that is not documented has the data that it was given', async () => {
     const { event } = await signedDelivery('order.refunded', { secret, data: { refund: { cents: 1 } } })
     expectTypeOf(event).toEqualTypeOf<Envelope<'order.refunded', { refund: { cents: number } }>>()
-    // @ts-expect-error a kind that is misspelt has no sample
+    // @ts-expect-error a misspelt kind has no sample
     sampleEvent('order.creatd')
-    // @ts-expect-error nor has it one that is signed
+    // @ts-expect-error nor a signed one
     signedDelivery('order.creatd', { secret })
     // @ts-expect-error no such field
     event.data.order
@@ -196,7 +196,7 @@ describe('the event', () => {
   test('has a kind', () => {
     // @ts-expect-error no kind
     sampleEvent()
-    // @ts-expect-error a number is no kind
+    // @ts-expect-error a number is not a kind
     sampleEvent(1)
   })
 })
@@ -215,7 +215,7 @@ describe('a delivery', () => {
     const bytes = await signedBody(new Uint8Array(), { secret })
     expectTypeOf(bytes.body).toEqualTypeOf<Uint8Array<ArrayBuffer>>()
     expectTypeOf(bytes).toExtend<RequestInit>()
-    // @ts-expect-error an event is not written yet
+    // @ts-expect-error an event is not text yet
     signedBody(sampleEvent('order.created'), { secret })
   })
 })

@@ -3,7 +3,7 @@ import { SECRET } from '../contestants.js'
 
 const TOLERANCE_SECONDS = 300
 
-/** What providers' documents show: the event of a delivery if its signature holds and is fresh, else undefined. */
+/** The code in providers' documents: returns the event if the signature is valid and fresh, else undefined. */
 export function verifiedEvent(rawBody: Buffer, header: string | undefined): unknown {
   const parts = new Map((header ?? '').split(',').map((part) => part.split('=', 2) as [string, string]))
   const [t, v1] = [parts.get('t') ?? '', parts.get('v1') ?? '']

@@ -5,7 +5,7 @@ import { HOST, type Open, PATH, SECRET, type Way } from '../contestants.js'
 import { verifiedEvent } from './by-hand.js'
 import { optionsWith } from './options.js'
 
-/** Peers are loaded where they are measured, so that they take no memory elsewhere. */
+/** Peers are loaded only when they are measured, so that they take no memory otherwise. */
 export const fastifyApps: Readonly<Record<Exclude<Way, 'polar'>, Open>> = {
   ours: serving((app, handler) => app.post(PATH, tixWebhooks(optionsWith(handler)))),
   byHand: serving((app, handler) => {

@@ -7,7 +7,7 @@ import { verifiedEvent } from './by-hand.js'
 import { listen } from './listen.js'
 import { optionsWith } from './options.js'
 
-/** Peers are loaded where they are measured, so that they take no memory elsewhere. */
+/** Peers are loaded only when they are measured, so that they take no memory otherwise. */
 export const honoApps: Readonly<Record<Way, Open>> = {
   ours: serving((app, handler) => app.post(PATH, tixWebhooks(optionsWith(handler)))),
   byHand: serving((app, handler) =>

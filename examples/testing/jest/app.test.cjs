@@ -6,7 +6,7 @@ const { createApp, handlers } = require('./app.cjs')
 
 const secret = 'whsec_test'
 const mailTickets = jest.fn()
-const app = createApp({ secret, mailTickets, onError: () => {} }) // what the attacks do need not be logged
+const app = createApp({ secret, mailTickets, onError: () => {} }) // do not log the attacks' errors
 const postTo = (app) => (delivery) => request(app).post('/hooks').set(delivery.headers).send(delivery.body)
 
 beforeEach(() => void mailTickets.mockReset())

@@ -1,9 +1,9 @@
-// The app under test. What it mails is handed in, and so is its clock: a test looks at the one and moves the other.
+// The app under test. Its mailer and its clock are parameters: a test checks the one and moves the other.
 import fastify from 'fastify'
 import { Discard } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/fastify'
 
-/** Of their own, so that a test can call one without an app. */
+/** Separate, so that a test can call one without an app. */
 export const handlers = (mailTickets) => ({
   'order.created': async ({ data: { order, tickets } }) => {
     if (order.total_cents === 0) throw new Discard('free tickets are handed out at the door')

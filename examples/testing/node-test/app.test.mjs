@@ -6,7 +6,7 @@ import { createApp } from './app.mjs'
 
 const secret = 'whsec_test'
 const mailTickets = mock.fn(async () => {})
-const app = createApp({ secret, mailTickets, onError: () => {} }) // what the attacks do need not be logged
+const app = createApp({ secret, mailTickets, onError: () => {} }) // do not log the attacks' errors
 const sendTo = (app) => (delivery) => app.inject(delivery.toInject('/hooks'))
 
 beforeEach(() => mailTickets.mock.resetCalls())

@@ -13,7 +13,7 @@ import { createApp, handlers, type MailTickets } from './app.js'
 
 const secret = 'whsec_test'
 const mailTickets = vi.fn<MailTickets>()
-const app = createApp({ secret, mailTickets, onError: () => {} }) // what the attacks do need not be logged
+const app = createApp({ secret, mailTickets, onError: () => {} }) // do not log the attacks' errors
 
 beforeEach(() => void mailTickets.mockReset())
 

@@ -1,11 +1,11 @@
-// The app under test. What it mails is handed in, and so is its clock: a test looks at the one and moves the other.
+// The app under test. Its mailer and its clock are parameters: a test checks the one and moves the other.
 import { type Context, Hono } from 'hono'
 import { Discard, type Handlers, type OrderTicket, type WebhookOptions } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/hono'
 
 export type MailTickets = (to: string, tickets: readonly OrderTicket[]) => Promise<void>
 
-/** Of their own, so that a test can call one without an app. */
+/** Separate, so that a test can call one without an app. */
 export function handlers(mailTickets: MailTickets) {
   return {
     'order.created': async ({ data: { order, tickets } }) => {

@@ -1,6 +1,7 @@
 import { utcText } from '../../domain/events/moments.js'
 import type { Engine } from '../../engine/engine.js'
 import type { Attempt, Delivery } from '../../engine/record/records.js'
+import { scenarioJson } from './why.js'
 
 /** A delivery as the control tells it. */
 export function deliveryJson(delivery: Delivery, engine: Engine): object {
@@ -34,11 +35,12 @@ function headJson(
   }
 }
 
-function lastJson({ id, trigger, scenario, response, error }: Attempt): object {
+function lastJson(attempt: Attempt): object {
+  const { id, trigger, scenario, response, error } = attempt
   return {
     attempt: id,
     trigger,
-    ...(scenario !== undefined && { scenario }),
+    ...(scenario !== undefined && { scenario, is_right: scenarioJson(attempt)?.is_right ?? true }),
     ...(response && { status: response.status }),
     ...(error && { error: error.code }),
   }

@@ -62,7 +62,8 @@ function signatureJson(diagnosis: Diagnosis | undefined): object | null {
   return { valid: false, code: diagnosis.code, reason: diagnosis.reason, findings }
 }
 
-function scenarioJson({ scenario, response, error }: Attempt) {
+/** What a scenario is owed, and whether it got it; undefined where it is none. */
+export function scenarioJson({ scenario, response, error }: Attempt) {
   const info = SCENARIOS.find(({ name }) => name === scenario)
   if (info === undefined) return undefined
   const owed = info.isBurst ? OWED_TO_A_BURST : OWED[info.verdict]

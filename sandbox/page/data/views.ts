@@ -57,6 +57,8 @@ export interface Brief extends DeliveryHead {
   readonly last?: {
     readonly attempt: string
     readonly scenario?: string
+    /** Whether a scenario got what it is owed. */
+    readonly is_right?: boolean
     readonly status?: number
     readonly error?: string
   }

@@ -13,10 +13,10 @@ interface RowProps {
 /** A delivery in the list: the link of its kind opens it. */
 export const Row = memo(({ delivery, href, isChosen }: RowProps) => {
   const { id, type, status, last, attempts, url, created_at, mode } = delivery
-  // What was made invalid on purpose is to be refused: that is no alarm.
+  // What was made invalid on purpose is to be refused: that is no alarm, but the contrary is.
   const isScenario = last?.scenario !== undefined
   return (
-    <tr class={`${isChosen ? 'chosen' : ''} ${isScenario ? 'scenario' : ''}`}>
+    <tr class={`${isChosen ? 'chosen' : ''} ${last?.is_right ? 'scenario' : ''}`}>
       <th scope="row">
         <a href={href} data-id={id} aria-current={isChosen ? 'true' : undefined}>
           <span class="kind">
@@ -24,7 +24,12 @@ export const Row = memo(({ delivery, href, isChosen }: RowProps) => {
           </span>{' '}
           <span class="id">{id}</span>
         </a>
-        {isScenario && <span class="tag">{last.scenario}</span>}
+        {isScenario && (
+          <span class={last.is_right ? 'tag' : 'tag wrong'}>
+            {last.scenario}
+            {!last.is_right && ': wrong answer'}
+          </span>
+        )}
         {mode === 'live' && <span class="tag">live</span>}
       </th>
       <td>

@@ -1,6 +1,6 @@
 import { addTo, createFilter, hashOf, mayHold } from './key-filter.js'
 
-/** A record that waits to be claimed again: it is kept so that `attempt` goes on counting. */
+/** A record that waits for the next claim: it is kept so that `attempt` goes on counting. */
 interface Released {
   readonly token: string
   readonly attempt: number
@@ -8,14 +8,14 @@ interface Released {
 }
 
 /**
- * What was settled in one stretch of time, and is forgotten as a whole: no timer and no look-up for each key.
- * A completed record is no object but a place in three columns, which takes half of the memory.
+ * The records settled within one period, which are forgotten together: no timer and no look-up for each key. A completed record is not an
+ * object but an index into three columns, which takes half the memory.
  */
 interface Generation {
   readonly startedAt: number
   lastSettledAt: number
   lastExpiry: number
-  /** A released record, or the place of a completed one. */
+  /** A released record, or the index of a completed one. */
   readonly records: Map<string, Released | number>
   readonly filter: Uint32Array
   readonly expiries: number[]
@@ -23,42 +23,42 @@ interface Generation {
   readonly tokenTails: number[]
 }
 
-/** A settled record, and where it is. */
+/** A settled record and its generation. */
 export interface Settled {
   readonly generation: Generation
   readonly record: Released | number
 }
 
-/** The settled records by their keys. With each key goes its `hashOf`. */
+/** The settled records by key. Each key is passed with its `hashOf`. */
 export interface Generations {
-  /** How many records there are. */
+  /** The number of records. */
   readonly size: number
   find(key: string, hash: number, time: number): Settled | undefined
   remove(key: string, settled: Settled): void
   addCompleted(key: string, hash: number, token: string, time: number, retainMs: number): void
   addReleased(key: string, hash: number, released: Released, time: number): void
-  /** Forgets what is past its retention. A generation goes when the last of its records does. */
+  /** Removes records past their retention. A generation is removed together with the last of its records. */
   forget(time: number): void
-  /** Takes the oldest generation out. */
+  /** Removes and returns the oldest generation. */
   shift(): Generation | undefined
 }
 
-/** An eighth of the retention, or of the capacity, goes at a time. */
+/** An eighth of the retention, or of the capacity, is removed at a time. */
 const GENERATIONS = 8
-/** Retentions that differ start generations at different paces: their number stays bounded all the same. */
+/** Different retentions start generations at different paces; this bounds their number. */
 const MAX_GENERATIONS = 2 * GENERATIONS
 
 /**
- * @param maxKeys how many records it is to hold at most
- * @param onStart called when a generation starts, for what is too slow to be done at each call
+ * @param maxKeys the most records that it holds
+ * @param onStart called when a generation starts, for work that is too slow for each call
  */
 export function createGenerations(maxKeys: number, onStart: (time: number) => void): Generations {
-  /** The oldest first. A key is in one of them at most. */
+  /** Oldest first. A key is in at most one of them. */
   const generations: Generation[] = []
   const internHead = headInterner()
   let size = 0
 
-  /** The generation for what is settled now. */
+  /** The generation for records settled now. */
   function current(time: number, retainMs: number): Generation {
     const youngest = generations.at(-1)
     const isFull = youngest !== undefined && slots(youngest) >= maxKeys / GENERATIONS
@@ -72,8 +72,8 @@ export function createGenerations(maxKeys: number, onStart: (time: number) => vo
   }
 
   /**
-   * Makes one of the two neighbours that hold the least. With this many, those two hold no more than one full
-   * generation, so that what an eviction takes stays bounded. It is a new one, because the columns of the two have gaps.
+   * Merges the two smallest neighbours. With this many generations, those two hold no more than one full generation, so that an eviction
+   * stays bounded. The result is a new one, because the columns of the two have gaps.
    */
   function mergeSmallest(): void {
     let at = 0
@@ -122,7 +122,7 @@ export function createGenerations(maxKeys: number, onStart: (time: number) => vo
       records.set(key, expiries.length)
       addTo(filter, hash)
       expiries.push(time + retainMs)
-      // The tail first: to read a character makes one string of it, of which the head is then taken at less cost.
+      // The tail first: reading a character flattens the string, and taking the head then costs less.
       tokenTails.push(tailOf(token))
       tokenHeads.push(internHead(token))
       note(generation, time, time + retainMs)
@@ -154,7 +154,7 @@ export function createGenerations(maxKeys: number, onStart: (time: number) => vo
   }
 }
 
-/** Whether it is completed with this token. */
+/** Whether the record was completed with this token. */
 export function isCompletedWith({ generation, record }: Settled, token: string): boolean {
   return (
     typeof record === 'number' &&
@@ -176,7 +176,7 @@ function createGeneration(time: number, capacity: number): Generation {
   }
 }
 
-/** What limits a generation: its records, and its columns, in which a removed record leaves a gap. */
+/** The size that limits a generation: its records, and its columns, in which a removed record leaves a gap. */
 function slots({ records, expiries }: Generation): number {
   return Math.max(records.size, expiries.length)
 }
@@ -199,8 +199,8 @@ function copy(key: string, record: Released | number, from: Generation, to: Gene
 }
 
 /*
- * A token is kept in two parts. The receiver's are a prefix and a counter, so that the heads of many thousand tokens are
- * one string, and the tails are three characters, which fit a number. Of any other token the head is a string of its own.
+ * A token is stored in two parts. The receiver's tokens are a prefix and a counter, so thousands of them share one head, and the tail is
+ * three characters, which fit in a number. Other tokens have a head of their own.
  */
 
 const TAIL_LENGTH = 3
@@ -209,7 +209,7 @@ function headOf(token: string): string {
   return token.slice(0, -TAIL_LENGTH)
 }
 
-/** One-to-one for up to three characters, whatever they are. */
+/** One-to-one for any string of up to three characters. */
 function tailOf(token: string): number {
   let tail = 1
   for (let i = Math.max(0, token.length - TAIL_LENGTH); i < token.length; i++) {
@@ -218,10 +218,10 @@ function tailOf(token: string): number {
   return tail
 }
 
-/** More than there are at a time where the tokens are those of receivers. */
+/** More than there are at a time if all tokens come from receivers. */
 const MAX_INTERNED = 1_000
 
-/** Returns one string for all heads that are equal, as long as few are different. */
+/** Returns the same string for equal heads, as long as few are different. */
 function headInterner(): (token: string) => string {
   const interned = new Map<string, string>()
   let last = ''

@@ -1,16 +1,16 @@
 /*
- * Tells of most keys that a generation does not hold them, without a look into its map: a Bloom filter. A new key is in none
- * of the generations, and where they are large, it is those looks that a claim would spend its time on.
+ * A Bloom filter: for most keys it shows that a generation does not hold them, without a look-up in its map. A new key is in none of the
+ * generations, and if they are large, a claim would spend its time on those look-ups.
  */
 
-/** 16 bits for a key, two of which stand for it, in one word so that they are one look into memory. */
+/** 16 bits for a key, two of which are set, in one word so that a check reads memory once. */
 const KEYS_PER_WORD = 2
-/** A megabyte: what is larger still is looked into in vain more often. */
+/** A megabyte: larger generations get more false positives. */
 const MAX_WORDS = 2 ** 18
-/** Keys end in an id or a digest. Those that are alike in so many characters cost time, and nothing else. */
+/** Keys end in an id or a digest. Keys that share so many last characters only cost time. */
 const HASHED_LENGTH = 16
 
-/** A number that is the same for equal keys, and seldom for others (FNV-1a). */
+/** A hash (FNV-1a): equal for equal keys, and rarely for others. */
 export function hashOf(key: string): number {
   let hash = 0x811c9dc5
   for (let i = Math.max(0, key.length - HASHED_LENGTH); i < key.length; i++) {
@@ -19,7 +19,7 @@ export function hashOf(key: string): number {
   return hash
 }
 
-/** Makes an empty filter for so many keys. The number of its words is a power of two. */
+/** Makes an empty filter for this many keys. The number of its words is a power of two. */
 export function createFilter(keys: number): Uint32Array {
   const words = 2 ** Math.ceil(Math.log2(Math.max(1, keys / KEYS_PER_WORD)))
   return new Uint32Array(Math.min(words, MAX_WORDS))
@@ -41,7 +41,7 @@ function wordOf(filter: Uint32Array, hash: number): number {
   return (hash >>> 10) & (filter.length - 1)
 }
 
-/** A shift counts by its lowest five bits. */
+/** A shift uses only the lowest five bits of its count. */
 function bitsOf(hash: number): number {
   return (1 << hash) | (1 << (hash >>> 5))
 }

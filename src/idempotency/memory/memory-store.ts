@@ -10,41 +10,40 @@ import { createGenerations, isCompletedWith } from './generations.js'
 import { hashOf } from './key-filter.js'
 
 export interface MemoryStoreOptions {
-  /** How many records it holds at most. Default 250,000, some 30 MB. */
+  /** The most records it holds. Default 250,000, some 30 MB. */
   maxKeys?: number | undefined
   /** When it is full: `evict` drops the oldest settled records; `reject` answers 503 until records age out. Default `evict`. */
   onFull?: 'evict' | 'reject' | undefined
-  /** Told of each eviction: what it counts may run again. Default: a `console.warn`, hourly at most. */
+  /** Called at each eviction: the events it counts may run again. Default: a `console.warn`, hourly at most. */
   onEvict?: ((eviction: Eviction) => void) | undefined
-  /** Milliseconds on any clock that never goes back; leases and retention go by it. Default: the monotonic clock. */
+  /** Milliseconds on any clock that never goes back; leases and retention use it. Default: the monotonic clock. */
   now?: (() => number) | undefined
 }
 
-/** What a full store forgot to make room. */
+/** The records that a full store forgot to make room. */
 export interface Eviction {
   readonly count: number
-  /** The age of the youngest record that went, in milliseconds since it was settled. */
+  /** The age of the youngest evicted record, in milliseconds since it was settled. */
   readonly ageMs: number
 }
 
-/** A record of whose run nobody is sure yet. */
+/** A record whose run has not ended. */
 interface Running {
   token: string
   attempt: number
   leaseUntil: number
   expiresAt: number
-  /** Kept from the claim, for the completion. */
+  /** Kept from the claim for the completion. */
   hash: number
 }
 
 const WARN_EVERY_MS = 3_600_000
 
 /**
- * Remembers handled events in this process alone, and forgets them when it restarts: for tests, development, and one
- * process whose events may run again after a deploy. It has no timers. Its memory is bounded; a running record is never
- * evicted.
+ * Remembers handled events in this process only, and forgets them when it restarts: for tests, development, or a single process whose
+ * events may run again after a deploy. It has no timers. Its memory is bounded; a running record is never evicted.
  *
- * @throws TypeError when an option makes no sense
+ * @throws TypeError when an option is invalid
  * @example
  * ```ts
  * tixWebhooks({ secret, on, store: memoryStore({ maxKeys: 1_000_000 }), namespace: 'orders' })
@@ -59,17 +58,17 @@ export function memoryStore(options: MemoryStoreOptions = {}): IdempotencyStore 
 }
 
 /**
- * The store of a receiver that was given none.
+ * The store of a receiver without a `store` option.
  *
- * @param now the clock of the retention alone: a wall clock that steps forward must not end a lease
+ * @param now the clock of the retention only: a wall clock that steps forward must not end a lease
  */
 export function defaultStore(now: () => number = monotonicMs): IdempotencyStore {
   return createStore(Object.create(null), now, monotonicMs)
 }
 
 /**
- * @param now the clock of what is settled
- * @param runNow the clock of what is running
+ * @param now the clock of settled records
+ * @param runNow the clock of running records
  */
 function createStore(options: MemoryStoreOptions, now: () => number, runNow: () => number): IdempotencyStore {
   const { maxKeys = 250_000, onFull = 'evict', onEvict = warnHourly() } = options
@@ -78,10 +77,10 @@ function createStore(options: MemoryStoreOptions, now: () => number, runNow: () 
   if (typeof onEvict !== 'function') throw new TypeError('onEvict must be a function.')
 
   const running = new Map<string, Running>()
-  /** A key is in `running` or in here, never in both. */
+  /** A key is in `running` or here, never in both. */
   const settled = createGenerations(maxKeys, forgetRunning)
 
-  /** One reading where there is one clock. */
+  /** A single reading if both clocks are the same. */
   function runTimeAt(time: number): number {
     return runNow === now ? time : runNow()
   }
@@ -131,7 +130,7 @@ function createStore(options: MemoryStoreOptions, now: () => number, runNow: () 
     return { status: 'claimed', attempt }
   }
 
-  // Each method answers at once, so it is atomic.
+  // Each method is synchronous, so it is atomic.
   return {
     claim(request) {
       const { key, token } = request
@@ -152,7 +151,7 @@ function createStore(options: MemoryStoreOptions, now: () => number, runNow: () 
       }
       const { record } = found
       if (typeof record === 'number') return { status: 'completed' }
-      // Sent before our own release and arrived after it: nobody runs, so nothing may be taken.
+      // Sent before our own release and arrived after it: nothing runs, so nothing may be taken.
       if (record.token === token) return { status: 'in-flight', retryAfterMs: 1 }
       settled.remove(key, found)
       return grant(request, hash, record.attempt + 1, runTime)

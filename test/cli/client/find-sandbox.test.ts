@@ -77,7 +77,8 @@ describe('a sandbox is looked for', () => {
     ['names no URL', '{"url":"x"}'],
     ['names another machine', '{"url":"http://example.com"}'],
     ['names a machine that is called like this one', '{"url":"http://127.0.0.1.example.com"}'],
-    ['names another protocol', '{"url":"file://localhost/x"}'],
+    ['names no machine', '{"url":"file://localhost/x"}'],
+    ['names another protocol', '{"url":"https://127.0.0.1:1"}'],
   ])('only at the default port where the file %s', async (_case, file) => {
     expect(await candidates(undefined, around(file === undefined ? {} : { file }))).toEqual([DEFAULT])
   })

@@ -39,16 +39,8 @@ describe('a hint says what to do about', () => {
       error('timeout'),
       'It took over 15 s: answer first and work later. While debugging, allow more: --timeout 10m (timeoutSeconds: 600).',
     ],
-    [
-      'an address that is refused',
-      error('address_refused'),
-      'Deliveries to this address are not allowed: the message has the address and the reason.',
-    ],
-    [
-      'a handler that threw',
-      error('receiver_threw'),
-      'A receiver must always return a Response: the message has what it did instead.',
-    ],
+    ['an address that is refused', error('address_refused'), 'Nothing was sent. as it is'],
+    ['a handler that threw', error('receiver_threw'), 'A receiver must always return a Response. as it is'],
     [
       'TLS where there is none',
       error('HPE_INVALID_CONSTANT'),
@@ -59,7 +51,7 @@ describe('a hint says what to do about', () => {
       error('DEPTH_ZERO_SELF_SIGNED_CERT'),
       'Its certificate is not trusted: use http://, or add its authority to NODE_EXTRA_CA_CERTS.',
     ],
-    ['any other error', error('EWHATEVER'), 'There was no answer (EWHATEVER): the message has the reason.'],
+    ['any other error', error('EWHATEVER'), 'There was no answer (EWHATEVER): as it is'],
     [
       'a redirect',
       status(301, { location: '/there' }),

@@ -7,14 +7,12 @@ inBrowser('with 2,000 deliveries', () => {
   const browser = useBrowser()
 
   test('the page is there at once, and stays quick', async () => {
-    const t0 = performance.now()
     const stage = await pageStage()
     const [endpoint] = stage.sandbox.endpoints.list()
     stage.fail(true)
     for (let sent = 0; sent < MANY; sent += 1000)
       await stage.sandbox.trigger('order.created', { repeat: 1000 })
     expect(stage.sandbox.deliveries.counts().retrying).toBe(MANY)
-    const beganMs = performance.now() - t0
     const startMs = performance.now()
     const { page, errors } = await browser.open(stage, '#/deliveries?limit=1000')
     const rows = page.getByRole('table', { name: 'Deliveries' }).locator('tbody tr')
@@ -51,7 +49,6 @@ inBrowser('with 2,000 deliveries', () => {
       String(endpoint?.id),
     )
     const figures = { firstRowMs, rowMs, longestMs }
-    console.log(figures, beganMs)
     // On two busy cores; a quiet machine takes a third of it.
     expect(figures.firstRowMs, JSON.stringify(figures)).toBeLessThan(5000)
     expect(figures.rowMs, JSON.stringify(figures)).toBeLessThan(3000)

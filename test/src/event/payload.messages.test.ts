@@ -22,9 +22,9 @@ const objects = fc.letrec<{ object: unknown; list: unknown }>((tie) => ({
 })).object
 
 const payloads = fc.oneof(
-  // Orders of which anything can be wrong.
+  // Orders with any part invalid.
   objects.map((data) => ({ ...orderCreated(), data })),
-  // Envelopes of which anything can be wrong.
+  // Envelopes with any part invalid.
   fc.record(
     {
       type: fc.oneof(values, fc.constant('order.created')),

@@ -2,7 +2,7 @@ import { PayloadError, parseEvent } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { lifecycleEvent, orderCreated } from '../../support/deliveries.js'
 
-/** The error that reading a body ends in. */
+/** The error of reading a body. */
 async function errorOf(body: Uint8Array | string): Promise<PayloadError> {
   const thrown = await parseEvent(body).then(
     () => 'an event',
@@ -14,7 +14,7 @@ async function errorOf(body: Uint8Array | string): Promise<PayloadError> {
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-/** An envelope around data given as JSON text. */
+/** An envelope with data given as JSON text. */
 const envelope = (data: string, type = 'x.y'): string =>
   `{"type":"${type}","created_at":"2026-05-17T14:02:11Z","data":${data}}`
 
@@ -188,7 +188,7 @@ describe('the data of order.created', () => {
     )
   })
 
-  test('is told with all its faults, each with its path', async () => {
+  test('names all its faults, each with its path', async () => {
     const error = await errorOf(JSON.stringify({ ...orderCreated(), data: { order: {}, tickets: [{}] } }))
     expect(error.issues.map(({ path }) => path.join('.'))).toEqual([
       'data.order.id',

@@ -43,7 +43,7 @@ test('there is one store call at a time for a delivery, whatever the store takes
 
         expect(most).toBe(1)
         expect(underWay).toBe(0)
-        // Once the handler has settled, nothing is renewed: the calls are renewals, and then the ends.
+        // After the handler has settled, nothing is renewed: renewals come first, then the ends.
         expect(held.called().join(' ')).toMatch(new RegExp(`^claim (renew )*(${end} ?){1,7}$`))
         expect(vi.getTimerCount()).toBe(0)
       },

@@ -11,13 +11,13 @@ const ENDS: readonly End[] = ['complete', 'release']
 
 const OUTCOME = { complete: 'handled', release: 'failed' } as const
 
-/** A delivery whose handler ends at once, so that this is what the store is called with next. */
+/** A delivery whose handler ends at once, so that the next store call records the end. */
 const beginEnding = (end: End, reply?: () => unknown, options: object = {}) =>
   begin(reply === undefined ? {} : { [end]: reply }, { on: { 'order.created': ENDING[end] }, ...options })
 
 type Begun = Awaited<ReturnType<typeof begin>>
 
-/** What was reported, but for what the handler threw. */
+/** The reports, except the handler's own error. */
 const faults = ({ reports }: Begun) => reports.map(({ error }) => error).filter((error) => error !== BOOM)
 
 describe('the end of a run', () => {
@@ -124,7 +124,7 @@ describe('a store that does not record the end of a run', () => {
       expect(ended.answered()).toBeUndefined()
       await advance(0.001)
       expect(ended.answered()).toMatchObject({ outcome: OUTCOME[end] })
-      // The rest goes on after the answer, for a platform that would stop with it.
+      // The rest runs after the answer, registered with a platform that would otherwise stop.
       expect(ended.kept).toHaveLength(1)
       expect(ended.called()).toEqual(['claim', end, end, end])
       expect(faults(ended)).toEqual([])

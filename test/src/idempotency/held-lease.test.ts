@@ -14,14 +14,14 @@ type Begun = Awaited<ReturnType<typeof begin>>
 
 const renewals = ({ called }: Begun): number => called().filter((name) => name === 'renew').length
 
-/** Lets the handler return, and the run come to its end. */
+/** Lets the handler return, and the run end. */
 async function end({ work, answer }: Begun): Promise<void> {
   work.resolve(undefined)
   await advance(3)
   expect(await answer).toEqual({ outcome: 'handled' })
 }
 
-/** What the store answers to one renewal after the other, and then always the last one. */
+/** A store whose renewals return these replies in order, and then always the last one. */
 function renewing(...replies: (() => unknown)[]) {
   return { renew: () => (replies.length > 1 ? replies.shift() : replies[0])?.() }
 }
@@ -102,7 +102,7 @@ describe('a lease', () => {
   })
 
   test('that was renewed counts from when the renewal was sent, not from its reply', async () => {
-    // Sent at 1 s, answered at 2.5 s; the next one fails at 3.9 s. It runs out at 1 s + 3 s, not at 2.5 s + 3 s.
+    // Sent at 1 s, answered at 2.5 s; the next one fails at 3.9 s. The lease expires at 1 s + 3 s, not at 2.5 s + 3 s.
     const first = () => sleep(1.5).then(granted)
     const second = () => sleep(0.4).then(refused)
     const held = await begin(renewing(first, second, refused), { leaseSeconds: 3 })
@@ -173,7 +173,7 @@ describe('a lease that is lost', () => {
       /order\.created\/ord_1 .*the store lost its record before.*evicted.*restarted empty, failed over/,
     )
     expect(held.reports.map(({ error }) => error)).toEqual([held.lost()])
-    // Its run is recorded all the same: nobody else may have one.
+    // Its run is recorded all the same: no other delivery may run.
     await end(held)
     expect(held.called().at(-1)).toBe('complete')
   })
@@ -265,7 +265,7 @@ describe('a process that was stopped for longer than its lease', () => {
     const held = await begin(renewing(never, again))
     await advance(20)
     jump(120)
-    // The limit of the call, which is long over.
+    // Past the limit of the call.
     await advance(4.01)
     expect(renewals(held)).toBe(2)
     expect(held.codes().sort()).toEqual(codes)

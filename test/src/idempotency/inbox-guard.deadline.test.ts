@@ -85,7 +85,7 @@ describe('a transaction that is not open by the deadline', () => {
 })
 
 describe('a handler that is slower than the deadline', () => {
-  /** A handler that a test settles, and that writes when it is told to return. */
+  /** A handler that a test settles, and that writes before it returns. */
   function slow(fate = ALL_WELL, options = {}) {
     const work = deferred()
     const honest = honestInbox({ fates: [fate] })
@@ -200,7 +200,7 @@ describe('a handler that is slower than the deadline', () => {
     work.resolve()
     await advance(0)
     expect(effects).toEqual([])
-    // It is told that its transaction is over.
+    // The handler learns that its transaction is over.
     expect(reports.map(({ error }) => error.message).at(-1)).toMatch(/transaction is over/)
     expect(await receivingWith(inbox, { on: { 'order.created': () => {} } }).send(order)).toEqual({
       outcome: 'handled',
@@ -217,7 +217,7 @@ describe('a handler that is slower than the deadline', () => {
   })
 })
 
-/** The clock goes on and no timer fires, as when something blocks the thread. */
+/** The clock advances and no timer fires, as when the thread is blocked. */
 function blockFor(seconds: number): void {
   vi.spyOn(performance, 'now').mockReturnValue(performance.now() + seconds * 1000)
 }

@@ -17,7 +17,7 @@ useVirtualTime()
 const DISCARD = new Discard('free')
 const LATER = new RetryLater({ afterSeconds: 77 })
 
-/** How a handler ends, and what ends its work: nothing, or the very error. */
+/** The ways a handler ends, and the error, if any, that its work rejects with. */
 const HANDLERS = {
   returned: [() => {}, undefined],
   'thrown Discard': [() => Promise.reject(DISCARD), DISCARD],
@@ -31,7 +31,7 @@ const HANDLERS = {
   'thrown RetryLater': [() => Promise.reject(LATER), LATER],
 } as const satisfies Record<string, readonly [() => unknown, unknown]>
 
-/** Does the work and passes on what that comes to, as an inbox does that knows nothing of `Discard`. */
+/** Does the work and passes on its result, as an inbox that does not know `Discard`. */
 const rollingBack: OnceScript = (_, work) => work({})
 
 const HANDLED = { outcome: 'handled' }
@@ -112,7 +112,7 @@ describe('a transaction', () => {
   test.each([
     ['says handled before the work is over', 'handled'],
     ['says discarded before the work is over', 'discarded'],
-  ])('whose inbox %s is not believed, and its handler is told', async (_, result) => {
+  ])('whose inbox %s is not believed, and its handler is aborted', async (_, result) => {
     const signals: AbortSignal[] = []
     const { inbox } = scriptedInbox(async (__, work) => {
       void work({}).catch(() => {})
@@ -171,7 +171,7 @@ describe('a transaction', () => {
     ['thrown RetryLater', RETRY_LATER, []],
   ] as const)(
     'whose handler has %s, and whose inbox hangs then, is waited for 30 s, no longer',
-    async (how, told, codes) => {
+    async (how, expected, codes) => {
       const { inbox } = scriptedInbox(hangingAfterWork)
       const options = { timeoutSeconds: 60, on: { 'order.created': HANDLERS[how][0] } }
       const { send, receiver, reports } = receivingWith(inbox, options)
@@ -180,7 +180,7 @@ describe('a transaction', () => {
       await advance(29.999)
       expect(seen).not.toHaveBeenCalled()
       await advance(0.001)
-      expect(seen).toHaveBeenCalledExactlyOnceWith(expect.objectContaining(told))
+      expect(seen).toHaveBeenCalledExactlyOnceWith(expect.objectContaining(expected))
       expect(reports.map(({ error }) => error.code ?? error.message)).toEqual(codes)
       await receiver.drain()
     },
@@ -206,13 +206,13 @@ describe('what the sender is told at the deadline, while the end of a transactio
     ['thrown Discard', { outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 }],
     ['failed', FAILED],
     ['thrown RetryLater', RETRY_LATER],
-  ] as const)('is what is known: the handler has %s', async (how, told) => {
+  ] as const)('is what is known: the handler has %s', async (how, expected) => {
     const { inbox } = scriptedInbox(hangingAfterWork)
     const { send, receiver } = receivingWith(inbox, { on: { 'order.created': HANDLERS[how][0] } })
     const outcome = send(orderCreated())
     await advance(10)
-    expect(await outcome).toMatchObject(told)
-    if (told.outcome === 'unavailable') {
+    expect(await outcome).toMatchObject(expected)
+    if (expected.outcome === 'unavailable') {
       expect(((await outcome).error as Error).message).toMatch(/not confirmed the commit in time/)
     }
     const drained = receiver.drain()

@@ -1,10 +1,10 @@
-import { answerTo, type HandlerContext } from 'tix-webhooks'
+import { answerTo, type HandlerContext, type Inbox } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
 import { BOOM } from '../../support/delivering.js'
 import { ALL_WELL, honestInbox, type Ledger, type TransactionFate } from '../../support/honest-inbox.js'
 import { type OnceScript, receivingWith, scriptedInbox } from '../../support/scripted-inbox.js'
-import { advance, useVirtualTime } from '../../support/virtual-time.js'
+import { advance, sleep, useVirtualTime } from '../../support/virtual-time.js'
 
 useVirtualTime()
 
@@ -93,4 +93,23 @@ test('a duplicate that shows at the commit is a duplicate, and nothing of it is 
   expect(both.map(({ outcome }) => outcome).sort()).toEqual(['duplicate', 'handled'])
   expect(effects).toEqual(['ord_1'])
   expect(records.map(({ status }) => status)).toEqual([200, 200])
+})
+
+test('an inbox that does not wait for its work misbehaves, and the error of the handler is not left unhandled', async () => {
+  const unhandled = vi.fn()
+  process.on('unhandledRejection', unhandled)
+  const inbox: Inbox<unknown> = {
+    once: async (_, work) => {
+      void work(undefined)
+      await sleep(1)
+      return 'handled'
+    },
+  }
+  const { send } = receivingWith(inbox, { on: { 'order.created': fails } })
+  const outcome = send(orderCreated())
+  await advance(1)
+  expect(await outcome).toMatchObject({ code: 'store_misbehaved' })
+  await advance(1)
+  process.off('unhandledRejection', unhandled)
+  expect(unhandled).not.toHaveBeenCalled()
 })

@@ -24,7 +24,7 @@ test('G1, G2, G4, G5 hold for any schedule of deliveries, slow and failing handl
     fc.asyncProperty(inboxPlans, async (plan) => {
       const { answers, records, faults, kept, open } = await liveWithInbox(plan)
 
-      // G1: the inbox saw nothing unproven; and two handlers overlapped only where the database has no locks.
+      // G1: the inbox saw nothing unproven; and two handlers overlapped only if the database has no locks.
       expect(faults).toEqual([])
 
       // G4: an effect at most once, and never without its record.
@@ -41,7 +41,7 @@ test('G1, G2, G4, G5 hold for any schedule of deliveries, slow and failing handl
         const { status } = answerTo(outcome)
         if (planned.isForged) expect(status).toBe(401)
         else expect([200, 500, 503]).toContain(status)
-        // G2: what is acknowledged had been committed by then.
+        // G2: an acknowledged event had been committed by then.
         if (outcome.outcome === 'handled')
           expect({ effects, record }).toEqual({ effects: 1, record: 'handled' })
         if (outcome.outcome === 'discarded')
@@ -49,7 +49,7 @@ test('G1, G2, G4, G5 hold for any schedule of deliveries, slow and failing handl
         if (outcome.outcome === 'duplicate') expect(record).toBeDefined()
       }
 
-      // No transaction is held for nobody.
+      // No transaction stays open without a delivery.
       expect(open).toBe(0)
       vi.clearAllTimers()
     }),
@@ -64,7 +64,7 @@ test('a sender that keeps coming is answered 200 in the end, and there is one ef
       fc.array(handlerFates, { maxLength: 6, size: 'max' }),
       fc.boolean(),
       async (transactions, runs, locks) => {
-        // The sender of the plan retries for longer than any transaction can last.
+        // The plan's sender retries for longer than any transaction can last.
         const deliveries = Array.from(
           { length: 24 },
           () => ({ after: 500, process: 0, event: 0, isForged: false }) as const,
@@ -93,7 +93,7 @@ test('G4: however the transactions of concurrent deliveries interleave, there is
       async (scheduler, senders, failures, locks) => {
         const { inbox: truth, effects } = honestInbox({ locks })
         const step = (name: string): Promise<void> => scheduler.schedule(Promise.resolve(), name)
-        /** The way there, the way back, and the commit are the scheduler's to order. */
+        /** The scheduler orders the request, the reply and the commit. */
         const inbox: Inbox<Ledger> = {
           async once(request, work) {
             await step('once arrives')

@@ -94,7 +94,7 @@ test('a transaction that is a thenable is given to the handler, and not awaited'
 })
 
 describe('a transaction that ends while its handler runs', () => {
-  /** A delivery whose transaction a test ends. */
+  /** A delivery whose transaction the test ends. */
   function losing(options: object = {}) {
     const hangsUp = deferred()
     const work = deferred()
@@ -181,12 +181,14 @@ describe('a transaction whose run is given up', () => {
 })
 
 describe('of a handler that has not returned by the deadline, the inbox', () => {
-  test.each<[what: string, hint: unknown, told: RegExp]>([
+  test.each<[what: string, hint: unknown, message: RegExp]>([
     ['may say what holds it up', () => 'The pool is full.', /timeoutSeconds.* The pool is full\.$/],
     ['may know nothing', () => undefined, /waits longer\.$/],
     ['may fail to say anything', throwing, /waits longer\.$/],
     ['need not say anything', undefined, /waits longer\.$/],
-  ])('%s', async (_, hint, told) => {
+    ['may say what cannot be text', () => Symbol('full'), /waits longer\.$/],
+    ['may promise to say it', () => Promise.reject(new Error('unheard')), /waits longer\.$/],
+  ])('%s', async (_, hint, message) => {
     const { inbox } = scriptedInbox((__, work) => work({}))
     const { send, reports } = receivingWith(Object.assign(inbox, { hint }) as typeof inbox, {
       maxRunSeconds: 20,
@@ -195,7 +197,7 @@ describe('of a handler that has not returned by the deadline, the inbox', () => 
     const outcome = send(orderCreated())
     await advance(10)
     expect(await outcome).toMatchObject({ outcome: 'timed-out' })
-    expect(reports[0]?.error.message).toMatch(told)
+    expect(reports[0]?.error.message).toMatch(message)
     await advance(10)
   })
 })

@@ -133,7 +133,7 @@ describe('the handler', () => {
     expect(requests).toEqual([{ key: 'test/order.created/ord_1', retainMs: 300_000_000, maxRunMs: 300_000 }])
   })
 
-  test('runs in a plain transaction where the key is null, and is told that it is not deduplicated', async () => {
+  test('runs in a plain transaction if the key is null, and sees that it is not deduplicated', async () => {
     const { inbox: honest, effects } = honestInbox()
     const { inbox, requests } = scriptedInbox((request, work) => honest.once(request, work))
     const contexts: Context[] = []

@@ -117,7 +117,7 @@ describe('the release of a claim that was granted too late', () => {
     ['rejects', refused],
     ['throws at once', throwing],
   ])('is tried for half a minute where the store %s, and troubles nobody in the end', async (_, release) => {
-    // Before a drain has given it up, and after.
+    // Before and after a drain has given it up.
     for (const after of [0, 3]) {
       const { called, reply, codes, kept } = await tooSlow({ release })
       await advance(after)
@@ -142,7 +142,7 @@ describe('the release of a claim that was granted too late', () => {
 })
 
 describe('while a claim may hold its key though it was given up, its next delivery', () => {
-  /** When the next delivery is to come, of a claim that another one holds by the look of it. */
+  /** The retry delay of the next delivery, whose event appears to be claimed by another. */
   async function retryAfterIn(
     { receiver, script }: Pick<Awaited<ReturnType<typeof tooSlow>>, 'receiver' | 'script'>,
     retryAfterMs = 60_000,

@@ -34,7 +34,7 @@ describe('a claim', () => {
       { outcome: 'in-flight', retryAfterSeconds: 30 },
     ],
   ])('that is answered with %o ends so', async (result, outcome) => {
-    // A store that has its answer may give it without a promise.
+    // A synchronous store may return its result without a promise.
     for (const claim of [async () => result, () => result]) {
       const { answer, records, contexts, work, called } = await begin({ claim })
       work.resolve(undefined)
@@ -65,7 +65,7 @@ describe('a claim', () => {
     ])
     expect(handler).not.toHaveBeenCalled()
     await advance(0)
-    // The reply may be what was lost, and not the claim.
+    // The reply may have been lost instead of the claim.
     expect(called()).toEqual(['claim', 'release'])
   })
 

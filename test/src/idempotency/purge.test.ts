@@ -9,7 +9,7 @@ beforeEach(() => {
 })
 
 afterEach(() => {
-  // A background purge has no end of its own.
+  // A background purge does not end by itself.
   vi.clearAllTimers()
   vi.useRealTimers()
   vi.restoreAllMocks()
@@ -19,7 +19,7 @@ const DEFAULT_LIMIT = 1_000
 
 const DOWN = new Error('connect ECONNREFUSED')
 
-/** A purge that gives what a test lists, then 0. */
+/** A purge that returns these numbers in order, then 0. */
 function purging(...gone: (number | Error)[]) {
   return vi.fn(async () => {
     const next = gone.shift() ?? 0
@@ -126,13 +126,23 @@ describe('a background purge', () => {
     ],
     ['rejects with nothing', () => Promise.reject(undefined), 'undefined'],
     ['rejects with text', () => Promise.reject('the disk is full'), 'the disk is full'],
-  ])('of a purge that %s goes on all the same', async (_, fails, told) => {
+  ])('of a purge that %s goes on all the same', async (_, fails, warning) => {
     const purge = vi.fn(fails as () => Promise<number>)
     createPurger(purge, 60).start()
     await advance(180)
     expect(purge).toHaveBeenCalledTimes(3)
     expect(console.warn).toHaveBeenCalledTimes(1)
-    expect(console.warn).toHaveBeenCalledWith(expect.stringContaining(told))
+    expect(console.warn).toHaveBeenCalledWith(expect.stringContaining(warning))
+  })
+
+  test('that fails goes on all the same if the console is one that throws', async () => {
+    vi.mocked(console.warn).mockImplementation(() => {
+      throw new Error('no warnings here')
+    })
+    const purge = purging(DOWN)
+    createPurger(purge, 60).start()
+    await advance(120)
+    expect(purge).toHaveBeenCalledTimes(2)
   })
 
   test('is not there without seconds', async () => {
@@ -153,7 +163,7 @@ describe('purgeEverySeconds', () => {
     expect(() => createPurger(purging(), seconds)).not.toThrow()
   })
 
-  // Past some 24.8 days a timer fires at once.
+  // A timer of more than some 24.8 days fires at once.
   test.each([
     [0, '0'],
     [-1, '-1'],

@@ -10,7 +10,7 @@ const CLAIM: ClaimRequest = {
   retainMs: 604_800_000,
 }
 
-/** Each check, of a request in which one field is another. */
+/** Each check, with a request in which one field is replaced. */
 const checkKey = (key: string): void => checkOnce({ key, retainMs: 1 })
 const CHECKS_OF_LEASES: readonly ((field: object) => void)[] = [
   (field) => checkClaim({ ...CLAIM, ...field }),
@@ -53,9 +53,10 @@ describe('text that every backend holds', () => {
     ['a list of one', ['key'], 'must be a string, not an array'],
   ]
   test.each(UNFIT)('is not %s, as a key or as a token', (_, text, message) => {
-    const told = (field: string, max: number): string => `${field} ${message.replace('$max', String(max))}`
+    const expected = (field: string, max: number): string =>
+      `${field} ${message.replace('$max', String(max))}`
     const refusal = (field: string, max: number): unknown =>
-      expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(told(field, max)) })
+      expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(expected(field, max)) })
     // An inbox takes a key of null for a plain transaction.
     if (text !== null) expect(thrownBy(() => checkKey(text as string))).toEqual(refusal('key', 255))
     for (const check of CHECKS_OF_LEASES) {
@@ -117,15 +118,15 @@ describe('a duration', () => {
     [{}, 'an object'],
   ])('is not %j', (value, shown) => {
     const ms = value as number
-    const told = (field: string): TypeError =>
+    const errorFor = (field: string): TypeError =>
       new TypeError(
         `${field} must be a number of milliseconds above 0 and at most 9007199254740991, not ${shown}.`,
       )
-    expect(thrownBy(() => checkClaim(claimWith({ leaseMs: ms })))).toEqual(told('leaseMs'))
-    expect(thrownBy(() => checkRenew(CLAIM, ms))).toEqual(told('leaseMs'))
-    expect(thrownBy(() => checkClaim(claimWith({ retainMs: ms })))).toEqual(told('retainMs'))
-    expect(thrownBy(() => checkComplete(CLAIM, ms))).toEqual(told('retainMs'))
-    expect(thrownBy(() => checkOnce({ key: null, retainMs: ms }))).toEqual(told('retainMs'))
+    expect(thrownBy(() => checkClaim(claimWith({ leaseMs: ms })))).toEqual(errorFor('leaseMs'))
+    expect(thrownBy(() => checkRenew(CLAIM, ms))).toEqual(errorFor('leaseMs'))
+    expect(thrownBy(() => checkClaim(claimWith({ retainMs: ms })))).toEqual(errorFor('retainMs'))
+    expect(thrownBy(() => checkComplete(CLAIM, ms))).toEqual(errorFor('retainMs'))
+    expect(thrownBy(() => checkOnce({ key: null, retainMs: ms }))).toEqual(errorFor('retainMs'))
   })
 })
 

@@ -8,7 +8,7 @@ import { ROOT } from '../../support/source.js'
 
 const run = promisify(execFile)
 
-/** Longer than a child has to take on a busy machine, and shorter than anything that would hold it for no reason. */
+/** Longer than a child takes on a busy machine, and shorter than anything that would wrongly keep it alive. */
 const LIMIT_MS = 15_000
 
 describe('a process that has nothing else to do', () => {
@@ -29,7 +29,7 @@ describe('a process that has nothing else to do', () => {
   })
   afterAll(() => removeFolder(folder))
 
-  /** What it prints before it ends by itself. */
+  /** Its output before it exits by itself. */
   async function printed(what: string): Promise<string[]> {
     const { stdout } = await run(process.execPath, [join(folder, 'child.mjs'), what], {
       timeout: LIMIT_MS,

@@ -27,7 +27,7 @@ describe('whatever a delivery waits for,', () => {
 
   type Step = readonly [what: string, wait: (takes: () => Promise<void>) => Wait]
 
-  /** What takes so many seconds, and then does this. */
+  /** Steps that take this many seconds and then have this result. */
   const BEFORE_HANDLER: readonly Step[] = [
     ['its body', (takes) => ({ body: (bytes) => takes().then(() => bytes), outcome: 'incomplete' })],
     [
@@ -73,7 +73,7 @@ describe('whatever a delivery waits for,', () => {
     await advance(0.001)
     expect(seen).toEqual({ outcome })
     expect(records).toMatchObject([{ outcome, durationMs: 10_000 }])
-    // What hangs is a handler until it is given up.
+    // The handler hangs until it is given up.
     await advance(290)
     await receiver.drain()
   })
@@ -240,7 +240,7 @@ describe('where the event loop is blocked', () => {
     await advance(2)
     expect(answered()).toMatchObject({ retryAfterSeconds: 5 })
     expect(handler).not.toHaveBeenCalled()
-    // What may have been granted was given back.
+    // A claim that may have been granted was released.
     expect(called().filter((name) => name === 'claim').length).toBe(
       called().filter((name) => name === 'release').length,
     )
@@ -258,7 +258,7 @@ test('a timer that fires a moment before the clock says so is believed: no handl
   const { send } = receivingWith(inbox, { on: { 'order.created': handler } })
   const outcome = send(orderCreated())
   await advance(0)
-  // Timers are counted in whole milliseconds, and the clock in parts of them.
+  // Timers count whole milliseconds, and the clock fractions of them.
   jump(-0.0003)
   await advance(10)
   expect(await outcome).toMatchObject({ outcome: 'unavailable', code: 'store_unavailable' })

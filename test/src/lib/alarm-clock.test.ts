@@ -109,7 +109,7 @@ test('a delivery that waits for Web Crypto alone sets no timer', async () => {
   vi.useRealTimers()
   const { api } = await packageWithEngine('web')
   onTestFinished(() => void vi.resetModules())
-  // A step before that has set an alarm, and is over.
+  // An earlier step has set an alarm, and is over.
   const receiver = api.createReceiver({ secret: async () => SECRET, on: { 'order.created': () => {} } })
   const delivery = await sign(orderCreated())
   const set = vi.spyOn(globalThis, 'setTimeout')
@@ -131,7 +131,7 @@ describe('a delivery during which the fake clock of a test', () => {
     const delivery = await sign(orderCreated())
     const others = vi.fn()
     REAL.setImmediate(others)
-    // The delivery waits for it, so that its clock has asked for the end of the turn.
+    // The delivery awaits it, so its clock has asked for the end of the turn.
     const handler = async () => {
       await null
       change()

@@ -7,7 +7,7 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-/** What a library puts in the place of the global one. */
+/** A library's replacement for the global one. */
 class Foreign<T> extends Promise<T> {}
 
 test('what is there is not pending, whatever it is', () => {

@@ -154,7 +154,7 @@ describe('a refusal, which anybody can cause at any rate,', () => {
       })
     for (let i = 0; i < 32; i++) expect(await refuse()).toMatchObject({ outcome: 'unauthenticated' })
     expect(lines).toHaveLength(3)
-    // Another reason is not hidden by it. A method that is refused is no fault of anybody's.
+    // It does not hide another reason. A refused method is not a fault.
     for (const method of ['POST', 'GET', 'POST', 'POST', 'POST']) {
       await receiver.receive({ method, header: null, body: new Uint8Array(), request: null })
     }
@@ -177,7 +177,7 @@ describe('a refusal, which anybody can cause at any rate,', () => {
     vi.useRealTimers()
   })
 
-  test('is told to onError each time', async () => {
+  test('is passed to onError each time', async () => {
     const { receiver, reports } = receiving({ on: { 'order.created': () => {} } })
     for (let i = 0; i < 10; i++)
       await receiver.receive({ header: null, body: new Uint8Array(), request: null })
@@ -236,7 +236,7 @@ test('G6: no secret is in any outcome, record or report, whatever is sent', asyn
   )
   await fc.assert(
     fc.asyncProperty(payloads, fc.boolean(), hostileHeaders(), async (payload, authentic, header) => {
-      const told: unknown[] = []
+      const outputs: unknown[] = []
       const receiver = createReceiver({
         secret,
         on: {
@@ -244,24 +244,24 @@ test('G6: no secret is in any outcome, record or report, whatever is sent', asyn
             throw new Error('boom')
           },
         },
-        onDelivery: (record) => told.push(record),
-        onError: (error, ctx) => told.push(error, ctx),
+        onDelivery: (record) => outputs.push(record),
+        onError: (error, ctx) => outputs.push(error, ctx),
       })
       const signed = await sign(payload, { secret })
-      told.push(
+      outputs.push(
         await receiver.receive({
           body: signed.body,
           header: authentic ? signed.header : header,
           request: null,
         }),
       )
-      for (const thing of told) expect(everythingIn(thing)).not.toContain('THE_SECRET')
+      for (const output of outputs) expect(everythingIn(output)).not.toContain('THE_SECRET')
     }),
     { numRuns: 200 },
   )
 })
 
-/** All text of a value: messages, stacks, causes and fields. */
+/** All text in a value: messages, stacks, causes and fields. */
 function everythingIn(value: unknown): string {
   if (value instanceof Error)
     return [

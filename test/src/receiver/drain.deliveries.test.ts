@@ -70,7 +70,7 @@ describe('drain', () => {
     await drain
   })
 
-  // A Worker ends the timers of a request with it.
+  // On a Worker, the timers of a request are lost with it.
   test.each([
     ['a handler that never settles', 0, 11],
     ['a handler that never settles and whose sender has been answered', 10, 31],
@@ -135,7 +135,7 @@ describe('drain', () => {
     expect(drained.isResolved).toBe(true)
   })
 
-  // The store does not take what is recorded, which is tried for 46 s at most.
+  // The store refuses the record, which is retried for 46 s at most.
   test.each([
     ['alone', 1.5, []],
     ['after a handler that may run for less', 6.5, [never]],
@@ -286,7 +286,7 @@ describe('drain', () => {
     let refused = 0
     const drain = receiver.drain()
     const drained = watch(drain)
-    // Several senders, so that one of them always has a delivery under way; far more than a drain needs.
+    // Several senders, so that a delivery is always in progress; far more than a drain needs.
     const flood = async (): Promise<void> => {
       while (!drained.isResolved && refused < 10_000) {
         await send(orderCreated())

@@ -24,7 +24,7 @@ test('G1, G2, G3, G5 hold for any schedule of deliveries, failures, slow handler
     fc.asyncProperty(plans, async (plan) => {
       const { answers, records, faults, drains } = await live(plan)
 
-      // G1 and G3, as the handlers and the store saw it.
+      // G1 and G3, as seen by the handlers and the store.
       expect(faults).toEqual([])
 
       // G5: an answer to each, in time, and one record of each.
@@ -38,9 +38,9 @@ test('G1, G2, G3, G5 hold for any schedule of deliveries, failures, slow handler
       for (const { planned, outcome, done, discarded } of answers) {
         const { status } = answerTo(outcome)
         const refusals = PROVEN_WRONG[planned.trick]
-        // G1: what is not proven is never acknowledged.
+        // G1: an unproven delivery is never acknowledged.
         if (refusals !== undefined) expect(refusals).toContain(outcome.outcome)
-        // G2: what is acknowledged is done, and what is proven is never refused for good.
+        // G2: an acknowledged event is done, and a proven one is never refused for good.
         if (outcome.outcome === 'handled') expect(done).toBe(true)
         if (outcome.outcome === 'discarded') expect(discarded).toBe(true)
         if (outcome.outcome === 'duplicate') expect(done || discarded).toBe(true)
@@ -57,7 +57,7 @@ test('a sender that keeps coming is answered 200 in the end, whatever happened b
       fc.array(callFates, { maxLength: 12, size: 'max' }),
       fc.array(handlerFates, { maxLength: 6, size: 'max' }),
       async (calls, runs) => {
-        // The sender of the plan retries for longer than any lease and any given-up run can last.
+        // The plan's sender retries for longer than any lease and any given-up run can last.
         const retries = Array.from(
           { length: 30 },
           () => ({ after: 500, process: 0, event: 0, trick: 'none', drain: false }) as const,
@@ -78,7 +78,7 @@ test('G3: however the calls of concurrent deliveries interleave, one handler run
       fc.array(fc.boolean(), { maxLength: 4 }),
       async (scheduler, senders, failures) => {
         const truth = memoryStore()
-        /** Both the way to the store and the way back are the scheduler's to order. */
+        /** The scheduler orders both the request to the store and the reply. */
         const scheduled = <T>(name: string, call: () => T | Promise<T>): Promise<T> =>
           scheduler
             .schedule(Promise.resolve(), `${name} arrives`)

@@ -20,7 +20,7 @@ const schemas: SchemaMap = {
 
 const call = (found: AnyHandler | undefined): unknown => found?.(orderCreated(), undefined as never)
 
-/** Which key of `on` a kind finds, or `onUnhandled`, or nothing. */
+/** The key of `on` that a kind finds, or `onUnhandled`, or nothing. */
 function found(
   keys: readonly string[],
   kind: string,

@@ -9,12 +9,12 @@ const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 
 const DIGEST = /^[0-9a-f]{64}$/
 
-/** An event as it comes: JSON, read again. */
+/** An event as received: parsed from JSON. */
 const eventOf = (value: object): UnknownEvent => JSON.parse(JSON.stringify(value))
 const partOf = async (value: object): Promise<string> =>
   defaultKeyPart(eventOf(value), bytesOf(JSON.stringify(value)))
 
-/** The same value with numbers that JSON.parse gives exactly. */
+/** The same value with only numbers that JSON.parse reads exactly. */
 const exact = <T>(value: T): T =>
   JSON.parse(JSON.stringify(value), (_, part) =>
     typeof part === 'number' && Math.abs(part) > Number.MAX_SAFE_INTEGER ? Math.log(Math.abs(part)) : part,
@@ -22,7 +22,7 @@ const exact = <T>(value: T): T =>
 
 const json = fc.jsonValue({ stringUnit: 'binary' }).map(exact)
 
-/** The same value with the members of every object in another order. */
+/** The same value with the members of every object in a different order. */
 function reordered(value: unknown, gen: fc.GeneratorValue): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((item) => reordered(item, gen))
@@ -62,7 +62,7 @@ describe('the default key of any other event', () => {
   const event = lifecycleEvent('event.rescheduled', { event: { id: 'evt_1', doors_at: 'A' } })
 
   test('is the SHA-256 of its canonical JSON', async () => {
-    // As given by `printf '%s' '{"created_at":…}' | sha256sum`: the digests live in stores, so they must not change.
+    // As computed by `printf '%s' '{"created_at":…}' | sha256sum`: the digests are stored, so they must not change.
     const fixed = {
       type: 'event.published',
       created_at: '2026-05-17T14:02:11Z',
@@ -142,7 +142,7 @@ describe('numbers that JSON.parse cannot give exactly', () => {
     )
   })
 
-  // One event, in other words: the key is that of the JSON, whatever the bytes are.
+  // The same event, written differently: the key is of the JSON, not of the bytes.
   test.each([
     ['9007199254740991', '9007199254740991.0'],
     ['1.50', '15e-1'],

@@ -2,7 +2,7 @@ import { answerTo, type Outcome } from 'tix-webhooks'
 import { expect, test } from 'vitest'
 import { outcomeOfDenial } from '../../../src/receiver/outcome.js'
 
-/** The table of answers that the README promises. */
+/** The table of answers in the README. */
 const ANSWERS: [Outcome, number, Record<string, string>][] = [
   [{ outcome: 'handled' }, 200, {}],
   [{ outcome: 'duplicate' }, 200, {}],

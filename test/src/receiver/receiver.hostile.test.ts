@@ -4,7 +4,7 @@ import { orderCreated, sign } from '../../support/deliveries.js'
 import { receiving, storeWith } from '../../support/receiving.js'
 import { failingWith, scriptedInbox } from '../../support/scripted-inbox.js'
 
-/** What throws again when it is looked at. */
+/** Values that throw when they are inspected. */
 const HOSTILE: readonly [string, () => unknown][] = [
   [
     'an error whose fields throw',

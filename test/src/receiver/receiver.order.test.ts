@@ -4,7 +4,7 @@ import { lifecycleEvent, orderCreated, SECRET, sign } from '../../support/delive
 import { receiving, storeWith } from '../../support/receiving.js'
 
 describe('the order of the steps', () => {
-  /** A delivery on which everything is wrong that the steps look at, and what each of them was asked for. */
+  /** A delivery that is wrong for every step, and a record of the calls of each. */
   function everythingWrong() {
     const touched: string[] = []
     const touch = (name: string) => () => {

@@ -1,5 +1,5 @@
 import { runInNewContext } from 'node:vm'
-import { answerTo, type ClaimResult, createReceiver, RetryLater } from 'tix-webhooks'
+import { answerTo, type ClaimResult, createReceiver, memoryStore, RetryLater } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { orderCreated, SECRET, sign } from '../../support/deliveries.js'
 import { receiving, storeWith } from '../../support/receiving.js'
@@ -8,7 +8,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** What a handler may throw that throws again when it is looked at. */
+/** Errors of a handler that throw when they are inspected. */
 const strange: [string, () => unknown][] = [
   ['an error whose message is an object', () => Object.assign(new Error(), { message: Object.create(null) })],
   [
@@ -124,15 +124,28 @@ test.each<[string, () => unknown, RegExp[]]>([
 )
 
 describe('an async function where none may be', () => {
+  const unheard = (): never => Promise.reject(new Error('unheard')) as never
+
   test.each([
-    ['key', { key: async () => Promise.reject(new Error('unheard')) }],
-    ['signedContent', { signature: { signedContent: async () => Promise.reject(new Error('unheard')) } }],
-  ])('as %s is misconfigured, and its rejection is not left unhandled', async (_, options) => {
+    ['key', { key: unheard }, /returned a promise/],
+    ['signedContent', { signature: { signedContent: unheard } }, /returned a promise/],
+    ['now', { now: unheard }, /returned a promise/],
+    [
+      'the clock of a store',
+      { store: memoryStore({ now: unheard }), namespace: 'test' },
+      /returned a promise/,
+    ],
+    [
+      'each secret of a list',
+      { secret: () => [unheard(), unheard()] },
+      /secret function returned\[0\] must be a string or a Uint8Array, not a promise/,
+    ],
+  ])('as %s is misconfigured, and its rejection is not left unhandled', async (_, options, message) => {
     const unhandled = vi.fn()
     process.on('unhandledRejection', unhandled)
     const { send, reports } = receiving({ ...options, on: { 'order.created': () => {} } } as object)
     expect(await send(orderCreated())).toMatchObject({ outcome: 'misconfigured' })
-    expect(reports[0]?.error.message).toMatch(/returned a promise/)
+    expect(reports[0]?.error.message).toMatch(message)
     await new Promise(setImmediate)
     process.off('unhandledRejection', unhandled)
     expect(unhandled).not.toHaveBeenCalled()

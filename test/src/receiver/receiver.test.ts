@@ -135,7 +135,7 @@ describe('the ends of a delivery', () => {
   })
 })
 
-test('the handler is told all that is known of the delivery', async () => {
+test('the handler gets everything known about the delivery', async () => {
   const now = 1_747_490_531_500
   const seen: unknown[] = []
   const { receiver } = receiving({

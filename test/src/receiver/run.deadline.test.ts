@@ -9,7 +9,7 @@ import { advance, useVirtualTime } from '../../support/virtual-time.js'
 useVirtualTime()
 
 describe('at the deadline', () => {
-  test('a body that has not arrived is incomplete, and its reader is told to let go', async () => {
+  test('a body that has not arrived is incomplete, and its reader is cancelled', async () => {
     const { receiver, records } = receiving({ timeoutSeconds: 3 })
     const cancel = vi.fn()
     const body: BodyReader = Object.assign(() => never<Uint8Array>(), { cancel })
@@ -52,7 +52,7 @@ describe('at the deadline', () => {
     await advance(10)
     expect(await first).toMatchObject({ outcome: 'timed-out', retryAfterSeconds: 5 })
 
-    // The lease is 60 s, and renewed for as long as the handler goes on.
+    // The lease is 60 s, and is renewed as long as the handler runs.
     await advance(100)
     expect(await send(order)).toMatchObject({ outcome: 'in-flight' })
     work.resolve()
@@ -159,7 +159,7 @@ describe('at the deadline', () => {
     const { store, namespace, base } = storeWith({
       claim: async (request) => {
         const result = await base.claim(request)
-        // The clock goes on and no timer fires, as when something blocks the thread.
+        // The clock advances and no timer fires, as when the thread is blocked.
         vi.setSystemTime(Date.now() + 11_000)
         vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 11_000)
         return result
@@ -171,7 +171,7 @@ describe('at the deadline', () => {
     vi.restoreAllMocks()
     expect(handler).not.toHaveBeenCalled()
     await advance(0)
-    // The grant was given back.
+    // The grant was released.
     expect(
       await base.claim({
         key: `test/order.created/${order.data.order.id}`,

@@ -19,7 +19,7 @@ const FREE = new Discard('free')
 const LATER = new RetryLater({ afterSeconds: 60 })
 const THENABLE = Object.defineProperty({}, 'then', { value: (done: () => void) => done() })
 
-/** A promise with a property of its own, which throws when it is called or read. */
+/** A promise with an own property that throws when it is called or read. */
 const promiseWith = (property: 'then' | 'constructor', own: 'value' | 'get'): Promise<unknown> =>
   Object.defineProperty(Promise.resolve(), property, { [own]: throwing })
 
@@ -152,7 +152,7 @@ test('a drain waits for the record of a handler that has settled late, for longe
 })
 
 describe('a handler that has not settled after maxRunSeconds', () => {
-  test('is given up: its signal aborts, and its sender and the reports are told why', async () => {
+  test('is given up: its signal aborts, and the answer and the reports say why', async () => {
     const { contexts, answered, lost, reports, records, drain } = await begin({}, { maxRunSeconds: 90 })
     const heard = vi.fn()
     await advance(0)
@@ -272,7 +272,7 @@ describe('the signal of a handler', () => {
     expect(answered()).toMatchObject({ code: 'given_up' })
     expect(made).not.toHaveBeenCalled()
 
-    // When it is looked at, it has aborted, for the first reason.
+    // Read only now, it has aborted, for the first reason.
     expect(contexts[0]?.signal).toMatchObject({ aborted: true, reason: { code: 'lease_lost' } })
     expect(contexts[0]?.signal).toBe(contexts[0]?.signal)
     expect(made).toHaveBeenCalledOnce()

@@ -99,7 +99,7 @@ test('making a receiver does nothing random, timed or asynchronous: some runtime
   ]
   const asked = vi.fn()
   const started: string[] = []
-  // Node's own account of timers, promises, random bytes and the rest.
+  // Node's own record of timers, promises, random bytes and so on.
   const hook = createHook({ init: (_, type) => started.push(type) }).enable()
 
   make({ secret: asked, now: asked, key: asked })
@@ -123,7 +123,7 @@ describe('the warning that handled events are remembered in memory alone', () =>
     vi.restoreAllMocks()
   })
 
-  /** The package as a process that has just started has it. */
+  /** The package as a fresh process loads it. */
   async function fresh() {
     const { createReceiver, memoryStore } = await import('tix-webhooks')
     const options = { secret: SECRET, on: { 'order.created': handler } }

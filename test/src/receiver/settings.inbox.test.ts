@@ -40,7 +40,7 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
   ['a store as inbox', { inbox: memoryStore(), namespace: 'orders' }, NO_INBOX],
   ['null as inbox', { inbox: null, namespace: 'orders' }, NO_INBOX],
   ['a string as inbox', { inbox: 'postgres://', namespace: 'orders' }, NO_INBOX],
-  // Pools are event emitters, and each of those has a once.
+  // Pools are event emitters, which have a `once`.
   ['an event emitter as inbox', { inbox: new EventEmitter(), namespace: 'orders' }, NO_INBOX],
   ['a pool of pg as inbox', { inbox: new Pool(), namespace: 'orders' }, NO_INBOX],
 ]
@@ -104,7 +104,7 @@ describe('in production', () => {
     const options = { secret: SECRET, on: { 'order.created': handler } }
     createReceiver({ ...options, inbox, namespace: 'orders' })
     expect(warn).not.toHaveBeenCalled()
-    // The warning is still there for the one that has neither.
+    // The warning still appears without either option.
     createReceiver(options)
     expect(warn).toHaveBeenCalledOnce()
   })

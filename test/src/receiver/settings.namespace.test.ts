@@ -6,7 +6,7 @@ import { receiving } from '../../support/receiving.js'
 
 const SECRETS: Readonly<Record<string, string>> = { a: 'whsec_tenant_a', b: 'whsec_tenant_b' }
 
-/** One endpoint for two tenants, each with a secret of its own; the request is the tenant's name. */
+/** One endpoint for two tenants, each with its own secret; the request is the tenant's name. */
 function byTenant(options: Partial<WebhookOptions> = {}) {
   const runs: unknown[] = []
   const { receiver, records, reports } = receiving({
@@ -34,7 +34,7 @@ describe('a namespace by tenant', () => {
     ['keys that are hashed', () => ({ key: () => 'the same for both'.repeat(20) })],
   ])("keeps a tenant from suppressing another's event, with %s", async (_, options) => {
     const { send, runs } = byTenant(options())
-    // What a tenant signs with its own secret is authentic, also with an id that is not its own.
+    // An event signed with a tenant's own secret is authentic, even with the id of another tenant's order.
     expect(await send('a', order)).toEqual({ outcome: 'handled' })
     expect(await send('b', order)).toEqual({ outcome: 'handled' })
     expect(await send('b', order)).toEqual({ outcome: 'duplicate' })

@@ -5,7 +5,7 @@ import { handler, make } from '../../support/make-receiver.js'
 
 const DAY = 86_400
 
-/** A store, of which one method is none. */
+/** A store with one invalid method. */
 function brokenStore(change: Record<string, unknown>): unknown {
   return { ...memoryStore(), ...change }
 }
@@ -248,7 +248,7 @@ describe('a receiver is not made', () => {
     expect(() => make(options)).toThrow(message)
   })
 
-  // Past some 24.8 days a timer fires at once.
+  // A timer of more than some 24.8 days fires at once.
   test.each(
     TIMERS.flatMap((option) =>
       [

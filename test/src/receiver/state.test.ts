@@ -53,7 +53,7 @@ describe('onDelivery', () => {
     ['the documented fields', {}],
     ['a schema', { schemas: { 'order.created': schemaOf(() => ({ issues: [{ message: 'no' }] })) } }],
     ['a key function', { key: () => 'ord_9' }],
-  ])('is told the key of data that does not fit %s, as onError is', async (_, options) => {
+  ])('gets the key of data that does not fit %s, as onError is', async (_, options) => {
     const { send, records, reports } = receiving({ on: { 'order.created': () => {} }, ...options })
     await send(lifecycleEvent('order.created', { order: { id: 'ord_9' } }))
     const key = 'default/order.created/ord_9'
@@ -64,7 +64,7 @@ describe('onDelivery', () => {
   test.each<[string, Partial<WebhookOptions>, object]>([
     ['before its envelope is read', { secret: () => [] }, {}],
     ['without a key', { key: () => null }, { kind: 'order.created' }],
-  ])('is told no more than is known of a fault %s, as onError is', async (_, options, place) => {
+  ])('gets only what is known of a fault %s, as onError is', async (_, options, place) => {
     const fail = (): never => {
       throw new Error('boom')
     }
@@ -75,7 +75,7 @@ describe('onDelivery', () => {
     expect(records[0]).not.toHaveProperty('key')
   })
 
-  test('is told the age of a delivery that is authentic but too old', async () => {
+  test('gets the age of a delivery that is authentic but too old', async () => {
     const { receiver, records } = receiving({ now: () => 2_000_000 })
     await receiver.receive({ ...(await sign(orderCreated(), { timestamp: 1000 })), request: null })
     expect(records).toMatchObject([{ code: 'timestamp_too_old', signatureAgeSeconds: 1000 }])

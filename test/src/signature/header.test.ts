@@ -6,7 +6,7 @@ const AT = 1_747_490_531
 const BODY = '{}'
 const HEX = '0'.repeat(64)
 
-/** A true signature of the body at `AT`: what is refused below is refused for its form alone. */
+/** A valid signature of the body at `AT`: every refusal below is for the header's form alone. */
 let v1: string
 
 beforeAll(async () => {
@@ -14,7 +14,7 @@ beforeAll(async () => {
   v1 = header.slice(header.indexOf('v1='))
 })
 
-/** Takes anything: a header is a stranger's, and frameworks hand out more than their types say. */
+/** Takes anything: the header comes from a stranger, and frameworks pass more than their types say. */
 function verify(header: unknown, encoding: 'hex' | 'base64' = 'hex'): Promise<Verified> {
   return verifySignature(BODY, header as HeaderValue, {
     secret: SECRET,
@@ -179,7 +179,7 @@ describe('a v1 that can match nothing is a mismatch, whatever it is made of', ()
   test.each(['+', '-', ' ', '.', 'g', 'é'])(
     'the true bytes, one of them as a number parser would read it: %j',
     async (extra) => {
-      // A byte below 16 is the one that can be spelt otherwise at the same length: 05 as +5, or as 5g.
+      // Only a byte below 16 has another spelling of the same length: 05 as +5, or as 5g.
       let header = ''
       let body = ''
       for (let i = 0; !/v1=(..)*0[1-9a-f](..)*$/.test(header); i++) {

@@ -9,7 +9,7 @@ const web = webEngine(globalThis.crypto)
 
 const algorithms = fc.constantFrom('SHA-256' as const, 'SHA-512' as const)
 const encodings = fc.constantFrom('hex' as const, 'base64' as const)
-// Past 128 bytes a secret is longer than a block of either hash, and is hashed before it is used.
+// A secret of more than 128 bytes is longer than a block of either hash, and is hashed first.
 const secretBytes = fc.uint8Array({ minLength: 1, maxLength: 300 })
 const contents = fc.uint8Array({ maxLength: 500 })
 const prefixes = fc.string({ unit: 'binary' })
@@ -115,7 +115,7 @@ describe.each<[string, HmacEngine]>([
         expect(equal(text, expected)).toBe(text === expected)
       }),
     )
-    // Two characters that take four bytes: the second must not leave what was there before.
+    // Two characters of four bytes: the second must not leave the previous content.
     equal('ab', copy('ab'))
     for (const text of ['a\u00e9', '\u00e9b', '\u{1f3ab}', 'a\ud800']) expect(equal(text, 'ab')).toBe(false)
   })
@@ -189,7 +189,7 @@ describe('the engine is chosen at the first call', () => {
     vi.resetModules()
     const { hmacEngine } = await import('../../../src/signature/hmac.js')
     expect(await isWeb(withProcess(other, hmacEngine))).toBe(true)
-    // And kept, whatever process becomes.
+    // The choice is kept, even if process changes.
     expect(await isWeb(hmacEngine())).toBe(true)
   })
 })

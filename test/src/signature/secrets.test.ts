@@ -52,7 +52,7 @@ describe('a secret that cannot be meant is a TypeError', () => {
     const secret = value as Secrets
     await expect(signPayload('{}', { secret })).rejects.toThrow(TypeError)
     await expect(signPayload('{}', { secret })).rejects.toThrow(message)
-    // Before the header is looked at: a receiver without a secret must not pass for one that was sent nonsense.
+    // Before the header is checked: a receiver without a secret must not look like one that got an invalid header.
     await expect(verifySignature('{}', undefined, { secret })).rejects.toThrow(TypeError)
     expect(() => createReceiver({ secret, on: { 'order.created': () => {} } })).toThrow(TypeError)
   })

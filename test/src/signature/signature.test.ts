@@ -18,7 +18,7 @@ const now = (): number => AT * 1000
 
 const timestamps = fc.nat({ max: 4_000_000_000 })
 
-/** Milliseconds of a timestamp that was signed under a scheme. */
+/** A signed timestamp of this scheme, in milliseconds. */
 const msOf = (timestamp: number, { timestampUnit }: SignatureOptions): number =>
   timestampUnit === 'ms' ? timestamp : timestamp * 1000
 
@@ -37,7 +37,7 @@ describe('what is signed verifies', () => {
           const header = await signPayload(body, { secret, signature, timestamp })
           const options: VerifyOptions = { secret, signature, now: () => ms }
           expect(await verifySignature(body, header, options)).toEqual(expected)
-          // What one engine signs, the other verifies.
+          // Each engine verifies the other's signatures.
           expect(await web.api.verifySignature(body, header, options)).toEqual(expected)
         },
       ),
@@ -184,7 +184,7 @@ describe('forms of the signature', () => {
   test('without the dot the content is the digits, then the body', async () => {
     const signature = { signedContent: 'concat' } as const
     const { header } = await sign('2{}', { timestamp: 1, signature })
-    // The weakness of this form, and why the dot is the default: a digit can be of either.
+    // The weakness of this form, and the reason for the dot: a digit can belong to either part.
     await verifySignature('{}', header.replace('t=1,', 't=12,'), {
       secret: SECRET,
       signature,

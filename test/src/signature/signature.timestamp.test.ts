@@ -5,7 +5,7 @@ import { SECRET, sign } from '../../support/deliveries.js'
 
 const AT = 1_747_490_531
 
-/** Verifies a delivery that was signed at `AT`, when the clock says that many milliseconds more. */
+/** Verifies a delivery that was signed at `AT`, this many milliseconds later. */
 async function verifyAfter(ms: number, options: Partial<VerifyOptions> = {}) {
   const { signature } = options
   const timestamp = signature?.timestampUnit === 'ms' ? AT * 1000 : AT

@@ -18,7 +18,7 @@ const { vectors }: { vectors: readonly Vector[] } = JSON.parse(
   readFileSync(new URL('../../vectors.json', import.meta.url), 'utf8'),
 )
 
-/** What a vector says, in the terms of the package. */
+/** A vector as arguments of the package. */
 function termsOf(vector: Vector) {
   const { algorithm, encoding, signedContent, timestamp } = vector
   // The vectors do not name the unit: thirteen digits are milliseconds.

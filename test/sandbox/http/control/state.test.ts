@@ -191,3 +191,16 @@ test('[N44] [N52] on_sale_at is shown while it is scheduled, and not by the API'
   await sandbox.act(id, 'publish')
   expect(await shown()).toMatchObject({ status: 'on_sale', on_sale_at: null })
 })
+
+test.each([
+  [401, true],
+  [204, false],
+])('of a scenario, the line says whether the answer %i is right: %s', async (status, is_right) => {
+  const sandbox = httpSandbox()
+  sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/' })
+  sandbox.answerWith(() => ({ response: { status, headers: {}, body: '', truncated: false } }))
+  await trigger(sandbox.service, { kind: 'order.created', scenario: 'wrong-secret' })
+  expect((await sandbox.call('GET', '/_sandbox/state?brief=true')).json()).toMatchObject({
+    deliveries: [{ last: { scenario: 'wrong-secret', status, is_right } }],
+  })
+})

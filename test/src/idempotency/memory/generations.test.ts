@@ -5,7 +5,7 @@ import { hashOf } from '../../../../src/idempotency/memory/key-filter.js'
 const MAX_KEYS = 800
 const NEVER = 1e9
 
-/** Completes a key again and again, each time with a retention of its own, and gives the places that this takes. */
+/** Completes a key repeatedly, each time with its own retention, and returns the number of places taken. */
 function placesTaken(retainMs: (time: number) => number): number {
   const generations = createGenerations(MAX_KEYS, () => {})
   const hash = hashOf('k')
@@ -14,7 +14,7 @@ function placesTaken(retainMs: (time: number) => number): number {
     const settled = generations.find('k', hash, time)
     if (settled !== undefined) generations.remove('k', settled)
     generations.addCompleted('k', hash, 'token', time, retainMs(time))
-    // Something that keeps its generation from being forgotten.
+    // A record that keeps its generation from being forgotten.
     if (time % 1_000 === 0) {
       const kept = { token: 'token', attempt: 1, expiresAt: NEVER }
       generations.addReleased(`kept ${time}`, hashOf(`kept ${time}`), kept, time)
@@ -74,7 +74,7 @@ test.each(['completed', 'released'])(
       if (what === 'completed') generations.addCompleted(key, hash, 'token', time, 80)
       else generations.addReleased(key, hash, { token: 'token', attempt: 1, expiresAt: time + 80 }, time)
     }
-    // Those of 80, and of an eighth more.
+    // The records of the last 80, and of an eighth more.
     expect(generations.size).toBeLessThanOrEqual(90)
   },
 )

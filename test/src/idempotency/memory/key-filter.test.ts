@@ -31,10 +31,10 @@ describe('holds few of the keys that were not added', () => {
       const filter = createFilter(count)
       for (let n = 0; n < count; n++) addTo(filter, hashOf(keyOf(n)))
 
-      let held = 0
-      for (let n = count; n < 2 * count; n++) if (mayHold(filter, hashOf(keyOf(n)))) held++
+      let falsePositives = 0
+      for (let n = count; n < 2 * count; n++) if (mayHold(filter, hashOf(keyOf(n)))) falsePositives++
 
-      expect(held / count).toBeLessThan(0.05)
+      expect(falsePositives / count).toBeLessThan(0.05)
     }
   })
 })

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest'
 import { boundedStore, keys, LEASE, RETAIN } from '../../../support/bounded-store.js'
 
 /**
- * How many of the keys are remembered as handled. Asked from the youngest on, because a claim of one that is gone makes
- * room, and takes the oldest, or finds none.
+ * The number of keys remembered as handled. Asked from the youngest on, because a claim of a forgotten key makes room by evicting
+ * the oldest.
  */
 async function countCompleted({ claim }: ReturnType<typeof boundedStore>, of: string[]): Promise<number> {
   let count = 0
@@ -23,7 +23,7 @@ const storeFull = expect.objectContaining({
 })
 
 describe('a store that is full', () => {
-  test('drops the oldest settled records, and tells how many and how old they were', async () => {
+  test('drops the oldest settled records, and reports how many and how old they were', async () => {
     const set = boundedStore(16)
     for (const key of keys(16)) {
       await set.handle(key)
@@ -33,7 +33,7 @@ describe('a store that is full', () => {
 
     await set.claim('one more')
 
-    // 16 records are 8 generations of 2; the younger of the two that went was settled 15 s ago.
+    // 16 records are 8 generations of 2; the younger of the two evicted records was settled 15 s ago.
     expect(set.evictions).toEqual([{ count: 2, ageMs: 15_000 }])
     expect(await countCompleted(set, keys(16))).toBe(14)
   })
@@ -129,14 +129,14 @@ describe('a store that is full', () => {
     const set = boundedStore(maxKeys)
     await set.handle(...keys(40))
     const evicted = set.evicted()
-    const held = await countCompleted(set, keys(40))
-    expect(held).toBeGreaterThan(0)
-    expect(held).toBe(40 - evicted)
-    expect(held).toBeLessThanOrEqual(maxKeys)
+    const remembered = await countCompleted(set, keys(40))
+    expect(remembered).toBeGreaterThan(0)
+    expect(remembered).toBe(40 - evicted)
+    expect(remembered).toBeLessThanOrEqual(maxKeys)
   })
 })
 
-/** Each claim has a token of its own, as each delivery has; no time passes, so that nothing ages out. */
+/** Each claim has its own token, as each delivery does; no time passes, so that nothing expires. */
 const traffic = fc.array(
   fc.record({
     do: fc.constantFrom('claim', 'claim', 'complete', 'release'),
@@ -146,7 +146,7 @@ const traffic = fc.array(
 )
 
 test.each(['evict', 'reject'] as const)(
-  "onFull '%s': never more than maxKeys, never a running record lost, every eviction told",
+  "onFull '%s': never more than maxKeys, never a running record lost, every eviction reported",
   async (onFull) => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 20 }), traffic, async (maxKeys, steps) => {
@@ -155,7 +155,7 @@ test.each(['evict', 'reject'] as const)(
         const settled = new Map<string, { token: string; call: 'complete' | 'release' }>()
         let granted = 0
         for (const [index, { do: call, key }] of steps.entries()) {
-          const held = running.get(key)
+          const runningToken = running.get(key)
           if (call === 'claim') {
             const token = `t${index}`
             const size = granted - set.evicted()
@@ -169,16 +169,16 @@ test.each(['evict', 'reject'] as const)(
               running.set(key, token)
               if ((result as { attempt: number }).attempt === 1) granted += 1
             }
-          } else if (held !== undefined) {
-            expect(await set[call as 'complete' | 'release'](key, held)).toBe(true)
+          } else if (runningToken !== undefined) {
+            expect(await set[call as 'complete' | 'release'](key, runningToken)).toBe(true)
             running.delete(key)
             settled.delete(key)
-            settled.set(key, { token: held, call: call as 'complete' | 'release' })
+            settled.set(key, { token: runningToken, call: call as 'complete' | 'release' })
           }
           expect(granted - set.evicted()).toBeLessThanOrEqual(maxKeys)
         }
         expect(set.evictions.filter(({ count }) => count === 0)).toEqual([])
-        // What it says of its evictions is true: exactly the rest is there.
+        // Its reports of evictions are true: exactly the rest is there.
         const kept = granted - set.evicted()
         let left = 0
         for (const [key, token] of running) {

@@ -56,7 +56,7 @@ describe('time', () => {
   })
 })
 
-/** Five times what the store holds, at least. */
+/** At least five times the capacity of the store. */
 const EVENTS = Math.max(runs(250_000), 250_000)
 
 test('events go through a store of 50,000, which stays within its bound', async () => {
@@ -78,7 +78,7 @@ test('events go through a store of 50,000, which stays within its bound', async 
     void store.claim({ ...lease, leaseMs: 30_000, retainMs: 604_800_000 })
     void store.complete(lease, 604_800_000)
     largest = Math.max(largest, index + 1 - evicted)
-    // The calls have done their work when they return; their promises are let go in batches.
+    // The calls are synchronous; their promises are released in batches.
     if (index % 10_000 === 0) await Promise.resolve()
   }
 

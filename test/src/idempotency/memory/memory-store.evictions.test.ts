@@ -52,7 +52,7 @@ describe('what one eviction takes', () => {
   })
 })
 
-describe('who is told of an eviction', () => {
+describe('the report of an eviction', () => {
   beforeEach(() => {
     vi.useFakeTimers()
   })
@@ -64,7 +64,7 @@ describe('who is told of an eviction', () => {
 
   const RETAIN_MS = 604_800_000
 
-  /** Handles events that nobody has seen before: a store of one record drops one for each after the first. */
+  /** Handles new events: a store of one record evicts one for each after the first. */
   async function overflow(store: IdempotencyStore, times = 1): Promise<void> {
     for (let i = 0; i < times; i++) {
       const lease = { key: crypto.randomUUID(), token: 't' }

@@ -13,7 +13,7 @@ import {
 
 type Call = 'renew' | 'complete' | 'release'
 
-/** Every state that a key can be in, which of the calls of `mine` are then granted, and how it gets there. */
+/** Every state of a key, which of the calls of `mine` are then granted, and how to reach it. */
 const STATES: readonly [state: string, granted: readonly Call[], reach: (set: SetUp) => Promise<unknown>][] =
   [
     ['absent', ['complete'], async () => {}],

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { runs } from '../../../support/runs.js'
 import { createStoreModel, perform, type StoreAction, storeHistories } from '../../../support/store-model.js'
 
-/** Plays a history to the store and to the model, and compares every answer in full. */
+/** Runs a history on the store and on the model, and compares every answer in full. */
 async function agree(history: StoreAction[]): Promise<void> {
   let now = 0
   const store = memoryStore({ now: () => now })

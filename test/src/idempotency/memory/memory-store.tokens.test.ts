@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { boundedStore, RETAIN } from '../../../support/bounded-store.js'
 
-/** Of few characters and lengths, so that two of them often have their beginnings or their ends in common. */
+/** Few characters and lengths, so that two tokens often share their start or their end. */
 const tokens = fc.oneof(
   fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 6 }),
   fc.string({ unit: fc.constantFrom('0', '1', '~', ' '), minLength: 34, maxLength: 40 }),
@@ -10,7 +10,7 @@ const tokens = fc.oneof(
 )
 
 describe('the token of a completed record', () => {
-  test('is told apart from every other', async () => {
+  test('differs from every other', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uniqueArray(tokens, { minLength: 2, maxLength: 12 }), async (all) => {
         const set = boundedStore(100)
@@ -45,7 +45,7 @@ describe('the token of a completed record', () => {
   })
 })
 
-/** 60 keys that are completed and 60 that are released, in so many generations that most were merged. */
+/** 60 completed keys and 60 released ones, in so many generations that most were merged. */
 async function mergedStore() {
   const set = boundedStore(240)
   const completed = Array.from({ length: 60 }, (_, index) => ({
@@ -58,7 +58,7 @@ async function mergedStore() {
     await set.store.complete({ key, token }, expiresAt - set.time())
     await set.claim(`failed ${key}`, token)
     await set.release(`failed ${key}`, token)
-    // A retention that is short starts a generation each time; there are never more than sixteen.
+    // A short retention starts a generation each time; there are never more than sixteen.
     await set.claim('short')
     await set.store.complete({ key: 'short', token: 'short' }, 64)
     set.advance(8)

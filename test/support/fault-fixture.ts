@@ -5,7 +5,7 @@ import { receiving } from './receiving.js'
 import { newOrder, type Order } from './running-apps.js'
 import { startProxy, type TcpProxy } from './tcp-proxy.js'
 
-/** What the receiver keeps its records in, through the proxy. */
+/** The store or inbox of the receiver, through the proxy. */
 export type Protection =
   | { readonly store: IdempotencyStore }
   | { readonly inbox: Inbox<unknown>; effect(order: string, tx: unknown): Promise<unknown> }
@@ -15,44 +15,44 @@ type Open = (place: {
   readonly place: string
 }) => Promise<Protection & { close(): Promise<unknown> }>
 
-/** A receiver, and a proxy between it and the server. It is never made anew: it has to recover by itself. */
-export interface Stage {
+/** A receiver, and a proxy between it and the server. It is never replaced: it has to recover by itself. */
+export interface FaultFixture {
   readonly proxy: TcpProxy
   readonly place: Place
-  /** Delivers an order, and checks that it is answered in time, and as it must be where it is not done. */
+  /** Delivers an order, and checks that it is answered in time, and with a valid outcome if it is not done. */
   send(order: Order): Promise<Outcome>
-  /** Delivers it again, as a sender does that gets every Retry-After over at once, until it ends so. */
+  /** Delivers it repeatedly, as a sender that skips every Retry-After, until the outcome matches. */
   until(order: Order, isEnd: (outcome: Outcome) => boolean): Promise<Outcome>
   /** Delivers it until the answer is 200. */
   untilDone(order: Order): Promise<Outcome>
-  /** How often the handler's effect was made. */
+  /** How often the handler had its effect. */
   effects(order: Order): Promise<number>
   /** How often the handler was called. */
   calls(order: Order): number
-  /** What the next handlers do before their effect, or after it. */
+  /** Sets the actions of the next handlers before their effect, or after it. */
   beforeEffect(act: () => Promise<unknown>): void
   afterEffect(act: () => Promise<unknown>): void
-  /** Resolves when an error with this code was reported. */
+  /** Resolves when an error with this code has been reported. */
   reported(code: string): Promise<unknown>
   readonly reports: readonly string[]
-  /** Ends the receiver, when all that it still records is recorded or given up. */
+  /** Drains the receiver: every end still to be recorded is recorded or given up. */
   drain(): Promise<void>
-  /** Loses the reply to the n-th request from now on that is about this order. */
+  /** Loses the reply to the n-th request from now on about this order. */
   loseReply(order: Order, n: number): void
 }
 
-interface StageOptions extends Pick<WebhookOptions, 'timeoutSeconds' | 'leaseSeconds'> {
+interface FixtureOptions extends Pick<WebhookOptions, 'timeoutSeconds' | 'leaseSeconds'> {
   readonly place: Place
   readonly open: Open
 }
 
-/** A stalled machine is late; one that hangs is far later. */
+/** A busy machine is late; a receiver that hangs is far later. */
 const SLACK_MS = 10_000
 const TRIES = 20_000
 
-export async function onStage(
-  { place, open, timeoutSeconds = 2, ...more }: StageOptions,
-  play: (stage: Stage) => Promise<void>,
+export async function withFixture(
+  { place, open, timeoutSeconds = 2, ...more }: FixtureOptions,
+  play: (fixture: FaultFixture) => Promise<void>,
 ): Promise<void> {
   const url = new URL(place.url)
   const proxy = await startProxy({ host: url.hostname, port: Number(url.port) })
@@ -88,7 +88,7 @@ export async function onStage(
     },
   })
 
-  const stage: Stage = {
+  const fixture: FaultFixture = {
     proxy,
     place,
     reports,
@@ -103,7 +103,7 @@ export async function onStage(
     async until(order, isEnd) {
       let last: Outcome | undefined
       for (let i = 0; i < TRIES; i++) {
-        const outcome = await stage.send(order)
+        const outcome = await fixture.send(order)
         if (isEnd(outcome)) return outcome
         last = outcome
       }
@@ -111,7 +111,7 @@ export async function onStage(
         cause: last?.error,
       })
     },
-    untilDone: (order) => stage.until(order, (outcome) => answerTo(outcome).status === 200),
+    untilDone: (order) => fixture.until(order, (outcome) => answerTo(outcome).status === 200),
     effects: async ({ id }) =>
       'inbox' in opened ? ((await place.effects()).get(id)?.length ?? 0) : (effects.get(id) ?? 0),
     calls: ({ id }) => calls.get(id) ?? 0,
@@ -141,9 +141,9 @@ export async function onStage(
   try {
     // From here on there is a connection, and Redis has the scripts.
     const warmUp = await newOrder()
-    expect(await stage.send(warmUp)).toEqual({ outcome: 'handled' })
-    expect(await stage.send(warmUp)).toEqual({ outcome: 'duplicate' })
-    await play(stage)
+    expect(await fixture.send(warmUp)).toEqual({ outcome: 'handled' })
+    expect(await fixture.send(warmUp)).toEqual({ outcome: 'duplicate' })
+    await play(fixture)
   } finally {
     await proxy.pass()
     await opened.close()

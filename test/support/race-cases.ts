@@ -4,11 +4,11 @@ import { callsOf, LEASE, PAST_LEASE, PAST_RETENTION, type SentCall } from './sto
 
 const RIVALS = 24
 
-/** What a race can do with its key. All of it is recorded, and must be linearizable in the end. */
+/** The operations of a race on its key. All calls are recorded, and must be linearizable in the end. */
 export interface Track {
-  /** One call after another; what the last one answers. */
+  /** Makes calls one after another; returns the last answer. */
   call(...calls: SentCall[]): Promise<StoreAnswer>
-  /** All at once, spread over the clients. */
+  /** All concurrently, spread over the clients. */
   together(calls: readonly SentCall[]): Promise<StoreAnswer[]>
   advance(ms: number): Promise<void>
 }
@@ -23,7 +23,7 @@ function times<const T extends readonly unknown[]>(count: number, ...items: T): 
   return Array.from({ length: count }, () => items).flat()
 }
 
-/** One call somewhere among the others: which one is sent first, and which one last, differs each time. */
+/** Puts one call among the others: which one is sent first, and which one last, differs each time. */
 function amidst(calls: readonly SentCall[], call: SentCall): SentCall[] {
   const at = Math.floor(Math.random() * (calls.length + 1))
   return [...calls.slice(0, at), call, ...calls.slice(at)]
@@ -37,7 +37,7 @@ function statusOf(answer: StoreAnswer): string | boolean | undefined {
   return typeof answer === 'object' ? answer.status : answer
 }
 
-/** Exactly one answer is the grant, all others say how long its lease lasts; and the record is the winner's alone. */
+/** Exactly one answer is the grant, all others contain the rest of its lease; and the record is the winner's. */
 async function expectOneGrant(
   { call }: Track,
   answers: readonly StoreAnswer[],
@@ -56,8 +56,8 @@ function expectInFlight(answer: StoreAnswer): void {
   expect(answer.retryAfterMs).toBeLessThanOrEqual(LEASE)
 }
 
-/** What must hold in each race, beside that it is linearizable. */
-export const STORIES: Record<string, (track: Track) => Promise<void>> = {
+/** The invariants of each race, besides being linearizable. */
+export const RACES: Record<string, (track: Track) => Promise<void>> = {
   'of 24 claims of a new key one is granted': async (track) => {
     await expectOneGrant(track, await track.together(rivalClaims), 1)
   },
