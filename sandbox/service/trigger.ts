@@ -20,7 +20,7 @@ export interface TriggerRequest {
   event?: string
   /** Also sends the webhooks of what had to be made first: `event.published` before `event.cancelled`. Default false. */
   chain?: boolean
-  /** ScenarioRequests on purpose: one of the scenarios. */
+  /** A deliberate fault or another scenario, by its name. */
   scenario?: ScenarioName | (string & {})
   /** How many, up to 1,000. Default 1. */
   repeat?: number

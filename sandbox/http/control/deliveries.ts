@@ -40,7 +40,7 @@ export function addDeliveries(app: App, { service, checkUrl }: ControlParts): vo
 
   /** The secret to sign with is gone with its endpoint. */
   const canResend = ({ endpointId }: Delivery): boolean => engine.endpoint(endpointId) !== undefined
-  /** ScenarioRequests ones are resent by their id alone: that sends the event as it should have been. */
+  /** Deliveries of a scenario are resent by their id only: that sends the event as it should have been. */
   const reasonToLeaveOut = (delivery: Delivery, to: string | undefined) => {
     if (isFromScenario(delivery)) return 'spoilt'
     if (!canResend(delivery)) return 'removed'
