@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { Fault } from '../domain/fault.js'
-import type { TriggerRequest } from './trigger.js'
 
 /** What a receiver can rely on in an envelope. */
 const envelope = z.looseObject({
@@ -17,15 +16,20 @@ export interface CapturedEvent {
   readonly body: string
 }
 
+/** The parts of a trigger's request that can contradict a captured event. */
+interface RestOfRequest {
+  readonly kind?: string
+  readonly set?: object
+  readonly data?: object
+  readonly chain?: boolean
+}
+
 /**
  * Reads the envelope of a trigger.
  *
  * @throws Fault that says what is wrong with it, or that it cannot be combined with the rest of the request
  */
-export function readCaptured(
-  event: string,
-  { kind, set, data, chain }: Partial<TriggerRequest>,
-): CapturedEvent {
+export function readCaptured(event: string, { kind, set, data, chain }: RestOfRequest): CapturedEvent {
   if (data !== undefined || chain || Object.keys(set ?? {}).length > 0) {
     throw new Fault({
       code: 'parameter_conflict',
