@@ -16,9 +16,14 @@
 export function messageOf(error: unknown): string {
   try {
     const { message, errors } = (error ?? {}) as { message?: unknown; errors?: unknown }
-    if (message === '' && Array.isArray(errors)) return errors.map(messageOf).join('; ')
+    if (message === '' && Array.isArray(errors)) return errors.map(ownMessageOf).join('; ')
     return String(message ?? error)
   } catch {
     return 'an unreadable error'
   }
+}
+
+/** One level only: an error may contain itself. */
+function ownMessageOf(error: unknown): string {
+  return String((error as { message?: unknown } | null)?.message ?? error)
 }

@@ -132,3 +132,9 @@ describe('work that is waited for', () => {
     expect(unhandled).not.toHaveBeenCalled()
   })
 })
+
+test('messageOf reads an error that contains itself, twice, in bounded time', () => {
+  const error = new AggregateError([], '')
+  error.errors.push(error, error)
+  expect(kit.messageOf(error)).toBe('; ')
+})
