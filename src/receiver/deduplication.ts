@@ -122,8 +122,7 @@ function isProduction(): boolean {
 }
 
 /** @param bounds what a record must outlive: a delivery within the tolerance, a lease, a run */
-export function retentionSeconds(given: number | undefined, ...bounds: number[]): number {
-  const value = given ?? DEFAULT_RETENTION_SECONDS
+export function retentionSeconds(value: number = DEFAULT_RETENTION_SECONDS, ...bounds: number[]): number {
   const floor = Math.max(MIN_RETENTION_SECONDS, ...bounds)
   if (typeof value !== 'number' || !(value >= floor) || value > MAX_RETENTION_SECONDS) {
     throw new TypeError(

@@ -170,6 +170,7 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
     /^retentionSeconds must be a number of at least .* and at most \d+, not Infinity/,
   ],
   ['a retention that is no number', { retentionSeconds: Number.NaN }, /^retentionSeconds must be/],
+  ['a retention of null', { retentionSeconds: null as never }, /^retentionSeconds must be .*not null/],
   [
     'a retention under the tolerance',
     { toleranceSeconds: 10 * DAY, retentionSeconds: 10 * DAY - 1 },
