@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { BuildOptions, Plugin } from 'esbuild'
 
-/** What a browser loads of the sandbox's page. */
+/** The files of the sandbox's page that a browser loads. */
 export interface PageFiles {
   readonly script: string
   readonly style: string

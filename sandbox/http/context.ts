@@ -14,7 +14,7 @@ export interface Env {
     caller: Caller
     /** There where the answer is an error. */
     errorCode: ErrorCode
-    /** What the log says of the request, for people. */
+    /** The note on the request in the log, for people. */
     note: string
     /** There where the connection was closed without an answer. */
     isDropped: boolean

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Fault } from '../domain/fault.js'
 
-/** What a receiver can rely on in an envelope. */
+/** The fields of an envelope that a receiver relies on. */
 const envelope = z.looseObject({
   type: z.string().min(1).max(200),
   created_at: z.iso.datetime({ offset: true }),

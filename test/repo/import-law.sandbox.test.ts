@@ -40,7 +40,7 @@ const ROOMS: readonly Room[] = [
     theirs: ['zod', 'node:'],
   },
   { folder: 'sandbox/diagnose/', ours: ['src/index.ts'], theirs: ['node:crypto'] },
-  // What runs in a browser knows nothing of the rest: it asks over HTTP.
+  // Code in a browser imports nothing of the rest: it asks over HTTP.
   { folder: 'sandbox/page/', ours: ['build/page.ts'], theirs: ['preact'] },
   {
     folder: 'sandbox/http/',

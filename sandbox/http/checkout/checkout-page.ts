@@ -76,7 +76,7 @@ function placeOf({ name, address, city, country }: VenueObject): string {
   return [name, address, city, country].filter((part) => part !== null).join(', ')
 }
 
-/** In the time of the venue, and in no other: whoever goes there reads its clocks. */
+/** In the time of the venue, and in no other: visitors go by its clocks. */
 function moment(text: string, venue: Place): Html {
   const timeZone = venue?.timezone ?? 'UTC'
   const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone })
