@@ -38,17 +38,17 @@ function counting({
       return status
     },
   })
-  /** Answers all, one after the other, until nothing is left. */
-  async function answerAll(status = 200): Promise<void> {
-    for (let quiet = 0; quiet < 5; ) {
+  /** Answers one attempt after the other, until the given work has ended: by default until the clock is idle. */
+  async function answerAll(status = 200, work: Promise<unknown> = fixture.clock.idle()): Promise<void> {
+    let ended = false
+    const end = work.finally(() => {
+      ended = true
+    })
+    while (!ended) {
       await new Promise((resolve) => setImmediate(resolve))
-      const [first] = waiting
-      if (first === undefined) quiet += 1
-      else {
-        quiet = 0
-        first.open(status)
-      }
+      waiting[0]?.open(status)
     }
+    await end
   }
   return { ...fixture, waiting, most, answerAll }
 }
@@ -72,13 +72,11 @@ describe('at once there are', () => {
   })
 
   test('resends among them', async () => {
-    const { publish, engine, answerAll, most, clock } = counting({ endpoints: urls(1) })
+    const { publish, engine, answerAll, most } = counting({ endpoints: urls(1) })
     const ids = Array.from({ length: 10 }, () => publish())
-    const first = answerAll()
-    await clock.idle()
-    await first
-    const resent = Promise.all(ids.map((id) => engine.resend(id)))
     await answerAll()
+    const resent = Promise.all(ids.map((id) => engine.resend(id)))
+    await answerAll(200, resent)
     expect((await resent).map(({ trigger }) => trigger)).toEqual(Array(10).fill('manual'))
     expect(most.get('all')).toBe(4)
   })
@@ -121,8 +119,6 @@ describe('an endpoint that is slow', () => {
 test('an advance awaits every attempt that waits for its turn', async () => {
   const { publish, clock, engine, answerAll } = counting({ endpoints: urls(1), schedule: [1] })
   for (let count = 0; count < 12; count++) publish()
-  const advance = clock.advanceBy(HOUR_MS)
-  await answerAll(500)
-  await advance
+  await answerAll(500, clock.advanceBy(HOUR_MS))
   expect(engine.counts()).toMatchObject({ failed: 12, pending: 0, retrying: 0 })
 })
