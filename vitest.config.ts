@@ -14,7 +14,8 @@ const allTests = readdirSync(here('test'), { recursive: true, encoding: 'utf8' }
  */
 const FAKING = allTests.filter(
   (file) =>
-    /^test\/(sandbox|testing|cli)\//.test(file) && /FakeTimers/.test(readFileSync(here(file), 'utf8')),
+    /^test\/(sandbox|testing|cli|src)\//.test(file) &&
+    /FakeTimers|virtual-time/.test(readFileSync(here(file), 'utf8')),
 )
 
 /** It needs a server, as the pages that it runs do. */
@@ -41,6 +42,13 @@ export default defineConfig({
     // Many tests wait for servers and processes: on the two cores of a CI machine, the default would be one worker.
     maxWorkers: 2,
     testTimeout: 20_000,
+    tags: [
+      {
+        name: 'slow',
+        description:
+          'Takes over a tenth of a second: not for `npm run test:unit`, which answers while one works.',
+      },
+    ],
     reporters: ['default', ['json', { outputFile: 'test-results.json' }]],
     // The tests of types, *.test-d.ts, are checked by `npm run typecheck`.
     projects: [
@@ -48,7 +56,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['test/{sandbox,testing,cli}/**/*.test.ts'],
+          include: ['test/{sandbox,testing,cli,src}/**/*.test.ts'],
           exclude: [...configDefaults.exclude, ...FAKING, IN_BROWSER],
           // One process for many files, which saves most of their time: a test puts back what it changes.
           isolate: false,
@@ -56,7 +64,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'unit-alone', include: ['test/src/**/*.test.ts', ...FAKING] },
+        test: { name: 'unit-alone', include: FAKING, pool: 'threads' },
       },
       {
         extends: true,

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import ts from 'typescript'
 import { expect, test } from 'vitest'
 import { DOORS_OF_TESTING, filesIn, isUnder, refused } from '../support/import-law.js'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { memoryStore, type WebhookOptions } from 'tix-webhooks'
 import { createSandbox, type Delivery, type Sandbox } from 'tix-webhooks/sandbox'
 import { describe, expect, onTestFinished, test } from 'vitest'

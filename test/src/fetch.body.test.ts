@@ -54,7 +54,7 @@ function source(chunks: readonly Uint8Array[], then: 'end' | 'break' | 'hang' = 
 afterEach(() => void vi.useRealTimers())
 
 describe('a streamed body', () => {
-  test('is put together again, however it was cut', async () => {
+  test('is put together again, however it was cut', { tags: ['slow'] }, async () => {
     const cuts = fc.array(fc.nat({ max: 600 }), { maxLength: 12 })
     await fc.assert(
       fc.asyncProperty(cuts, orderCreatedEvents(), async (places, event) => {

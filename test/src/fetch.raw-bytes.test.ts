@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import type { Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
 import { tixWebhooks } from 'tix-webhooks/fetch'

@@ -16,7 +16,7 @@ async function mounted(): Promise<MountedApp> {
   return app
 }
 
-describe('exact bytes over node:http', () => {
+describe('exact bytes over node:http', { tags: ['slow'] }, () => {
   for (const { name, run } of rawBytesCases) test(name, () => run(harness))
 })
 

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { createContext, runInContext } from 'node:vm'
 import { build } from 'esbuild'
 import { beforeAll, describe, expect, test } from 'vitest'

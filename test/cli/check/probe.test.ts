@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { createServer, type RequestListener } from 'node:http'
 import { tixWebhooks } from 'tix-webhooks/express'
 import { SCENARIOS } from 'tix-webhooks/testing'

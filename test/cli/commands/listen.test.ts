@@ -205,7 +205,7 @@ describe('listen', () => {
     expect(other.records().filter(isEvent('received'))).toHaveLength(1)
   })
 
-  test('refuses a body of more than 16 MiB', async () => {
+  test('refuses a body of more than 16 MiB', { tags: ['slow'] }, async () => {
     const session = await alone([])
     const url = await urlOf(session)
     const send = (size: number) => fetch(url, { method: 'POST', body: new Uint8Array(size) })

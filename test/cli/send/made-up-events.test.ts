@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { parseEvent } from 'tix-webhooks'
 import { expect, test } from 'vitest'
 import { madeUpEvent, madeUpEventToCut } from '../../../cli/send/made-up-events.js'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { envelopes } from 'tix-webhooks/testing/fast-check'

@@ -20,7 +20,10 @@ const filters = fc.record(
   { requiredKeys: [] },
 )
 
-test('[S75] [S76] [N59] [N60] [N61] pages tile what matches in both directions, from any cursor', async () => {
+test('[S75] [S76] [N59] [N60] [N61] pages tile what matches in both directions, from any cursor', {
+  tags: ['slow'],
+  timeout: 60_000,
+}, async () => {
   await fc.assert(
     fc.asyncProperty(
       events,
@@ -94,4 +97,4 @@ test('[S75] [S76] [N59] [N60] [N61] pages tile what matches in both directions, 
     ),
     { numRuns: runs(75) },
   )
-}, 60_000)
+})

@@ -41,7 +41,9 @@ describe('a delivery that always fails', () => {
     expect(at(id).attempts).toHaveLength(2)
   })
 
-  test('[N100] with jitter keeps to 11 attempts within 72 hours, each within a tenth of its gap, each delivery in its own way', async () => {
+  test('[N100] with jitter keeps to 11 attempts within 72 hours, each within a tenth of its gap, each delivery in its own way', {
+    tags: ['slow'],
+  }, async () => {
     const { engine, clock, publish } = engineFixture({ answer: () => 500 })
     for (let count = 0; count < 50; count++) publish()
     await clock.advanceBy(72 * HOUR_MS)
@@ -256,7 +258,9 @@ describe('Retry-After', () => {
   })
 })
 
-test('[N99] [N100] [N102] whatever an endpoint does, the attempts keep to the laws of the schedule', async () => {
+test('[N99] [N100] [N102] whatever an endpoint does, the attempts keep to the laws of the schedule', {
+  tags: ['slow'],
+}, async () => {
   const answers = fc.oneof(
     { weight: 4, arbitrary: fc.constant({ status: 500, wait: undefined }) },
     { weight: 2, arbitrary: fc.record({ status: fc.constant(503), wait: fc.nat(400_000) }) },
@@ -301,7 +305,9 @@ test('[N99] [N100] [N102] whatever an endpoint does, the attempts keep to the la
   )
 })
 
-test('[N102] an attempt begins a second after the one before, however near to each other two steps come', async () => {
+test('[N102] an attempt begins a second after the one before, however near to each other two steps come', {
+  tags: ['slow'],
+}, async () => {
   const gaps = fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 2, maxLength: 10 })
   await fc.assert(
     fc.asyncProperty(

@@ -55,7 +55,9 @@ function open(options: SandboxOptions = {}): Sandbox {
 }
 
 describe('a sandbox with a state file', () => {
-  test('goes on where it was: its data, its time, its log, its endpoints and their secrets', async () => {
+  test('goes on where it was: its data, its time, its log, its endpoints and their secrets', {
+    tags: ['slow'],
+  }, async () => {
     const first = open()
     await first.trigger('order.created')
     await first.clock.advance('2h')

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import fc from 'fast-check'
 import { PayloadError, type PayloadIssue, parseEvent } from 'tix-webhooks'
 import { expect, test } from 'vitest'

@@ -98,7 +98,7 @@ describe('the message', () => {
     await expect(event).rejects.toMatchObject({ issues: [{ message: expect.stringContaining('MARKER') }] })
   })
 
-  test('stays short, however many issues there are', async () => {
+  test('stays short, however many issues there are', { tags: ['slow'] }, async () => {
     const issues = Array.from({ length: 100_000 }, (_, i) => ({ message: 'wrong', path: [i] }))
     const event = read(lifecycleEvent('x.y'), { 'x.y': schemaOf(() => ({ issues })) })
     await expect(event).rejects.toThrow(/ at data\.0; data\.1; data\.2; data\.3; data\.4; and 99995 more\.$/)

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { ALL_TRIES, BOOM, begin, REFUSED } from '../../support/delivering.js'

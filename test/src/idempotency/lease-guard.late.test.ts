@@ -162,7 +162,7 @@ describe('while a claim may hold its key though it was given up, its next delive
   test.each([
     ['is to come in 5 s, of a thousand such keys', 999, 5],
     ['is to come when the lease of its holder is over, of more', 1_000, 30],
-  ])('%s', async (_, others, seconds) => {
+  ])('%s', { tags: ['slow'] }, async (_, others, seconds) => {
     const { receiver, script } = await begin({}, { on: { 'order.created': () => {} } })
     script.claim = never
     for (let i = 0; i < others; i++) {

@@ -89,7 +89,9 @@ describe('the default report', () => {
     expect(line?.[0]).not.toContain('4242')
   })
 
-  test('is bounded, and each line but the first is indented, whatever the message is', async () => {
+  test('is bounded, and each line but the first is indented, whatever the message is', {
+    tags: ['slow'],
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 3000 }), async (message) => {
         const [line] = await linesOf(orderCreated(), failing(message))
@@ -228,7 +230,7 @@ describe('a kind that no handler wants', () => {
   })
 })
 
-test('G6: no secret is in any outcome, record or report, whatever is sent', async () => {
+test('G6: no secret is in any outcome, record or report, whatever is sent', { tags: ['slow'] }, async () => {
   const secret = 'whsec_THE_SECRET'
   const payloads = fc.oneof(
     fc.string(),

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import fc from 'fast-check'
 import { answerTo, createReceiver, type IdempotencyStore, memoryStore } from 'tix-webhooks'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'

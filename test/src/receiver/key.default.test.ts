@@ -105,7 +105,7 @@ describe('the default key of any other event', () => {
     expect(await partOf({ ...event, attempt: 2, sent_at: 'now' })).toBe(await partOf(event))
   })
 
-  test('does not see the order of keys or white space', async () => {
+  test('does not see the order of keys or white space', { tags: ['slow'] }, async () => {
     await fc.assert(
       fc.asyncProperty(envelopes().map(exact), fc.gen(), fc.nat(4), async (sent, gen, indent) => {
         const again = JSON.parse(JSON.stringify(reordered(sent, gen), null, indent))

@@ -56,7 +56,7 @@ function nested(levels: number): unknown {
 describe('whatever a stranger sends, the answer is a verification error, never a match', () => {
   const anything = fc.anything({ withNullPrototype: true, withObjectString: true, withSparseArray: true })
 
-  test.each(['hex', 'base64'] as const)('with %s expected', async (encoding) => {
+  test.each(['hex', 'base64'] as const)('with %s expected', { tags: ['slow'] }, async (encoding) => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(

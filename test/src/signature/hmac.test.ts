@@ -19,7 +19,7 @@ afterEach(() => {
 })
 
 describe('the two engines agree', () => {
-  test('on the HMAC of any secret, prefix and content, in either encoding', async () => {
+  test('on the HMAC of any secret, prefix and content, in either encoding', { tags: ['slow'] }, async () => {
     await fc.assert(
       fc.asyncProperty(
         algorithms,

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { adapterCases } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { FAULTY_ANSWERS } from '../../support/testing/faulty-adapter-answers.js'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 // Strict, as `toStrictEqual` would be if it did not take a field `constructor` for a class.
 import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'

@@ -74,7 +74,7 @@ describe('a well-formed header', () => {
     }
   })
 
-  test('has every shape that is allowed', () => {
+  test('has every shape that is allowed', { tags: ['slow'] }, () => {
     const seen = labelsOf(signatureHeaders({ of: header }), (value) => ({
       string: typeof value === 'string',
       'array of one': Array.isArray(value) && value.length === 1,
@@ -116,7 +116,9 @@ describe('a hostile header', () => {
     )
   })
 
-  test('is refused though it is made of a valid one, under every way of signing', async () => {
+  test('is refused though it is made of a valid one, under every way of signing', {
+    tags: ['slow'],
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(signatureOptions(), fc.nat(), async (signature, seed) => {
         const now = () => (signature.timestampUnit === 'ms' ? AT : AT * 1000)
@@ -184,7 +186,7 @@ describe('a header that is sendable', () => {
     )
   })
 
-  test('is answered as it deserves', async () => {
+  test('is answered as it deserves', { tags: ['slow'] }, async () => {
     let runs = 0
     const delivery = await signedDelivery('order.created', { secret: SECRET })
     const POST = tixWebhooks({

@@ -175,7 +175,9 @@ describe('without a seed', () => {
     expect(new Set(ids).size).toBe(1000)
   })
 
-  test('a process gives the events that every other process gives, beginning with that of seed 1', () => {
+  test('a process gives the events that every other process gives, beginning with that of seed 1', {
+    tags: ['slow'],
+  }, () => {
     const { outputFiles } = buildSync({
       entryPoints: [join(ROOT, 'test/support/sample-child.ts')],
       tsconfig: join(ROOT, 'tsconfig.json'),

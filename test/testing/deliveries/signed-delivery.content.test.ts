@@ -9,7 +9,7 @@ const secret = SECRET
 const now = () => Date.UTC(2026, 4, 17)
 
 describe('the event', () => {
-  test('is what the receiver reads in the body, always', async () => {
+  test('is what the receiver reads in the body, always', { tags: ['slow'] }, async () => {
     const data = fc.dictionary(fc.string(), fc.jsonValue())
     await fc.assert(
       fc.asyncProperty(fc.string({ minLength: 1 }), data, async (kind, given) => {

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { type AttackName, SCENARIOS, type Scenario, scenarios } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { succeeding } from '../../support/attacked.js'

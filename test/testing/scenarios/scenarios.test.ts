@@ -81,7 +81,9 @@ describe('the table', () => {
 })
 
 describe('one receiver and one store', () => {
-  test('stand the scenarios of all kinds, in order, in reverse, and made anew', async () => {
+  test('stand the scenarios of all kinds, in order, in reverse, and made anew', {
+    tags: ['slow'],
+  }, async () => {
     const receiver = attackedHandler()
     for (const [, make] of PLAYED_KINDS) {
       expect(await succeeding(await make({ secret: SECRET }), receiver)).toEqual([])

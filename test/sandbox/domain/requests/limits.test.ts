@@ -35,7 +35,9 @@ test('[N56] over so many venues the sandbox is full, for an event with a venue t
   expect(create().status).toBe('draft')
 })
 
-test('[N56] over so many events the sandbox is full, and no venue is left of one that was refused', () => {
+test('[N56] over so many events the sandbox is full, and no venue is left of one that was refused', {
+  tags: ['slow'],
+}, () => {
   lower(LIMITS, { events: 20_000 })
   const { account, create } = ticketing()
   create()

@@ -176,7 +176,10 @@ function* nodesOf(node: Found): Generator<Found> {
   for (const child of node.children ?? []) yield* nodesOf(child)
 }
 
-test('[N43] whatever is sanitized has no node of HTML and no target that runs, and is not changed by sanitizing it again', () => {
+test('[N43] whatever is sanitized has no node of HTML and no target that runs, and is not changed by sanitizing it again', {
+  tags: ['slow'],
+  timeout: 60_000,
+}, () => {
   fc.assert(
     fc.property(hostile, (markdown) => {
       const sanitized = sanitizeMarkdown(markdown)
@@ -188,7 +191,7 @@ test('[N43] whatever is sanitized has no node of HTML and no target that runs, a
     }),
     { numRuns: runs(200) },
   )
-}, 60_000)
+})
 
 const tag = fc.constantFrom(
   ...[
@@ -217,7 +220,10 @@ const markup = fc.oneof(
   fc.constantFrom(' ', '\n', '\n\n', '> ', '- ', '*', '_'),
 )
 
-test('[N43] the words between tags stay, in their order, and what a page would not show goes', () => {
+test('[N43] the words between tags stay, in their order, and what a page would not show goes', {
+  tags: ['slow'],
+  timeout: 60_000,
+}, () => {
   fc.assert(
     fc.property(fc.array(markup, { maxLength: 30 }), (marks) => {
       const words = marks.map((_, index) => `word${index}.`)
@@ -227,9 +233,9 @@ test('[N43] the words between tags stay, in their order, and what a page would n
     }),
     { numRuns: runs(120) },
   )
-}, 60_000)
+})
 
-test('[N43] what has no < and no colon stays as it is', () => {
+test('[N43] what has no < and no colon stays as it is', { tags: ['slow'] }, () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
       const plain = text.replace(/[<:&]/g, '')
@@ -238,7 +244,7 @@ test('[N43] what has no < and no colon stays as it is', () => {
   )
 })
 
-test('what was written to get through many times is written as text', () => {
+test('what was written to get through many times is written as text', { tags: ['slow'] }, () => {
   for (const open of ['<', '<<b>', '<div>\n```\n\n']) {
     const sanitized = sanitizeMarkdown(open.repeat(200) + 'b>'.repeat(200))
     expect([...nodesOf(fromMarkdown(sanitized) as Found)].filter(({ type }) => type === 'html')).toEqual([])

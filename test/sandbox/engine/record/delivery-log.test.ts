@@ -12,7 +12,9 @@ const answer = (status: number, body = ''): SendResult => ({
 })
 
 describe('of deliveries that have ended', () => {
-  test('[N118] the latest 1,000 are kept, by their end and not by their beginning', async () => {
+  test('[N118] the latest 1,000 are kept, by their end and not by their beginning', {
+    tags: ['slow'],
+  }, async () => {
     let status = 500
     const { engine, clock, publish } = engineFixture({ send: async () => answer(status), jitter: 0 })
     const slow = publish()
@@ -29,7 +31,9 @@ describe('of deliveries that have ended', () => {
     expect(engine.deliveries({ limit: 5000 })).toHaveLength(1000)
   })
 
-  test('[N142] those that are no longer kept are counted, what a scenario sent apart', async () => {
+  test('[N142] those that are no longer kept are counted, what a scenario sent apart', {
+    tags: ['slow'],
+  }, async () => {
     let status = 500
     const fixture = engineFixture({ send: async () => answer(status), schedule: [] })
     const { engine, clock, publish, endpointId } = fixture
@@ -58,7 +62,7 @@ describe('of deliveries that have ended', () => {
     }
   })
 
-  test('one that is resent counts once, and keeps its place', async () => {
+  test('one that is resent counts once, and keeps its place', { tags: ['slow'] }, async () => {
     const { engine, clock, publish } = engineFixture({ send: sending(answer(500)), schedule: [] })
     const ids = Array.from({ length: 1000 }, () => publish())
     await clock.idle()
@@ -70,7 +74,9 @@ describe('of deliveries that have ended', () => {
     expect(engine.delivery(ids[1] ?? '')?.attempts).toHaveLength(2)
   })
 
-  test('one that goes while it is resent is not recorded, and its attempt is given all the same', async () => {
+  test('one that goes while it is resent is not recorded, and its attempt is given all the same', {
+    tags: ['slow'],
+  }, async () => {
     const { engine, clock, publish } = engineFixture({ schedule: [] })
     const id = publish()
     await clock.idle()

@@ -147,7 +147,7 @@ describe('after a restart in the midst of the retries', () => {
     expect(restarted.createEndpoint({ url: 'http://localhost/' }).id).not.toBe(engine.endpoints()[0]?.id)
   })
 
-  test('the latest 1,000 that have ended are known again', async () => {
+  test('the latest 1,000 that have ended are known again', { tags: ['slow'] }, async () => {
     const { engine, clock, publish, make } = engineFixture()
     const ids = Array.from({ length: 1000 }, () => publish())
     await clock.idle()

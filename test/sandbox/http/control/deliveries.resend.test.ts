@@ -166,7 +166,7 @@ describe('resending many', () => {
     expect(sandbox.sent.at(-1)?.url).toBe(to)
   })
 
-  test('takes hundreds', async () => {
+  test('takes hundreds', { tags: ['slow'] }, async () => {
     const sandbox = controlFixture()
     await sandbox.trigger({ repeat: 300 })
     const { data } = (await sandbox.post('/resend', { since: '1h' })).json<{ data: { delivery: string }[] }>()

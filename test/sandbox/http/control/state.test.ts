@@ -104,7 +104,7 @@ test('GET /state has all that a page shows', async () => {
   })
 })
 
-test('GET /state has no more than the latest hundred of each', async () => {
+test('GET /state has no more than the latest hundred of each', { tags: ['slow'] }, async () => {
   const sandbox = httpSandbox()
   sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/' })
   await trigger(sandbox.service, { kind: 'order.created', repeat: 120 })

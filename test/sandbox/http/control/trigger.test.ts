@@ -63,8 +63,9 @@ describe('trigger', () => {
     void waiting.then(() => {
       isAnswered = true
     })
+    while (sandbox.sent.length < 2) await new Promise(setImmediate)
     for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
-    expect([sandbox.sent.length, isAnswered]).toEqual([2, false])
+    expect(isAnswered).toBe(false)
     answer()
     expect((await waiting).status).toBe(201)
     expect(sandbox.service.engine.deliveries({ type: 'event.published' })[0]?.attempts).toHaveLength(1)

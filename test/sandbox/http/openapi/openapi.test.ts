@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, test } from 'vitest'
 import { API_ERROR_CODES } from '../../../../sandbox/http/faults.js'

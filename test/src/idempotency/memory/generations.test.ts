@@ -35,7 +35,7 @@ test.each([
   ['one after another', () => NEVER],
   ['with short retentions', () => 1],
   ['with retentions that differ', (time: number) => (time % 2 === 0 ? NEVER : 2)],
-])('records that are completed again, %s, do not use up memory', (_, retainMs) => {
+])('records that are completed again, %s, do not use up memory', { tags: ['slow'] }, (_, retainMs) => {
   expect(placesTaken(retainMs)).toBeLessThanOrEqual(2 * MAX_KEYS)
 })
 

@@ -26,7 +26,7 @@ describe('holds few of the keys that were not added', () => {
     ['numbers before a word', (n) => `orders/order.created/${n}:email`],
     ['digests', (n) => sha256(`${n}`).toString('hex')],
     ['random ids', (n) => `orders/order.created/${sha256(`${n}`).toString('base64url').slice(0, 14)}`],
-  ])('%s', (_, keyOf) => {
+  ])('%s', { tags: ['slow'] }, (_, keyOf) => {
     for (const count of [1_000, 30_000]) {
       const filter = createFilter(count)
       for (let n = 0; n < count; n++) addTo(filter, hashOf(keyOf(n)))

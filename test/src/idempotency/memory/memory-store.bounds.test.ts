@@ -147,6 +147,7 @@ const traffic = fc.array(
 
 test.each(['evict', 'reject'] as const)(
   "onFull '%s': never more than maxKeys, never a running record lost, every eviction reported",
+  { tags: ['slow'] },
   async (onFull) => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 20 }), traffic, async (maxKeys, steps) => {

@@ -59,7 +59,7 @@ describe('time', () => {
 /** At least five times the capacity of the store. */
 const EVENTS = Math.max(runs(250_000), 250_000)
 
-test('events go through a store of 50,000, which stays within its bound', async () => {
+test('events go through a store of 50,000, which stays within its bound', { tags: ['slow'] }, async () => {
   let now = 0
   let evicted = 0
   const store = memoryStore({

@@ -10,7 +10,7 @@ const tokens = fc.oneof(
 )
 
 describe('the token of a completed record', () => {
-  test('differs from every other', async () => {
+  test('differs from every other', { tags: ['slow'] }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.uniqueArray(tokens, { minLength: 2, maxLength: 12 }), async (all) => {
         const set = boundedStore(100)
