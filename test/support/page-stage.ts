@@ -160,6 +160,7 @@ export async function fillStage({
   fail(true)
   const retried = await sandbox.trigger('order.created')
   await sandbox.clock.advance('3h')
+  sandbox.faults.add({ path: '/v2/venues', status: 503, delayMs: 1500, times: 2 })
   await sandbox.fetch('/v2/events/evt_none', { headers: { authorization: 'Bearer sk_test_a1b2' } })
   const [retrying] = retried.deliveries
   const [refused] = deliveries
