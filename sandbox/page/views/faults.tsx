@@ -10,6 +10,7 @@ import { Table } from '../parts/table.js'
 const METHODS = ['GET', 'POST', 'PATCH']
 const STATUSES = ['500', '502', '503', '504', '400', '401', '403', '404', '409', '429']
 const DROP = 'connection dropped'
+const USUAL = 'as usual'
 
 /** The faults of the API that were asked for, to test a client with, and what adds and removes them. */
 export function Faults({ faults }: { readonly faults: readonly FaultView[] }) {
@@ -23,7 +24,7 @@ export function Faults({ faults }: { readonly faults: readonly FaultView[] }) {
           <input name="path" required placeholder="/v2/events" />
         </label>
         <Choice label="Method" name="method" none="any" choices={METHODS} />
-        <Choice label="Answer" name="answer" none="as usual" choices={[...STATUSES, DROP]} />
+        <Choice label="Answer" name="answer" choices={[...STATUSES, DROP, USUAL]} />
         <label>
           Delay, ms
           <input name="delay_ms" type="number" min="1" />
@@ -50,14 +51,14 @@ export function Faults({ faults }: { readonly faults: readonly FaultView[] }) {
 const add = ({ answer, delay_ms, times, ...rest }: Readonly<Record<string, string>>): Promise<unknown> =>
   post('/faults', {
     ...rest,
-    ...(answer === DROP ? { drop: true } : answer && { status: Number(answer) }),
+    ...(answer === DROP ? { drop: true } : answer !== USUAL && { status: Number(answer) }),
     ...(delay_ms && { delay_ms: Number(delay_ms) }),
     ...(times && { times: Number(times) }),
   })
 
 function Fault({ fault }: { readonly fault: FaultView }) {
   const { id, path, method, status, delay_ms, drop, times, hits } = fault
-  const answer = status ?? (drop ? DROP : 'as usual')
+  const answer = status ?? (drop ? DROP : USUAL)
   return (
     <tr>
       <th scope="row" class="request">
