@@ -15,11 +15,12 @@ export const orders = defineCommand({
   name: 'orders',
   summary: 'lists the orders with their tickets, newest first',
   details:
-    'Those of the test account. Cancelling an event refunds all its orders. The tickets of the latest 1,000 orders are kept, and of none after a restart.',
+    'Those of the test account, or with --live those of the live one: the two know nothing of each other. Cancelling an event refunds all its orders. The tickets of the latest 1,000 orders are kept.',
   options: {
     event: one('EVENT', readText, 'only those of this event, evt_…'),
     refunded: flag('only those that were refunded'),
     paid: flag('only those that were not'),
+    live: flag('those of the live account'),
     limit: one('N', wholeNumber(1, MAX_LIMIT), 'at most so many', '25'),
     ...SANDBOX_OPTIONS,
   },
@@ -28,12 +29,13 @@ export const orders = defineCommand({
     { says: 'those that were not refunded', line: 'tix-webhooks orders --paid' },
     { says: 'each with its scan tokens, for a program', line: 'tix-webhooks orders --json' },
   ],
-  async run({ event, refunded, paid, limit, sandbox }, _words, context) {
+  async run({ event, refunded, paid, live, limit, sandbox }, _words, context) {
     if (refunded && paid) throw new UsageError('--refunded and --paid leave no order: leave out one of them.')
     const client = await connect(sandbox, context)
     const query = new URLSearchParams({
       limit: String(limit),
       ...(event !== undefined && { event }),
+      ...(live && { mode: 'live' }),
       ...((refunded || paid) && { refunded: String(refunded) }),
     })
     const { data, matching } = await client.call<OrdersView>('GET', `/orders?${query}`)

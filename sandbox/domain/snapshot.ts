@@ -24,11 +24,19 @@ const eventSnapshot = z.strictObject({
   orders: z.array(orderRow),
 })
 
+/** The tickets of the latest orders: the id of the order, and of each ticket its id and scan token. */
+const ticketRow = z.tuple([
+  z.string().startsWith('ord_'),
+  z.array(z.tuple([z.string().startsWith('tik_'), z.string().min(1)])),
+])
+
 /** An account as plain JSON. What follows from the rest, such as `sold`, is not in it. */
 const accountSnapshot = z.strictObject({
   version: z.literal(1),
   venues: z.array(venueObject),
   events: z.array(eventSnapshot),
+  // A file of an earlier version has none.
+  tickets: z.array(ticketRow).default([]),
 })
 
 export type AccountSnapshot = z.infer<typeof accountSnapshot>
@@ -40,6 +48,10 @@ export function takeSnapshot(ledger: Ledger): AccountSnapshot {
     version: 1,
     venues: [...ledger.venues].map(({ venue }) => ({ ...venue })),
     events: [...ledger.events].map(fromRecord),
+    tickets: [...ledger.tickets].map(([order, tickets]) => [
+      order,
+      tickets.map(({ id, scanToken }) => [id, scanToken]),
+    ]),
   }
 }
 
@@ -67,7 +79,19 @@ export function readSnapshot(snapshot: unknown): Ledger {
     latest = record.orders.reduce((most, { number }) => Math.max(most, number), latest)
   }
   demand(latest <= ledger.orders, `there is an order ${latest} of ${ledger.orders}`)
+  restoreTickets(ledger, result.data.tickets)
   return ledger
+}
+
+function restoreTickets(ledger: Ledger, rows: AccountSnapshot['tickets']): void {
+  const orders = new Map([...ledger.events].flatMap(({ orders }) => orders.map((order) => [order.id, order])))
+  for (const [id, tickets] of rows) {
+    demand(orders.get(id)?.quantity === tickets.length, `the order ${id} has not ${tickets.length} tickets`)
+    ledger.keepTickets(
+      id,
+      tickets.map(([ticketId, scanToken]) => ({ id: ticketId, scanToken })),
+    )
+  }
 }
 
 function fromRecord(event: EventRecord): EventSnapshot {

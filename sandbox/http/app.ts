@@ -99,7 +99,7 @@ export function createApp(service: Service, options: AppOptions): App {
 function answerError(c: RequestContext, { assumptions }: Service, fault: Fault | HttpFault): Response {
   // Our own programs read one form, whatever is assumed about the service.
   const form = ERROR_FORMS[isOfApi(c) ? assumptions.errors : 'stripe']
-  c.set('errorCode', fault.code)
+  c.set('error', fault)
   const { status, headers } = fault instanceof HttpFault ? fault : {}
   const written = JSON.stringify(form.write({ ...reportOf(fault), status }))
   return c.body(written, (status ?? statusOf(fault.code, fault.param)) as ContentfulStatusCode, {

@@ -13,7 +13,7 @@ export interface Env {
     /** There where the key was taken. */
     caller: Caller
     /** There where the answer is an error. */
-    errorCode: ErrorCode
+    error: { readonly code: ErrorCode; readonly message: string }
     /** The note on the request in the log, for people. */
     note: string
     /** There where the connection was closed without an answer. */

@@ -20,6 +20,7 @@ export interface RequestRecord {
   /** 0 if the connection was closed without an answer, by a fault that was asked for. */
   readonly status: number
   readonly error_code?: ErrorCode
+  readonly error_message?: string
   /** A note for people, such as that the `Idempotency-Key` was ignored. */
   readonly note?: string
 }
@@ -27,7 +28,8 @@ export interface RequestRecord {
 /** How many requests are kept. */
 export const KEPT_REQUESTS = 500
 
-const MAX_PATH = 500
+/** Of a path, and of a message. */
+const MAX_CHARACTERS = 500
 
 /** The latest requests to the API. */
 export class RequestLog {
@@ -35,7 +37,13 @@ export class RequestLog {
   readonly #listeners = new Set<(record: RequestRecord) => void>()
 
   add(record: RequestRecord): void {
-    const kept = { ...record, path: withoutKeys(record.path).slice(0, MAX_PATH) }
+    const { path, error_message: message } = record
+    const kept = {
+      ...record,
+      path: shown(path),
+      // A message quotes what is wrong.
+      ...(message !== undefined && { error_message: shown(message) }),
+    }
     this.#records.push(kept)
     // In batches: to move the whole list at each request would cost more than the request.
     if (this.#records.length >= 2 * KEPT_REQUESTS) this.#records = this.#records.slice(-KEPT_REQUESTS)
@@ -58,9 +66,9 @@ export class RequestLog {
   }
 }
 
-/** Somebody may write a key into the address. */
-function withoutKeys(path: string): string {
-  return path.replaceAll(/sk_(test|live)_[^&/?#]*/gi, 'sk_$1_…')
+/** No more than people read, and without a key that was written into the address. */
+function shown(text: string): string {
+  return text.replaceAll(/sk_(test|live)_[^&/?#\s]*/gi, 'sk_$1_…').slice(0, MAX_CHARACTERS)
 }
 
 /** Writes down each request, when it is answered. */
@@ -69,7 +77,7 @@ export function logRequests(log: RequestLog, clock: VirtualClock): MiddlewareHan
     await next()
     const { pathname, search } = new URL(c.req.url)
     const caller = c.get('caller')
-    const errorCode = c.get('errorCode')
+    const error = c.get('error')
     const notes = [
       ...(c.get('note') === undefined ? [] : [c.get('note')]),
       ...(c.req.header('idempotency-key') === undefined ? [] : ['Idempotency-Key is ignored']),
@@ -82,7 +90,7 @@ export function logRequests(log: RequestLog, clock: VirtualClock): MiddlewareHan
       mode: caller?.mode ?? null,
       key_end: caller?.keyEnd ?? null,
       status: c.get('isDropped') ? 0 : c.res.status,
-      ...(errorCode && { error_code: errorCode }),
+      ...(error && { error_code: error.code, error_message: error.message }),
       ...(notes.length > 0 && { note: notes.join(', ') }),
     })
   }

@@ -3,7 +3,7 @@ import { Clock } from './bar/clock.js'
 import { Trigger } from './bar/trigger.js'
 import { post } from './data/api.js'
 import { type Connection, follow } from './data/live.js'
-import { go, hashOf, LIMIT, type Route, useRoute, VIEWS } from './data/route.js'
+import { go, type Route, useRoute, VIEWS } from './data/route.js'
 import type { Brief, State } from './data/views.js'
 import { setClock } from './data/virtual-time.js'
 import { Deliveries } from './deliveries/deliveries.js'
@@ -12,6 +12,7 @@ import { Notices, tell } from './parts/notice.js'
 import { Assumptions } from './views/assumptions.js'
 import { Endpoints } from './views/endpoints.js'
 import { Events } from './views/events.js'
+import { Faults } from './views/faults.js'
 import { Orders } from './views/orders.js'
 import { Requests } from './views/requests.js'
 
@@ -33,7 +34,7 @@ export function App() {
           {VIEWS.map((view) => (
             <a
               key={view}
-              href={hashOf({ view, q: '', status: '', limit: LIMIT, follow: false })}
+              href={`#/${view.toLowerCase()}`}
               aria-current={view === route.view ? 'page' : undefined}
             >
               {view}
@@ -45,7 +46,7 @@ export function App() {
         </p>
         <Action
           look="danger"
-          title="Forgets all data and deliveries, and begins its time again; endpoints stay"
+          title="Forgets all but the endpoints"
           run={async () => {
             await post('/reset')
             go({ ...route, delivery: undefined, attempt: undefined })
@@ -84,6 +85,8 @@ function Shown({ route, state }: { readonly route: Route; readonly state: State 
       return <Endpoints endpoints={state.endpoints} />
     case 'Requests':
       return <Requests requests={state.requests} />
+    case 'Faults':
+      return <Faults faults={state.faults} />
     case 'Assumptions':
       return <Assumptions />
   }

@@ -1,4 +1,7 @@
 import type { PageFiles } from '../../build/page.js'
 
-/** The files that a browser loads: from source, built at the first request; in the package, text that the build puts here. */
-export const pageFiles = async (): Promise<PageFiles> => (await import('../../build/page.js')).buildPage()
+let built: Promise<PageFiles> | undefined
+
+/** The files that a browser loads: from source, built at the first request of this process; in the package, text that the build puts here. */
+export const pageFiles = (): Promise<PageFiles> =>
+  (built ??= import('../../build/page.js').then(({ buildPage }) => buildPage()))

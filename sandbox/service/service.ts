@@ -54,6 +54,9 @@ export const CLOSED = 'The sandbox is closed: create another one.'
 /** A change in a sandbox. `state` is a change of an account's data. */
 export type ServiceChange = EngineChange | { readonly what: 'clock' } | { readonly what: 'state' }
 
+/** The attempts of an advance by their end, as they end. */
+export type AdvanceCounts = Record<'delivered' | 'failed', number>
+
 /** The ticketing service as a whole, without its HTTP interface: two accounts, the deliveries, and their time. */
 export class Service {
   readonly clock: VirtualClock
@@ -67,6 +70,8 @@ export class Service {
   readonly accounts: Readonly<Record<Mode, Account>>
   /** Of the API, asked for by the user. */
   readonly faults = new ApiFaults(() => this.changed({ what: 'state' }))
+  /** Those that are under way, the latest last. */
+  readonly advances = new Set<AdvanceCounts>()
   readonly #listeners = new Set<(change: ServiceChange) => void>()
   readonly #start: Pick<ServiceParts, 'startMs' | 'frozen'>
   readonly #empty: { readonly test: unknown; readonly live: unknown; readonly random: readonly number[] }

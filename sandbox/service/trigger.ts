@@ -5,6 +5,7 @@ import type { WebhookKind } from '../domain/resources.js'
 import type { Attempt, Delivery, Message } from '../engine/record/records.js'
 import { isWholeWithin } from '../lib/numbers.js'
 import { readCaptured } from './captured-event.js'
+import { checkDepth } from './check-depth.js'
 import { withChanges } from './payload-changes.js'
 import { CLOSED, type Emission, type Service } from './service.js'
 
@@ -133,6 +134,8 @@ function bodies(first: Message, another: () => Message): () => string {
 
 /** Does it all with a sample, so that what is refused has made nothing. */
 async function rehearse(request: TriggerRequest): Promise<void> {
+  checkDepth('data', request.data)
+  checkDepth('set', request.set)
   const body = request.event === undefined ? sampleBody(request) : readCaptured(request.event, request).body
   const { scenario } = request
   if (scenario === undefined) return

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Page, ViewportSize } from 'playwright-core'
 import { tixWebhooks } from 'tix-webhooks/node'
 import { createSandbox, type Sandbox, type SandboxOptions } from 'tix-webhooks/sandbox'
 import { beforeAll, describe, expect, inject, onTestFinished } from 'vitest'
@@ -74,10 +74,18 @@ async function portOf(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** Opens pages, in a browser of the file's own. */
+/** Opens pages, in a browser that all files of this process share. */
 export interface Opener {
   /** Opens a part of the sandbox's page, such as `#/events`. What it logs as an error fails the test. */
-  open(stage: Pick<PageStage, 'sandbox'>, hash?: string, options?: BrowserContextOptions): Promise<OpenPage>
+  open(stage: Pick<PageStage, 'sandbox'>, hash?: string, options?: OpenOptions): Promise<OpenPage>
+}
+
+export interface OpenOptions {
+  /** Default: 1280 by 800 pixels. */
+  readonly viewport?: ViewportSize
+  readonly colorScheme?: 'light' | 'dark'
+  /** Permissions of the page, such as `clipboard-read`. Default: none. */
+  readonly permissions?: readonly string[]
 }
 
 interface OpenPage {
@@ -86,27 +94,48 @@ interface OpenPage {
   readonly errors: readonly string[]
 }
 
-let shared: Promise<Browser> | undefined
+const VIEWPORT = { width: 1280, height: 800 }
 
-/** Has a browser for the tests of a file: one for all files of this process, which ends it with itself. */
+let shared: Promise<Page> | undefined
+
+/**
+ * Has a browser for the tests of a file: one for all files of this process, which ends it with itself. The tests use one tab, too,
+ * as a new one takes longer than most of them: each sandbox has an origin of its own, so they share no data.
+ */
 export function useBrowser(): Opener {
   beforeAll(async () => {
-    shared ??= launchChromium()
+    shared ??= launchTab()
     await shared
   }, 60_000)
   return {
-    async open({ sandbox }, hash = '', options = {}) {
+    async open(
+      { sandbox },
+      hash = '',
+      { viewport = VIEWPORT, colorScheme = 'light', permissions = [] } = {},
+    ) {
       if (shared === undefined) throw new Error('There is no browser yet: open a page in a test.')
-      const context = await (await shared).newContext({ viewport: { width: 1280, height: 800 }, ...options })
-      onTestFinished(() => context.close())
-      context.setDefaultTimeout(10_000)
-      const page = await context.newPage()
+      const page = await shared
       const errors = errorsOf(page)
+      onTestFinished(async () => {
+        page.removeAllListeners()
+        await page.context().clearPermissions()
+        await page.goto('about:blank')
+      })
+      await page.setViewportSize(viewport)
+      await page.emulateMedia({ colorScheme })
+      if (permissions.length > 0) await page.context().grantPermissions([...permissions])
       await page.goto(`${sandbox.url}/${hash}`)
       await page.getByRole('group', { name: 'Clock' }).waitFor()
       return { page, errors }
     },
   }
+}
+
+async function launchTab(): Promise<Page> {
+  const browser = await launchChromium()
+  const context = await browser.newContext({ viewport: VIEWPORT })
+  context.setDefaultTimeout(10_000)
+  return context.newPage()
 }
 
 /** Collects what a page logs as an error. */
@@ -131,6 +160,7 @@ export async function fillStage({
   fail(true)
   const retried = await sandbox.trigger('order.created')
   await sandbox.clock.advance('3h')
+  sandbox.faults.add({ path: '/v2/venues', status: 503, delayMs: 1500, times: 2 })
   await sandbox.fetch('/v2/events/evt_none', { headers: { authorization: 'Bearer sk_test_a1b2' } })
   const [retrying] = retried.deliveries
   const [refused] = deliveries

@@ -73,7 +73,7 @@ const EMBED = `(() => {
 
 const NO_TICKET = messagePage(
   'No ticket',
-  'There is no such ticket, or it is no longer kept: the sandbox keeps those of the latest 1,000 orders, until it is restarted.',
+  'There is no such ticket, or it is no longer kept: the sandbox keeps those of the latest 1,000 orders.',
 )
 
 const NO_EVENT = messagePage('No event', 'There is no event here, or it is not published yet.')

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { utcText } from '../../domain/events/moments.js'
 import { isSuccess } from '../../engine/attempts.js'
-import type { Service } from '../../service/service.js'
+import type { AdvanceCounts, Service } from '../../service/service.js'
 import type { Advance } from '../../time/clock.js'
 import type { App } from '../context.js'
 import { HttpFault } from '../faults.js'
@@ -30,13 +30,7 @@ function isMoment(text: string): boolean {
 
 /** Adds `/clock`. */
 export function addClock(app: App, { service, realNow }: ControlParts): void {
-  /** Of the advances that are under way, the latest last. */
-  const advancing = new Set<Counts>()
-
-  app.get('/_sandbox/clock', (c) => {
-    const [latest] = [...advancing].slice(-1)
-    return c.json({ ...clockJson(service, realNow), ...(latest && { advancing: latest }) })
-  })
+  app.get('/_sandbox/clock', (c) => c.json(clockJson(service, realNow)))
 
   app.post('/_sandbox/clock', async (c) => {
     const body = await readBody(c, clockBody)
@@ -48,22 +42,15 @@ export function addClock(app: App, { service, realNow }: ControlParts): void {
     if (body.run) clock.run()
     if (body.stop) clock.breakOff()
     const moves = body.advance !== undefined || body.to !== undefined
-    const counts: Counts = { delivered: 0, failed: 0 }
-    if (moves) advancing.add(counts)
-    try {
-      const advanced = moves
-        ? await countAttempts(service, counts, (begins) => move(service, body, begins))
-        : undefined
-      service.changed({ what: 'clock' })
-      return c.json({ ...clockJson(service, realNow), ...advanced })
-    } finally {
-      advancing.delete(counts)
-    }
+    const advanced = moves ? await counted(service, (begins) => move(service, body, begins)) : undefined
+    service.changed({ what: 'clock' })
+    return c.json({ ...clockJson(service, realNow), ...advanced })
   })
 }
 
 /** The clock as the control tells it. */
-export function clockJson({ clock }: Service, realNow: () => number): object {
+export function clockJson({ clock, advances }: Service, realNow: () => number): object {
+  const [advancing] = [...advances].slice(-1)
   const nextAtMs = clock.nextAt()
   return {
     now: utcText(clock.now()),
@@ -71,6 +58,7 @@ export function clockJson({ clock }: Service, realNow: () => number): object {
     next_at: nextAtMs === undefined ? null : utcText(nextAtMs),
     next_what: clock.nextWhat() ?? null,
     real_now: utcText(realNow()),
+    ...(advancing && { advancing }),
   }
 }
 
@@ -91,13 +79,21 @@ async function move(
   }
 }
 
-/** Attempts by their end, as they end. */
-type Counts = Record<'delivered' | 'failed', number>
+/** Counts the attempts of an advance while it is under way. */
+async function counted(service: Service, advance: (begins: () => void) => Promise<Advance>): Promise<object> {
+  const counts: AdvanceCounts = { delivered: 0, failed: 0 }
+  service.advances.add(counts)
+  try {
+    return await countAttempts(service, counts, advance)
+  } finally {
+    service.advances.delete(counts)
+  }
+}
 
 /** Moves the clock, and says what became of the attempts and of the deliveries that fell due. */
 async function countAttempts(
   service: Service,
-  attempts: Counts,
+  attempts: AdvanceCounts,
   advance: (begins: () => void) => Promise<Advance>,
 ): Promise<object> {
   const ended = { delivered: 0, given_up: 0 }

@@ -8,6 +8,7 @@ const ordersQuery = z.strictObject({
   event: z.string().min(1).exactOptional(),
   refunded: z.enum(['true', 'false']).exactOptional(),
   limit: z.int().min(1).max(1000).default(100),
+  mode: z.enum(['test', 'live']).default('test'),
 })
 /** The account says what is wrong with what is given. */
 const anything = z.looseObject({})
@@ -20,9 +21,9 @@ export function addObjects(app: App, { service }: ControlParts): void {
   const account = service.accounts.test
 
   app.get('/_sandbox/orders', (c) => {
-    const { refunded, ...query } = readParameters(c, ordersQuery)
+    const { refunded, mode, ...query } = readParameters(c, ordersQuery)
     const filter = { ...query, ...(refunded !== undefined && { refunded: refunded === 'true' }) }
-    return c.json(account.latestOrders(filter))
+    return c.json(service.accounts[mode].latestOrders(filter))
   })
   app.post('/_sandbox/orders', async (c) => c.json(account.createOrder(await readBody(c, anything)), 201))
 

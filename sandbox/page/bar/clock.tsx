@@ -1,40 +1,28 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { get, post } from '../data/api.js'
 import type { ClockView, State } from '../data/views.js'
 import { setClock, useVirtual } from '../data/virtual-time.js'
-import { count, day, span } from '../data/words.js'
+import { count, span } from '../data/words.js'
 import { Action } from '../parts/action.js'
 import { tell } from '../parts/notice.js'
-
-const PROGRESS_MS = 250
 
 interface Advanced extends ClockView {
   readonly attempts?: { readonly delivered: number; readonly failed: number }
 }
 
-/** How far an advance has come. */
-interface Progress {
-  readonly toMs: number
+/** What an advance is to pass. */
+interface Passage {
   readonly fromMs: number
-  readonly nowMs: number
-  readonly answered: number
+  readonly toMs: number
 }
 
-type SetProgress = (progress: Progress | undefined) => void
-let setProgress: SetProgress = () => {}
+let setPassage: (passage: Passage | undefined) => void = () => {}
 
-/** Moves the virtual time, and shows how far it has come while answers are awaited. */
+/** Moves the virtual time; how far it has come is shown while answers are awaited. */
 export async function advance(change: { advance: string } | { to: string }, toMs: number): Promise<void> {
   const { now } = await get<ClockView>('/clock')
   const fromMs = Date.parse(now)
-  const asking = setInterval(async () => {
-    const clock = await get<ClockView>('/clock').catch(() => undefined)
-    if (clock?.advancing === undefined) return
-    setClock(clock)
-    const { delivered, failed } = clock.advancing
-    setProgress({ fromMs, toMs, nowMs: Date.parse(clock.now), answered: delivered + failed })
-  }, PROGRESS_MS)
-  setProgress({ fromMs, toMs, nowMs: fromMs, answered: 0 })
+  setPassage({ fromMs, toMs })
   try {
     const done = await post<Advanced>('/clock', change)
     const { delivered = 0, failed = 0 } = done.attempts ?? {}
@@ -46,8 +34,7 @@ export async function advance(change: { advance: string } | { to: string }, toMs
         : `${passed} passed: ${count(delivered + failed, 'attempt')}, ${delivered} accepted, ${failed} not.`,
     )
   } finally {
-    clearInterval(asking)
-    setProgress(undefined)
+    setPassage(undefined)
   }
 }
 
@@ -59,10 +46,8 @@ export function Clock({
   readonly clock: ClockView
   readonly nextAttempt: State['next_attempt']
 }) {
-  const [progress, set] = useState<Progress>()
-  useEffect(() => {
-    setProgress = set
-  }, [])
+  const [passage, set] = useState<Passage>()
+  setPassage = set
   const by = (hours: number) => () =>
     advance({ advance: `${hours}h` }, Date.parse(clock.now) + hours * 3_600_000)
   const { frozen } = clock
@@ -95,22 +80,18 @@ export function Clock({
           </Action>
         )}
       </div>
-      {progress === undefined ? <Next clock={clock} /> : <Advancing {...progress} />}
+      {passage === undefined ? <Next clock={clock} /> : <Advancing {...passage} clock={clock} />}
     </div>
   )
 }
 
 function VirtualTime({ isFrozen }: { readonly isFrozen: boolean }) {
-  const now = useVirtual((nowMs) => new Date(nowMs).toISOString().slice(0, 19))
-  const date = new Date(`${now}Z`)
+  const now = useVirtual((nowMs) => new Date(nowMs).toUTCString())
   return (
     <p class="virtual-time">
-      <time dateTime={`${now}Z`} title="Virtual time, UTC">
-        <span class="day">
-          {date.toLocaleDateString('en-GB', { weekday: 'short', timeZone: 'UTC' })} {day(date)}{' '}
-          {now.slice(0, 4)}
-        </span>{' '}
-        <strong>{now.slice(11)}</strong> <abbr title="Coordinated Universal Time">UTC</abbr>
+      <time dateTime={new Date(now).toISOString()} title="Virtual time, UTC">
+        <span class="day">{now.slice(0, 16)}</span> <strong>{now.slice(17, 25)}</strong>{' '}
+        <span class="dim">UTC</span>
       </time>
       <span class={`badge ${isFrozen ? 'cool' : 'good'}`}>{isFrozen ? 'frozen' : 'running'}</span>
     </p>
@@ -126,15 +107,16 @@ function Next({ clock: { next_at, next_what } }: { readonly clock: ClockView }) 
   )
 }
 
-function Advancing({ fromMs, toMs, nowMs, answered }: Progress) {
+function Advancing({ fromMs, toMs, clock }: Passage & { readonly clock: ClockView }) {
+  const { delivered = 0, failed = 0 } = clock.advancing ?? {}
   return (
     <div class="advancing">
       <progress
         aria-label="Advance"
-        max={1}
-        value={Math.min(1, (nowMs - fromMs) / Math.max(1, toMs - fromMs))}
+        max={Math.max(1, toMs - fromMs)}
+        value={Math.max(0, Date.parse(clock.now) - fromMs)}
       />
-      <span>{count(answered, 'answer')}</span>
+      <span>{count(delivered + failed, 'answer')}</span>
       <Action look="small" run={() => post('/clock', { stop: true })}>
         Break off
       </Action>

@@ -4,6 +4,7 @@ import { reasonOf } from '../data/reason.js'
 import type { DeliveryView, ScenarioView } from '../data/views.js'
 import { count } from '../data/words.js'
 import { Action } from '../parts/action.js'
+import { Choice } from '../parts/choice.js'
 import { tell } from '../parts/notice.js'
 import { useLoaded } from '../parts/use-loaded.js'
 
@@ -68,28 +69,14 @@ export function Trigger() {
         void submit()
       }}
     >
-      {/* Labels beside the lists, not around them: the choices are no part of their names. */}
-      <div>
-        <label for="trigger-kind">Kind</label>
-        <select id="trigger-kind" value={kind} onChange={(event) => setKind(event.currentTarget.value)}>
-          {KINDS.map((name) => (
-            <option key={name}>{name}</option>
-          ))}
-        </select>
-      </div>
-      <div>
-        <label for="trigger-scenario">Scenario</label>
-        <select
-          id="trigger-scenario"
-          value={scenario}
-          onChange={(event) => setScenario(event.currentTarget.value)}
-        >
-          <option value="">none</option>
-          {scenarios.map(({ name }) => (
-            <option key={name}>{name}</option>
-          ))}
-        </select>
-      </div>
+      <Choice label="Kind" choices={KINDS} value={kind} choose={setKind} />
+      <Choice
+        label="Scenario"
+        none="none"
+        choices={scenarios.map(({ name }) => name)}
+        value={scenario}
+        choose={setScenario}
+      />
       <button type="submit" class="main">
         Send
       </button>
@@ -117,16 +104,13 @@ export function Trigger() {
   )
 }
 
-/** @throws Error that says what is wrong with it */
-function readData(text: string): object {
-  let data: unknown
+/** @throws Error that says where it is no JSON; that it is an object is checked by the control */
+function readData(text: string): unknown {
   try {
-    data = JSON.parse(text)
+    return JSON.parse(text)
   } catch (error) {
     throw new Error(`The data is no JSON: ${reasonOf(error)}`)
   }
-  if (typeof data === 'object' && data !== null && !Array.isArray(data)) return data
-  throw new Error('The data must be a JSON object, such as {"order":{"id":"ord_1"}}.')
 }
 
 /** That of the latest delivery of the kind. */

@@ -1,7 +1,15 @@
 import { useEffect, useState } from 'preact/hooks'
 import { STATUSES } from './views.js'
 
-export const VIEWS = ['Deliveries', 'Events', 'Orders', 'Endpoints', 'Requests', 'Assumptions'] as const
+export const VIEWS = [
+  'Deliveries',
+  'Events',
+  'Orders',
+  'Endpoints',
+  'Requests',
+  'Faults',
+  'Assumptions',
+] as const
 type View = (typeof VIEWS)[number]
 
 /** The state in the URL: a view, the chosen delivery and attempt, and the filters of the list. */

@@ -14,6 +14,7 @@ export interface State {
   readonly matching: number
   readonly requests: readonly RequestView[]
   readonly events: readonly EventView[]
+  readonly faults: readonly FaultView[]
 }
 
 export const STATUSES = ['pending', 'retrying', 'delivered', 'failed', 'skipped'] as const
@@ -124,7 +125,21 @@ export interface RequestView {
   readonly key_end: string | null
   readonly status: number
   readonly error_code?: string
+  readonly error_message?: string
   readonly note?: string
+}
+
+/** A fault of the API that was asked for. */
+export interface FaultView {
+  readonly id: string
+  readonly path: string
+  readonly method?: string
+  readonly status?: number
+  readonly delay_ms?: number
+  readonly drop?: boolean
+  /** How often it still hits; absent if it stays until it is removed. */
+  readonly times?: number
+  readonly hits: number
 }
 
 export interface EventView {

@@ -20,13 +20,7 @@ const rounded = (count: number): string =>
 
 /** `22 Nov 21:15:07`, in UTC like all that the service tells. */
 export function moment(iso: string): string {
-  const date = new Date(iso)
-  if (Number.isNaN(date.getTime())) return iso
-  return `${day(date)} ${iso.slice(11, 19)}`
-}
-
-export function day(date: Date): string {
-  return date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+  return new Date(iso).toUTCString().replace(/^.*?(\d+ \w+) \d+ (.*) GMT$/, '$1 $2')
 }
 
 export function milliseconds(ms: number): string {

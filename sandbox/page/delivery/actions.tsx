@@ -4,6 +4,7 @@ import { get } from '../data/api.js'
 import { go, type Route } from '../data/route.js'
 import type { AttemptView, DeliveryView, EndpointView, ScenarioView } from '../data/views.js'
 import { Action } from '../parts/action.js'
+import { Choice } from '../parts/choice.js'
 import { copy } from '../parts/copy.js'
 import { useLoaded } from '../parts/use-loaded.js'
 import { curlOf } from './curl.js'
@@ -90,14 +91,12 @@ function AsScenario({ delivery, route }: { delivery: DeliveryView; route: Route 
   }
   return (
     <div class="field">
-      <label>
-        As scenario
-        <select value={chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
-          {scenarios.map(({ name }) => (
-            <option key={name}>{name}</option>
-          ))}
-        </select>
-      </label>
+      <Choice
+        label="As scenario"
+        choices={scenarios.map(({ name }) => name)}
+        value={chosen}
+        choose={setChosen}
+      />
       <Action run={play}>Send as scenario</Action>
       <p class="says">{scenarios.find(({ name }) => name === chosen)?.description}</p>
     </div>

@@ -6,7 +6,7 @@ import { milliseconds, span } from '../data/words.js'
 import { Action } from '../parts/action.js'
 import { Result } from '../parts/badge.js'
 import { Moment } from '../parts/moment.js'
-import { Scrolls } from '../parts/scrolls.js'
+import { Table } from '../parts/table.js'
 
 const BY = { auto: 'schedule', manual: 'resend', scenario: 'scenario' }
 
@@ -24,56 +24,39 @@ export function Attempts({ delivery, planned, chosen, route }: AttemptsProps) {
   return (
     <section aria-label="Attempts">
       <h3>Attempts</h3>
-      <Scrolls as="div" class="scrolls" label="Table of attempts">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col" class="number">
-                #
-              </th>
-              <th scope="col">Virtual time</th>
-              <th scope="col">By</th>
-              <th scope="col">Answer</th>
-              <th scope="col" class="number took">
-                Took
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {attempts.map((attempt) => (
-              <tr key={attempt.id} class={attempt.id === chosen ? 'chosen' : undefined}>
-                <th scope="row" class="number">
-                  <a
-                    href={hashOf({ ...route, delivery: id, attempt: attempt.id, follow: false })}
-                    aria-current={attempt.id === chosen ? 'true' : undefined}
-                  >
-                    <span class="unseen">Attempt </span>
-                    {attempt.number}
-                  </a>
-                </th>
-                <td>
-                  <Moment at={attempt.virtual_time} />
-                </td>
-                <td>{attempt.scenario ?? BY[attempt.trigger]}</td>
-                <td>
-                  <Result status={attempt.response?.status} error={attempt.error?.code} />
-                </td>
-                <td class="number took">{milliseconds(attempt.duration_ms)}</td>
-              </tr>
-            ))}
-            {planned.map((at, index) => (
-              <Planned key={at} at={at} number={made + index + 1} />
-            ))}
-            {attempts.length + planned.length === 0 && (
-              <tr>
-                <td colSpan={5} class="dim">
-                  none yet
-                </td>
-              </tr>
-            )}
-          </tbody>
-        </table>
-      </Scrolls>
+      <Table label="Attempts" heads={['#|number', 'Virtual time', 'By', 'Answer', 'Took|number took']}>
+        {attempts.map((attempt) => (
+          <tr key={attempt.id} class={attempt.id === chosen ? 'chosen' : undefined}>
+            <th scope="row" class="number">
+              <a
+                href={hashOf({ ...route, delivery: id, attempt: attempt.id, follow: false })}
+                aria-current={attempt.id === chosen ? 'true' : undefined}
+              >
+                <span class="unseen">Attempt </span>
+                {attempt.number}
+              </a>
+            </th>
+            <td>
+              <Moment at={attempt.virtual_time} />
+            </td>
+            <td>{attempt.scenario ?? BY[attempt.trigger]}</td>
+            <td>
+              <Result status={attempt.response?.status} error={attempt.error?.code} />
+            </td>
+            <td class="number took">{milliseconds(attempt.duration_ms)}</td>
+          </tr>
+        ))}
+        {planned.map((at, index) => (
+          <Planned key={at} at={at} number={made + index + 1} />
+        ))}
+        {attempts.length + planned.length === 0 && (
+          <tr>
+            <td colSpan={5} class="dim">
+              none yet
+            </td>
+          </tr>
+        )}
+      </Table>
     </section>
   )
 }

@@ -6,6 +6,7 @@ import type { EndpointView } from '../data/views.js'
 import { endOf } from '../delivery/hmac.js'
 import { Action } from '../parts/action.js'
 import { copy, Id } from '../parts/copy.js'
+import { Form } from '../parts/form.js'
 import { tell } from '../parts/notice.js'
 import { Shown } from '../parts/shown.js'
 
@@ -16,7 +17,12 @@ export function Endpoints({ endpoints }: { readonly endpoints: readonly Endpoint
   return (
     <>
       <h2>Endpoints</h2>
-      <Add />
+      <Form label="Add an endpoint" add={(fields) => post('/endpoints', fields)}>
+        <label>
+          URL
+          <input name="url" type="url" required placeholder="http://localhost:3000/hooks" />
+        </label>
+      </Form>
       {endpoints.length === 0 && <p class="nothing">There is no endpoint yet: webhooks are sent nowhere.</p>}
       <ul class="cards" aria-label="Endpoints">
         {endpoints.map((endpoint) => (
@@ -24,47 +30,6 @@ export function Endpoints({ endpoints }: { readonly endpoints: readonly Endpoint
         ))}
       </ul>
     </>
-  )
-}
-
-function Add() {
-  const [url, setUrl] = useState('')
-  const [problem, setProblem] = useState('')
-  const add = async (): Promise<void> => {
-    try {
-      await post('/endpoints', { url })
-      setUrl('')
-      setProblem('')
-    } catch (error) {
-      setProblem(reasonOf(error))
-    }
-  }
-  return (
-    <form
-      aria-label="Add an endpoint"
-      class="field"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void add()
-      }}
-    >
-      <label>
-        URL
-        <input
-          type="url"
-          required
-          placeholder="http://localhost:3000/hooks"
-          value={url}
-          onInput={(event) => setUrl(event.currentTarget.value)}
-        />
-      </label>
-      <button type="submit" class="main">
-        Add
-      </button>
-      <p class="problem" role="alert">
-        {problem}
-      </p>
-    </form>
   )
 }
 
@@ -114,9 +79,7 @@ function Endpoint({ endpoint }: { readonly endpoint: EndpointView }) {
         <Action run={() => call('PATCH', path, { enabled: !enabled })}>
           {enabled ? 'Turn off' : 'Turn on'}
         </Action>
-        <Action title="A new secret; the one before signs too, until the rotation is ended" run={rotate}>
-          Rotate
-        </Action>
+        <Action run={rotate}>Rotate</Action>
         {secrets.length > 1 && (
           <Action run={() => post(`${path}/rotate`, { secret: secrets[0], keep_old: false })}>
             End the rotation

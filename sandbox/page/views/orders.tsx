@@ -2,8 +2,8 @@ import { get } from '../data/api.js'
 import type { OrderView, State } from '../data/views.js'
 import { count, price } from '../data/words.js'
 import { Id } from '../parts/copy.js'
-import { Scrolls } from '../parts/scrolls.js'
 import { Shown } from '../parts/shown.js'
+import { Table } from '../parts/table.js'
 import { useLoaded } from '../parts/use-loaded.js'
 
 /** The latest orders of the test account, with their tickets. */
@@ -15,35 +15,18 @@ export function Orders({ state }: { readonly state: State }) {
   return (
     <>
       <h2>Orders</h2>
-      {list?.length === 0 && (
-        <p class="nothing">There is no order yet: trigger order.created, or sell a ticket of an event.</p>
-      )}
+      {list?.length === 0 && <p class="nothing">There is no order yet: trigger order.created.</p>}
       {list !== undefined && list.length < orders && (
         <p class="dim">
           The latest {list.length} of {count(orders, 'order')}.
         </p>
       )}
       {list !== undefined && list.length > 0 && (
-        <Scrolls as="div" class="scrolls" label="Table of orders">
-          <table aria-label="Orders">
-            <thead>
-              <tr>
-                <th scope="col">Order</th>
-                <th scope="col">State</th>
-                <th scope="col" class="number">
-                  Total
-                </th>
-                <th scope="col">Buyer</th>
-                <th scope="col">Tickets</th>
-              </tr>
-            </thead>
-            <tbody>
-              {list.map((order) => (
-                <Order key={order.id} order={order} />
-              ))}
-            </tbody>
-          </table>
-        </Scrolls>
+        <Table label="Orders" heads={['Order', 'State', 'Total|number', 'Buyer', 'Tickets']}>
+          {list.map((order) => (
+            <Order key={order.id} order={order} />
+          ))}
+        </Table>
       )}
     </>
   )

@@ -1,8 +1,8 @@
 import type { RequestView } from '../data/views.js'
 import { Result } from '../parts/badge.js'
 import { Age } from '../parts/moment.js'
-import { Scrolls } from '../parts/scrolls.js'
 import { Shown } from '../parts/shown.js'
+import { Table } from '../parts/table.js'
 
 /** The requests of the user's code to the API, newest first. */
 export function Requests({ requests }: { readonly requests: readonly RequestView[] }) {
@@ -12,51 +12,41 @@ export function Requests({ requests }: { readonly requests: readonly RequestView
       {requests.length === 0 ? (
         <p class="nothing">Your code has asked nothing of the API yet: it is at {location.origin}/v2.</p>
       ) : (
-        <Scrolls as="div" class="scrolls" label="Table of requests">
-          <table aria-label="Requests">
-            <thead>
-              <tr>
-                <th scope="col">Request</th>
-                <th scope="col">Answer</th>
-                <th scope="col">Error</th>
-                <th scope="col">Key</th>
-                <th scope="col" class="age">
-                  Age
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {requests.map((request) => (
-                <tr key={request.id}>
-                  <th scope="row" class="request">
-                    <b>{request.method}</b> <Shown text={request.path} />
-                    {request.note !== undefined && <span class="tag">{request.note}</span>}
-                  </th>
-                  <td>
-                    <Result status={request.status} />
-                  </td>
-                  <td>
-                    {request.error_code === undefined ? (
-                      <span class="dim">none</span>
-                    ) : (
-                      <code>{request.error_code}</code>
-                    )}
-                  </td>
-                  <td>
-                    {request.mode === null ? (
-                      <span class="dim">none</span>
-                    ) : (
-                      `${request.mode} …${request.key_end ?? ''}`
-                    )}
-                  </td>
-                  <td class="age">
-                    <Age at={request.at} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scrolls>
+        <Table label="Requests" heads={['Request', 'Answer', 'Error', 'Key', 'Age|age']}>
+          {requests.map((request) => (
+            <tr key={request.id}>
+              <th scope="row" class="request">
+                <b>{request.method}</b> <Shown text={request.path} />
+                {request.note !== undefined && <span class="tag">{request.note}</span>}
+              </th>
+              <td>
+                <Result status={request.status} />
+              </td>
+              <td>
+                {request.error_code === undefined ? (
+                  <span class="dim">none</span>
+                ) : (
+                  <>
+                    <code>{request.error_code}</code>
+                    <p class="says">
+                      <Shown text={request.error_message ?? ''} />
+                    </p>
+                  </>
+                )}
+              </td>
+              <td>
+                {request.mode === null ? (
+                  <span class="dim">none</span>
+                ) : (
+                  `${request.mode} …${request.key_end ?? ''}`
+                )}
+              </td>
+              <td class="age">
+                <Age at={request.at} />
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
     </>
   )

@@ -35,6 +35,13 @@ describe('a snapshot', () => {
     expect(other.account.counts()).toEqual(account.counts())
     expect(other.account.listEvents({ limit: '100' })).toEqual(account.listEvents({ limit: '100' }))
     expect(other.account.listVenues({})).toEqual(account.listVenues({}))
+    const orders = account.latestOrders({ limit: 100 })
+    expect(orders.data.flatMap(({ tickets }) => tickets).length).toBeGreaterThan(1)
+    expect(other.account.latestOrders({ limit: 100 })).toEqual(orders)
+    for (const { id } of orders.data.flatMap(({ tickets }) => tickets)) {
+      expect(other.account.findTicket(id)).toEqual(account.findTicket(id))
+      expect(account.findTicket(id)).toBeDefined()
+    }
     for (const { id, slug } of account.listEvents({}).data) {
       expect(other.account.retrieveWithTickets(id)).toEqual(account.retrieveWithTickets(id))
       expect(other.account.findBySlug(slug)?.id).toBe(id)
@@ -133,6 +140,11 @@ describe('what is no snapshot', () => {
   }
 
   test.each<[string, (snapshot: Snapshot) => unknown, string]>([
+    [
+      'tickets of no order',
+      (it) => Object.assign(it, { tickets: [['ord_none', [['tik_1', 'scan']]]] }),
+      'the order ord_none has not 1 tickets',
+    ],
     ['a venue twice', (it) => it.venues.push({ ...it.venues[0] }), 'is there twice'],
     ['an event twice', (it) => it.events.push({ ...the(it, 'draft') }), 'is there twice'],
     ['a slug twice', (it) => Object.assign(the(it, 'draft'), { slug: the(it, 'on_sale').slug }), 'the slug'],

@@ -21,6 +21,14 @@ test('has the newest first, and no more than 500', () => {
   expect(log.latest(10)).toEqual([])
 })
 
+test('[N8] keeps no key that a message quotes, and no endless message', () => {
+  const log = new RequestLog()
+  log.add({ ...record('/v2'), error_message: `"sk_live_abcdefgh" is none.${'x'.repeat(5000)}` })
+  const [{ error_message: message = '' } = {}] = log.latest(1)
+  expect(message).toMatch(/^"sk_live_… is none\.x+$/)
+  expect(message).toHaveLength(500)
+})
+
 test('[N8] keeps no key that stands in an address, and no endless address', () => {
   const log = new RequestLog()
   log.add(record('/v2/events?api_key=sk_live_abcdefgh&key=SK_test_zyx#sk_test_q'))

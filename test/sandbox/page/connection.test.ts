@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { errorsOf, inBrowser, pageStage, useBrowser } from '../../support/page-stage.js'
 
 /** Makes a tab take itself for hidden, or not: a browser without a window shows them all. */
@@ -45,6 +45,7 @@ inBrowser('the connection of the page', () => {
     const stage = await pageStage()
     const { page: first } = await browser.open(stage)
     const others = await Promise.all(Array.from({ length: 9 }, () => first.context().newPage()))
+    onTestFinished(async () => void (await Promise.all(others.map((page) => page.close()))))
     const errors = others.map(errorsOf)
     await Promise.all(others.map((page) => page.goto(stage.sandbox.url)))
     const pages = [first, ...others]

@@ -129,6 +129,6 @@ inBrowser('what is done in the page', () => {
     const row = page.getByRole('table', { name: 'Requests' }).locator('tbody tr')
     await expect
       .poll(() => row.innerText())
-      .toMatch(/GET \/v2\/events\/evt_none\s+404\s+resource_missing\s+test …a1b2/)
+      .toMatch(/GET \/v2\/events\/evt_none\s+404\s+resource_missing\s+[^\n]*evt_none[^\n]*\s+test …a1b2/)
   })
 })

@@ -129,6 +129,36 @@ describe('a trigger', () => {
   })
 })
 
+describe('data that cannot be written', () => {
+  const nested = (depth: number): Record<string, unknown> => {
+    let value: Record<string, unknown> = {}
+    for (let level = 0; level < depth; level++) value = { inner: value }
+    return value
+  }
+  const circle: Record<string, unknown> = {}
+  circle.itself = circle
+
+  test.each([
+    ['3,000 levels', 'data', { data: nested(3000) }],
+    ['100,000 levels', 'data', { data: nested(100_000) }],
+    ['a circle', 'data', { data: circle }],
+    ['a value of 3,000 levels', 'set', { set: { 'data.order.id': nested(3000) } }],
+  ] as const)('is refused, and nothing is sent: %s', async (_, param, request) => {
+    await expect(sandbox.trigger('order.created', { ...request })).rejects.toMatchObject({
+      name: 'Fault',
+      code: 'parameter_invalid',
+      param,
+      message: `${param} is nested deeper than 1000 levels, or contains itself: it cannot be sent.`,
+    })
+    expect(sandbox.deliveries.list()).toEqual([])
+  })
+
+  test('is sent up to 1,000 levels', async () => {
+    await trigger('order.created', { data: nested(1000) })
+    expect(received).toHaveLength(1)
+  })
+})
+
 describe('a scenario', () => {
   test.each(SCENARIOS.filter(({ name }) => name !== 'thin').map(({ name }) => name))(
     '%s is sent at once, recorded as what it is, and not retried',
