@@ -51,6 +51,7 @@ export {
   type StandardSchemaV1,
   unchecked,
 } from './event/schema.js'
+export type { Change } from './idempotency/change.js'
 export type { Inbox, OnceRequest, OnceResult } from './idempotency/inbox.js'
 export { type Eviction, type MemoryStoreOptions, memoryStore } from './idempotency/memory/memory-store.js'
 export type { Purgeable } from './idempotency/purge.js'

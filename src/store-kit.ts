@@ -1,4 +1,5 @@
 export { isDiscard, StoreError } from './errors.js'
+export { type CheckedChange, checkChanges } from './idempotency/change.js'
 export { createPurger, type Purgeable, type Purger } from './idempotency/purge.js'
 export {
   checkClaim,

@@ -1,6 +1,6 @@
 import { StoreError } from '../../src/index.js'
 import { messageOf } from '../../src/store-kit.js'
-import { ENDED, ROLLED_BACK } from './drivers/commit-check.js'
+import { ENDED, OUTSIDE, ROLLED_BACK } from './drivers/commit-check.js'
 
 /** The names that advice on a table of ours needs. */
 export interface TableNames {
@@ -85,7 +85,7 @@ export function unavailable(error: unknown, names: TableNames): StoreError {
 /** The same after the handler has returned: one of its own statements may have failed the transaction. */
 export function notCommitted(error: unknown, names: TableNames): StoreError {
   const code = codeOf(error)
-  if (code === '22P02' && String(innermost(error).message).includes(ENDED)) {
+  if (says(error, ENDED)) {
     return new StoreError('store_unavailable', ENDED_BY_HANDLER, { cause: error })
   }
   // The code of a statement of the handler or of a deferred constraint. Any transaction can fail at COMMIT with the others:
@@ -94,6 +94,16 @@ export function notCommitted(error: unknown, names: TableNames): StoreError {
   return isHandlers
     ? new StoreError('store_unavailable', ROLLED_BACK, { cause: error })
     : unavailable(error, names)
+}
+
+/** Whether a statement that belongs into the transaction of the inbox failed because it was in none. */
+export function isOutside(error: unknown): boolean {
+  return says(error, OUTSIDE)
+}
+
+/** Whether a check in SQL failed, which casts these words to a number. */
+function says(error: unknown, words: string): boolean {
+  return codeOf(error) === '22P02' && String(innermost(error).message).includes(words)
 }
 
 function adviceFor(error: unknown, names: TableNames): string {

@@ -1,4 +1,4 @@
-import type { Inbox, OnceRequest, OnceResult, Purgeable } from '../../src/index.js'
+import type { Change, Inbox, OnceRequest, OnceResult, Purgeable } from '../../src/index.js'
 import {
   checkedFor,
   checkOnce,
@@ -11,6 +11,7 @@ import { driverOf, type TransactionOf } from './drivers/choose.js'
 import type { PostgresDriver } from './drivers/driver.js'
 import { type PgPool, ROLLBACK_MS } from './drivers/pg.js'
 import type { PostgresJs } from './drivers/postgres-js.js'
+import { newestSchema, newestTable } from './newest.js'
 import { tableOf } from './table.js'
 
 export interface PostgresInboxOptions {
@@ -36,7 +37,45 @@ export interface PostgresInboxAsOptions<Client, Tx> extends PostgresInboxOptions
 
 /** A transactional inbox. */
 export interface PostgresInbox<Tx> extends Inbox<Tx>, Purgeable {
-  /** Creates the table if it is missing. For your deploy; several may run at once. */
+  /**
+   * Keeps a late event from undoing a newer one: true if no newer change of the subject has been applied. The change is then recorded, and
+   * committed together with the handler's writes. Of two that are equal in date and rank, the later to arrive is newest. It waits for
+   * another transaction that has recorded a change of the same subject and is not over. For state, not for sums: docs/ordering.md.
+   *
+   * With a list, the results are in its order, and transactions with the same subjects cannot deadlock: those of several calls can.
+   *
+   * @param tx `ctx.tx`
+   * @returns false if a newer change was applied before: nothing is recorded
+   * @throws TypeError when the date is no date, the subject is empty, the rank is no whole number, or `tx` is not in the transaction
+   * @throws StoreError when Postgres fails, or the table is missing: let it leave the handler
+   * @example
+   * ```ts
+   * tixWebhooks({
+   *   secret,
+   *   inbox,
+   *   namespace: 'listing',
+   *   on: {
+   *     'event.*': async (event, ctx) => {
+   *       const { id } = event.data.event as { id: string }
+   *       const rank = event.type === 'event.cancelled' ? 1 : 0
+   *       if (!(await inbox.isNewest(ctx.tx, { subject: id, at: event.created_at, rank }))) return
+   *       await ctx.tx.query('UPDATE listing SET state = $2 WHERE event_id = $1', [id, event.type])
+   *     },
+   *   },
+   * })
+   * ```
+   */
+  isNewest(tx: Tx, change: Change): Promise<boolean>
+  isNewest(tx: Tx, changes: readonly Change[]): Promise<boolean[]>
+  /**
+   * Deletes records, and then the changes of `isNewest`, past their retention, oldest first. A change is kept as long as the longest
+   * retention of a receiver of this inbox, at least 7 days.
+   *
+   * @param options.limit the most records and changes to delete, so that one call stays short. Default 1,000
+   * @returns the number of deleted records and changes
+   */
+  purge(options?: { readonly limit?: number }): Promise<number>
+  /** Creates the tables of the records and of `isNewest` if they are missing. For your deploy; several may run at once. */
   migrate(): Promise<void>
   /** The SQL that `migrate` runs, for tools of your own. */
   readonly schema: string
@@ -105,19 +144,24 @@ function createInbox<Tx>(
     )
   }
   const table = tableOf({
-    table: options.table ?? 'tix_webhooks_inbox',
+    table: options.table ?? TABLE,
     columns: COLUMNS,
-    migrate: 'inbox.migrate()',
+    migrate: MIGRATE,
   })
   const idleTimeout = `${checkSeconds(options.idleTimeoutSeconds ?? 60) * 1000}`
   const sql = statementsFor(table.name)
   const driver = driverOf<Tx>(pool, options.as)
+  const newest = newestTable(options.table ?? TABLE, driver, MIGRATE)
+  let longestRetentionMs = LEAST_RETENTION_MS
   const { start, purge } = createPurger(deleteExpired, options.purgeEverySeconds)
 
   async function deleteExpired(limit: number): Promise<number> {
     try {
       return await driver.transaction(
-        async (tx) => (await driver.query(tx, table.purge, [limit])).length,
+        async (tx) => {
+          const records = (await driver.query(tx, table.purge, [limit])).length
+          return records === limit ? records : records + (await newest.purge(tx, limit - records))
+        },
         () => undefined,
       )
     } catch (error) {
@@ -173,9 +217,16 @@ function createInbox<Tx>(
     }
   }
 
+  async function isNewest(tx: Tx, given: Change | readonly Change[]): Promise<boolean | boolean[]> {
+    const changes = [given].flat()
+    const results = await newest.record(tx, changes, longestRetentionMs)
+    return Array.isArray(given) ? results : results[0] === true
+  }
+
   return {
     async once(request, work) {
       checkOnce(request)
+      longestRetentionMs = Math.max(longestRetentionMs, request.retainMs)
       start()
       try {
         return await transact(request, work)
@@ -187,19 +238,28 @@ function createInbox<Tx>(
       const recorded = request.key === null ? 'recorded' : await transact(request, async () => {})
       return recorded === 'duplicate' || recorded === 'in-flight' ? recorded : 'discarded'
     },
+    isNewest: isNewest as PostgresInbox<Tx>['isNewest'],
     hint: () => driver.hint?.(),
     purge,
-    migrate: () => table.migrate(driver),
-    schema: table.schema,
+    async migrate() {
+      await table.migrate(driver)
+      await newest.migrate(driver)
+    },
+    schema: `${table.schema}\n${newest.schema}`,
   }
 }
 
-/** The schema of the table by its default name. */
-export const inboxSchema: string = tableOf({
-  table: 'tix_webhooks_inbox',
-  columns: COLUMNS,
-  migrate: '',
-}).schema
+const TABLE = 'tix_webhooks_inbox'
+const MIGRATE = 'inbox.migrate()'
+
+/** A change must be remembered for as long as an older one can arrive. */
+const LEAST_RETENTION_MS = 7 * 86_400_000
+
+/** The schema of the tables by their default names. */
+export const inboxSchema: string = [
+  tableOf({ table: TABLE, columns: COLUMNS, migrate: '' }).schema,
+  newestSchema(TABLE),
+].join('\n')
 
 /** The server ends a run so much later than the receiver gives it up: the roll-back may be waiting for a stuck statement. */
 const STUCK_MS = 2 * ROLLBACK_MS

@@ -23,10 +23,14 @@ export interface Table {
 export interface TableDefinition {
   /** As the user gave it: a name, or a schema and a name. */
   readonly table: string
-  /** The columns with their types. */
+  /** Appended to that name: of a second table beside the first. Default: nothing. */
+  readonly suffix?: string
+  /** The columns with their types; the first one is the key. */
   readonly columns: Readonly<Record<string, string>>
   /** The column with an index that `purge` uses: an expired record is past it too. Default `expires_at`. */
   readonly purgedBy?: string
+  /** The end of the name of that index. Default: the column's name. */
+  readonly indexSuffix?: string
   /** The user's call that creates it. */
   readonly migrate: string
 }
@@ -35,15 +39,23 @@ export interface TableDefinition {
 const MIGRATION_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('tix-webhooks migrate', 0))"
 
 /** @throws TypeError when the name is invalid */
-export function tableOf({ table, columns, purgedBy = 'expires_at', migrate }: TableDefinition): Table {
+export function tableOf({
+  table,
+  suffix = '',
+  columns,
+  purgedBy = 'expires_at',
+  indexSuffix = purgedBy,
+  migrate,
+}: TableDefinition): Table {
   if (typeof table !== 'string' || !/^([A-Za-z_]\w{0,47}\.)?[A-Za-z_]\w{0,47}$/.test(table)) {
     throw new TypeError(
       "table must be a name of 1 to 48 letters, digits and _, such as 'webhooks', or a schema and such a name, such as 'app.webhooks'.",
     )
   }
-  const name = table.split('.').map(quote).join('.')
+  const name = `${table}${suffix}`.split('.').map(quote).join('.')
   const names = { name, migrate }
-  const index = quote(`${table.split('.').at(-1)}_${purgedBy}`)
+  const index = quote(`${table.split('.').at(-1)}${suffix}_${indexSuffix}`)
+  const [key] = Object.keys(columns)
   const definitions = Object.entries(columns).map(([column, type]) => `  ${column} ${type}`)
   const statements = [
     `CREATE TABLE IF NOT EXISTS ${name} (\n${definitions.join(',\n')}\n) WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02)`,
@@ -65,7 +77,7 @@ export function tableOf({ table, columns, purgedBy = 'expires_at', migrate }: Ta
     SELECT name FROM (VALUES ${wanted.join(', ')}) AS wanted (position, name, type)
     WHERE NOT EXISTS (
       SELECT FROM present
-      WHERE attname = name AND atttypid = to_regtype(type) AND (is_unique OR name <> 'key')
+      WHERE attname = name AND atttypid = to_regtype(type) AND (is_unique OR position > 0)
     )
     ORDER BY position`
 
@@ -75,10 +87,10 @@ export function tableOf({ table, columns, purgedBy = 'expires_at', migrate }: Ta
     // Locked first: a plain DELETE … IN (SELECT …) that waited for a claim would delete the claimed record.
     purge: `
       WITH expired AS (
-        SELECT key FROM ${name} WHERE ${purgedBy} <= now() AND expires_at <= now()
+        SELECT ${key} FROM ${name} WHERE ${purgedBy} <= now() AND expires_at <= now()
         ORDER BY ${purgedBy} LIMIT $1 FOR UPDATE SKIP LOCKED
       )
-      DELETE FROM ${name} AS stored USING expired WHERE stored.key = expired.key RETURNING 1`,
+      DELETE FROM ${name} AS stored USING expired WHERE stored.${key} = expired.${key} RETURNING 1`,
     unavailable: (error) => unavailable(error, names),
     misread: () =>
       new StoreError(

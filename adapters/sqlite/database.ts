@@ -14,11 +14,20 @@ export interface SqliteStatement {
 /** The longest that a statement waits while another process writes, if the connection sets no limit. It blocks the event loop. */
 const BUSY_TIMEOUT_MS = 2_000
 
+const configured = new WeakSet<SqliteDatabase>()
+
+/** For each connection once: in a transaction, as when a second table is first used, it would fail. */
+export function configureOnce(db: SqliteDatabase): void {
+  if (configured.has(db)) return
+  configure(db)
+  configured.add(db)
+}
+
 /**
  * Allows readers beside a writer, and waits instead of failing while another process writes. Commits survive a power cut, because an
  * event is acknowledged right after its commit.
  */
-export function configure(db: SqliteDatabase): void {
+function configure(db: SqliteDatabase): void {
   const { timeout } = firstRow<{ timeout?: number }>(db, 'PRAGMA busy_timeout')
   if (!timeout) db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
   const { journal_mode: mode } = firstRow<{ journal_mode?: string }>(db, 'PRAGMA journal_mode')

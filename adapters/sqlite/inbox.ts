@@ -1,4 +1,11 @@
-import { Discard, type Inbox, type OnceResult, type Purgeable, StoreError } from '../../src/index.js'
+import {
+  type Change,
+  Discard,
+  type Inbox,
+  type OnceResult,
+  type Purgeable,
+  StoreError,
+} from '../../src/index.js'
 import {
   checkedClock,
   checkedFor,
@@ -8,6 +15,7 @@ import {
   isDiscard,
 } from '../../src/store-kit.js'
 import type { SqliteDatabase } from './database.js'
+import { newestTable } from './newest.js'
 import { sqliteTable } from './table.js'
 
 export interface SqliteInboxOptions {
@@ -36,7 +44,45 @@ export interface SqliteTransaction<Db> {
 
 /** A transactional inbox. */
 export interface SqliteInbox<Db> extends Inbox<SqliteTransaction<Db>>, Purgeable {
-  /** Creates the table if it is missing. For the start of your app; several processes may run it at once. */
+  /**
+   * Keeps a late event from undoing a newer one: true if no newer change of the subject has been applied. The change is then recorded, and
+   * committed together with the effects. Of two that are equal in date and rank, the later to arrive is newest. For state, not for sums:
+   * docs/ordering.md. With a list, the results are in its order.
+   *
+   * @param db the database that the callback of `ctx.tx.commit` is given: it is to be called in that callback
+   * @returns false if a newer change was applied before: nothing is recorded
+   * @throws TypeError when the date is no date, the subject is empty, the rank is no whole number, or it is called elsewhere
+   * @throws StoreError when SQLite fails, or the table is missing: let it leave the callback
+   * @example
+   * ```ts
+   * tixWebhooks({
+   *   secret,
+   *   inbox,
+   *   namespace: 'listing',
+   *   on: {
+   *     'event.*': (event, ctx) => {
+   *       const { id } = event.data.event as { id: string }
+   *       const rank = event.type === 'event.cancelled' ? 1 : 0
+   *       ctx.tx.commit((db) => {
+   *         if (!inbox.isNewest(db, { subject: id, at: event.created_at, rank })) return
+   *         db.prepare('UPDATE listing SET state = ? WHERE event_id = ?').run(event.type, id)
+   *       })
+   *     },
+   *   },
+   * })
+   * ```
+   */
+  isNewest(db: Db, change: Change): boolean
+  isNewest(db: Db, changes: readonly Change[]): boolean[]
+  /**
+   * Deletes records, and then the changes of `isNewest`, past their retention, oldest first. A change is kept as long as the longest
+   * retention of a receiver of this inbox, at least 7 days.
+   *
+   * @param options.limit the most records and changes to delete, so that one call stays short. Default 1,000
+   * @returns the number of deleted records and changes
+   */
+  purge(options?: { readonly limit?: number }): Promise<number>
+  /** Creates the tables of the records and of `isNewest` if they are missing. For the start of your app; several processes may run it at once. */
   migrate(): Promise<void>
   /** The SQL that `migrate` runs, for tools of your own. */
   readonly schema: string
@@ -74,24 +120,26 @@ export function sqliteInbox<Db extends SqliteDatabase>(
 function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOptions): SqliteInbox<Db> {
   options = checkOptionNames(options, ['table', 'now', 'purgeEverySeconds'])
   const table = sqliteTable(db, {
-    table: options.table ?? 'tix_webhooks_inbox',
+    table: options.table ?? TABLE,
     columns: {
       key: 'TEXT NOT NULL PRIMARY KEY',
       handled_at: 'INTEGER NOT NULL',
       expires_at: 'INTEGER NOT NULL',
     },
-    migrate: 'inbox.migrate()',
+    migrate: MIGRATE,
   })
+  const newest = newestTable(db, options.table ?? TABLE, MIGRATE)
+  let longestRetentionMs = LEAST_RETENTION_MS
   const find = `SELECT 1 AS found FROM ${table.name} WHERE key = @key AND expires_at > @now`
   const record = `
     INSERT INTO ${table.name} AS stored (key, handled_at, expires_at) VALUES (@key, @now, @expiresAt)
     ON CONFLICT (key) DO UPDATE SET handled_at = excluded.handled_at, expires_at = excluded.expires_at
     WHERE stored.expires_at <= @now`
   const now = checkedClock(options.now)
-  const { start, purge } = createPurger(
-    async (limit) => table.purge({ now: now(), limit }),
-    options.purgeEverySeconds,
-  )
+  const { start, purge } = createPurger(async (limit) => {
+    const records = table.purge({ now: now(), limit })
+    return records === limit ? records : records + newest.purge({ now: now(), limit: limit - records })
+  }, options.purgeEverySeconds)
 
   /** The one transaction of one delivery. */
   function transactionFor(key: string | null, retainMs: number) {
@@ -144,7 +192,7 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
         if (end === 'committed') {
           throw new TypeError('ctx.tx.commit was called twice: put all effects into one call.')
         }
-        const committed = commitWith(() => effects(db))
+        const committed = commitWith(() => committing(() => effects(db)))
         if (committed === 'duplicate') {
           throw new Discard(
             'Another delivery of the event was committed meanwhile, so nothing of this one is kept.',
@@ -155,10 +203,27 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
     }
   }
 
+  /** Marks the database for `isNewest`, whose record must not be kept without the effects. */
+  function committing<R>(effects: () => R): R {
+    inCommit.add(db)
+    try {
+      return effects()
+    } finally {
+      inCommit.delete(db)
+    }
+  }
+
+  function isNewest(given: Db, change: Change | readonly Change[]): boolean | boolean[] {
+    if (given !== db || !inCommit.has(db)) throw notInCommit()
+    const results = newest.record([change].flat(), Math.ceil(now() + longestRetentionMs))
+    return Array.isArray(change) ? results : results[0] === true
+  }
+
   return {
     async once(request, work): Promise<OnceResult> {
       checkOnce(request)
       const { key, retainMs } = request
+      longestRetentionMs = Math.max(longestRetentionMs, retainMs)
       start()
       if (key !== null && table.get(find, { key, now: now() }) !== undefined) return 'duplicate'
 
@@ -177,10 +242,29 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
       if (transaction.end === 'duplicate') return 'duplicate'
       return isDiscarded ? 'discarded' : 'handled'
     },
+    isNewest: isNewest as SqliteInbox<Db>['isNewest'],
     purge,
-    migrate: async () => table.migrate(),
-    schema: table.schema,
+    async migrate() {
+      table.migrate()
+      newest.migrate()
+    },
+    schema: `${table.schema}\n${newest.schema}`,
   }
+}
+
+const TABLE = 'tix_webhooks_inbox'
+const MIGRATE = 'inbox.migrate()'
+
+/** A change must be remembered for as long as an older one can arrive. */
+const LEAST_RETENTION_MS = 7 * 86_400_000
+
+/** The databases whose effects are running: an app may make two inboxes of one. */
+const inCommit = new WeakSet<object>()
+
+function notInCommit(): TypeError {
+  return new TypeError(
+    'isNewest must be called in the callback of ctx.tx.commit, with the database that it is given: elsewhere, its record would not be committed together with the effects.',
+  )
 }
 
 function commitIgnored(): StoreError {

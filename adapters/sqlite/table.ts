@@ -1,7 +1,7 @@
 import { isWebhookError, StoreError } from '../../src/index.js'
 import { describeType } from '../../src/store-kit.js'
 import { unavailable } from './advice.js'
-import { configure, isClosed, type SqliteDatabase, type SqliteStatement } from './database.js'
+import { configureOnce, isClosed, type SqliteDatabase, type SqliteStatement } from './database.js'
 
 type Parameters = Readonly<Record<string, string | number>>
 
@@ -18,12 +18,15 @@ export interface SqliteTable {
   /** Calls `work` in a transaction, which is rolled back if it throws. Its error is thrown as it is. */
   transaction<T>(work: () => T): T
   migrate(): void
+  exists(): boolean
   purge(parameters: { now: number; limit: number }): number
 }
 
 export interface SqliteTableDefinition {
   readonly table: string
-  /** The columns with their types. */
+  /** Appended to that name: of a second table beside the first. Default: nothing. */
+  readonly suffix?: string
+  /** The columns with their types; the first one is the key. */
   readonly columns: Readonly<Record<string, string>>
   /** The user's call that creates it. */
   readonly migrate: string
@@ -32,7 +35,7 @@ export interface SqliteTableDefinition {
 /** @throws TypeError when it is not a database, or the name is invalid */
 export function sqliteTable(
   db: SqliteDatabase,
-  { table, columns, migrate }: SqliteTableDefinition,
+  { table, suffix = '', columns, migrate }: SqliteTableDefinition,
 ): SqliteTable {
   if (typeof db?.prepare !== 'function' || typeof db.exec !== 'function') {
     throw new TypeError(
@@ -44,14 +47,15 @@ export function sqliteTable(
       "table must be a name of 1 to 48 letters, digits and _, such as 'webhooks'; those that begin with sqlite_ are SQLite's own.",
     )
   }
-  const name = `"${table}"`
+  const fullName = `${table}${suffix}`
+  const name = `"${fullName}"`
+  const [key = ''] = Object.keys(columns)
   const definitions = Object.entries(columns).map(([column, type]) => `  ${column} ${type}`)
   const createTable = `CREATE TABLE IF NOT EXISTS ${name} (\n${definitions.join(',\n')}\n) WITHOUT ROWID;\n`
-  const createIndex = `CREATE INDEX IF NOT EXISTS "${table}_expires_at" ON ${name} (expires_at);\n`
+  const createIndex = `CREATE INDEX IF NOT EXISTS "${fullName}_expires_at" ON ${name} (expires_at);\n`
   const schema = `${createTable}\n${createIndex}`
 
   const prepared = new Map<string, SqliteStatement>()
-  let isConfigured = false
 
   function statement(sql: string): SqliteStatement {
     const known = prepared.get(sql) ?? db.prepare(sql)
@@ -62,8 +66,7 @@ export function sqliteTable(
   function withAdvice<T>(work: () => T): T {
     try {
       if (isClosed(db)) throw new Error('The database is not open.')
-      if (!isConfigured) configure(db)
-      isConfigured = true
+      configureOnce(db)
       return work()
     } catch (cause) {
       throw isWebhookError(cause) ? cause : unavailable(cause, { name, migrate })
@@ -105,11 +108,8 @@ export function sqliteTable(
       const missing = Object.keys(columns).filter(
         (column) =>
           self.get(
-            "SELECT 1 AS found FROM pragma_table_info(@table) WHERE name = @column AND (pk = 1 OR @column <> 'key')",
-            {
-              table,
-              column,
-            },
+            'SELECT 1 AS found FROM pragma_table_info(@table) WHERE name = @column AND (pk = 1 OR @column <> @key)',
+            { table: fullName, column, key },
           ) === undefined,
       )
       if (missing.length > 0) {
@@ -120,11 +120,15 @@ export function sqliteTable(
       }
       exec(createIndex)
     },
+    exists: () =>
+      self.get("SELECT 1 AS found FROM sqlite_master WHERE type = 'table' AND name = @table", {
+        table: fullName,
+      }) !== undefined,
     // SQLite has one writer at a time, so nothing can be claimed between the two.
     purge: (parameters) =>
       self.transaction(() =>
         self.run(
-          `DELETE FROM ${name} WHERE key IN (SELECT key FROM ${name} WHERE expires_at <= @now ORDER BY expires_at LIMIT @limit)`,
+          `DELETE FROM ${name} WHERE ${key} IN (SELECT ${key} FROM ${name} WHERE expires_at <= @now ORDER BY expires_at LIMIT @limit)`,
           parameters,
         ),
       ),

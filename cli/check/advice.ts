@@ -14,6 +14,7 @@ export const ADVICE: Readonly<Record<ScenarioName, string>> = {
   'two-v1': 'Accept a delivery if any v1 matches: during a rotation there are two.',
   reordered:
     'Deliveries arrive in any order: accept the older one too, and compare created_at in your handler.',
+  tied: 'Two events can have the same created_at: deduplicate by the order, or by the whole content of the event.',
   chunked: WHOLE_BODY,
   'slow-body': WHOLE_BODY,
   'missing-header': 'Answer 400 if there is no signature, before you look at the body.',

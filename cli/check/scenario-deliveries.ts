@@ -1,7 +1,7 @@
 import { makeScenario, type Scenario, type ScenarioName, type ScenarioSource } from '../../testing/index.js'
 
 /** Scenarios whose point is that an event is sent again, or how two of them are related. */
-const OF_ONE_MAKING: readonly ScenarioName[] = ['duplicate', 'concurrent-burst', 'reordered']
+const OF_ONE_MAKING: readonly ScenarioName[] = ['duplicate', 'concurrent-burst', 'reordered', 'tied']
 
 /** Scenarios that send one event in several forms, where the source gives no other. */
 export const OF_ONE_EVENT: readonly ScenarioName[] = ['whitespace', 'unicode', 'two-v1']

@@ -113,6 +113,8 @@ function whyNot(name: string): string {
   switch (name) {
     case 'reordered':
       return 'reordered cannot be chaos, which holds back no delivery: trigger it, or leave out serial, so that no order is kept.'
+    case 'tied':
+      return 'tied cannot be chaos, which changes the time of no event: trigger it, or assume created-at: seconds.'
     case 'concurrent-burst':
       return 'concurrent-burst cannot be chaos, which sends one delivery after the other: trigger it, or use duplicate.'
     default:

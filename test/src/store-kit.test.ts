@@ -7,6 +7,7 @@ import { advance } from '../support/virtual-time.js'
 test('the kit has at run time what docs/idempotency.md lists, and nothing else', () => {
   expect(Object.keys(kit).sort()).toEqual([
     'StoreError',
+    'checkChanges',
     'checkClaim',
     'checkComplete',
     'checkOnce',

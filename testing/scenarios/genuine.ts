@@ -88,6 +88,16 @@ export const GENUINE: readonly ScenarioEntry[] = [
     },
   }),
   accepted({
+    name: 'tied',
+    description:
+      'Two events of the same time, then the first one again: finds receivers that tell events apart by their created_at.',
+    runs: 2,
+    async make({ sign, event }) {
+      const first = await sign(event())
+      return [first, await sign(happenedTogether(event(), first.body)), first]
+    },
+  }),
+  accepted({
     name: 'chunked',
     description:
       'The body in chunks, without a content-length: finds receivers that rely on the length, or read only the first chunk.',

@@ -13,6 +13,7 @@ export type ScenarioName =
   | 'large'
   | 'two-v1'
   | 'reordered'
+  | 'tied'
   | 'chunked'
   | 'slow-body'
   | 'missing-header'

@@ -1,6 +1,9 @@
 /** The server's words if a handler ended the transaction, or began another one. */
 export const ENDED = 'tix-webhooks: the handler ended the transaction'
 
+/** The server's words if a statement that belongs into the transaction of the inbox runs outside of it. */
+export const OUTSIDE = 'tix-webhooks: not in the transaction of the inbox'
+
 /** Fails unless it runs in the transaction of that id, by casting words to a number. Not every library looks at the answer to COMMIT. */
 export const CHECK: string = `SELECT (CASE txid_current_if_assigned() WHEN $1::bigint THEN '1' ELSE '${ENDED}' END)::integer`
 

@@ -27,6 +27,8 @@ export interface CheckedDriver<Tx, Handed = Tx> {
    */
   transaction<R>(work: (tx: Tx, handed: Handed) => Promise<R>, idOf?: IdOf<R>): Promise<R>
   query: PostgresDriver<Tx>['query']
+  /** The same in a transaction as handlers get it: it refuses one that is over. */
+  queryHanded: PostgresDriver<Handed>['query']
   /** Runs the first statement of a transaction: before it, the transaction can be rolled back and begun again. */
   first: PostgresDriver<Tx>['query']
   /** See `Inbox.hint`. */

@@ -4,7 +4,7 @@ import { checkFor, ROLLED_BACK } from './commit-check.js'
 import { type CheckedDriver, noId, type Query } from './driver.js'
 import { has } from './other-libraries.js'
 import { type PgQueryable, type PgResult, preparedStatements } from './prepared.js'
-import { transactionScope } from './transaction-scope.js'
+import { type TransactionScope, transactionScope } from './transaction-scope.js'
 
 /** The part of a `Pool` of `pg` that is used. */
 export interface PgPool extends PgQueryable {
@@ -48,7 +48,20 @@ export function pgDriver<Handed>(
   as?: (client: PgClient) => Handed,
 ): CheckedDriver<PgClient, Handed> {
   const prepared = preparedStatements()
+  /** The client in what `as` made of it. */
+  const clients = new WeakMap<object, PgClient>()
   listenTo(pool)
+
+  /** A transaction as a handler gets it. */
+  function hand(client: PgClient, scope: TransactionScope): Handed {
+    const lent = withoutRelease(client)
+    if (as === undefined) return scope.bind(lent) as object as Handed
+    const bound = scope.bind(withoutTransactions(lent))
+    const handed = scope.bind(as(bound) as Handed & object)
+    clients.set(handed, bound)
+    return handed
+  }
+
   return {
     async transaction(work, idOf = noId) {
       const { client, broken, release, stopListening } = await connect(pool)
@@ -56,11 +69,7 @@ export function pgDriver<Handed>(
       let unusable: Error | undefined
       try {
         await answered(ANSWER_MS, client.query('BEGIN'))
-        const result = await scope.run(() => {
-          const lent = withoutRelease(client)
-          const handed = as === undefined ? (lent as Handed) : as(scope.bind(withoutTransactions(lent)))
-          return Promise.race([work(client, scope.bind(handed as Handed & object)), broken])
-        })
+        const result = await scope.run(() => Promise.race([work(client, hand(client, scope)), broken]))
         const id = idOf(result)
         // In one message: if a part of it fails, the server ignores the rest.
         const commit = id === undefined ? 'COMMIT' : `${checkFor(id)}; COMMIT`
@@ -80,6 +89,12 @@ export function pgDriver<Handed>(
       }
     },
     query: async (client, sql, parameters) => (await client.query(sql, [...parameters])).rows,
+    async queryHanded(handed, sql, parameters) {
+      const client = as === undefined ? (handed as unknown as PgClient) : clients.get(handed as object)
+      if (client === undefined)
+        throw new TypeError('It is not the object that as made, but may be a part of it.')
+      return (await client.query(sql, [...parameters])).rows
+    },
     async first(client, sql, parameters) {
       const { rows } = await prepared.send(client, sql, parameters, async () => {
         await client.query('ROLLBACK')

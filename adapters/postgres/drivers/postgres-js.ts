@@ -60,6 +60,7 @@ export function postgresJsDriver(client: PostgresJs): CheckedDriver<PostgresJsTr
       }
     },
     query,
+    queryHanded: query,
     first: query,
   }
 }

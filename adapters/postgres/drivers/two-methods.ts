@@ -60,6 +60,7 @@ export function twoMethodDriver<Tx>(driver: PostgresDriver<Tx>): CheckedDriver<T
       }
     },
     query,
+    queryHanded: query,
     first: query,
   }
 }

@@ -30,6 +30,10 @@ onPostgres('migrate', () => {
     return error
   }
 
+  /** All tables that `migrate` makes, of which `table` is the first. */
+  const madeWith = (table: string): string[] =>
+    table === 'tix_webhooks' ? [table] : [table, 'tix_webhooks_inbox_newest']
+
   const all: [string, string, () => Migrating][] = [
     ...STORE_CLIENTS.map(({ name, open }): [string, string, () => Migrating] => [
       `the store over ${name}`,
@@ -44,10 +48,10 @@ onPostgres('migrate', () => {
   ]
 
   describe.each(all)('of %s', (_, table, open) => {
-    test('makes its table once, and keeps what is in it', async () => {
+    test('makes its tables once, and keeps what is in it', async () => {
       const { migrate } = open()
       await migrate()
-      expect(await tables()).toEqual([table])
+      expect(await tables()).toEqual(madeWith(table))
       const { claim } = postgresStore(openPg(database))
       const { once } = postgresInbox(openPg(database))
       await (table === 'tix_webhooks' ? claim(CLAIM) : once(ONCE, async () => {}))
@@ -60,7 +64,12 @@ onPostgres('migrate', () => {
       ).toEqual(
         table === 'tix_webhooks'
           ? ['tix_webhooks_pkey', 'tix_webhooks_purge_after']
-          : ['tix_webhooks_inbox_expires_at', 'tix_webhooks_inbox_pkey'],
+          : [
+              'tix_webhooks_inbox_expires_at',
+              'tix_webhooks_inbox_newest_expires',
+              'tix_webhooks_inbox_newest_pkey',
+              'tix_webhooks_inbox_pkey',
+            ],
       )
     })
 
@@ -69,7 +78,7 @@ onPostgres('migrate', () => {
       expect((await Promise.allSettled(deploys)).map(({ status }) => status)).toEqual(
         Array(8).fill('fulfilled'),
       )
-      expect(await tables()).toEqual([table])
+      expect(await tables()).toEqual(madeWith(table))
     })
 
     test('says which columns a table that is there lacks, and leaves it as it is', async () => {
@@ -90,7 +99,7 @@ onPostgres('migrate', () => {
 
     test('gives its SQL for a migration tool', async () => {
       await database.query(open().schema)
-      expect(await tables()).toEqual([table])
+      expect(await tables()).toEqual(madeWith(table))
       await open().migrate()
     })
   })
@@ -120,9 +129,9 @@ onPostgres('migrate', () => {
     expect(notices).toEqual([])
   })
 
-  test('the exported schema makes both tables, as both would', async () => {
+  test('the exported schema makes all tables, as both would', async () => {
     await database.query(schema)
-    expect(await tables()).toEqual(['tix_webhooks', 'tix_webhooks_inbox'])
+    expect(await tables()).toEqual(['tix_webhooks', 'tix_webhooks_inbox', 'tix_webhooks_inbox_newest'])
     const store = postgresStore(openPg(database))
     const inbox = postgresInbox(openPg(database))
     expect(`${store.schema}\n${inbox.schema}`).toBe(schema)
@@ -138,8 +147,17 @@ onPostgres('migrate', () => {
     const table = `${database.schema}.Other`
     await database.query(postgresStore(pool, { table }).schema)
     await database.query(postgresInbox(pool, { table: `${table}_inbox` }).schema)
-    expect(await tables()).toEqual(['Other', 'Other_inbox'])
-    await database.query('DROP TABLE "Other", "Other_inbox"')
+    expect(await tables()).toEqual(['Other', 'Other_inbox', 'Other_inbox_newest'])
+    await database.query('DROP TABLE "Other", "Other_inbox", "Other_inbox_newest"')
+  })
+
+  test('cuts no name of an inbox with the longest name of a table', async () => {
+    const notices: unknown[] = []
+    const sql = openPostgresJs(database, {}, { onnotice: (notice) => notices.push(notice) })
+    const table = 'i'.repeat(48)
+    await postgresInbox(sql, { table }).migrate()
+    expect(await tables()).toEqual([table, `${table}_newest`])
+    expect(notices).toEqual([])
   })
 
   test.each([

@@ -19,6 +19,8 @@ onEachDriver('migrate', ({ open, path, driver }) => {
       'tix_webhooks_expires_at',
       'tix_webhooks_inbox',
       'tix_webhooks_inbox_expires_at',
+      'tix_webhooks_inbox_newest',
+      'tix_webhooks_inbox_newest_expires_at',
     ])
   })
 

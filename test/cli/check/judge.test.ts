@@ -35,6 +35,7 @@ test.each<[ScenarioName, (number | string)[], string]>([
   ['duplicate', [200, 200, 409], 'Answer 2xx to an event that was handled before'],
   ['whitespace', [409, 409], 'Verify the raw bytes'],
   ['reordered', [200, 409], 'Deliveries arrive in any order'],
+  ['tied', [200, 409, 200], 'Two events can have the same created_at'],
   ['duplicate', [200, 302, 200], 'Redirects are not followed'],
   ['duplicate', [200, 429, 200], 'It answers 429, which proves nothing'],
   ['duplicate', [200, 'timeout'], 'It took over 15 s'],

@@ -353,7 +353,15 @@ test('an order that exists is sent in each probe, at a date of its own, and of a
 
 test('each delivery of a probe is of an order of its own, but for those that are about one order', async () => {
   const ids: Record<string, string[]> = {}
-  for (const name of ['whitespace', 'unicode', 'two-v1', 'reordered', 'duplicate', 'concurrent-burst']) {
+  for (const name of [
+    'whitespace',
+    'unicode',
+    'two-v1',
+    'reordered',
+    'tied',
+    'duplicate',
+    'concurrent-burst',
+  ]) {
     const seen: string[] = []
     const first = (body: Buffer) => void seen.push(JSON.parse(body.toString()).data.order.id)
     await check(byHand({ first }), { only: [name] })
@@ -364,6 +372,7 @@ test('each delivery of a probe is of an order of its own, but for those that are
     ['unicode', 2, 2],
     ['two-v1', 2, 2],
     ['reordered', 3, 3],
+    ['tied', 3, 2],
     ['duplicate', 3, 1],
     ['concurrent-burst', 12, 1],
   ])

@@ -144,6 +144,7 @@ describe('what makes no sense is a TypeError that says what to do:', () => {
       /^There is no scenario "mayhem"\. Chaos can be valid, two-v1, .*duplicate\.$/,
     ],
     ['a method of objects', { constructor: 0.1 }, /^There is no scenario "constructor"\./],
+    ['tied', { tied: 0.1 }, /^tied cannot be chaos, which changes the time of no event/],
     ['reordered', { reordered: 0.1 }, /^reordered cannot be chaos, which holds back no delivery/],
     ['a burst', { 'concurrent-burst': 0.1 }, /^concurrent-burst cannot be chaos, .* use duplicate\./],
     ['other bytes', { unicode: 0.1 }, /^unicode cannot be chaos: its event never happened\. Trigger it\./],

@@ -18,6 +18,7 @@ const ALL_GENUINE: readonly ScenarioName[] = [
   'large',
   'two-v1',
   'reordered',
+  'tied',
   'chunked',
   'slow-body',
 ]
@@ -103,6 +104,11 @@ export const FAULTY_ACCEPTING: readonly RefusingReceiver[] = [
     ['reordered'],
   ],
   [
+    'takes the time of an event for its key',
+    () => ({ keyOf: ({ type, created_at }) => `${type} ${created_at}` }),
+    ['reordered', 'tied'],
+  ],
+  [
     'takes the first chunk for the whole body',
     () => ({ read: async (body) => Buffer.from((await body.getReader().read()).value ?? []) }),
     ['chunked', 'slow-body'],
@@ -111,7 +117,7 @@ export const FAULTY_ACCEPTING: readonly RefusingReceiver[] = [
   [
     'runs every time',
     () => ({ once: (_key, _memory, run) => run().then(() => 200) }),
-    ['whitespace', 'unicode', 'two-v1', 'duplicate', 'concurrent-burst'],
+    ['whitespace', 'unicode', 'two-v1', 'tied', 'duplicate', 'concurrent-burst'],
   ],
 ]
 

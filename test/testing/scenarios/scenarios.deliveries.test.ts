@@ -112,6 +112,15 @@ test('of the reordered events the later comes first, whichever was made first', 
   ])
 })
 
+test('of the tied events the second has the time of the first, which comes again', async () => {
+  const [first, second, again, ...more] = bodiesOf('tied')
+  expect(again).toBe(first)
+  const [a, b] = [first, second].map((body) => JSON.parse(body ?? ''))
+  expect(a.created_at).toBe(b.created_at)
+  expect(a.data).not.toEqual(b.data)
+  expect(more).toEqual([])
+})
+
 test('no two events of the table happened at the same time: on data that is given whole, that alone tells them apart', async () => {
   const data = { of: 'all' }
   const played = await scenarios('order.refunded', { secret: SECRET, data })

@@ -16,6 +16,7 @@ const EXPECTED: Record<ScenarioName, unknown[]> = {
   large: GENUINE,
   'two-v1': GENUINE,
   reordered: ['genuine', [200], 3],
+  tied: ['genuine', [200], 2],
   chunked: GENUINE,
   'slow-body': GENUINE,
   'missing-header': ['forged', [400], 0],
