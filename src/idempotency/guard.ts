@@ -2,14 +2,15 @@ import type { AlarmClock } from '../lib/alarm-clock.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 
 /** Makes sure that an event's handler runs once: with a lease on a store, or a transaction of an inbox. Each receiver has one. */
-export interface Guard {
+export interface Guard<Request = unknown> {
   /**
    * Grants the execution, unless the event has been handled or is being handled now.
    *
    * @param key `null`: the event runs without deduplication
    * @throws StoreError when the backend is down, full, or too slow
+   * @throws ConfigurationError when the user's function makes no store, or no inbox, for the request
    */
-  acquire(key: string | null, delivery: GuardedDelivery): MaybePromise<Execution | Denial>
+  acquire(key: string | null, delivery: GuardedDelivery, request: Request): MaybePromise<Execution | Denial>
 }
 
 /** The part of a delivery that a guard needs. */

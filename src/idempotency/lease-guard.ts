@@ -23,11 +23,25 @@ import {
 } from './store-call.js'
 import { tokenSource } from './token.js'
 
-export interface LeaseGuardTerms {
+export interface LeaseGuardTerms extends LeaseMemory {
   readonly leaseMs: number
   readonly retainMs: number
   /** `process`: events run without protection while the store cannot be reached. */
   readonly storeFailure: 'reject' | 'process'
+}
+
+/** The state of one receiver, for all its stores: there may be one for each request. */
+export interface LeaseMemory {
+  readonly nextToken: () => string
+  /**
+   * Keys that a timed-out claim of this receiver may hold: a lease on one of them does not prove that its event is being handled. Other
+   * processes see only the lease.
+   */
+  readonly doubtedKeys: Set<string>
+}
+
+export function leaseMemory(): LeaseMemory {
+  return { nextToken: tokenSource(), doubtedKeys: new Set() }
 }
 
 /** More than there are if a store is slow now and then; during an outage no claim is granted. */
@@ -37,13 +51,7 @@ const DUPLICATE: Denial = { status: 'duplicate' }
 
 /** Guards with leases on an idempotency store. */
 export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Guard {
-  const { leaseMs, retainMs, storeFailure } = terms
-  const nextToken = tokenSource()
-  /**
-   * Keys that a timed-out claim of this receiver may hold: a lease on one of them does not prove that its event is being handled. Other
-   * processes see only the lease.
-   */
-  const doubtedKeys = new Set<string>()
+  const { leaseMs, retainMs, storeFailure, nextToken, doubtedKeys } = terms
 
   function acquire(key: string | null, delivery: GuardedDelivery): MaybePromise<Execution | Denial> {
     if (key === null) return UNPROTECTED

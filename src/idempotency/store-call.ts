@@ -1,6 +1,7 @@
 import { codeOf, StoreError } from '../errors.js'
 import type { AlarmClock } from '../lib/alarm-clock.js'
 import { describeType } from '../lib/describe-type.js'
+import { causeOf, messageOf } from '../lib/message-of.js'
 import type { ClaimResult, IdempotencyStore } from './store.js'
 
 /** The limit of every store call: a store that hangs must not block the delivery. */
@@ -128,13 +129,25 @@ export function known<T>(method: Method, result: unknown, read: Reader<T>): T {
 const OWN_CODES = new Set(['store_unavailable', 'store_full', 'store_misbehaved', 'misconfigured'])
 
 function asStoreError(method: Method, error: unknown): StoreError {
+  const isForeign = isOfAnotherRequest(error)
   const code = codeOf(error)
   // An error of ours may also come from a store's `now` option.
-  if (code !== undefined && OWN_CODES.has(code)) return error as StoreError
+  if (code !== undefined && OWN_CODES.has(code) && !isForeign) return error as StoreError
   return new StoreError(
     'store_unavailable',
-    `${nameOf(method)} failed: is the database or cache behind it reachable from this process?`,
+    `${nameOf(method)} failed: ${
+      isForeign
+        ? `its client was made in another request, which Workers forbid: make both for each request, ${method === 'once' ? 'inbox' : 'store'}: (request) => …`
+        : 'is the database or cache behind it reachable from this process?'
+    }`,
     { cause: error },
+  )
+}
+
+/** Whether Workers refused the I/O of a client; a store may have wrapped their error. */
+function isOfAnotherRequest(error: unknown): boolean {
+  return [error, causeOf(error), causeOf(causeOf(error))].some((one) =>
+    messageOf(one).includes('on behalf of a different request'),
   )
 }
 

@@ -27,3 +27,12 @@ export function messageOf(error: unknown): string {
 function ownMessageOf(error: unknown): string {
   return String((error as { message?: unknown } | null)?.message ?? error)
 }
+
+/** The cause of anything thrown. Reading a field of a foreign error may throw too. */
+export function causeOf(error: unknown): unknown {
+  try {
+    return (error as Partial<Error> | null | undefined)?.cause
+  } catch {
+    return undefined
+  }
+}

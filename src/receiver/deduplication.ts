@@ -1,8 +1,8 @@
-import { ConfigurationError } from '../errors.js'
-import type { Guard } from '../idempotency/guard.js'
+import { ConfigurationError, StoreError } from '../errors.js'
+import { type Guard, UNPROTECTED } from '../idempotency/guard.js'
 import type { Inbox } from '../idempotency/inbox.js'
 import { inboxGuard } from '../idempotency/inbox-guard.js'
-import { leaseGuard } from '../idempotency/lease-guard.js'
+import { leaseGuard, leaseMemory } from '../idempotency/lease-guard.js'
 import { defaultStore } from '../idempotency/memory/memory-store.js'
 import type { IdempotencyStore } from '../idempotency/store.js'
 import { ignoreRejection } from '../lib/call-safely.js'
@@ -60,58 +60,96 @@ function isNamespace(value: unknown): value is string {
 
 /** The options that say where events are remembered. */
 interface Memory<Request> {
-  readonly store?: IdempotencyStore | undefined
+  readonly store?: IdempotencyStore | ((request: Request) => unknown) | undefined
   readonly inbox?: object | undefined
   readonly namespace?: string | ((request: Request) => string) | undefined
 }
 
 /** The guard that the options select: leases on a store, or transactions of an inbox. */
-export function guardOf(
-  options: Memory<never> & Pick<WebhookOptions, 'now' | 'storeFailure'>,
+export function guardOf<Request>(
+  { store, inbox, ...options }: Memory<Request> & Pick<WebhookOptions, 'now' | 'storeFailure'>,
   now: () => number,
   { leaseMs, retainMs, maxRunMs }: { leaseMs: number; retainMs: number; maxRunMs: number },
-): Guard {
-  const storeFailure = checkedStoreFailure(options.storeFailure ?? 'reject', options.inbox)
-  const store = storeOf(options, options.now === undefined ? undefined : now)
-  const inbox = inboxOf(options)
-  return inbox === undefined
-    ? leaseGuard(store, { leaseMs, retainMs, storeFailure })
-    : inboxGuard(inbox, { retainMs, maxRunMs })
+): Guard<Request> {
+  const storeFailure = checkedStoreFailure(options.storeFailure ?? 'reject', inbox)
+  const leases = { leaseMs, retainMs, storeFailure, ...leaseMemory() }
+  const onStore = (value: unknown): Guard => leaseGuard(checkedStore(value), leases)
+  const onInbox = (value: unknown): Guard => inboxGuard(checkedInbox(value), { retainMs, maxRunMs })
+  if (inbox === undefined) {
+    if (isFactory(store)) return guardByRequest('store', store, onStore)
+    return onStore(store === undefined ? memoryOf(options.now === undefined ? undefined : now) : store)
+  }
+  const guard = isFactory(inbox) ? guardByRequest('inbox', inbox, onInbox) : onInbox(inbox)
+  if (store === undefined) return guard
+  throw new TypeError(
+    'Pass a store or an inbox, not both: an inbox keeps its own record of what was handled, in the transaction of the handler.',
+  )
+}
+
+/** Some clients are functions too, of tagged templates: they have methods for other texts. */
+function isFactory(value: unknown): value is (request: never) => unknown {
+  return typeof value === 'function' && !('unsafe' in value)
+}
+
+/** Guards with a store or an inbox that the user's function makes for each request that needs one. */
+function guardByRequest<Request>(
+  option: 'store' | 'inbox',
+  make: (request: Request) => unknown,
+  guardOn: (made: unknown) => Guard,
+): Guard<Request> {
+  async function guardFor(request: Request): Promise<Guard> {
+    let result = 'threw'
+    try {
+      const made = await make(request)
+      result = `returned ${describeType(made)}`
+      return guardOn(made)
+    } catch (cause) {
+      throw new ConfigurationError(
+        `Your ${option} function ${result}: it must return the ${option} for the request.`,
+        { cause },
+      )
+    }
+  }
+
+  return {
+    async acquire(key, delivery, request) {
+      if (key === null && option === 'store') return UNPROTECTED
+      const guard = await delivery.clock.inTime(guardFor(request), () => {
+        throw new StoreError('store_unavailable', `Your ${option} function took too long.`)
+      })
+      return guard.acquire(key, delivery, request)
+    },
+  }
 }
 
 let warnedOfMemory = false
 
-function storeOf({ store, inbox }: Memory<never>, now: (() => number) | undefined): IdempotencyStore {
-  if (store === undefined) {
-    if (inbox === undefined && isProduction() && !warnedOfMemory) {
-      warnedOfMemory = true
-      console.warn(
-        'tix-webhooks: no store is given, so handled events are remembered only in the memory of this process, until it restarts. Pass a store or an inbox, and a namespace; store: memoryStore() if that is intended.',
-      )
-    }
-    return defaultStore(now)
+function memoryOf(now: (() => number) | undefined): IdempotencyStore {
+  if (isProduction() && !warnedOfMemory) {
+    warnedOfMemory = true
+    console.warn(
+      'tix-webhooks: no store is given, so handled events are remembered only in the memory of this process, until it restarts. Pass a store or an inbox, and a namespace; store: memoryStore() if that is intended.',
+    )
   }
+  return defaultStore(now)
+}
+
+function checkedStore(store: unknown): IdempotencyStore {
   for (const method of ['claim', 'renew', 'complete', 'release'] as const) {
-    if (typeof store?.[method] !== 'function') {
+    if (typeof (store as IdempotencyStore | null | undefined)?.[method] !== 'function') {
       throw new TypeError(
         `store must be an IdempotencyStore: its ${method} is not a function. A client such as ioredis or pg is not a store by itself.`,
       )
     }
   }
-  return store
+  return store as IdempotencyStore
 }
 
-function inboxOf({ store, inbox }: Memory<never>): Inbox<unknown> | undefined {
-  if (inbox === undefined) return undefined
+function checkedInbox(inbox: unknown): Inbox<unknown> {
   const { once, addListener } = (inbox ?? {}) as Readonly<Record<string, unknown>>
   // A pool may be an event emitter, which has a once of its own.
   if (typeof once !== 'function' || addListener !== undefined) {
     throw new TypeError('inbox must be an Inbox, such as postgresInbox(pool), not a pool or a database.')
-  }
-  if (store !== undefined) {
-    throw new TypeError(
-      'Pass a store or an inbox, not both: an inbox keeps its own record of what was handled, in the transaction of the handler.',
-    )
   }
   return inbox as Inbox<unknown>
 }

@@ -1,5 +1,6 @@
 import { codeOf, isWebhookError } from '../errors.js'
 import { callSafely } from '../lib/call-safely.js'
+import { causeOf, messageOf } from '../lib/message-of.js'
 import { monotonicMs } from '../lib/timers.js'
 import { userFrames } from '../lib/user-frames.js'
 import type { Delivery } from './delivery.js'
@@ -131,22 +132,6 @@ function stackOf(error: unknown): string {
   try {
     const { stack } = error as Partial<Error>
     return typeof stack === 'string' && stack !== '' ? stack : String(error)
-  } catch {
-    return 'an unreadable error'
-  }
-}
-
-function causeOf(error: unknown): unknown {
-  try {
-    return (error as Partial<Error> | null)?.cause
-  } catch {
-    return undefined
-  }
-}
-
-function messageOf(error: unknown): string {
-  try {
-    return String(error instanceof Error ? error.message : error)
   } catch {
     return 'an unreadable error'
   }

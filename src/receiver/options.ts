@@ -39,10 +39,17 @@ export interface WebhookOptions<
   onUnhandled?: Handler<HandledEvent<NotInferred<Schemas>>, Request, NotInferred<Tx>> | undefined
   /** A Standard Schema by kind (zod, valibot, arktype, `unchecked<T>()`): it checks and types that kind's data, and adds kinds. */
   schemas?: Schemas | undefined
-  /** Remembers handled events. Default: a `memoryStore()` of its own, which forgets at each restart. */
-  store?: IdempotencyStore | undefined
-  /** Instead of `store`: handlers get `ctx.tx`, and their writes through it are committed together with the record of the event. */
-  inbox?: Inbox<Tx> | undefined
+  /**
+   * Remembers handled events; or a function of the request that makes the store, for a client that belongs to a request, as on Workers. It
+   * is called once a delivery is verified and has a handler, and awaited within `timeoutSeconds`; if it throws or returns no store, the
+   * delivery is `misconfigured`. Default: a `memoryStore()` of its own, which forgets at each restart.
+   */
+  store?: IdempotencyStore | ((request: Request) => IdempotencyStore | Promise<IdempotencyStore>) | undefined
+  /**
+   * Instead of `store`: handlers get `ctx.tx`, and their writes through it are committed together with the record of the event. A function
+   * of the request that makes the inbox is called in the same way.
+   */
+  inbox?: Inbox<Tx> | ((request: Request) => Inbox<Tx> | Promise<Inbox<Tx>>) | undefined
   /**
    * Separates this endpoint's events from others in a shared store: 1 to 64 characters of `A-Z a-z 0-9 . _ -`. Required with `store` and
    * `inbox`. If several tenants share the endpoint, it must be a function of the request, called at each delivery, that returns a

@@ -103,7 +103,7 @@ export function createReceiver<
       const checked = checkData(envelope, settings.schemas)
       const event = isPromise(checked) ? await clock.inTime(checked, timedOut) : checked
 
-      const acquired = guard.acquire(key, state)
+      const acquired = guard.acquire(key, state, delivery.request)
       const execution = isPromise(acquired) ? await acquired : acquired
       if (execution.status !== 'granted') return state.end(outcomeOfDenial(execution))
       state.attempt = execution.attempt

@@ -26,7 +26,7 @@ export interface Settings<Request> {
   readonly handlerFor: (kind: string) => AnyHandler<Request> | undefined
   readonly schemas: SchemaMap
   /** Guards each handler, with the leases of a store or the transactions of an inbox. */
-  readonly guard: Guard
+  readonly guard: Guard<Request>
   /** @throws ConfigurationError when the user's function throws, or returns an invalid namespace */
   readonly namespaceFor: (request: Request) => string
   /** The namespace, if all requests share one: for the log. */

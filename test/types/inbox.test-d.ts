@@ -55,6 +55,30 @@ describe('the transaction of a handler', () => {
     })
   })
 
+  test('is that of the inbox that a function of the request returns, or resolves to', () => {
+    const options = { secret: 's', namespace: 'orders' }
+    createReceiver({
+      ...options,
+      inbox: () => inbox,
+      on: { 'order.created': (_event, ctx) => expectTypeOf(ctx.tx).toEqualTypeOf<Tx>() },
+    })
+    createReceiver({
+      ...options,
+      inbox: async (request: URL) => {
+        expectTypeOf(request).toEqualTypeOf<URL>()
+        return inbox
+      },
+      on: {
+        'order.created': (_event, ctx) => {
+          expectTypeOf(ctx.tx).toEqualTypeOf<Tx>()
+          expectTypeOf(ctx.request).toEqualTypeOf<URL>()
+        },
+      },
+    })
+    // @ts-expect-error a pool is no inbox
+    createReceiver({ ...options, inbox: () => pool, on: {} })
+  })
+
   test('is undefined without an inbox', () => {
     createReceiver({
       secret: 's',

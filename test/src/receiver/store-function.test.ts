@@ -1,0 +1,265 @@
+import postgres from 'postgres'
+import {
+  createReceiver,
+  type IdempotencyStore,
+  type Inbox,
+  memoryStore,
+  StoreError,
+  type WebhookOptions,
+} from 'tix-webhooks'
+import { describe, expect, test, vi } from 'vitest'
+import { lifecycleEvent, orderCreated, SECRET, sign } from '../../support/deliveries.js'
+import { honestInbox } from '../../support/honest-inbox.js'
+import { make } from '../../support/make-receiver.js'
+import { never } from '../../support/promises.js'
+import { receiving, storeWith } from '../../support/receiving.js'
+import { advance, useVirtualTime } from '../../support/virtual-time.js'
+
+useVirtualTime()
+
+const namespace = 'orders'
+
+/** One backend, and a new client of it for each request. */
+function clientPerRequest(options: Partial<WebhookOptions> = {}) {
+  const { base } = storeWith({})
+  const store = vi.fn((_request: unknown): IdempotencyStore => storeWith({}, base).store)
+  const runs: unknown[] = []
+  const on = { 'order.created': (_event: unknown, ctx: { attempt?: number }) => runs.push(ctx.attempt) }
+  return { ...receiving({ store, namespace, on, ...options }), store, runs, base }
+}
+
+describe('a store function', () => {
+  test('gets the request of each delivery, and its stores share what they remember', async () => {
+    const { send, store, runs, records } = clientPerRequest()
+    const order = orderCreated()
+    expect(await send(order, { request: 'first' })).toEqual({ outcome: 'handled' })
+    expect(await send(order, { request: 'second' })).toEqual({ outcome: 'duplicate' })
+    expect(store.mock.calls).toEqual([['first'], ['second']])
+    expect(runs).toEqual([1])
+    expect(records).toMatchObject([{ attempt: 1 }, { outcome: 'duplicate' }])
+  })
+
+  test.each<[string, Partial<WebhookOptions>, () => Promise<object>]>([
+    ['a forged delivery', {}, () => sign(orderCreated(), { secret: 'whsec_forged' })],
+    ['a delivery that is too old', {}, () => sign(orderCreated(), { timestamp: 1 })],
+    ['a kind that nobody handles', {}, () => sign(lifecycleEvent('event.published'))],
+    ['an event without deduplication', { key: () => null }, () => sign(orderCreated())],
+  ])('is not called for %s', async (_, options, signed) => {
+    const { receiver, store } = clientPerRequest(options)
+    await receiver.receive({ ...(await signed()), request: null } as never)
+    expect(store).not.toHaveBeenCalled()
+  })
+
+  test('is not called when the receiver is made', () => {
+    const { store } = clientPerRequest()
+    expect(store).not.toHaveBeenCalled()
+  })
+
+  test('may be asynchronous', async () => {
+    const shared = memoryStore()
+    const { send } = clientPerRequest({ store: async () => shared })
+    const order = orderCreated()
+    expect(await send(order)).toEqual({ outcome: 'handled' })
+    expect(await send(order)).toEqual({ outcome: 'duplicate' })
+  })
+
+  test.each<[string, () => unknown, string, string]>([
+    [
+      'throws',
+      () => {
+        throw new Error('no such binding')
+      },
+      'threw',
+      'no such binding',
+    ],
+    ['rejects', () => Promise.reject(new Error('no such binding')), 'threw', 'no such binding'],
+    ['returns nothing', () => undefined, 'returned undefined', 'store must be an IdempotencyStore'],
+    ['returns null', () => null, 'returned null', 'store must be an IdempotencyStore'],
+    [
+      'resolves to a client',
+      async () => ({ query() {} }),
+      'returned an object',
+      'its claim is not a function',
+    ],
+    [
+      'returns an object that cannot be read',
+      () =>
+        new Proxy(
+          {},
+          {
+            get(_, name) {
+              if (name !== 'then') throw new Error('unreadable')
+            },
+          },
+        ),
+      'returned an object',
+      'unreadable',
+    ],
+  ])('that %s makes the delivery misconfigured, and runs nothing', async (_, store, result, cause) => {
+    const { send, runs } = clientPerRequest({ store: store as never, storeFailure: 'process' })
+    const { outcome, error } = await send(orderCreated())
+    expect(outcome).toBe('misconfigured')
+    expect((error as Error).message).toBe(
+      `Your store function ${result}: it must return the store for the request.`,
+    )
+    expect(((error as Error).cause as Error).message).toContain(cause)
+    expect(runs).toEqual([])
+  })
+
+  test('that hangs costs the delivery its deadline, and no more', async () => {
+    const { send, runs } = clientPerRequest({ store: () => never(), timeoutSeconds: 3 })
+    const outcome = send(orderCreated())
+    await advance(3)
+    expect(await outcome).toMatchObject({
+      outcome: 'unavailable',
+      code: 'store_unavailable',
+      error: { message: 'Your store function took too long.' },
+    })
+    expect(runs).toEqual([])
+  })
+
+  test('that rejects after the deadline rejects nowhere else', async () => {
+    let fail = (): void => {}
+    const late = new Promise<never>((_, reject) => {
+      fail = () => reject(new Error('too late'))
+    })
+    const { send } = clientPerRequest({ store: () => late, timeoutSeconds: 3 })
+    const outcome = send(orderCreated())
+    await advance(3)
+    expect(await outcome).toMatchObject({ outcome: 'unavailable' })
+    fail()
+    await advance(1)
+  })
+
+  test('gives each event a token of its own', async () => {
+    const tokens: string[] = []
+    const { store, base } = storeWith({
+      claim: (request) => {
+        tokens.push(request.token)
+        return base.claim(request)
+      },
+    })
+    const { send } = clientPerRequest({ store: () => store })
+    await send(orderCreated({ id: 'ord_1' }))
+    await send(orderCreated({ id: 'ord_2' }))
+    expect(new Set(tokens).size).toBe(2)
+  })
+})
+
+describe('an inbox function', () => {
+  const order = orderCreated()
+
+  test('gives handlers the transaction of the request', async () => {
+    const { inbox, effects } = honestInbox()
+    const requests: unknown[] = []
+    const options = {
+      secret: SECRET,
+      inbox: async (request: string) => {
+        requests.push(request)
+        return inbox
+      },
+      namespace,
+    }
+    const receiver = createReceiver({
+      ...options,
+      on: { 'order.created': (event, ctx) => ctx.tx.write(event.data.order.id) },
+    })
+    const deliver = async () => receiver.receive({ ...(await sign(order)), request: 'a request' })
+    expect(await deliver()).toEqual({ outcome: 'handled' })
+    expect(await deliver()).toEqual({ outcome: 'duplicate' })
+    expect(effects).toEqual([order.data.order.id])
+    expect(requests).toEqual(['a request', 'a request'])
+  })
+
+  test('is called for an event without deduplication too, which gets a plain transaction', async () => {
+    const { inbox, asked } = honestInbox()
+    const { send } = receiving({ inbox: () => inbox as Inbox<never>, namespace, key: () => null, on: ON })
+    expect(await send(order)).toEqual({ outcome: 'handled' })
+    expect(asked).toEqual([null])
+  })
+
+  test('that returns a store makes the delivery misconfigured', async () => {
+    const { send } = receiving({ inbox: () => memoryStore() as never, namespace, on: ON })
+    expect(await send(order)).toMatchObject({
+      outcome: 'misconfigured',
+      error: { message: 'Your inbox function returned an object: it must return the inbox for the request.' },
+    })
+  })
+})
+
+const ON = { 'order.created': () => {} }
+
+describe('a receiver is not made', () => {
+  test.each<[string, Record<string, unknown>, RegExp]>([
+    ['a store function without namespace', { store: () => memoryStore() }, /^namespace is required/],
+    ['an inbox function without namespace', { inbox: () => ({}) }, /^namespace is required/],
+    [
+      'both functions',
+      { store: () => memoryStore(), inbox: () => ({}), namespace },
+      /^Pass a store or an inbox, not both/,
+    ],
+    [
+      "an inbox function and storeFailure: 'process'",
+      { inbox: () => ({}), namespace, storeFailure: 'process' },
+      /^storeFailure: 'process' cannot be used with an inbox/,
+    ],
+    [
+      'a client that is a function, as the store',
+      { store: postgres('postgres://nowhere'), namespace },
+      /^store must be an IdempotencyStore/,
+    ],
+    [
+      'a client that is a function, as the inbox',
+      { inbox: postgres('postgres://nowhere'), namespace },
+      /^inbox must be an Inbox/,
+    ],
+  ])('with %s', (_, options, message) => {
+    expect(() => make(options)).toThrow(TypeError)
+    expect(() => make(options)).toThrow(message)
+  })
+})
+
+describe('the error of Workers for a client that another request made', () => {
+  const OF_WORKERS = 'Cannot perform I/O on behalf of a different request. I/O objects (such as streams, …'
+
+  test.each<[string, () => unknown]>([
+    ['as it is', () => new Error(OF_WORKERS)],
+    [
+      "within a store's own error",
+      () =>
+        new StoreError('store_unavailable', 'Postgres could not be reached.', {
+          cause: new Error(OF_WORKERS),
+        }),
+    ],
+    ["within a library's error", () => new Error('query failed', { cause: new Error(OF_WORKERS) })],
+  ])('is reported with its cure: %s', async (_, error) => {
+    const { store } = storeWith({ claim: () => Promise.reject(error()) })
+    const { send } = receiving({ store, namespace, on: ON })
+    const outcome = await send(orderCreated())
+    expect(outcome).toMatchObject({ outcome: 'unavailable', code: 'store_unavailable' })
+    expect((outcome.error as Error).message).toBe(
+      "The idempotency store's claim failed: its client was made in another request, which Workers forbid: make both for each request, store: (request) => …",
+    )
+  })
+
+  test('is reported with the cure of an inbox', async () => {
+    const inbox = { once: () => Promise.reject(new Error(OF_WORKERS)) }
+    const { send } = receiving({ inbox: inbox as never, namespace, on: ON })
+    expect((await send(orderCreated())).error).toMatchObject({
+      message: expect.stringContaining('make both for each request, inbox: (request) => …'),
+    })
+  })
+
+  test('is not looked for where reading a cause throws', async () => {
+    const unreadable = Object.defineProperty(new Error('down'), 'cause', {
+      get() {
+        throw new Error('unreadable')
+      },
+    })
+    const { store } = storeWith({ claim: () => Promise.reject(unreadable) })
+    const { send } = receiving({ store, namespace, on: ON })
+    expect((await send(orderCreated())).error).toMatchObject({
+      message: expect.stringContaining('is the database or cache behind it reachable'),
+    })
+  })
+})
