@@ -29,6 +29,7 @@ const library: Options = {
     redis: 'adapters/redis.ts',
     postgres: 'adapters/postgres.ts',
     sqlite: 'adapters/sqlite.ts',
+    opentelemetry: 'adapters/opentelemetry.ts',
     'store-kit': 'src/store-kit.ts',
     testing: 'testing/index.ts',
     'testing/fast-check': 'testing/fast-check.ts',

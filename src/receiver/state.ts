@@ -67,7 +67,11 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery {
 
   /** Reports that no handler takes its kind: logged only if nothing else in the receiver would report it. */
   reportUnwanted(): void {
-    if (this.shared.settings.onDelivery === undefined) this.shared.log.unwanted(this.delivery, this.kind)
+    const { onDelivery } = this.shared.settings
+    // A metric may have no provider, and names no unknown kind.
+    if (onDelivery === undefined || 'isTelemetry' in onDelivery) {
+      this.shared.log.unwanted(this.delivery, this.kind)
+    }
   }
 
   /**

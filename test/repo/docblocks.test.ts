@@ -17,6 +17,11 @@ const SURROUNDINGS: Record<string, string> = {
     "import { Pool } from 'pg'\nimport { postgresInbox, postgresStore } from 'tix-webhooks/postgres'",
   'adapters/sqlite.ts':
     "import Database from 'better-sqlite3'\nimport { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'",
+  'adapters/opentelemetry.ts': [
+    "import { tixWebhooks } from 'tix-webhooks/express'",
+    "import { instrument } from 'tix-webhooks/opentelemetry'",
+    "declare const app: import('express').Express",
+  ].join('\n'),
   'adapters/express.ts':
     "import { tixWebhooks } from 'tix-webhooks/express'\ndeclare const app: import('express').Express",
   'adapters/fastify.ts':

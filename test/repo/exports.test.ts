@@ -25,6 +25,7 @@ const SUBPATHS = {
   './redis': 'adapters/redis.ts',
   './postgres': 'adapters/postgres.ts',
   './sqlite': 'adapters/sqlite.ts',
+  './opentelemetry': 'adapters/opentelemetry.ts',
   './store-kit': 'src/store-kit.ts',
   './testing': 'testing/index.ts',
   './testing/fast-check': 'testing/fast-check.ts',
@@ -107,11 +108,11 @@ describe('the package', () => {
     expect(rows.flatMap((row) => row.match(/(?<=`)[^` ]+(?=`)/g))).toEqual(names)
   })
 
-  test('has an optional peer for each framework, each client and fast-check, and no dependency', () => {
+  test('has an optional peer for each framework, each client, fast-check and OpenTelemetry, and no dependency', () => {
     const frameworks = ['express', 'fastify', 'hono']
     const clients = ['@upstash/redis', 'ioredis', 'redis', 'pg', 'postgres', 'better-sqlite3']
     const peers = Object.keys(packageJson.peerDependencies)
-    expect([...peers].sort()).toEqual([...frameworks, ...clients, 'fast-check'].sort())
+    expect([...peers].sort()).toEqual([...frameworks, ...clients, 'fast-check', '@opentelemetry/api'].sort())
     expect(packageJson.peerDependenciesMeta).toEqual(
       Object.fromEntries(peers.map((name) => [name, { optional: true }])),
     )

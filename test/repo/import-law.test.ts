@@ -17,6 +17,9 @@ const PLATFORM = ['src/signature/hmac.ts', 'src/node.ts', 'src/lib/node-request.
 /** The one third party that each adapter imports, and only its types. */
 const THIRD_PARTY: Readonly<Record<string, string>> = { express: 'express', fastify: 'fastify', hono: 'hono' }
 
+/** The adapter that wraps the options of all others, in a folder of its own; its third party is loaded, and by no other file. */
+const TELEMETRY = { room: 'opentelemetry', thirdParty: '@opentelemetry/api' }
+
 /** Open to adapters, including stores: the same entries that users have. */
 const PUBLIC_ENTRIES = ['src/index.ts', 'src/node.ts', 'src/fetch.ts', 'src/store-kit.ts']
 
@@ -88,8 +91,23 @@ describe('an adapter', () => {
       PUBLIC_ENTRIES.includes(one.target) ||
       isPlatformType(one) ||
       (one.typeOnly && one.specifier === THIRD_PARTY[roomOf(file)])
-    const ofFrameworks = adapters.filter((file) => storeOf(file) === undefined)
-    expect(refused(ofFrameworks, isAllowed)).toEqual([])
+    const isOfFramework = (file: string): boolean =>
+      storeOf(file) === undefined && roomOf(file) !== TELEMETRY.room
+    expect(refused(adapters.filter(isOfFramework), isAllowed)).toEqual([])
+  })
+
+  test('of telemetry imports its own files, our public entries and its third party, which nothing else does', () => {
+    const ofTelemetry = adapters.filter((file) => roomOf(file) === TELEMETRY.room)
+    const isAllowed = (file: string, { target }: Named): boolean =>
+      PUBLIC_ENTRIES.includes(target) ||
+      (target.startsWith('adapters/') && roomOf(target) === roomOf(file)) ||
+      target === TELEMETRY.thirdParty
+    expect(refused(ofTelemetry, isAllowed)).toEqual([])
+    const naming = [...src, ...adapters, ...testing, ...filesIn('sandbox'), ...filesIn('cli')].filter(
+      (file) => namedBy(file).some(({ specifier }) => specifier.startsWith('@opentelemetry/')),
+    )
+    expect(naming.filter((file) => roomOf(file) !== TELEMETRY.room)).toEqual([])
+    expect(naming).not.toEqual([])
   })
 })
 

@@ -1,0 +1,102 @@
+import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
+import type { DeliveryRecord, SchemaMap, WebhookOptions } from '../src/index.js'
+import { checkedFor, checkOptionNames, describeType } from '../src/store-kit.js'
+import { namedKinds } from './opentelemetry/kinds.js'
+import { Meters } from './opentelemetry/meters.js'
+import { type AnyHandler, tracedHandler } from './opentelemetry/run.js'
+
+/** Where the spans and metrics go. */
+export interface TelemetryProviders {
+  /** Default: the provider that is registered with `@opentelemetry/api` when a delivery arrives. */
+  readonly tracerProvider?: TracerProvider | undefined
+  /** Default: the provider that is registered with `@opentelemetry/api` when a delivery arrives. */
+  readonly meterProvider?: MeterProvider | undefined
+}
+
+/**
+ * Adds OpenTelemetry spans and metrics to the options of any `tixWebhooks`, whose types stay the same. A span `process <kind>` for each run
+ * of a handler, active while it runs; the histograms `messaging.process.duration` and `tix_webhooks.delivery.age`, in seconds; and the
+ * counter `tix_webhooks.deliveries`. A kind that neither `on` nor `schemas` names is `_OTHER` on metrics. It registers no provider, and
+ * does nothing until your app has registered one. It wraps `on`, `onUnhandled` and `onDelivery`.
+ *
+ * @param providers used instead of the registered ones. Default: none
+ * @returns options for `tixWebhooks`; the given ones are not changed
+ * @throws TypeError when a provider is not one
+ * @example
+ * ```ts
+ * app.post('/hooks', tixWebhooks(instrument({
+ *   secret: process.env.TIX_SIGNING_SECRET,
+ *   on: { 'order.created': async (event) => issueTickets(event.data.order.id) },
+ * })))
+ * ```
+ */
+export function instrument<
+  Request = unknown,
+  Tx = undefined,
+  Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
+>(
+  options: WebhookOptions<Request, Tx, Schemas>,
+  providers: TelemetryProviders = {},
+): WebhookOptions<Request, Tx, Schemas> {
+  const { tracerProvider, meterProvider } = checkedFor(instrument, () => checkProviders(providers))
+  // Refused by tixWebhooks, with a message that names the fix; and so is every invalid option that is passed on below.
+  if (typeof options !== 'object' || options === null) return options
+  const { on, onUnhandled, onDelivery } = options
+  const kinds = namedKinds(on, options.schemas)
+  const meters = new Meters(meterProvider, (kind) => (kinds.has(kind) ? kind : '_OTHER'))
+  const now = typeof options.now === 'function' ? options.now : Date.now
+  const trace = (handler: unknown): unknown =>
+    typeof handler === 'function'
+      ? tracedHandler(handler as AnyHandler, { tracerProvider, meters, now })
+      : handler
+
+  const wrapped = {
+    on: isPlain(on) ? mapped(on, trace) : on,
+    ...(onUnhandled === undefined ? {} : { onUnhandled: trace(onUnhandled) }),
+    onDelivery: withTelemetry(onDelivery, meters),
+  }
+  // The same prototype: options may inherit from the app's defaults.
+  return Object.assign(Object.create(Object.getPrototypeOf(options)), options, wrapped)
+}
+
+function checkProviders(given: TelemetryProviders): TelemetryProviders {
+  const providers = checkOptionNames(given, ['tracerProvider', 'meterProvider'])
+  for (const [name, method] of [
+    ['tracerProvider', 'getTracer'],
+    ['meterProvider', 'getMeter'],
+  ] as const) {
+    const provider = providers[name] as unknown as Readonly<Record<string, unknown>> | null | undefined
+    if (provider !== undefined && typeof provider?.[method] !== 'function') {
+      throw new TypeError(`${name} must have a method ${method}, not be ${describeType(provider)}.`)
+    }
+  }
+  return providers
+}
+
+type OnDelivery = WebhookOptions['onDelivery']
+
+function withTelemetry(onDelivery: OnDelivery, meters: Meters): OnDelivery {
+  // The receiver logs the kinds that nobody wants if nothing else reports them; a metric may have no provider.
+  if (onDelivery === undefined) {
+    return Object.assign((record: DeliveryRecord) => meters.count(record), { isTelemetry: true })
+  }
+  if (typeof onDelivery !== 'function') return onDelivery
+  return (record) => {
+    meters.count(record)
+    return onDelivery(record)
+  }
+}
+
+/** Without a prototype, so that a key `__proto__` stays an own property, and is refused like any other that is no kind. */
+function mapped(on: object, change: (handler: unknown) => unknown): never {
+  const changed = Object.create(null)
+  for (const key of Object.getOwnPropertyNames(on)) changed[key] = change(on[key as keyof typeof on])
+  return changed as never
+}
+
+/** Anything else is passed on unchanged, so that it is refused. */
+function isPlain(on: unknown): on is object {
+  if (typeof on !== 'object' || on === null) return false
+  const prototype: unknown = Object.getPrototypeOf(on)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}

@@ -1,0 +1,119 @@
+import {
+  type Attributes,
+  type Counter,
+  createNoopMeter,
+  type Histogram,
+  type MeterProvider,
+  metrics,
+} from '@opentelemetry/api'
+import type { DeliveryRecord } from '../../src/index.js'
+import { SCOPE, SYSTEM } from './names.js'
+import { safely } from './safely.js'
+
+/** In seconds; those of the messaging conventions. */
+const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
+
+/** In seconds, from an event that is handled at once to one that the service gives up after 72 hours. */
+const AGE_BUCKETS = [
+  1,
+  2,
+  5,
+  10,
+  30,
+  60,
+  300,
+  900,
+  3600,
+  4 * 3600,
+  12 * 3600,
+  24 * 3600,
+  48 * 3600,
+  72 * 3600,
+]
+
+interface Instruments {
+  readonly duration: Histogram
+  readonly deliveries: Counter
+  readonly age: Histogram
+}
+
+/** The end of one run, for its metrics. */
+export interface RunEnd {
+  readonly kind: string
+  readonly outcome: string
+  readonly errorType: string | undefined
+  readonly durationSeconds: number
+  /** NaN if the event's date is invalid. */
+  readonly ageSeconds: number
+}
+
+/** The metrics of one endpoint, without keys, paths or addresses. */
+export class Meters {
+  private provider: MeterProvider | undefined
+  private instruments: Instruments | undefined
+
+  /** @param nameOf the name of a kind on metrics */
+  constructor(
+    private readonly given: MeterProvider | undefined,
+    private readonly nameOf: (kind: string) => string,
+  ) {}
+
+  /** Whether anything is measured. */
+  get isOn(): boolean {
+    return this.current() !== undefined
+  }
+
+  /** Counts a delivery, whatever its end. */
+  count({ outcome, code, kind }: DeliveryRecord): void {
+    safely(() => {
+      this.current()?.deliveries.add(1, {
+        'tix_webhooks.outcome': outcome,
+        ...(code === undefined ? {} : { 'tix_webhooks.code': code }),
+        ...(kind === undefined ? {} : { 'tix_webhooks.kind': this.nameOf(kind) }),
+      })
+    })
+  }
+
+  /** Measures a run: how long it took, and how old the event was by its end. */
+  measure({ kind, outcome, errorType, durationSeconds, ageSeconds }: RunEnd): void {
+    const instruments = this.current()
+    if (instruments === undefined) return
+    const name = this.nameOf(kind)
+    const attributes: Attributes = { ...SYSTEM, 'messaging.destination.name': name }
+    if (errorType !== undefined) attributes['error.type'] = errorType
+    instruments.duration.record(durationSeconds, attributes)
+    if (!Number.isNaN(ageSeconds)) {
+      instruments.age.record(ageSeconds, { 'tix_webhooks.kind': name, 'tix_webhooks.outcome': outcome })
+    }
+  }
+
+  /** Asked for at each delivery: unlike a tracer, a meter does not pass on to a provider that is registered after it was made. */
+  private current(): Instruments | undefined {
+    const provider = this.given ?? metrics.getMeterProvider()
+    if (provider !== this.provider) {
+      this.provider = provider
+      const meter = provider.getMeter(SCOPE)
+      this.instruments = meter === createNoopMeter() ? undefined : instrumentsOf(meter)
+    }
+    return this.instruments
+  }
+}
+
+function instrumentsOf(meter: ReturnType<MeterProvider['getMeter']>): Instruments {
+  return {
+    duration: meter.createHistogram('messaging.process.duration', {
+      description: 'Duration of processing operation.',
+      unit: 's',
+      advice: { explicitBucketBoundaries: DURATION_BUCKETS },
+    }),
+    deliveries: meter.createCounter('tix_webhooks.deliveries', {
+      description: 'Deliveries, by their end.',
+      unit: '{delivery}',
+    }),
+    age: meter.createHistogram('tix_webhooks.delivery.age', {
+      description: 'Time from the making of an event to the end of its run.',
+      unit: 's',
+      advice: { explicitBucketBoundaries: AGE_BUCKETS },
+    }),
+  }
+}

@@ -1,0 +1,5 @@
+/** The instrumentation scope of all spans and metrics. */
+export const SCOPE = 'tix-webhooks'
+
+/** The attributes by which the messaging conventions know a run. */
+export const SYSTEM = { 'messaging.system': 'tix_webhooks', 'messaging.operation.name': 'process' } as const

@@ -1,0 +1,149 @@
+import {
+  type Attributes,
+  type Context,
+  context,
+  type Exception,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type TracerProvider,
+  trace,
+} from '@opentelemetry/api'
+import { type AnyEvent, type Handler, type HandlerContext, isWebhookError } from '../../src/index.js'
+import type { Meters } from './meters.js'
+import { SCOPE, SYSTEM } from './names.js'
+import { safely } from './safely.js'
+
+/** A handler of any event, in any transaction. */
+export type AnyHandler = Handler<AnyEvent, unknown>
+
+export interface Telemetry {
+  readonly tracerProvider: TracerProvider | undefined
+  readonly meters: Meters
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+/** The handler in a span. It returns what the handler returns: synchronously if it does, because a promise costs an await. */
+export function tracedHandler(handler: AnyHandler, telemetry: Telemetry): AnyHandler {
+  const traced: AnyHandler = (event, ctx) => {
+    const run = safely(() => Run.start(event, ctx, telemetry))
+    return run === undefined ? handler(event, ctx) : run.follow(handler, event, ctx)
+  }
+  // A generator function stays one in the eyes of the receiver, which refuses it: nothing would run it.
+  return Object.setPrototypeOf(traced, Object.getPrototypeOf(handler))
+}
+
+/** One run of a handler, from its start to its end, however late. */
+class Run {
+  private readonly startedAtMs = performance.now()
+  private isEnded = false
+
+  private constructor(
+    private readonly telemetry: Telemetry,
+    private readonly event: AnyEvent,
+    private readonly span: Span,
+    private readonly active: Context,
+  ) {}
+
+  static start(event: AnyEvent, ctx: HandlerContext, telemetry: Telemetry): Run {
+    const tracer = (telemetry.tracerProvider ?? trace).getTracer(SCOPE)
+    const parent = context.active()
+    const options = { kind: SpanKind.CONSUMER, attributes: attributesOf(event, ctx) }
+    const span = tracer.startSpan(`process ${event.type}`, options, parent)
+    const run = new Run(telemetry, event, span, trace.setSpan(parent, span))
+    // The signal is made when it is first read: not if nobody is told.
+    if (span.isRecording() || telemetry.meters.isOn) run.watch(ctx.signal)
+    return run
+  }
+
+  /** Calls the handler, and ends with it. */
+  follow(handler: AnyHandler, event: AnyEvent, ctx: HandlerContext): unknown {
+    try {
+      return context.with(this.active, () => {
+        const returned = handler(event, ctx)
+        // Awaited in here: a query builder only starts when it is awaited, and its span belongs below this one.
+        if (isThenable(returned)) return this.settled(returned)
+        this.end('handled')
+        return returned
+      })
+    } catch (thrown) {
+      this.endWith(thrown)
+      throw thrown
+    }
+  }
+
+  private async settled(returned: PromiseLike<unknown>): Promise<unknown> {
+    try {
+      const value = await returned
+      this.end('handled')
+      return value
+    } catch (thrown) {
+      this.endWith(thrown)
+      throw thrown
+    }
+  }
+
+  /** A run that is given up may never settle, and its span would be lost. */
+  private watch(signal: AbortSignal): void {
+    const giveUp = (): void => {
+      const { reason } = signal
+      if (codeOf(reason) === 'given_up') this.end('timed-out', 'given_up', reason)
+    }
+    signal.addEventListener('abort', giveUp, { once: true })
+  }
+
+  private endWith(thrown: unknown): void {
+    const code = codeOf(thrown)
+    if (code === 'retry_later') this.end('retry-later')
+    else if (code === 'discarded') this.end('discarded')
+    else this.end('failed', errorTypeOf(thrown), thrown)
+  }
+
+  /** Ends once, by whatever comes first. */
+  private end(outcome: string, errorType?: string, error?: unknown): void {
+    if (this.isEnded) return
+    this.isEnded = true
+    const { span, event, telemetry, startedAtMs } = this
+    safely(() => {
+      span.setAttribute('tix_webhooks.outcome', outcome)
+      if (errorType === undefined) return
+      span.setAttribute('error.type', errorType)
+      span.setStatus({ code: SpanStatusCode.ERROR })
+      span.recordException(error as Exception)
+    })
+    safely(() => span.end())
+    safely(() => {
+      if (!telemetry.meters.isOn) return
+      const durationSeconds = (performance.now() - startedAtMs) / 1000
+      const ageSeconds = Math.max(0, telemetry.now() - Date.parse(event.created_at)) / 1000
+      telemetry.meters.measure({ kind: event.type, outcome, errorType, durationSeconds, ageSeconds })
+    })
+  }
+}
+
+function attributesOf({ type }: AnyEvent, { key, attempt }: HandlerContext): Attributes {
+  const attributes: Attributes = {
+    ...SYSTEM,
+    'messaging.operation.type': 'process',
+    'messaging.destination.name': type,
+  }
+  if (key !== null) attributes['messaging.message.id'] = key
+  if (attempt !== undefined) attributes['tix_webhooks.attempt'] = attempt
+  return attributes
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
+}
+
+/** Of our own errors, whichever copy of the package made them. */
+function codeOf(error: unknown): unknown {
+  return isWebhookError(error) ? safely(() => error.code) : undefined
+}
+
+/** The name of the error's class. A name that is more than that may hold anything, and would be a series of its own. */
+function errorTypeOf(thrown: unknown): string {
+  const name: unknown = safely(() => (thrown as Partial<Error> | null | undefined)?.name)
+  return typeof name === 'string' && /^[\w$.]{1,64}$/.test(name) ? name : '_OTHER'
+}
