@@ -14,16 +14,18 @@ export interface Controlled {
 
 /** Answers the requests below `/control/` in JSON; `undefined` to any other path. */
 export async function control(path: string, { ledger, endpoints, adapter, sqlite }: Controlled) {
-  const [, root, action, name = ''] = path.split('/')
-  if (root !== 'control') return undefined
+  // Some hosts mount the app below a path of theirs.
+  const [, asked] = path.split('/control/')
+  if (asked === undefined) return undefined
+  const [action, name = ''] = asked.split('/')
   if (action === 'drain') await endpoints[name]?.drain()
   return JSON.stringify(await resultOf(`${action}/${name}`))
 
-  async function resultOf(asked: string): Promise<unknown> {
-    if (asked === 'log/') return { ...state, rows: ledger.rows() }
-    if (asked === 'adapter-cases/' && adapter) return runAdapterCases(adapter)
-    if (asked === 'store-cases/memory') return runStoreCases(memoryHarness())
-    if (asked === 'store-cases/sqlite' && sqlite) return runStoreCases(sqlite)
+  async function resultOf(what: string): Promise<unknown> {
+    if (what === 'log/') return { ...state, rows: ledger.rows() }
+    if (what === 'adapter-cases/' && adapter) return runAdapterCases(adapter)
+    if (what === 'store-cases/memory') return runStoreCases(memoryHarness())
+    if (what === 'store-cases/sqlite' && sqlite) return runStoreCases(sqlite)
     return null
   }
 }

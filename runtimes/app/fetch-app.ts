@@ -16,8 +16,9 @@ export function fetchApp({ ledger = memoryLedger(), sqlite }: Parts = {}) {
 
   return async (request: Request, context?: FetchContext): Promise<Response> => {
     const { pathname } = new URL(request.url)
-    const hooks = endpoints[pathname.split('/')[2] as keyof Endpoints]
-    if (pathname.startsWith('/hooks/') && hooks) return hooks(request, context)
+    // Some hosts mount the app below a path of theirs.
+    const hooks = endpoints[pathname.split('/hooks/')[1] as keyof Endpoints]
+    if (hooks) return hooks(request, context)
     const text = await control(pathname, { ledger, sqlite, endpoints, adapter })
     return new Response(text ?? 'Not found', { status: text === undefined ? 404 : 200 })
   }

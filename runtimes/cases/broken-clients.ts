@@ -7,8 +7,9 @@ import { type Client, eventually, order } from './client.js'
 export const brokenClientCases: readonly Case[] = [
   {
     name: 'a client that stops sending: 400 at the deadline',
+    unless: 'readsFirst',
     async run(client) {
-      const socket = await sendHalf(client.port, 'hasty')
+      const socket = await sendHalf(client, 'hasty')
       let text = ''
       socket.setEncoding('utf8').on('data', (part) => {
         text += part
@@ -21,8 +22,9 @@ export const brokenClientCases: readonly Case[] = [
   },
   {
     name: 'a client that disconnects: incomplete',
+    unless: 'readsFirst',
     async run(client) {
-      const socket = await sendHalf(client.port, 'vanishing')
+      const socket = await sendHalf(client, 'vanishing')
       // The server must have the first half, or it never sees a request.
       setTimeout(() => socket.destroy(), 200)
       await recorded(client, 'vanishing')
@@ -30,13 +32,13 @@ export const brokenClientCases: readonly Case[] = [
   },
 ]
 
-async function sendHalf(port: number, endpoint: string): Promise<Socket> {
+async function sendHalf({ port, hooks }: Client, endpoint: string): Promise<Socket> {
   const { body, headers } = (await order()).delivery
   const lines = Object.entries({ host: 'localhost', ...headers, 'content-length': String(body.length) })
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => {})
-  socket.write(`POST /hooks/${endpoint} HTTP/1.1\r\n${head}\r\n${body.slice(0, body.length / 2)}`)
+  socket.write(`POST ${hooks}${endpoint} HTTP/1.1\r\n${head}\r\n${body.slice(0, body.length / 2)}`)
   return socket
 }
 

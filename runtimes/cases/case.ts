@@ -4,6 +4,10 @@ import type { Client } from './client.js'
 export interface Traits {
   /** Work stops when the answer is sent: nothing keeps a Worker without its context alive. */
   readonly stopsWithAnswer?: boolean
+  /** The platform reads the body before it calls us. */
+  readonly readsFirst?: boolean
+  /** Its protection against forged forms answers 403 to their content types from other sites. */
+  readonly refusesForms?: boolean
 }
 
 /** One requirement, seen from outside: it knows nothing of the runtime. */

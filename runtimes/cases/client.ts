@@ -22,8 +22,13 @@ interface Sent {
 /** Talks to the server of a lane. */
 export type Client = ReturnType<typeof createClient>
 
-/** A client of the server on that port. */
-export function createClient(port: number) {
+/**
+ * A client of the server on that port.
+ *
+ * @param hooks the path of the endpoints
+ * @param controls the path of the server's answers about itself
+ */
+export function createClient(port: number, { hooks = '/hooks/', controls = '/control/' } = {}) {
   /** Sends a request to an endpoint; `chunked` leaves out its length. */
   async function send(
     endpoint: string,
@@ -31,7 +36,7 @@ export function createClient(port: number) {
     chunked = false,
   ): Promise<Answer> {
     const length = method === 'GET' || chunked ? {} : { 'content-length': Buffer.byteLength(body ?? '') }
-    const { response, text } = await exchange(`/hooks/${endpoint}`, method, { ...headers, ...length }, body)
+    const { response, text } = await exchange(`${hooks}${endpoint}`, method, { ...headers, ...length }, body)
     const status = response.statusCode ?? 0
     const outcome = method === 'POST' ? outcomeIn(text) : ''
     return { status, headers: response.headers, outcome }
@@ -57,12 +62,13 @@ export function createClient(port: number) {
 
   /** What a server says of itself. */
   async function control<Result>(path: string): Promise<Result> {
-    const { text } = await exchange(`/control/${path}`, 'GET', {})
+    const { text } = await exchange(`${controls}${path}`, 'GET', {})
     return JSON.parse(text)
   }
 
   return {
     port,
+    hooks,
     send,
     control,
     log: () => control<Log>('log'),

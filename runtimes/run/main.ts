@@ -2,7 +2,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { bundleServers } from './bundle.js'
 import { ROOT } from './folders.js'
-import { type Lane, missing, runtimeLanes } from './lanes.js'
+import { hostLanes, recipeLanes } from './host-lanes.js'
+import { type Lane, missing } from './lane.js'
+import { runtimeLanes } from './runtime-lanes.js'
+import { buildHosts } from './server.js'
 import { markdownTable, textTable } from './table.js'
 import { type Result, testLane } from './test-lane.js'
 
@@ -17,11 +20,13 @@ const { values } = parseArgs({
   },
 })
 
-const chosen = runtimeLanes.filter(({ name }) => name.toLowerCase().includes(values.only.toLowerCase()))
+const all = [...runtimeLanes, ...hostLanes, ...recipeLanes]
+const chosen = all.filter(({ name }) => name.toLowerCase().includes(values.only.toLowerCase()))
 const lanes = chosen.filter((lane) => missing(lane) === undefined)
 const skipped = chosen.filter((lane) => missing(lane) !== undefined)
 
 await bundleServers()
+await buildHosts(lanes)
 const results = await testAll(lanes, Number(values.at))
 console.log(textTable(results))
 for (const { name } of skipped)

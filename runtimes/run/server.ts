@@ -1,6 +1,9 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { connect, createServer } from 'node:net'
+import { promisify } from 'node:util'
+import { SECRET } from '../app/contract.js'
 import { HERE } from './folders.js'
-import type { Lane } from './lanes.js'
+import type { Lane } from './lane.js'
 
 /** A server that has been started. */
 export interface Server {
@@ -13,36 +16,39 @@ export interface Server {
 const START_SECONDS = 60
 const LISTENING = /^listening (\d+)$/m
 
-/** Starts the server of a lane, which chooses a free port. */
+/** Starts the server of a lane on a free port. */
 export async function startServer(lane: Lane): Promise<Server> {
   const [program, ...args] = lane.command
   let printed = ''
+  let ended: string | undefined
+  const given = lane.isToldPort ? await freePort() : 0
   // A group of its own: some hosts start further processes, which must end with them.
   const child = spawn(program, args, {
     cwd: lane.cwd ?? HERE,
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, NODE_ENV: 'production', PORT: String(given), TIX_SIGNING_SECRET: SECRET },
   })
-  const port = await new Promise<number>((resolve, reject) => {
-    const fail = (why: string): void => reject(new Error(`${lane.name} ${why}:\n${printed}`))
-    const timer = setTimeout(() => fail(`was not listening after ${START_SECONDS} s`), START_SECONDS * 1_000)
-    const read = (part: string): void => {
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (part: string) => {
       printed += part
-      const found = LISTENING.exec(printed)?.[1]
-      if (found === undefined) return
-      clearTimeout(timer)
-      resolve(Number(found))
-    }
-    child.stdout.setEncoding('utf8').on('data', read)
-    child.stderr.setEncoding('utf8').on('data', read)
-    child.on('error', (error) => fail(error.message))
-    child.on('exit', (code) => fail(`ended with ${code}`))
-  }).catch((error: unknown) => {
-    stop()
-    throw error
+    })
+  }
+  child.on('error', (error) => {
+    ended = error.message
+  })
+  child.on('exit', (code) => {
+    ended ??= `ended with ${code}`
   })
   process.once('exit', stop)
-  return { port, stop, printed: () => printed }
+  const end = performance.now() + START_SECONDS * 1_000
+  while (performance.now() < end && ended === undefined) {
+    const port = lane.isToldPort ? given : Number(LISTENING.exec(printed)?.[1] ?? 0)
+    if (port > 0 && (await isOpen(port))) return { port, stop, printed: () => printed }
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  stop()
+  throw new Error(`${lane.name} ${ended ?? `was not listening after ${START_SECONDS} s`}:\n${printed}`)
 
   function stop(): void {
     process.off('exit', stop)
@@ -54,20 +60,36 @@ export async function startServer(lane: Lane): Promise<Server> {
   }
 }
 
-/** Runs the build of a lane, if it has one. */
-export function buildHost({ name, build, cwd = HERE }: Lane): void {
-  if (build === undefined) return
-  const [program, ...args] = build
-  const { status, stdout, stderr } = spawnSync(program, args, {
-    cwd,
-    encoding: 'utf8',
-    env: buildEnvironment(),
-  })
-  if (status !== 0) throw new Error(`${name} was not built:\n${stdout}\n${stderr}`)
+const exec = promisify(execFile)
+
+/** Builds the projects of these lanes, each once; without the secret, as in a Docker image. */
+export async function buildHosts(lanes: readonly Lane[]): Promise<void> {
+  const { TIX_SIGNING_SECRET: _, ...rest } = process.env
+  const env = { ...rest, NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1' }
+  const builds = new Map(lanes.flatMap((lane) => (lane.build ? [[lane.cwd, lane] as const] : [])))
+  for (const { name, build = [], cwd } of builds.values()) {
+    const [program = '', ...args] = build
+    const startedAtMs = performance.now()
+    await exec(program, args, { cwd, env }).catch(({ stdout, stderr }) => {
+      throw new Error(`${name} was not built:\n${stdout}\n${stderr}`)
+    })
+    console.error(`built ${name} ${((performance.now() - startedAtMs) / 1_000).toFixed(1)} s`)
+  }
 }
 
-/** No secret is in it: a host must be built without one. */
-function buildEnvironment(): NodeJS.ProcessEnv {
-  const { TIX_SIGNING_SECRET: _, ...rest } = process.env
-  return { ...rest, NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1' }
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}
+
+function isOpen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('connect', () => resolve(true)).on('error', () => resolve(false))
+    socket.on('connect', () => socket.destroy())
+  })
 }

@@ -1,5 +1,5 @@
 import { cases } from '../cases/index.js'
-import { versionsOf } from './lanes.js'
+import { versionsOf } from './lane.js'
 import type { Cell, Result } from './test-lane.js'
 
 const MARKS: Readonly<Record<Cell, string>> = { passed: '✓', failed: '✗', unless: '–' }
@@ -8,9 +8,10 @@ const MARKS: Readonly<Record<Cell, string>> = { passed: '✓', failed: '✗', un
 export function textTable(results: readonly Result[]): string {
   const width = Math.max(...results.map(({ lane }) => lane.name.length))
   const numbers = cases.map((_, index) => String(index + 1).padStart(3)).join('')
-  const rows = results.map(({ lane, cells, inside, seconds }) => {
+  const rows = results.map(({ lane, cells, inside, recipe, seconds }) => {
     const marks = cells.map((cell) => MARKS[cell].padStart(3)).join('')
     const others = Object.entries(inside).map(([name, found]) => `${name} ${shareOf(found)}`)
+    if (recipe !== undefined) others.push(`recipe ${MARKS[recipe]}`)
     return [lane.name.padEnd(width), marks, ` ${seconds.toFixed(0).padStart(3)} s `, others.join(', ')].join(
       '',
     )

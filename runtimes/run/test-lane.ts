@@ -1,8 +1,9 @@
 import type { Conformance } from '../app/contract.js'
 import { createClient } from '../cases/client.js'
 import { cases } from '../cases/index.js'
-import type { Inside, Lane } from './lanes.js'
-import { buildHost, startServer } from './server.js'
+import { runRecipe } from '../cases/recipe.js'
+import type { Inside, Lane } from './lane.js'
+import { startServer } from './server.js'
 
 /** A cell of the table. */
 export type Cell = 'passed' | 'failed' | 'unless'
@@ -13,6 +14,8 @@ export interface Result {
   /** In the order of the cases. */
   readonly cells: readonly Cell[]
   readonly inside: Readonly<Partial<Record<Inside, Conformance>>>
+  /** Of the file of examples/frameworks, if the lane has one. */
+  readonly recipe: Cell | undefined
   /** One line or more for each failure. */
   readonly failures: readonly string[]
   readonly seconds: number
@@ -23,13 +26,18 @@ export async function testLane(lane: Lane): Promise<Result> {
   const startedAtMs = performance.now()
   const failures: string[] = []
   const inside: Partial<Record<Inside, Conformance>> = {}
-  let cells: Cell[] = cases.map(() => 'failed')
+  let recipe: Cell | undefined = lane.recipe === undefined ? undefined : 'failed'
+  let cells: Cell[] = cases.map(() => (lane.isRecipeOnly ? 'unless' : 'failed'))
   try {
-    buildHost(lane)
     const server = await startServer(lane)
     try {
-      const client = createClient(server.port)
-      cells = await Promise.all(cases.map(runCase))
+      const at = lane.mountedAt ?? ''
+      const client = createClient(server.port, { hooks: `${at}/hooks/`, controls: `${at}/control/` })
+      if (!lane.isRecipeOnly) cells = await Promise.all(cases.map(runCase))
+      if (lane.recipe !== undefined) {
+        await runRecipe(createClient(server.port, { hooks: lane.recipe }))
+        recipe = 'passed'
+      }
       for (const name of lane.inside) {
         const found = await client.control<Conformance | null>(name)
         inside[name] = found ?? {
@@ -58,5 +66,5 @@ export async function testLane(lane: Lane): Promise<Result> {
   for (const [name, { failures: found }] of Object.entries(inside)) {
     for (const { id, message } of found) failures.push(`${name} ${id}: ${message}`)
   }
-  return { lane, cells, inside, failures, seconds: (performance.now() - startedAtMs) / 1_000 }
+  return { lane, cells, inside, recipe, failures, seconds: (performance.now() - startedAtMs) / 1_000 }
 }
