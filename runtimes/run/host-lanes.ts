@@ -49,8 +49,8 @@ function own(name: string, server: string, versions: readonly string[], rest: Pa
 }
 
 /** A file of examples/frameworks that is a whole server, started as its first lines say. */
-function recipe(name: string, versions: readonly string[], command: Lane['command'], path = '/hooks'): Lane {
-  return { name, versions, command, isToldPort: true, isRecipeOnly: true, recipe: path, inside: [] }
+function recipe(name: string, versions: readonly string[], command: Lane['command']): Lane {
+  return { name, versions, command, isToldPort: true, isRecipeOnly: true, recipe: '/hooks', inside: [] }
 }
 
 function recipeFile(name: string): string {
@@ -103,6 +103,6 @@ export const recipeLanes: readonly Lane[] = [
   recipe(
     'deno.ts',
     ['@deno/linux-x64-glibc'],
-    ['sh', '-c', `exec "${DENO}" serve --allow-env --cached-only --port "$PORT" "${recipeFile('deno')}"`],
+    [DENO, 'serve', '--allow-env', '--cached-only', '--port', '$PORT', recipeFile('deno')],
   ),
 ]

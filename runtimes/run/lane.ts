@@ -10,7 +10,7 @@ export interface Lane {
   readonly versions: readonly string[]
   /** The command that starts it. */
   readonly command: readonly [program: string, ...args: string[]]
-  /** Whether it is told its port in `PORT`. Default: it prints `listening <port>`. */
+  /** Whether it is told its port: in the variable `PORT`, and for an argument `$PORT`. Default: it prints `listening <port>`. */
   readonly isToldPort?: boolean
   /** A command that has to be run before it. */
   readonly build?: readonly [program: string, ...args: string[]]

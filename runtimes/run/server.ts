@@ -23,12 +23,16 @@ export async function startServer(lane: Lane): Promise<Server> {
   let ended: string | undefined
   const given = lane.isToldPort ? await freePort() : 0
   // A group of its own: some hosts start further processes, which must end with them.
-  const child = spawn(program, args, {
-    cwd: lane.cwd ?? HERE,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, NODE_ENV: 'production', PORT: String(given), TIX_SIGNING_SECRET: SECRET },
-  })
+  const child = spawn(
+    program,
+    args.map((one) => one.replace('$PORT', String(given))),
+    {
+      cwd: lane.cwd ?? HERE,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, NODE_ENV: 'production', PORT: String(given), TIX_SIGNING_SECRET: SECRET },
+    },
+  )
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (part: string) => {
       printed += part
