@@ -1,0 +1,20 @@
+import type { State } from './state.js'
+
+/** What the cases and the servers have agreed on. */
+export const SECRET = 'whsec_lanes'
+/** During a rotation: the new one first. */
+export const SECRETS = ['whsec_lanes_new', 'whsec_lanes_old'] as const
+/** `maxBodyBytes` of the endpoint `main`. */
+export const LIMIT_BYTES = 64 * 1024
+
+/** What a run of conformance cases says. */
+export interface Conformance {
+  readonly passed: number
+  readonly failures: readonly { readonly id: string; readonly message: string }[]
+}
+
+/** The answer of `/control/log`. */
+export interface Log extends State {
+  /** The rows that were written through the inbox. */
+  readonly rows: readonly string[]
+}

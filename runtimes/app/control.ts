@@ -1,0 +1,31 @@
+import type { AdapterHarness, StoreHarness } from 'tix-webhooks/testing'
+import { memoryHarness, runAdapterCases, runStoreCases } from './conformance.js'
+import type { Ledger } from './ledger.js'
+import { state } from './state.js'
+
+/** What a server gives to be controlled. */
+export interface Controlled {
+  readonly ledger: Ledger
+  /** The endpoints as the adapter made them. */
+  readonly endpoints: Readonly<Record<string, { drain(): Promise<void> }>>
+  readonly adapter?: AdapterHarness | undefined
+  readonly sqlite?: StoreHarness | undefined
+}
+
+/** Answers the requests below `/control/` in JSON; `undefined` to any other path. */
+export async function control(path: string, { ledger, endpoints, adapter, sqlite }: Controlled) {
+  // Some hosts mount the app below a path of theirs.
+  const [, asked] = path.split('/control/')
+  if (asked === undefined) return undefined
+  const [action, name = ''] = asked.split('/')
+  if (action === 'drain') await endpoints[name]?.drain()
+  return JSON.stringify(await resultOf(`${action}/${name}`))
+
+  async function resultOf(what: string): Promise<unknown> {
+    if (what === 'log/') return { ...state, rows: ledger.rows() }
+    if (what === 'adapter-cases/' && adapter) return runAdapterCases(adapter)
+    if (what === 'store-cases/memory') return runStoreCases(memoryHarness())
+    if (what === 'store-cases/sqlite' && sqlite) return runStoreCases(sqlite)
+    return null
+  }
+}

@@ -1,0 +1,10 @@
+import { after } from 'next/server'
+import { fetchApp } from '#lane/fetch-app'
+
+const app = fetchApp()
+
+// As in examples/frameworks/next-route.ts.
+const handle = (request: Request): Promise<Response> => app(request, { waitUntil: (work) => after(work) })
+
+export { handle as GET, handle as POST }
+export const dynamic = 'force-dynamic'

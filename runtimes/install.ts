@@ -1,0 +1,34 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { HERE, ROOT } from './run/folders.js'
+
+/** Installs what the lanes run on, unless it is here, and the package as it would be published. */
+installLocked()
+installPackage()
+
+/** Without scripts: the platform packages contain the programs themselves. */
+function installLocked(): void {
+  const lock = readFileSync(join(HERE, 'package-lock.json'), 'utf8')
+  const stamp = join(HERE, 'node_modules/.installed')
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return
+  execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: HERE,
+    stdio: 'inherit',
+  })
+  writeFileSync(stamp, lock)
+}
+
+function installPackage(): void {
+  const temporary = mkdtempSync(join(tmpdir(), 'tix-webhooks-'))
+  execFileSync('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', temporary], {
+    cwd: ROOT,
+  })
+  const [tarball = ''] = readdirSync(temporary)
+  const installed = join(HERE, 'node_modules/tix-webhooks')
+  rmSync(installed, { recursive: true, force: true })
+  mkdirSync(installed, { recursive: true })
+  execFileSync('tar', ['-xzf', join(temporary, tarball), '-C', installed, '--strip-components=1'])
+  rmSync(temporary, { recursive: true })
+}

@@ -1,0 +1,54 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Traits } from '../cases/case.js'
+import { HERE } from './folders.js'
+
+/** A server to test. */
+export interface Lane {
+  readonly name: string
+  /** The packages whose versions stand in the table. */
+  readonly versions: readonly string[]
+  /** The command that starts it. */
+  readonly command: readonly [program: string, ...args: string[]]
+  /** Whether it is told its port: in the variable `PORT`, and for an argument `$PORT`. Default: it prints `listening <port>`. */
+  readonly isToldPort?: boolean
+  /** A command that has to be run before it. */
+  readonly build?: readonly [program: string, ...args: string[]]
+  /** The folder of both commands. Default: `runtimes/`. */
+  readonly cwd?: string
+  /** Where the host mounts the app. Default: its root. */
+  readonly mountedAt?: string
+  /** Where the file of examples/frameworks is mounted, if the server has it. */
+  readonly recipe?: string
+  /** Whether the recipe is all that it serves. */
+  readonly isRecipeOnly?: boolean
+  readonly traits?: Traits
+  /** The conformance cases that run inside the server. */
+  readonly inside: readonly Inside[]
+}
+
+/** The cases of `tix-webhooks/testing` that a server can run in itself. */
+export type Inside = 'adapter-cases' | 'store-cases/memory' | 'store-cases/sqlite'
+
+/** The program of a lane, if it could not be installed on this machine. */
+export function missing({ command: [program] }: Lane): string | undefined {
+  return existsSync(program) ? undefined : program
+}
+
+/** The versions of a lane's packages, as in `Express 5.3.0`. */
+export function versionsOf({ versions }: Lane): string {
+  return versions.map((name) => `${titleOf(name)} ${versionOf(name)}`).join(', ')
+}
+
+function titleOf(name: string): string {
+  const titles: Readonly<Record<string, string>> = {
+    '@oven/bun-linux-x64': 'Bun',
+    '@deno/linux-x64-glibc': 'Deno',
+  }
+  return titles[name] ?? name.replace(/^node-\d+$/, 'Node')
+}
+
+function versionOf(name: string): string {
+  const { version } = JSON.parse(readFileSync(join(HERE, `node_modules/${name}/package.json`), 'utf8'))
+  return version
+}

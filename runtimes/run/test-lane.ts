@@ -1,0 +1,70 @@
+import type { Conformance } from '../app/contract.js'
+import { createClient } from '../cases/client.js'
+import { cases } from '../cases/index.js'
+import { runRecipe } from '../cases/recipe.js'
+import type { Inside, Lane } from './lane.js'
+import { startServer } from './server.js'
+
+/** A cell of the table. */
+export type Cell = 'passed' | 'failed' | 'unless'
+
+/** How a lane did. */
+export interface Result {
+  readonly lane: Lane
+  /** In the order of the cases. */
+  readonly cells: readonly Cell[]
+  readonly inside: Readonly<Partial<Record<Inside, Conformance>>>
+  /** Of the file of examples/frameworks, if the lane has one. */
+  readonly recipe: Cell | undefined
+  /** One line or more for each failure. */
+  readonly failures: readonly string[]
+  readonly seconds: number
+}
+
+/** Starts the server of a lane and runs everything on it. */
+export async function testLane(lane: Lane): Promise<Result> {
+  const startedAtMs = performance.now()
+  const failures: string[] = []
+  const inside: Partial<Record<Inside, Conformance>> = {}
+  let recipe: Cell | undefined = lane.recipe === undefined ? undefined : 'failed'
+  let cells: Cell[] = cases.map(() => (lane.isRecipeOnly ? 'unless' : 'failed'))
+  try {
+    const server = await startServer(lane)
+    try {
+      const at = lane.mountedAt ?? ''
+      const client = createClient(server.port, { hooks: `${at}/hooks/`, controls: `${at}/control/` })
+      if (!lane.isRecipeOnly) cells = await Promise.all(cases.map(runCase))
+      if (lane.recipe !== undefined) {
+        await runRecipe(createClient(server.port, { hooks: lane.recipe }))
+        recipe = 'passed'
+      }
+      for (const name of lane.inside) {
+        const found = await client.control<Conformance | null>(name)
+        inside[name] = found ?? {
+          passed: 0,
+          failures: [{ id: name, message: 'this server cannot run them' }],
+        }
+      }
+
+      async function runCase({ name, unless, run }: (typeof cases)[number]): Promise<Cell> {
+        if (unless !== undefined && lane.traits?.[unless]) return 'unless'
+        try {
+          await run(client)
+          return 'passed'
+        } catch (error) {
+          failures.push(`${name}: ${error instanceof Error ? error.message : error}`)
+          return 'failed'
+        }
+      }
+    } finally {
+      server.stop()
+    }
+    if (failures.length > 0 && process.env.LANES_VERBOSE) failures.push(server.printed())
+  } catch (error) {
+    failures.push(error instanceof Error ? error.message : String(error))
+  }
+  for (const [name, { failures: found }] of Object.entries(inside)) {
+    for (const { id, message } of found) failures.push(`${name} ${id}: ${message}`)
+  }
+  return { lane, cells, inside, recipe, failures, seconds: (performance.now() - startedAtMs) / 1_000 }
+}

@@ -1,0 +1,68 @@
+import { type SqliteDatabase, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
+import type { StoreHarness } from 'tix-webhooks/testing'
+import type { Parts } from '../app/fetch-app.js'
+import type { Ledger } from '../app/ledger.js'
+
+interface Database extends SqliteDatabase {
+  exec(sql: string): unknown
+}
+/** Its own type cannot say what the statement's parameters are. */
+interface Insert {
+  run(id: string): unknown
+}
+type DatabaseClass = new (path: string) => Database
+
+/** What a server gets of the SQLite that its runtime has: an inbox, and the store's cases. Nothing on Node 20. */
+export async function sqliteParts(): Promise<Parts> {
+  const Database = await findDatabase()
+  if (Database === undefined) return {}
+  return { ledger: await sqliteLedger(new Database(':memory:')), sqlite: harness(new Database(':memory:')) }
+}
+
+async function findDatabase(): Promise<DatabaseClass | undefined> {
+  const name = 'Bun' in globalThis ? 'bun:sqlite' : 'node:sqlite'
+  try {
+    const found = await import(name)
+    return found.Database ?? found.DatabaseSync
+  } catch {
+    return undefined
+  }
+}
+
+async function sqliteLedger(db: Database): Promise<Ledger> {
+  db.exec('create table rows (id text)')
+  const inbox = sqliteInbox(db)
+  await inbox.migrate()
+  return {
+    rows: () =>
+      db
+        .prepare('select id from rows')
+        .all()
+        .map((row) => (row as { id: string }).id),
+    inbox: {
+      // Written when the handler calls it, but committed only with the record.
+      once: (request, work) =>
+        inbox.once(request, async (tx) => {
+          const written: string[] = []
+          await work({ write: (id) => written.push(id) })
+          tx.commit(() => {
+            for (const id of written) (db.prepare('insert into rows values (?)') as Insert).run(id)
+          })
+        }),
+    },
+  }
+}
+
+function harness(db: Database): StoreHarness {
+  let now = 0
+  const store = sqliteStore(db, { now: () => now })
+  return {
+    async create() {
+      await store.migrate()
+      return store
+    },
+    advance: async (ms) => {
+      now += ms
+    },
+  }
+}

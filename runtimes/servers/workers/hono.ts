@@ -1,0 +1,3 @@
+import { honoApp } from '../../app/hono-app.js'
+
+export default honoApp()
