@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import FastifyOtelInstrumentation from '@fastify/otel'
+import { FastifyOtelInstrumentation } from '@fastify/otel'
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { registerInstrumentations } from '@opentelemetry/instrumentation'
 import { ExpressInstrumentation } from '@opentelemetry/instrumentation-express'
