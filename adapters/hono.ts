@@ -22,6 +22,9 @@ type NotBesideATypeArgument = Record<
   StandardSchemaV1 & 'pass no type argument, and annotate: secret: (c: Context<AppEnv>) => c.env.SECRET'
 >
 
+/** While TypeScript looks for a type of `E`, it is `never` here: a function around the options then gets a context all the same. */
+type ContextOf<E extends Env> = [E] extends [never] ? Context<Env> : Context<E>
+
 /**
  * Receives the service's webhooks in a Hono app, on any runtime. The bytes are left in Hono's body cache for others.
  *
@@ -38,8 +41,8 @@ export function tixWebhooks<
   E extends Env = Env,
   Tx = undefined,
   Schemas extends SchemaMap<keyof Schemas> = NotBesideATypeArgument,
->(options: WebhookOptions<Context<E>, Tx, Schemas>): HonoWebhooks<E> {
-  const receiver = createReceiver(options, tixWebhooks)
+>(options: WebhookOptions<ContextOf<E>, Tx, Schemas>): HonoWebhooks<E> {
+  const receiver = createReceiver(options as WebhookOptions<Context, Tx, Schemas>, tixWebhooks)
 
   async function handle(c: Context<E>, next?: Next): Promise<Response> {
     const wrong = answerWrongHost('hono', [c, next], options.onError)

@@ -4,6 +4,7 @@ import { loading } from './loading/loading.js'
 import { growth } from './receiver/growth.js'
 import { heap } from './receiver/heap.js'
 import { receive } from './receiver/receive.js'
+import { telemetry } from './receiver/telemetry.js'
 import { verify } from './receiver/verify.js'
 import { sandbox } from './sandbox/load.js'
 import { page } from './sandbox/page.js'
@@ -18,6 +19,7 @@ import type { Group } from './support/bench.js'
 export const groups: readonly Group[] = [
   verify,
   receive,
+  telemetry,
   growth,
   heap,
   http,

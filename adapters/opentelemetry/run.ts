@@ -53,7 +53,7 @@ class Run {
     const span = tracer.startSpan(`process ${event.type}`, options, parent)
     const run = new Run(telemetry, event, span, trace.setSpan(parent, span))
     // The signal is made when it is first read: not if nobody is told.
-    if (span.isRecording() || telemetry.meters.isOn) run.watch(ctx.signal)
+    if (span.isRecording() || telemetry.meters.isOn) safely(() => run.watch(ctx.signal))
     return run
   }
 

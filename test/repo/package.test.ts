@@ -14,6 +14,7 @@ const OTHER_SUBPATHS = {
   redis: 'redisStore',
   postgres: 'postgresInbox',
   sqlite: 'sqliteInbox',
+  opentelemetry: 'instrument',
   'store-kit': 'checkClaim',
   testing: 'storeCases',
   sandbox: 'createSandbox',
@@ -22,8 +23,9 @@ const SPECIFIERS = Object.keys(packageJson.exports)
   .filter((subpath) => subpath !== './package.json')
   .map((subpath) => `tix-webhooks${subpath.slice('.'.length)}`)
 
-/** The one subpath that loads its peer. */
+/** The subpaths that load their peer. */
 const FAST_CHECK = 'tix-webhooks/testing/fast-check'
+const OPENTELEMETRY = 'tix-webhooks/opentelemetry'
 
 const SHARED = { hono: 'hono', '@types/node': '@types/node' }
 const CLIENTS = {
@@ -35,6 +37,7 @@ const CLIENTS = {
   libsql: 'libsql',
   '@types/better-sqlite3': '@types/better-sqlite3',
   'fast-check': 'fast-check',
+  '@opentelemetry/api': '@opentelemetry/api',
 }
 const NEW = {
   ...SHARED,
@@ -49,6 +52,7 @@ const OLD = {
   fastify: 'fastify4',
   '@types/express': 'types-express4',
   'fast-check': 'fast-check3',
+  '@opentelemetry/api': 'opentelemetry-api13',
 }
 
 /** A limit for compiling or starting a whole app on a busy machine. */
@@ -169,7 +173,7 @@ describe('every subpath', () => {
     expect(loaded.filter((file: string) => !file.includes(inside))).toEqual([])
   })
 
-  const withoutPeers = SPECIFIERS.filter((name) => name !== FAST_CHECK)
+  const withoutPeers = SPECIFIERS.filter((name) => name !== FAST_CHECK && name !== OPENTELEMETRY)
 
   test.each(withoutPeers)('%s can be imported and required where no peer is installed', async (name) => {
     const script = `import(${JSON.stringify(name)}).then((esm) => {
@@ -198,6 +202,20 @@ test.each(['new', 'old'] as const)(
   },
 )
 
+test.each(['new', 'old'] as const)(
+  'the instrumentation can be imported and required where the API is installed, the %s one',
+  async (versions) => {
+    const script = `import(process.argv[1]).then((esm) => {
+      for (const { instrument } of [esm, require(process.argv[1])]) {
+        const { on } = instrument({ secret: 's', on: { 'order.created': () => 'ran' } })
+        console.log(on['order.created']({ type: 'order.created' }, { key: null }))
+      }
+    })`
+    const printed = await node(['--input-type=commonjs', '-e', script, OPENTELEMETRY], project[versions])
+    expect(printed).toBe('ran\nran\n')
+  },
+)
+
 test('an error is printed by the name of its class, whatever the build made of that', async () => {
   const script = `import(process.argv[1]).then((esm) => {
     for (const { PayloadError, RetryLater } of [esm, require(process.argv[1])]) {
@@ -212,7 +230,7 @@ test('an error is printed by the name of its class, whatever the build made of t
 describe('an app in TypeScript', () => {
   const strict = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--target', 'es2022']
   const flags = [...strict, '--types', 'node']
-  const everything = ['app.ts', 'stores.ts', 'testing.ts']
+  const everything = ['app.ts', 'stores.ts', 'testing.ts', 'telemetry.ts']
   // The newest compiler with the newest frameworks, the oldest with the oldest, and each module mode once.
   const compilers = [
     // Without skipLibCheck, so that our declarations themselves are checked, and without browser types.
@@ -236,7 +254,7 @@ describe('an app in TypeScript', () => {
     {
       compiler: 'typescript50',
       versions: 'old',
-      args: ['--module', 'node16', '--skipLibCheck', 'app.ts', 'app.cts'],
+      args: ['--module', 'node16', '--skipLibCheck', 'app.ts', 'app.cts', 'telemetry.ts'],
     },
     // The settings of an older Express app: no exports, so the types are found by typesVersions.
     {

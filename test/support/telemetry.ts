@@ -1,0 +1,79 @@
+import { context, metrics, trace } from '@opentelemetry/api'
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics'
+import {
+  InMemorySpanExporter,
+  NodeTracerProvider,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-node'
+
+/** One series of a metric: its attributes, and its count (of a histogram, the number of values). */
+export interface Series {
+  readonly attributes: Readonly<Record<string, unknown>>
+  readonly count: number
+  readonly sum: number
+  readonly boundaries: readonly number[]
+}
+
+export interface Telemetry {
+  readonly tracerProvider: NodeTracerProvider
+  readonly meterProvider: MeterProvider
+  spans(): ReadableSpan[]
+  /** The series of a metric so far. */
+  series(metric: string): Promise<Series[]>
+  /** The names of all metrics so far. */
+  names(): Promise<string[]>
+  /** Registers both providers globally. */
+  register(): void
+}
+
+/** The real SDK, with exporters in memory. */
+export function telemetry(): Telemetry {
+  const spanExporter = new InMemorySpanExporter()
+  const tracerProvider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spanExporter)] })
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })
+  const meterProvider = new MeterProvider({ readers: [reader] })
+  const collected = async () => {
+    const { resourceMetrics } = await reader.collect()
+    return resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics)
+  }
+  return {
+    tracerProvider,
+    meterProvider,
+    spans: () => spanExporter.getFinishedSpans(),
+    names: async () => (await collected()).map(({ descriptor }) => descriptor.name).sort(),
+    async series(metric) {
+      const found = (await collected()).filter(({ descriptor }) => descriptor.name === metric)
+      return found.flatMap(({ dataPoints }) =>
+        dataPoints.map(({ attributes, value }) =>
+          typeof value === 'number'
+            ? { attributes, count: value, sum: value, boundaries: [] }
+            : {
+                attributes,
+                count: value.count,
+                sum: 'sum' in value ? (value.sum ?? 0) : 0,
+                boundaries:
+                  'buckets' in value && 'boundaries' in value.buckets ? value.buckets.boundaries : [],
+              },
+        ),
+      )
+    },
+    register() {
+      tracerProvider.register()
+      metrics.setGlobalMeterProvider(meterProvider)
+    },
+  }
+}
+
+/** Removes what was registered. */
+export function unregister(): void {
+  trace.disable()
+  metrics.disable()
+  context.disable()
+}
