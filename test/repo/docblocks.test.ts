@@ -17,6 +17,10 @@ const SURROUNDINGS: Record<string, string> = {
     "import { Pool } from 'pg'\nimport { postgresInbox, postgresStore } from 'tix-webhooks/postgres'",
   'adapters/sqlite.ts':
     "import Database from 'better-sqlite3'\nimport { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'",
+  'adapters/d1.ts':
+    "import { type D1Database, d1Store } from 'tix-webhooks/d1'\ndeclare const env: { DB: D1Database }",
+  'adapters/durable-object.ts':
+    "import { type DurableObjectNamespace, durableObjectStore } from 'tix-webhooks/durable-object'\ndeclare const env: { WEBHOOKS: DurableObjectNamespace }",
   'adapters/express.ts':
     "import { tixWebhooks } from 'tix-webhooks/express'\ndeclare const app: import('express').Express",
   'adapters/fastify.ts':

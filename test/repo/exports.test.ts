@@ -25,6 +25,8 @@ const SUBPATHS = {
   './redis': 'adapters/redis.ts',
   './postgres': 'adapters/postgres.ts',
   './sqlite': 'adapters/sqlite.ts',
+  './d1': 'adapters/d1.ts',
+  './durable-object': 'adapters/durable-object.ts',
   './store-kit': 'src/store-kit.ts',
   './testing': 'testing/index.ts',
   './testing/fast-check': 'testing/fast-check.ts',

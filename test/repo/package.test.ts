@@ -14,6 +14,8 @@ const OTHER_SUBPATHS = {
   redis: 'redisStore',
   postgres: 'postgresInbox',
   sqlite: 'sqliteInbox',
+  d1: 'd1Store',
+  'durable-object': 'durableObjectStore',
   'store-kit': 'checkClaim',
   testing: 'storeCases',
   sandbox: 'createSandbox',
