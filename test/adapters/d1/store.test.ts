@@ -47,6 +47,22 @@ const failing = (message: string): D1Database => {
 }
 const lease = { key: 'k', token: 't' }
 
+test('each call is one round trip', async () => {
+  let trips = 0
+  const answer = (count: number) => {
+    trips += 1
+    return Promise.resolve(Array.from({ length: count }, () => ({ results: [{ attempt: 1 }] })))
+  }
+  const statement = { bind: () => statement, all: async () => (await answer(1))[0] as { results: object[] } }
+  const store = d1Store({ prepare: () => statement, batch: (statements) => answer(statements.length) })
+  await store.claim({ ...lease, leaseMs: 1, retainMs: 1 })
+  expect(trips).toBe(1)
+  await store.renew(lease, 1)
+  await store.complete(lease, 1)
+  await store.release(lease)
+  expect(trips).toBe(4)
+})
+
 describe('the error of a D1', () => {
   test.each([
     [
