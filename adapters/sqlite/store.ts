@@ -10,6 +10,7 @@ import {
   createPurger,
 } from '../../src/store-kit.js'
 import type { SqliteDatabase } from './database.js'
+import { STORE_COLUMNS, statementsFor } from './statements.js'
 import { sqliteTable } from './table.js'
 
 export interface SqliteStoreOptions {
@@ -50,14 +51,7 @@ function createStore(db: SqliteDatabase, options: SqliteStoreOptions): SqliteSto
   options = checkOptionNames(options, ['table', 'now', 'purgeEverySeconds'])
   const table = sqliteTable(db, {
     table: options.table ?? 'tix_webhooks',
-    columns: {
-      key: 'TEXT NOT NULL PRIMARY KEY',
-      state: "TEXT NOT NULL CHECK (state IN ('running', 'completed', 'released'))",
-      attempt: 'INTEGER NOT NULL',
-      token: 'TEXT NOT NULL',
-      lease_until: 'INTEGER NOT NULL',
-      expires_at: 'INTEGER NOT NULL',
-    },
+    columns: STORE_COLUMNS,
     migrate: 'store.migrate()',
   })
   const sql = statementsFor(table.name)
@@ -111,42 +105,5 @@ function createStore(db: SqliteDatabase, options: SqliteStoreOptions): SqliteSto
     purge,
     migrate: async () => table.migrate(),
     schema: table.schema,
-  }
-}
-
-function statementsFor(table: string): Record<'claim' | 'find' | 'renew' | 'complete' | 'release', string> {
-  const isHolders = 'key = @key AND token = @token AND expires_at > @now'
-  return {
-    // It writes only if it takes the record, so that a duplicate need not wait for the disk.
-    claim: `
-      INSERT INTO ${table} AS stored (key, state, attempt, token, lease_until, expires_at)
-      VALUES (@key, 'running', 1, @token, @leaseUntil, @expiresAt)
-      ON CONFLICT (key) DO UPDATE SET
-        state = 'running',
-        attempt = CASE
-          WHEN stored.expires_at <= @now THEN 1
-          WHEN stored.token = excluded.token THEN stored.attempt
-          ELSE stored.attempt + 1
-        END,
-        token = excluded.token,
-        lease_until = excluded.lease_until,
-        expires_at = excluded.expires_at
-      WHERE
-        stored.expires_at <= @now
-        OR stored.state = 'running' AND (stored.token = excluded.token OR stored.lease_until <= @now)
-        OR stored.state = 'released' AND stored.token <> excluded.token
-      RETURNING attempt`,
-    find: `SELECT state, lease_until FROM ${table} WHERE key = @key AND expires_at > @now`,
-    renew: `UPDATE ${table} SET lease_until = @leaseUntil WHERE ${isHolders} AND state = 'running'`,
-    // An absent record is written: its event was handled.
-    complete: `
-      INSERT INTO ${table} AS stored (key, state, attempt, token, lease_until, expires_at)
-      VALUES (@key, 'completed', 1, @token, @now, @expiresAt)
-      ON CONFLICT (key) DO UPDATE SET
-        state = 'completed', token = excluded.token, expires_at = excluded.expires_at
-      WHERE
-        stored.expires_at <= @now
-        OR stored.token = excluded.token AND stored.state IN ('running', 'completed')`,
-    release: `UPDATE ${table} SET state = 'released' WHERE ${isHolders} AND state IN ('running', 'released')`,
   }
 }

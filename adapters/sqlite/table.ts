@@ -1,7 +1,8 @@
-import { isWebhookError, StoreError } from '../../src/index.js'
+import { isWebhookError } from '../../src/index.js'
 import { describeType } from '../../src/store-kit.js'
 import { unavailable } from './advice.js'
 import { configureOnce, isClosed, type SqliteDatabase, type SqliteStatement } from './database.js'
+import { ofAnotherVersion, purgeStatement, tableSchema } from './schema.js'
 
 type Parameters = Readonly<Record<string, string | number>>
 
@@ -42,17 +43,8 @@ export function sqliteTable(
       `db must be an open database of better-sqlite3, libsql or node:sqlite, not ${describeType(db)} without their prepare and exec.`,
     )
   }
-  if (typeof table !== 'string' || !/^(?!sqlite_)[a-z_]\w{0,47}$/i.test(table)) {
-    throw new TypeError(
-      "table must be a name of 1 to 48 letters, digits and _, such as 'webhooks'; those that begin with sqlite_ are SQLite's own.",
-    )
-  }
-  const fullName = `${table}${suffix}`
-  const name = `"${fullName}"`
-  const [key = ''] = Object.keys(columns)
-  const definitions = Object.entries(columns).map(([column, type]) => `  ${column} ${type}`)
-  const createTable = `CREATE TABLE IF NOT EXISTS ${name} (\n${definitions.join(',\n')}\n) WITHOUT ROWID;\n`
-  const createIndex = `CREATE INDEX IF NOT EXISTS "${fullName}_expires_at" ON ${name} (expires_at);\n`
+  const created = tableSchema(table, columns, suffix)
+  const { name, plainName, key, createTable, createIndex } = created
   const schema = `${createTable}\n${createIndex}`
 
   const prepared = new Map<string, SqliteStatement>()
@@ -109,29 +101,18 @@ export function sqliteTable(
         (column) =>
           self.get(
             'SELECT 1 AS found FROM pragma_table_info(@table) WHERE name = @column AND (pk = 1 OR @column <> @key)',
-            { table: fullName, column, key },
+            { table: plainName, column, key },
           ) === undefined,
       )
-      if (missing.length > 0) {
-        throw new StoreError(
-          'store_unavailable',
-          `There is a table ${name} without ${missing.join(', ')}, so it was created by another version or another program. Rename it, or choose another name with the table option; its records are not carried over.`,
-        )
-      }
+      if (missing.length > 0) throw ofAnotherVersion(name, missing)
       exec(createIndex)
     },
     exists: () =>
       self.get("SELECT 1 AS found FROM sqlite_master WHERE type = 'table' AND name = @table", {
-        table: fullName,
+        table: plainName,
       }) !== undefined,
     // SQLite has one writer at a time, so nothing can be claimed between the two.
-    purge: (parameters) =>
-      self.transaction(() =>
-        self.run(
-          `DELETE FROM ${name} WHERE ${key} IN (SELECT ${key} FROM ${name} WHERE expires_at <= @now ORDER BY expires_at LIMIT @limit)`,
-          parameters,
-        ),
-      ),
+    purge: (parameters) => self.transaction(() => self.run(purgeStatement(created), parameters)),
   }
   return self
 }

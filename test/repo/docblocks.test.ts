@@ -22,6 +22,10 @@ const SURROUNDINGS: Record<string, string> = {
     "import { instrument } from 'tix-webhooks/opentelemetry'",
     "declare const app: import('express').Express",
   ].join('\n'),
+  'adapters/d1.ts':
+    "import { type D1Database, d1Store } from 'tix-webhooks/d1'\ndeclare const env: { DB: D1Database }",
+  'adapters/durable-object.ts':
+    "import { type DurableObjectNamespace, durableObjectStore } from 'tix-webhooks/durable-object'\ndeclare const env: { WEBHOOKS: DurableObjectNamespace }",
   'adapters/express.ts':
     "import { tixWebhooks } from 'tix-webhooks/express'\ndeclare const app: import('express').Express",
   'adapters/fastify.ts':

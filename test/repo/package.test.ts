@@ -15,6 +15,8 @@ const OTHER_SUBPATHS = {
   postgres: 'postgresInbox',
   sqlite: 'sqliteInbox',
   opentelemetry: 'instrument',
+  d1: 'd1Store',
+  'durable-object': 'durableObjectStore',
   'store-kit': 'checkClaim',
   testing: 'storeCases',
   sandbox: 'createSandbox',

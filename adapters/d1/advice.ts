@@ -1,0 +1,35 @@
+import { StoreError } from '../../src/index.js'
+import { messageOf } from '../../src/store-kit.js'
+
+/** Advice on an error of D1, by its message. */
+const ADVICE: readonly [says: RegExp, code: 'store_unavailable' | 'store_full', message: string][] = [
+  [
+    /no such table/,
+    'store_unavailable',
+    'The table of the D1 store is missing: apply its schema as a migration (wrangler d1 migrations apply), or call store.migrate() once.',
+  ],
+  [
+    /no such column|has no column|ON CONFLICT clause does not match/,
+    'store_unavailable',
+    'The table of the D1 store is of another version, or not ours: store.migrate() names what is missing.',
+  ],
+  [
+    /SQLITE_FULL|maximum DB size|database or disk is full/i,
+    'store_full',
+    'The D1 database is full: purge it more often (store.purge() in a cron trigger), or give the store a database of its own.',
+  ],
+]
+
+/** Errors of a database that was reached, and may know the event. */
+const ANSWERED = /SQLITE_ERROR/
+
+/** The store's error for one of D1, with advice. */
+export function unavailable(cause: unknown): StoreError {
+  const text = messageOf(cause)
+  const [
+    ,
+    code = 'store_unavailable' as const,
+    message = 'D1 could not be reached, is overloaded, or did not answer as it should. Nothing is lost: the sender retries.',
+  ] = ADVICE.find(([says]) => says.test(text)) ?? []
+  return new StoreError(code, message, { cause, answered: ANSWERED.test(text) })
+}

@@ -1,0 +1,75 @@
+import type { ClaimResult } from '../../src/index.js'
+import { claimResult, hostedTable } from '../sqlite/hosted.js'
+import type { DurableObjectState, DurableObjectStorage } from './cloudflare.js'
+import type { ObjectCall } from './protocol.js'
+
+const { name, createTable, createIndex, sql } = hostedTable('tix_webhooks')
+
+/** An alarm wakes the object: once an hour is enough, since a record past its retention is absent anyway. */
+const PURGE_EVERY_MS = 3_600_000
+const PURGE_LIMIT = 1_000
+
+/**
+ * The Durable Object that keeps a part of the records of `durableObjectStore`, in its SQLite storage. Export it from your Worker, bind
+ * it, and list it in `new_sqlite_classes`. An alarm deletes records past their retention.
+ *
+ * @example
+ * ```ts
+ * import { TixWebhooksObject } from 'tix-webhooks/durable-object'
+ *
+ * export { TixWebhooksObject }
+ * ```
+ */
+export class TixWebhooksObject {
+  private readonly storage: DurableObjectStorage
+  private hasAlarm = false
+
+  constructor(state: DurableObjectState) {
+    this.storage = state.storage
+    this.run(createTable)
+    this.run(createIndex)
+  }
+
+  /** Answers a call of the store. Nothing is awaited between its statements, so that no other call comes in between. */
+  async fetch(request: Request): Promise<Response> {
+    const call = (await request.json()) as ObjectCall
+    const result = this.perform(call)
+    if (!this.hasAlarm) await this.setAlarm()
+    return Response.json({ result })
+  }
+
+  /** Called by the platform: deletes records past their retention. If it throws, the platform retries it. */
+  async alarm(): Promise<void> {
+    this.hasAlarm = false
+    const purged = this.run(sql.purge, PURGE_LIMIT)
+    if (purged.length === PURGE_LIMIT) await this.storage.setAlarm(Date.now())
+    else await this.setAlarm()
+  }
+
+  private perform({ method, key, token, leaseMs, retainMs }: ObjectCall): ClaimResult | boolean {
+    switch (method) {
+      case 'claim':
+        return claimResult(this.run(sql.claim, key, token, leaseMs, retainMs), this.run(sql.find, key))
+      case 'renew':
+        return this.run(sql.renew, key, token, leaseMs).length === 1
+      case 'complete':
+        return this.run(sql.complete, key, token, retainMs).length === 1
+      case 'release':
+        return this.run(sql.release, key, token).length === 1
+    }
+  }
+
+  private run(statement: string, ...parameters: (string | number)[]): unknown[] {
+    return this.storage.sql.exec(statement, ...(parameters as never[])).toArray()
+  }
+
+  /** For the record that ends first. An object without records sleeps. */
+  private async setAlarm(): Promise<void> {
+    const [row] = this.run(`SELECT min(expires_at) AS first FROM ${name}`) as { first: number | null }[]
+    if (row?.first == null) return
+    if ((await this.storage.getAlarm()) === null) {
+      await this.storage.setAlarm(Math.max(row.first, Date.now() + PURGE_EVERY_MS))
+    }
+    this.hasAlarm = true
+  }
+}

@@ -1,0 +1,54 @@
+import { StoreError } from '../../src/index.js'
+
+/** The statements that create a table of ours. */
+export interface TableSchema {
+  /** As it is written in SQL. */
+  readonly name: string
+  /** As SQLite lists it. */
+  readonly plainName: string
+  /** The column of the primary key. */
+  readonly key: string
+  readonly createTable: string
+  readonly createIndex: string
+}
+
+/**
+ * @param columns with their types; the first one is the key
+ * @param suffix appended to the name: of a second table beside the first
+ * @throws TypeError when the name is invalid
+ */
+export function tableSchema(
+  table: string,
+  columns: Readonly<Record<string, string>>,
+  suffix = '',
+): TableSchema {
+  if (typeof table !== 'string' || !/^(?!sqlite_)[a-z_]\w{0,47}$/i.test(table)) {
+    throw new TypeError(
+      "table must be a name of 1 to 48 letters, digits and _, such as 'webhooks'; those that begin with sqlite_ are SQLite's own.",
+    )
+  }
+  const plainName = `${table}${suffix}`
+  const name = `"${plainName}"`
+  const [key = ''] = Object.keys(columns)
+  const definitions = Object.entries(columns).map(([column, type]) => `  ${column} ${type}`)
+  return {
+    name,
+    plainName,
+    key,
+    createTable: `CREATE TABLE IF NOT EXISTS ${name} (\n${definitions.join(',\n')}\n) WITHOUT ROWID;\n`,
+    createIndex: `CREATE INDEX IF NOT EXISTS "${plainName}_expires_at" ON ${name} (expires_at);\n`,
+  }
+}
+
+/** Deletes up to `@limit` records past their retention, oldest first. */
+export function purgeStatement({ name, key }: Pick<TableSchema, 'name' | 'key'>): string {
+  return `DELETE FROM ${name} WHERE ${key} IN (SELECT ${key} FROM ${name} WHERE expires_at <= @now ORDER BY expires_at LIMIT @limit)`
+}
+
+/** The error of a migration that finds a table of the same name without columns of ours. */
+export function ofAnotherVersion(name: string, missing: readonly string[]): StoreError {
+  return new StoreError(
+    'store_unavailable',
+    `There is a table ${name} without ${missing.join(', ')}, so it was created by another version or another program. Rename it, or choose another name with the table option; its records are not carried over.`,
+  )
+}

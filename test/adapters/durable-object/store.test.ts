@@ -1,0 +1,130 @@
+import { type DurableObjectNamespace, durableObjectStore } from 'tix-webhooks/durable-object'
+import { describe, expect, test, vi } from 'vitest'
+import { edgeStage, testEdgeStore } from '../../support/edge-stores.js'
+
+const stage = edgeStage()
+const { ask } = stage
+
+interface ObjectState {
+  readonly count: number
+  readonly alarm: number | null
+}
+
+const objects = (path: string): Promise<ObjectState[]> =>
+  ask(`/objects?store=durable-object&path=${encodeURIComponent(path)}`)
+
+const YEAR = 366 * 24 * 3600 * 1000
+
+describe('durableObjectStore', () => {
+  testEdgeStore('durable-object', stage)
+
+  test('spreads events over its objects, each of which has an alarm', async () => {
+    for (const { count, alarm } of await objects('/count')) {
+      expect(count).toBeGreaterThan(20)
+      expect(alarm).toBeGreaterThan(Date.now() + 3_000_000)
+    }
+  })
+
+  test('deletes records past their retention when an alarm rings, and rings no more without records', async () => {
+    await objects(`/shift?ms=${YEAR}`)
+    await objects('/ring')
+    await vi.waitFor(async () => {
+      expect(await objects('/count')).toEqual([
+        { count: 0, alarm: null },
+        { count: 0, alarm: null },
+      ])
+    })
+    // The next claim sets one again.
+    await ask('/claims?store=durable-object&key=after-the-purge')
+    const states = await objects('/count')
+    expect(states.map(({ count, alarm }) => [count, alarm !== null]).sort()).toEqual([
+      [0, false],
+      [1, true],
+    ])
+  })
+})
+
+describe('a client that a receiver keeps from one request to the next', () => {
+  interface Trap {
+    readonly statuses: readonly number[]
+    readonly reports: readonly string[]
+  }
+
+  test('fails at later deliveries on workerd, and the report has the cure', async () => {
+    const { statuses, reports } = await ask<Trap>('/trap?store=captured')
+    expect(statuses).toEqual([200, 503, 503])
+    expect(reports).toEqual([
+      "The idempotency store's claim failed: its client was made in another request, which Workers forbid: make both for each request, store: (request) => …",
+    ])
+  })
+
+  test('works if a store function makes it for each request', async () => {
+    expect(await ask<Trap>('/trap?store=cured')).toEqual({ statuses: [200, 200, 200], reports: [] })
+  })
+})
+
+const lease = { key: 'k', token: 't' }
+
+/** A namespace whose objects answer so. */
+function namespaceOf(fetch: () => Promise<Response>) {
+  const names: string[] = []
+  const namespace: DurableObjectNamespace = {
+    idFromName: (name) => names.push(name),
+    get: () => ({ fetch }),
+  }
+  return { namespace, names }
+}
+
+describe('the error of a Durable Object', () => {
+  test.each<[string, () => Promise<Response>, boolean, RegExp]>([
+    [
+      'that has no SQLite storage',
+      () => Promise.reject(new Error('SQL is not enabled for this Durable Object class.')),
+      true,
+      /list TixWebhooksObject in new_sqlite_classes/,
+    ],
+    ['that is overloaded', () => Promise.reject(new Error('overloaded')), false, /is overloaded, or failed/],
+    [
+      'of another class',
+      async () => new Response('Not found', { status: 404 }),
+      true,
+      /answered with status 404: is the class of the binding TixWebhooksObject/,
+    ],
+  ])('%s says what to do', async (_, fetch, answered, message) => {
+    const store = durableObjectStore(namespaceOf(fetch).namespace)
+    const error = await store.release(lease).then(undefined, (error) => error)
+    expect(error).toMatchObject({ code: 'store_unavailable', answered })
+    expect(error.message).toMatch(message)
+  })
+})
+
+test('keys go to all shards, and each to its own', async () => {
+  const { namespace, names } = namespaceOf(async () => Response.json({ result: true }))
+  const store = durableObjectStore(namespace)
+  for (let i = 0; i < 400; i++) await store.release({ key: `orders/order.created/ord_${i}`, token: 't' })
+  expect(new Set(names).size).toBe(16)
+  const first = names[0]
+  await store.release({ key: 'orders/order.created/ord_0', token: 'other' })
+  expect(names.at(-1)).toBe(first)
+})
+
+describe('durableObjectStore refuses', () => {
+  const { namespace } = namespaceOf(async () => new Response())
+  test.each<[string, unknown, object | undefined, RegExp]>([
+    ['a missing binding', undefined, undefined, /^namespace must be a binding to Durable Objects/],
+    ['a stub', { fetch() {} }, undefined, /^namespace must be a binding to Durable Objects/],
+    ['no shards', namespace, { shards: 0 }, /^shards must be a whole number of at least 1/],
+    ['an unknown option', namespace, { shard: 2 }, /shard/],
+  ])('%s', (_, given, options, message) => {
+    expect(() => durableObjectStore(given as never, options)).toThrow(TypeError)
+    expect(() => durableObjectStore(given as never, options)).toThrow(message)
+  })
+
+  test('a claim that the contract does not allow', async () => {
+    const store = durableObjectStore(namespace)
+    await expect(store.claim({ key: '', token: 't', leaseMs: 1, retainMs: 1 })).rejects.toThrow(TypeError)
+    await expect(store.renew(lease, 0)).rejects.toThrow(TypeError)
+    await expect(store.complete(lease, 0)).rejects.toThrow(TypeError)
+    await expect(store.release({ key: 'k', token: '' })).rejects.toThrow(TypeError)
+  })
+})

@@ -1,0 +1,33 @@
+import { Miniflare, type WorkerOptions } from 'miniflare'
+import { ROOT } from './source.js'
+import { workerBundle } from './worker-bundle.js'
+
+/** How users import the package, in a bundle of the sources. */
+const ALIAS = {
+  'tix-webhooks/testing': `${ROOT}testing/index.ts`,
+  'tix-webhooks/fetch': `${ROOT}src/fetch.ts`,
+  'tix-webhooks/store-kit': `${ROOT}src/store-kit.ts`,
+  'tix-webhooks/d1': `${ROOT}adapters/d1.ts`,
+  'tix-webhooks/durable-object': `${ROOT}adapters/durable-object.ts`,
+  'tix-webhooks/redis': `${ROOT}adapters/redis.ts`,
+  'tix-webhooks/postgres': `${ROOT}adapters/postgres.ts`,
+  'tix-webhooks/hono': `${ROOT}adapters/hono.ts`,
+  'tix-webhooks': `${ROOT}src/index.ts`,
+}
+
+/** A module of the tests, bundled for workerd, whose own modules and Node's stay imports. */
+export function bundledWorker(path: string): Promise<string> {
+  return workerBundle(`export * from './${path}'; export { default } from './${path}'`, {
+    alias: ALIAS,
+    minify: false,
+    conditions: ['workerd', 'worker', 'browser'],
+    external: ['node:*', 'cloudflare:*'],
+  })
+}
+
+/** A runtime with these Workers, each an isolate of its own. */
+export function workerd(workers: readonly (WorkerOptions & { readonly name: string })[]): Miniflare {
+  return new Miniflare({
+    workers: workers.map((worker) => ({ compatibilityDate: '2026-07-01', ...worker })),
+  })
+}

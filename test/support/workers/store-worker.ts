@@ -1,0 +1,292 @@
+// A Worker for the tests of the stores at the edge, bundled by ../workerd.ts. It does its work in few requests, which are what costs time.
+import fc from 'fast-check'
+import pLimit from 'p-limit'
+import type { IdempotencyStore } from 'tix-webhooks'
+import { type D1Database, d1Store } from 'tix-webhooks/d1'
+import {
+  type DurableObjectNamespace,
+  durableObjectStore,
+  TixWebhooksObject,
+} from 'tix-webhooks/durable-object'
+import { type FetchWebhooks, tixWebhooks } from 'tix-webhooks/fetch'
+import { signedDelivery, storeCases } from 'tix-webhooks/testing'
+import { createStoreModel, perform, type StoreAction, storeHistories } from '../store-model.js'
+
+type Service = { fetch(request: Request): Promise<Response> }
+
+interface Env extends Record<'a' | 'b' | 'c' | 'd', Service> {
+  DB: D1Database
+  WEBHOOKS: DurableObjectNamespace
+  SECRET: string
+}
+
+interface State {
+  storage: {
+    sql: { exec(sql: string, ...parameters: unknown[]): { toArray(): unknown[] } }
+    getAlarm(): Promise<number | null>
+    setAlarm(atMs: number): Promise<void>
+  }
+}
+
+const SHARDS = 2
+
+const SHIFT =
+  'UPDATE tix_webhooks SET lease_until = lease_until - ?1, expires_at = expires_at - ?1 WHERE max(lease_until, expires_at) > unixepoch() * 1000'
+
+/** The object of the package, and what a test does to one: lets time pass, reads its records, has its alarm ring. */
+export class TestedObject extends TixWebhooksObject {
+  readonly state: State
+
+  constructor(state: State) {
+    super(state as never)
+    this.state = state
+  }
+
+  override async fetch(request: Request): Promise<Response> {
+    const { storage } = this.state
+    const { pathname, searchParams } = new URL(request.url)
+    if (pathname === '/shift') storage.sql.exec(SHIFT, Number(searchParams.get('ms')))
+    else if (pathname === '/ring') await storage.setAlarm(Date.now())
+    else if (pathname !== '/count') return super.fetch(request)
+    return Response.json({
+      count: storage.sql.exec('SELECT key FROM tix_webhooks').toArray().length,
+      alarm: await storage.getAlarm(),
+    })
+  }
+}
+
+interface Backend {
+  create(): Promise<IdempotencyStore>
+  advance(ms: number): Promise<void>
+}
+
+function backendOf(env: Env, name: string | null): Backend {
+  if (name === 'd1') {
+    return {
+      create: async () => d1Store(env.DB),
+      advance: async (ms) => void (await env.DB.prepare(SHIFT).bind(ms).all()),
+    }
+  }
+  return {
+    create: async () => durableObjectStore(env.WEBHOOKS, { shards: SHARDS }),
+    advance: async (ms) => void (await toObjects(env, `/shift?ms=${ms}`)),
+  }
+}
+
+function toObjects(env: Env, path: string): Promise<unknown[]> {
+  return Promise.all(
+    Array.from({ length: SHARDS }, async (_, shard) => {
+      const stub = env.WEBHOOKS.get(env.WEBHOOKS.idFromName(`shard-${shard}`) as never)
+      return (await stub.fetch(`https://test${path}`, { method: 'POST', body: '' })).json()
+    }),
+  )
+}
+
+async function failedCases(backend: Backend): Promise<string[]> {
+  const failures: string[] = []
+  for (const { id, run } of storeCases) {
+    await run(backend).catch((error) => failures.push(`${id}: ${error.message}`))
+  }
+  return failures
+}
+
+const MINUTE = 60_000
+
+/** Random steps, answered as the model does. Minutes where the model has seconds, since real time goes by as well. */
+async function checkModel(backend: Backend, numRuns: number): Promise<string> {
+  const store = await backend.create()
+  let run = 0
+  async function agree(history: StoreAction[]): Promise<void> {
+    const model = createStoreModel()
+    run += 1
+    const own = (step: StoreAction): StoreAction => {
+      if (step.do === 'claim')
+        return { ...step, request: { ...step.request, key: `${run}/${step.request.key}` } }
+      return step.do === 'advance'
+        ? step
+        : { ...step, lease: { ...step.lease, key: `${run}/${step.lease.key}` } }
+    }
+    for (const [index, step] of history.entries()) {
+      const answer = await perform(store, backend.advance, own(step))
+      const expected = await perform(model, model.advance, step)
+      if (!isAlike(answer, expected)) {
+        throw new Error(
+          `step ${index} of ${JSON.stringify(history.slice(0, index + 1))}: ${JSON.stringify(answer)} instead of ${JSON.stringify(expected)}`,
+        )
+      }
+    }
+  }
+  const terms = { leaseMs: [30 * MINUTE], retainMs: [1_000 * MINUTE] }
+  const result = await fc.check(fc.asyncProperty(storeHistories(terms, 40, MINUTE), agree), { numRuns })
+  return result.failed ? (fc.defaultReportMessage(result) ?? 'failed') : ''
+}
+
+function isAlike(answer: unknown, expected: unknown): boolean {
+  const { retryAfterMs: rest = 0, ...kept } = Object(answer) as { retryAfterMs?: number }
+  const { retryAfterMs: most, ...wanted } = Object(expected) as { retryAfterMs?: number }
+  if (most === undefined) return JSON.stringify(answer) === JSON.stringify(expected)
+  return (
+    JSON.stringify(kept) === JSON.stringify(wanted) &&
+    rest > (most === 1 ? 0 : most - MINUTE) &&
+    rest <= most + 1
+  )
+}
+
+/** A namespace whose stubs are made once, as by a client that is kept: the mistake that Workers forbid. */
+function capturing(namespace: DurableObjectNamespace): DurableObjectNamespace {
+  const stubs = new Map<unknown, ReturnType<DurableObjectNamespace['get']>>()
+  return {
+    idFromName: (name) => name,
+    get(name) {
+      const known = stubs.get(name) ?? namespace.get(namespace.idFromName(name) as never)
+      stubs.set(name, known)
+      return known
+    },
+  }
+}
+
+const captures: Readonly<Record<string, (env: Env) => FetchWebhooks>> = {
+  captured: (env) => capturingHooks(env, durableObjectStore(capturing(env.WEBHOOKS), { shards: 1 })),
+  cured: (env) => capturingHooks(env, () => durableObjectStore(capturing(env.WEBHOOKS), { shards: 1 })),
+}
+
+const reports: string[] = []
+
+function capturingHooks(env: Env, store: IdempotencyStore | (() => IdempotencyStore)): FetchWebhooks {
+  return tixWebhooks({
+    secret: env.SECRET,
+    store,
+    namespace: 'trap',
+    on: { 'order.created': () => {} },
+    onError: (error) => reports.push((error as Error).message),
+  })
+}
+
+const receivers = new Map<string, FetchWebhooks>()
+/** A number of this isolate, to see that there are several. */
+const isolate = { id: 0 }
+
+/** One receiver for all requests, with the store that it was made with at the first. */
+function hooksOf(env: Env, name: string): FetchWebhooks {
+  const known = receivers.get(name)
+  if (known !== undefined) return known
+  const hooks =
+    captures[name]?.(env) ??
+    tixWebhooks({
+      secret: env.SECRET,
+      store: name === 'd1' ? d1Store(env.DB) : durableObjectStore(env.WEBHOOKS, { shards: SHARDS }),
+      namespace: 'orders',
+      on: {
+        // A handler that fails once for each event: the retry of the sender runs it again.
+        'order.created': async (event, ctx) => {
+          await Promise.resolve()
+          if (ctx.attempt === 1) throw new Error('the first run of each order fails')
+          await env.DB.prepare('INSERT INTO runs (store, id) VALUES (?1, ?2)')
+            .bind(name, event.data.order.id)
+            .all()
+        },
+        'event.*': async () => {},
+      },
+      onError: () => {},
+    })
+  receivers.set(name, hooks)
+  return hooks
+}
+
+/** 1,000 deliveries of 100 orders, the ten of an order close together, each to the next isolate; then whatever was refused once more. */
+async function deliverAll(env: Env, name: string): Promise<{ statuses: number[]; retried: number[] }> {
+  const services = [env.a, env.b, env.c, env.d]
+  const deliveries = await Promise.all(
+    Array.from({ length: 100 }, (_, index) =>
+      signedDelivery('order.created', {
+        secret: env.SECRET,
+        data: { order: { id: `ord_${name}_${index}` } },
+      }),
+    ),
+  )
+  const send = async (order: number, service: number): Promise<number> => {
+    const request = deliveries[order]?.toRequest(`https://worker/hooks?store=${name}`) as Request
+    const response = await (services[service % services.length] as Service).fetch(request)
+    await response.text()
+    return response.status
+  }
+  const atOnce = pLimit(20)
+  const statuses = await Promise.all(
+    Array.from({ length: 1_000 }, (_, index) => atOnce(() => send(Math.floor(index / 10), index))),
+  )
+  const retried: number[] = []
+  for (let round = 0; round < 2; round++) {
+    retried.push(...(await Promise.all(deliveries.map((_, order) => atOnce(() => send(order, order))))))
+  }
+  return { statuses, retried }
+}
+
+export default {
+  async fetch(
+    request: Request,
+    env: Env,
+    ctx: { waitUntil(work: Promise<unknown>): void },
+  ): Promise<Response> {
+    const { pathname, searchParams } = new URL(request.url)
+    const service = request.headers.get('worker')
+    if (service !== null && service !== 'a') {
+      return env[service as 'b'].fetch(new Request(request.url))
+    }
+    const name = searchParams.get('store')
+    const backend = backendOf(env, name)
+    const store = await backend.create()
+    switch (pathname) {
+      case '/migrate':
+        await d1Store(env.DB).migrate()
+        await d1Store(env.DB).migrate()
+        await env.DB.batch([env.DB.prepare('CREATE TABLE runs (store TEXT, id TEXT)')] as never[])
+        return Response.json('done')
+      case '/cases':
+        return Response.json(await failedCases(backend))
+      case '/model':
+        return Response.json(await checkModel(backend, Number(searchParams.get('runs'))))
+      case '/trap': {
+        const statuses: number[] = []
+        for (let index = 0; index < 3; index++) {
+          const delivery = await signedDelivery('order.created', { secret: env.SECRET })
+          const response = await env.a.fetch(delivery.toRequest(`https://worker/hooks?store=${name}`))
+          await response.text()
+          statuses.push(response.status)
+        }
+        return Response.json({ statuses, reports: [...new Set(reports.splice(0))] })
+      }
+      case '/deliveries':
+        return Response.json(await deliverAll(env, name ?? ''))
+      case '/claims': {
+        isolate.id ||= Math.random()
+        const claims = Array.from({ length: 20 }, (_, index) =>
+          store.claim({
+            key: searchParams.get('key') ?? '',
+            token: `${isolate.id}-${index}`,
+            leaseMs: MINUTE,
+            retainMs: MINUTE,
+          }),
+        )
+        return Response.json({ isolate: isolate.id, results: await Promise.all(claims) })
+      }
+      case '/objects':
+        return Response.json(await toObjects(env, searchParams.get('path') ?? '/count'))
+      case '/runs':
+        return Response.json(
+          (await env.DB.prepare('SELECT id FROM runs WHERE store = ?1').bind(name).all()).results,
+        )
+      case '/sql': {
+        const statements = (searchParams.getAll('sql') ?? []).map((sql) => env.DB.prepare(sql))
+        const result = await env.DB.batch(statements as never[]).then(
+          (results) => results.map(({ results }) => results),
+          (error) => String(error),
+        )
+        return Response.json(result)
+      }
+      case '/purge':
+        return Response.json(await d1Store(env.DB).purge({ limit: Number(searchParams.get('limit')) }))
+      default:
+        return hooksOf(env, name ?? '')(request, ctx)
+    }
+  },
+}
