@@ -109,8 +109,13 @@ function bodyOf(request: Request & { rawBody?: unknown }): { body: Uint8Array | 
   return { body: streamBody(request, isRead ? adviceFor(request) : undefined) }
 }
 
+/** NestJS needs reflect-metadata, as few others do. It mounts the parsers itself. */
+const NEST_ADVICE =
+  'In NestJS call app.use("/hooks", tixWebhooks({…})) before app.listen(), or pass { rawBody: true } to NestFactory.create(). Elsewhere: '
+
 function adviceFor(request: Request): string {
   const type = (['json', 'urlencoded'] as const).find((one) => request.is(one))
   const parser = type && `express.${type}`
-  return `Most likely it was ${parser ? `${parser}()` : 'a body parser'}, mounted before tixWebhooks: mount the webhook route before ${parser ? `app.use(${parser}())` : 'it'}, or have the parser keep the bytes: ${parser ?? 'express.json'}({ verify: (req, res, buffer) => { req.rawBody = buffer } }).`
+  const nest = 'getMetadata' in Reflect ? NEST_ADVICE : ''
+  return `${nest}Most likely it was ${parser ? `${parser}()` : 'a body parser'}, mounted before tixWebhooks: mount the webhook route before ${parser ? `app.use(${parser}())` : 'it'}, or have the parser keep the bytes: ${parser ?? 'express.json'}({ verify: (req, res, buffer) => { req.rawBody = buffer } }).`
 }

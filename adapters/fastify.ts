@@ -178,6 +178,6 @@ function takeOver(reply: Reply): { isAnswered(): boolean; send(body: string): vo
 /** Only reached when the route's `preParsing` was taken away; then Fastify has parsed the body, and its bytes are gone. */
 async function bytesGone(): Promise<never> {
   throw new ConfigurationError(
-    'The preParsing hook of tixWebhooks did not run: pass all of its route options, as in app.post("/hooks", tixWebhooks({…})).',
+    'The preParsing hook of tixWebhooks did not run: pass all of its route options, as in app.post("/hooks", tixWebhooks({…})), and not in a controller. In NestJS: app.getHttpAdapter().getInstance().post("/hooks", tixWebhooks({…})).',
   )
 }

@@ -1,6 +1,8 @@
 import type { SchemaMap } from './event/schema.js'
+import { ignoreRejection } from './lib/call-safely.js'
 import { isCutOff, nodeRequestUnder } from './lib/node-request.js'
 import { removePresetHeaders } from './lib/preset-headers.js'
+import { startBackgroundTimer } from './lib/timers.js'
 import { alreadyRead, type BodyReader, checkChunk, tooLarge } from './receiver/body.js'
 import type { WebhookOptions } from './receiver/options.js'
 import { answerTo, type Outcome } from './receiver/outcome.js'
@@ -74,6 +76,9 @@ export function toResponse(outcome: Outcome, request?: Request): Response {
   return new Response(body, { status, headers: sent })
 }
 
+/** By then the answer is sent. */
+const CANCEL_AFTER_MS = 1_000
+
 /**
  * A bounded reader of a request's body, for adapters of web-standard frameworks.
  *
@@ -111,20 +116,21 @@ export function requestBody(
       try {
         checkChunk(value)
       } catch (error) {
-        cancel()
+        cancelLater()
         throw error
       }
       length += value.length
       if (length > maxBytes) {
-        cancel()
+        cancelLater()
         throw tooLarge(maxBytes)
       }
       chunks.push(value)
     }
   }
 
-  function cancel(): void {
-    reader?.cancel().catch(() => {})
+  /** Not at once: SvelteKit cuts the connection when its stream is cancelled, and the client would not see the answer. */
+  function cancelLater(): void {
+    startBackgroundTimer(() => ignoreRejection(reader?.cancel()), CANCEL_AFTER_MS)
   }
 
   function hasGone(): boolean | Promise<boolean> {
@@ -132,7 +138,7 @@ export function requestBody(
     return nodes === undefined ? request.signal?.aborted : isCutOff(nodes)
   }
 
-  read.cancel = cancel
+  read.cancel = cancelLater
   read.isCutOff = hasGone
   return read
 }

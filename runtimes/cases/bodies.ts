@@ -3,8 +3,13 @@ import { LIMIT_BYTES, SECRET } from '../app/contract.js'
 import type { Case } from './case.js'
 import { assertAnswer, type Client, order } from './client.js'
 
-/** Types that a browser's form sends to any site. */
-const FORM_TYPES = ['application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'text/plain']
+/** Types that a browser's form sends to any site; without one, some hosts assume the worst. */
+const FORM_TYPES = [
+  'application/x-www-form-urlencoded',
+  'multipart/form-data; boundary=x',
+  'text/plain',
+  undefined,
+]
 
 /** That the signature is over the bytes as they were sent. */
 export const bodyCases: readonly Case[] = [
@@ -24,11 +29,11 @@ export const bodyCases: readonly Case[] = [
     },
   },
   {
-    name: 'any content type, or none',
-    run: (client) => sendAs(client, ['application/octet-stream', 'application/xml', undefined]),
+    name: 'any content type',
+    run: (client) => sendAs(client, ['application/octet-stream', 'application/xml']),
   },
   {
-    name: 'the content types of forms',
+    name: 'the content types of forms, or none',
     unless: 'refusesForms',
     run: (client) => sendAs(client, FORM_TYPES),
   },

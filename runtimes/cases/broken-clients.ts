@@ -7,7 +7,7 @@ import { type Client, eventually, order } from './client.js'
 export const brokenClientCases: readonly Case[] = [
   {
     name: 'a client that stops sending: 400 at the deadline',
-    unless: 'readsFirst',
+    unless: 'waitsForBody',
     async run(client) {
       const socket = await sendHalf(client, 'hasty')
       let text = ''

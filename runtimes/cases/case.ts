@@ -6,6 +6,8 @@ export interface Traits {
   readonly stopsWithAnswer?: boolean
   /** The platform reads the body before it calls us. */
   readonly readsFirst?: boolean
+  /** Our answer is sent only when the body has ended. */
+  readonly waitsForBody?: boolean
   /** Its protection against forged forms answers 403 to their content types from other sites. */
   readonly refusesForms?: boolean
 }

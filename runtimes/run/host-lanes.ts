@@ -67,7 +67,11 @@ export const hostLanes: readonly Lane[] = [
     mountedAt: '/node',
     recipe: '/recipe',
   }),
-  built('Next, an edge route', BUILT_HOSTS.next, { versions: ['next'], mountedAt: '/edge' }),
+  built('Next, an edge route', BUILT_HOSTS.next, {
+    versions: ['next'],
+    mountedAt: '/edge',
+    traits: { waitsForBody: true },
+  }),
   built('SvelteKit', BUILT_HOSTS.sveltekit, {
     versions: ['@sveltejs/kit', '@sveltejs/adapter-node'],
     traits: { refusesForms: true },
@@ -89,7 +93,7 @@ export const hostLanes: readonly Lane[] = [
 /** The platform calls the function with the whole body. */
 function lambda(version: string): Lane {
   const command = [NODE, join(BUILT, 'hosts/lambda.mjs'), version] as const
-  const traits = { readsFirst: true }
+  const traits = { readsFirst: true, waitsForBody: true }
   return { name: `Lambda, events of version ${version}`, versions: ['node-22'], command, traits, inside: [] }
 }
 

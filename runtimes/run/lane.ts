@@ -45,7 +45,7 @@ function titleOf(name: string): string {
     '@oven/bun-linux-x64': 'Bun',
     '@deno/linux-x64-glibc': 'Deno',
   }
-  return titles[name] ?? name.replace(/^node-\d+$/, 'Node')
+  return titles[name] ?? name.replace(/^node-\d+$/, 'Node').replace('h3-2', 'h3')
 }
 
 function versionOf(name: string): string {

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { checkTypes } from '../types/check-types.js'
 import { bundleServers } from './bundle.js'
 import { ROOT } from './folders.js'
 import { hostLanes, recipeLanes } from './host-lanes.js'
@@ -28,14 +29,21 @@ const skipped = chosen.filter((lane) => missing(lane) !== undefined)
 await bundleServers()
 await buildHosts(lanes)
 const results = await testAll(lanes, Number(values.at))
-console.log(textTable(results))
+if (results.length > 0) console.log(textTable(results))
 for (const { name } of skipped)
   console.error(`SKIPPED: ${name}, because its runtime could not be installed here`)
 const failed = results.filter(({ failures }) => failures.length > 0)
 console.log(`${results.length - failed.length} of ${results.length} lanes passed`)
 
+// After the lanes, whose deadlines need the processor.
+const types = values.only === '' || values.only === 'types' ? await checkTypes() : []
+const untyped = types.filter(({ errors }) => errors.length > 0)
+for (const { name, errors } of untyped) console.error([`✗ ${name}`, ...errors].join('\n  '))
+if (types.length > 0) console.log(`${types.length - untyped.length} of ${types.length} compilations passed`)
+
 if (values.write) write(markdownTable(results))
-if (lanes.length === 0 || failed.length > 0 || (skipped.length > 0 && process.env.CI === 'true'))
+const isIncomplete = skipped.length > 0 && process.env.CI === 'true'
+if (results.length + types.length === 0 || failed.length + untyped.length > 0 || isIncomplete)
   process.exitCode = 1
 
 /** A few lanes at a time: most of a lane is waiting for deadlines. */
@@ -59,10 +67,10 @@ function write(table: string): void {
   if (skipped.length > 0 || values.only !== '') throw new Error('The table needs every lane.')
   const page = `${ROOT}docs/frameworks.md`
   const text = readFileSync(page, 'utf8')
-  const between = /(<!-- lanes -->\n)[\s\S]*?(\n<!-- \/lanes -->)/
+  const between = /(<!-- lanes -->\n)[\s\S]*?(<!-- \/lanes -->)/
   if (!between.test(text)) throw new Error(`${page} has no place for the table.`)
   writeFileSync(
     page,
-    text.replace(between, (_, start, end) => `${start}\n${table}\n${end}`),
+    text.replace(between, (_, start, end) => `${start}\n${table}\n\n${end}`),
   )
 }

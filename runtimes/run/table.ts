@@ -26,20 +26,23 @@ export function textTable(results: readonly Result[]): string {
 /** The table for docs/frameworks.md. */
 export function markdownTable(results: readonly Result[]): string {
   const head = [
-    '| host | versions | cases | adapter cases | store cases: memory | SQLite |',
-    '|---|---|---|---|---|---|',
+    '| host | versions | cases | adapter cases | store cases: memory | SQLite | recipe |',
+    '|---|---|---|---|---|---|---|',
   ]
-  const rows = results.map(({ lane, cells, inside }) => {
-    const columns = (['adapter-cases', 'store-cases/memory', 'store-cases/sqlite'] as const).map((name) => {
-      const found = inside[name]
-      return found === undefined ? '' : shareOf(found)
-    })
+  const rows = results.map(({ lane, cells, inside, recipe }) => {
     const ran = cells.filter((cell) => cell !== 'unless')
     const passed = ran.filter((cell) => cell === 'passed').length
-    return `| ${[lane.name, versionsOf(lane), `${passed}/${ran.length}`, ...columns].join(' | ')} |`.replaceAll(
-      '|  |',
-      '| |',
-    )
+    const columns = [
+      lane.name,
+      versionsOf(lane),
+      ran.length === 0 ? '' : `${passed}/${ran.length}`,
+      ...(['adapter-cases', 'store-cases/memory', 'store-cases/sqlite'] as const).map((name) => {
+        const found = inside[name]
+        return found === undefined ? '' : shareOf(found)
+      }),
+      recipe === undefined ? '' : MARKS[recipe],
+    ]
+    return `|${columns.map((column) => (column === '' ? ' ' : ` ${column} `)).join('|')}|`
   })
   return [...head, ...rows].join('\n')
 }

@@ -33,6 +33,8 @@ export async function testLane(lane: Lane): Promise<Result> {
     try {
       const at = lane.mountedAt ?? ''
       const client = createClient(server.port, { hooks: `${at}/hooks/`, controls: `${at}/control/` })
+      // Some hosts load a route only when it is first asked for.
+      if (!lane.isRecipeOnly) await client.log()
       if (!lane.isRecipeOnly) cells = await Promise.all(cases.map(runCase))
       if (lane.recipe !== undefined) {
         await runRecipe(createClient(server.port, { hooks: lane.recipe }))

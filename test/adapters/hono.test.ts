@@ -157,7 +157,7 @@ describe('beside other middleware', () => {
   })
 })
 
-test('a body that is too slow is incomplete at the deadline, and its source is cancelled', async () => {
+test('a body that is too slow is incomplete at the deadline, and its source is cancelled a second later', async () => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
   const { options, reports } = watched({ timeoutSeconds: 10 })
@@ -169,6 +169,7 @@ test('a body that is too slow is incomplete at the deadline, and its source is c
   await asked.promise
   await vi.advanceTimersByTimeAsync(10_000)
   expect(await answerOf(await answering)).toMatchObject({ status: 400, text: '{"outcome":"incomplete"}' })
+  await vi.advanceTimersByTimeAsync(1_000)
   expect(cancel).toHaveBeenCalledTimes(1)
   expect(reports).toEqual([expect.stringMatching(/too slow.+timeoutSeconds/)])
 })

@@ -73,7 +73,9 @@ describe('a streamed body', () => {
     )
   })
 
-  test('over the limit is refused at once and its source cancelled, though it never ends', async () => {
+  // Not with the answer: some hosts cut the connection when the body is cancelled.
+  test('over the limit is refused at once and its source cancelled a second later, though it never ends', async () => {
+    vi.useFakeTimers()
     const { send, records } = mounted({ maxBodyBytes: 100 })
     const { header } = await sign(orderCreated())
     const body = source([new Uint8Array(60), new Uint8Array(60), new Uint8Array(60)], 'hang')
@@ -81,6 +83,8 @@ describe('a streamed body', () => {
       status: 413,
       text: '{"outcome":"too-large"}',
     })
+    expect(body.cancelled).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(1_000)
     expect(body.cancelled).toHaveBeenCalledTimes(1)
     expect(body.sent).toBe(2)
     expect(records).toMatchObject([{ code: 'too_large' }])
@@ -113,7 +117,7 @@ describe('a streamed body', () => {
     ])
   })
 
-  test('that is slow is incomplete at the deadline, and its source is cancelled', async () => {
+  test('that is slow is incomplete at the deadline, and its source is cancelled a second later', async () => {
     vi.useFakeTimers()
     const { send, records, reports } = mounted({ timeoutSeconds: 10 })
     const { header, body } = await sign(orderCreated())
@@ -128,6 +132,8 @@ describe('a streamed body', () => {
       headers: { connection: 'close' },
       text: '{"outcome":"incomplete"}',
     })
+    expect(slow.cancelled).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(1_000)
     expect(slow.cancelled).toHaveBeenCalledTimes(1)
     expect(records).toMatchObject([{ code: 'body_incomplete' }])
     expect(reports).toEqual([expect.stringMatching(/too slow.+timeoutSeconds/)])

@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import type { Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
 import { tixWebhooks } from 'tix-webhooks/fetch'
 import { describe, test } from 'vitest'
@@ -14,3 +14,46 @@ describe('a web-standard handler on a real socket', () => {
 
   test.each(rawBytesCases)('$name', ({ run }) => run(harness))
 })
+
+describe('a web-standard handler on a host that cuts the connection when the body is cancelled', () => {
+  const harness = harnessOf((options) => {
+    const handle = tixWebhooks(options)
+    return listen(
+      createServer(async (incoming, outgoing) => {
+        const response = await handle(requestOver(incoming))
+        outgoing.writeHead(response.status, Object.fromEntries(response.headers))
+        outgoing.end(await response.text())
+      }),
+    )
+  })
+
+  test.each(rawBytesCases)('$name', ({ run }) => run(harness))
+})
+
+/** As SvelteKit's adapter for Node makes it: to cancel the body destroys the request, and so the connection. */
+function requestOver(incoming: IncomingMessage): Request {
+  const gone = new AbortController()
+  incoming.once('close', () => {
+    if (!incoming.readableEnded) gone.abort()
+  })
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      incoming.on('data', (bytes: Uint8Array) => {
+        controller.enqueue(bytes)
+        if ((controller.desiredSize ?? 0) <= 0) incoming.pause()
+      })
+      incoming.on('end', () => controller.close()).on('error', (error) => controller.error(error))
+    },
+    pull: () => void incoming.resume(),
+    cancel: (reason) => void incoming.destroy(reason),
+  })
+  const { method = 'GET', url } = incoming
+  const init: RequestInit & { duplex: 'half' } = {
+    method,
+    headers: Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]),
+    body: method === 'GET' ? null : body,
+    signal: gone.signal,
+    duplex: 'half',
+  }
+  return new Request(`http://localhost${url}`, init)
+}

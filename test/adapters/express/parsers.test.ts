@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { orderCreated, sign } from '../../support/deliveries.js'
 import { EXPRESS_VERSIONS, type ExpressApp, expressApp } from '../../support/express.js'
 import { post } from '../../support/http.js'
@@ -153,6 +153,19 @@ describe.each(EXPRESS_VERSIONS)('a body parser before us in Express $version', (
       expect(app.reports).toHaveLength(2)
     },
   )
+
+  test('where NestJS may have mounted the parser, the report shows the two ways of NestJS first', async () => {
+    Reflect.set(Reflect, 'getMetadata', () => undefined)
+    onTestFinished(() => void Reflect.deleteProperty(Reflect, 'getMetadata'))
+    const app = await behind(express.json())
+    const headers = { 'content-type': 'application/json' }
+    assertAnswer(await deliver(app.port, await sign(orderCreated()), { headers }), 500, 'misconfigured')
+    expect(app.reports).toEqual([
+      expect.stringMatching(
+        /In NestJS call app\.use\(.+before app\.listen\(\).+\{ rawBody: true \}.+Elsewhere/,
+      ),
+    ])
+  })
 
   test('an unsigned request is refused as such, whatever became of its body', async () => {
     const app = await behind(express.json())
