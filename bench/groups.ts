@@ -7,6 +7,7 @@ import { receive } from './receiver/receive.js'
 import { verify } from './receiver/verify.js'
 import { sandbox } from './sandbox/load.js'
 import { page } from './sandbox/page.js'
+import { inTransaction } from './stores/in-transaction.js'
 import { million } from './stores/million.js'
 import { purging } from './stores/purging.js'
 import { stores } from './stores/rate.js'
@@ -25,6 +26,7 @@ export const groups: readonly Group[] = [
   loading,
   roundTrips,
   stores,
+  inTransaction,
   redisDelivery,
   million,
   purging,
