@@ -8,6 +8,7 @@ import { telemetry } from './receiver/telemetry.js'
 import { verify } from './receiver/verify.js'
 import { sandbox } from './sandbox/load.js'
 import { page } from './sandbox/page.js'
+import { inTransaction } from './stores/in-transaction.js'
 import { million } from './stores/million.js'
 import { purging } from './stores/purging.js'
 import { stores } from './stores/rate.js'
@@ -27,6 +28,7 @@ export const groups: readonly Group[] = [
   loading,
   roundTrips,
   stores,
+  inTransaction,
   redisDelivery,
   million,
   purging,

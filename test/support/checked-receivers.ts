@@ -342,7 +342,7 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
       're-serialised-body':
         'Nothing listens there any more: the receiver crashed, maybe by tampered-byte. Its log has the reason',
     },
-    tried: 14,
+    tried: 15,
     listener: () =>
       byHand({}, async (request) => {
         const body = await readWhole(request)

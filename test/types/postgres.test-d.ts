@@ -143,3 +143,24 @@ describe('postgresStore', () => {
     postgresStore(pool, { tabel: 't' })
   })
 })
+
+describe('isNewest', () => {
+  const change = { subject: 's', at: new Date() }
+
+  test('answers for one change, or for each of a list', () => {
+    const inbox = postgresInbox(pool)
+    expectTypeOf(inbox.isNewest({} as PoolClient, change)).toEqualTypeOf<Promise<boolean>>()
+    expectTypeOf(inbox.isNewest({} as PoolClient, [change] as const)).toEqualTypeOf<Promise<boolean[]>>()
+    // @ts-expect-error it needs a date
+    inbox.isNewest({} as PoolClient, { subject: 's' })
+    // @ts-expect-error a number is no date
+    inbox.isNewest({} as PoolClient, { subject: 's', at: 1763805600000 })
+  })
+
+  test('takes the transaction of the library alone', () => {
+    expectTypeOf(postgresInbox(sql).isNewest).parameter(0).toEqualTypeOf<TransactionSql>()
+    expectTypeOf(postgresInbox(kyselyDriver).isNewest).parameter(0).toEqualTypeOf<Transaction<Tables>>()
+    // @ts-expect-error it is not in the transaction
+    postgresInbox(pool).isNewest(pool, change)
+  })
+})

@@ -134,3 +134,12 @@ describe('tix-webhooks/sqlite', () => {
     expectTypeOf(tx.commit((db) => db.name)).toEqualTypeOf<string>()
   })
 })
+
+test('isNewest is synchronous, and takes the database of the inbox', () => {
+  const inbox = sqliteInbox(better)
+  const change = { subject: 's', at: '2026-11-22T10:00:00Z' }
+  expectTypeOf(inbox.isNewest(better, change)).toEqualTypeOf<boolean>()
+  expectTypeOf(inbox.isNewest(better, [change])).toEqualTypeOf<boolean[]>()
+  // @ts-expect-error it is of another library
+  inbox.isNewest(libsql, change)
+})

@@ -1,0 +1,117 @@
+// Events that can never be handled: after some attempts, or at some age, they go to a table of your own instead of being retried for 72 hours,
+// and can be put back when the fault is fixed. Start it with the endpoint's secret and a database:
+//   TIX_SIGNING_SECRET=whsec_… DATABASE_URL=postgres://… npx tsx examples/poison-events.ts
+import { createServer } from 'node:http'
+import { Pool, type PoolClient } from 'pg'
+import { Discard, type EventLifecycleEvent, type OrderCreatedEvent } from 'tix-webhooks'
+import { tixWebhooks } from 'tix-webhooks/node'
+import { postgresInbox, postgresStore } from 'tix-webhooks/postgres'
+
+const MOST_ATTEMPTS = 5
+const MOST_MS = 6 * 3_600_000
+
+export const pool = new Pool({
+  connectionString: process.env.DATABASE_URL,
+  connectionTimeoutMillis: 2_000,
+  max: 20,
+})
+pool.on('error', (error) => console.error(`an idle connection broke: ${error.message}`))
+
+const store = postgresStore(pool, { purgeEverySeconds: 3600 })
+const inbox = postgresInbox(pool, { purgeEverySeconds: 3600 })
+
+// When you deploy.
+await store.migrate()
+await inbox.migrate()
+await pool.query('CREATE TABLE IF NOT EXISTS listing (event_id text PRIMARY KEY, state text NOT NULL)')
+await pool.query(
+  'CREATE TABLE IF NOT EXISTS poison (key text PRIMARY KEY, event jsonb NOT NULL, reason text NOT NULL)',
+)
+
+const SET_ASIDE = 'INSERT INTO poison VALUES ($1, $2, $3) ON CONFLICT (key) DO NOTHING'
+
+async function printTickets({ data }: OrderCreatedEvent): Promise<void> {
+  const response = await fetch(process.env.PRINTER_URL ?? '', { method: 'POST', body: JSON.stringify(data) })
+  if (!response.ok) throw new Error(`the printer answered ${response.status}`)
+}
+
+async function list(event: EventLifecycleEvent, tx: PoolClient): Promise<void> {
+  const { id } = event.data.event as { id: string }
+  // One that is put back is late, and must not undo a newer one.
+  if (!(await inbox.isNewest(tx, { subject: id, at: event.created_at }))) return
+  await tx.query(
+    'INSERT INTO listing VALUES ($1, $2) ON CONFLICT (event_id) DO UPDATE SET state = excluded.state',
+    [id, event.type],
+  )
+}
+
+// With a store: it counts the attempts. The row first, because an event that is discarded never comes again.
+const orders = tixWebhooks({
+  secret: process.env.TIX_SIGNING_SECRET,
+  store,
+  namespace: 'orders',
+  on: {
+    'order.created': async (event, ctx) => {
+      try {
+        await printTickets(event)
+      } catch (error) {
+        if ((ctx.attempt ?? 1) < MOST_ATTEMPTS) throw error
+        await pool.query(SET_ASIDE, [ctx.key, event, String(error)])
+        throw new Discard(`set aside after ${ctx.attempt} attempts: ${error}`)
+      }
+    },
+  },
+})
+
+// With an inbox: nothing counts, so the age decides. Not by a Discard, which would roll back the row: the savepoint undoes the handler's
+// writes alone, and the row is committed together with the record of the event.
+const events = tixWebhooks({
+  secret: process.env.TIX_SIGNING_SECRET,
+  inbox,
+  namespace: 'listing',
+  on: {
+    'event.*': async (event, ctx) => {
+      await ctx.tx.query('SAVEPOINT handler')
+      try {
+        await list(event, ctx.tx)
+      } catch (error) {
+        if (Date.now() - Date.parse(event.created_at) < MOST_MS) throw error
+        await ctx.tx.query('ROLLBACK TO SAVEPOINT handler')
+        await ctx.tx.query(SET_ASIDE, [ctx.key, event, String(error)])
+        console.error(`${ctx.key} is set aside: ${error}`)
+      }
+    },
+  },
+})
+
+/**
+ * Handles an event that was set aside, in one transaction with the end of its row: it stays if the handler fails again. Not by a new delivery, which
+ * would be a duplicate.
+ */
+export async function putBack(key: string): Promise<boolean> {
+  const client = await pool.connect()
+  try {
+    await client.query('BEGIN')
+    const { rows } = await client.query('DELETE FROM poison WHERE key = $1 RETURNING event', [key])
+    const event: OrderCreatedEvent | EventLifecycleEvent | undefined = rows[0]?.event
+    if (event?.type === 'order.created') await printTickets(event)
+    else if (event !== undefined) await list(event, client)
+    await client.query('COMMIT')
+    return event !== undefined
+  } catch (error) {
+    await client.query('ROLLBACK')
+    throw error
+  } finally {
+    client.release()
+  }
+}
+
+export const server = createServer((req, res) =>
+  req.url === '/hooks/orders' ? orders(req, res) : events(req, res),
+).listen(Number(process.env.PORT ?? 3000))
+
+process.once('SIGTERM', async () => {
+  await Promise.all([orders.drain(), events.drain()])
+  server.close()
+  await pool.end()
+})

@@ -1,0 +1,110 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { sampleEvent } from 'tix-webhooks/testing'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { orderCreated, SECRET, sign } from '../support/deliveries.js'
+import { listen } from '../support/http.js'
+import { onPostgres } from '../support/on-servers.js'
+import { testDatabase } from '../support/postgres-database.js'
+import { deliver } from '../support/raw-bytes-harness.js'
+
+onPostgres('examples/poison-events.ts', () => {
+  const database = testDatabase()
+  let example: typeof import('../../examples/poison-events.js')
+  let port = 0
+  let printed: string[] = []
+  let printer: Awaited<ReturnType<typeof listen>>
+  let isPrinterBroken = true
+
+  beforeAll(async () => {
+    printer = await listen((req, res) => {
+      let body = ''
+      req.on('data', (chunk) => {
+        body += chunk
+      })
+      req.on('end', () => {
+        if (!isPrinterBroken) printed.push(JSON.parse(body).order.id)
+        res.writeHead(isPrinterBroken ? 500 : 200).end()
+      })
+    })
+    const url = new URL(database.url)
+    url.searchParams.set('options', database.settings())
+    vi.stubEnv('DATABASE_URL', url.href)
+    vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
+    vi.stubEnv('PRINTER_URL', printer.url)
+    vi.stubEnv('PORT', '0')
+    example = await import('../../examples/poison-events.js')
+    if (!example.server.listening) await once(example.server, 'listening')
+    port = (example.server.address() as AddressInfo).port
+  })
+  afterAll(async () => {
+    vi.unstubAllEnvs()
+    example?.server.close()
+    await example?.pool.end()
+    await printer?.close()
+  })
+  beforeEach(() => {
+    isPrinterBroken = true
+    printed = []
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+  })
+
+  const send = async (path: string, event: object): Promise<unknown[]> => {
+    const { status, text } = await deliver(port, await sign(event), { path })
+    return [status, JSON.parse(text).outcome]
+  }
+  const aside = (): Promise<unknown[]> => database.column('SELECT key FROM poison')
+
+  test('sets an order aside at the fifth attempt, discards it, and puts it back once', async () => {
+    const order = orderCreated({ id: 'ord_1' })
+    for (let attempt = 1; attempt < 5; attempt++) {
+      expect(await send('/hooks/orders', order)).toEqual([500, 'failed'])
+    }
+    expect(await aside()).toEqual([])
+    expect(await send('/hooks/orders', order)).toEqual([200, 'discarded'])
+    expect(await send('/hooks/orders', order)).toEqual([200, 'duplicate'])
+    const [key] = await aside()
+    expect(key).toBe('orders/order.created/ord_1')
+
+    await expect(example.putBack(String(key))).rejects.toThrow('the printer answered 500')
+    expect(await aside()).toEqual([key])
+    isPrinterBroken = false
+    expect(await Promise.all([example.putBack(String(key)), example.putBack(String(key))])).toEqual(
+      expect.arrayContaining([true, false]),
+    )
+    expect([printed, await aside()]).toEqual([['ord_1'], []])
+    expect(await send('/hooks/orders', order)).toEqual([200, 'duplicate'])
+  })
+
+  test('sets an event aside at six hours, in the transaction of its record, and puts it back', async () => {
+    const published = (at: Date, kind = 'event.published', id = 'evt_1') =>
+      sampleEvent(kind, { data: { event: { id } }, exact: true, at: at.toISOString() })
+    const young = published(new Date(Date.now() - 5 * 3_600_000))
+    const old = published(new Date(Date.now() - 7 * 3_600_000))
+    await database.query('ALTER TABLE listing RENAME TO away')
+    expect(await send('/hooks/events', young)).toEqual([500, 'failed'])
+    expect(await aside()).toEqual([])
+    expect(await send('/hooks/events', old)).toEqual([200, 'handled'])
+    expect(await send('/hooks/events', old)).toEqual([200, 'duplicate'])
+    const [key] = await aside()
+    expect(await database.column('SELECT key FROM tix_webhooks_inbox')).toEqual([key])
+    const other = published(new Date(Date.now() - 7 * 3_600_000), 'event.published', 'evt_2')
+    expect(await send('/hooks/events', other)).toEqual([200, 'handled'])
+    const [late] = (await aside()).filter((one) => one !== key)
+
+    await database.query('ALTER TABLE away RENAME TO listing')
+    expect(await example.putBack(String(key))).toBe(true)
+    expect(await database.query('SELECT * FROM listing')).toEqual([
+      { event_id: 'evt_1', state: 'event.published' },
+    ])
+    expect([await aside(), await example.putBack(String(key))]).toEqual([[late], false])
+
+    const newer = published(new Date(), 'event.cancelled', 'evt_2')
+    expect(await send('/hooks/events', newer)).toEqual([200, 'handled'])
+    expect(await example.putBack(String(late))).toBe(true)
+    expect(await database.column("SELECT state FROM listing WHERE event_id = 'evt_2'")).toEqual([
+      'event.cancelled',
+    ])
+    expect(await aside()).toEqual([])
+  })
+})
