@@ -40,7 +40,10 @@ inBrowser('deliveries in the page', () => {
     const heading = page.getByRole('heading', { name: 'order.created' })
     await heading.waitFor()
     expect(await heading.evaluate((element) => element === document.activeElement)).toBe(true)
-    await page.keyboard.press('r')
+    await page.keyboard.down('r')
+    // A key that is held down is one resend.
+    await page.keyboard.down('r')
+    await page.keyboard.up('r')
     await page.waitForURL(/#\/deliveries\/dlv_\w+\/att_\w+$/)
     const [, last] = stage.sandbox.deliveries.get(String(delivery?.id))?.attempts ?? []
     expect(page.url()).toContain(`#/deliveries/${delivery?.id}/${last?.id}`)
@@ -51,6 +54,8 @@ inBrowser('deliveries in the page', () => {
     await heading.waitFor({ state: 'detached' })
     const focused = await page.evaluate(() => document.activeElement?.getAttribute('href'))
     expect(focused).toBe(`#/deliveries/${delivery?.id}`)
+    await stage.sandbox.settled()
+    expect(stage.sandbox.deliveries.get(String(delivery?.id))?.attempts).toHaveLength(2)
     expect(errors).toEqual([])
   })
 
