@@ -144,6 +144,7 @@ describe('the sandbox', () => {
         '',
       ].join('\n'),
     )
+    expect(stdout).toContain(`  page      ${url}\n`)
     expect(stdout).toContain(`webhooks  ${to}  *  [we_`)
     expect(stdout.match(/TIX_SIGNING_SECRET=whsec_\S{20,}/g)).toHaveLength(1)
     expect(stdout).toContain("curl -H 'authorization: bearer sk_test_local' ")
