@@ -1,6 +1,6 @@
 import type { AdapterCase } from './adapter-case.js'
 import { answerCases } from './answers.js'
-import { attackCases } from './attacks.js'
+import { attackCases } from './attack-cases.js'
 import { bodyCases } from './bodies.js'
 import { togetherCases } from './concurrency.js'
 import { requestCases } from './requests.js'

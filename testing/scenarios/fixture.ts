@@ -5,7 +5,7 @@ import { checkTolerance, DEFAULT_TOLERANCE_SECONDS, signatureScheme } from '../.
 import { type AnyOptions, makeEvent } from '../deliveries/sample-event.js'
 import { type SignedBody, type SigningOptions, signedBody } from '../deliveries/signed-delivery.js'
 import { type TestDelivery, testDelivery } from '../deliveries/test-delivery.js'
-import { unknownEvents } from './forged-parts.js'
+import { unknownEvents } from './refused-parts.js'
 
 /** The options of the receiver under attack: how its deliveries are signed, and how old a signature may be. */
 export interface AttackOptions extends Pick<SigningOptions, 'secret' | 'signature' | 'now'> {

@@ -3,8 +3,8 @@ import { describeType, describeValue } from '../../src/lib/describe-type.js'
 import { checkOptionNames } from '../../src/lib/option-names.js'
 import type { AnyOptions, ExactOptions, SampleOptions, Undocumented } from '../deliveries/sample-event.js'
 import { type AttackOptions, createFixture, sampleFixture } from './fixture.js'
-import { FORGED, UNUSABLE } from './forged.js'
 import { GENUINE, REPEATED } from './genuine.js'
+import { REFUSED, UNUSABLE } from './refused.js'
 import {
   createScenario,
   type Scenario,
@@ -27,8 +27,8 @@ const SOURCE_OPTION_NAMES: readonly (keyof ScenarioSource)[] = [
   'toleranceSeconds',
 ]
 
-/** First the genuine deliveries, then the forged and the unusable ones, then the repeated ones. */
-const TABLE: readonly ScenarioEntry[] = [...GENUINE, ...FORGED, ...UNUSABLE, ...REPEATED]
+/** First the genuine deliveries, then the refused and the unusable ones, then the repeated ones. */
+const TABLE: readonly ScenarioEntry[] = [...GENUINE, ...REFUSED, ...UNUSABLE, ...REPEATED]
 
 /** All scenarios, without their deliveries: `scenarios` and `makeScenario` make those. */
 export const SCENARIOS: readonly ScenarioInfo[] = TABLE

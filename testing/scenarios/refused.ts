@@ -1,12 +1,12 @@
 import type { OutcomeName } from '../../src/index.js'
-import { cutSignatures, malformedHeaders, nearMiss, notEnvelopes, tamperedBodies } from './forged-parts.js'
+import { cutSignatures, malformedHeaders, nearMiss, notEnvelopes, tamperedBodies } from './refused-parts.js'
 import { defineScenario, type ScenarioEntry, type ScenarioParts } from './scenario.js'
 
 type RefusedParts = Pick<ScenarioParts, 'name' | 'description' | 'make'>
 
-/** Deliveries that are not from the service, or too old. */
-export const FORGED: readonly ScenarioEntry[] = [
-  forged('malformed', {
+/** Deliveries that a receiver must refuse: forgeries, and genuine signatures that are too old or from the future. */
+export const REFUSED: readonly ScenarioEntry[] = [
+  refused('malformed', {
     name: 'missing-header',
     description:
       'No signature at all, also for a kind without a handler: finds receivers that verify only signed requests, or look at the kind first.',
@@ -20,7 +20,7 @@ export const FORGED: readonly ScenarioEntry[] = [
       ]
     },
   }),
-  forged('malformed', {
+  refused('malformed', {
     name: 'malformed-header',
     description: 'Almost valid signature headers: finds receivers that parse t or v1 leniently.',
     async make({ sign, event, withHeader }) {
@@ -28,7 +28,7 @@ export const FORGED: readonly ScenarioEntry[] = [
       return malformedHeaders(genuine.header).map((header) => withHeader(genuine, header))
     },
   }),
-  forged('unauthenticated', {
+  refused('unauthenticated', {
     name: 'tampered-byte',
     description:
       'A byte of the body changed, or added at its start or end: finds receivers that do not verify the exact bytes.',
@@ -37,7 +37,7 @@ export const FORGED: readonly ScenarioEntry[] = [
       return tamperedBodies(genuine.body).map((body) => withBody(genuine, body))
     },
   }),
-  forged('unauthenticated', {
+  refused('unauthenticated', {
     name: 're-serialised-body',
     description:
       'The body parsed and serialised again, with the signature of the original: finds receivers that verify their own serialisation.',
@@ -51,7 +51,7 @@ export const FORGED: readonly ScenarioEntry[] = [
       ]
     },
   }),
-  forged('unauthenticated', {
+  refused('unauthenticated', {
     name: 'wrong-secret',
     description:
       'Signed with a secret that differs at its end, also for a kind without a handler: finds receivers that do not compare the signature, or look at the kind first.',
@@ -59,19 +59,19 @@ export const FORGED: readonly ScenarioEntry[] = [
     make: ({ sign, awaited, unknown, secrets }) =>
       Promise.all([awaited(), unknown()[0]].map((body) => sign(body, nearMiss(secrets)))),
   }),
-  forged('unauthenticated', {
+  refused('unauthenticated', {
     name: 'stale',
     description:
       'Signed longer ago than is allowed, by default six minutes: finds receivers that accept replays of old deliveries.',
     make: async ({ sign, signIn, event, pastSeconds }) => [await signIn(-pastSeconds, await sign(event()))],
   }),
-  forged('unauthenticated', {
+  refused('unauthenticated', {
     name: 'future',
     description:
       'Signed with a time in the future, by default in six minutes: finds receivers that check the age in one direction only.',
     make: async ({ sign, signIn, event, pastSeconds }) => [await signIn(pastSeconds, await sign(event()))],
   }),
-  forged('unauthenticated', {
+  refused('unauthenticated', {
     name: 'truncated',
     description:
       'The end of the body or of the signature cut off: finds receivers that compare only the length of the signature, and parsers that run before them.',
@@ -85,13 +85,13 @@ export const FORGED: readonly ScenarioEntry[] = [
       ]
     },
   }),
-  forged('unauthenticated', {
+  refused('unauthenticated', {
     name: 'other-endpoints-secret',
     description:
       'Validly signed, but with the secret of another endpoint: finds receivers that check only that there is a signature.',
     make: async ({ sign, event }) => [await sign(event(), 'whsec_of_another_endpoint')],
   }),
-  forged('unauthenticated', {
+  refused('unauthenticated', {
     name: 'empty-body',
     description:
       'An empty body with the signature of another: finds receivers that take an empty request for a ping.',
@@ -115,7 +115,7 @@ export const UNUSABLE: readonly ScenarioEntry[] = [
   }),
 ]
 
-function forged(outcome: OutcomeName, parts: RefusedParts): ScenarioEntry {
+function refused(outcome: OutcomeName, parts: RefusedParts): ScenarioEntry {
   return defineScenario({ ...parts, verdict: 'forged', outcomes: [outcome], runs: 0 })
 }
 
