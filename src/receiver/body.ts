@@ -33,8 +33,8 @@ export function readBody(
   return typeof body === 'function' ? callReader(body, maxBytes, clock) : checked(body, maxBytes)
 }
 
-/** The fault that a delivery ends with: a signature may not match because the body was cut off. */
-export function blame(
+/** Returns the fault that a delivery ends with: `body_incomplete` if the signature does not match because the client went away. */
+export function incompleteIfCutOff(
   fault: unknown,
   delivery: { readonly body: Uint8Array | BodyReader },
   clock: AlarmClock,

@@ -5,7 +5,7 @@ import { isPromise } from '../lib/maybe-promise.js'
 import { parseSignatureHeader } from '../signature/header.js'
 import { matchSignature } from '../signature/match.js'
 import { checkTimestamp, signatureAgeSeconds } from '../signature/signature.js'
-import { blame, readBody } from './body.js'
+import { incompleteIfCutOff, readBody } from './body.js'
 import { contextOf } from './context.js'
 import { DefaultLog } from './default-log.js'
 import { type Delivery, mismatchHint } from './delivery.js'
@@ -59,7 +59,9 @@ export function createReceiver<
 
   /**
    * Takes one delivery from its arrival to its outcome. The order of the steps must not change. Each step may throw the fault that ends
-   * the delivery. A synchronous result is not awaited, because each await costs more than most steps.
+   * the delivery. A synchronous result is not awaited, because each await costs more than most steps. Functions of the user are awaited
+   * with `inTime`. The other awaits need no `inTime`: the reader of the body, the guard and the run keep to the deadline themselves, and
+   * an HMAC or a digest waits for nothing.
    */
   async function receive(delivery: Delivery<Request>): Promise<Outcome> {
     const state = new DeliveryState(delivery, shared)
@@ -73,8 +75,8 @@ export function createReceiver<
       const rawBody = isPromise(body) ? await body : body
 
       const secrets = settings.secretKeysFor(delivery.request)
-      const keys = isPromise(secrets) ? await clock.inTime(secrets, timedOut) : secrets
-      const match = matchSignature(header, rawBody, keys, scheme, () => mismatchHint(delivery))
+      const secretKeys = isPromise(secrets) ? await clock.inTime(secrets, timedOut) : secrets
+      const match = matchSignature(header, rawBody, secretKeys, scheme, () => mismatchHint(delivery))
       const secretIndex = isPromise(match) ? await match : match
       const ageSeconds = signatureAgeSeconds(header.t, scheme, settings.now())
       state.signatureAgeSeconds = ageSeconds
@@ -104,17 +106,18 @@ export function createReceiver<
       const event = isPromise(checked) ? await clock.inTime(checked, timedOut) : checked
 
       const acquired = guard.acquire(key, state, delivery.request)
-      const execution = isPromise(acquired) ? await acquired : acquired
-      if (execution.status !== 'granted') return state.end(outcomeOfDenial(execution))
-      state.attempt = execution.attempt
+      const decision = isPromise(acquired) ? await acquired : acquired
+      if (decision.status !== 'granted') return state.end(outcomeOfDenial(decision))
+      state.attempt = decision.attempt
 
       const signed = { t: header.t, secretIndex, rawBody, key }
-      const handle = (): unknown => handler(event, contextOf(state, execution, signed, scheme))
-      const run = runHandler(state, execution, handle, settings)
+      const handle = (): unknown => handler(event, contextOf(state, decision, signed, scheme))
+      const run = runHandler(state, decision, handle, settings)
       return state.end(isPromise(run) ? await run : run)
     } catch (fault) {
-      const blamed = blame(fault, delivery, clock)
-      return state.end(outcomeOfFault(isPromise(blamed) ? await blamed : blamed))
+      // The signature of a body that was cut off does not match: the secret is right, and the sender must retry.
+      const explained = incompleteIfCutOff(fault, delivery, clock)
+      return state.end(outcomeOfFault(isPromise(explained) ? await explained : explained))
     }
   }
 
