@@ -33,6 +33,7 @@ export function tellStart(
   const lines = [
     `${colors.bold('tix-webhooks sandbox')} ${VERSION}: nothing real is sold, refunded or mailed`,
     '',
+    `  page      ${colors.bold(url)}`,
     `  API       ${colors.bold(`${url}/v2`)}`,
     `  key       ${key}`,
     `  clock     ${now}, ${clock.frozen ? 'frozen' : 'running'}`,

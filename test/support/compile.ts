@@ -1,6 +1,6 @@
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import ts from 'typescript'
+import { dirname, join } from 'node:path'
 import { ROOT } from './source.js'
 
 /** Declarations that snippets expect from the reader's own app. */
@@ -50,14 +50,21 @@ export function problemsOf(snippets: Readonly<Record<string, string>>): string[]
     const files = Object.entries({ 'readers-own': READERS_OWN, ...snippets }).map(([name, code]) =>
       write(name, code),
     )
-    const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile)
-    const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT)
+    const project = join(dirname(files[0] as string), 'tsconfig.json')
     // A snippet may show a parameter before the code that uses it.
-    const lenient = { ...options, noUnusedLocals: false, noUnusedParameters: false }
-    return ts.getPreEmitDiagnostics(ts.createProgram(files, lenient)).map(({ file, messageText }) => {
-      const where = file?.fileName.split('/').at(-1)
-      return `${where}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`
-    })
+    const compilerOptions = { noUnusedLocals: false, noUnusedParameters: false }
+    writeFileSync(
+      project,
+      JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: ['*.ts'], exclude: [] }),
+    )
+    const { stdout, stderr, status } = spawnSync(
+      process.execPath,
+      [join(ROOT, 'node_modules/typescript7/bin/tsc'), '-p', project, '--pretty', 'false'],
+      { encoding: 'utf8' },
+    )
+    const problems = [...stdout.matchAll(/^(?:.*\/)?([\w.-]+)\(\d+,\d+\): error TS\d+: (.*(?:\n .*)*)$/gm)]
+    if (status !== 0 && problems.length === 0) throw new Error(`The compiler failed: ${stdout}${stderr}`)
+    return problems.map(([, file, message = '']) => `${file}: ${message.replaceAll(/\s+/g, ' ')}`)
   } finally {
     remove()
   }

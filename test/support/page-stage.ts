@@ -80,7 +80,7 @@ export interface Opener {
   open(stage: Pick<PageStage, 'sandbox'>, hash?: string, options?: OpenOptions): Promise<OpenPage>
 }
 
-export interface OpenOptions {
+interface OpenOptions {
   /** Default: 1280 by 800 pixels. */
   readonly viewport?: ViewportSize
   readonly colorScheme?: 'light' | 'dark'

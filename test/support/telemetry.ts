@@ -13,7 +13,7 @@ import {
 } from '@opentelemetry/sdk-trace-node'
 
 /** One series of a metric: its attributes, and its count (of a histogram, the number of values). */
-export interface Series {
+interface Series {
   readonly attributes: Readonly<Record<string, unknown>>
   readonly count: number
   readonly sum: number

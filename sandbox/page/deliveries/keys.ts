@@ -24,7 +24,7 @@ export function useKeys(
       const focused = at.closest<HTMLElement>('a[data-id]')
       if (event.key === 'j' || event.key === 'k')
         move(list.current, focused, chosen, event.key === 'j' ? 1 : -1)
-      else if (event.key === 'r') {
+      else if (event.key === 'r' && !event.repeat) {
         const id = focused?.dataset.id ?? chosen
         if (id !== undefined) resend(id, route).catch((error: unknown) => complain(reasonOf(error)))
       } else return

@@ -33,15 +33,15 @@ export async function curlOf(
 
 function commandOf(url: string, headers: Readonly<Record<string, string>>, body: string): string {
   const given = Object.entries(headers).filter(([name]) => !BY_CURL.includes(name))
-  // curl would add a type of its own.
-  if (headers['content-type'] === undefined) given.push(['content-type', ''])
   const options = given.map(
-    ([name, value]) => `-H ${quoted(value === '' ? `${name}:` : `${name}: ${value}`)}`,
+    // curl sends none with nothing after the colon, and an empty one with a semicolon.
+    ([name, value]) => `-H ${quoted(value === '' ? `${name};` : `${name}: ${value}`)}`,
   )
   const isLong = new TextEncoder().encode(body).length > MAX_ARGUMENT
   // Not --data, which takes what begins with an @ for a file.
   const data = isLong ? '--data-binary @-' : `--data-raw ${quoted(body)}`
-  const command = ['curl -i -X POST', ...options, data, quoted(url)].join(' \\\n  ')
+  // -g: brackets and braces of the URL mean nothing to curl.
+  const command = ['curl -gi -X POST', ...options, data, quoted(url)].join(' \\\n  ')
   return isLong ? `printf %s ${quoted(body)} | ${command}` : command
 }
 

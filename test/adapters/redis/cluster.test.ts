@@ -6,6 +6,7 @@ import { unavailable } from '../../../adapters/redis/advice.js'
 import { onOwnRedis } from '../../support/on-servers.js'
 import { claimOf, HOUR_MS, type RedisClient } from '../../support/redis-clients.js'
 import { type RedisCluster, startRedisCluster } from '../../support/redis-cluster.js'
+import { moveSlot } from '../../support/redis-resharding.js'
 
 const KEYS = Array.from({ length: 40 }, (_, i) => `orders/order.created/ord_${i}`)
 
@@ -82,6 +83,50 @@ onOwnRedis('a Redis store on a cluster of three', () => {
     expect(new Set(answers)).toEqual(new Set([true]))
     const claims = await Promise.all(KEYS.map((key) => one.claim(claimOf(key, 'b'))))
     expect(new Set(claims.map(({ status }) => status))).toEqual(new Set(['completed']))
+  })
+
+  test('while a slot with its records moves to another node, each event is granted once and stays completed', async () => {
+    const prefix = 'moving:'
+    const stores = await Promise.all([
+      connectIoredisCluster().then((client) => redisStore(client, { prefix })),
+      connectNodeRedisCluster().then((client) => redisStore(client, { prefix })),
+    ])
+    // The braces put all of them into one slot.
+    const keys = Array.from({ length: 300 }, (_, i) => `orders/order.created/{moving}_${i}`)
+    const granted: string[] = []
+    let refusals = 0
+
+    /** As the service does: a delivery that is refused for want of a store is sent again. */
+    async function deliver(key: string, token: string, store: (typeof stores)[number]): Promise<void> {
+      for (;;) {
+        try {
+          const { status } = await store.claim(claimOf(key, token))
+          if (status !== 'claimed') return
+          granted.push(key)
+          expect(await store.complete({ key, token }, HOUR_MS)).toBe(true)
+          return
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'store_unavailable' })
+          refusals += 1
+        }
+      }
+    }
+
+    const [early, late] = [keys.slice(0, 150), keys.slice(150)]
+    for (const key of early) await deliver(key, 'a', stores[0] as (typeof stores)[number])
+    const [{ moved }] = await Promise.all([
+      moveSlot(cluster.nodes, `${prefix}${keys[0]}`),
+      ...stores.map(async (store, index) => {
+        for (const key of [...late, ...early]) await deliver(key, `b${index}`, store)
+      }),
+    ])
+    expect(moved).toBeGreaterThanOrEqual(early.length)
+    expect(granted.sort()).toEqual([...keys].sort())
+    for (const store of stores) {
+      const claims = await Promise.all(keys.map((key) => store.claim(claimOf(key, 'c'))))
+      expect(new Set(claims.map(({ status }) => status))).toEqual(new Set(['completed']))
+    }
+    expect(refusals).toBeLessThan(keys.length)
   })
 
   test.each([

@@ -1,6 +1,10 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { fillStage, inBrowser, pageStage, SECRET, useBrowser } from '../../support/page-stage.js'
 
 const run = promisify(execFile)
@@ -36,7 +40,10 @@ inBrowser('deliveries in the page', () => {
     const heading = page.getByRole('heading', { name: 'order.created' })
     await heading.waitFor()
     expect(await heading.evaluate((element) => element === document.activeElement)).toBe(true)
-    await page.keyboard.press('r')
+    await page.keyboard.down('r')
+    // A key that is held down is one resend.
+    await page.keyboard.down('r')
+    await page.keyboard.up('r')
     await page.waitForURL(/#\/deliveries\/dlv_\w+\/att_\w+$/)
     const [, last] = stage.sandbox.deliveries.get(String(delivery?.id))?.attempts ?? []
     expect(page.url()).toContain(`#/deliveries/${delivery?.id}/${last?.id}`)
@@ -47,6 +54,8 @@ inBrowser('deliveries in the page', () => {
     await heading.waitFor({ state: 'detached' })
     const focused = await page.evaluate(() => document.activeElement?.getAttribute('href'))
     expect(focused).toBe(`#/deliveries/${delivery?.id}`)
+    await stage.sandbox.settled()
+    expect(stage.sandbox.deliveries.get(String(delivery?.id))?.attempts).toHaveLength(2)
     expect(errors).toEqual([])
   })
 
@@ -172,6 +181,36 @@ inBrowser('deliveries in the page', () => {
     const { stdout } = await run('sh', ['-c', command])
     expect(stdout).toMatch(/^HTTP\/1\.1 200 /)
     expect(stdout).toContain('{"outcome":"duplicate"}')
+  })
+
+  test('are copied as a cURL command that sends what it says, whatever curl makes of a URL or an empty header', async () => {
+    const arrived: { url: string | undefined; header: string | undefined; body: string }[] = []
+    const echo = createServer(async (request, response) => {
+      const header = request.headers['x-service-signature'] as string | undefined
+      arrived.push({ url: request.url, header, body: await text(request) })
+      response.end()
+    }).listen(0, '127.0.0.1')
+    onTestFinished(() => void echo.close())
+    await once(echo, 'listening')
+    const stage = await pageStage()
+    for (const { id } of stage.sandbox.endpoints.list()) stage.sandbox.endpoints.remove(id)
+    const { port } = echo.address() as AddressInfo
+    stage.sandbox.endpoints.create({ url: `http://127.0.0.1:${port}/hooks?a={x,y}&b[]=[1-3]` })
+    await stage.sandbox.trigger('order.created', { scenario: 'missing-header' })
+    const sent = [...arrived]
+    expect(sent.map(({ header }) => header)).toContain('')
+    const { page } = await browser.open(stage, '', { permissions: ['clipboard-read', 'clipboard-write'] })
+    for (const { id, attempts } of stage.sandbox.deliveries.list()) {
+      for (const attempt of attempts) {
+        await page.goto(`${stage.sandbox.url}/#/deliveries/${id}/${attempt.id}`)
+        await page.locator(`a[href$="/${attempt.id}"][aria-current]`).waitFor()
+        await page.getByRole('button', { name: 'Copy as cURL' }).click()
+        await page.getByText('Copied, exactly as it was sent.').waitFor()
+        await run('sh', ['-c', await page.evaluate(() => navigator.clipboard.readText())])
+      }
+    }
+    const order = (all: typeof arrived) => all.map((one) => JSON.stringify(one)).sort()
+    expect(order(arrived.slice(sent.length))).toEqual(order(sent))
   })
 
   test('of 1 MB are copied as a cURL command too', async () => {

@@ -1,0 +1,113 @@
+import { defineCommand } from '../../arguments/command.js'
+import { readDuration, readSeconds } from '../../arguments/durations.js'
+import { readData } from '../../arguments/input.js'
+import { one } from '../../arguments/options.js'
+import { SCENARIO_NAMES } from '../../arguments/scenario-names.js'
+import { listOf, oneOf, readText, readUrl } from '../../arguments/values.js'
+import { type ProbeResult, probe } from '../../check/probe.js'
+import { awaitListener } from '../../client/await-listener.js'
+import { asUsage, EXIT, UsageError } from '../../failure.js'
+import type { Io } from '../../io.js'
+import { sendAnywhere, whileWanted } from '../../send/send-once.js'
+import { neededSecret, SIGNING_OPTIONS, signatureOptions } from '../../send/signing.js'
+import { type Output, printable, withProgram } from '../../terminal/output.js'
+
+/** `tix-webhooks check`: it needs no sandbox. */
+export const check = defineCommand({
+  name: 'check',
+  summary: 'probes a receiver in any language, and reports what it does wrong',
+  details:
+    'It sends genuine deliveries, forgeries and duplicates, and judges the answers. The genuine ones are correctly signed made-up orders that your receiver will handle: do not point it at one that sends real mail. If your handler looks the order up, give one that exists with --data. Answers do not show everything: notes list what to check yourself. It needs no sandbox. Exit code 1 if a probe fails.',
+  args: [{ name: 'URL', says: 'URL of the receiver, quoted for the shell' }],
+  options: {
+    ...SIGNING_OPTIONS,
+    only: one('LIST', listOf(oneOf(...SCENARIO_NAMES)), `only these probes: ${SCENARIO_NAMES.join(', ')}`),
+    kind: one(
+      'KIND',
+      readText,
+      'a kind that the receiver handles (default: order.created and event.published)',
+    ),
+    data: one(
+      'JSON',
+      (text) => text,
+      'data of an order that exists, for a handler that looks it up: JSON, @file, or - for standard input',
+    ),
+    tolerance: one('TIME', readSeconds, 'how old a signature the receiver accepts', '5m'),
+    timeout: one('TIME', readSeconds, 'how long each answer may take; 0 is no limit', '15s'),
+    wait: one('TIME', readDuration, 'how long to wait until something listens there, such as 30s', '0'),
+  },
+  examples: [
+    { says: 'all probes', line: "tix-webhooks check 'http://localhost:3000/hooks' --secret whsec_test" },
+    {
+      says: 'some probes, as JSON',
+      line: 'tix-webhooks check http://localhost:3000/hooks --secret whsec_test --only stale,duplicate --json',
+    },
+    {
+      says: 'with an order that your database has',
+      line: 'tix-webhooks check http://localhost:3000/hooks --secret whsec_test --data @data.json',
+    },
+    {
+      says: 'in CI, where the receiver is still starting',
+      line: 'tix-webhooks check http://localhost:3000/hooks --secret whsec_test --wait 30s',
+    },
+  ],
+  async run({ secret, signature, only, kind, tolerance, data, timeout, wait }, [text = ''], { io, out }) {
+    const url = readUrl(text, 'URL')
+    const key = neededSecret(secret, io)
+    const given = data === undefined ? undefined : await readGiven(data, io)
+    if (wait > 0) {
+      out.progress(`Waiting for ${url}…`)
+      await awaitListener(url, wait, io.signal)
+    }
+    out.progress(`Probing ${url}…`)
+    let isFirst = true
+    const results = await asUsage(() =>
+      probe(url, {
+        secret: key,
+        signature: signatureOptions(signature),
+        toleranceSeconds: tolerance,
+        timeoutSeconds: timeout,
+        send: whileWanted(sendAnywhere, io.signal),
+        ...(only !== undefined && { only }),
+        ...(kind !== undefined && { kind }),
+        ...(given !== undefined && { data: given }),
+        onProgress(result) {
+          if (isFirst) out.heading(`      ${'PROBE'.padEnd(WIDTH)}  ANSWERS`)
+          isFirst = false
+          out.tell(result, line(result, out))
+          out.progress(`Probing ${url}…`)
+        },
+      }),
+    )
+    out.progress()
+    const passed = results.filter((result) => result.passed).length
+    const failed = results.length - passed
+    const summary = `${passed} of ${results.length} probes passed`
+    out.tell({ passed, failed }, failed === 0 ? out.colors.green(summary) : out.colors.red(summary))
+    return failed === 0 ? EXIT.ok : EXIT.failed
+  },
+})
+
+const WIDTH = Math.max(...SCENARIO_NAMES.map(({ length }) => length))
+
+/** The data of an event, and not an event with its data: then all would be sent one level too deep. */
+async function readGiven(source: string, io: Io): Promise<Record<string, unknown>> {
+  const data = await readData(source, io)
+  if (typeof data.type !== 'string' || typeof data.data !== 'object') return data
+  throw new UsageError('--data is a whole event: give only its data, and its type as --kind.')
+}
+
+function line(
+  { name, passed, got, expected, advice, note }: ProbeResult,
+  { colors, program }: Output,
+): string {
+  const answers = [...new Set(got)].join(', ')
+  if (passed) {
+    const ok = `${colors.green('ok  ')}  ${name.padEnd(WIDTH)}  ${answers}`
+    return note === undefined ? ok : `${ok}\n${colors.dim(`      ${printable(note)}`)}`
+  }
+  return [
+    `${colors.red('FAIL')}  ${name.padEnd(WIDTH)}  ${answers}; expected: ${expected}`,
+    ...(advice === undefined ? [] : [`      ${colors.bold(printable(withProgram(advice, program)))}`]),
+  ].join('\n')
+}

@@ -1,0 +1,173 @@
+import { type Command, defineCommand } from '../../arguments/command.js'
+import { sayDuration } from '../../arguments/durations.js'
+import { flag, one } from '../../arguments/options.js'
+import { oneOf, readText, wholeNumber } from '../../arguments/values.js'
+import { summaryOf } from '../../client/attempt-summary.js'
+import { connect } from '../../client/client.js'
+import type { AttemptView, DeliveriesView, DeliveryView } from '../../client/control-api.js'
+import { SANDBOX_OPTIONS } from '../../client/find-sandbox.js'
+import { EXIT } from '../../failure.js'
+import { attemptLine, type Hints, hintsOnce } from '../../render/attempt-lines.js'
+import { type Column, table } from '../../terminal/layout.js'
+import { type Output, printable } from '../../terminal/output.js'
+
+const STATUSES = ['pending', 'retrying', 'delivered', 'failed', 'skipped'] as const
+const MAX_LIMIT = 1000
+
+const list = defineCommand({
+  name: 'deliveries',
+  summary: 'lists the deliveries, newest first',
+  details:
+    'The list includes what scenarios sent; failed then means refused, which may be right, so --exit-code does not count these. It counts all other deliveries that match, also those beyond --limit and those that the sandbox no longer keeps (it keeps the latest 1,000 that are done).',
+  options: {
+    status: one('STATUS', oneOf(...STATUSES), `only this status: ${STATUSES.join(', ')}`),
+    type: one('KIND', readText, 'only this kind, or a group such as event.*'),
+    endpoint: one('ENDPOINT', readText, 'only those to this endpoint'),
+    limit: one('N', wholeNumber(1, MAX_LIMIT), 'at most so many', '25'),
+    'exit-code': flag('exit code 1 if there are any, apart from those of scenarios'),
+    ...SANDBOX_OPTIONS,
+  },
+  examples: [
+    { says: 'the latest', line: 'tix-webhooks deliveries' },
+    {
+      says: 'orders that did not arrive',
+      line: 'tix-webhooks deliveries --status failed --type order.created',
+    },
+    {
+      says: 'in CI, after advance 72h: fail if one never arrived',
+      line: 'tix-webhooks deliveries --status failed --exit-code',
+    },
+  ],
+  async run({ status, type, endpoint, limit, 'exit-code': withExitCode, sandbox }, _words, context) {
+    const client = await connect(sandbox, context)
+    const query = new URLSearchParams({
+      limit: String(limit),
+      ...(status !== undefined && { status }),
+      ...(type !== undefined && { type }),
+      ...(endpoint !== undefined && { endpoint }),
+    })
+    const { data, matching, genuine, forgotten } = await client.call<DeliveriesView>(
+      'GET',
+      `/deliveries?${query}`,
+    )
+    if (data.length === 0) {
+      context.out.note(
+        [status, type, endpoint].every((filter) => filter === undefined)
+          ? 'There are no deliveries yet. To make one: tix-webhooks trigger order.created'
+          : 'No delivery matches. To list all: tix-webhooks deliveries',
+      )
+    }
+    const { out } = context
+    const { now } = client.status.clock
+    const [heads = '', ...lines] = table(
+      COLUMNS,
+      data.map((delivery) => cells(delivery, now, out)),
+      out.columns,
+    )
+    if (data.length > 0) out.heading(heads)
+    data.forEach((delivery, index) => {
+      out.tell(delivery, lines[index] ?? '')
+    })
+    const [first] = data
+    if (status === 'failed' && first !== undefined)
+      context.out.note(`To see its attempts and the answers: ${out.program} deliveries show ${first.id}`)
+    if (matching > data.length)
+      context.out.note(`${matching - data.length} more match: list more with --limit.`)
+    if (forgotten > 0) {
+      const are = forgotten === 1 ? 'delivery is' : 'deliveries are'
+      context.out.note(
+        `${forgotten} older ${status === undefined ? '' : `${status} `}${are} no longer kept, and so not listed: the sandbox keeps the latest 1,000.`,
+      )
+    }
+    return withExitCode && genuine + forgotten > 0 ? EXIT.failed : EXIT.ok
+  },
+})
+
+const show = defineCommand({
+  name: 'deliveries show',
+  summary: 'shows a delivery in full: its body, its attempts and the answers',
+  args: [{ name: 'DELIVERY', says: 'id of the delivery, dlv_…' }],
+  options: SANDBOX_OPTIONS,
+  examples: [{ says: 'by its id', line: 'tix-webhooks deliveries show dlv_4eC39HqLyjWDarjtT1zd' }],
+  async run({ sandbox }, [id = ''], context) {
+    const { out } = context
+    const client = await connect(sandbox, context)
+    const delivery = await client.call<DeliveryView>('GET', `/deliveries/${encodeURIComponent(id)}`)
+    const hints = hintsOnce()
+    const attempts = delivery.attempts.map((attempt) => attemptLines(attempt, out, hints))
+    const { now } = client.status.clock
+    const about = COLUMNS.map(({ head }, index) => [
+      head.toLowerCase(),
+      cells(delivery, now, out)[index] ?? '',
+    ])
+      .filter(([, cell]) => cell !== '')
+      .map(([head = '', cell]) => `${head.padEnd(10)}  ${cell}`)
+    out.tell(delivery, [...about, '', printable(delivery.body), ...attempts].join('\n'))
+    return EXIT.ok
+  },
+})
+
+/** The log of what was sent. */
+export const deliveryCommands: readonly Command[] = [list, show]
+
+const PAINTS = {
+  delivered: 'green',
+  failed: 'red',
+  retrying: 'magenta',
+  skipped: 'magenta',
+} as const
+
+const TRIGGERS: Readonly<Record<string, string>> = {
+  auto: 'by the schedule',
+  manual: 'resent by hand',
+  scenario: 'of a scenario',
+}
+
+/** Of a list; a narrow terminal shows fewer of them. */
+const COLUMNS: readonly Column[] = [
+  { head: 'DELIVERY' },
+  { head: 'KIND' },
+  { head: 'STATUS' },
+  { head: 'ATTEMPTS', drop: 1 },
+  { head: 'LAST', drop: 2 },
+  { head: 'NEXT', drop: 3 },
+  { head: 'CREATED', drop: 5 },
+  { head: 'ENDPOINT', drop: 4 },
+  { head: 'REASON', drop: 6 },
+]
+
+/** The row of one delivery. Absent values are empty, so that the columns stay aligned. */
+function cells(
+  { id, type, status, created_at: at, next_at: nextAt, url, attempts, reason }: DeliveryView,
+  now: string,
+  { colors }: Output,
+): readonly string[] {
+  const paint = status in PAINTS ? colors[PAINTS[status as keyof typeof PAINTS]] : colors.dim
+  const last = attempts.at(-1)
+  return [
+    id,
+    printable(type),
+    paint(status),
+    String(attempts.length),
+    last === undefined ? '' : printable(String(last.response?.status ?? last.error?.code)),
+    nextAt == null ? '' : `in ${sayDuration(Date.parse(nextAt) - Date.parse(now))}`,
+    at.replace(/\.\d+Z$/, 'Z'),
+    url === null ? 'endpoint removed' : printable(url),
+    printable(reason ?? ''),
+  ]
+}
+
+function attemptLines(attempt: AttemptView, out: Output, hints: Hints): string {
+  const { number, trigger, virtual_time: at, request, response } = attempt
+  const headers = Object.entries({ ...request.headers }).map(([name, value]) => `    > ${name}: ${value}`)
+  // Absent if it was the body of the message, which is shown above.
+  const sent = request.body === undefined ? [] : [`    > ${request.body}`]
+  const answered = Object.entries({ ...response?.headers }).map(([name, value]) => `    < ${name}: ${value}`)
+  const body = response?.body ? [`    ${response.body}${response.truncated ? ' … (cut)' : ''}`] : []
+  return [
+    '',
+    `attempt ${number} (${TRIGGERS[trigger] ?? printable(trigger)}) at ${at}`,
+    attemptLine(summaryOf(attempt), out, { withAnswer: false, hints }),
+    ...[...headers, ...sent, ...answered, ...body].map(printable),
+  ].join('\n')
+}

@@ -1,0 +1,36 @@
+import { defineCommand } from '../../arguments/command.js'
+import { connect } from '../../client/client.js'
+import type { SandboxStatus } from '../../client/control-api.js'
+import { SANDBOX_OPTIONS } from '../../client/find-sandbox.js'
+import { EXIT } from '../../failure.js'
+import { clockLine } from '../../render/clock-lines.js'
+
+/** `tix-webhooks status`: what the control API says when it is found. */
+export const status = defineCommand({
+  name: 'status',
+  summary: 'shows the state of the running sandbox',
+  options: SANDBOX_OPTIONS,
+  examples: [{ says: 'of the sandbox of this folder', line: 'tix-webhooks status' }],
+  async run({ sandbox }, _words, context) {
+    const client = await connect(sandbox, context)
+    context.out.tell(client.status, lines(client.status))
+    return EXIT.ok
+  },
+})
+
+function lines({ version, url, clock, counts, deliveries, endpoints, assumptions }: SandboxStatus): string {
+  const counted = (numbers: Readonly<Record<string, number>>): string =>
+    Object.entries(numbers)
+      .map(([name, count]) => `${count} ${name}`)
+      .join(', ')
+  const assumed = Object.entries(assumptions).map(([name, choice]) => `${name}=${choice}`)
+  return [
+    `sandbox      ${version} at ${url}`,
+    `clock        ${clockLine(clock)}`,
+    `test         ${counted(counts.test)}`,
+    `live         ${counted(counts.live)}`,
+    `endpoints    ${endpoints}`,
+    `deliveries   ${counted(deliveries)}`,
+    `assumptions  ${assumed.join(', ')}`,
+  ].join('\n')
+}

@@ -1,0 +1,176 @@
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { run } from '../../../support/cli.js'
+import { emptyFolder, sandbox } from '../../../support/cli-sandbox.js'
+
+const to = (path: string): string[] => ['--to', `http://127.0.0.1:9/${path}`]
+
+describe('secret', () => {
+  test('is a line for .env, where all endpoints share one', async () => {
+    const { run: runHere } = await sandbox([...to('a'), ...to('b'), '--secret', 'whsec_one'])
+    expect(await runHere(['secret'])).toMatchObject({
+      code: 0,
+      stdout: 'TIX_SIGNING_SECRET=whsec_one\n',
+      stderr: '',
+    })
+  })
+
+  test('is said with its endpoint, where there are several; and of one alone', async () => {
+    const { run: runHere, json } = await sandbox([...to('a'), '--secret', 'whsec_one'])
+    const [added] = await json('endpoints', 'add', 'http://127.0.0.1:9/b', '--secret', "it's $5")
+    const { stdout } = await runHere(['secret'])
+    expect(stdout.replaceAll(/we_\w+/g, 'we_')).toBe(
+      [
+        '# we_ http://127.0.0.1:9/a',
+        'TIX_SIGNING_SECRET=whsec_one',
+        '# we_ http://127.0.0.1:9/b',
+        `TIX_SIGNING_SECRET="it's $5"`,
+        '',
+      ].join('\n'),
+    )
+    expect(await json('secret', String(added?.id))).toEqual([
+      { secret: "it's $5", endpoints: [{ id: added?.id, url: 'http://127.0.0.1:9/b' }] },
+    ])
+  })
+
+  test('is that which is new, during a rotation', async () => {
+    const { run: runHere, json } = await sandbox([...to('a'), '--secret', 'whsec_old'])
+    const [{ id } = {}] = await json('endpoints')
+    await json('endpoints', 'rotate', String(id), '--secret', 'whsec_new')
+    expect((await runHere(['secret'])).stdout).toBe('TIX_SIGNING_SECRET=whsec_new\n')
+  })
+
+  test('that is new needs no sandbox, and is another one each time', async () => {
+    const [one, other] = [await run(['secret', '--new']), await run(['secret', '--new'])]
+    expect(one.stdout).toMatch(/^TIX_SIGNING_SECRET=whsec_[\w-]{32}\n$/)
+    expect(one.stdout).not.toBe(other.stdout)
+    expect(one.code).toBe(0)
+  })
+
+  test.each([
+    [
+      ['--new', 'we_x'],
+      2,
+      /^--new is for no endpoint. To give one a new secret: tix-webhooks endpoints rotate we_x/,
+    ],
+    [['we_x'], 2, /^There is no endpoint "we_x"/],
+    [[], 1, /^The sandbox at \S+ has no endpoint yet\. Add one with: tix-webhooks endpoints add URL/],
+  ])('refuses %j', async (argv, code, message) => {
+    const { run: runHere } = await sandbox()
+    const ran = await runHere(['secret', ...argv])
+    expect(ran).toMatchObject({ code, stdout: '' })
+    expect(ran.stderr).toMatch(message)
+  })
+})
+
+describe('secret without a sandbox', () => {
+  const NEW = /^TIX_SIGNING_SECRET=whsec_[\w-]{32}\n$/
+
+  test('appended to .env twice gives it one secret', async () => {
+    const cwd = emptyFolder()
+    const first = await run(['secret'], { cwd })
+    expect(first).toMatchObject({ code: 0, stderr: '' })
+    expect(first.stdout).toMatch(NEW)
+    appendFileSync(join(cwd, '.env'), first.stdout)
+    const second = await run(['secret'], { cwd })
+    expect(second).toMatchObject({ code: 0, stdout: '' })
+    expect(second.stderr).toMatch(/^\.env has a TIX_SIGNING_SECRET already: it is kept\./)
+    expect((await run(['secret', '--new'], { cwd })).stdout).toMatch(NEW)
+  })
+
+  test.each([
+    ['nothing', undefined, NEW],
+    ['an empty file', '', NEW],
+    ['a secret that is empty', 'TIX_SIGNING_SECRET=\n', NEW],
+    ['a comment', '# TIX_SIGNING_SECRET=x\n', NEW],
+    ['a last line without an end', 'PORT=3000', /^\nTIX_SIGNING_SECRET=whsec_\S+\n$/],
+  ])('makes one where .env holds %s', async (_, text, expected) => {
+    const cwd = emptyFolder()
+    if (text !== undefined) writeFileSync(join(cwd, '.env'), text)
+    const { stdout } = await run(['secret'], { cwd })
+    expect(stdout).toMatch(expected)
+    expect(parseEnv(`${text ?? ''}${stdout}`)).toMatchObject({
+      TIX_SIGNING_SECRET: expect.stringMatching(/^whsec_/),
+    })
+  })
+
+  test('shows the one of the environment', async () => {
+    const env = { TIX_SIGNING_SECRET: 'whsec_env' }
+    expect(await run(['secret'], { env })).toMatchObject({
+      stdout: 'TIX_SIGNING_SECRET=whsec_env\n',
+      stderr: 'This is the TIX_SIGNING_SECRET of the environment.\n',
+    })
+  })
+
+  test('says how to keep it on a terminal', async () => {
+    const { stderr } = await run(['secret', '--no-color'], { isTTY: true })
+    expect(stderr).toBe('To keep it: tix-webhooks secret >> .env\n')
+  })
+})
+
+describe('.env of the folder', () => {
+  const signed = async (cwd: string) => run(['sign', '--body', 'x', '--t', '1'], { cwd })
+  const expected = async (secret: string) =>
+    (await run(['sign', '--body', 'x', '--t', '1', '--secret', secret])).stdout
+
+  test.each([
+    ['plain', 'TIX_SIGNING_SECRET=whsec_file\n', 'whsec_file'],
+    ['in quotes, after a byte order mark', '\ufeffTIX_SIGNING_SECRET="whsec_file"\r\n', 'whsec_file'],
+    ['given twice: the last one', 'TIX_SIGNING_SECRET=a\nTIX_SIGNING_SECRET=whsec_file\n', 'whsec_file'],
+  ])('gives the secret: %s', async (_, text, secret) => {
+    const cwd = emptyFolder()
+    writeFileSync(join(cwd, '.env'), text)
+    expect((await signed(cwd)).stdout).toBe(await expected(secret))
+    const env = { TIX_SIGNING_SECRET: 'whsec_env' }
+    expect((await run(['sign', '--body', 'x', '--t', '1'], { cwd, env })).stdout).toBe(
+      await expected('whsec_env'),
+    )
+  })
+
+  test('is followed where it is a link, and no such file where it is a folder or a pipe', async () => {
+    const [linked, folder, pipe] = [emptyFolder(), emptyFolder(), emptyFolder()]
+    writeFileSync(join(linked, 'shared.env'), 'TIX_SIGNING_SECRET=whsec_link\n')
+    symlinkSync('shared.env', join(linked, '.env'))
+    expect((await signed(linked)).stdout).toBe(await expected('whsec_link'))
+    mkdirSync(join(folder, '.env'))
+    execFileSync('mkfifo', [join(pipe, '.env')])
+    for (const cwd of [folder, pipe]) expect(await signed(cwd)).toMatchObject({ code: 2, stdout: '' })
+  })
+
+  test('is refused where it is too large', async () => {
+    const cwd = emptyFolder()
+    writeFileSync(join(cwd, '.env'), 'x'.repeat(1024 * 1024 + 1))
+    const { code, stderr } = await run(['secret'], { cwd })
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^\.env cannot be read \(it is larger than 1 MiB\): pass the secret with --secret/)
+  })
+
+  test('gives the sandbox its secret, which says so', async () => {
+    const cwd = emptyFolder()
+    writeFileSync(join(cwd, '.env'), 'TIX_SIGNING_SECRET=whsec_file\n')
+    const { ready, json } = await sandbox(['--to', 'http://127.0.0.1:9'], { cwd })
+    expect(ready).toMatchObject({ endpoints: [{ secrets: ['whsec_file'] }] })
+    expect(await json('secret')).toMatchObject([{ secret: 'whsec_file' }])
+    expect(await startLines(cwd)).toContain('  TIX_SIGNING_SECRET=whsec_file\n  This secret is from .env.\n')
+    expect(await startLines(emptyFolder())).toMatch(
+      /This secret is new: your app needs it\. .+ secret >> \.env\n/,
+    )
+    expect(readFileSync(join(cwd, '.env'), 'utf8')).toBe('TIX_SIGNING_SECRET=whsec_file\n')
+  })
+})
+
+/** What a sandbox tells people when it starts. */
+async function startLines(cwd: string): Promise<string> {
+  const stopped = new AbortController()
+  const { stdout } = await run(['sandbox', '--port', '0', '--to', 'http://127.0.0.1:9'], {
+    cwd,
+    signal: stopped.signal,
+    onOutput: (said) => {
+      if (said.stdout.includes('Ctrl-C')) stopped.abort()
+    },
+  })
+  return stdout
+}

@@ -1,0 +1,181 @@
+import { tixWebhooks } from 'tix-webhooks/node'
+import { describe, expect, test } from 'vitest'
+import { run } from '../../../support/cli.js'
+import { receiver } from '../../../support/cli-receiver.js'
+import { sandbox } from '../../../support/cli-sandbox.js'
+import { listening } from '../../../support/cli-server.js'
+
+const secret = 'whsec_trigger'
+
+describe('trigger in a sandbox', () => {
+  test('makes what it is about, so that the API knows it, and sends that kind alone', async () => {
+    const { url, arrivals } = await receiver()
+    const { json, ready } = await sandbox(['--to', url])
+    await json('trigger', 'event.cancelled', '--wait')
+    expect(arrivals.map(({ body }) => JSON.parse(String(body)).type)).toEqual(['event.cancelled'])
+    const { id } = JSON.parse(String(arrivals[0]?.body)).data.event
+    const headers = { authorization: `bearer ${ready.key}` }
+    const known = await fetch(`${ready.api_url}/events/${id}`, { headers })
+    expect(await known.json()).toMatchObject({ id, status: 'cancelled' })
+  })
+
+  test('sends what had to be made first, too, where it is asked to', async () => {
+    const { url, arrivals } = await receiver()
+    const { json } = await sandbox(['--to', url, '--serial'])
+    await json('trigger', 'order.created', '--chain', '--wait', '--set', 'data.order.total_cents=1')
+    const events = arrivals.map(({ body }) => JSON.parse(String(body)))
+    expect(events.map(({ type }) => type)).toEqual(['event.published', 'order.created'])
+    expect(events[1].data.order.total_cents).toBe(1)
+  })
+
+  test('does not wait where it is told not to, tells no answer, and says where it can be read', async () => {
+    const { url } = await receiver()
+    const { run: runHere } = await sandbox(['--to', url])
+    const { code, stdout, stderr } = await runHere(['trigger', 'order.created', '--no-wait'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^--> order\.created \[dlv_\w+\]\n$/)
+    expect(stderr).toMatch(/^See the answer: tix-webhooks deliveries show dlv_\w+\n$/)
+    const several = await runHere(['trigger', 'order.created', '--repeat', '3', '--no-wait'])
+    expect(several.stderr).toBe('See the answers: tix-webhooks deliveries --limit 3\n')
+  })
+
+  test('shows what was answered, in short', async () => {
+    const hook = tixWebhooks({ secret, on: { 'order.created': () => {} } })
+    const { url } = await listening(hook)
+    const { run: runHere } = await sandbox(['--to', url, '--secret', secret])
+    const { stdout } = await runHere(['trigger', 'order.created', '--scenario', 'duplicate'])
+    expect(stdout).toMatch(/^<-- \[200\] handled POST .+\n<-- \[200\] duplicate POST .+\n/)
+    const unhandled = await runHere(['trigger', 'event.published', '--wait'])
+    expect(unhandled.stdout).toMatch(/^<-- \[200\] unhandled POST .+ m?s\n$/m)
+  })
+
+  test.each([[], ['--wait']])(
+    'says what was answered and what to do, once, and fails where that was no success: %j',
+    async (...argv) => {
+      const { url } = await receiver(() => 503)
+      const { run: runHere } = await sandbox(['--to', url])
+      const { code, stdout } = await runHere(['trigger', 'order.created', '--repeat', '2', ...argv])
+      expect(code).toBe(1)
+      expect(stdout.match(/^--> order\.created \[dlv_\w+\]\n<-- \[503\] POST \S+ \d+ m?s$/gm)).toHaveLength(2)
+      expect(
+        stdout.match(/^ {4}Your receiver asks for a retry later: its log has the reason\.$/gm),
+      ).toHaveLength(1)
+    },
+  )
+
+  test('fails where one of two endpoints does not accept it', async () => {
+    const [good, bad] = [await receiver(() => 200), await receiver(() => 401)]
+    const { run: runHere } = await sandbox(['--to', good.url, '--to', bad.url])
+    const { code, stdout } = await runHere(['trigger', 'order.created'])
+    expect(code).toBe(1)
+    expect(stdout).toContain(`<-- [200] POST ${good.url}`)
+    expect(stdout).toContain(`<-- [401] POST ${bad.url}`)
+  })
+
+  test('does not blame the secret alone for a 401 of the app itself', async () => {
+    const { url } = await receiver(() => ({ status: 401, body: '<p>Please log in</p>' }))
+    const { run: runHere } = await sandbox(['--to', url])
+    const { stdout } = await runHere(['trigger', 'order.created'])
+    expect(stdout).toMatch(
+      /\n {4}answered: <p>Please log in<\/p>\n {4}401 from something other than tix-webhooks: does a login, .+ in front of \/hooks\?/,
+    )
+  })
+
+  test.each([80, 120])('breaks no line within a word on a terminal of %i columns', async (columns) => {
+    const { url } = await receiver(() => ({
+      status: 401,
+      body: `{"error":"${'login required '.repeat(9)}"}`,
+    }))
+    const running = await sandbox(['--to', url])
+    const tty = { isTTY: true, columns, env: { NO_COLOR: '1' } }
+    const said: string[] = []
+    for (const argv of [
+      ['trigger', 'order.created'],
+      ['trigger', 'order.created', '--scenario', 'stale'],
+      ['advance', '--to', 'next'],
+      ['deliveries'],
+      ['deliveries', 'show', String((await running.json('deliveries', '--limit', '1'))[0]?.id ?? '')],
+      ['endpoints'],
+      ['status'],
+      ['clock'],
+      ['resend', '--failed'],
+      ['check', url, '--secret', 'x'],
+      ['help'],
+      ['sandbox', '--help'],
+      ['nonsense'],
+    ]) {
+      const { stdout, stderr } = await running.run(argv, tty)
+      said.push(...stdout.split('\n'), ...stderr.split(/\n|\r.*?2K/))
+    }
+    expect(said.length).toBeGreaterThan(100)
+    // What is one word, such as a URL, cannot be broken.
+    expect(said.filter((line) => line.length > columns && / /.test(line.trim()))).toEqual([])
+  })
+
+  test('plays a scenario against each endpoint, and judges the answers of each', async () => {
+    const { url: good } = await receiver(() => 401)
+    const { url: bad } = await receiver(() => 200)
+    const { run: runHere } = await sandbox(['--to', good, '--to', bad])
+    const { code, records } = await runHere(['trigger', 'order.created', '--scenario', 'stale', '--json'])
+    expect(records().filter(({ url }) => url === good)).toMatchObject([
+      { scenario: 'stale', trigger: 'scenario', response: { status: 401 } },
+    ])
+    expect(records().filter(({ passed }) => passed !== undefined)).toEqual(
+      expect.arrayContaining([
+        { scenario: 'stale', passed: true, expected: 'each answered 4xx' },
+        {
+          scenario: 'stale',
+          passed: false,
+          expected: 'each answered 4xx',
+          advice: expect.stringMatching(/^It ACCEPTED A REPLAY/),
+        },
+      ]),
+    )
+    expect(code).toBe(1)
+  })
+
+  test.each([
+    ['wrong-secret', 401, 0, /refused, as it should be\nok {4}wrong-secret: each answered 4xx, as it should/],
+    ['wrong-secret', 200, 1, /accepted, though it is a forgery\nFAIL {2}wrong-secret; expected/],
+    ['valid', 200, 0, / m?s\nok {4}valid: each answered 2xx, as it should be\n$/],
+    ['valid', 500, 1, /its log has the reason\.\nFAIL {2}valid; expected: each answered 2xx\n$/],
+    ['valid', 401, 1, /is its secret the one that ends in .+\nFAIL {2}valid/],
+    ['not-json', 500, 0, /not acknowledged, as it should be\nok {4}not-json: none answered 2xx/],
+    ['not-json', 200, 1, /acknowledged, though it is unusable\nFAIL {2}not-json/],
+  ])('judges %s that is answered %i with %i', async (scenario, status, code, says) => {
+    const { url } = await receiver(() => status)
+    const { run: runHere } = await sandbox(['--to', url])
+    const ran = await runHere(['trigger', 'order.created', '--scenario', scenario, '--wait'])
+    expect(ran).toMatchObject({ code, stderr: '' })
+    expect(ran.stdout).toMatch(says)
+    expect(/is its secret the one/.test(ran.stdout)).toBe(scenario === 'valid' && status === 401)
+  })
+
+  test.each([
+    [[], 1],
+    [['--no-wait'], 0],
+  ])('says so where no endpoint takes it: with %j, exit code %i', async (argv, expected) => {
+    const { run: runHere } = await sandbox(['--to', 'http://127.0.0.1:9'])
+    const { code, stdout, stderr } = await runHere(['trigger', 'order.created', '--live', ...argv])
+    expect(code).toBe(expected)
+    expect(stdout).toMatch(/^--> order\.created \[msg_\w+\]\n$/)
+    expect(stderr).toBe(
+      'No endpoint takes order.created. Add one with: tix-webhooks endpoints add URL --live\n',
+    )
+  })
+
+  test('passes on what the sandbox refuses', async () => {
+    const { run: runHere } = await sandbox()
+    const { code, stderr } = await runHere(['trigger', 'order.created', '--set', 'data.order.nope=1'])
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^The payload has no data\.order\.nope\. It has data\.order\.id/)
+  })
+
+  test('says both ways where no sandbox runs', async () => {
+    const { code, stderr } = await run(['trigger', 'order.created'])
+    expect(code).toBe(3)
+    expect(stderr).toBe(
+      'No sandbox is running. Start one with: tix-webhooks sandbox. To send once without one: --to URL\n',
+    )
+  })
+})

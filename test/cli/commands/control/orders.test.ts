@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest'
+import { type CliSandbox, sandbox } from '../../../support/cli-sandbox.js'
+
+interface Order {
+  id: string
+  event_id: string
+  tickets: { id: string; scan_token: string }[]
+}
+
+/** Two orders, of which the second is refunded. */
+async function withOrders(): Promise<CliSandbox & { paid: Order; refunded: Order }> {
+  const running = await sandbox(['--freeze'])
+  for (const kind of ['order.created', 'order.created']) await running.run(['trigger', kind, '--no-wait'])
+  const [refunded, paid] = (await running.json('orders')) as unknown as [Order, Order]
+  await fetch(`${running.url}/v2/events/${refunded.event_id}/cancel`, {
+    method: 'POST',
+    headers: { authorization: 'bearer sk_test_local' },
+  })
+  return { ...running, paid, refunded }
+}
+
+describe('orders', () => {
+  test('are listed, the newest first, with tickets and whether they were refunded', async () => {
+    const { run, paid, refunded } = await withOrders()
+    const { code, stdout } = await run(['orders'])
+    expect(code).toBe(0)
+    const line = ({ id, event_id, tickets }: Order, state: string, buyer: number) =>
+      `${id}  ${state}  5400  buyer${buyer}@example.com  ${event_id}  2 × general admission ${tickets.map((ticket) => ticket.id).join(' ')}`
+    expect(stdout.replaceAll(/ {2,}/g, '  ')).toBe(
+      [
+        'ORDER  STATE  CENTS  BUYER  EVENT  TICKETS',
+        line(refunded, 'refunded', 2),
+        line(paid, 'paid', 1),
+        '',
+      ].join('\n'),
+    )
+  })
+
+  test('are chosen by their event, by what became of them, and by a limit', async () => {
+    const { run, json, paid, refunded } = await withOrders()
+    const ids = async (...argv: string[]) => (await json('orders', ...argv)).map(({ id }) => id)
+    expect(await ids()).toEqual([refunded.id, paid.id])
+    expect(await ids('--refunded')).toEqual([refunded.id])
+    expect(await ids('--paid')).toEqual([paid.id])
+    expect(await ids('--event', paid.event_id)).toEqual([paid.id])
+    expect(await ids('--limit', '1')).toEqual([refunded.id])
+    expect((await run(['orders', '--limit', '1'])).stderr).toBe('1 more match: list more with --limit.\n')
+    expect(await run(['orders', '--refunded', '--paid'])).toMatchObject({ code: 2 })
+  })
+
+  test('have their scan tokens for a program', async () => {
+    const { paid } = await withOrders()
+    expect(paid.tickets.map(({ scan_token }) => scan_token)).toEqual([
+      expect.stringMatching(/^\w{24}$/),
+      expect.stringMatching(/^\w{24}$/),
+    ])
+  })
+
+  test('say so where there are none', async () => {
+    const { run } = await sandbox()
+    expect(await run(['orders'])).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: 'There are no orders yet. To make one: tix-webhooks trigger order.created\n',
+    })
+    expect((await run(['orders', '--refunded'])).stderr).toBe(
+      'No order matches. To list all: tix-webhooks orders\n',
+    )
+  })
+})

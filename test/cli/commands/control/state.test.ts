@@ -1,0 +1,119 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { run } from '../../../support/cli.js'
+import { emptyFolder, sandbox } from '../../../support/cli-sandbox.js'
+import { listening } from '../../../support/cli-server.js'
+
+describe('status', () => {
+  test('tells what is there', async () => {
+    const {
+      run: runHere,
+      json,
+      url,
+    } = await sandbox(['--now', '2031-05-01T12:00:00Z', '--freeze', '--assume', 'list=array'])
+    await json('trigger', 'order.created', '--no-wait')
+    const { stdout } = await runHere(['status'])
+    expect(stdout).toContain(`at ${url}\n`)
+    expect(stdout).toContain('clock        2031-05-01T12:00:00.000Z, frozen, next: ')
+    expect(stdout).toMatch(/^test {9}.*1 events/m)
+    expect(stdout).toContain('list=array')
+    expect(await json('status')).toMatchObject([{ url, counts: { test: { orders: 1 } } }])
+  })
+})
+
+describe('reset', () => {
+  test('forgets the data, not the endpoints', async () => {
+    const { json, run: runHere, url } = await sandbox(['--to', 'http://127.0.0.1:9'])
+    await json('trigger', 'order.created', '--no-wait')
+    expect((await runHere(['reset'])).stdout).toBe(
+      `The sandbox at ${url} is empty; its endpoints are kept.\n`,
+    )
+    expect(await json('status')).toMatchObject([{ counts: { test: { orders: 0, events: 0 } }, endpoints: 1 }])
+  })
+
+  test('[N141] ends an advance that waits for a receiver without end', async () => {
+    let asked = (): void => {}
+    const isAsked = new Promise<void>((resolve) => {
+      asked = resolve
+    })
+    const { url: to } = await listening(() => asked())
+    const { json } = await sandbox(['--to', to, '--timeout', '0', '--freeze'])
+    await json('trigger', 'order.created', '--no-wait')
+    await isAsked
+    const advances = [json('advance', '72h'), json('advance', '1h')]
+    await json('reset')
+    await Promise.all(advances)
+    expect(await json('advance', '1h')).toMatchObject([{ ran: 0 }])
+  })
+})
+
+describe('seed', () => {
+  test('fills the sandbox from a file, and from the standard input', async () => {
+    const { run: runHere, folder, json } = await sandbox()
+    const [before] = (await json('status')) as { counts: { test: { venues: number } } }[]
+    writeFileSync(join(folder, 'fixtures.json'), '{"venues":[{"name":"The Hall"}]}')
+    expect(await runHere(['seed', 'fixtures.json'])).toMatchObject({
+      code: 0,
+      stdout: 'Created 1 venue, 0 events, 0 orders.\n',
+    })
+    expect(
+      (await runHere(['seed', '-', '--json'], { stdin: '{"venues":[{"name":"The Barn"}]}' })).records(),
+    ).toEqual([{ venues: 1, events: 0, orders: 0 }])
+    expect(await json('status')).toMatchObject([
+      { counts: { test: { venues: (before?.counts.test.venues ?? 0) + 2 } } },
+    ])
+  })
+
+  test('takes the file that its help shows', async () => {
+    const { run: runHere } = await sandbox()
+    const { stdout } = await runHere(['seed', '--help'])
+    const [, file = ''] = /\nFILE, such as:\n([\s\S]+?)\n\n/.exec(stdout) ?? []
+    expect(await runHere(['seed', '-'], { stdin: file })).toMatchObject({
+      code: 0,
+      stdout: 'Created 1 venue, 1 event, 1 order.\n',
+    })
+  })
+
+  test.each([
+    [['gone.json'], '', /^FILE: there is no such file: gone\.json/],
+    [
+      ['-'],
+      '{"venues":',
+      /^Standard input is not valid JSON: .+\. For an example: tix-webhooks seed --help$/m,
+    ],
+    [
+      ['-'],
+      '[]',
+      /^Standard input must be a JSON object, such as \{"venues":\[\{"name":"The Boathouse"\}\]\}\.$/m,
+    ],
+    [
+      ['-'],
+      '{"venue":[]}',
+      /^The fixtures are an object of account, venues and events\. Unrecognized key: "venue"\.$/m,
+    ],
+    [['-'], '{"venues":[{"name":5}]}', /name/],
+    [[], '', /^FILE is missing: a JSON file, or - for standard input/],
+  ])('refuses %j', async (argv, stdin, message) => {
+    const { run: runHere } = await sandbox()
+    const { code, stderr } = await runHere(['seed', ...argv], { stdin })
+    expect(code).toBe(2)
+    expect(stderr).toMatch(message)
+  })
+})
+
+describe('openapi', () => {
+  test('is that of the running sandbox', async () => {
+    const { run: runHere, url } = await sandbox()
+    const { code, stdout } = await runHere(['openapi'])
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ openapi: '3.1.0', servers: [{ url }] })
+    expect(stdout).toContain('\n  "')
+  })
+
+  test('needs no sandbox, and is one line for programs', async () => {
+    const { code, records } = await run(['openapi', '--json'], { cwd: emptyFolder() })
+    expect(code).toBe(0)
+    expect(records()).toMatchObject([{ openapi: '3.1.0', paths: { '/v2/events': expect.any(Object) } }])
+  })
+})
