@@ -1,4 +1,4 @@
-/** Where text goes: a terminal, a pipe, or a test. */
+/** A destination of text: a terminal, a pipe, or a test. */
 export interface Sink {
   write(text: string): void
   readonly isTTY?: boolean

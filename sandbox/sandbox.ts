@@ -102,7 +102,7 @@ export function createSandboxOn(port: ReservedPort, options: SandboxOptions): Sa
   return new RunningSandbox(options, port)
 }
 
-/** Its URL while it does not listen: a name that only this machine has. */
+/** The URL of a sandbox that does not listen: its name resolves only to this machine. */
 const IN_PROCESS_URL = 'http://sandbox.localhost'
 
 class RunningSandbox implements Sandbox {
@@ -238,7 +238,7 @@ function keepState(service: Service, path: string, onWarning: (message: string) 
   return file
 }
 
-/** Those that a state file does not have yet. */
+/** Adds the endpoints that are not in the state file yet. */
 function addEndpoints({ engine }: Service, inputs: readonly NewEndpoint[]): void {
   const known = new Set(engine.endpoints().map(({ url, mode }) => `${mode} ${url}`))
   for (const input of inputs) {

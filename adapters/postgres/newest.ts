@@ -8,12 +8,13 @@ import { type Table, tableOf } from './table.js'
 /** The table of the newest change of each subject, beside that of the records. */
 export interface NewestTable extends Pick<Table, 'schema' | 'migrate'> {
   /**
-   * Records the changes that no newer one of their subject was applied before: whether it recorded each, in the order given.
+   * Records each change unless a newer one of its subject was applied before.
    *
-   * @param tx a transaction as handlers have it
+   * @param tx the transaction of a handler
+   * @returns whether each change was recorded, in the order given
    */
   record(tx: unknown, changes: readonly Change[], retainMs: number): Promise<boolean[]>
-  /** Deletes what is past its retention, so many at most: how many there were. */
+  /** Deletes up to `limit` records that are past their retention, and returns their number. */
   purge(tx: unknown, limit: number): Promise<number>
 }
 

@@ -20,7 +20,7 @@ export interface Option<Value> {
 export interface Given {
   readonly name: string
   readonly texts: readonly string[]
-  /** Of a flag; absent if it is not given. */
+  /** The value of a flag; absent if it is not given. */
   readonly on: boolean | undefined
 }
 

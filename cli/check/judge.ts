@@ -25,7 +25,7 @@ export interface Judgement {
   readonly advice?: string
 }
 
-/** By what a receiver says that it does not believe a delivery. */
+/** The statuses by which a receiver says that a delivery is not genuine. */
 export const REFUSED: readonly number[] = [400, 401, 403]
 
 /** Statuses for a delivery that another request is handling: they ask for a retry. */

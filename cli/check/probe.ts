@@ -62,7 +62,7 @@ interface Played extends ProbeResult {
 interface EventSource {
   /** The JSON of an event. */
   make(): string
-  /** Of one that is cut within a character where it is sent in pieces. */
+  /** The JSON of an event that is cut within a character if it is sent in pieces. */
   makeToCut(): string
 }
 

@@ -31,7 +31,7 @@ export async function awaitListener(url: string, waitMs: number, signal: AbortSi
   )
 }
 
-/** Why it does not is of no account: a name may become known, and a network may come up. */
+/** Tries to connect. The reason of a failure is ignored, because any may pass: a name may be added to DNS, or a network come up. */
 function isListening(
   where: { host: string; port: number },
   waitMs: number,

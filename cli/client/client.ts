@@ -18,7 +18,7 @@ export interface Client {
   text(path: string): Promise<string>
 }
 
-/** It answers at once, unless it is very busy, or it is none. */
+/** The time limit of a request. A sandbox answers at once unless it is very busy; another server may never answer. */
 const SILENCE_MS = 10_000
 const NOT_FOUND = 404
 
@@ -79,7 +79,7 @@ export async function isSandboxAt(url: string, signal: AbortSignal): Promise<boo
 const noSandbox = (place: string): Failure =>
   new Failure(EXIT.noSandbox, `No sandbox is running at ${place}. Start one with: tix-webhooks sandbox`)
 
-/** By the first number that is not 0: what comes after it changes nothing that is there. */
+/** Checks the version up to its first number that is not 0: later numbers change nothing that the client uses. */
 function compatible(status: SandboxStatus, url: string): SandboxStatus {
   const significant = (version: string): string | undefined => /^(0\.)*\d+/.exec(version)?.[0]
   if (significant(status.version) === significant(VERSION)) return status

@@ -10,7 +10,7 @@ export const DEFAULT_PORT = 4010
 /** The environment variable that says where the sandbox is. */
 export const SANDBOX_VARIABLE = 'TIX_SANDBOX_URL'
 
-/** In place of a URL: there is none, whatever runs. */
+/** The value instead of a URL that makes commands use no sandbox, even if one runs. */
 const NONE = 'none'
 
 const readPlace = (text: string, name: string): string => (text === NONE ? NONE : readUrl(text, name))
@@ -30,7 +30,7 @@ export const SANDBOX_FILE = '.tix-webhooks-sandbox.json'
 /** It holds a URL and nothing else. */
 const MAX_FILE_BYTES = 4096
 
-/** Where a sandbox may be. */
+/** A place where a sandbox may be. */
 export interface Candidate {
   readonly url: string
   /** The source of the URL, for messages. */
@@ -41,7 +41,7 @@ export interface Candidate {
   readonly isWritten?: true
 }
 
-/** Where to look for the sandbox, the most certain place first: one that the user names is the only one. */
+/** The places to look for a sandbox, the most certain first. If the user names one, it is the only one. */
 export function candidates(flag: string | undefined, io: Io): readonly Candidate[] {
   const variable = io.env[SANDBOX_VARIABLE] || undefined
   const named = flag ?? (variable && readPlace(variable, SANDBOX_VARIABLE))
@@ -63,7 +63,7 @@ function written(cwd: string): readonly Candidate[] {
   }
 }
 
-/** Where the file of a folder says that its sandbox is. A file in a cloned repository must not send commands to another machine. */
+/** Reads the URL of the sandbox from the file of a folder; ignores other machines, because the file may come from a cloned repository. */
 export function writtenUrl(folder: string): string | undefined {
   try {
     const { url } = JSON.parse(writtenText(folder) ?? 'null')

@@ -6,7 +6,7 @@ import { type Output, printable } from '../terminal/output.js'
 import { attemptLine, type Hints, hintsOnce } from './attempt-lines.js'
 import { timeOfDay } from './clock-lines.js'
 
-/** In place of one of those that it was told to take. */
+/** The placeholder for a key of the user's own, which is never printed. */
 const LIVE_KEY = 'sk_live_…'
 
 /** A key that any sandbox takes, unless it was told which ones to take. */
@@ -14,7 +14,7 @@ const EXAMPLE_KEY = 'sk_test_local'
 
 /** The secret of endpoints that have none of their own yet. */
 interface StartSecret extends Pick<FoundSecret, 'secret'> {
-  /** Where it was found; undefined if it is a new one. */
+  /** The place where it was found; undefined if it is new. */
   readonly from: FoundSecret['from'] | undefined
 }
 

@@ -109,7 +109,7 @@ function keptTogether(text: string, width: number): string {
 /** A character that no text here has. */
 const GLUE = '\u0000'
 
-/** Where a line goes on below itself. */
+/** The indent of the further lines of a long line. */
 function indentOf(text: string): number {
   const start = plain(text.slice(0, MAX_INDENT * 4)).slice(0, MAX_INDENT)
   const [beginning = ''] =

@@ -41,7 +41,7 @@ const DEFAULT_COLUMNS = 80
 const MIN_COLUMNS = 20
 const CLEAR_LINE = '\r\u001b[2K'
 
-/** Where a command says what it has to say. */
+/** The output of a command. */
 export function createOutput(
   { stdout, stderr, env }: Pick<Io, 'stdout' | 'stderr' | 'env'>,
   { json = false, quiet = false, color }: OutputOptions,

@@ -24,7 +24,7 @@ interface Neighbour {
   readonly algorithm: Variant<HmacAlgorithm>
 }
 
-/** Of a larger body only one difference at a time is tried, because each try takes milliseconds. */
+/** In a larger body only one difference at a time is tried, because each try takes milliseconds. */
 const MAX_PAIRED_BYTES = 256 * 1024
 
 /**

@@ -35,7 +35,7 @@ export class Collection<Item extends Placed> {
     return this.#byId.get(id)
   }
 
-  /** @param item whose index is the size before */
+  /** @param item its `index` must be the size of the collection before the call */
   add(item: Item): void {
     this.#items.push(item)
     this.#byId.set(item.id, item)

@@ -79,7 +79,7 @@ function presentTier({ id, name, priceCents, quantity }: TierRecord): TicketTier
   return { id, name, price_cents: priceCents, quantity }
 }
 
-/** Of the buyer of the order with this number. */
+/** The email address of the buyer of the order with this number. */
 export function buyerEmail(number: number): string {
   return `buyer${number}@example.com`
 }

@@ -1,4 +1,4 @@
-/** Where webhooks of some kinds are sent, and how they are signed. */
+/** A URL to which webhooks of some kinds are sent, and their signing. */
 export interface Endpoint {
   readonly id: string
   readonly url: string
@@ -7,7 +7,7 @@ export interface Endpoint {
   /** The newest first: during a rotation there are two, and each signs. */
   readonly secrets: readonly string[]
   readonly enabled: boolean
-  /** Of which account: `test` or `live`. */
+  /** The account that it belongs to: `test` or `live`. */
   readonly mode: string
 }
 

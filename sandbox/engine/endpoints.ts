@@ -9,7 +9,7 @@ export interface EndpointsParts {
   readonly random: Random
   /** Throws where a URL cannot be delivered to. */
   readonly checkUrl: (url: string) => void
-  /** Of an endpoint that is given none. Default: a new one for each. */
+  /** The secret of an endpoint that is added without one. Default: a new secret for each. */
   readonly secret?: string | undefined
 }
 
@@ -73,7 +73,7 @@ export class Endpoints {
     return this.#endpoints.delete(id)
   }
 
-  /** In place of all that are here. */
+  /** Replaces all endpoints. */
   load(endpoints: readonly Endpoint[]): void {
     this.#endpoints = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]))
   }

@@ -15,7 +15,7 @@ export interface ScenarioTarget {
 /** The requests of a scenario, its name, and how they are sent. */
 export interface ScenarioRequests {
   readonly scenario: string
-  /** In their order. */
+  /** The requests, in the order in which they are sent. */
   readonly requests: readonly ScenarioRequest[]
   /** All at once, not one after the other. Default false. */
   readonly atOnce?: boolean | undefined

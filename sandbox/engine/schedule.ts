@@ -81,6 +81,6 @@ export function jittered(schedule: readonly number[], jitter: number, seed: numb
     const part = isLast ? -random.fraction() : 2 * random.fraction() - 1
     return Math.min(Math.floor((step + part * jitter * gap) * 1000), endMs)
   })
-  // A long gap before a short one: what is late by a part of the one may come after what is early by a part of the other.
+  // Jitter can change the order of two attempts, if a long gap comes before a short one.
   return steps.sort((a, b) => a - b)
 }

@@ -12,7 +12,7 @@ export interface ApiOptions extends AuthenticationOptions {
   rateLimit?: RateLimit | undefined
   /** Takes query parameters that no operation knows. Default false. */
   lenient?: boolean | undefined
-  /** Where the service is. */
+  /** The base URL of the service. */
   url: () => string
   /** Real time, in milliseconds. */
   realNow: () => number

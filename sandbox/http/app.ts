@@ -37,7 +37,7 @@ export interface AppOptions {
   checkUrl: (url: string) => void
   /** Resets the sandbox. */
   reset: () => void
-  /** Where the sandbox is, such as `http://127.0.0.1:4010`. */
+  /** The base URL of the sandbox, such as `http://127.0.0.1:4010`. */
   url: () => string
   /** The version of the package. */
   version: string
@@ -56,7 +56,7 @@ export function createApp(service: Service, options: AppOptions): App {
   const app: App = new Hono<Env>()
   const log = new RequestLog()
   const guard = createGuard(options)
-  // Its own: the ids of the service must not depend on how often it is asked.
+  // A generator of its own, because the ids of the service must not depend on the number of requests.
   const random = new Random()
   const realNow = options.realNow ?? Date.now
   const onError = options.onError ?? ((error) => options.onWarning?.(`The sandbox failed. ${inspect(error)}`))

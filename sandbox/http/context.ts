@@ -10,13 +10,13 @@ export interface Env {
   }
   Variables: {
     requestId: string
-    /** There where the key was taken. */
+    /** Set once the API key is accepted. */
     caller: Caller
-    /** There where the answer is an error. */
+    /** Set if the answer is an error. */
     error: { readonly code: ErrorCode; readonly message: string }
     /** The note on the request in the log, for people. */
     note: string
-    /** There where the connection was closed without an answer. */
+    /** Set if the connection was closed without an answer. */
     isDropped: boolean
   }
 }

@@ -8,7 +8,7 @@ import { API_ERROR_CODES, ERROR_TYPES, type ErrorReport, statusOf, typeOf } from
 export interface ErrorForm {
   readonly contentType: string
   readonly schema: z.ZodObject
-  /** Where the code stands: names from the outside in. */
+  /** The path of the error's code in the body: property names, outermost first. */
   readonly codePath: readonly string[]
   /** The body of an answer. */
   write(report: ErrorReport): object

@@ -61,7 +61,7 @@ const STATUSES: Readonly<Record<ErrorCode, ErrorStatus>> = {
   origin_refused: 403,
   unknown_url: 404,
   method_not_allowed: 405,
-  // Not 400: a client can so tell "mend the request" from "the world is another one now".
+  // Not 400, so that a client can tell an invalid request from a valid one that the current state does not allow.
   event_not_on_sale: 409,
   event_already_published: 409,
   event_already_cancelled: 409,
@@ -94,7 +94,7 @@ export const API_ERROR_CODES = (Object.keys(STATUSES) as ErrorCode[]).filter(
 /** All kinds of errors. */
 export const ERROR_TYPES: readonly ErrorType[] = [...new Set(Object.values(TYPES))]
 
-/** The status of an error. What names nothing is a missing page in the path, and a bad parameter anywhere else. */
+/** The status of an error. An unknown id is 404 in the path, and 400 in a parameter. */
 export function statusOf(code: ErrorCode, param?: string): ErrorStatus {
   return code === 'resource_missing' && param !== undefined ? 400 : STATUSES[code]
 }

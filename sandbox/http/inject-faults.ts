@@ -22,7 +22,7 @@ const CODES: Readonly<Record<number, ErrorCode>> = {
   429: 'rate_limited',
 }
 
-/** With errors that have them without a fault, too. */
+/** The headers that these errors also have when no fault was injected. */
 const HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   401: { 'www-authenticate': 'Bearer' },
   429: { 'retry-after': '1' },

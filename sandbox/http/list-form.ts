@@ -8,7 +8,7 @@ interface ListRequest {
   /** Its path, such as `/v2/events`. */
   readonly path: string
   readonly query: URLSearchParams
-  /** Where the service is, such as `http://127.0.0.1:4010`. */
+  /** The base URL of the service, such as `http://127.0.0.1:4010`. */
   readonly baseUrl: string
 }
 

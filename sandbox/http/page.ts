@@ -5,7 +5,7 @@ import type { App, RequestContext } from './context.js'
 const SCRIPT = '/_sandbox/page.js'
 const STYLE = '/_sandbox/page.css'
 
-/** With the page and its files: they come from the sandbox alone, and no text that is shown can become code. */
+/** The headers of the page and its files: everything is loaded from the sandbox, and no text that is shown can run as code. */
 const HEADERS = {
   'content-security-policy': [
     "default-src 'none'",

@@ -11,9 +11,9 @@ export interface RequestRecord {
   /** ISO 8601 UTC, virtual time. */
   readonly at: string
   readonly method: string
-  /** With the query. */
+  /** The path with its query. */
   readonly path: string
-  /** null if there was no key that is taken. */
+  /** null if the request had no valid key. */
   readonly mode: Mode | null
   /** The last four characters of the key. */
   readonly key_end: string | null
@@ -28,7 +28,7 @@ export interface RequestRecord {
 /** How many requests are kept. */
 export const KEPT_REQUESTS = 500
 
-/** Of a path, and of a message. */
+/** The longest path, and the longest message, that is kept. */
 const MAX_CHARACTERS = 500
 
 /** The latest requests to the API. */

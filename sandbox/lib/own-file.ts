@@ -18,7 +18,7 @@ import { basename, dirname, join } from 'node:path'
 // Windows has neither of the two.
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
 
-/** Of the name of what is written first, and then takes the place of the file. */
+/** The random part of the name of a temporary file, which is written first and then renamed to the file. */
 const RANDOM_BYTES = 8
 const TEMPORARY_END = /^[0-9a-f]{16}\.tmp$/
 

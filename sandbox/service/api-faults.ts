@@ -46,10 +46,10 @@ interface Kept {
 /** The faults in force. Of several that match a request the oldest hits it, so that a sequence can be made with `times`. */
 export class ApiFaults {
   readonly #onChange: () => void
-  // Its own: the ids of the service must not depend on faults.
+  // A generator of its own, because the ids of the service must not depend on faults.
   readonly #random = new Random()
   #kept: Kept[] = []
-  /** Those that are used up, while a request still waits. */
+  /** The faults that are used up, but may still delay a request. */
   #usedUp: Kept[] = []
 
   constructor(onChange: () => void) {
@@ -72,7 +72,7 @@ export class ApiFaults {
     return this.#kept.map(({ fault }) => ({ ...fault }))
   }
 
-  /** @returns false where there is none with this id */
+  /** @returns false if no fault has this id */
   remove(id: string): boolean {
     const kept = this.#kept.find(({ fault }) => fault.id === id)
     if (kept === undefined) return false

@@ -1,6 +1,6 @@
 import { Fault } from '../domain/fault.js'
 
-/** What copies and writes JSON calls itself for each level, and would run out of stack at a few thousand. */
+/** The functions that copy and write JSON are recursive: at a few thousand levels they would overflow the stack. */
 const MAX_DEPTH = 1000
 
 /**

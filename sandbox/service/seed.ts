@@ -15,7 +15,7 @@ export interface Fixtures {
 export interface FixtureEvent extends NewEvent {
   /** Default `draft`. */
   status?: 'draft' | 'on_sale' | 'cancelled'
-  /** Of a tier by its name. */
+  /** Orders of tickets of a tier, which is given by its name. */
   orders?: readonly { tier: string; quantity: number }[]
 }
 

@@ -70,9 +70,9 @@ export class Service {
   /** The time of their `t`, in milliseconds since the epoch. */
   readonly signingNow: () => number
   readonly accounts: Readonly<Record<Mode, Account>>
-  /** Of the API, asked for by the user. */
+  /** The faults of the API that the user added. */
   readonly faults = new ApiFaults(() => this.changed({ what: 'state' }))
-  /** Those that are under way, the latest last. */
+  /** The advances in progress, the latest last. */
   readonly advances = new Set<AdvanceCounts>()
   readonly #listeners = new Set<(change: ServiceChange) => void>()
   readonly #start: Pick<ServiceParts, 'startMs' | 'frozen'>

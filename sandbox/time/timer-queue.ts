@@ -27,7 +27,7 @@ export class TimerQueue {
   #order = 0
   #cancelled = 0
 
-  /** @throws RangeError if the moment is none */
+  /** @throws RangeError if `atMs` is not a finite number */
   add(atMs: number, work: () => unknown, label?: () => string): Timer {
     if (!Number.isFinite(atMs)) throw new RangeError(`A job is due at a moment of time, not at ${atMs}.`)
     const entry: Entry = { atMs, label, order: this.#order++, work, cancel: () => this.#cancel(entry) }

@@ -40,7 +40,7 @@ export interface Execution {
   readonly tx: unknown
   /** Calls the handler, and returns or throws its result. */
   invoke(handler: () => unknown): unknown
-  /** The reason why an end is not certain while it is being recorded; `undefined` if it may be reported to the sender. */
+  /** The error for the sender while the end is being recorded and may still fail; `undefined` if the sender may be told the end at once. */
   doubt(end: HandlerEnd): unknown
   /** Records the end, however late. Never throws or rejects. */
   commit(end: HandlerEnd): MaybePromise<CommitResult>

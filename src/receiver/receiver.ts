@@ -61,7 +61,7 @@ export function createReceiver<
    * Takes one delivery from its arrival to its outcome. The order of the steps must not change. Each step may throw the fault that ends
    * the delivery. A synchronous result is not awaited, because each await costs more than most steps. Functions of the user are awaited
    * with `inTime`. The other awaits need no `inTime`: the reader of the body, the guard and the run keep to the deadline themselves, and
-   * an HMAC or a digest waits for nobody.
+   * an HMAC or a digest waits for nothing.
    */
   async function receive(delivery: Delivery<Request>): Promise<Outcome> {
     const state = new DeliveryState(delivery, shared)

@@ -68,7 +68,7 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery {
   /** Reports that no handler takes its kind: logged only if nothing else in the receiver would report it. */
   reportUnwanted(): void {
     const { onDelivery } = this.shared.settings
-    // A metric may have no provider, and names no unknown kind.
+    // Telemetry is no reason not to log: it may have no provider, and its metrics do not name unknown kinds.
     if (onDelivery === undefined || 'isTelemetry' in onDelivery) {
       this.shared.log.unwanted(this.delivery, this.kind)
     }

@@ -42,17 +42,17 @@ export function pgQuery(pool: PgPool): Query {
   }
 }
 
-/** @param as makes of a client the transaction that handlers get: its library cannot open transactions of its own on that client */
+/** @param as converts a client to the transaction that handlers get. The client that it is given refuses to open another transaction */
 export function pgDriver<Handed>(
   pool: PgPool,
   as?: (client: PgClient) => Handed,
 ): CheckedDriver<PgClient, Handed> {
   const prepared = preparedStatements()
-  /** The client in what `as` made of it. */
+  /** The client behind each transaction that `as` returned. */
   const clients = new WeakMap<object, PgClient>()
   listenTo(pool)
 
-  /** A transaction as a handler gets it. */
+  /** Makes the transaction that a handler gets. */
   function hand(client: PgClient, scope: TransactionScope): Handed {
     const lent = withoutRelease(client)
     if (as === undefined) return scope.bind(lent) as object as Handed

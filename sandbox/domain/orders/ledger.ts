@@ -5,7 +5,7 @@ import type { EventRecord, VenueRecord } from '../records.js'
 import { LIMITS } from '../requests/limits.js'
 import type { VenueObject } from '../resources.js'
 
-/** Of how many orders the tickets are kept: there may be very many orders, and of most nobody asks for the tickets again. */
+/** The number of orders whose tickets are kept. There may be very many orders, and the tickets of old ones are rarely read. */
 const KEPT_TICKETS = 1000
 
 /** All that an account keeps. */
@@ -16,7 +16,7 @@ export class Ledger {
   readonly bySlug = new Map<string, EventRecord>()
   /** How many orders there have been: the number of the latest. */
   orders = 0
-  /** Those of the latest orders, by the ids of these. */
+  /** The tickets of the latest orders, by order id. */
   readonly tickets = new Map<string, readonly Ticket[]>()
 
   addEvent(event: EventRecord): void {
@@ -34,7 +34,7 @@ export class Ledger {
     if (this.tickets.size > KEPT_TICKETS && oldest !== undefined) this.tickets.delete(oldest)
   }
 
-  /** @throws Fault `sandbox_full` where there is no room for one more of each */
+  /** @throws Fault `sandbox_full` if there is no room for one more of each */
   makeRoom(...kinds: ('events' | 'venues' | 'orders')[]): void {
     for (const kind of kinds) {
       const count = kind === 'orders' ? this.orders : this[kind].size

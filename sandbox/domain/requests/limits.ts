@@ -1,12 +1,12 @@
 /** The bounds of the sandbox. The specification shows none of them but those of a list's page and of the tiers' minimum. */
 export const LIMITS = {
-  /** Of one account. One more is refused with `sandbox_full`. */
+  /** The limits of an account. One more is refused with `sandbox_full`. */
   events: 100_000,
   orders: 1_000_000,
   venues: 10_000,
   /** The sum of one event's orders: beyond it, a number of cents would no longer be exact. */
   grossCents: Number.MAX_SAFE_INTEGER,
-  /** Of one request. */
+  /** The limits of a request. */
   tiers: 100,
   tierQuantity: 10_000_000,
   priceCents: 99_999_999,

@@ -129,7 +129,7 @@ function isOptionalAt(schema: z.ZodObject, path: readonly PropertyKey[]): boolea
   return at instanceof z.ZodOptional || at instanceof z.ZodDefault
 }
 
-/** The schema of a place in what another one is the schema of. */
+/** Finds the schema of the field at a path, in the schema of the whole body. */
 function schemaAt(schema: z.ZodObject, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((whole, step) => {
     const at = unwrapped(whole)

@@ -51,7 +51,7 @@ function asText(source: string, { start, end }: Span): Edit {
   return { start, end, text: source.slice(start, end).replaceAll('<', '&lt;') }
 }
 
-/** Of a link that is its own text, the text, unless that is a program. */
+/** The text of an autolink (`<https://…>`), without its brackets; empty if its URL would run a program. */
 function withoutBrackets(source: string, { start, end }: Span): string {
   const text = source.slice(start + 1, end - 1)
   return RUNNING.test(text) ? '' : text
@@ -102,7 +102,7 @@ function findingsIn(source: string): Findings {
   return { html: html.sort((a, b) => a.start - b.start), autolinks, targets }
 }
 
-/** Of a link its own target: those of the images in its text come before. */
+/** The last span within a link, which is its own target: those of images in its text come before it. */
 function lastWithin(spans: readonly Span[], { start, end }: Span): Span | undefined {
   return spans.filter((span) => span.start >= start && span.end <= end).at(-1)
 }

@@ -7,7 +7,7 @@ import { piecesOf, SLOW_PIECE_MS } from './transport.js'
 /** A receiver in this process: a handler as web frameworks have it. */
 export type Deliver = (request: Request) => Response | Promise<Response>
 
-/** Where nothing waits for the network, nobody else would ever have a turn, nor any memory of requests be given back. */
+/** After so many requests, other tasks get a turn: requests in process wait for no network, so they would block timers and the release of memory. */
 const REQUESTS_OF_A_TURN = 100
 
 /** Taken before any test puts a clock of its own in its place. Where that was done before, nothing is waited for by them. */
@@ -117,7 +117,7 @@ async function bodyOf(
   }
 }
 
-/** With a fake queueMicrotask the text of a Response repeats without end: a repeated piece is taken for its end. */
+/** Whether a chunk repeats the one before. With a fake queueMicrotask the text of a Response repeats without end, so a repetition counts as its end. */
 function isSame(chunk: Uint8Array, before: Uint8Array | undefined): boolean {
   return before !== undefined && Buffer.compare(chunk, before) === 0
 }

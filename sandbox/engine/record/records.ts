@@ -56,7 +56,7 @@ export interface Attempt {
 export interface AttemptResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** At most 64 KiB of it; none if it is so old that it was dropped, and then `truncated`. */
+  /** The first 64 KiB of the body. Empty, and `truncated`, if it was dropped because of its age. */
   readonly body: string
   readonly truncated: boolean
 }

@@ -71,9 +71,9 @@ const snapshot = z.strictObject({
   messages: z.array(message),
   /** The oldest first. */
   deliveries: z.array(delivery),
-  /** Those that have come to their end, in that order. */
+  /** The deliveries that have ended, in the order of their ends. */
   settled: z.array(id('dlv')),
-  /** Absent in those of 0.1.0. */
+  /** Absent in snapshots of 0.1.0. */
   forgotten: z.strictObject({ all: forgotten, fromScenarios: forgotten }).exactOptional(),
 })
 

@@ -7,11 +7,11 @@ import { markdownHtml } from '../../domain/text/markdown-html.js'
 /** The result of an attempt to buy. */
 export interface Purchase {
   readonly sale?: OrderResult
-  /** Why there is none, in words. */
+  /** The reason why nothing was sold, in words. */
   readonly refusal?: string
 }
 
-/** Where an event is. */
+/** The venue of an event, if it has one. */
 type Place = VenueObject | undefined
 
 type Html = ReturnType<typeof html>
@@ -20,7 +20,7 @@ const STYLE =
   'body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:2rem auto;padding:0 1rem}' +
   'img{max-width:100%;height:auto}.note{border-left:4px solid;padding-left:1rem}label{display:block;margin:.5rem 0}'
 
-/** With every page: nothing is loaded but pictures, no script runs, and the form goes back to where it came from. */
+/** The headers of every page: it loads only pictures, runs no script, and sends its form only to its own origin. */
 export const PAGE_HEADERS = {
   'content-security-policy': [
     "default-src 'none'",
@@ -76,7 +76,7 @@ function placeOf({ name, address, city, country }: VenueObject): string {
   return [name, address, city, country].filter((part) => part !== null).join(', ')
 }
 
-/** In the time of the venue, and in no other: visitors go by its clocks. */
+/** A moment in the time zone of the venue, because visitors arrive by the clocks there. */
 function moment(text: string, venue: Place): Html {
   const timeZone = venue?.timezone ?? 'UTC'
   const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone })

@@ -32,7 +32,7 @@ export async function whyJson(service: Service, delivery: Delivery, attempt: Att
   }
 }
 
-/** By the secrets that the endpoint has now; undefined where it was removed. */
+/** Diagnoses a delivery with the secrets that its endpoint has now; undefined if the endpoint was removed. */
 async function diagnosisOf(
   { engine, signature, clock, signingNow }: Service,
   { message, endpointId }: Delivery,

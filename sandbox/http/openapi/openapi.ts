@@ -163,7 +163,7 @@ function errorResponses(operation: Operation, { form, error }: Parts): Json {
   return Object.fromEntries([...responses, [OTHER_FAULTS, otherFaults({ form, error })]])
 }
 
-/** Of a service that is down: the sandbox answers them where the user asked for a fault. */
+/** The answers of a service that is down, which the sandbox gives if the user added a fault. */
 function otherFaults({ form, error }: Omit<Parts, 'schemas'>): Json {
   return {
     description: 'Any other fault of the service. The sandbox answers it where it was asked for.',

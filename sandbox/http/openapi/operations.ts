@@ -23,7 +23,7 @@ interface OperationInput {
   readonly query: URLSearchParams
   /** undefined if there is none. */
   readonly body: unknown
-  /** Where the service is, such as `http://127.0.0.1:4010`. */
+  /** The base URL of the service, such as `http://127.0.0.1:4010`. */
   readonly baseUrl: string
 }
 
@@ -40,7 +40,7 @@ export interface Operation {
   readonly answer: z.ZodType
   /** Whether the specification shows the answer. */
   readonly isShown: boolean
-  /** Its own errors, beside those of every operation, and of an id in the path. `resource_missing` is that of a parameter. */
+  /** The errors of this operation only: not those of every operation, or of an id in the path. `resource_missing` is about a parameter. */
   readonly errors: readonly ErrorCode[]
   /** Gives the body of the answer. @throws Fault where it is refused */
   run(account: Account, input: OperationInput): unknown

@@ -21,7 +21,7 @@ export class SchemaCollection {
     return root
   }
 
-  /** By their ids. */
+  /** The schemas that have an id, by that id. */
   named(): Json {
     return Object.fromEntries([...this.#named].sort().map(([id, text]) => [id, JSON.parse(text)]))
   }

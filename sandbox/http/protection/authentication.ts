@@ -61,7 +61,7 @@ export function createAuthenticator({ keys, onWarning = () => {} }: Authenticati
   }
 }
 
-/** Of what is behind the prefix. */
+/** The last four characters of a key, without its prefix. */
 function lastFour(key: string): string {
   return key.replace(/^sk_(test|live)_/, '').slice(-4)
 }

@@ -9,7 +9,7 @@ export interface Guard {
 }
 
 export interface GuardOptions {
-  /** Where the sandbox is, such as `http://127.0.0.1:4010`. */
+  /** The base URL of the sandbox, such as `http://127.0.0.1:4010`. */
   url: () => string
   /** Further host names that it answers to: `name`, at any port, or `name:port`. */
   allowHosts?: readonly string[] | undefined

@@ -10,7 +10,7 @@ interface Advanced extends ClockView {
   readonly attempts?: { readonly delivered: number; readonly failed: number }
 }
 
-/** What an advance is to pass. */
+/** The span of time that an advance passes through. */
 interface Passage {
   readonly fromMs: number
   readonly toMs: number

@@ -10,7 +10,7 @@ import { useLoaded } from '../parts/use-loaded.js'
 
 export const KINDS = ['order.created', 'event.published', 'event.cancelled', 'event.rescheduled'] as const
 
-/** Where no delivery of the kind shows what its data is. */
+/** The example of data if no delivery of the kind has been sent yet. */
 const SAMPLE = {
   order: { id: 'ord_1', total_cents: 5400, buyer_email: 'buyer1@example.com' },
   tickets: [{ id: 'tik_1', tier: 'general admission' }],

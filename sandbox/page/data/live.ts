@@ -11,7 +11,7 @@ export interface LiveListener {
 }
 
 const RETRY_MS = 1000
-/** Of a tab that gets no stream. */
+/** How often a tab without a stream asks. */
 const POLL_MS = 1000
 
 /**

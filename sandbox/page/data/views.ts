@@ -106,7 +106,7 @@ export interface WhyView {
         readonly findings: readonly string[]
       }
     | null
-  /** Of what was made invalid on purpose. */
+  /** Present if the sandbox changed the delivery on purpose. */
   readonly scenario?: {
     readonly name: string
     readonly description: string
@@ -168,7 +168,7 @@ export interface OrderView {
   readonly total_cents: number
   readonly buyer_email: string
   readonly refunded: boolean
-  /** Of the latest orders alone. */
+  /** Kept for the latest orders only. */
   readonly tickets: readonly {
     readonly id: string
     readonly scan_token: string

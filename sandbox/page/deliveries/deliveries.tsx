@@ -95,7 +95,7 @@ function More({ route, shown, matching }: { route: Route; shown: number; matchin
   )
 }
 
-/** Where a delivery is closed, its line has the focus again. */
+/** Returns the focus to the line of a delivery that is closed. */
 function useFocusOnReturn(list: { current: HTMLElement | null }, { delivery }: Route): void {
   const before = useRef(delivery)
   useEffect(() => {

@@ -3,7 +3,7 @@ import type { EndpointView } from '../data/views.js'
 import { Action } from '../parts/action.js'
 import { copy } from '../parts/copy.js'
 
-/** Where nothing was sent yet: what to do. */
+/** Shown until something is sent: how to send the first webhook. */
 export function Empty({ endpoints }: { readonly endpoints: readonly EndpointView[] }) {
   const origin = location.origin
   const lines = [

@@ -5,7 +5,7 @@ import { moment } from '../data/words.js'
 const WINDOW_MS = 72 * 3_600_000
 const LINE_Y = 24
 
-/** In minutes. In a narrow window the style leaves each second one out. */
+/** The labelled times, in minutes. In a narrow window the style hides every second one. */
 const TICKS = [0, 5, 30, 120, 360, 720, 1440, 2880, 4320]
 
 /** Seconds and days on one line: by the cube root, steps that grow stand about as far from each other. */

@@ -18,7 +18,7 @@ import { Why } from './why.js'
 
 interface DeliveryProps {
   readonly id: string
-  /** Its line of the list; undefined where it is not in the list. */
+  /** Its line in the list; undefined if it is not in the list. */
   readonly brief: Brief | undefined
   readonly route: Route
   readonly state: State
@@ -32,7 +32,7 @@ interface Loaded {
 
 /** One delivery: what was planned, sent and answered, and why. */
 export function Delivery({ id, brief, route, state }: DeliveryProps) {
-  // Its line is another object when anything of it has changed; where it is not in the list, each state may be about it.
+  // Its line is a new object whenever the delivery changes. If it is not in the list, any new state may be about it.
   const loaded = useLoaded(() => load(id).catch(reasonOf), [id, brief ?? state])
   const close = hashOf({ ...route, delivery: undefined, attempt: undefined, follow: false })
   return (

@@ -1,6 +1,6 @@
 interface ChoiceProps {
   readonly label: string
-  /** Of the field in its form. Default: it has none. */
+  /** The name of the field in its form. Default: none. */
   readonly name?: string
   readonly choices: readonly string[]
   /** Stands first, for no choice. */

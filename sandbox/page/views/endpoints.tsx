@@ -12,7 +12,7 @@ import { Shown } from '../parts/shown.js'
 
 const SUBSCRIPTIONS = [...KINDS, 'order.*', 'event.*', '*']
 
-/** Where webhooks are sent. */
+/** The list of endpoints. */
 export function Endpoints({ endpoints }: { readonly endpoints: readonly EndpointView[] }) {
   return (
     <>
