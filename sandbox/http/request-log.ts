@@ -66,9 +66,12 @@ export class RequestLog {
   }
 }
 
+/** A key; only how one begins, and the quotation mark behind one, are no part of it. */
+const KEY = /sk_(test|live)_(?!\.?(?:\s|$))(?:[^&/?#\s"…]|"(?=[^\s.]))+/gi
+
 /** No more than people read, and without a key that was written into the address. */
 function shown(text: string): string {
-  return text.replaceAll(/sk_(test|live)_[^&/?#\s]*/gi, 'sk_$1_…').slice(0, MAX_CHARACTERS)
+  return text.replaceAll(KEY, 'sk_$1_…').slice(0, MAX_CHARACTERS)
 }
 
 /** Writes down each request, when it is answered. */

@@ -25,8 +25,19 @@ test('[N8] keeps no key that a message quotes, and no endless message', () => {
   const log = new RequestLog()
   log.add({ ...record('/v2'), error_message: `"sk_live_abcdefgh" is none.${'x'.repeat(5000)}` })
   const [{ error_message: message = '' } = {}] = log.latest(1)
-  expect(message).toMatch(/^"sk_live_… is none\.x+$/)
+  expect(message).toMatch(/^"sk_live_…" is none\.x+$/)
   expect(message).toHaveLength(500)
+})
+
+test('[N8] keeps a message about keys as it is, but for the keys', () => {
+  const log = new RequestLog()
+  const said = (message: string) => {
+    log.add({ ...record('/v2'), error_message: message })
+    return log.latest(1)[0]?.error_message
+  }
+  const advice = 'Send "authorization: bearer sk_test_…". A key begins with sk_test_ or sk_live_.'
+  expect(said(advice)).toBe(advice)
+  expect(said('No key is "sk_test_.a\\"b".')).toBe('No key is "sk_test_…".')
 })
 
 test('[N8] keeps no key that stands in an address, and no endless address', () => {

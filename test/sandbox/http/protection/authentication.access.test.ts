@@ -85,7 +85,7 @@ test('[N8] the log keeps the end of a key, and of a key that is refused nothing'
       key_end: null,
       status: 401,
       error_code: 'api_key_missing',
-      error_message: expect.stringContaining('There is no API key.'),
+      error_message: 'There is no API key. Send the header "authorization: bearer sk_test_…".',
     },
     expect.objectContaining({ mode: null, key_end: null, error_code: 'api_key_invalid' }),
     expect.objectContaining({ mode: 'test', key_end: '0001', status: 200 }),
