@@ -92,9 +92,9 @@ function Whole({ delivery, planned, route, state }: Loaded & Pick<DeliveryProps,
       {chosen !== undefined && <Why delivery={delivery} attempt={chosen} isAccepted={isAccepted(chosen)} />}
       <Axis delivery={delivery} planned={planned} chosen={chosen?.id} />
       <Attempts delivery={delivery} planned={planned} chosen={chosen?.id} route={route} />
+      <Payload delivery={delivery} attempt={chosen} />
       {chosen !== undefined && (
         <>
-          <Payload delivery={delivery} attempt={chosen} />
           <Signature delivery={delivery} attempt={chosen} endpoint={endpoint} assumed={assumed} />
           <Answer attempt={chosen} attempts={attempts} />
         </>

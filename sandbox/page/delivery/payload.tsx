@@ -9,18 +9,18 @@ import { Shown } from '../parts/shown.js'
 /** As much as the sandbox keeps of a body that was spoilt. */
 const KEPT_CHARACTERS = 64 * 1024
 
-/** The request of an attempt: its URL, headers and body, raw and indented. */
+/** The request of an attempt: its URL, headers and body, raw and indented. Without an attempt, the body that will be sent. */
 export function Payload({
   delivery,
   attempt,
 }: {
   readonly delivery: DeliveryView
-  readonly attempt: AttemptView
+  readonly attempt: AttemptView | undefined
 }) {
   const [isRaw, setRaw] = useState(false)
-  const { headers, body = delivery.body } = attempt.request
+  const { headers, body = delivery.body } = attempt?.request ?? {}
   const indented = pretty(body)
-  const isCut = attempt.request.body !== undefined && body.length >= KEPT_CHARACTERS
+  const isCut = attempt?.request.body !== undefined && body.length >= KEPT_CHARACTERS
   return (
     <section aria-label="Payload">
       <div class="head">
@@ -44,19 +44,23 @@ export function Payload({
           Copy<span class="unseen"> the payload</span>
         </Action>
       </div>
-      <p class="url">
-        <b>POST</b> <Shown text={attempt.url} />
-      </p>
+      {attempt && (
+        <p class="url">
+          <b>POST</b> <Shown text={attempt.url} />
+        </p>
+      )}
       {isRaw || indented === undefined ? (
         <Code text={body} label="The body as it was sent" />
       ) : (
         <Code text={indented} label="The body, with indentation" isJson />
       )}
       {isCut && <p class="dim">The sandbox keeps the first 64 KiB of what was made invalid on purpose.</p>}
-      <details>
-        <summary>Headers that were sent</summary>
-        <Headers headers={headers} />
-      </details>
+      {headers && (
+        <details>
+          <summary>Headers that were sent</summary>
+          <Headers headers={headers} />
+        </details>
+      )}
     </section>
   )
 }
