@@ -10,12 +10,16 @@ import { postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 const MOST_ATTEMPTS = 5
 const MOST_MS = 6 * 3_600_000
 
+type TicketEvent = OrderCreatedEvent | EventLifecycleEvent
+
 export const pool = new Pool({
   connectionString: process.env.DATABASE_URL,
   connectionTimeoutMillis: 2_000,
   max: 20,
 })
 pool.on('error', (error) => console.error(`an idle connection broke: ${error.message}`))
+// For `putBack`: when a connection in use breaks without a listener, the process ends.
+pool.on('connect', (client) => client.on('error', () => {}))
 
 const store = postgresStore(pool, { purgeEverySeconds: 3600 })
 const inbox = postgresInbox(pool, { purgeEverySeconds: 3600 })
@@ -24,11 +28,25 @@ const inbox = postgresInbox(pool, { purgeEverySeconds: 3600 })
 await store.migrate()
 await inbox.migrate()
 await pool.query('CREATE TABLE IF NOT EXISTS listing (event_id text PRIMARY KEY, state text NOT NULL)')
+// Not jsonb: it refuses a NUL and halves of surrogate pairs, which may be what makes an event poison.
 await pool.query(
-  'CREATE TABLE IF NOT EXISTS poison (key text PRIMARY KEY, event jsonb NOT NULL, reason text NOT NULL)',
+  'CREATE TABLE IF NOT EXISTS poison (key text PRIMARY KEY, event json NOT NULL, reason text NOT NULL)',
 )
 
-const SET_ASIDE = 'INSERT INTO poison VALUES ($1, $2, $3) ON CONFLICT (key) DO NOTHING'
+async function setAside(
+  db: Pool | PoolClient,
+  key: string | null,
+  event: TicketEvent,
+  error: unknown,
+): Promise<void> {
+  const reason = String(error).replaceAll('\0', '')
+  await db.query('INSERT INTO poison VALUES ($1, $2, $3) ON CONFLICT (key) DO NOTHING', [key, event, reason])
+}
+
+async function isAside(key: string | null): Promise<boolean> {
+  const { rows } = await pool.query('SELECT 1 FROM poison WHERE key = $1', [key])
+  return rows.length > 0
+}
 
 async function printTickets({ data }: OrderCreatedEvent): Promise<void> {
   const response = await fetch(process.env.PRINTER_URL ?? '', { method: 'POST', body: JSON.stringify(data) })
@@ -52,12 +70,15 @@ const orders = tixWebhooks({
   namespace: 'orders',
   on: {
     'order.created': async (event, ctx) => {
+      const attempt = ctx.attempt ?? 1
+      // An attempt that ended between the row and its record: an order that is printed now would be printed again when it is put back.
+      if (attempt > MOST_ATTEMPTS && (await isAside(ctx.key))) throw new Discard('it was set aside before')
       try {
         await printTickets(event)
       } catch (error) {
-        if ((ctx.attempt ?? 1) < MOST_ATTEMPTS) throw error
-        await pool.query(SET_ASIDE, [ctx.key, event, String(error)])
-        throw new Discard(`set aside after ${ctx.attempt} attempts: ${error}`)
+        if (attempt < MOST_ATTEMPTS) throw error
+        await setAside(pool, ctx.key, event, error)
+        throw new Discard(`set aside after ${attempt} attempts: ${error}`)
       }
     },
   },
@@ -69,6 +90,8 @@ const events = tixWebhooks({
   secret: process.env.TIX_SIGNING_SECRET,
   inbox,
   namespace: 'listing',
+  // Events can be put back for so long: after that, isNewest has forgotten what was newer.
+  retentionSeconds: 30 * 86_400,
   on: {
     'event.*': async (event, ctx) => {
       await ctx.tx.query('SAVEPOINT handler')
@@ -77,7 +100,7 @@ const events = tixWebhooks({
       } catch (error) {
         if (Date.now() - Date.parse(event.created_at) < MOST_MS) throw error
         await ctx.tx.query('ROLLBACK TO SAVEPOINT handler')
-        await ctx.tx.query(SET_ASIDE, [ctx.key, event, String(error)])
+        await setAside(ctx.tx, ctx.key, event, error)
         console.error(`${ctx.key} is set aside: ${error}`)
       }
     },
@@ -93,13 +116,13 @@ export async function putBack(key: string): Promise<boolean> {
   try {
     await client.query('BEGIN')
     const { rows } = await client.query('DELETE FROM poison WHERE key = $1 RETURNING event', [key])
-    const event: OrderCreatedEvent | EventLifecycleEvent | undefined = rows[0]?.event
+    const event: TicketEvent | undefined = rows[0]?.event
     if (event?.type === 'order.created') await printTickets(event)
     else if (event !== undefined) await list(event, client)
     await client.query('COMMIT')
     return event !== undefined
   } catch (error) {
-    await client.query('ROLLBACK')
+    await client.query('ROLLBACK').catch(() => {})
     throw error
   } finally {
     client.release()

@@ -37,6 +37,8 @@ const hooks = tixWebhooks({
   secret,
   inbox,
   namespace: 'listing',
+  // The API lists an event for years. Once its record is gone, its cancellation would be new again.
+  retentionSeconds: 10 * 365 * 86_400,
   schemas,
   // The default key is a digest with the webhook's created_at, which no list has. What happens to an event once is identified by the event
   // alone, so that a webhook and what the list says of it are one. It can be rescheduled from A to B to A to B, which are four.

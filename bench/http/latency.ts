@@ -1,5 +1,5 @@
 import type { Bench, Group } from '../support/bench.js'
-import { short, spread, whole } from '../support/report.js'
+import { short, spread, whole } from '../support/figures.js'
 import { alternate, median, quantile } from '../support/rounds.js'
 import { FRAMEWORKS, type Framework, NAMES, type Way } from './contestants.js'
 import { type Processes, startProcesses } from './turns.js'

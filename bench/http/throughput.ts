@@ -1,6 +1,7 @@
 import type { Bench, Group } from '../support/bench.js'
+import { short, spread, times, whole } from '../support/figures.js'
 import { type Goal, judged } from '../support/goal.js'
-import { short, spread, type Table, times, whole } from '../support/report.js'
+import type { Table } from '../support/report.js'
 import { alternate, median, ratios } from '../support/rounds.js'
 import { FRAMEWORKS, type Framework, NAMES, WAYS, type Way } from './contestants.js'
 import { type Processes, startProcesses, type Turn } from './turns.js'

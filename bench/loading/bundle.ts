@@ -1,8 +1,9 @@
 import { transformSync } from 'esbuild'
 import { gzipped, workerBundle } from '../../test/support/worker-bundle.js'
 import type { Bench } from '../support/bench.js'
+import { times, whole } from '../support/figures.js'
 import { type Goal, judged } from '../support/goal.js'
-import { type Table, times, whole } from '../support/report.js'
+import type { Table } from '../support/report.js'
 import { proseOf } from './prose.js'
 
 const GOAL_BYTES = 16_200

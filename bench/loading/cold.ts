@@ -3,8 +3,9 @@ import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Bench } from '../support/bench.js'
+import { short, spread, times } from '../support/figures.js'
 import { type Goal, judged } from '../support/goal.js'
-import { short, spread, type Table, times } from '../support/report.js'
+import type { Table } from '../support/report.js'
 import { alternate, ratios } from '../support/rounds.js'
 
 const GOAL: Goal = { atMost: 1.1 }

@@ -3,7 +3,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Bench } from '../support/bench.js'
-import { short, spread, type Table, times, whole } from '../support/report.js'
+import { short, spread, times, whole } from '../support/figures.js'
+import type { Table } from '../support/report.js'
 import { alternate, type Figures, ratios } from '../support/rounds.js'
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))

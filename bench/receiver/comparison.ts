@@ -1,5 +1,5 @@
+import { short, spread, times } from '../support/figures.js'
 import { type Goal, judged } from '../support/goal.js'
-import { short, spread, times } from '../support/report.js'
 import { type Figures, ratios } from '../support/rounds.js'
 
 /** A contestant and its time in microseconds, round by round. */

@@ -2,8 +2,8 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { Group } from '../support/bench.js'
+import { times, whole } from '../support/figures.js'
 import { judged } from '../support/goal.js'
-import { times, whole } from '../support/report.js'
 import type { HeapReport, HeapTask } from './heap-child.js'
 
 /** The memory that deliveries leave behind in a receiver: none. */

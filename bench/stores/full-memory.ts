@@ -1,7 +1,7 @@
 import { type IdempotencyStore, memoryStore } from 'tix-webhooks'
 import type { Bench } from '../support/bench.js'
 import { nextKey, throughStore } from './contender.js'
-import type { Counts, Full } from './million.js'
+import type { Counts, Full } from './full.js'
 
 export async function fullMemory(bench: Bench, { few, many }: Counts): Promise<Full> {
   bench.progress(`memory: ${many} events`)

@@ -2,7 +2,7 @@ import { Pool } from 'pg'
 import { postgresStore } from 'tix-webhooks/postgres'
 import type { Bench } from '../support/bench.js'
 import { keyOf, nextKey, RETAIN_MS, throughStore } from './contender.js'
-import type { Counts, Full } from './million.js'
+import type { Counts, Full } from './full.js'
 import { fillWithRows, sizeOf } from './postgres-rows.js'
 
 export async function fullPostgres(bench: Bench, { few, many }: Counts): Promise<Full> {

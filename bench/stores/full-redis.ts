@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { redisStore } from 'tix-webhooks/redis'
 import type { Bench } from '../support/bench.js'
 import { keyOf, RETAIN_MS, throughStore } from './contender.js'
-import type { Counts, Full } from './million.js'
+import type { Counts, Full } from './full.js'
 
 const COPY = `for n = ARGV[1], ARGV[2] do
   redis.call('RESTORE', string.format('%s%010d', ARGV[3], n), ARGV[4], ARGV[5])

@@ -3,7 +3,7 @@ import { type SqliteStore, type SqliteStoreOptions, sqliteStore } from 'tix-webh
 import { openDatabase, rowOf, type TestDatabase } from '../../test/support/sqlite-open.js'
 import type { Bench } from '../support/bench.js'
 import { keyOf, throughStore } from './contender.js'
-import type { Counts, Full } from './million.js'
+import type { Counts, Full } from './full.js'
 
 export async function fullSqlite(bench: Bench, { few, many }: Counts): Promise<Full> {
   bench.progress(`SQLite: ${many} events`)

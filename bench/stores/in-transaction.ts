@@ -5,7 +5,7 @@ import { postgresInbox } from 'tix-webhooks/postgres'
 import { sqliteInbox } from 'tix-webhooks/sqlite'
 import { openDatabase } from '../../test/support/sqlite-open.js'
 import type { Bench, Group } from '../support/bench.js'
-import { short, spread, times } from '../support/report.js'
+import { short, spread, times } from '../support/figures.js'
 import { alternate, rateOf, ratios } from '../support/rounds.js'
 import { IN_FLIGHT, keyOf, nextKey, throughInbox } from './contender.js'
 

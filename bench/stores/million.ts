@@ -1,33 +1,13 @@
-import type { IdempotencyStore } from 'tix-webhooks'
 import type { Bench, Group } from '../support/bench.js'
-import { short, spread, times } from '../support/report.js'
+import { short, spread, times } from '../support/figures.js'
 import { alternate, ratios, timeOf } from '../support/rounds.js'
 import { LEASE_MS, nextKey, nextToken, RETAIN_MS } from './contender.js'
+import type { Counts, Full } from './full.js'
 import { fullMemory } from './full-memory.js'
 import { fullPostgres } from './full-postgres.js'
 import { fullRedis } from './full-redis.js'
 import { fullSqlite } from './full-sqlite.js'
 import { memoryMillion } from './memory-million.js'
-
-/** The numbers of events that the stores remember. */
-export interface Counts {
-  readonly few: number
-  readonly many: number
-}
-
-/** A store with few events compared with a store with many. */
-export interface Full {
-  readonly name: string
-  readonly few: IdempotencyStore
-  readonly many: IdempotencyStore
-  readonly sizes: readonly Size[]
-  close(): Promise<void>
-}
-
-interface Size {
-  readonly what: string
-  readonly bytesPerEvent: number
-}
 
 /** The size of a full store, and its effect on the time of a claim. */
 export const million: Group = {

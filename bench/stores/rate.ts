@@ -1,6 +1,7 @@
 import type { Bench, Group } from '../support/bench.js'
+import { short, spread, times } from '../support/figures.js'
 import { judged } from '../support/goal.js'
-import { short, spread, type Table, times } from '../support/report.js'
+import type { Table } from '../support/report.js'
 import { alternate, type Figures, rateOf, ratios } from '../support/rounds.js'
 import { type Arena, type Contender, nextKey } from './contender.js'
 import { memoryArena } from './memory.js'

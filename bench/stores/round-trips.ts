@@ -1,6 +1,6 @@
 import { startProxy } from '../../test/support/tcp-proxy.js'
 import type { Group } from '../support/bench.js'
-import { short } from '../support/report.js'
+import { short } from '../support/figures.js'
 import { type Arena, nextKey } from './contender.js'
 import { makeTables, postgresArenas } from './postgres.js'
 import { redisArenas } from './redis.js'

@@ -1,4 +1,4 @@
-import { times } from './report.js'
+import { times } from './figures.js'
 import { type Figures, median } from './rounds.js'
 
 /** The goal for a ratio: at most, or at least, this value. */

@@ -6,7 +6,7 @@ import { Redis } from 'ioredis'
 import { Client } from 'pg'
 import { openDatabase, rowOf } from '../../test/support/sqlite-open.js'
 import type { Bench } from './bench.js'
-import { spread } from './report.js'
+import { spread } from './figures.js'
 
 /** The conditions that the figures depend on, one per line. */
 export async function describeMachine(bench: Bench): Promise<readonly string[]> {

@@ -1,4 +1,4 @@
-import { whole } from './report.js'
+import { whole } from './figures.js'
 import { type Figures, median, quantile } from './rounds.js'
 
 /** A chart of how a cost grows. Both axes are logarithmic: proportional growth is a straight line. */

@@ -1,5 +1,4 @@
 import type { Plot } from './plot.js'
-import { type Figures, median } from './rounds.js'
 
 /** The results of a group. */
 export interface Table {
@@ -10,24 +9,6 @@ export interface Table {
   readonly notes?: readonly string[]
   /** The same as a chart. */
   readonly plot?: Plot
-}
-
-/** The median, and in brackets the minimum and maximum of all rounds. */
-export function spread(figures: Figures, format: (figure: number) => string = whole): string {
-  return `${format(median(figures))} (${format(Math.min(...figures))}–${format(Math.max(...figures))})`
-}
-
-export function whole(figure: number): string {
-  return Math.round(figure).toLocaleString('en')
-}
-
-/** Three significant digits. */
-export function short(figure: number): string {
-  return figure >= 100 ? whole(figure) : figure.toPrecision(figure >= 10 ? 3 : 2)
-}
-
-export function times(figure: number): string {
-  return `${figure.toFixed(2)}×`
 }
 
 export function markdown({ title, columns, rows, notes = [], plot }: Table): string {

@@ -1,9 +1,10 @@
 import type { Random } from '../lib/random.js'
 import type { VirtualClock } from '../time/clock.js'
 import type { Page } from './collection.js'
-import { checkedMoment, rescheduledDates } from './events/dates.js'
+import { rescheduledDates } from './events/dates.js'
 import { applyChanges, checkChanges } from './events/event-changes.js'
 import { checkCreation, makeEvent } from './events/event-creation.js'
+import { eventFilter } from './events/event-filter.js'
 import {
   createEventBody,
   emptyBody,
@@ -15,18 +16,12 @@ import { type Emit, Lifecycle } from './events/lifecycle.js'
 import { utcText } from './events/moments.js'
 import { nextStatus } from './events/states.js'
 import { Fault, type Problem } from './fault.js'
+import { type FoundTicket, findTicket } from './orders/found-ticket.js'
 import { type LatestOrders, latestOrders, type OrderFilter } from './orders/latest-orders.js'
 import { Ledger } from './orders/ledger.js'
+import { makeOrder } from './orders/order-creation.js'
 import { createOrderBody } from './orders/order-requests.js'
-import { checkSale, makeTickets, sell } from './orders/sales.js'
-import {
-  orderCreatedData,
-  presentEvent,
-  presentOrder,
-  presentTicket,
-  presentWithTickets,
-  type Ticket,
-} from './present.js'
+import { orderCreatedData, presentEvent, presentWithTickets } from './present.js'
 import type { EventRecord } from './records.js'
 import { listEventsQuery, listVenuesQuery } from './requests/list-queries.js'
 import { missingResource } from './requests/missing.js'
@@ -35,11 +30,6 @@ import type { CreatedEvent, EventObject, OrderResult, VenueObject } from './reso
 import { readSnapshot, takeSnapshot } from './snapshot.js'
 import { makeVenue, SEEDED_VENUES } from './venues/venue-creation.js'
 import { type CreateVenue, createVenueBody } from './venues/venue-requests.js'
-
-export type { Page } from './collection.js'
-
-/** Whose data: what a test key sees, and what a live key sees, are two accounts that know nothing of each other. */
-export type Mode = 'test' | 'live'
 
 export interface AccountParts {
   readonly clock: VirtualClock
@@ -58,15 +48,6 @@ export interface AccountParts {
  * The data of one account, and every rule about it. Bodies and queries are taken as they come and checked here.
  * A refused operation throws a `Fault` and changes nothing.
  */
-/** A ticket, with what its wallet pass shows. */
-export interface FoundTicket {
-  readonly id: string
-  readonly tier: string
-  readonly scan_token: string
-  readonly refunded: boolean
-  readonly event: EventObject
-}
-
 export class Account {
   readonly #clock: VirtualClock
   readonly #random: Random
@@ -111,19 +92,12 @@ export class Account {
   /** @param query names to what stands in the query: a string, or a list where it is repeated */
   listEvents(query: unknown): Page<EventObject> {
     const given = validateQuery(listEventsQuery, query, this.#options)
-    const { status, venue_id, starts_after, starts_before } = given
-    const unknownVenue = venue_id === undefined ? undefined : this.#problemOfVenue(venue_id)
+    const unknownVenue = given.venue_id === undefined ? undefined : this.#problemOfVenue(given.venue_id)
     if (unknownVenue !== undefined) throw new Fault(unknownVenue)
-    const afterMs = starts_after === undefined ? -Infinity : checkedMoment(starts_after, 'day or moment').ms
-    const beforeMs = starts_before === undefined ? Infinity : checkedMoment(starts_before, 'day or moment').ms
+    const isListed = eventFilter(given)
     const { data, hasMore } = this.#ledger.events.page(given, (event) => {
       this.#lifecycle.settle(event)
-      return (
-        (status === undefined || event.status === status) &&
-        (venue_id === undefined || event.venueId === venue_id) &&
-        event.doorsAt.ms >= afterMs &&
-        event.doorsAt.ms < beforeMs
-      )
+      return isListed(event)
     })
     return { data: data.map((event) => presentEvent(event, this.#publicUrl)), hasMore }
   }
@@ -174,23 +148,8 @@ export class Account {
   }
 
   createOrder(body: unknown): OrderResult {
-    const { event_id, ticket_tier_id, quantity } = validateBody(createOrderBody, body, this.#options)
-    const event = this.#ledger.events.get(event_id)
-    if (event === undefined) throw new Fault(missingResource('event', event_id, 'event_id'))
-    this.#lifecycle.settle(event)
-    const tier = event.tiers.find(({ id }) => id === ticket_tier_id)
-    if (tier === undefined) throw new Fault(missingResource('ticket tier', ticket_tier_id, 'ticket_tier_id'))
-    nextStatus(event, 'order')
-    checkSale(event, tier, quantity)
-    this.#ledger.makeRoom('orders')
-
-    const number = this.#ledger.orders + 1
-    this.#ledger.orders = number
-    const order = sell(event, tier, { id: this.#random.id('ord_'), number, quantity })
-    const tickets = makeTickets(quantity, this.#random)
-    this.#ledger.keepTickets(order.id, tickets)
-    this.#lifecycle.sold(event)
-    const result = presentOrder(event, tier, order, tickets, this.#publicUrl)
+    const given = validateBody(createOrderBody, body, this.#options)
+    const result = makeOrder(given, this.#saleParts)
     this.#emit('order.created', orderCreatedData(result))
     return result
   }
@@ -235,26 +194,7 @@ export class Account {
 
   /** A ticket of one of the latest orders, for its wallet pass. */
   findTicket(id: string): FoundTicket | undefined {
-    for (const [orderId, tickets] of this.#ledger.tickets) {
-      const ticket = tickets.find((one) => one.id === id)
-      if (ticket !== undefined) return this.#foundTicket(orderId, ticket)
-    }
-    return undefined
-  }
-
-  #foundTicket(orderId: string, ticket: Ticket): FoundTicket | undefined {
-    for (const event of this.#ledger.events) {
-      const order = event.orders.find((one) => one.id === orderId)
-      if (order === undefined) continue
-      this.#lifecycle.settle(event)
-      const tier = event.tiers.find((one) => one.id === order.tierId)?.name ?? ''
-      return {
-        ...presentTicket(ticket, tier, this.#publicUrl),
-        refunded: order.refunded,
-        event: presentEvent(event, this.#publicUrl),
-      }
-    }
-    return undefined
+    return findTicket(id, this.#saleParts)
   }
 
   /** How many of each there are, for the status of the sandbox. */
@@ -275,6 +215,15 @@ export class Account {
     this.#ledger = ledger
     for (const event of ledger.events) this.#lifecycle.arm(event)
     this.#onChange()
+  }
+
+  get #saleParts() {
+    return {
+      ledger: this.#ledger,
+      lifecycle: this.#lifecycle,
+      random: this.#random,
+      publicUrl: this.#publicUrl,
+    }
   }
 
   #find(id: string): EventRecord {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Page } from '../domain/account.js'
+import type { Page } from '../domain/collection.js'
 import { NOT_SHOWN } from '../domain/resources.js'
 import type { Assumptions } from '../service/assumptions.js'
 

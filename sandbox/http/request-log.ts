@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from 'hono'
-import type { Mode } from '../domain/account.js'
+import type { Mode } from '../domain/mode.js'
 import type { VirtualClock } from '../time/clock.js'
 import type { Env } from './context.js'
 import type { ErrorCode } from './faults.js'

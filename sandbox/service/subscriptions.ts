@@ -1,5 +1,5 @@
 import type { EventKind } from '../../src/index.js'
-import type { Mode } from '../domain/account.js'
+import type { Mode } from '../domain/mode.js'
 import { webhookData } from '../domain/resources.js'
 import type { EndpointInput, EndpointPatch } from '../engine/endpoint.js'
 

@@ -1,6 +1,7 @@
 import { makeScenario, type ScenarioName, sampleEvent } from '../../testing/index.js'
-import type { Account, Mode } from '../domain/account.js'
+import type { Account } from '../domain/account.js'
 import { Fault } from '../domain/fault.js'
+import type { Mode } from '../domain/mode.js'
 import type { WebhookKind } from '../domain/resources.js'
 import type { Attempt, Delivery, Message } from '../engine/record/records.js'
 import { isWholeWithin } from '../lib/numbers.js'

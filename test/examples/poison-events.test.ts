@@ -15,10 +15,12 @@ onPostgres('examples/poison-events.ts', () => {
   let printed: string[] = []
   let printer: Awaited<ReturnType<typeof listen>>
   let isPrinterBroken = true
+  let whilePrinting: () => Promise<unknown> = async () => {}
 
   beforeAll(async () => {
-    printer = await listen((req, res) => {
+    printer = await listen(async (req, res) => {
       let body = ''
+      await whilePrinting()
       req.on('data', (chunk) => {
         body += chunk
       })
@@ -45,6 +47,7 @@ onPostgres('examples/poison-events.ts', () => {
   })
   beforeEach(() => {
     isPrinterBroken = true
+    whilePrinting = async () => {}
     printed = []
     vi.spyOn(console, 'error').mockImplementation(() => {})
   })
@@ -106,5 +109,54 @@ onPostgres('examples/poison-events.ts', () => {
       'event.cancelled',
     ])
     expect(await aside()).toEqual([])
+  })
+
+  test('does not print an order whose fifth attempt ended between the row and the record', async () => {
+    const order = orderCreated({ id: 'ord_2' })
+    for (let attempt = 1; attempt <= 5; attempt++) await send('/hooks/orders', order)
+    const [key] = await aside()
+    await database.query("UPDATE tix_webhooks SET state = 'released' WHERE key = $1", [key])
+    isPrinterBroken = false
+    expect(await send('/hooks/orders', order)).toEqual([200, 'discarded'])
+    expect(printed).toEqual([])
+    expect(await example.putBack(String(key))).toBe(true)
+    expect(printed).toEqual(['ord_2'])
+  })
+
+  test('keeps what jsonb refuses, and puts it back as it was', async () => {
+    const order = { ...orderCreated({ id: 'ord_3' }), note: 'a\0b \ud800' }
+    for (let attempt = 1; attempt < 5; attempt++) await send('/hooks/orders', order)
+    expect(await send('/hooks/orders', order)).toEqual([200, 'discarded'])
+    const [key] = await aside()
+    const [event] = await database.column('SELECT event FROM poison')
+    expect(event).toMatchObject({ note: 'a\0b \ud800' })
+    isPrinterBroken = false
+    expect(await example.putBack(String(key))).toBe(true)
+    expect(printed).toEqual(['ord_3'])
+  })
+
+  test('survives a connection that breaks while an event is put back, and keeps the row', async () => {
+    const order = orderCreated({ id: 'ord_4' })
+    for (let attempt = 1; attempt <= 5; attempt++) await send('/hooks/orders', order)
+    const [key] = await aside()
+    whilePrinting = async () => {
+      await database.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = '${database.schema}.poison'::regclass`,
+      )
+    }
+    await expect(example.putBack(String(key))).rejects.toThrow()
+    expect(await aside()).toEqual([key])
+    whilePrinting = async () => {}
+    isPrinterBroken = false
+    expect(await example.putBack(String(key))).toBe(true)
+  })
+
+  test('remembers for 30 days what is newer than an event that is put back', async () => {
+    const cancelled = sampleEvent('event.cancelled', { data: { event: { id: 'evt_3' } }, exact: true })
+    expect(await send('/hooks/events', cancelled)).toEqual([200, 'handled'])
+    const kept = await database.column(
+      "SELECT expires_at > now() + interval '29 days' FROM tix_webhooks_inbox_newest WHERE subject = 'evt_3'",
+    )
+    expect(kept).toEqual([true])
   })
 })

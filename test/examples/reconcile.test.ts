@@ -86,4 +86,10 @@ test('examples/reconcile.ts finds in the API what an outage of more than 72 hour
   for (const { id } of sandbox.deliveries.list({ status: 'failed' })) await sandbox.deliveries.resend(id)
   expect([listing(), mails().length]).toEqual([now, 2])
   expect(await reconcile()).toEqual({ caughtUp: 0, ticketsMissing: 0 })
+
+  // Each night, for longer than records are kept by default.
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 8 * 86_400_000 })
+  onTestFinished(() => void vi.useRealTimers())
+  expect(await reconcile()).toEqual({ caughtUp: 0, ticketsMissing: 0 })
+  expect([listing(), mails().length]).toEqual([now, 2])
 })

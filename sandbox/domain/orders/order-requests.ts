@@ -10,3 +10,5 @@ export const createOrderBody = z
     quantity: z.int().min(1).max(LIMITS.orderQuantity),
   })
   .meta({ id: 'CreateOrderBody', title: 'Order to fake' })
+
+export type CreateOrder = z.infer<typeof createOrderBody>

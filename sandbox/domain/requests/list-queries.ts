@@ -50,6 +50,8 @@ export const listEventsQuery = z
   )
   .meta({ id: 'ListEventsQuery' })
 
+export type ListEvents = z.infer<typeof listEventsQuery>
+
 /** `GET /v2/venues` (spec section 4.7, which shows no parameters). */
 export const listVenuesQuery = z
   .strictObject(page('ven'))

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { html, raw } from 'hono/html'
-import type { FoundTicket } from '../../domain/account.js'
+import type { FoundTicket } from '../../domain/orders/found-ticket.js'
 import type { CreatedEvent, OrderResult, VenueObject } from '../../domain/resources.js'
 import { markdownHtml } from '../../domain/text/markdown-html.js'
 

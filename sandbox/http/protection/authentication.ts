@@ -1,4 +1,4 @@
-import type { Mode } from '../../domain/account.js'
+import type { Mode } from '../../domain/mode.js'
 import { HttpFault } from '../faults.js'
 
 /** Who asks. */
