@@ -37,7 +37,7 @@ const CONFLICT = 409
 /**
  * Judges the answers of a receiver in any language, by the meaning of statuses alone: 2xx is done, 4xx refused, 5xx retry.
  *
- * @param results in the order of the deliveries; fewer, where it was stopped
+ * @param results in the order of the deliveries; fewer if the scenario was stopped early
  */
 export function judge(probed: Probed, results: readonly SendResult[]): Judgement {
   const { verdict, isBurst } = probed.scenario

@@ -49,20 +49,20 @@ export async function connectIfRunning(
     const url = candidate.url.replace(/\/+$/, '')
     const status = await statusAt({ ...candidate, url }, io.signal).catch((error: unknown) => {
       // A file left behind by a crash may name a port that another program uses now.
-      if (candidate.isWritten && error instanceof Failure) return undefined
+      if (candidate.isFromFile && error instanceof Failure) return undefined
       throw error
     })
     if (status !== undefined) return { url, status, ...calls(url, io.signal) }
-    if (candidate.isNamed) throw noSandbox(`${url} (${candidate.source})`)
+    if (candidate.isUserNamed) throw noSandbox(`${url} (${candidate.source})`)
   }
   return undefined
 }
 
-/** Where it was looked for, and why there. */
+/** The places that were tried, each with the source of its URL, for a message. */
 function placesOf(places: readonly Candidate[]): string {
   const listed = places.map(({ url, source }) => `${url} (${source})`).join(' or ')
-  const isWritten = places.some((place) => place.isNamed ?? place.isWritten)
-  return isWritten ? listed : `${listed}, and no ${SANDBOX_FILE} in this folder or above names one`
+  const hasOtherPlace = places.some((place) => place.isUserNamed ?? place.isFromFile)
+  return hasOtherPlace ? listed : `${listed}, and no ${SANDBOX_FILE} in this folder or above names one`
 }
 
 /** Whether a sandbox of any version is at a URL. */

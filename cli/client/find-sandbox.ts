@@ -36,9 +36,9 @@ export interface Candidate {
   /** The source of the URL, for messages. */
   readonly source: string
   /** Whether the user named it: then it is the only one. */
-  readonly isNamed?: true
+  readonly isUserNamed?: true
   /** Whether it is from a file, which a crash may have left behind. */
-  readonly isWritten?: true
+  readonly isFromFile?: true
 }
 
 /** The places to look for a sandbox, the most certain first. If the user names one, it is the only one. */
@@ -47,7 +47,7 @@ export function candidates(flag: string | undefined, io: Io): readonly Candidate
   const named = flag ?? (variable && readPlace(variable, SANDBOX_VARIABLE))
   if (named === NONE) return []
   if (named !== undefined) {
-    return [{ url: named, source: flag === undefined ? SANDBOX_VARIABLE : '--sandbox', isNamed: true }]
+    return [{ url: named, source: flag === undefined ? SANDBOX_VARIABLE : '--sandbox', isUserNamed: true }]
   }
   return [...written(io.cwd()), { url: `http://127.0.0.1:${DEFAULT_PORT}`, source: 'the default port' }]
 }
@@ -58,7 +58,7 @@ function written(cwd: string): readonly Candidate[] {
   for (let folder = cwd, above = dirname(cwd); ; folder = above, above = dirname(above)) {
     const url = writtenUrl(folder)
     const source = folder === cwd ? SANDBOX_FILE : join(folder, SANDBOX_FILE)
-    if (url !== undefined) found.push({ url, source, isWritten: true })
+    if (url !== undefined) found.push({ url, source, isFromFile: true })
     if (folder === above) return found
   }
 }
@@ -67,7 +67,7 @@ function written(cwd: string): readonly Candidate[] {
 export function writtenUrl(folder: string): string | undefined {
   try {
     const { url } = JSON.parse(writtenText(folder) ?? 'null')
-    return typeof url === 'string' && isHere(url) ? url : undefined
+    return typeof url === 'string' && isOnThisMachine(url) ? url : undefined
   } catch {
     return undefined
   }
@@ -82,7 +82,7 @@ function writtenText(folder: string): string | undefined {
   }
 }
 
-function isHere(url: string): boolean {
+function isOnThisMachine(url: string): boolean {
   if (!URL.canParse(url)) return false
   const { protocol, hostname } = new URL(url)
   // An IPv6 address stands in brackets there.

@@ -14,7 +14,7 @@ export interface Judging {
 export interface Inspected {
   /** Undefined where the body is no event. */
   readonly kind: string | undefined
-  /** `unchecked` where there is no secret. */
+  /** `unchecked` if there is no secret. */
   readonly verdict: 'verified' | 'refused' | 'unchecked'
   /** Why it is refused: a code of the receiver's, and its words. */
   readonly code?: string

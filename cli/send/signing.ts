@@ -24,7 +24,7 @@ export const SIGNING_OPTIONS = {
   ),
 }
 
-/** A secret, and where it was found. */
+/** A secret and its source. */
 export interface FoundSecret {
   readonly secret: string
   readonly from: '--secret' | 'the environment' | typeof ENV_FILE
@@ -43,7 +43,7 @@ export function findSecret(flag: string | undefined, io: Pick<Io, 'env' | 'cwd'>
   return written ? { secret: written, from: ENV_FILE } : undefined
 }
 
-/** The same, without where it was found. */
+/** The same, without its source. */
 export function secretOf(flag: string | undefined, io: Io): string | undefined {
   return findSecret(flag, io)?.secret
 }

@@ -3,7 +3,7 @@
 /** A column of a table. */
 export interface Column {
   readonly head: string
-  /** In what order columns give way where there is no room, the highest number first. None: it stays. */
+  /** The order in which columns are left out if there is no room, the highest number first. Default: it stays. */
   readonly drop?: number
 }
 

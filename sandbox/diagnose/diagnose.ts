@@ -32,7 +32,7 @@ export type Diagnosis =
     }
   | {
       readonly valid: false
-      /** As the receiver has it; `secret_unusable` where it would refuse to begin. */
+      /** The code that the receiver reports; `secret_unusable` if it would refuse to start. */
       readonly code: VerificationCode | 'secret_unusable'
       /** The error of the receiver. */
       readonly reason: string

@@ -58,7 +58,7 @@ export function takeSnapshot(ledger: Ledger): AccountSnapshot {
 /**
  * The same again, of which nothing is due yet.
  *
- * @throws Error that says what is wrong, where it is no snapshot or contradicts itself
+ * @throws Error that names the contradiction, or says that this is no snapshot
  */
 export function readSnapshot(snapshot: unknown): Ledger {
   const result = accountSnapshot.safeParse(snapshot)

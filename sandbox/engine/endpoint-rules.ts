@@ -54,7 +54,7 @@ export const checkedPatch = (patch: unknown) => parse(patchSchema, patch)
 /** @throws TypeError that names what is wrong */
 export const checkedRotation = (rotation: unknown) => parse(rotationSchema, rotation)
 
-/** @throws TypeError where it is no URL that a webhook can be sent to, before any rule about addresses */
+/** @throws TypeError if no webhook can be sent to the URL at all: rules about addresses come later */
 export function checkUrl(text: string): void {
   parse(z.strictObject({ url }), { url: text })
 }

@@ -5,7 +5,7 @@ import type { Caller } from './protection/authentication.js'
 /** The variables of a request in Hono's context. */
 export interface Env {
   Bindings: {
-    /** Closes the connection of the request without an answer. Absent where there is none. */
+    /** Closes the connection of the request without an answer. Absent if the request has no connection. */
     drop?: () => void
   }
   Variables: {

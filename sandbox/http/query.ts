@@ -10,7 +10,7 @@ export function readQuery(query: URLSearchParams): Record<string, string | strin
   return Object.fromEntries(entries)
 }
 
-/** @throws HttpFault where there is a query and none is taken */
+/** @throws HttpFault if there is a query and none is allowed */
 export function refuseQuery(query: URLSearchParams): void {
   const [name] = query.keys()
   if (name === undefined) return

@@ -55,7 +55,7 @@ export class Random {
     return charactersOf(length, () => uniformInt(this.#generator, 0, BASE62.length - 1))
   }
 
-  /** So many letters and digits that, without a seed, nobody can guess, however many ids they have seen. */
+  /** A string of letters and digits. Without a seed it cannot be guessed, not even from other ids. */
   secretCharacters(length: number): string {
     return this.#isSeeded ? this.characters(length) : charactersOf(length, () => randomInt(BASE62.length))
   }

@@ -52,7 +52,7 @@ export interface SandboxFaults {
   add(fault: NewFault): ApiFault
   /** Those in force, the oldest first: of several that match a request, the oldest hits it. */
   list(): readonly ApiFault[]
-  /** @returns false where there is none with this id */
+  /** @returns false if no fault has this id */
   remove(id: string): boolean
   /** Removes all of them. `reset` does, too. */
   clear(): void

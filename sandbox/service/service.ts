@@ -133,7 +133,7 @@ export class Service {
     this.faults.clear()
   }
 
-  /** Aborts when it is closed: nobody waits for an answer any more. */
+  /** Aborts when the service is closed, because no request waits for an answer any more. */
   get closing(): AbortSignal {
     return this.#closing.signal
   }

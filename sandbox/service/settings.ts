@@ -9,7 +9,7 @@ import { OPTION_NAMES, type SandboxOptions } from '../options.js'
 import { assume } from './assumptions.js'
 import { checkSubscriptions, type NewEndpoint } from './subscriptions.js'
 
-/** Where a receiver in this process is said to be. */
+/** The URL that a receiver in this process is given. */
 const IN_PROCESS_RECEIVER = 'http://localhost/hooks'
 const MAX_SEED = 0x7fff_ffff
 const MAX_TIMEOUT_SECONDS = 3600

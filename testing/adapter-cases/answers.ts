@@ -17,7 +17,7 @@ export const answerCases: readonly AdapterCase[] = [
         isDone = true
       }
       const endpoint = await mount({ handle })
-      await endpoint.answers('an order', await signedOrder(), 'handled')
+      await endpoint.expectAnswer('an order', await signedOrder(), 'handled')
       demand(isDone, 'expected the handler to be done before the answer, but it was not')
     },
   ),
@@ -25,14 +25,18 @@ export const answerCases: readonly AdapterCase[] = [
   defineCase('answer-duplicate', 'MUST answer what was handled before as a duplicate.', async ({ mount }) => {
     const endpoint = await mount()
     const order = await signedOrder()
-    await endpoint.answers('an order', order, 'handled')
-    await endpoint.answers('the order again', order, 'duplicate')
-    await endpoint.answers('the order again, with a new signature', await order.signAgain(), 'duplicate')
+    await endpoint.expectAnswer('an order', order, 'handled')
+    await endpoint.expectAnswer('the order again', order, 'duplicate')
+    await endpoint.expectAnswer('the order again, with a new signature', await order.signAgain(), 'duplicate')
   }),
 
   defineCase('answer-unhandled', 'MUST accept a kind that has no handler.', async ({ mount }) => {
     const endpoint = await mount()
-    await endpoint.answers('an event.published', await signed(sampleEvent('event.published')), 'unhandled')
+    await endpoint.expectAnswer(
+      'an event.published',
+      await signed(sampleEvent('event.published')),
+      'unhandled',
+    )
   }),
 
   defineCase(
@@ -45,8 +49,8 @@ export const answerCases: readonly AdapterCase[] = [
         },
       })
       const order = await signedOrder()
-      await endpoint.answers('an order that the handler discards', order, 'discarded')
-      await endpoint.answers('the order again', order, 'duplicate')
+      await endpoint.expectAnswer('an order that the handler discards', order, 'discarded')
+      await endpoint.expectAnswer('the order again', order, 'duplicate')
     },
   ),
 
@@ -65,9 +69,9 @@ export const answerCases: readonly AdapterCase[] = [
         }
         const endpoint = await mount({ handle })
         const order = await signedOrder()
-        await endpoint.answers(`a handler that throws ${label}`, order, 'failed')
+        await endpoint.expectAnswer(`a handler that throws ${label}`, order, 'failed')
         isMended = true
-        await endpoint.answers('the order again, for the fixed handler', order, 'handled')
+        await endpoint.expectAnswer('the order again, for the fixed handler', order, 'handled')
       }
     },
   ),
@@ -91,7 +95,7 @@ export const answerCases: readonly AdapterCase[] = [
       const handle = () => {
         throw odd
       }
-      await (await mount({ handle })).answers(
+      await (await mount({ handle })).expectAnswer(
         'a handler that throws an HTTP error',
         await signedOrder(),
         'failed',
@@ -107,7 +111,7 @@ export const answerCases: readonly AdapterCase[] = [
         throw new RetryLater({ afterSeconds: 123, reason: INTERNAL })
       }
       const expected = { outcome: 'retry-later', retryAfterSeconds: 123 } as const
-      await (await mount({ handle })).answers(
+      await (await mount({ handle })).expectAnswer(
         'a handler that throws RetryLater',
         await signedOrder(),
         expected,
@@ -122,7 +126,7 @@ export const answerCases: readonly AdapterCase[] = [
       const endpoint = await mount()
       const data = { order: { id: INTERNAL, total_cents: INTERNAL } }
       const delivery = await signed(sampleEvent('order.created', { data, exact: true }))
-      await endpoint.answers('an order.created without the documented fields', delivery, 'unprocessable')
+      await endpoint.expectAnswer('an order.created without the documented fields', delivery, 'unprocessable')
     },
   ),
 
@@ -134,9 +138,9 @@ export const answerCases: readonly AdapterCase[] = [
         throw new Error(INTERNAL)
       }
       const throwing = await mount({ secret })
-      await throwing.answers('a secret function that throws', await signedOrder(), 'misconfigured')
+      await throwing.expectAnswer('a secret function that throws', await signedOrder(), 'misconfigured')
       const finding = await mount({ secret: async () => undefined })
-      await finding.answers('a secret function that returns none', await signedOrder(), 'misconfigured')
+      await finding.expectAnswer('a secret function that returns none', await signedOrder(), 'misconfigured')
     },
   ),
 
@@ -147,7 +151,7 @@ export const answerCases: readonly AdapterCase[] = [
       const claim = async () => ({ status: 'in-flight', retryAfterMs: 6500 }) as const
       const endpoint = await mount({ store: { ...memoryStore(), claim } })
       const expected = { outcome: 'in-flight', retryAfterSeconds: 7 } as const
-      await endpoint.answers('an order that another process handles', await signedOrder(), expected)
+      await endpoint.expectAnswer('an order that another process handles', await signedOrder(), expected)
     },
   ),
 
@@ -160,7 +164,7 @@ export const answerCases: readonly AdapterCase[] = [
       }
       const endpoint = await mount({ store: { ...memoryStore(), claim } })
       const expected = { outcome: 'unavailable', retryAfterSeconds: 5 } as const
-      await endpoint.answers('an order while the store is down', await signedOrder(), expected)
+      await endpoint.expectAnswer('an order while the store is down', await signedOrder(), expected)
     },
   ),
 
@@ -175,7 +179,7 @@ export const answerCases: readonly AdapterCase[] = [
       const endpoint = await mount({ timeoutSeconds: 0.25, handle: () => released })
       const expected = { outcome: 'timed-out', retryAfterSeconds: 5 } as const
       try {
-        await endpoint.answers('a handler that takes too long', await signedOrder(), expected)
+        await endpoint.expectAnswer('a handler that takes too long', await signedOrder(), expected)
       } finally {
         release()
       }

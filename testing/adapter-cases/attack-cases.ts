@@ -71,12 +71,12 @@ export const attackCases: readonly AdapterCase[] = Object.entries(ROWS).map(([na
     const attack = (await attacks('order.created', { secret: SECRET })).find((one) => one.name === name)
     const sent = await attack?.deliver((delivery) => endpoint.send(name, delivery).finally(answered.resolve))
     for (const [index, answer] of (sent ?? []).entries()) {
-      endpoint.judge(`${name}, delivery ${index + 1} of ${sent?.length}`, answer, ...answers)
+      endpoint.expectOutcome(`${name}, delivery ${index + 1} of ${sent?.length}`, answer, ...answers)
     }
     const ran = endpoint.runs.length
     const due = attack?.expect.runs
     demand(ran === due, `${name}: expected the handler to run ${due} ×, but it ran ${ran} ×`)
-    await endpoint.answers('an order after the attack', await signedOrder(), 'handled')
+    await endpoint.expectAnswer('an order after the attack', await signedOrder(), 'handled')
   }),
 )
 

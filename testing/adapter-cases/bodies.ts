@@ -38,25 +38,25 @@ export const bodyCases: readonly AdapterCase[] = [
   defineCase(
     'body-spacing',
     'MUST pass on the exact bytes, whatever the spacing, escapes and line ends.',
-    handsOn('JSON with odd spacing and escapes', ODD_JSON),
+    caseOf('JSON with odd spacing and escapes', ODD_JSON),
   ),
 
   defineCase(
     'body-text',
     'MUST pass on text of any script byte for byte.',
-    handsOn('JSON with text of many scripts', JSON.stringify({ ...order(), note: ODD_TEXT })),
+    caseOf('JSON with text of many scripts', JSON.stringify({ ...order(), note: ODD_TEXT })),
   ),
 
   defineCase(
     'body-names',
     'MUST leave the JSON to the receiver, so that no name in it is refused or dropped.',
-    handsOn('JSON with names such as __proto__', ODD_NAMES),
+    caseOf('JSON with names such as __proto__', ODD_NAMES),
   ),
 
   defineCase(
     'body-mark',
     'MUST pass on a byte order mark, which is part of the signed bytes.',
-    handsOn('JSON after a byte order mark', marked(utf8.encode(JSON.stringify(order())))),
+    caseOf('JSON after a byte order mark', marked(utf8.encode(JSON.stringify(order())))),
   ),
 
   defineCase(
@@ -65,12 +65,12 @@ export const bodyCases: readonly AdapterCase[] = [
     async ({ mount }) => {
       const endpoint = await mount()
       const unmarked = await signedOrder()
-      await endpoint.answers(
+      await endpoint.expectAnswer(
         'a byte order mark before the signed bytes',
         withBody(unmarked, marked(unmarked.body)),
         'unauthenticated',
       )
-      await endpoint.answers('the signed bytes alone', unmarked, 'handled')
+      await endpoint.expectAnswer('the signed bytes alone', unmarked, 'handled')
     },
   ),
 
@@ -79,10 +79,10 @@ export const bodyCases: readonly AdapterCase[] = [
     'MUST pass on bytes that are not text: if they are signed, the sender must retry.',
     async ({ mount }) => {
       const endpoint = await mount()
-      await endpoint.answers('a byte that UTF-8 never has', await signed(broken()), 'unprocessable')
+      await endpoint.expectAnswer('a byte that UTF-8 never has', await signed(broken()), 'unprocessable')
       // More than arrives in one chunk.
       const everyByte = Uint8Array.from({ length: 200_000 }, (_, index) => index % 256)
-      await endpoint.answers('every byte value, many times', await signed(everyByte), 'unprocessable')
+      await endpoint.expectAnswer('every byte value, many times', await signed(everyByte), 'unprocessable')
     },
   ),
 
@@ -92,7 +92,7 @@ export const bodyCases: readonly AdapterCase[] = [
     async ({ mount }) => {
       const endpoint = await mount()
       const replaced = await signed(new TextDecoder().decode(broken()))
-      await endpoint.answers(
+      await endpoint.expectAnswer(
         `an invalid byte under the signature of ${REPLACEMENT_CHARACTER}`,
         withBody(replaced, broken()),
         'unauthenticated',
@@ -104,20 +104,20 @@ export const bodyCases: readonly AdapterCase[] = [
     defineCase(
       `content-type-${id}`,
       `MUST pass on the exact bytes of a body with a content-type ${label}.`,
-      handsOn(`JSON as ${contentType ?? 'no content-type'}`, ODD_JSON, { 'content-type': contentType }),
+      caseOf(`JSON as ${contentType ?? 'no content-type'}`, ODD_JSON, { 'content-type': contentType }),
     ),
   ),
 ]
 
-/** Sends a signed body, which must reach the handler byte for byte, whatever its headers. */
-function handsOn(
+/** A case that sends a signed body, which must reach the handler byte for byte, whatever its headers. */
+function caseOf(
   label: string,
   body: string | Uint8Array,
   headers: Readonly<Record<string, string | undefined>> = {},
 ) {
   return async ({ mount }: AdapterCaseRunner): Promise<void> => {
     const endpoint = await mount()
-    await endpoint.handsOn(label, withHeaders(await signed(body), headers))
+    await endpoint.expectHandledWhole(label, withHeaders(await signed(body), headers))
   }
 }
 

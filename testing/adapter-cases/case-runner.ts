@@ -37,11 +37,11 @@ interface Endpoint {
   /** Sends a delivery, and fails if there is no answer. */
   send(label: string, delivery: AnyDelivery): Promise<AdapterAnswer>
   /** Fails unless the answer is that of one of the outcomes. */
-  judge(label: string, answer: AdapterAnswer, ...expected: ExpectedOutcome[]): void
+  expectOutcome(label: string, answer: AdapterAnswer, ...expected: ExpectedOutcome[]): void
   /** Sends a delivery, and fails unless the answer is that of the outcome, and the handler ran once or not at all, as the outcome implies. */
-  answers(label: string, delivery: AnyDelivery, expected: ExpectedOutcome): Promise<void>
+  expectAnswer(label: string, delivery: AnyDelivery, expected: ExpectedOutcome): Promise<void>
   /** Sends a delivery, and fails unless it is handled, with its exact bytes and the event that JSON.parse makes of them. */
-  handsOn(label: string, delivery: AnyDelivery): Promise<void>
+  expectHandledWhole(label: string, delivery: AnyDelivery): Promise<void>
 }
 
 /** Runs one case on one adapter. */
@@ -116,23 +116,23 @@ export function createCaseRunner(
         checkAnswer(answer)
         return answer
       },
-      judge(label, answer, ...expected) {
+      expectOutcome(label, answer, ...expected) {
         const fault = faultOf(answer, expected, HIDDEN)
         demand(fault === undefined, `${label}: ${fault}${reported()}`)
       },
-      async answers(label, delivery, expected) {
+      async expectAnswer(label, delivery, expected) {
         const outcome = typeof expected === 'string' ? expected : expected.outcome
         const before = runs.length
         const due = RAN.includes(outcome) ? 1 : 0
-        endpoint.judge(label, await endpoint.send(label, delivery), expected)
+        endpoint.expectOutcome(label, await endpoint.send(label, delivery), expected)
         const ran = runs.length - before
         demand(
           ran === due,
           `${label}: expected the handler to run ${due} ×, but it ran ${ran} ×${reported()}`,
         )
       },
-      async handsOn(label, delivery) {
-        await endpoint.answers(label, delivery, 'handled')
+      async expectHandledWhole(label, delivery) {
+        await endpoint.expectAnswer(label, delivery, 'handled')
         const fault = faultOfRun(runs.at(-1), bytesOf(delivery.body))
         demand(fault === undefined, `${label}: ${fault}`)
       },

@@ -40,7 +40,7 @@ export const togetherCases: readonly AdapterCase[] = [
       )
       for (const [index, answer] of answers.entries()) {
         const label = `order ${index + 1} of ${ENDS.length} at once`
-        endpoint.judge(label, answer, ENDS[index]?.[0] as ExpectedOutcome)
+        endpoint.expectOutcome(label, answer, ENDS[index]?.[0] as ExpectedOutcome)
         const run = endpoint.runs.find(({ event }) => idOf(event) === idOf(orders[index]))
         const fault = faultOfRun(run, bytesOf((deliveries[index] as (typeof deliveries)[number]).body))
         demand(fault === undefined, `${label}: ${fault}`)
@@ -60,11 +60,11 @@ export const togetherCases: readonly AdapterCase[] = [
       const one = await mount()
       const other = await mount({ secret: OTHER_SECRET })
       const [toOne, toOther] = [await signedOrder(), await signedOrder({ secret: OTHER_SECRET })]
-      await one.answers('a delivery of the other endpoint, at the one', toOther, 'unauthenticated')
-      await other.answers('a delivery of the one endpoint, at the other', toOne, 'unauthenticated')
-      await one.answers('a delivery of the one endpoint', toOne, 'handled')
-      await other.answers('a delivery of the other endpoint', toOther, 'handled')
-      await one.answers('a delivery of the one endpoint again', toOne, 'duplicate')
+      await one.expectAnswer('a delivery of the other endpoint, at the one', toOther, 'unauthenticated')
+      await other.expectAnswer('a delivery of the one endpoint, at the other', toOne, 'unauthenticated')
+      await one.expectAnswer('a delivery of the one endpoint', toOne, 'handled')
+      await other.expectAnswer('a delivery of the other endpoint', toOther, 'handled')
+      await one.expectAnswer('a delivery of the one endpoint again', toOne, 'duplicate')
       demand(
         one.runs.length === 1 && other.runs.length === 1,
         `expected a run at each endpoint, but there were ${one.runs.length} and ${other.runs.length}`,

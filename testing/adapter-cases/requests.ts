@@ -24,7 +24,7 @@ export const requestCases: readonly AdapterCase[] = [
         },
         handle: (_event, { request }) => seen.push(request),
       })
-      await endpoint.answers('an order', await signedOrder(), 'handled')
+      await endpoint.expectAnswer('an order', await signedOrder(), 'handled')
       const [request] = seen
       demand(
         typeof request === 'object' && request !== null,
@@ -39,8 +39,8 @@ export const requestCases: readonly AdapterCase[] = [
 
   defineCase('request-own', 'MUST pass another request with each delivery.', async ({ mount, demand }) => {
     const endpoint = await mount()
-    await endpoint.answers('an order', await signedOrder(), 'handled')
-    await endpoint.answers('another order', await signedOrder(), 'handled')
+    await endpoint.expectAnswer('an order', await signedOrder(), 'handled')
+    await endpoint.expectAnswer('another order', await signedOrder(), 'handled')
     const [first, second] = endpoint.runs
     demand(
       first?.ctx.request !== second?.ctx.request,
@@ -54,12 +54,16 @@ export const requestCases: readonly AdapterCase[] = [
     async ({ mount }) => {
       const signature = { header: 'X-Tickets-Signature' }
       const endpoint = await mount({ signature })
-      await endpoint.answers(
+      await endpoint.expectAnswer(
         'an order with the header of that name',
         await signedOrder({ signature }),
         'handled',
       )
-      await endpoint.answers('an order with the header of the usual name', await signedOrder(), 'malformed')
+      await endpoint.expectAnswer(
+        'an order with the header of the usual name',
+        await signedOrder(),
+        'malformed',
+      )
     },
   ),
 
@@ -69,13 +73,13 @@ export const requestCases: readonly AdapterCase[] = [
     async ({ mount }) => {
       const endpoint = await mount()
       const rotating = await signedOrder({ secret: [OTHER_SECRET, SECRET] })
-      await endpoint.answers('an order that is signed by two secrets', rotating, 'handled')
+      await endpoint.expectAnswer('an order that is signed by two secrets', rotating, 'handled')
       const { header, ...order } = await signedOrder()
       const spaced = withHeaders(
         { ...order, header },
         { 'x-service-signature': header.replaceAll(',', ' , ') },
       )
-      await endpoint.answers('an order with spaces in its header', spaced, 'handled')
+      await endpoint.expectAnswer('an order with spaces in its header', spaced, 'handled')
     },
   ),
 
@@ -87,7 +91,7 @@ export const requestCases: readonly AdapterCase[] = [
       const endpoint = await mount({ secret: secrets })
       for (const [index, secret] of secrets.entries()) {
         const label = `an order that is signed by secret ${index}`
-        await endpoint.answers(label, await signedOrder({ secret }), 'handled')
+        await endpoint.expectAnswer(label, await signedOrder({ secret }), 'handled')
         const matched = endpoint.runs.at(-1)?.ctx.secretIndex
         demand(matched === index, `${label}: expected secretIndex ${index}, but it was ${matched}`)
       }
@@ -106,9 +110,9 @@ export const requestCases: readonly AdapterCase[] = [
     })
     const order = await signedOrder({ signature })
     const late = await order.signAgain({ now: () => Date.now() - 60_000 })
-    await endpoint.answers('an order of a minute ago', late, 'unauthenticated')
-    await endpoint.answers('an order', order, 'handled')
-    await endpoint.answers('an order with the same key', await signedOrder({ signature }), 'duplicate')
+    await endpoint.expectAnswer('an order of a minute ago', late, 'unauthenticated')
+    await endpoint.expectAnswer('an order', order, 'handled')
+    await endpoint.expectAnswer('an order with the same key', await signedOrder({ signature }), 'duplicate')
     demand(
       records.length === 3,
       `expected a record of each of 3 deliveries, but there were ${records.length}`,
@@ -121,7 +125,11 @@ export const requestCases: readonly AdapterCase[] = [
     async ({ mount }) => {
       const bytes = Uint8Array.from(atob(GZIPPED), (character) => character.charCodeAt(0))
       const compressed = encoded(await signed(bytes))
-      await (await mount()).answers('a body that was compressed and then signed', compressed, 'unprocessable')
+      await (await mount()).expectAnswer(
+        'a body that was compressed and then signed',
+        compressed,
+        'unprocessable',
+      )
     },
   ),
 
@@ -132,7 +140,7 @@ export const requestCases: readonly AdapterCase[] = [
       const reports: string[] = []
       const endpoint = await mount({ onError: (error) => reports.push(String(error)) })
       const forged = encoded(await signedOrder({ secret: OTHER_SECRET }))
-      await endpoint.answers(
+      await endpoint.expectAnswer(
         'a body with a content-encoding that is not compressed',
         forged,
         'unauthenticated',

@@ -11,8 +11,8 @@ const LARGE = [56 * KIB + 1, 100 * KIB + 1, 512 * KIB]
 export const sizeCases: readonly AdapterCase[] = [
   defineCase('size-small', 'MUST pass on a body of one byte, and an empty one.', async ({ mount }) => {
     const endpoint = await mount()
-    await endpoint.answers('one byte, which is not an event', await signed('1'), 'unprocessable')
-    await endpoint.answers('an empty body, which is signed', await signed(''), 'unprocessable')
+    await endpoint.expectAnswer('one byte, which is not an event', await signed('1'), 'unprocessable')
+    await endpoint.expectAnswer('an empty body, which is signed', await signed(''), 'unprocessable')
   }),
 
   defineCase(
@@ -21,13 +21,13 @@ export const sizeCases: readonly AdapterCase[] = [
     async ({ mount }) => {
       const endpoint = await mount()
       for (const bytes of LARGE)
-        await endpoint.handsOn(`a body of ${bytes} bytes`, await signedOrderOf(bytes))
+        await endpoint.expectHandledWhole(`a body of ${bytes} bytes`, await signedOrderOf(bytes))
     },
   ),
 
   defineCase('size-largest', 'MUST pass on a body of 1 MiB, the default limit.', async ({ mount }) => {
     const endpoint = await mount()
-    await endpoint.handsOn('a body of 1 MiB', await signedOrderOf(DEFAULT_MAX_BYTES))
+    await endpoint.expectHandledWhole('a body of 1 MiB', await signedOrderOf(DEFAULT_MAX_BYTES))
   }),
 
   defineCase(
@@ -35,12 +35,12 @@ export const sizeCases: readonly AdapterCase[] = [
     'MUST refuse a body of more than 1 MiB, even if it is signed, and continue to serve.',
     async ({ mount }) => {
       const endpoint = await mount()
-      await endpoint.answers(
+      await endpoint.expectAnswer(
         'a body of one byte more than 1 MiB',
         await signedOrderOf(DEFAULT_MAX_BYTES + 1),
         'too-large',
       )
-      await endpoint.answers('an order after it', await signedOrder(), 'handled')
+      await endpoint.expectAnswer('an order after it', await signedOrder(), 'handled')
     },
   ),
 
@@ -52,7 +52,7 @@ export const sizeCases: readonly AdapterCase[] = [
       [maxBodyBytes, 'handled'],
       [maxBodyBytes + 1, 'too-large'],
     ] as const) {
-      await endpoint.answers(`a body of ${bytes} bytes`, await signedOrderOf(bytes), outcome)
+      await endpoint.expectAnswer(`a body of ${bytes} bytes`, await signedOrderOf(bytes), outcome)
     }
   }),
 
@@ -64,7 +64,7 @@ export const sizeCases: readonly AdapterCase[] = [
       [maxBodyBytes + 1, 'too-large'],
     ] as const) {
       const delivery = await signedOrderOf(bytes, 'é')
-      await endpoint.answers(`a body of ${bytes} bytes in fewer characters`, delivery, outcome)
+      await endpoint.expectAnswer(`a body of ${bytes} bytes in fewer characters`, delivery, outcome)
     }
   }),
 
@@ -73,7 +73,7 @@ export const sizeCases: readonly AdapterCase[] = [
     'SHOULD pass on what a raised maxBodyBytes allows, whatever limit the framework has.',
     async ({ mount }) => {
       const endpoint = await mount({ maxBodyBytes: 2 * DEFAULT_MAX_BYTES })
-      await endpoint.handsOn('a body of 1.25 MiB', await signedOrderOf(1.25 * DEFAULT_MAX_BYTES))
+      await endpoint.expectHandledWhole('a body of 1.25 MiB', await signedOrderOf(1.25 * DEFAULT_MAX_BYTES))
     },
   ),
 ]

@@ -41,7 +41,7 @@ export function updatedDates(before: Dates, given: GivenDates): Dates {
 /**
  * The dates of an event that is rescheduled: it is as long as before, unless its end is given.
  *
- * @throws Fault where they are no other dates, or do not lie ahead
+ * @throws Fault if the dates are unchanged, or not in the future
  */
 export function rescheduledDates(
   before: Dates,

@@ -17,7 +17,7 @@ export interface Place {
 }
 
 /**
- * The dates of a new event, where they and its venue make sense.
+ * Returns the dates of a new event, if they and its venue are valid.
  *
  * @throws Fault
  */

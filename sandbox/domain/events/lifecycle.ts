@@ -33,7 +33,7 @@ export class Lifecycle {
   /**
    * Flips a draft to `on_sale` (spec section 3).
    *
-   * @throws Fault where it is no draft, or would be over at once
+   * @throws Fault if the event is not a draft, or would be over at once
    */
   publish(event: EventRecord): void {
     const status = nextStatus(event, 'publish')
@@ -48,7 +48,7 @@ export class Lifecycle {
   /**
    * Cancels an event and refunds everyone, whatever its refund policy says (spec section 3).
    *
-   * @throws Fault where it is over, or cancelled already
+   * @throws Fault if the event is over, or already cancelled
    */
   cancel(event: EventRecord): void {
     event.status = nextStatus(event, 'cancel')

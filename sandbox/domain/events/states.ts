@@ -73,7 +73,7 @@ const SAYS: Partial<Record<FaultCode, string>> = {
 /**
  * The state that a trigger leads to.
  *
- * @throws Fault where the state does not allow it
+ * @throws Fault if the state does not allow it
  */
 export function nextStatus(event: { id: string; status: EventStatus }, trigger: Trigger): EventStatus {
   const answer = TRANSITIONS[event.status][trigger]

@@ -14,7 +14,7 @@ interface LatestOrder {
   readonly buyer_email: string
   /** Whether its event was cancelled, which refunds everyone. */
   readonly refunded: boolean
-  /** Empty where they are no longer kept. */
+  /** The tickets; empty if they are no longer kept. */
   readonly tickets: OrderResult['tickets']
 }
 

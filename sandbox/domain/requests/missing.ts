@@ -22,7 +22,7 @@ export function missingResource(what: keyof typeof SOURCES, id: string, param?: 
   }
 }
 
-/** @throws Fault where there is any problem */
+/** @throws Fault if there is any problem */
 export function refuseIfAny(problems: readonly (Problem | undefined)[]): void {
   const [first, ...more] = problems.filter((problem) => problem !== undefined)
   if (first !== undefined) throw new Fault(first, ...more)

@@ -17,7 +17,7 @@ const NUMBERS = ['limit']
 const INTEGER = /^-?(?:0|[1-9]\d{0,14})$/
 
 /**
- * The body, with its defaults, where it is as the schema says.
+ * Returns the body, with its defaults, if it matches the schema.
  *
  * @throws Fault with all that is wrong
  */

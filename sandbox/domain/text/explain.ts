@@ -45,7 +45,7 @@ export function problemOf(issue: Issue, isOptional: boolean): Problem {
   return { code, message: `${param} ${says}${advice}.`, param }
 }
 
-/** A parameter that is not known; a typo where it is known what was meant. */
+/** Describes an unknown parameter, with the likely name if it is a typo. */
 export function unknownParameter(
   path: readonly PropertyKey[],
   name: string,

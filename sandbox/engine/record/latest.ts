@@ -8,7 +8,7 @@ export class Latest<Item> {
     this.#size = size
   }
 
-  /** Adds one; gives the one that it takes the place of, where there were so many already. */
+  /** Adds an item, and returns the one that it replaces if the list is full. */
   add(item: Item): Item | undefined {
     const oldest = this.#items[this.#next]
     this.#items[this.#next] = item

@@ -8,7 +8,7 @@ import { HttpFault, statusOf } from '../faults.js'
 import type { Guard } from '../protection/guard.js'
 import { eventPage, messagePage, PAGE_HEADERS, ticketPage } from './checkout-page.js'
 
-/** Adds the public pages: of an event, where it is sold without an API key, and of a ticket. */
+/** Adds the public pages: of an event, which sells its tickets without an API key, and of a ticket. */
 export function addCheckout(app: App, service: Service, guard: Guard): void {
   app.use('/e/*', async (c, next) => {
     if (c.req.method === 'POST') guard.checkOrigin(c.req.raw)

@@ -7,7 +7,7 @@ import { readJson } from '../body.js'
 import type { RequestContext } from '../context.js'
 import { readQuery } from '../query.js'
 
-/** Reads the body of a control request; where there is none, `{}`. @throws Fault that names what is wrong with it */
+/** Reads the body of a control request; `{}` if there is none. @throws Fault that names the error */
 export async function readBody<Schema extends z.ZodObject>(
   c: RequestContext,
   schema: Schema,

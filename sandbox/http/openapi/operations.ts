@@ -18,7 +18,7 @@ import { readQuery } from '../query.js'
 
 /** The input of an operation, after authentication. */
 interface OperationInput {
-  /** The id in the path, where there is one. */
+  /** The id in the path, if there is one. */
   readonly id: string
   readonly query: URLSearchParams
   /** undefined if there is none. */
@@ -42,7 +42,7 @@ export interface Operation {
   readonly isShown: boolean
   /** The errors of this operation only: not those of every operation, or of an id in the path. `resource_missing` is about a parameter. */
   readonly errors: readonly ErrorCode[]
-  /** Gives the body of the answer. @throws Fault where it is refused */
+  /** Returns the body of the answer. @throws Fault if the request is refused */
   run(account: Account, input: OperationInput): unknown
 }
 

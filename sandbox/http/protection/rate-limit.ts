@@ -9,7 +9,7 @@ export interface RateLimit {
 /**
  * Counts requests in windows of real time, which begin with the first request.
  *
- * @returns what each request calls; it throws an HttpFault where there were too many
+ * @returns a function that each request calls, and that throws an HttpFault if there were too many
  * @throws TypeError if the limit is no limit
  */
 export function createRateLimiter({ requests, perSeconds }: RateLimit, now: () => number): () => void {

@@ -70,7 +70,7 @@ export function Axis({ delivery, planned, chosen }: AxisProps) {
   )
 }
 
-/** A dot where it was accepted, a cross where it was not: no colour is needed to tell them apart. */
+/** A dot for an accepted attempt, a cross for any other, so that no colour is needed to tell them apart. */
 function Made({ attempt, x, isChosen }: { attempt: AttemptView; x: string; isChosen: boolean }) {
   const isGood = isAccepted(attempt)
   const result = attempt.response?.status ?? attempt.error?.code

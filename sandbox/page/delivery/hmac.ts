@@ -4,7 +4,7 @@ export type SignedContent = 'dot' | 'concat' | 'body'
 const HEADER = 'x-service-signature'
 
 export interface SignatureHeader {
-  /** As it was sent; undefined where there was none. */
+  /** The value as it was sent; undefined if there was none. */
   readonly value: string | undefined
   /** The digits of the first t. */
   readonly t: string | undefined

@@ -60,7 +60,7 @@ function Json({ text }: { readonly text: string }) {
   )
 }
 
-/** JSON with indentation, each name and number as it was sent; undefined where it is none, or too deep. */
+/** JSON with indentation, each name and number as it was sent; undefined if the text is not JSON, or too deep. */
 export function pretty(text: string): string | undefined {
   try {
     JSON.parse(text)

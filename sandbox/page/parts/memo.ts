@@ -1,6 +1,6 @@
 import { Component, type ComponentChild, type FunctionComponent } from 'preact'
 
-/** Draws a component again only where one of its properties is another one. */
+/** Draws a component again only if one of its properties changed. */
 export function memo<Props extends object>(draw: FunctionComponent<Props>): FunctionComponent<Props> {
   class Memo extends Component<Props> {
     override shouldComponentUpdate(next: Props): boolean {

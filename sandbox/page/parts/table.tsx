@@ -9,7 +9,7 @@ interface TableProps {
   readonly children: ComponentChildren
 }
 
-/** A table that scrolls in its own box where it is too wide. */
+/** A table that scrolls in its own box if it is too wide. */
 export function Table({ label, heads, children }: TableProps) {
   return (
     <Scrolls as="div" class="scrolls" label={`Table of ${label.toLowerCase()}`}>

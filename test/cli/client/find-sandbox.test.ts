@@ -29,7 +29,7 @@ describe('a sandbox is looked for', () => {
       env: { TIX_SANDBOX_URL: 'http://127.0.0.1:2' },
     })
     expect(await candidates('http://127.0.0.1:3', io)).toEqual([
-      { url: 'http://127.0.0.1:3', source: '--sandbox', isNamed: true },
+      { url: 'http://127.0.0.1:3', source: '--sandbox', isUserNamed: true },
     ])
   })
 
@@ -39,7 +39,7 @@ describe('a sandbox is looked for', () => {
       env: { TIX_SANDBOX_URL: 'http://127.0.0.1:2' },
     })
     expect(await candidates(undefined, io)).toEqual([
-      { url: 'http://127.0.0.1:2', source: 'TIX_SANDBOX_URL', isNamed: true },
+      { url: 'http://127.0.0.1:2', source: 'TIX_SANDBOX_URL', isUserNamed: true },
     ])
   })
 
@@ -51,7 +51,7 @@ describe('a sandbox is looked for', () => {
   test('else where the file of the folder says, then at the default port', async () => {
     const io = around({ file: '{"url":"http://127.0.0.1:1"}', env: { TIX_SANDBOX_URL: '' } })
     expect(await candidates(undefined, io)).toEqual([
-      { url: 'http://127.0.0.1:1', source: SANDBOX_FILE, isWritten: true },
+      { url: 'http://127.0.0.1:1', source: SANDBOX_FILE, isFromFile: true },
       DEFAULT,
     ])
   })
@@ -62,8 +62,8 @@ describe('a sandbox is looked for', () => {
     mkdirSync(below, { recursive: true })
     writeFileSync(join(below, SANDBOX_FILE), '{"url":"http://127.0.0.1:2"}')
     expect(await candidates(undefined, { ...io, cwd: () => below })).toEqual([
-      { url: 'http://127.0.0.1:2', source: SANDBOX_FILE, isWritten: true },
-      { url: 'http://127.0.0.1:1', source: join(io.cwd(), SANDBOX_FILE), isWritten: true },
+      { url: 'http://127.0.0.1:2', source: SANDBOX_FILE, isFromFile: true },
+      { url: 'http://127.0.0.1:1', source: join(io.cwd(), SANDBOX_FILE), isFromFile: true },
       DEFAULT,
     ])
   })
