@@ -1,10 +1,10 @@
 export type { Endpoint } from './engine/endpoint.js'
-export type { EngineChange } from './engine/engine.js'
+export type { EngineChange } from './engine/engine-parts.js'
+export type { DeliveryFilter } from './engine/record/delivery-filter.js'
 export type {
   Attempt,
   AttemptResponse,
   Delivery,
-  DeliveryFilter,
   DeliveryStatus,
   Message,
 } from './engine/record/records.js'

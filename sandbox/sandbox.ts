@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import type { EventKind } from '../src/index.js'
-import type { EngineChange } from './engine/engine.js'
+import type { EngineChange } from './engine/engine-parts.js'
 import { createApp } from './http/app.js'
 import { type Listening, listen, type ReservedPort, reservePort } from './http/server.js'
 import { VERSION } from './lib/version.js'

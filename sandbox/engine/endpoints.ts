@@ -1,6 +1,8 @@
 import type { Random } from '../lib/random.js'
 import type { Endpoint, EndpointInput, EndpointPatch } from './endpoint.js'
-import { checkedInput, checkedPatch, checkedRotation } from './endpoint-rules.js'
+import { checkedInput, checkedPatch, checkedRotation, checkUrl } from './endpoint-rules.js'
+import { matchesKind } from './kinds.js'
+import type { ScenarioTarget } from './scenario-delivery.js'
 
 const MAX_ENDPOINTS = 100
 const SECRET_LENGTH = 32
@@ -45,6 +47,34 @@ export class Endpoints {
 
   list(): readonly Endpoint[] {
     return [...this.#endpoints.values()]
+  }
+
+  /** Those that subscribe to a kind, disabled ones too. */
+  subscribersOf(mode: string, kind: string): readonly Endpoint[] {
+    return this.list().filter(
+      (endpoint) => endpoint.mode === mode && endpoint.events.some((pattern) => matchesKind(pattern, kind)),
+    )
+  }
+
+  /**
+   * The target of a scenario: an endpoint by its id, or a URL that need not be of one.
+   *
+   * @throws Error if there is no such endpoint; TypeError if that is no URL
+   */
+  target(to: string | { readonly url: string }): ScenarioTarget {
+    if (typeof to !== 'string') {
+      this.checkTarget(to.url)
+      return { endpointId: '', url: to.url, secrets: [] }
+    }
+    const endpoint = this.#endpoints.get(to)
+    if (endpoint === undefined) throw new Error(`There is no endpoint ${to}.`)
+    return { endpointId: to, url: endpoint.url, secrets: endpoint.secrets }
+  }
+
+  /** @throws TypeError if it is no URL that can be delivered to */
+  checkTarget(url: string): void {
+    checkUrl(url)
+    this.#parts.checkUrl(url)
   }
 
   /** @throws TypeError that names what is wrong */

@@ -2,20 +2,17 @@ import { Attempts } from './attempts.js'
 import { Concurrency } from './concurrency.js'
 import { Dispatcher } from './dispatcher.js'
 import type { Endpoint, EndpointInput, EndpointPatch } from './endpoint.js'
-import { checkUrl } from './endpoint-rules.js'
 import { Endpoints } from './endpoints.js'
 import { type EngineChange, type EngineParts, type EngineSettings, engineSettings } from './engine-parts.js'
 import { Generators } from './generators.js'
-import { matchesKind } from './kinds.js'
+import type { DeliveryFilter } from './record/delivery-filter.js'
 import { DeliveryGone } from './record/delivery-gone.js'
 import { DeliveryLog, type Tally } from './record/delivery-log.js'
+import { deliveriesOf, listDeliveries, type NextAttempt, nextAttempt } from './record/delivery-queries.js'
 import { type MessageInput, Messages } from './record/messages.js'
-import type { Attempt, Delivery, DeliveryFilter, DeliveryStatus, Message } from './record/records.js'
+import type { Attempt, Delivery, DeliveryStatus, Message } from './record/records.js'
 import { fromSnapshot, toSnapshot } from './record/snapshot.js'
-import { deliverScenario, type ScenarioRequests, type ScenarioTarget } from './scenario-delivery.js'
-
-export type { Chaos } from './dispatcher.js'
-export type { EngineChange, EngineParts } from './engine-parts.js'
+import { deliverScenario, type ScenarioRequests } from './scenario-delivery.js'
 
 /** Delivers messages to endpoints. It knows nothing of their content. */
 export class Engine {
@@ -104,9 +101,7 @@ export class Engine {
 
   /** The endpoints that subscribe to the kind of a message, those that are disabled too. */
   subscribersOf({ mode, type }: Pick<Message, 'mode' | 'type'>): readonly Endpoint[] {
-    const subscribes = (endpoint: Endpoint): boolean =>
-      endpoint.mode === mode && endpoint.events.some((pattern) => matchesKind(pattern, type))
-    return this.#endpoints.list().filter(subscribes)
+    return this.#endpoints.subscribersOf(mode, type)
   }
 
   /** Makes a message without delivering it, for `deliverScenario`. */
@@ -127,7 +122,7 @@ export class Engine {
     message: Message,
     scenario: ScenarioRequests,
   ): Promise<Delivery> {
-    const target = this.#targetOf(to)
+    const target = this.#endpoints.target(to)
     const { clock } = this.#settings
     const parts = {
       ...this.#notifiers,
@@ -138,17 +133,12 @@ export class Engine {
 
   /** The newest first. */
   deliveries(filter?: DeliveryFilter): readonly Delivery[] {
-    return this.#log.list(filter)
+    return listDeliveries(this.#log, filter)
   }
 
   /** Those of a message that was just published, in the order of the endpoints. */
   deliveriesOf({ id }: Pick<Message, 'id'>): readonly Delivery[] {
-    const found: Delivery[] = []
-    for (const { delivery } of this.#log) {
-      if (delivery.message.id === id) found.unshift(delivery)
-      else if (found.length > 0) break
-    }
-    return found
+    return deliveriesOf(this.#log, id)
   }
 
   delivery(id: string): Delivery | undefined {
@@ -162,15 +152,8 @@ export class Engine {
   }
 
   /** The delivery whose attempt is due next, and when; nothing where none waits. */
-  nextAttempt(): { readonly delivery: Delivery; readonly atMs: number } | undefined {
-    let next: { delivery: Delivery; atMs: number } | undefined
-    for (const { delivery } of this.#log) {
-      const { nextAtMs } = delivery
-      if (nextAtMs !== undefined && nextAtMs < (next?.atMs ?? Number.POSITIVE_INFINITY)) {
-        next = { delivery, atMs: nextAtMs }
-      }
-    }
-    return next
+  nextAttempt(): NextAttempt | undefined {
+    return nextAttempt(this.#log)
   }
 
   /** Counts the deliveries that a filter finds, and those no longer kept that it may have missed. */
@@ -197,7 +180,7 @@ export class Engine {
   async resend(id: string, { to }: { to?: string } = {}): Promise<Attempt> {
     const tracked = this.#log.get(id)
     if (tracked === undefined) throw DeliveryGone.forgotten(id)
-    if (to !== undefined) this.#checkUrl(to)
+    if (to !== undefined) this.#endpoints.checkTarget(to)
     return this.#settings.clock.during(() =>
       this.#concurrency.run(tracked.delivery.endpointId, () => this.#dispatcher.resend(tracked, to)),
     )
@@ -249,21 +232,6 @@ export class Engine {
     this.#generators.restart({ keepEndpoints })
     if (!keepEndpoints) this.#endpoints.load([])
     this.#notify({ what: 'endpoints' })
-  }
-
-  #targetOf(to: string | { readonly url: string }): ScenarioTarget {
-    if (typeof to !== 'string') {
-      this.#checkUrl(to.url)
-      return { endpointId: '', url: to.url, secrets: [] }
-    }
-    const endpoint = this.#endpoints.get(to)
-    if (endpoint === undefined) throw new Error(`There is no endpoint ${to}.`)
-    return { endpointId: to, url: endpoint.url, secrets: endpoint.secrets }
-  }
-
-  #checkUrl(url: string): void {
-    checkUrl(url)
-    this.#settings.checkUrl(url)
   }
 
   get #notifiers() {

@@ -1,6 +1,7 @@
 import { toEpochMs } from '../../testing/internal.js'
 import type { Endpoint } from '../engine/endpoint.js'
-import type { Attempt, Delivery, DeliveryFilter, DeliveryStatus } from '../engine/record/records.js'
+import type { DeliveryFilter } from '../engine/record/delivery-filter.js'
+import type { Attempt, Delivery, DeliveryStatus } from '../engine/record/records.js'
 import { durationMs } from '../time/duration.js'
 import type { ApiFault, NewFault } from './api-faults.js'
 import type { Service } from './service.js'

@@ -1,3 +1,4 @@
+import { checkMoment } from './check-moment.js'
 import { MAX_TIMER_MS } from './duration.js'
 import { TimeSource } from './time-source.js'
 import { type Timer, TimerQueue } from './timer-queue.js'
@@ -19,9 +20,6 @@ export interface ClockOptions {
   /** Called with errors of timers, which no caller can catch. */
   onError?: ((error: unknown) => void) | undefined
 }
-
-/** The last moment that a `Date` can tell. */
-const MAX_MS = 8.64e15
 
 const ignore = (): void => {}
 
@@ -245,16 +243,4 @@ export class VirtualClock {
       this.#arm()
     })
   }
-}
-
-/** @throws RangeError if a `Date` cannot represent it, or it is past */
-function checkMoment(ms: number, nowMs: number = -MAX_MS): void {
-  if (!(Math.abs(ms) <= MAX_MS)) {
-    throw new RangeError(
-      `There is no such time as ${ms} ms since the epoch: pass a number that a Date can represent.`,
-    )
-  }
-  if (ms >= nowMs) return
-  const [now, past] = [nowMs, ms].map((time) => new Date(time).toISOString())
-  throw new RangeError(`Time does not go back: it is ${now}, and ${past} is past. To start over, reset.`)
 }

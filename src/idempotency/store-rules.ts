@@ -3,7 +3,7 @@ import type { OnceRequest } from './inbox.js'
 import type { ClaimRequest, Lease } from './store.js'
 
 /** Fits into a column, an index and a key of any backend, and is stored unchanged by all of them. */
-const MAX_KEY_LENGTH = 255
+export const MAX_KEY_LENGTH = 255
 const MAX_TOKEN_LENGTH = 64
 
 /**

@@ -1,5 +1,6 @@
 import { ConfigurationError } from '../errors.js'
 import { isJsonObject, type UnknownEvent } from '../event/events.js'
+import { MAX_KEY_LENGTH } from '../idempotency/store-rules.js'
 import { ignoreRejection } from '../lib/call-safely.js'
 import { describeType } from '../lib/describe-type.js'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
@@ -16,7 +17,6 @@ export type KeyFunction<Request> = (
   delivery: { readonly rawBody: Uint8Array; readonly request: Request },
 ) => string | null
 
-const MAX_KEY_LENGTH = 255
 /** The texts of missing values, or of values that are not text. */
 const MISSING = new Set(['undefined', 'null', 'NaN', '[object Object]', '[object Promise]'])
 const PRINTABLE_ASCII = /^[ -~]+$/

@@ -1,5 +1,6 @@
 import type { EndpointInput } from '../../sandbox/engine/endpoint.js'
-import { Engine, type EngineChange, type EngineParts } from '../../sandbox/engine/engine.js'
+import { Engine } from '../../sandbox/engine/engine.js'
+import type { EngineChange, EngineParts } from '../../sandbox/engine/engine-parts.js'
 import { inProcessSender } from '../../sandbox/engine/network/in-process-sender.js'
 import type { Delivery } from '../../sandbox/engine/record/records.js'
 import { Random } from '../../sandbox/lib/random.js'

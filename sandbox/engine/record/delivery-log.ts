@@ -1,30 +1,10 @@
 import type { Timer } from '../../time/timer-queue.js'
-import { matchesKind } from '../kinds.js'
+import { type DeliveryFilter, matchesFilter } from './delivery-filter.js'
 import { type Forgotten, ForgottenCounter } from './forgotten.js'
 import { Latest } from './latest.js'
+import { LIMITS } from './limits.js'
 import { NewestFirst } from './newest-first.js'
-import {
-  type Attempt,
-  type Delivery,
-  type DeliveryFilter,
-  type DeliveryStatus,
-  isFromScenario,
-  isSettled,
-} from './records.js'
-
-/** How much is kept. The other records are in proportion to it. */
-export const LIMITS = {
-  /** Deliveries that have come to their end: the latest. */
-  settled: 1000,
-  /** Deliveries that are on their way. */
-  unsettled: 200_000,
-  /** Attempts of one delivery: the latest. */
-  attemptsOfOne: 100,
-  /** Attempts of all deliveries: the latest. */
-  attempts: 20_000,
-  /** Attempts with the body of their answer: the latest. */
-  bodies: 1000,
-} as const
+import { type Attempt, type Delivery, type DeliveryStatus, isFromScenario, isSettled } from './records.js'
 
 /** A delivery, and what the engine alone needs to know of it. */
 export interface Tracked {
@@ -140,21 +120,11 @@ export class DeliveryLog {
     return this.#entries[Symbol.iterator]()
   }
 
-  /** The newest first. */
-  list({ limit = 100, ...filter }: DeliveryFilter = {}): readonly Delivery[] {
-    const found: Delivery[] = []
-    for (const { delivery } of this) {
-      if (found.length >= limit) break
-      if (matches(delivery, filter)) found.push(delivery)
-    }
-    return found
-  }
-
   tally(filter: Omit<DeliveryFilter, 'limit'> = {}): Tally {
     let matching = 0
     let genuine = 0
     for (const { delivery } of this) {
-      if (!matches(delivery, filter)) continue
+      if (!matchesFilter(delivery, filter)) continue
       matching += 1
       if (!isFromScenario(delivery)) genuine += 1
     }
@@ -231,19 +201,6 @@ export class DeliveryLog {
     if (entry === undefined || entry !== tracked) throw new Error('That delivery is not in the log any more.')
     return entry
   }
-}
-
-function matches(delivery: Delivery, { status, type, endpointId, text }: DeliveryFilter): boolean {
-  return (
-    (status === undefined || delivery.status === status) &&
-    (type === undefined || matchesKind(type, delivery.message.type)) &&
-    (endpointId === undefined || delivery.endpointId === endpointId) &&
-    (text === undefined || has(delivery, text.toLowerCase()))
-  )
-}
-
-function has({ id, message: { type, body } }: Delivery, text: string): boolean {
-  return [id, type, body].some((part) => part.toLowerCase().includes(text))
 }
 
 function withoutBodies({ sentBody, response, ...rest }: Attempt): Attempt {

@@ -61,17 +61,6 @@ export interface AttemptResponse {
   readonly truncated: boolean
 }
 
-export interface DeliveryFilter {
-  status?: DeliveryStatus
-  /** A kind, or a group such as `event.*`. */
-  type?: string
-  endpointId?: string
-  /** In the id, the kind or the body, in upper or lower case. */
-  text?: string
-  /** No more than these. Default 100. */
-  limit?: number
-}
-
 /** Whether a delivery has come to its end. */
 export function isSettled({ status }: Delivery): boolean {
   return status !== 'pending' && status !== 'retrying'

@@ -1,6 +1,6 @@
 import { signedBody } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
-import type { Chaos } from '../../../sandbox/engine/engine.js'
+import type { Chaos } from '../../../sandbox/engine/dispatcher.js'
 import type { Message } from '../../../sandbox/engine/record/records.js'
 import { SECRET } from '../../support/deliveries.js'
 import { barrier, engineFixture, type FixtureAnswer, HOUR_MS } from '../../support/engine-fixture.js'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { LIMITS } from '../../../../sandbox/engine/record/delivery-log.js'
+import { LIMITS } from '../../../../sandbox/engine/record/limits.js'
 import { receiver } from '../../../support/cli-receiver.js'
 import { sandbox } from '../../../support/cli-sandbox.js'
 import { lower } from '../../../support/lowered.js'

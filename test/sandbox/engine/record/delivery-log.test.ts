@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { SendResult } from '../../../../sandbox/engine/network/send.js'
-import { DeliveryLog, LIMITS } from '../../../../sandbox/engine/record/delivery-log.js'
+import type { DeliveryFilter } from '../../../../sandbox/engine/record/delivery-filter.js'
+import { DeliveryLog } from '../../../../sandbox/engine/record/delivery-log.js'
+import { listDeliveries } from '../../../../sandbox/engine/record/delivery-queries.js'
+import { LIMITS } from '../../../../sandbox/engine/record/limits.js'
 import type { Attempt, Delivery } from '../../../../sandbox/engine/record/records.js'
 import { engineFixture, HOUR_MS, START_MS } from '../../../support/engine-fixture.js'
 import { lower } from '../../../support/lowered.js'
@@ -147,7 +150,7 @@ describe('the log', () => {
         log.addAttempt(tracked, attempt(number, `att_${index}_${number}`))
       }
     }
-    const kept = log.list({ limit: 5000 }).flatMap(({ attempts }) => attempts)
+    const kept = listDeliveries(log, { limit: 5000 }).flatMap(({ attempts }) => attempts)
     expect(kept).toHaveLength(2000)
     expect(deliveries[0]?.delivery.attempts.map(({ number }) => number)).toEqual([5, 6, 7, 8, 9, 10])
     expect(deliveries[299]?.delivery.attempts.map(({ number }) => number)).toEqual([4, 5, 6, 7, 8, 9, 10])
@@ -157,7 +160,7 @@ describe('the log', () => {
     const log = new DeliveryLog()
     const deliveries = Array.from({ length: 1500 }, (_, index) => log.add(delivery(index), 1))
     for (const [index, tracked] of deliveries.entries()) log.addAttempt(tracked, attempt(1, `att_${index}`))
-    const bodies = log.list({ limit: 5000 }).map(({ attempts }) => attempts[0]?.response)
+    const bodies = listDeliveries(log, { limit: 5000 }).map(({ attempts }) => attempts[0]?.response)
     expect(bodies.filter((one) => one?.body === 'answer' && !one.truncated)).toHaveLength(1000)
     expect(bodies.filter((one) => one?.body === '' && one.truncated)).toHaveLength(500)
     expect(deliveries[499]?.delivery.attempts[0]).not.toHaveProperty('sentBody')
@@ -178,7 +181,7 @@ describe('the log', () => {
     const log = new DeliveryLog()
     const statuses = ['pending', 'failed', 'delivered', 'failed'] as const
     for (const [index, status] of statuses.entries()) log.add(delivery(index, status), 1)
-    const ids = (filter?: Parameters<DeliveryLog['list']>[0]) => log.list(filter).map(({ id }) => id)
+    const ids = (filter?: DeliveryFilter) => listDeliveries(log, filter).map(({ id }) => id)
     expect(ids()).toEqual(['dlv_3', 'dlv_2', 'dlv_1', 'dlv_0'])
     expect(ids({ status: 'failed' })).toEqual(['dlv_3', 'dlv_1'])
     expect(ids({ status: 'failed', limit: 1 })).toEqual(['dlv_3'])

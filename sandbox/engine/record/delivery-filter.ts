@@ -1,0 +1,29 @@
+import { matchesKind } from '../kinds.js'
+import type { Delivery, DeliveryStatus } from './records.js'
+
+export interface DeliveryFilter {
+  status?: DeliveryStatus
+  /** A kind, or a group such as `event.*`. */
+  type?: string
+  endpointId?: string
+  /** In the id, the kind or the body, in upper or lower case. */
+  text?: string
+  /** No more than these. Default 100. */
+  limit?: number
+}
+
+export function matchesFilter(
+  delivery: Delivery,
+  { status, type, endpointId, text }: DeliveryFilter,
+): boolean {
+  return (
+    (status === undefined || delivery.status === status) &&
+    (type === undefined || matchesKind(type, delivery.message.type)) &&
+    (endpointId === undefined || delivery.endpointId === endpointId) &&
+    (text === undefined || has(delivery, text.toLowerCase()))
+  )
+}
+
+function has({ id, message: { type, body } }: Delivery, text: string): boolean {
+  return [id, type, body].some((part) => part.toLowerCase().includes(text))
+}
