@@ -346,6 +346,20 @@ onPostgres('isNewest', () => {
     expect(await days()).toBe(30)
   })
 
+  test('that cannot be purged does not keep the records from being purged', async () => {
+    const inbox = postgresInbox(openPg(database))
+    await database.query(
+      `INSERT INTO tix_webhooks_inbox (key, expires_at) VALUES ('expired', now() - interval '1 h')`,
+    )
+    await database.query(`ALTER TABLE ${TABLE} RENAME COLUMN expires_at TO away`)
+    try {
+      await expect(inbox.purge()).rejects.toThrow(/is of another version, or not ours/)
+      expect(await database.column('SELECT key FROM tix_webhooks_inbox')).toEqual([])
+    } finally {
+      await database.query(`ALTER TABLE ${TABLE} RENAME COLUMN away TO expires_at`)
+    }
+  })
+
   test('is purged after the records, the oldest first, and no more than asked for in all', async () => {
     const inbox = postgresInbox(openPg(database))
     await database.query(
