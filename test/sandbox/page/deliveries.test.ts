@@ -26,6 +26,29 @@ inBrowser('deliveries in the page', () => {
     expect(errors).toEqual([])
   })
 
+  test('show their payload while the first attempt is unanswered', async () => {
+    const stage = await pageStage()
+    const silent = createServer(() => {}).listen(0, '127.0.0.1')
+    onTestFinished(() => {
+      silent.closeAllConnections()
+      silent.close()
+    })
+    await once(silent, 'listening')
+    const { id } = stage.sandbox.endpoints.create({
+      url: `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`,
+    })
+    const sent = stage.sandbox.trigger('order.created')
+    const deliveries = () => stage.sandbox.deliveries.list({ endpointId: id })
+    await expect.poll(deliveries).toHaveLength(1)
+    const [delivery] = deliveries()
+    const { page, errors } = await browser.open(stage, `#/deliveries/${delivery?.id}`)
+    await page.getByRole('region', { name: 'Payload' }).getByText('buyer_email').first().waitFor()
+    expect(stage.sandbox.deliveries.get(String(delivery?.id))?.attempts).toEqual([])
+    expect(errors).toEqual([])
+    silent.closeAllConnections()
+    await sent
+  })
+
   test('are resent by the keyboard alone, and the new attempt is shown', async () => {
     const stage = await pageStage()
     stage.fail(true)
