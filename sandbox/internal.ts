@@ -12,6 +12,22 @@ export type { Send, SendResult } from './engine/network/send.js'
 export { piecesOf } from './engine/network/transport.js'
 export { retrySchedule } from './engine/schedule.js'
 export { attemptJson } from './http/control/delivery-json.js'
+export type {
+  AdvancedClock,
+  AnswerView,
+  AttemptView,
+  ClockView,
+  DeliveriesView,
+  DeliveryView,
+  EndpointView,
+  ErrorView,
+  FaultView,
+  OrdersView,
+  OrderView,
+  ResentView,
+  StatusView,
+  TriggeredView,
+} from './http/control/views.js'
 export type { ReservedPort } from './http/server.js'
 export { messageOf } from './lib/message-of.js'
 export { nearestName } from './lib/nearest-name.js'

@@ -24,6 +24,9 @@ const INWARD = [
 /** Virtual time and random ids: they import nothing of the service. */
 const GROUND = ['sandbox/time/', 'sandbox/lib/']
 
+/** The answers of the control API: types alone, shared with the page and the command line. */
+const VIEWS = 'sandbox/http/control/views.ts'
+
 /** The folders of the sandbox. `domain` and `engine` do not import each other; `service` puts them together; `http` translates. */
 const ROOMS: readonly Room[] = [
   { folder: 'sandbox/time/', ours: ['sandbox/lib/'], theirs: ['ms', 'tinyqueue', 'node:'] },
@@ -40,8 +43,8 @@ const ROOMS: readonly Room[] = [
     theirs: ['zod', 'node:'],
   },
   { folder: 'sandbox/diagnose/', ours: ['src/index.ts'], theirs: ['node:crypto'] },
-  // Code in a browser imports nothing of the rest: it asks over HTTP.
-  { folder: 'sandbox/page/', ours: ['build/page.ts'], theirs: ['preact'] },
+  // Code in a browser imports nothing of the rest but the types of the answers: it asks over HTTP.
+  { folder: 'sandbox/page/', ours: ['build/page.ts', VIEWS], theirs: ['preact'] },
   {
     folder: 'sandbox/http/',
     ours: [
@@ -86,6 +89,18 @@ describe('the sandbox', () => {
     ['sandbox/page/app.tsx', 'node:crypto'],
   ])('would be caught: %s imports %s', (file, target) => {
     expect(isAllowed(file, { target })).toBe(false)
+  })
+
+  test('shares types alone with its page, which import nothing', () => {
+    const statements = [...nodesOf(VIEWS)].filter(
+      ({ parent }) => parent !== undefined && ts.isSourceFile(parent),
+    )
+    const isType = (node: ts.Node): boolean =>
+      ts.isInterfaceDeclaration(node) ||
+      ts.isTypeAliasDeclaration(node) ||
+      node.kind === ts.SyntaxKind.EndOfFileToken
+    expect(statements.filter((node) => !isType(node)).map((node) => node.getText())).toEqual([])
+    expect(statements.length).toBeGreaterThan(1)
   })
 
   test('has no `any`', () => {

@@ -7,6 +7,7 @@ import type { App } from '../context.js'
 import { HttpFault } from '../faults.js'
 import { invalid, readBody, span } from './input.js'
 import type { ControlParts } from './parts.js'
+import type { ClockView } from './views.js'
 
 /** Moments are written with a year of four digits. */
 const END_MS = Date.UTC(9000, 0)
@@ -49,7 +50,7 @@ export function addClock(app: App, { service, realNow }: ControlParts): void {
 }
 
 /** The clock as the control tells it. */
-export function clockJson({ clock, advances }: Service, realNow: () => number): object {
+export function clockJson({ clock, advances }: Service, realNow: () => number): ClockView {
   const [advancing] = [...advances].slice(-1)
   const nextAtMs = clock.nextAt()
   return {

@@ -1,16 +1,17 @@
 import { utcText } from '../../domain/events/moments.js'
 import type { Engine } from '../../engine/engine.js'
 import type { Attempt, Delivery } from '../../engine/record/records.js'
+import type { AttemptView, BriefView, DeliveryView } from './views.js'
 import { scenarioJson } from './why.js'
 
 /** A delivery as the control tells it. */
-export function deliveryJson(delivery: Delivery, engine: Engine): object {
+export function deliveryJson(delivery: Delivery, engine: Engine): DeliveryView {
   const { message, attempts } = delivery
   return { ...headJson(delivery, engine), body: message.body, attempts: attempts.map(attemptJson) }
 }
 
 /** A delivery without its body, and with its last answer alone: a line of a list. */
-export function briefJson(delivery: Delivery, engine: Engine): object {
+export function briefJson(delivery: Delivery, engine: Engine): BriefView {
   const { attempts } = delivery
   const last = attempts.at(-1)
   return { ...headJson(delivery, engine), attempts: attempts.length, ...(last && { last: lastJson(last) }) }
@@ -35,7 +36,7 @@ function headJson(
   }
 }
 
-function lastJson(attempt: Attempt): object {
+function lastJson(attempt: Attempt): NonNullable<BriefView['last']> {
   const { id, trigger, scenario, response, error } = attempt
   return {
     attempt: id,
@@ -47,7 +48,7 @@ function lastJson(attempt: Attempt): object {
 }
 
 /** An attempt as the control tells it. */
-export function attemptJson(attempt: Attempt): object {
+export function attemptJson(attempt: Attempt): AttemptView {
   const { id, number, trigger, scenario, virtualMs, realMs, url, requestHeaders, sentBody } = attempt
   const { response, error, durationMs, hint } = attempt
   return {

@@ -4,6 +4,7 @@ import { SUBSCRIPTIONS } from '../../service/subscriptions.js'
 import type { App } from '../context.js'
 import { missing, readBody, refusingMisuse } from './input.js'
 import type { ControlParts } from './parts.js'
+import type { EndpointView } from './views.js'
 
 // The engine says what is wrong with a URL or a secret: it does not repeat the secret.
 const secret = z.string()
@@ -66,6 +67,6 @@ export function addEndpoints(app: App, { service: { engine }, checkUrl }: Contro
 }
 
 /** An endpoint as the control tells it. */
-export function endpointJson({ id, url, events, secrets, enabled, mode }: Endpoint): object {
+export function endpointJson({ id, url, events, secrets, enabled, mode }: Endpoint): EndpointView {
   return { id, url, events, secrets, enabled, mode }
 }

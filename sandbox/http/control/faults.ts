@@ -3,6 +3,7 @@ import type { ApiFault } from '../../service/api-faults.js'
 import type { App } from '../context.js'
 import { missing, readBody, refusingMisuse } from './input.js'
 import type { ControlParts } from './parts.js'
+import type { FaultView } from './views.js'
 
 // The service says what is wrong with a value.
 const faultBody = z.strictObject({
@@ -37,6 +38,6 @@ export function addFaults(app: App, { service: { faults } }: ControlParts): void
 }
 
 /** A fault as the control tells it: `times` is how often it still hits. */
-export function faultJson({ delayMs, ...fault }: ApiFault): object {
+export function faultJson({ delayMs, ...fault }: ApiFault): FaultView {
   return { ...fault, ...(delayMs !== undefined && { delay_ms: delayMs }) }
 }

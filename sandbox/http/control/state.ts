@@ -12,6 +12,7 @@ import { endpointJson } from './endpoints.js'
 import { faultJson } from './faults.js'
 import { readBody, readParameters } from './input.js'
 import type { ControlParts } from './parts.js'
+import type { StatusView } from './views.js'
 
 /** How many requests and events the state shows: the latest. */
 const SHOWN = 100
@@ -78,7 +79,7 @@ function nextAttemptJson({ engine }: Service): object | null {
   return next === undefined ? null : { delivery: next.delivery.id, at: utcText(next.atMs) }
 }
 
-function statusJson({ service, url, version, realNow }: ControlParts): object {
+function statusJson({ service, url, version, realNow }: ControlParts): StatusView {
   const { accounts, engine, assumptions } = service
   return {
     name: 'tix-webhooks sandbox',

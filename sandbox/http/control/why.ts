@@ -3,6 +3,7 @@ import { type Diagnosis, diagnose } from '../../diagnose/diagnose.js'
 import { isSuccess } from '../../engine/attempts.js'
 import type { Attempt, Delivery } from '../../engine/record/records.js'
 import type { Service } from '../../service/service.js'
+import type { WhyView } from './views.js'
 
 const HEADER = 'x-service-signature'
 
@@ -22,7 +23,7 @@ const OWED_TO_A_BURST = {
 }
 
 /** Why an attempt ended as it did: what to do, what is to be said of its signature, and whether a scenario got what it is owed. */
-export async function whyJson(service: Service, delivery: Delivery, attempt: Attempt): Promise<object> {
+export async function whyJson(service: Service, delivery: Delivery, attempt: Attempt): Promise<WhyView> {
   const scenario = scenarioJson(attempt)
   return {
     advice:
@@ -55,7 +56,7 @@ async function diagnosisOf(
   return first
 }
 
-function signatureJson(diagnosis: Diagnosis | undefined): object | null {
+function signatureJson(diagnosis: Diagnosis | undefined): WhyView['signature'] {
   if (diagnosis === undefined) return null
   const { findings } = diagnosis
   if (diagnosis.valid) return { valid: true, age_seconds: diagnosis.ageSeconds, findings }
