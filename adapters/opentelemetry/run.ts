@@ -3,9 +3,11 @@ import {
   type Context,
   context,
   type Exception,
+  ProxyTracerProvider,
   type Span,
   SpanKind,
   SpanStatusCode,
+  type Tracer,
   type TracerProvider,
   trace,
 } from '@opentelemetry/api'
@@ -46,8 +48,11 @@ class Run {
     private readonly active: Context,
   ) {}
 
-  static start(event: AnyEvent, ctx: HandlerContext, telemetry: Telemetry): Run {
-    const tracer = (telemetry.tracerProvider ?? trace).getTracer(SCOPE)
+  /** Returns undefined while nothing is registered, so that the handler is called as if it were not wrapped. */
+  static start(event: AnyEvent, ctx: HandlerContext, telemetry: Telemetry): Run | undefined {
+    const registered = tracerOf(telemetry.tracerProvider)
+    if (registered === undefined && !telemetry.meters.isOn) return undefined
+    const tracer = registered ?? trace.getTracer(SCOPE)
     const parent = context.active()
     const options = { kind: SpanKind.CONSUMER, attributes: attributesOf(event, ctx) }
     const span = tracer.startSpan(`process ${event.type}`, options, parent)
@@ -120,6 +125,15 @@ class Run {
       telemetry.meters.measure({ kind: event.type, outcome, errorType, durationSeconds, ageSeconds })
     })
   }
+}
+
+/** The tracer of the given provider, or of the registered one; undefined if there is none. Asked for at each run: a provider may come late. */
+function tracerOf(given: TracerProvider | undefined): Tracer | undefined {
+  const provider = given ?? trace.getTracerProvider()
+  // A proxy stands for the registered provider, and without one for none.
+  return provider instanceof ProxyTracerProvider
+    ? provider.getDelegateTracer(SCOPE)
+    : provider.getTracer(SCOPE)
 }
 
 function attributesOf({ type }: AnyEvent, { key, attempt }: HandlerContext): Attributes {

@@ -306,6 +306,16 @@ describe('without a provider', () => {
     expect((await seen.series('tix_webhooks.deliveries')).map(({ count }) => count)).toEqual([1])
   })
 
+  test('the handler is called as if it were not wrapped: nothing is read for a span', () => {
+    let runs = 0
+    const reads: string[] = []
+    const watched = new Proxy({}, { get: (_, name) => void reads.push(String(name)) }) as never
+    const { on } = instrument({ secret: SECRET, on: { 'order.created': () => void runs++ } })
+    on['order.created']?.(watched, watched)
+    expect(runs).toBe(1)
+    expect(reads).toEqual([])
+  })
+
   test('the first delivery of a kind that nobody wants is still logged', async () => {
     const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
     const receiver = createReceiver(instrument({ secret: SECRET, on: { 'order.created': () => {} } }))
