@@ -55,7 +55,7 @@ describe('the help', () => {
       }
       for (const { name } of command.args ?? []) expect(stdout).toContain(name)
       for (const { says, line } of command.examples) expect(unbroken).toContain(` # ${says} ${line}`)
-      // What is in quotes stays whole.
+      // Text in quotes stays whole.
       const prose = stdout.split('\n').filter((line) => !/['"]/.test(line))
       expect(prose.filter((line) => line.length > 80)).toEqual([])
     },

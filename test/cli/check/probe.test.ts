@@ -74,7 +74,7 @@ const ROWS = CHECKED_RECEIVERS.map((row, index) => {
   const { fails, unseen = {}, options, tried } = row
   const isAboutChoice = options !== undefined || tried !== undefined || 'valid' in fails
   const some = NAMES.filter((_, at) => (at + index) % Math.ceil(NAMES.length / PASSED_PER_RECEIVER) === 0)
-  // What a correct receiver may handle or refuse is left out of not-an-envelope: rows that handle it must play it.
+  // A correct receiver may handle or refuse some bodies, which not-an-envelope leaves out: rows that handle them must play it.
   const only = new Set<string>([
     'valid',
     'not-an-envelope',

@@ -14,7 +14,7 @@ const BODY = JSON.stringify({
   a: '/',
 })
 
-/** What the other side computes: by its own HMAC, of whatever it takes for the key and for the content. */
+/** The signature of the other side: its own HMAC, of the key and the content that it uses. */
 function hmac(
   content: string | Uint8Array,
   { key = SECRET, hash = 'sha256' }: { key?: string | Uint8Array; hash?: string } = {},

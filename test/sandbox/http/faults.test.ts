@@ -19,7 +19,7 @@ const TYPES: Readonly<Record<number, string>> = {
   409: 'state_error',
   500: 'api_error',
 }
-/** What is wrong, and what to do. */
+/** The problem, and its fix. */
 const sentence = expect.stringMatching(/^.{15,}[.?]$/s)
 
 describe.each([

@@ -108,7 +108,7 @@ describe('trigger in a sandbox', () => {
       said.push(...stdout.split('\n'), ...stderr.split(/\n|\r.*?2K/))
     }
     expect(said.length).toBeGreaterThan(100)
-    // What is one word, such as a URL, cannot be broken.
+    // A single word, such as a URL, cannot be broken.
     expect(said.filter((line) => line.length > columns && / /.test(line.trim()))).toEqual([])
   })
 

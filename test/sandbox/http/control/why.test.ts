@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { controlFixture } from '../../../support/control-fixture.js'
 import { answered, NOW } from '../../../support/http-sandbox.js'
 
-/** What is told of the last attempt of the newest delivery. */
+/** The explanation of the last attempt of the newest delivery. */
 async function why({ call, service }: ReturnType<typeof controlFixture>) {
   const [delivery] = service.engine.deliveries()
   const attempt = delivery?.attempts.at(-1)
