@@ -352,7 +352,7 @@ describe('two differences at once are named both:', () => {
 describe('where nothing matches', () => {
   const wrong = hmac('something else').digest('hex')
 
-  test('the end of the secret is told, and no more of it', async () => {
+  test('only the end of the secret is shown', async () => {
     const diagnosis = await diagnosed(wrong)
     expect(diagnosis.findings).toEqual([
       expect.stringContaining(`is the secret, which ends in ${SECRET.slice(-4)},`),

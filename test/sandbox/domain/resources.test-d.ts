@@ -10,7 +10,7 @@ test('the event object is that of the package, but for what is null where none w
   expectTypeOf<NonNullable<EventObject[Nullable]>>().toEqualTypeOf<TicketedEvent[Nullable]>()
 })
 
-test('what is told has the kinds and the documented data of the package', () => {
+test('webhooks have the kinds and the documented data of the package', () => {
   expectTypeOf<WebhookKind>().toEqualTypeOf<keyof EventDataByKind>()
   expectTypeOf<WebhookData['order.created']>().toEqualTypeOf<OrderCreatedData>()
 })

@@ -49,7 +49,7 @@ describe.each([
   )
 })
 
-test('[N15] the first fault is told, and all of them listed', async () => {
+test('[N15] the first fault is the message, and all of them are listed', async () => {
   const answer = await apiFixture().call('POST', '/v2/events', { body: { tittle: 'x', tickets: [] } })
   const { error } = answer.json<{
     error: { param: string; message: string; errors: { code: string; param: string }[] }

@@ -61,7 +61,7 @@ test.each([
   expect(await why(sandbox)).toMatchObject({ signature: { valid: true }, scenario: { is_right } })
 })
 
-test('the secret of a rotation that fits is the one that is told of', async () => {
+test('of the secrets of a rotation, the one that matches is reported', async () => {
   const sandbox = controlFixture()
   await sandbox.trigger()
   sandbox.service.engine.rotateSecret(sandbox.endpoint.id)
