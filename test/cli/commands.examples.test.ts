@@ -20,7 +20,7 @@ const FILES = {
   'fixtures.json': '{"venues":[{"name":"The Boathouse"}]}',
 }
 
-/** What goes on until Ctrl-C. */
+/** Commands that run until Ctrl-C. */
 const LASTING: Readonly<Record<string, string>> = { sandbox: 'ready', listen: 'listening' }
 
 interface Fixture extends CliSandbox {
@@ -48,7 +48,7 @@ async function startFixture(): Promise<Fixture> {
   return { ...running, receiver }
 }
 
-/** What stands in an example for what is only known when it is run. */
+/** A line of an example, with the values that are known only when it runs. */
 async function filled(line: string, { receiver, json }: Fixture): Promise<string> {
   const [{ id: delivery = '' } = {}] = (await json('deliveries')) as { id: string }[]
   const [{ id: endpoint = '' } = {}] = (await json('endpoints')) as { id: string }[]

@@ -7,11 +7,14 @@ import { ROOT } from '../support/source.js'
 const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'))
 
 describe('the version', () => {
-  test.each([[['--version']], [['-v']], [['-V']], [['--version', 'sign']]])('is told by %j', async (argv) => {
-    expect(await run(argv)).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' })
-  })
+  test.each([[['--version']], [['-v']], [['-V']], [['--version', 'sign']]])(
+    'is printed by %j',
+    async (argv) => {
+      expect(await run(argv)).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' })
+    },
+  )
 
-  test('is told as JSON', async () => {
+  test('is printed as JSON', async () => {
     const { records } = await run(['--json', '--version'])
     expect(records()).toEqual([{ version }])
   })
@@ -55,7 +58,7 @@ describe('the help', () => {
       }
       for (const { name } of command.args ?? []) expect(stdout).toContain(name)
       for (const { says, line } of command.examples) expect(unbroken).toContain(` # ${says} ${line}`)
-      // What is in quotes stays whole.
+      // Text in quotes stays whole.
       const prose = stdout.split('\n').filter((line) => !/['"]/.test(line))
       expect(prose.filter((line) => line.length > 80)).toEqual([])
     },

@@ -137,7 +137,7 @@ describe.concurrent('the example of the testing kit for', { timeout: 60_000 }, (
     expect(run).toMatchObject({ exitCode: 1, failed })
   })
 
-  test('node-test fails when the app handles each delivery anew', async () => {
+  test('node-test fails when the app handles each delivery again', async () => {
     const run = await runBroken('node-test', '...options, on', '...options, key: () => null, on')
     const failed = [ONCE, ...attacked('duplicate', 'concurrent burst')]
     expect(run).toMatchObject({ exitCode: 1, failed })

@@ -54,7 +54,7 @@ function count(counts: Map<string, number>, what: string): void {
   counts.set(what, (counts.get(what) ?? 0) + 1)
 }
 
-/** What a delivery is about, as the ledger's handlers name it. */
+/** The subject of a delivery, as the ledger's handlers name it. */
 function aboutOf({ message }: Delivery): string {
   const { type, created_at, data } = JSON.parse(message.body)
   return type === 'order.created' ? data.order.id : `${type} ${created_at}`

@@ -45,7 +45,7 @@ test('after a reset, a receiver that goes on running takes events as the new one
   expect(new Set(handled).size).toBe(2)
 })
 
-test('after a reset with a seed everything comes again, to the byte', async () => {
+test('after a reset with a seed everything repeats, to the byte', async () => {
   const { sandbox } = open({ seed: 3 })
   const run = async () => {
     await sandbox.trigger('order.created', { chain: true, repeat: 2 })

@@ -6,7 +6,7 @@ import { onRedis, redisPrefix, redisUrl } from '../support/on-servers.js'
 import { raceCases } from '../support/races.js'
 import { randomHistories } from '../support/store-history.js'
 
-/** What is often written instead of a script: the commands one by one. */
+/** A common substitute for a script: the commands one by one. */
 function bareRedis(client: Redis): KeyValue {
   const prefix = redisPrefix('controls')
   return {

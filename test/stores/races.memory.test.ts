@@ -7,7 +7,7 @@ describe('memoryStore:', () => {
   test.each(raceCases(memoryBackend()))('%s', (_name, run) => run())
 })
 
-// What is caught in the broken stores must be their fault, and not that of the backend under them.
+// The failures of the broken stores must be their own, and not those of the backend under them.
 describe('the key-value backend of the broken stores, with nothing broken:', () => {
   test.each(raceCases(brokenBackend('none')))('%s', (_name, run) => run())
   test.each(purgeRaces(purgingBackend(true)))('%s', (_name, run) => run())

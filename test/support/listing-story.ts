@@ -2,7 +2,7 @@ import { createReceiver, type Inbox } from 'tix-webhooks'
 import { sampleEvent } from 'tix-webhooks/testing'
 import { SECRET, sign } from './deliveries.js'
 
-/** What the service says of one event, in the order in which it happened. */
+/** The kinds of the webhooks of one event, in the order in which they happened. */
 export const STORY = ['event.published', 'event.rescheduled', 'event.cancelled'] as const
 export type Step = (typeof STORY)[number]
 

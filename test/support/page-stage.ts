@@ -32,7 +32,7 @@ export interface PageStageOptions extends Pick<SandboxOptions, 'seed' | 'now' | 
   }
 }
 
-/** What is started is closed at the end of the test. */
+/** Everything started here is closed at the end of the test. */
 export async function pageStage({ port, answer, ...options }: PageStageOptions = {}): Promise<PageStage> {
   let fails = false
   const handle = (): void => {
@@ -90,7 +90,7 @@ interface OpenOptions {
 
 interface OpenPage {
   readonly page: Page
-  /** What the console of the page has of errors, those of the CSP too. */
+  /** The errors on the console of the page, those of the CSP too. */
   readonly errors: readonly string[]
 }
 
@@ -148,7 +148,7 @@ export function errorsOf(page: Page): readonly string[] {
   return errors
 }
 
-/** What there is to see in each view: deliveries of all kinds, a retry that waits, and a scenario. */
+/** Content for each view: deliveries of all kinds, a retry that waits, and a scenario. */
 export async function fillStage({
   sandbox,
   fail,

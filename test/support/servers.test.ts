@@ -79,7 +79,7 @@ onOwnRedis('a Redis of a test', () => {
     await expect(redis(server.url, 'PING')).rejects.toThrow('closed')
   })
 
-  test('keeps nothing on disk unless it is told to', async () => {
+  test('keeps nothing on disk by default', async () => {
     const server = await startRedis()
     try {
       await redis(server.url, 'SET', 'a', '1')

@@ -1,4 +1,5 @@
 import { SCENARIOS, type ScenarioInfo } from '../../../testing/index.js'
+import { isSuccessStatus } from '../../../testing/internal.js'
 import { type Diagnosis, diagnose } from '../../diagnose/diagnose.js'
 import { isSuccess } from '../../engine/attempts.js'
 import type { Attempt, Delivery } from '../../engine/record/records.js'
@@ -10,16 +11,16 @@ const HEADER = 'x-service-signature'
 /** The answer expected for each kind of delivery, and the test of a status for it. */
 const OWED: Readonly<Record<ScenarioInfo['verdict'], { says: string; isMet: (status: number) => boolean }>> =
   {
-    genuine: { says: '2xx', isMet: (status) => status < 300 },
-    unknown: { says: '2xx', isMet: (status) => status < 300 },
+    genuine: { says: '2xx', isMet: isSuccessStatus },
+    unknown: { says: '2xx', isMet: isSuccessStatus },
     forged: { says: '4xx', isMet: (status) => status >= 400 && status < 500 && status !== 429 },
-    unusable: { says: 'anything but 2xx', isMet: (status) => status >= 300 },
+    unusable: { says: 'anything but 2xx', isMet: (status) => !isSuccessStatus(status) },
   }
 
 /** While one of them is being handled, the others may be asked to come later. */
 const OWED_TO_A_BURST = {
   says: '2xx, or 409, 425, 429 or 503 while another one is handled',
-  isMet: (status: number) => status < 300 || [409, 425, 429, 503].includes(status),
+  isMet: (status: number) => isSuccessStatus(status) || [409, 425, 429, 503].includes(status),
 }
 
 /** Why an attempt ended as it did: what to do, what is to be said of its signature, and whether a scenario got what it is owed. */

@@ -21,9 +21,6 @@ export const STATUSES: readonly DeliveryStatus[] = ['pending', 'retrying', 'deli
 
 /** Whether an endpoint took it. */
 export function isAccepted({ response }: Pick<AttemptView, 'response'>): boolean {
-  return response !== undefined && isSuccess(response.status)
-}
-
-function isSuccess(status: number): boolean {
-  return status >= 200 && status < 300
+  // The page imports no code of the testing kit, which has this test as isSuccessStatus.
+  return response !== undefined && response.status >= 200 && response.status < 300
 }

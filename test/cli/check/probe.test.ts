@@ -74,7 +74,7 @@ const ROWS = CHECKED_RECEIVERS.map((row, index) => {
   const { fails, unseen = {}, options, tried } = row
   const isAboutChoice = options !== undefined || tried !== undefined || 'valid' in fails
   const some = NAMES.filter((_, at) => (at + index) % Math.ceil(NAMES.length / PASSED_PER_RECEIVER) === 0)
-  // What a correct receiver may handle or refuse is left out of not-an-envelope: rows that handle it must play it.
+  // A correct receiver may handle or refuse some bodies, which not-an-envelope leaves out: rows that handle them must play it.
   const only = new Set<string>([
     'valid',
     'not-an-envelope',
@@ -96,7 +96,7 @@ describe('a receiver that', () => {
     expect(results).toHaveLength(tried ?? (options?.data === undefined ? NAMES.length : NAMES.length - 1))
   })
 
-  test('refuses forgeries with other 4xx, and says to burst and to what it cannot read to come again, is fine', async () => {
+  test('refuses forgeries with other 4xx, and asks for a retry of a burst and of unreadable bodies, is fine', async () => {
     const statuses = { 400: 404, 401: 403, 500: 503 }
     const results = await check((request, response) => {
       const { writeHead } = response
@@ -107,7 +107,7 @@ describe('a receiver that', () => {
     expect(failed(results)).toEqual([])
   })
 
-  test('takes a forgery is told so in capitals', async () => {
+  test('accepts a forgery gets a warning in capitals', async () => {
     const verifiesNothing = CHECKED_RECEIVERS.find(({ does }) => does === 'verifies nothing')
     const results = await check(verifiesNothing?.listener() ?? byHand(), { only: ['stale'] })
     expect(results).toEqual([
@@ -122,7 +122,7 @@ describe('a receiver that', () => {
     ])
   })
 
-  test('answers 5xx to a forgery is told what comes of it', async () => {
+  test('answers 5xx to a forgery gets the consequence explained', async () => {
     const results = await check(byHand({ first: (body) => void JSON.parse(body.toString()) }), {
       only: ['empty-body'],
     })
@@ -134,7 +134,7 @@ describe('a receiver that', () => {
     })
   })
 
-  test('redirects forgeries is told that redirects are not followed', async () => {
+  test('redirects forgeries gets the advice that redirects are not followed', async () => {
     let first = true
     const results = await check(
       (request, response) => {
@@ -150,7 +150,7 @@ describe('a receiver that', () => {
     ])
   })
 
-  test('limits requests is told that nothing is known', async () => {
+  test('limits requests gets no verdict', async () => {
     let count = 0
     const results = await check(
       (request, response) => {
@@ -286,7 +286,7 @@ describe('a receiver that ends or hangs on the way', () => {
 })
 
 describe('the options', () => {
-  test('choose scenarios, in the order of the table, after a genuine delivery that is not told of', async () => {
+  test('choose scenarios, in the order of the table, after a genuine delivery that is not reported', async () => {
     const results: ProbeResult[] = []
     const only = ['stale', 'missing-header']
     const given = await check(byHand(), { only, onProgress: (result) => results.push(result) })

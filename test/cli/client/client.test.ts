@@ -39,7 +39,7 @@ describe('a command that needs a sandbox', () => {
     })
   })
 
-  test('says so where it was told that there is none', async () => {
+  test('says so if it was told that there is none', async () => {
     expect(await run(['status', '--sandbox', 'none'])).toMatchObject({
       code: 3,
       stderr: 'This command needs a running sandbox, and TIX_SANDBOX_URL or --sandbox is none.\n',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createOutput, type OutputOptions, oneLine, printable } from '../../../cli/terminal/output.js'
 
-/** What is said on both outputs. */
+/** The text of both outputs. */
 function outputs(
   options: OutputOptions = {},
   { env = {}, isTTY }: { env?: Record<string, string>; isTTY?: boolean } = {},

@@ -14,7 +14,7 @@ const BODY = JSON.stringify({
   a: '/',
 })
 
-/** What the other side computes: by its own HMAC, of whatever it takes for the key and for the content. */
+/** The signature of the other side: its own HMAC, of the key and the content that it uses. */
 function hmac(
   content: string | Uint8Array,
   { key = SECRET, hash = 'sha256' }: { key?: string | Uint8Array; hash?: string } = {},
@@ -352,7 +352,7 @@ describe('two differences at once are named both:', () => {
 describe('where nothing matches', () => {
   const wrong = hmac('something else').digest('hex')
 
-  test('the end of the secret is told, and no more of it', async () => {
+  test('only the end of the secret is shown', async () => {
     const diagnosis = await diagnosed(wrong)
     expect(diagnosis.findings).toEqual([
       expect.stringContaining(`is the secret, which ends in ${SECRET.slice(-4)},`),

@@ -2,7 +2,7 @@ import type { EventDataByKind, OrderCreatedData, TicketedEvent } from 'tix-webho
 import { expectTypeOf, test } from 'vitest'
 import type { EventObject, WebhookData, WebhookKind } from '../../../sandbox/domain/resources.js'
 
-/** What the specification does not show: these are null where none was given. */
+/** The specification does not show these fields: they are null if none was given. */
 type Nullable = 'description_md' | 'image_url'
 
 test('the event object is that of the package, but for what is null where none was given', () => {
@@ -10,7 +10,7 @@ test('the event object is that of the package, but for what is null where none w
   expectTypeOf<NonNullable<EventObject[Nullable]>>().toEqualTypeOf<TicketedEvent[Nullable]>()
 })
 
-test('what is told has the kinds and the documented data of the package', () => {
+test('webhooks have the kinds and the documented data of the package', () => {
   expectTypeOf<WebhookKind>().toEqualTypeOf<keyof EventDataByKind>()
   expectTypeOf<WebhookData['order.created']>().toEqualTypeOf<OrderCreatedData>()
 })

@@ -102,7 +102,7 @@ describe('a request', () => {
 })
 
 describe('72 hours', () => {
-  test('[S85] [N105] [N106] [N124] are 11 attempts with the same bytes, each signed anew at the real time', async () => {
+  test('[S85] [N105] [N106] [N124] are 11 attempts with the same bytes, each with a new signature of the real time', async () => {
     const { publish, clock, seen, at } = await onSocket((response) => response.writeHead(503).end())
     const event = sampleEvent('order.created')
     const id = publish(event.type, event.data)

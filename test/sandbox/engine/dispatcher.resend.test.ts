@@ -27,7 +27,7 @@ describe('a resend that succeeds', () => {
     expect(received).toHaveLength(2)
   })
 
-  test('[N128] sends the same bytes, signed anew by the secrets of now', async () => {
+  test('[N128] sends the same bytes, signed again with the current secrets', async () => {
     const { engine, clock, publish, received, endpointId, at } = engineFixture({ answer: () => 500 })
     const id = publish()
     await clock.advanceBy(HOUR_MS)

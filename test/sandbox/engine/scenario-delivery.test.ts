@@ -203,7 +203,7 @@ describe('chaos', () => {
     engine.removeEndpoint(endpointId)
   })
 
-  test('that throws is told to the clock, and the attempt is made all the same', async () => {
+  test('that throws is reported to the clock, and the attempt is made nevertheless', async () => {
     const { clock, publish, at, errors } = engineFixture({
       chaos: () => {
         throw new Error('too much of it')

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { apiFixture } from '../../support/api-fixture.js'
 import { BASE_URL, EVENT } from '../../support/http-sandbox.js'
 
-/** What an event that is created, retrieved, listed and sold is answered with, by its outer shape. */
+/** The outer shapes of the answers when an event is created, retrieved, listed and sold. */
 async function answersWith(assume: Record<string, string>) {
   const sandbox = apiFixture({ assume })
   const first = await sandbox.call('POST', '/v2/events', { body: EVENT })

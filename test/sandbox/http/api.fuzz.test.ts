@@ -9,7 +9,7 @@ import { EVENT } from '../../support/http-sandbox.js'
 import { runs } from '../../support/runs.js'
 import { like, near } from '../../support/schema-arbitrary.js'
 
-/** What is odd wherever it stands. */
+/** Values that are odd in any field. */
 const odd = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
   fc.constantFrom(

@@ -28,7 +28,7 @@ describe('what is beside the question', () => {
     ])
   })
 
-  test('[N25] pages of others are told nothing about CORS', async () => {
+  test('[N25] pages of other origins get no CORS headers', async () => {
     const sandbox = httpSandbox()
     const headers = { origin: 'https://shop.example', 'access-control-request-method': 'POST' }
     for (const method of ['OPTIONS', 'GET', 'POST']) {

@@ -19,7 +19,7 @@ const TYPES: Readonly<Record<number, string>> = {
   409: 'state_error',
   500: 'api_error',
 }
-/** What is wrong, and what to do. */
+/** The problem, and its fix. */
 const sentence = expect.stringMatching(/^.{15,}[.?]$/s)
 
 describe.each([
@@ -49,7 +49,7 @@ describe.each([
   )
 })
 
-test('[N15] the first fault is told, and all of them listed', async () => {
+test('[N15] the first fault is the message, and all of them are listed', async () => {
   const answer = await apiFixture().call('POST', '/v2/events', { body: { tittle: 'x', tickets: [] } })
   const { error } = answer.json<{
     error: { param: string; message: string; errors: { code: string; param: string }[] }

@@ -139,7 +139,7 @@ inBrowser('deliveries in the page', () => {
     expect(await follow.getAttribute('aria-pressed')).toBe('false')
   })
 
-  test('are told with what was signed, and why they were refused', async () => {
+  test('show what was signed, and why they were refused', async () => {
     const stage = await pageStage()
     const { retrying, refused } = await fillStage(stage)
     const { page, errors } = await browser.open(stage, `#/deliveries/${refused}`)
@@ -162,7 +162,7 @@ inBrowser('deliveries in the page', () => {
     expect(errors).toEqual([])
   })
 
-  test('which v1 is of which secret is told while secrets are rotated', async () => {
+  test('shows which v1 is of which secret while secrets are rotated', async () => {
     const stage = await pageStage()
     const [endpoint] = stage.sandbox.endpoints.list()
     stage.sandbox.endpoints.rotate(String(endpoint?.id), { secret: 'whsec_another_one_9999' })

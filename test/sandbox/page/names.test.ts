@@ -5,7 +5,7 @@ import { fillStage, inBrowser, pageStage, useBrowser } from '../../support/page-
 
 const VIEWS = ['Deliveries', 'Events', 'Orders', 'Endpoints', 'Requests', 'Faults', 'Assumptions'] as const
 
-/** What is there when a view has all that it shows. */
+/** The element that is there when a view is complete. */
 const LOADED = {
   deliveries: '[aria-label=Deliveries] tbody tr',
   events: '[aria-label=Events] > li',
@@ -16,7 +16,7 @@ const LOADED = {
   assumptions: '[aria-label=Assumptions] > li',
 }
 
-/** What axe finds, as lines to read. The theme changes nothing but colours. */
+/** The findings of axe, as lines to read. The theme changes only colours. */
 function violationsIn(page: Page, rules: 'all' | 'colours'): Promise<string[]> {
   return page.evaluate(
     async (runOnly) => {
@@ -90,7 +90,7 @@ inBrowser('the names by which the page is found', () => {
         const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
         expect(beyond, `${view} at ${width}`).toBeLessThanOrEqual(0)
       }
-      // What is folded is looked at, too.
+      // Folded parts are checked too.
       await page.evaluate(() => {
         for (const details of document.querySelectorAll('details')) details.open = true
       })

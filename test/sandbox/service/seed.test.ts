@@ -45,7 +45,7 @@ describe('fixtures', () => {
     ])
     await sandbox.settled()
     expect(sandbox.deliveries.list()).toEqual([])
-    // What comes after them is sent as ever.
+    // Later messages are sent as usual.
     sandbox.account.cancelEvent(events[2]?.id ?? '')
     expect(sandbox.deliveries.list()).toHaveLength(1)
   })

@@ -56,7 +56,7 @@ describe('an option that makes no sense', () => {
     expect(make).toThrow(message)
   })
 
-  test('is told without the secret or the keys that came with it', () => {
+  test('is reported without the secret or the keys that came with it', () => {
     const make = () => createSandbox({ keys: ['hush-hush'], secret: 'whsec_hush' })
     expect(make).toThrow(/^(?!.*hush)/)
   })

@@ -334,7 +334,7 @@ describe('a state file that cannot be written', () => {
     expect(() => open({ stateFile: path })).toThrow(`The state file ${path} could not be written: ENOENT`)
   })
 
-  test('any more, because its folder is gone, is told of, and the sandbox goes on', async () => {
+  test('any more, because its folder is gone, is reported, and the sandbox goes on', async () => {
     const sandbox = open()
     rmSync(folder, { recursive: true })
     await sandbox.trigger('order.created')

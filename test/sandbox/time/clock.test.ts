@@ -10,7 +10,7 @@ const frozenClock = (onError?: (error: unknown) => void) =>
 afterEach(() => void vi.useRealTimers())
 
 describe('the time', () => {
-  test('[N127] [N123] begins where it is told, stands still where it is frozen, and moves by advances alone', async () => {
+  test('[N127] [N123] begins at the given time, stands still if it is frozen, and moves by advances alone', async () => {
     vi.useFakeTimers()
     const clock = frozenClock()
     vi.advanceTimersByTime(60_000)
@@ -180,7 +180,7 @@ describe('a job', () => {
     expect(() => frozenClock().at(atMs, () => {})).toThrow(/^A job is due at a moment of time, not at/)
   })
 
-  test('that throws or rejects is told to onError, and holds up nothing, not even where that throws', async () => {
+  test('that throws or rejects is reported to onError, and holds up nothing, even if onError throws', async () => {
     const errors: unknown[] = []
     const clock = frozenClock((error) => {
       errors.push(error)
@@ -384,7 +384,7 @@ describe('during', () => {
 })
 
 describe('after a restart', () => {
-  test('time is where it is told, timers are forgotten, and an advance that is under way ends there', async () => {
+  test('it is the given time, timers are forgotten, and an advance that is under way ends there', async () => {
     const clock = frozenClock()
     const work = vi.fn()
     const hold = barrier()

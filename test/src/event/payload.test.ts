@@ -80,7 +80,7 @@ describe('a body that is no JSON', () => {
   })
 })
 
-test('one byte order mark is no part of the JSON, on each delivery anew', async () => {
+test('one byte order mark is no part of the JSON, on every delivery', async () => {
   for (let delivery = 0; delivery < 3; delivery++) {
     const event = await parseEvent(Buffer.concat([BOM, encode(envelope('{"a":1}'))]))
     expect(event.data).toEqual({ a: 1 })

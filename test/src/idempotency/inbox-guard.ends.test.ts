@@ -200,7 +200,7 @@ describe('a transaction', () => {
   })
 })
 
-describe('what the sender is told at the deadline, while the end of a transaction is under way,', () => {
+describe('the answer at the deadline, while the end of a transaction is under way,', () => {
   test.each([
     ['returned', { outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 }],
     ['thrown Discard', { outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 }],

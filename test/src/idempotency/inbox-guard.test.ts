@@ -34,7 +34,7 @@ describe('with an inbox, a delivery', () => {
     expect(reports).toEqual([])
   })
 
-  test('is in-flight while another one of its event is in a transaction: come again in 5 s', async () => {
+  test('is in-flight while another one of its event is in a transaction: retry in 5 s', async () => {
     const { inbox, effects } = honestInbox()
     const work = deferred()
     const { send } = receivingWith(inbox, {

@@ -74,7 +74,7 @@ describe('the default key of any other event', () => {
     )
   })
 
-  test('is alike for a delivery that comes again', async () => {
+  test('is the same for a retry', async () => {
     expect(await partOf(structuredClone(event))).toBe(await partOf(event))
   })
 

@@ -70,7 +70,7 @@ describe('the ends of a delivery', () => {
     },
   )
 
-  test('RetryLater asks the sender to come again, and the event is released', async () => {
+  test('RetryLater asks the sender to retry, and the event is released', async () => {
     const { send, records, reports } = receiving({
       on: {
         'order.created': (_, ctx) => {

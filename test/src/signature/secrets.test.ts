@@ -129,7 +129,7 @@ describe('a secret becomes a key', () => {
   })
 })
 
-describe('a secret that is given anew with each delivery', () => {
+describe('a secret that is given again with each delivery', () => {
   test('is one key where it is text, and keys of many do not pile up', () => {
     const [key] = secretKeys('whsec_again', 'secret')
     expect(secretKeys(['another', 'whsec_again'], 'secret')[1]).toBe(key)

@@ -37,7 +37,7 @@ function throwing(owner: object, name: string): void {
   Object.defineProperty(owner, name, { get: fail, configurable: true })
 }
 
-/** What a middleware may do to Node's own request and response before we get them. */
+/** Changes that a middleware may make to Node's own request and response before we get them. */
 const NODE_FAULTS: Readonly<Record<NodeFault, (request: IncomingMessage, response: ServerResponse) => void>> =
   {
     'writeHead throws once': (_, response) => {
@@ -148,7 +148,7 @@ function bringing(request: object, chunk: unknown): void {
   Object.defineProperty(request, 'body', { value: stream })
 }
 
-/** What a middleware may do to a web-standard request, or Hono's context. */
+/** Changes that a middleware may make to a web-standard request, or to Hono's context. */
 const WEB_FAULTS: Readonly<Record<WebFault, (request: object, c?: Context) => unknown>> = {
   'the headers of the request throw': (request, c) => {
     throwing(request, 'headers')

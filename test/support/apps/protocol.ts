@@ -9,7 +9,7 @@ export type Mark =
   | 'while COMMIT is under way'
   | 'after COMMIT'
 
-/** What an app is told when it starts. */
+/** The settings that an app starts with. */
 export interface AppSettings {
   readonly client: string
   readonly url: string
@@ -17,7 +17,7 @@ export interface AppSettings {
   readonly place: string
 }
 
-/** What an app tells the test. */
+/** The messages of an app to the test. */
 export type AppMessage =
   | { readonly port: number }
   /** This delivery has come to its mark, and stays there. */

@@ -13,7 +13,7 @@ import {
   STOP_HEADER,
 } from './protocol.js'
 
-/** What the app was started with. */
+/** The settings that the app was started with. */
 export const settings: AppSettings = JSON.parse(String(process.argv[2]))
 
 const delivery = new AsyncLocalStorage<IncomingHttpHeaders>()

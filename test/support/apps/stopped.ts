@@ -4,7 +4,7 @@ import { createReceiver } from 'tix-webhooks'
 import { redisStore } from 'tix-webhooks/redis'
 import { orderCreated, SECRET, sign } from '../deliveries.js'
 
-/** What the process tells the test that stops it, in this order. */
+/** The messages of the process to the test that stops it, in this order. */
 export type StoppedMessage =
   | { readonly handling: string }
   /** Why the signal had aborted when the handler ended; null if it had not. */

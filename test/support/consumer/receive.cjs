@@ -1,4 +1,4 @@
-// What a consumer does with every subpath. Which copy of the package it is (ESM or CJS), the caller says.
+// Uses every subpath as a consumer does. The caller chooses the copy of the package (ESM or CJS).
 const { createServer } = require('node:http')
 const { Readable } = require('node:stream')
 const express = require('express')

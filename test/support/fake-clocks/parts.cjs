@@ -8,7 +8,7 @@ const secret = 'whsec_test'
 const quiet = () => {}
 const on = { 'order.created': quiet, 'event.published': quiet }
 
-/** What users of the kit and of the sandbox do, each throwing where it goes wrong. */
+/** The steps of users of the kit and of the sandbox; each throws if it fails. */
 const PARTS = {
   async signedDelivery({ testing, fetch }) {
     const delivery = await testing.signedDelivery('order.created', { secret })

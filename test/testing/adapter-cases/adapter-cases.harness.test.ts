@@ -120,7 +120,7 @@ describe('the cases', () => {
     expect(printers.flatMap(({ mock }) => mock.calls)).toEqual([])
   })
 
-  test('take no sample away from whoever imports them', async () => {
+  test('take no sample away from those who import them', async () => {
     vi.resetModules()
     const fresh = await import('tix-webhooks/testing')
     expect(fresh.sampleEvent('order.created')).toEqual(sampleEvent('order.created', { seed: 1 }))

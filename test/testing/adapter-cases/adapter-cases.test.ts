@@ -15,7 +15,7 @@ describe('the cases', () => {
     expect(names.filter((name) => !/^(MUST|MUST NOT|SHOULD) [a-z].+\.$/.test(name))).toEqual([])
   })
 
-  // What somebody has pinned a result to must not go away. A new case is added to the list.
+  // Users pin results to these ids, so none may disappear. A new case is added to the list.
   test('are still those that were published', () => {
     expect(adapterCases.map(({ id }) => id)).toMatchInlineSnapshot(`
       [

@@ -146,7 +146,7 @@ describe('a hostile header', () => {
     ])
   })
 
-  test('has every form that is told', () => {
+  test('has every listed form', () => {
     const [, valid = ''] = header.split(',')
     const seen = labelsOf(hostileHeaders({ of: header }), (value) => ({
       missing: value === undefined || value === null,

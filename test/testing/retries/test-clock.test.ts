@@ -6,7 +6,7 @@ import { refusalOf } from '../../support/refusal.js'
 
 const START_MS = Date.UTC(2026, 4, 17, 14)
 
-test('a clock stands still until it is told to advance, and then as long as it is told', () => {
+test('a clock stands still until it is advanced, and advances by the given time', () => {
   const { now, advance } = createTestClock()
   expect([now(), now()]).toEqual([START_MS, START_MS])
   advance(1500)

@@ -112,7 +112,7 @@ test('of the reordered events the later comes first, whichever was made first', 
   ])
 })
 
-test('of the tied events the second has the time of the first, which comes again', async () => {
+test('of the tied events the second has the time of the first, which is sent again', async () => {
   const [first, second, again, ...more] = bodiesOf('tied')
   expect(again).toBe(first)
   const [a, b] = [first, second].map((body) => JSON.parse(body ?? ''))

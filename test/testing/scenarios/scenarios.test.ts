@@ -82,7 +82,7 @@ describe('the table', () => {
 })
 
 describe('one receiver and one store', () => {
-  test('stand the scenarios of all kinds, in order, in reverse, and made anew', {
+  test('stand the scenarios of all kinds, in order, in reverse, and made again', {
     tags: ['slow'],
   }, async () => {
     const receiver = attackedHandler()

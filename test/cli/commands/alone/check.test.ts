@@ -136,7 +136,7 @@ describe('check', () => {
     expect(await checked).toMatchObject({ code: 0, stdout: expect.stringContaining('1 of 1 probes passed') })
   })
 
-  test('waits no longer than it is told, and says where nothing listens', async () => {
+  test('waits no longer than the given time, and names the URL where nothing listens', async () => {
     const port = await freePort()
     expect(await check(`http://127.0.0.1:${port}/hooks`, '--wait', '50ms')).toMatchObject({
       code: 1,
@@ -156,7 +156,7 @@ describe('check', () => {
     expect(code).toBe(130)
   })
 
-  test('signs as it is told', async () => {
+  test('signs by the given options', async () => {
     const hook = tixWebhooks({
       secret,
       signature: { signedContent: 'concat' },

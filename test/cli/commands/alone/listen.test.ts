@@ -51,7 +51,7 @@ describe('listen', () => {
     ).toEqual(['signature_mismatch', 'timestamp_too_old', 'header_missing'])
   })
 
-  test('takes an older signature where it is told to', async () => {
+  test('accepts an older signature with a longer tolerance', async () => {
     const session = await alone(['--secret', secret, '--tolerance', '2h'])
     const delivery = await signedDelivery('order.created', { secret, now: () => Date.now() - 3_600_000 })
     expect((await fetch(await urlOf(session), delivery)).status).toBe(200)
@@ -69,7 +69,7 @@ describe('listen', () => {
     )
   })
 
-  test('answers each event by itself as told, the last status from then on', async () => {
+  test('answers each event with the given statuses in turn, then with the last one', async () => {
     const session = await alone(['--secret', secret, '--respond', '500,503,200'])
     const url = await urlOf(session)
     const [first, second] = [
@@ -99,7 +99,7 @@ describe('listen', () => {
     expect(await run(['listen'], { signal: stopped.signal })).toMatchObject({ code: 0 })
   })
 
-  test('waits before it answers, where it is told to', async () => {
+  test('waits before it answers, with a delay', async () => {
     const session = await alone(['--delay', '60ms'])
     await fetch(await urlOf(session), { method: 'POST', body: 'x' })
     const answered = await session.record(isEvent('answered'))

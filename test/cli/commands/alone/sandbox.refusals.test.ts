@@ -44,7 +44,7 @@ describe('the sandbox', () => {
     await first.json('advance', '1s')
     await first.json('clock', 'run')
     await first.session.stop()
-    // What waits is overdue when it is restored.
+    // Deliveries that wait are overdue when they are restored.
     const path = join(cwd, 'state.json')
     const state = JSON.parse(readFileSync(path, 'utf8'))
     state.saved_at = '2020-01-01T00:00:00.000Z'
@@ -61,7 +61,7 @@ describe('the sandbox', () => {
     expect(readFileSync(path, 'utf8')).toBe(before)
     expect(readdirSync(cwd)).toEqual(['state.json'])
 
-    // What it would have done, and signed by the secret that is given.
+    // It delivers as it would have, and signs by the given secret.
     const started = await sandbox([...argv, 'whsec_second'], { cwd })
     await started.session.count(isEvent('attempt'), 3)
     for (const { body, headers } of arrivals.slice(0, 3)) {

@@ -259,7 +259,7 @@ describe('the sandbox', () => {
     expect(readdirSync(folder)).toEqual([FILE])
   })
 
-  test('is as it is told: frozen, at a time, with the same ids each time', async () => {
+  test('follows its options: frozen, at a time, with the same ids each time', async () => {
     const argv = [
       '--now',
       '2031-05-01T12:00:00+02:00',
@@ -275,7 +275,7 @@ describe('the sandbox', () => {
     expect(idOf(one)).toBe(idOf(other))
   })
 
-  test('reads the specification as it is told', async () => {
+  test('follows the given assumptions', async () => {
     const { ready } = await sandbox([
       '--assume',
       'errors=problem',
@@ -293,7 +293,7 @@ describe('the sandbox', () => {
     expect(ready.key).toBe('sk_test_a')
   })
 
-  test('limits the rate as it is told', async () => {
+  test('limits the rate to the given one', async () => {
     const { ready } = await sandbox(['--rate-limit', '2/h'])
     const headers = { authorization: 'bearer sk_test_x' }
     const statuses: number[] = []

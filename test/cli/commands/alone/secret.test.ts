@@ -162,7 +162,7 @@ describe('.env of the folder', () => {
   })
 })
 
-/** What a sandbox tells people when it starts. */
+/** The lines that a sandbox prints when it starts. */
 async function startLines(cwd: string): Promise<string> {
   const stopped = new AbortController()
   const { stdout } = await run(['sandbox', '--port', '0', '--to', 'http://127.0.0.1:9'], {

@@ -28,7 +28,7 @@ describe('trigger in a sandbox', () => {
     expect(events[1].data.order.total_cents).toBe(1)
   })
 
-  test('does not wait where it is told not to, tells no answer, and says where it can be read', async () => {
+  test('does not wait with --no-wait, prints no answer, and says where to read it', async () => {
     const { url } = await receiver()
     const { run: runHere } = await sandbox(['--to', url])
     const { code, stdout, stderr } = await runHere(['trigger', 'order.created', '--no-wait'])
@@ -108,7 +108,7 @@ describe('trigger in a sandbox', () => {
       said.push(...stdout.split('\n'), ...stderr.split(/\n|\r.*?2K/))
     }
     expect(said.length).toBeGreaterThan(100)
-    // What is one word, such as a URL, cannot be broken.
+    // A single word, such as a URL, cannot be broken.
     expect(said.filter((line) => line.length > columns && / /.test(line.trim()))).toEqual([])
   })
 

@@ -163,7 +163,7 @@ describe('trigger without a sandbox', () => {
     expect(stdout).toContain('is your receiver running')
   })
 
-  test('waits no longer than it is told', async () => {
+  test('waits no longer than the given time', async () => {
     const { url } = await listening(() => {})
     const { code, records } = await once(url, '--timeout', '50ms')
     expect(code).toBe(1)

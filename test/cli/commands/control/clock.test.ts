@@ -15,7 +15,7 @@ describe('clock', () => {
     expect((await run(['clock'])).stdout).toBe(`${NOW}, frozen, nothing is due\n`)
   })
 
-  test('runs and stops as it is told', async () => {
+  test('runs and stops on command', async () => {
     const { json } = await frozen()
     expect(await json('clock', 'run')).toMatchObject([{ frozen: false }])
     expect(await json('clock', 'freeze')).toMatchObject([{ frozen: true }])
@@ -59,7 +59,7 @@ describe('advance', () => {
     expect((await run(['advance', '1h'])).stdout).toMatch(/\nNo delivery was due\.\n$/)
   })
 
-  test('counts the attempts while it advances, for whoever asks', async () => {
+  test('counts the attempts while it advances, for other clients', async () => {
     let answer = (): void => {}
     const held = new Promise<void>((resolve) => {
       answer = resolve

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { FaultCode } from '../../../../sandbox/domain/fault.js'
 import { HOUR_MS, refusalOf, ticketing } from '../../../support/ticketing.js'
 
-test('[S43] [S44] [S55] [N77] [N95] a reschedule changes the dates, keeps the length, and is told with the dates before', async () => {
+test('[S43] [S44] [S55] [N77] [N95] a reschedule changes the dates, keeps the length, and is sent with the previous dates', async () => {
   const { account, clock, publish, emitted } = ticketing()
   const { id } = publish({ ends_at: '2026-07-01T20:30:00+01:00' })
   const before = account.retrieveEvent(id)
@@ -78,7 +78,7 @@ test('[N88] it is past at its new end, not at the one before', async () => {
   expect(account.retrieveEvent(id).status).toBe('past')
 })
 
-test('there and back are two changes, each of which is told', () => {
+test('there and back are two changes, each of which is sent', () => {
   const { account, publish, emitted } = ticketing()
   const { id, doors_at } = publish()
   account.rescheduleEvent(id, { doors_at: '2026-08-01T22:00Z' })

@@ -6,7 +6,7 @@ const onSaleAt = (ms: number): { on_sale_at: string } => ({
   on_sale_at: new Date(START_MS + ms).toISOString(),
 })
 
-test('[S45] [S39] an event goes live at its on_sale_at, at that very moment, and is told once', async () => {
+test('[S45] [S39] an event goes live at its on_sale_at, at that very moment, and is sent once', async () => {
   const { account, clock, create, emitted } = ticketing()
   const { id } = create(onSaleAt(DAY_MS))
   expect(clock.nextAt()).toBe(START_MS + DAY_MS)
@@ -39,7 +39,7 @@ test.each([0, -1, -DAY_MS])(
   },
 )
 
-test('[N67] it is live too when it is read before that tick, and told once all the same', async () => {
+test('[N67] it is live too when it is read before that tick, and still sent once', async () => {
   const { account, clock, create, emitted } = ticketing()
   const { id } = create(onSaleAt(-1))
   expect(account.retrieveEvent(id).status).toBe('on_sale')

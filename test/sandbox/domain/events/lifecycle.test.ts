@@ -30,7 +30,7 @@ test.each([
   expect(emitted).toEqual([{ kind, data: { event: after } }])
 })
 
-test('[N94] [N95] [S92] what is told fits its description, kind by kind', () => {
+test('[N94] [N95] [S92] webhooks match their description, kind by kind', () => {
   const { account, publish, order, emitted } = ticketing()
   const event = publish()
   order(event, 1)
@@ -45,7 +45,7 @@ test('[N94] [N95] [S92] what is told fits its description, kind by kind', () => 
   for (const { kind, data } of emitted) expect(webhookData[kind].parse(data)).toEqual(data)
 })
 
-test('what was told does not change with the event', () => {
+test('a webhook that was sent does not change with the event', () => {
   const { account, create, emitted } = ticketing()
   const { id } = create()
   account.publishEvent(id)

@@ -36,7 +36,7 @@ describe('an order', () => {
     expect(orderResult.parse(result)).toEqual(result)
   })
 
-  test('[S79] [S92] [N96] [N55] is told as the specification shows it, and no more', () => {
+  test('[S79] [S92] [N96] [N55] is sent as the specification shows it, and no more', () => {
     const { publish, order, emitted } = ticketing()
     const event = publish()
     emitted.length = 0
@@ -90,7 +90,7 @@ describe('an order', () => {
     expect(sold.total_cents).toBe(99_999_999_000)
   })
 
-  test('[N90] [N91] of the last ticket makes the event sold_out, and of that nobody is told', () => {
+  test('[N90] [N91] of the last ticket makes the event sold_out, for which there is no webhook', () => {
     const { account, publish, order, emitted } = ticketing()
     const event = publish()
     order(event, 3, 0)

@@ -53,7 +53,7 @@ describe('sanitized Markdown', () => {
     ['<div Doors open', '&lt;div Doors open'],
     ['<p class="x>Doors open</p>', '&lt;p class="x>Doors open'],
     ['<!-- Doors open\n\nAll welcome', '&lt;!-- Doors open\n\nAll welcome'],
-    // What is no text.
+    // Not text.
     ['<div><!-- a <b>note</b> --> Doors open</div>', 'Doors open'],
     ['<p>Doors open</p><script>alert(1)</script><p>19:00</p>', 'Doors open 19:00'],
     ['Doors <script>alert(1)</script>open', 'Doors open'],
@@ -64,7 +64,7 @@ describe('sanitized Markdown', () => {
     ['<iframe src=x>none</iframe>Doors open', 'Doors open'],
     // Links that are their own text.
     ['<geo:38.7,-9.1> <https://example.com>', 'geo:38.7,-9.1 <https://example.com>'],
-    // What is taken out brings nothing together.
+    // Removing a part does not join the parts around it.
     ['<scr<script>ipt>alert(1)</scr</script>ipt> Doors open', '&lt;scr ipt> Doors open'],
     ['<p><<b>script>alert(1)</p>', '&lt;script>alert(1)'],
     ['<p>[Tickets](javascript:alert)</p>', '[Tickets](#)'],

@@ -102,7 +102,7 @@ describe('after a restart in the midst of the retries', () => {
     expect(restarted.delivery(id)).toMatchObject({ status: 'retrying', nextAtMs: START_MS + 6 * HOUR_MS })
   })
 
-  test('an attempt that was under way is made anew, and its old answer is dropped', async () => {
+  test('an attempt that was under way is made again, and its old answer is dropped', async () => {
     const hold = barrier<number>()
     const { engine, clock, publish, received, at } = engineFixture({
       answer: (_, count): FixtureAnswer => (count === 1 ? hold.opened : 500),

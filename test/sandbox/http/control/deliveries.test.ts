@@ -4,7 +4,7 @@ import { type Answer, answered, httpSandbox, NOW } from '../../../support/http-s
 
 const told = (answer: Answer) => [answer.status, answer.code]
 
-test('[N117] a delivery is told with all that is known of its attempts', async () => {
+test('[N117] a delivery is shown with all details of its attempts', async () => {
   const sandbox = controlFixture()
   const { endpoint, list, trigger, call } = sandbox
   sandbox.answerWith(() => ({
@@ -46,7 +46,7 @@ test('[N117] a delivery is told with all that is known of its attempts', async (
   expect((await call('GET', `/_sandbox/deliveries/${delivery?.id}`)).json()).toEqual(delivery)
 })
 
-test('an attempt without an answer is told with why', async () => {
+test('an attempt without an answer is shown with the reason', async () => {
   const sandbox = controlFixture()
   const error = { code: 'ECONNREFUSED', message: 'nothing listens on 127.0.0.1:3000' }
   sandbox.answerWith(() => ({ error }))

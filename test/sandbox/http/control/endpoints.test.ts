@@ -64,7 +64,7 @@ test.each([
   expect(await get()).toEqual({ data: [] })
 })
 
-test('an unknown kind is told which ones there are', async () => {
+test('the refusal of an unknown kind lists the known ones', async () => {
   const answer = await stage().create({ events: ['order.create'] })
   expect(answer.text).toContain(
     'order.created, event.published, event.cancelled, event.rescheduled, order.*, event.*, *',

@@ -69,7 +69,7 @@ test('GET /requests has the latest, as many as are asked for', async () => {
   }
 })
 
-test('each request is told when it is answered', async () => {
+test('each request is reported when it is answered', async () => {
   const told: string[] = []
   const sandbox = httpSandbox({
     onRequest: ({ method, path, status }) => told.push(`${method} ${path} ${status}`),
@@ -113,7 +113,7 @@ test('GET /state has no more than the latest hundred of each', { tags: ['slow'] 
   expect([state.deliveries?.length, state.events?.length, state.requests?.length]).toEqual([100, 100, 100])
 })
 
-test('POST /reset begins anew', async () => {
+test('POST /reset starts over', async () => {
   const sandbox = apiFixture()
   await sandbox.order()
   await sandbox.call('POST', '/_sandbox/clock', { body: { advance: '5h' } })
@@ -127,7 +127,7 @@ test('POST /reset begins anew', async () => {
   expect((await sandbox.call('POST', '/_sandbox/reset', { body: { all: true } })).status).toBe(400)
 })
 
-test('what is not there is told as such', async () => {
+test('a missing resource is reported as such', async () => {
   const { call } = httpSandbox()
   const none = await call('GET', '/_sandbox/none')
   expect([none.status, none.code]).toEqual([404, 'unknown_url'])

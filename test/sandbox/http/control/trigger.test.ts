@@ -83,7 +83,7 @@ describe('trigger', () => {
     expect(sandbox.service.engine.deliveries({ endpointId: id })[0]?.status).toBe('skipped')
   })
 
-  test('does not wait on, when the sandbox begins anew', async () => {
+  test('stops waiting when the sandbox is reset', async () => {
     const sandbox = stage()
     sandbox.answerWith(() => new Promise(() => {}))
     const waiting = sandbox.trigger({ kind: 'order.created', wait: true })

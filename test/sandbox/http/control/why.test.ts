@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { controlFixture } from '../../../support/control-fixture.js'
 import { answered, NOW } from '../../../support/http-sandbox.js'
 
-/** What is told of the last attempt of the newest delivery. */
+/** The explanation of the last attempt of the newest delivery. */
 async function why({ call, service }: ReturnType<typeof controlFixture>) {
   const [delivery] = service.engine.deliveries()
   const attempt = delivery?.attempts.at(-1)
@@ -61,7 +61,7 @@ test.each([
   expect(await why(sandbox)).toMatchObject({ signature: { valid: true }, scenario: { is_right } })
 })
 
-test('the secret of a rotation that fits is the one that is told of', async () => {
+test('of the secrets of a rotation, the one that matches is reported', async () => {
   const sandbox = controlFixture()
   await sandbox.trigger()
   sandbox.service.engine.rotateSecret(sandbox.endpoint.id)
