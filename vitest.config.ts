@@ -45,7 +45,7 @@ export default defineConfig({
       {
         name: 'slow',
         description:
-          'Takes over a tenth of a second: not for `npm run test:unit`, which answers while one works.',
+          'Takes over a tenth of a second, or its file takes half a second: not for `npm run test:unit`, which answers while one works.',
       },
     ],
     reporters: ['default', ['json', { outputFile: 'test-results.json' }]],

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import type { AddressInfo } from 'node:net'
 import { createSandbox } from 'tix-webhooks/sandbox'
 import { expect, onTestFinished, test, vi } from 'vitest'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import type { Purgeable } from 'tix-webhooks'
 import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { describe, expect, test, vi } from 'vitest'

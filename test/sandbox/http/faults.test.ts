@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { describe, expect, test } from 'vitest'
 import { API_ERROR_CODES } from '../../../sandbox/http/faults.js'
 import { apiFixture, createWith } from '../../support/api-fixture.js'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { createSandbox } from 'tix-webhooks/sandbox'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Wait } from '../../../sandbox/http/inject-faults.js'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { readdirSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import ts from 'typescript'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { tixWebhooks } from 'tix-webhooks/node'
 import { describe, expect, test } from 'vitest'
 import { run } from '../../../support/cli.js'

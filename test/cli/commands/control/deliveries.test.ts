@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../../sandbox/engine/record/limits.js'
 import { receiver } from '../../../support/cli-receiver.js'
@@ -112,7 +113,7 @@ describe('deliveries', () => {
     const exitOf = async ({ run }: { run: (argv: string[]) => Promise<{ code: number; stderr: string }> }) =>
       run(['deliveries', '--status', 'failed', '--exit-code'])
 
-    test('[N142] because so many came after it that it is no longer kept', { tags: ['slow'] }, async () => {
+    test('[N142] because so many came after it that it is no longer kept', async () => {
       lower(LIMITS, { settled: 20 })
       const running = await sandbox([
         ...['--to', 'http://127.0.0.1:9', '--events', 'order.created', '--freeze'],
@@ -138,7 +139,7 @@ describe('deliveries', () => {
       expect(await exitOf(running)).toMatchObject({ code: 0 })
     })
 
-    test('because what scenarios sent fills the list', { tags: ['slow'] }, async () => {
+    test('because what scenarios sent fills the list', async () => {
       const { url } = await receiver(() => 401)
       const running = await sandbox(['--to', url, '--freeze', '--retry', '1s'])
       await running.run(['trigger', 'order.created', '--wait'])

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { type Listening, listen } from '../../../../sandbox/http/server.js'
 import { type HttpSandbox, httpSandbox, TEST_KEY } from '../../../support/http-sandbox.js'

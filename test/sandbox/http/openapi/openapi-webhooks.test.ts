@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { describe, expect, test } from 'vitest'
 import { ASSUMPTIONS } from '../../../../sandbox/service/assumptions.js'
 import { apiFixture } from '../../../support/api-fixture.js'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { describe, expect, test } from 'vitest'
 import { apiFixture } from '../../../support/api-fixture.js'
 import { type HttpSandbox, httpSandbox, LIVE_KEY } from '../../../support/http-sandbox.js'
