@@ -1,3 +1,5 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import type { Miniflare } from 'miniflare'
 import type { ClaimResult } from 'tix-webhooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -12,9 +14,13 @@ export interface EdgeStage {
   ask<T>(path: string, worker?: string): Promise<T>
 }
 
+/** In memory if the system has such a folder: these tests spend most of their time on commits to a disk, which they do not test. */
+const TEMPORARY = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+
 /** Four isolates of one Worker that share a D1 and a namespace of Durable Objects. */
 export function edgeStage(): EdgeStage {
   let runtime: Miniflare | undefined
+  let folder = ''
 
   async function ask<T>(path: string, worker = 'a'): Promise<T> {
     const response = await (runtime as Miniflare).dispatchFetch(`http://worker${path}`, {
@@ -26,6 +32,7 @@ export function edgeStage(): EdgeStage {
 
   beforeAll(async () => {
     const script = await bundledWorker('test/support/workers/store-worker.ts')
+    folder = mkdtempSync(`${TEMPORARY}/tix-webhooks-`)
     const object = { className: 'TestedObject', useSQLite: true }
     runtime = workerd(
       NAMES.map((name) => ({
@@ -37,10 +44,14 @@ export function edgeStage(): EdgeStage {
         serviceBindings: Object.fromEntries(NAMES.map((other) => [other, other])),
         bindings: { SECRET },
       })),
+      { d1Persist: `${folder}/d1`, durableObjectsPersist: `${folder}/objects` },
     )
     await ask('/migrate')
   }, 30_000)
-  afterAll(() => runtime?.dispose())
+  afterAll(async () => {
+    await runtime?.dispose()
+    if (folder !== '') rmSync(folder, { recursive: true, force: true })
+  })
 
   return { ask }
 }

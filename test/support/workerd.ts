@@ -26,8 +26,12 @@ export function bundledWorker(path: string): Promise<string> {
 }
 
 /** A runtime with these Workers, each an isolate of its own. */
-export function workerd(workers: readonly (WorkerOptions & { readonly name: string })[]): Miniflare {
+export function workerd(
+  workers: readonly (WorkerOptions & { readonly name: string })[],
+  options: { readonly d1Persist?: string; readonly durableObjectsPersist?: string } = {},
+): Miniflare {
   return new Miniflare({
+    ...options,
     workers: workers.map((worker) => ({ compatibilityDate: '2026-07-01', ...worker })),
   })
 }
