@@ -14,7 +14,7 @@ interface DurableObjectStub {
 export interface DurableObjectAnswer {
   readonly ok: boolean
   readonly status: number
-  json(): Promise<unknown>
+  text(): Promise<string>
 }
 
 /** The part of an object's state that is used. */

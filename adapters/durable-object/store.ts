@@ -56,19 +56,21 @@ function createStore(namespace: DurableObjectNamespace, options: DurableObjectSt
       retainMs: Math.ceil(retainMs),
     }
     let answer: DurableObjectAnswer
+    let text: string
     try {
       // For each call: a stub belongs to the request that made it, and one whose object has failed stays broken.
       const stub = namespace.get(namespace.idFromName(`shard-${shardOf(key, shards)}`) as never)
       answer = await stub.fetch('https://tix-webhooks/', { method: 'POST', body: JSON.stringify(body) })
-      if (answer.ok) return ((await answer.json()) as { result: unknown }).result
+      text = await answer.text()
     } catch (cause) {
       throw unavailable(cause)
     }
-    throw new StoreError(
-      'store_unavailable',
-      `The Durable Object answered with status ${answer.status}: is the class of the binding TixWebhooksObject?`,
-      { answered: true },
-    )
+    if (!answer.ok) throw ofAnotherClass(`with status ${answer.status}`)
+    try {
+      return (JSON.parse(text) as { result: unknown }).result
+    } catch {
+      throw ofAnotherClass('without JSON')
+    }
   }
 
   return {
@@ -101,13 +103,45 @@ function shardOf(key: string, shards: number): number {
   return (hash >>> 0) % shards
 }
 
-function unavailable(cause: unknown): StoreError {
-  const isWithoutSql = /SQL is not enabled/.test(messageOf(cause))
+function ofAnotherClass(how: string): StoreError {
   return new StoreError(
     'store_unavailable',
-    isWithoutSql
-      ? 'The Durable Object has no SQLite storage: list TixWebhooksObject in new_sqlite_classes of the wrangler configuration.'
-      : 'The Durable Object could not be reached, is overloaded, or failed. Nothing is lost: the sender retries.',
-    { cause, answered: isWithoutSql },
+    `The Durable Object answered ${how}: is the class of the binding TixWebhooksObject?`,
+    { answered: true },
   )
+}
+
+/** Advice on an error of an object, by its message. */
+const ADVICE: readonly [says: RegExp, code: 'store_unavailable' | 'store_full', message: string][] = [
+  [
+    /SQL is not enabled/,
+    'store_unavailable',
+    'The Durable Object has no SQLite storage: list TixWebhooksObject in new_sqlite_classes of the wrangler configuration.',
+  ],
+  [
+    /does not export a fetch\(\) function/,
+    'store_unavailable',
+    'The Durable Object has no fetch: is the class of the binding TixWebhooksObject?',
+  ],
+  [
+    /SQLITE_FULL|database or disk is full/i,
+    'store_full',
+    'The storage of the Durable Object is full: it takes new events once old records are past their retention.',
+  ],
+]
+
+function unavailable(cause: unknown): StoreError {
+  const text = messageOf(cause)
+  const [
+    ,
+    code = 'store_unavailable' as const,
+    message = 'The Durable Object could not be reached, is overloaded, or failed. Nothing is lost: the sender retries.',
+  ] = ADVICE.find(([says]) => says.test(text)) ?? []
+  return new StoreError(code, message, { cause, answered: isThrownByObject(cause) })
+}
+
+/** Whether the object was reached, so that it may know the event. Workers mark what an object threw as remote. */
+function isThrownByObject(cause: unknown): boolean {
+  const { remote, retryable, overloaded } = Object(cause) as Readonly<Record<string, unknown>>
+  return remote === true && retryable !== true && overloaded !== true
 }

@@ -44,6 +44,10 @@ describe('durableObjectStore', () => {
   })
 })
 
+test('an object that throws was reached, on workerd', async () => {
+  expect(await ask('/broken?store=durable-object')).toEqual({ code: 'store_unavailable', answered: true })
+})
+
 describe('a client that a receiver keeps from one request to the next', () => {
   interface Trap {
     readonly statuses: readonly number[]
@@ -65,6 +69,9 @@ describe('a client that a receiver keeps from one request to the next', () => {
 
 const lease = { key: 'k', token: 't' }
 
+/** An error with the marks of the platform. */
+const thrown = (message: string, marks: object): Error => Object.assign(new Error(message), marks)
+
 /** A namespace whose objects answer so. */
 function namespaceOf(fetch: () => Promise<Response>) {
   const names: string[] = []
@@ -79,7 +86,7 @@ describe('the error of a Durable Object', () => {
   test.each<[string, () => Promise<Response>, boolean, RegExp]>([
     [
       'that has no SQLite storage',
-      () => Promise.reject(new Error('SQL is not enabled for this Durable Object class.')),
+      () => Promise.reject(thrown('SQL is not enabled for this Durable Object class.', { remote: true })),
       true,
       /list TixWebhooksObject in new_sqlite_classes/,
     ],
@@ -90,11 +97,39 @@ describe('the error of a Durable Object', () => {
       true,
       /answered with status 404: is the class of the binding TixWebhooksObject/,
     ],
+    [
+      'of another class, which answers every call',
+      async () => new Response('hello'),
+      true,
+      /answered without JSON: is the class of the binding TixWebhooksObject/,
+    ],
+    [
+      'of a class without fetch',
+      () => Promise.reject(thrown('Handler does not export a fetch() function.', { remote: true })),
+      true,
+      /is the class of the binding TixWebhooksObject/,
+    ],
+    [
+      'that was reset by the platform',
+      () => Promise.reject(thrown('reset because its code was updated', { remote: true, retryable: true })),
+      false,
+      /could not be reached/,
+    ],
   ])('%s says what to do', async (_, fetch, answered, message) => {
     const store = durableObjectStore(namespaceOf(fetch).namespace)
     const error = await store.release(lease).then(undefined, (error) => error)
     expect(error).toMatchObject({ code: 'store_unavailable', answered })
     expect(error.message).toMatch(message)
+  })
+})
+
+test('a full storage of a Durable Object is store_full', async () => {
+  const full = thrown('database or disk is full: SQLITE_FULL', { remote: true })
+  const store = durableObjectStore(namespaceOf(() => Promise.reject(full)).namespace)
+  await expect(store.release(lease)).rejects.toMatchObject({
+    code: 'store_full',
+    answered: true,
+    cause: full,
   })
 })
 

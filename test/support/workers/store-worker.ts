@@ -48,6 +48,10 @@ export class TestedObject extends TixWebhooksObject {
   override async fetch(request: Request): Promise<Response> {
     const { storage } = this.state
     const { pathname, searchParams } = new URL(request.url)
+    if (pathname === '/break') {
+      storage.sql.exec(`DROP TABLE ${TABLE}`)
+      return Response.json(null)
+    }
     if (pathname === '/shift') storage.sql.exec(shift(TABLE), Number(searchParams.get('ms')))
     else if (pathname === '/ring') await storage.setAlarm(Date.now())
     else if (pathname !== '/count') return super.fetch(request)
@@ -94,7 +98,8 @@ function toObjects(namespace: DurableObjectNamespace, path: string): Promise<unk
   return Promise.all(
     Array.from({ length: SHARDS }, async (_, shard) => {
       const stub = namespace.get(namespace.idFromName(`shard-${shard}`) as never)
-      return (await stub.fetch(`https://test${path}`, { method: 'POST', body: '' })).json()
+      const answer = await stub.fetch(`https://test${path}`, { method: 'POST', body: '' })
+      return JSON.parse(await answer.text())
     }),
   )
 }
@@ -283,6 +288,12 @@ export default {
           statuses.push(response.status)
         }
         return Response.json({ statuses, reports: [...new Set(reports.splice(0))] })
+      }
+      case '/broken': {
+        const namespace = laneOf(env.WEBHOOKS, 'broken')
+        await toObjects(namespace, '/break')
+        const released = durableObjectStore(namespace, { shards: SHARDS }).release({ key: 'k', token: 't' })
+        return Response.json(await released.catch(({ code, answered }) => ({ code, answered })))
       }
       case '/deliveries':
         return Response.json(await deliverAll(env, name ?? ''))
