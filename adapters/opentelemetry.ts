@@ -21,7 +21,7 @@ export interface TelemetryProviders {
  *
  * @param providers used instead of the registered ones. Default: none
  * @returns options for `tixWebhooks`; the given ones are not changed
- * @throws TypeError when a provider is not one
+ * @throws TypeError when a provider is not one, or the options are instrumented already
  * @example
  * ```ts
  * app.post('/hooks', tixWebhooks(instrument({
@@ -47,16 +47,37 @@ export function instrument<
   const now = typeof options.now === 'function' ? options.now : Date.now
   const trace = (handler: unknown): unknown =>
     typeof handler === 'function'
-      ? tracedHandler(handler as AnyHandler, { tracerProvider, meters, now })
+      ? marked(tracedHandler(handler as AnyHandler, { tracerProvider, meters, now }))
       : handler
+  checkedFor(instrument, () => checkNotInstrumented(on, onUnhandled, onDelivery))
 
   const wrapped = {
     on: isPlain(on) ? mapped(on, trace) : on,
     ...(onUnhandled === undefined ? {} : { onUnhandled: trace(onUnhandled) }),
-    onDelivery: withTelemetry(onDelivery, meters),
+    onDelivery: marked(withTelemetry(onDelivery, meters)),
   }
-  // The same prototype: options may inherit from the app's defaults.
-  return Object.assign(Object.create(Object.getPrototypeOf(options)), options, wrapped)
+  // The same prototype: options may inherit from the app's defaults. Defined, not assigned: those may be frozen.
+  return Object.create(Object.getPrototypeOf(options), {
+    ...Object.getOwnPropertyDescriptors(options),
+    ...Object.getOwnPropertyDescriptors(wrapped),
+  })
+}
+
+/** The functions that instrument made. */
+const made = new WeakSet<object>()
+
+function marked<F>(wrapper: F): F {
+  if (typeof wrapper === 'function') made.add(wrapper)
+  return wrapper
+}
+
+function checkNotInstrumented(on: unknown, ...functions: unknown[]): void {
+  const handlers: unknown[] = isPlain(on) ? Object.values(on) : []
+  if ([...handlers, ...functions].some((one) => typeof one === 'function' && made.has(one))) {
+    throw new TypeError(
+      'These options are instrumented already, and each delivery would be counted twice. Call instrument once.',
+    )
+  }
 }
 
 function checkProviders(given: TelemetryProviders): TelemetryProviders {

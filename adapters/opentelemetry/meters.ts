@@ -31,6 +31,9 @@ const AGE_BUCKETS = [
   72 * 3600,
 ]
 
+/** Names of errors on the metrics of one endpoint; a handler may put an id into a name, and each would be a series. */
+const MAX_ERROR_TYPES = 50
+
 interface Instruments {
   readonly duration: Histogram
   readonly deliveries: Counter
@@ -51,6 +54,8 @@ export interface RunEnd {
 export class Meters {
   private provider: MeterProvider | undefined
   private instruments: Instruments | undefined
+  /** The first alone. `given_up` is always among them: alerts ask for it. */
+  private readonly errorTypes = new Set(['given_up'])
 
   /** @param nameOf the name of a kind on metrics */
   constructor(
@@ -80,11 +85,16 @@ export class Meters {
     if (instruments === undefined) return
     const name = this.nameOf(kind)
     const attributes: Attributes = { ...SYSTEM, 'messaging.destination.name': name }
-    if (errorType !== undefined) attributes['error.type'] = errorType
+    if (errorType !== undefined) attributes['error.type'] = this.boundedErrorType(errorType)
     instruments.duration.record(durationSeconds, attributes)
     if (!Number.isNaN(ageSeconds)) {
       instruments.age.record(ageSeconds, { 'tix_webhooks.kind': name, 'tix_webhooks.outcome': outcome })
     }
+  }
+
+  private boundedErrorType(name: string): string {
+    if (this.errorTypes.size < MAX_ERROR_TYPES) this.errorTypes.add(name)
+    return this.errorTypes.has(name) ? name : '_OTHER'
   }
 
   /** Asked for at each delivery: unlike a tracer, a meter does not pass on to a provider that is registered after it was made. */
@@ -92,14 +102,15 @@ export class Meters {
     const provider = this.given ?? metrics.getMeterProvider()
     if (provider !== this.provider) {
       this.provider = provider
-      const meter = provider.getMeter(SCOPE)
-      this.instruments = meter === createNoopMeter() ? undefined : instrumentsOf(meter)
+      // A provider that fails must not cost the spans.
+      this.instruments = safely(() => instrumentsOf(provider.getMeter(SCOPE)))
     }
     return this.instruments
   }
 }
 
-function instrumentsOf(meter: ReturnType<MeterProvider['getMeter']>): Instruments {
+function instrumentsOf(meter: ReturnType<MeterProvider['getMeter']>): Instruments | undefined {
+  if (meter === createNoopMeter()) return undefined
   return {
     duration: meter.createHistogram('messaging.process.duration', {
       description: 'Duration of processing operation.',

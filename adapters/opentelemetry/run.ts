@@ -44,21 +44,21 @@ class Run {
   private constructor(
     private readonly telemetry: Telemetry,
     private readonly event: AnyEvent,
-    private readonly span: Span,
+    private readonly span: Span | undefined,
     private readonly active: Context,
   ) {}
 
   /** Returns undefined while nothing is registered, so that the handler is called as if it were not wrapped. */
   static start(event: AnyEvent, ctx: HandlerContext, telemetry: Telemetry): Run | undefined {
-    const registered = tracerOf(telemetry.tracerProvider)
-    if (registered === undefined && !telemetry.meters.isOn) return undefined
-    const tracer = registered ?? trace.getTracer(SCOPE)
+    // A tracer that fails must not cost the metrics.
+    const tracer = safely(() => tracerOf(telemetry.tracerProvider))
+    if (tracer === undefined && !telemetry.meters.isOn) return undefined
     const parent = context.active()
-    const options = { kind: SpanKind.CONSUMER, attributes: attributesOf(event, ctx) }
-    const span = tracer.startSpan(`process ${event.type}`, options, parent)
-    const run = new Run(telemetry, event, span, trace.setSpan(parent, span))
+    const span = safely(() => tracer && startSpan(tracer, event, ctx, parent))
+    const active = span === undefined ? parent : trace.setSpan(parent, span)
+    const run = new Run(telemetry, event, span, active)
     // The signal is made when it is first read: not if nobody is told.
-    if (span.isRecording() || telemetry.meters.isOn) safely(() => run.watch(ctx.signal))
+    if (span?.isRecording() || telemetry.meters.isOn) safely(() => run.watch(ctx.signal))
     return run
   }
 
@@ -111,13 +111,13 @@ class Run {
     this.isEnded = true
     const { span, event, telemetry, startedAtMs } = this
     safely(() => {
-      span.setAttribute('tix_webhooks.outcome', outcome)
-      if (errorType === undefined) return
+      span?.setAttribute('tix_webhooks.outcome', outcome)
+      if (span === undefined || errorType === undefined) return
       span.setAttribute('error.type', errorType)
       span.setStatus({ code: SpanStatusCode.ERROR })
       span.recordException(error as Exception)
     })
-    safely(() => span.end())
+    safely(() => span?.end())
     safely(() => {
       if (!telemetry.meters.isOn) return
       const durationSeconds = (performance.now() - startedAtMs) / 1000
@@ -134,6 +134,11 @@ function tracerOf(given: TracerProvider | undefined): Tracer | undefined {
   return provider instanceof ProxyTracerProvider
     ? provider.getDelegateTracer(SCOPE)
     : provider.getTracer(SCOPE)
+}
+
+function startSpan(tracer: Tracer, event: AnyEvent, ctx: HandlerContext, parent: Context): Span {
+  const options = { kind: SpanKind.CONSUMER, attributes: attributesOf(event, ctx) }
+  return tracer.startSpan(`process ${event.type}`, options, parent)
 }
 
 function attributesOf({ type }: AnyEvent, { key, attempt }: HandlerContext): Attributes {

@@ -1,0 +1,164 @@
+import { setImmediate } from 'node:timers/promises'
+import { trace } from '@opentelemetry/api'
+import { NodeTracerProvider, SimpleSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-node'
+import { createReceiver, type Outcome, type WebhookOptions } from 'tix-webhooks'
+import { instrument } from 'tix-webhooks/opentelemetry'
+import { afterEach, describe, expect, test } from 'vitest'
+import { orderCreated, SECRET, sign } from '../support/deliveries.js'
+import { telemetry, unregister } from '../support/telemetry.js'
+
+afterEach(unregister)
+
+const on = { 'order.created': () => {} }
+
+async function receive(options: WebhookOptions): Promise<Outcome> {
+  const { header, body } = await sign(orderCreated())
+  return createReceiver(options).receive({ header, body, request: undefined })
+}
+
+function broken(): never {
+  throw new Error('telemetry is down')
+}
+
+describe('telemetry that fails', () => {
+  test.each([
+    ['a tracer provider that throws', { getTracer: broken }],
+    ['a tracer that throws', { getTracer: () => ({ startSpan: broken, startActiveSpan: broken }) }],
+  ])('%s costs no metrics', async (_, tracerProvider) => {
+    const { meterProvider, names } = telemetry()
+    const options = instrument({ secret: SECRET, on }, { tracerProvider, meterProvider })
+    expect(await receive(options)).toEqual({ outcome: 'handled' })
+    expect(await names()).toContain('messaging.process.duration')
+  })
+
+  test('a meter provider that throws costs no spans, not even the first', async () => {
+    const { tracerProvider, spans } = telemetry()
+    const options = instrument(
+      { secret: SECRET, on },
+      { tracerProvider, meterProvider: { getMeter: broken } },
+    )
+    expect(await receive(options)).toEqual({ outcome: 'handled' })
+    expect(spans()).toHaveLength(1)
+  })
+
+  test.each<[string, SpanExporter['export']]>([
+    ['never finishes', () => {}],
+    ['throws', broken],
+  ])('an exporter that %s changes nothing', async (_, send) => {
+    const exporter: SpanExporter = { export: send, shutdown: async () => {} }
+    const tracerProvider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+    const options = instrument({ secret: SECRET, on }, { tracerProvider })
+    expect(await receive(options)).toEqual({ outcome: 'handled' })
+    // An unhandled rejection of the processor would fail this test.
+    await setImmediate()
+  })
+})
+
+describe('what a handler throws', () => {
+  test.each([undefined, null, 0, Object.create(null), Proxy.revocable({}, {})])(
+    'is %o: it still ends as failed, in the span and in the metrics',
+    async (value) => {
+      const thrown = value !== null && typeof value === 'object' && 'revoke' in value ? revoked(value) : value
+      const { tracerProvider, meterProvider, spans, series } = telemetry()
+      const throwing = () => {
+        throw thrown
+      }
+      const options = { secret: SECRET, on: { 'order.created': throwing }, onError: () => {} }
+      expect((await receive(instrument(options, { tracerProvider, meterProvider }))).outcome).toBe('failed')
+      const [duration] = await series('messaging.process.duration')
+      expect([spans()[0]?.attributes['error.type'], duration?.attributes['error.type']]).toEqual([
+        '_OTHER',
+        '_OTHER',
+      ])
+    },
+  )
+
+  function revoked({ proxy, revoke }: { proxy: object; revoke: () => void }): object {
+    revoke()
+    return proxy
+  }
+
+  test('makes at most 50 series, and those of given-up runs are never among the others', async () => {
+    const { tracerProvider, meterProvider, spans, series } = telemetry()
+    let runs = 0
+    const throwing = () => {
+      throw Object.assign(new Error('missing'), { name: `NotFound_ord_${runs++}` })
+    }
+    const { on: wrapped } = instrument(
+      { secret: SECRET, on: { 'order.created': throwing } },
+      { tracerProvider, meterProvider },
+    )
+    const created_at = new Date().toISOString()
+    for (let index = 0; index < 200; index++) {
+      const call = () => wrapped['order.created']?.({ ...orderCreated(), created_at } as never, {} as never)
+      expect(call).toThrow('missing')
+    }
+    const types = (await series('messaging.process.duration')).map(
+      ({ attributes }) => attributes['error.type'],
+    )
+    // 49 besides given_up, and the rest.
+    expect(types).toHaveLength(50)
+    expect(types).toContain('_OTHER')
+    expect(spans().at(-1)?.attributes['error.type']).toBe('NotFound_ord_199')
+  })
+})
+
+describe('the options', () => {
+  test('may be frozen, or inherit from frozen defaults', async () => {
+    const { tracerProvider, spans } = telemetry()
+    const frozen = Object.freeze({ secret: SECRET, on: Object.freeze(on), onDelivery: () => {} })
+    const inheriting: WebhookOptions = Object.create(frozen, {
+      on: { value: { 'order.created': () => {} }, enumerable: true },
+    })
+    for (const options of [frozen, inheriting]) {
+      expect(await receive(instrument(options, { tracerProvider }))).toEqual({ outcome: 'handled' })
+    }
+    expect(spans()).toHaveLength(2)
+  })
+
+  test('may be getters, which stay getters', () => {
+    let reads = 0
+    const options = {
+      get secret() {
+        reads++
+        return SECRET
+      },
+      on,
+    }
+    const wrapped = instrument(options)
+    expect(reads).toBe(0)
+    expect(wrapped.secret).toBe(SECRET)
+  })
+
+  test('may have keys without a handler', async () => {
+    const { meterProvider, series } = telemetry()
+    const options = { secret: SECRET, on: { 'order.created': undefined, 'order.*': () => {} } }
+    expect(await receive(instrument(options, { meterProvider }))).toEqual({ outcome: 'handled' })
+    const [age] = await series('tix_webhooks.delivery.age')
+    expect(age?.attributes['tix_webhooks.kind']).toBe('order.created')
+  })
+
+  test('are refused when they are instrumented already, in whole or in part', () => {
+    const once = instrument({ secret: SECRET, on })
+    const again = /instrumented already.*Call instrument once/
+    expect(() => instrument(once)).toThrow(again)
+    expect(() => instrument({ secret: SECRET, on: { ...once.on } })).toThrow(again)
+    expect(() => instrument({ ...once, on: {} })).toThrow(again)
+  })
+})
+
+test('the context survives an await of a thenable that starts late, as a query builder does', async () => {
+  const { register, spans } = telemetry()
+  register()
+  const lazy = {
+    // biome-ignore lint/suspicious/noThenProperty: a query builder
+    then(resolve: (value: undefined) => void) {
+      trace.getTracer('app').startSpan('query').end()
+      resolve(undefined)
+    },
+  }
+  await receive(instrument({ secret: SECRET, on: { 'order.created': () => lazy } }))
+  const [query, run] = spans()
+  expect([query?.name, run?.name]).toEqual(['query', 'process order.created'])
+  expect(query?.parentSpanContext?.spanId).toBe(run?.spanContext().spanId)
+})
