@@ -9,9 +9,10 @@ import {
 } from '../../src/store-kit.js'
 import { driverOf, type TransactionOf } from './drivers/choose.js'
 import type { PostgresDriver } from './drivers/driver.js'
-import { type PgPool, ROLLBACK_MS } from './drivers/pg.js'
+import type { PgPool } from './drivers/pg.js'
 import type { PostgresJs } from './drivers/postgres-js.js'
 import { newestSchema, newestTable } from './newest.js'
+import { type Opening, opener } from './open.js'
 import { tableOf } from './table.js'
 
 export interface PostgresInboxOptions {
@@ -148,9 +149,9 @@ function createInbox<Tx>(
     columns: COLUMNS,
     migrate: MIGRATE,
   })
-  const idleTimeout = `${checkSeconds(options.idleTimeoutSeconds ?? 60) * 1000}`
-  const sql = statementsFor(table.name)
+  const idleMs = checkSeconds(options.idleTimeoutSeconds ?? 60) * 1000
   const driver = driverOf<Tx>(pool, options.as)
+  const open = opener(driver, table, idleMs)
   const newest = newestTable(options.table ?? TABLE, driver, MIGRATE)
   let longestRetentionMs = LEAST_RETENTION_MS
   const { start, purge } = createPurger(deleteExpired, options.purgeEverySeconds)
@@ -173,22 +174,6 @@ function createInbox<Tx>(
     } catch (error) {
       throw table.unavailable(error)
     }
-  }
-
-  /** Opens the transaction of a handler, with the record of the event if it has a key. */
-  async function open(tx: unknown, { key, retainMs, maxRunMs }: OnceRequest): Promise<Opening> {
-    const limits = [idleTimeout, maxRunMs === undefined ? '0' : `${Math.ceil(maxRunMs) + STUCK_MS}`]
-    const [row] =
-      key === null
-        ? await driver.first(tx, sql.open, limits)
-        : await driver.first(tx, sql.record, [key, retainMs, ...limits])
-    // By position: clients can be told to rename columns.
-    const [isLocked, isNew, id] = Object.values(row ?? {})
-    if (typeof isLocked !== 'boolean') throw table.misread()
-    if (!isLocked) return { status: 'in-flight' }
-    if (isNew !== true) return { status: 'duplicate' }
-    if (typeof id !== 'string' || !/^\d+$/.test(id)) throw table.misread()
-    return { status: 'opened', id }
   }
 
   /** Calls the handler in a transaction that begins with the record; an error of the handler rolls back both. */
@@ -266,41 +251,6 @@ export const inboxSchema: string = [
   tableOf({ table: TABLE, columns: COLUMNS, migrate: '' }).schema,
   newestSchema(TABLE),
 ].join('\n')
-
-/** The server ends a run so much later than the receiver gives it up: the roll-back may be waiting for a stuck statement. */
-const STUCK_MS = 2 * ROLLBACK_MS
-
-type Opening = { status: 'opened'; id: string } | { status: 'duplicate' | 'in-flight' }
-
-function statementsFor(table: string): Record<'open' | 'record', string> {
-  // A limit of the server's own wins.
-  const limit = (name: string, parameter: string): string =>
-    `set_config('${name}', CASE current_setting('${name}') WHEN '0' THEN ${parameter} ELSE current_setting('${name}') END, true)`
-  const limits = (idle: string, run: string): string => `
-    ${limit('idle_in_transaction_session_timeout', idle)},
-    CASE WHEN current_setting('server_version_num')::int >= 170000
-      THEN ${limit('transaction_timeout', run)}
-      ELSE ${limit('statement_timeout', run)}
-    END`
-  return {
-    open: `SELECT true AS is_locked, true AS is_new, txid_current()::text AS id, ${limits('$1', '$2')}`,
-    // Without the lock, a second delivery would wait for the row of the first, and hold a connection and a socket. The lock ends
-    // with the transaction or its connection, so there is no lease, no renewal and no clock. It is of the table's oid, because
-    // two schemas can have tables of one name. If two keys have one hash, one is merely in flight while the other runs.
-    record: `
-      WITH lock AS MATERIALIZED (
-        SELECT pg_try_advisory_xact_lock(hashtextextended($1::text, '${table}'::regclass::oid::bigint)) AS is_locked
-      ), recorded AS (
-        INSERT INTO ${table} AS stored (key, expires_at)
-        SELECT $1::text, now() + $2::float8 * interval '1 ms' FROM lock WHERE is_locked
-        ON CONFLICT (key) DO UPDATE SET handled_at = now(), expires_at = excluded.expires_at
-        WHERE stored.expires_at <= now()
-        RETURNING 1
-      )
-      SELECT is_locked, is_new, CASE WHEN is_new THEN txid_current()::text END AS id, ${limits('$3', '$4')}
-      FROM lock, (SELECT EXISTS (SELECT FROM recorded) AS is_new) AS outcome`,
-  }
-}
 
 function checkSeconds(value: number): number {
   if (typeof value !== 'number' || !(value >= 1) || value > 86_400) {

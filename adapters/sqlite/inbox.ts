@@ -1,11 +1,4 @@
-import {
-  type Change,
-  Discard,
-  type Inbox,
-  type OnceResult,
-  type Purgeable,
-  StoreError,
-} from '../../src/index.js'
+import { type Change, type Inbox, type OnceResult, type Purgeable, StoreError } from '../../src/index.js'
 import {
   checkedClock,
   checkedFor,
@@ -15,6 +8,7 @@ import {
   isDiscard,
 } from '../../src/store-kit.js'
 import type { SqliteDatabase } from './database.js'
+import { DeliveryTransaction, isCommitting } from './delivery-transaction.js'
 import { newestTable } from './newest.js'
 import { sqliteTable } from './table.js'
 
@@ -131,90 +125,14 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
   const newest = newestTable(db, options.table ?? TABLE, MIGRATE)
   let longestRetentionMs = LEAST_RETENTION_MS
   const find = `SELECT 1 AS found FROM ${table.name} WHERE key = @key AND expires_at > @now`
-  const record = `
-    INSERT INTO ${table.name} AS stored (key, handled_at, expires_at) VALUES (@key, @now, @expiresAt)
-    ON CONFLICT (key) DO UPDATE SET handled_at = excluded.handled_at, expires_at = excluded.expires_at
-    WHERE stored.expires_at <= @now`
   const now = checkedClock(options.now)
   const { start, purge } = createPurger(async (limit) => {
     const records = table.purge({ now: now(), limit })
     return records === limit ? records : records + newest.purge({ now: now(), limit: limit - records })
   }, options.purgeEverySeconds)
 
-  /** The one transaction of one delivery. */
-  function transactionFor(key: string | null, retainMs: number) {
-    let end: 'failed' | 'duplicate' | 'committed' | undefined
-    let isOver = false
-
-    /** Commits the effects with the record, unless another delivery was first: then they do not run. */
-    function commitWith<R>(effects: () => R): { result: R } | 'duplicate' {
-      end = 'failed'
-      const committed = table.transaction(() => {
-        if (!isRecordedNow()) return 'duplicate'
-        table.exec('SAVEPOINT tix_webhooks_effects')
-        const result = effects()
-        if (typeof (result as { then?: unknown } | null | undefined)?.then === 'function') {
-          // Its rejection would be unhandled.
-          Promise.resolve(result).then(undefined, () => {})
-          throw new TypeError(
-            'What ctx.tx.commit calls must be synchronous, and it returned a promise: await before the call, write in it.',
-          )
-        }
-        // It fails if the effects have ended the transaction: they would be kept without the record.
-        table.exec('RELEASE tix_webhooks_effects')
-        return { result }
-      })
-      end = committed === 'duplicate' ? 'duplicate' : 'committed'
-      return committed
-    }
-
-    function isRecordedNow(): boolean {
-      if (key === null) return true
-      const time = now()
-      return table.run(record, { key, now: time, expiresAt: Math.ceil(time + retainMs) }) === 1
-    }
-
-    return {
-      get end() {
-        return end
-      },
-      commitWith,
-      /** To be called when the handler has ended, or is given up: a later commit would have no effect on the outcome. */
-      close() {
-        isOver = true
-      },
-      commit<R>(effects: (db: Db) => R): R {
-        if (isOver) {
-          throw new TypeError(
-            'ctx.tx.commit was called after the run had ended: await what calls it, and stop when ctx.signal aborts (maxRunSeconds).',
-          )
-        }
-        if (end === 'committed') {
-          throw new TypeError('ctx.tx.commit was called twice: put all effects into one call.')
-        }
-        const committed = commitWith(() => committing(() => effects(db)))
-        if (committed === 'duplicate') {
-          throw new Discard(
-            'Another delivery of the event was committed meanwhile, so nothing of this one is kept.',
-          )
-        }
-        return committed.result
-      },
-    }
-  }
-
-  /** Marks the database for `isNewest`, whose record must not be kept without the effects. */
-  function committing<R>(effects: () => R): R {
-    inCommit.add(db)
-    try {
-      return effects()
-    } finally {
-      inCommit.delete(db)
-    }
-  }
-
   function isNewest(given: Db, change: Change | readonly Change[]): boolean | boolean[] {
-    if (given !== db || !inCommit.has(db)) throw notInCommit()
+    if (given !== db || !isCommitting(db)) throw notInCommit()
     const results = newest.record([change].flat(), Math.ceil(now() + longestRetentionMs))
     return Array.isArray(change) ? results : results[0] === true
   }
@@ -227,10 +145,10 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
       start()
       if (key !== null && table.get(find, { key, now: now() }) !== undefined) return 'duplicate'
 
-      const transaction = transactionFor(key, retainMs)
+      const transaction = new DeliveryTransaction(db, table, { key, retainMs, now })
       let isDiscarded = false
       try {
-        await work({ commit: transaction.commit as SqliteTransaction<Db>['commit'] })
+        await work({ commit: (effects) => transaction.commit(effects) } as SqliteTransaction<Db>)
       } catch (error) {
         if (transaction.end !== 'duplicate' && !isDiscard(error)) throw error
         isDiscarded = true
@@ -257,9 +175,6 @@ const MIGRATE = 'inbox.migrate()'
 
 /** A change must be remembered for as long as an older one can arrive. */
 const LEAST_RETENTION_MS = 7 * 86_400_000
-
-/** The databases whose effects are running: an app may make two inboxes of one. */
-const inCommit = new WeakSet<object>()
 
 function notInCommit(): TypeError {
   return new TypeError(
