@@ -63,7 +63,7 @@ async function list(event: EventLifecycleEvent, tx: PoolClient): Promise<void> {
   )
 }
 
-// With a store: it counts the attempts. The row first, because an event that is discarded never comes again.
+// With a store: it counts the attempts. The row first, because a discarded event is not retried.
 const orders = tixWebhooks({
   secret: process.env.TIX_SIGNING_SECRET,
   store,

@@ -89,7 +89,7 @@ async function* listEvents(): AsyncGenerator<TicketedEvent> {
   }
 }
 
-/** What the webhooks of an event must have said by now, as far as its state tells. */
+/** The kinds that must have been delivered for an event by now, judged by its state. */
 function owedFor({ id, status, doors_at }: TicketedEvent): (keyof typeof RANK)[] {
   if (status === 'draft') return []
   // Whether it was ever on sale, the list does not say.

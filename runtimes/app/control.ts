@@ -3,7 +3,7 @@ import { memoryHarness, runAdapterCases, runStoreCases } from './conformance.js'
 import type { Ledger } from './ledger.js'
 import { state } from './state.js'
 
-/** What a server gives to be controlled. */
+/** The parts of a server that the cases control. */
 export interface Controlled {
   readonly ledger: Ledger
   /** The endpoints as the adapter made them. */

@@ -4,7 +4,7 @@ import { control } from './control.js'
 import { type Endpoints, endpointsWith } from './endpoints.js'
 import { type Ledger, memoryLedger } from './ledger.js'
 
-/** What a runtime adds. */
+/** The parts that only some runtimes have. */
 export interface Parts {
   readonly ledger?: Ledger | undefined
   readonly sqlite?: StoreHarness | undefined

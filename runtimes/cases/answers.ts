@@ -4,7 +4,7 @@ import { SECRET } from '../app/contract.js'
 import type { Case } from './case.js'
 import { assertAnswer, order, runsOf } from './client.js'
 
-/** What each kind of delivery is answered. */
+/** The answer to each kind of delivery. */
 export const answerCases: readonly Case[] = [
   {
     name: 'handled, then duplicate',

@@ -1,6 +1,6 @@
 import type { Client } from './client.js'
 
-/** What a host does by nature otherwise than the others. */
+/** Differences of a host that the receiver cannot change. */
 export interface Traits {
   /** Work stops when the answer is sent: nothing keeps a Worker without its context alive. */
   readonly stopsWithAnswer?: boolean

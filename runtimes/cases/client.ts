@@ -60,7 +60,7 @@ export function createClient(port: number, { hooks = '/hooks/', controls = '/con
     })
   }
 
-  /** What a server says of itself. */
+  /** Asks a server for its state. */
   async function control<Result>(path: string): Promise<Result> {
     const { text } = await exchange(`${controls}${path}`, 'GET', {})
     return JSON.parse(text)

@@ -6,7 +6,7 @@ import { BUILT, HERE } from './folders.js'
 const SHARED = { absWorkingDir: HERE, bundle: true, target: 'es2022', format: 'esm', outdir: BUILT } as const
 const EXAMPLES = join(HERE, 'node_modules/tix-webhooks/examples/frameworks')
 
-/** What is installed is imported, not bundled. */
+/** Installed packages are imported, not bundled. */
 const ON_NODE: BuildOptions = {
   ...SHARED,
   platform: 'node',

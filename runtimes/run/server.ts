@@ -8,7 +8,7 @@ import type { Lane } from './lane.js'
 /** A server that has been started. */
 export interface Server {
   readonly port: number
-  /** What it has printed. */
+  /** Its output so far. */
   printed(): string
   stop(): void
 }

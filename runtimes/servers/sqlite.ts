@@ -12,7 +12,7 @@ interface Insert {
 }
 type DatabaseClass = new (path: string) => Database
 
-/** What a server gets of the SQLite that its runtime has: an inbox, and the store's cases. Nothing on Node 20. */
+/** An inbox and the cases of the store on the SQLite of the runtime. Empty on Node 20, which has none. */
 export async function sqliteParts(): Promise<Parts> {
   const Database = await findDatabase()
   if (Database === undefined) return {}
