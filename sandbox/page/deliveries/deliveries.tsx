@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { go, hashOf, LIMIT, MAX_LIMIT, type Route } from '../data/route.js'
 import type { State } from '../data/views.js'
 import { count } from '../data/words.js'
@@ -95,10 +95,10 @@ function More({ route, shown, matching }: { route: Route; shown: number; matchin
   )
 }
 
-/** Returns the focus to the line of a delivery that is closed. */
+/** Returns the focus to the line of a delivery that is closed: before the next key can be pressed. */
 function useFocusOnReturn(list: { current: HTMLElement | null }, { delivery }: Route): void {
   const before = useRef(delivery)
-  useEffect(() => {
+  useLayoutEffect(() => {
     const closed = before.current
     before.current = delivery
     if (closed === undefined || delivery !== undefined) return

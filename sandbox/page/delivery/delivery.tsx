@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { get } from '../data/api.js'
 import { reasonOf } from '../data/reason.js'
 import { hashOf, type Route } from '../data/route.js'
@@ -58,7 +58,7 @@ async function load(id: string): Promise<Loaded> {
 function Whole({ delivery, planned, route, state }: Loaded & Pick<DeliveryProps, 'route' | 'state'>) {
   const heading = useRef<HTMLHeadingElement>(null)
   // Who opened it with the keyboard goes on reading here.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!route.follow) heading.current?.focus({ preventScroll: true })
   }, [])
   const { attempts } = delivery
