@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../sandbox/engine/endpoint.js'
-import { type Answer, type HttpSandbox, httpSandbox } from './http-sandbox.js'
+import { type Answer, type HttpSandbox, type HttpSandboxOptions, httpSandbox } from './http-sandbox.js'
 
 /** The URL of the fixture's endpoint. */
 export const HOOKS = 'http://127.0.0.1:3000/hooks'
@@ -22,8 +22,8 @@ export interface ControlFixture extends HttpSandbox {
   post(path: string, body?: object): Promise<Answer>
 }
 
-export function controlFixture(): ControlFixture {
-  const sandbox = httpSandbox()
+export function controlFixture(options?: HttpSandboxOptions): ControlFixture {
+  const sandbox = httpSandbox(options)
   const endpoint = sandbox.service.engine.createEndpoint({ url: HOOKS, secret: 'whsec_a' })
   const list = async (query = '') =>
     (await sandbox.call('GET', `/_sandbox/deliveries${query}`)).json<{ data: DeliveryTold[] }>().data

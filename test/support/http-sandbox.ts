@@ -48,7 +48,7 @@ export interface HttpSandbox {
 }
 
 export interface HttpSandboxOptions
-  extends Pick<ServiceParts, 'lenient' | 'timeoutSeconds'>,
+  extends Pick<ServiceParts, 'lenient' | 'timeoutSeconds' | 'signsVirtually'>,
     Partial<
       Pick<AppOptions, 'keys' | 'allowHosts' | 'rateLimit' | 'realNow' | 'wait' | 'url' | 'onRequest'>
     > {
@@ -84,6 +84,7 @@ export function httpSandbox(options: HttpSandboxOptions = {}): HttpSandbox {
     assumptions: assume(options.assume),
     lenient: options.lenient,
     timeoutSeconds: options.timeoutSeconds,
+    signsVirtually: options.signsVirtually,
     publicUrl: url,
     onError: (error) => failures.push(error),
     send: async (request) => {

@@ -10,7 +10,7 @@ async function why({ call, service }: ReturnType<typeof controlFixture>) {
 }
 
 test('of an attempt that was accepted there is nothing to do, and the signature was valid', async () => {
-  const sandbox = controlFixture()
+  const sandbox = controlFixture({ signsVirtually: true })
   await sandbox.trigger()
   expect(await why(sandbox)).toEqual({
     advice: null,
@@ -19,7 +19,7 @@ test('of an attempt that was accepted there is nothing to do, and the signature 
 })
 
 test('of one that was refused there is what to do, and what is to be said of its signature', async () => {
-  const sandbox = controlFixture()
+  const sandbox = controlFixture({ signsVirtually: true })
   sandbox.answerWith(() => answered(404))
   await sandbox.trigger()
   expect(await why(sandbox)).toEqual({
