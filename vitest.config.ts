@@ -91,6 +91,7 @@ export default defineConfig({
           name: 'repo',
           include: ['test/repo/**/*.test.ts'],
           exclude: [...configDefaults.exclude, SNIPPETS],
+          isolate: false,
         },
       },
     ],
