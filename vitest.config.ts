@@ -17,8 +17,13 @@ const FAKING = allTests.filter((file) => {
   return /FakeTimers|virtual-time/.test(code) && !/on-servers/.test(code)
 })
 
+/** Files that `npm run test:unit` leaves out, so that it need not even load them. */
+const SLOW = allTests.filter((file) => readFileSync(here(file), 'utf8').includes('@module-tag slow'))
+
 /** It needs a server, as the pages that it runs do. */
 const SNIPPETS = 'test/repo/readme.snippets.test.ts'
+
+const UNIT = ['test/{sandbox,testing,cli,src}/**/*.test.ts']
 
 /** Tests of the sandbox's page, in a browser. */
 const IN_BROWSER = 'test/sandbox/page/**/*.test.ts'
@@ -41,6 +46,8 @@ export default defineConfig({
     // Many tests wait for servers and processes: on the two cores of a CI machine, the default would be one worker.
     maxWorkers: 2,
     testTimeout: 20_000,
+    // The projects share what was compiled, and so does the next run.
+    experimental: { fsModuleCache: true },
     tags: [
       {
         name: 'slow',
@@ -55,9 +62,23 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['test/{sandbox,testing,cli,src}/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...FAKING, IN_BROWSER],
+          include: UNIT,
+          exclude: [...configDefaults.exclude, ...FAKING, ...SLOW, IN_BROWSER],
           // One process for many files, which saves most of their time: a test puts back what it changes.
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'unit-slow',
+          include: UNIT,
+          exclude: [
+            ...configDefaults.exclude,
+            ...FAKING,
+            ...allTests.filter((file) => !SLOW.includes(file)),
+            IN_BROWSER,
+          ],
           isolate: false,
         },
       },

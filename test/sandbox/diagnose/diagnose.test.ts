@@ -471,7 +471,9 @@ test('options that make no sense are refused as the receiver does', async () => 
   )
 })
 
-test('whatever is given, it gives a diagnosis in which neither the secret nor the body is', async () => {
+test('whatever is given, it gives a diagnosis in which neither the secret nor the body is', {
+  tags: ['slow'],
+}, async () => {
   const printable = fc.string({ minLength: 9, maxLength: 80 }).filter((text) => /^[!-~]{9,}$/.test(text))
   await fc.assert(
     fc.asyncProperty(

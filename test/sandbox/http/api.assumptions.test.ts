@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { describe, expect, test } from 'vitest'
 import { apiFixture } from '../../support/api-fixture.js'
 import { BASE_URL, EVENT } from '../../support/http-sandbox.js'

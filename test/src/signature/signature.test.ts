@@ -23,7 +23,7 @@ const msOf = (timestamp: number, { timestampUnit }: SignatureOptions): number =>
   timestampUnit === 'ms' ? timestamp : timestamp * 1000
 
 describe('what is signed verifies', () => {
-  test('any body, secret, scheme and timestamp', async () => {
+  test('any body, secret, scheme and timestamp', { tags: ['slow'] }, async () => {
     const web = await packageWithEngine('web')
     await fc.assert(
       fc.asyncProperty(
