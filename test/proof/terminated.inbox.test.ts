@@ -5,9 +5,9 @@ import { onPostgres } from '../support/on-servers.js'
 import { INBOX_CLIENTS } from '../support/postgres-clients.js'
 import { testDatabase } from '../support/postgres-database.js'
 import { endpoint } from '../support/postgres-endpoint.js'
+import { runs } from '../support/runs.js'
 
-/** The number of events in each run: some seconds in `npm test`; TIX_CHAOS_EVENTS=5000 for a night. */
-const EVENTS = Number(process.env.TIX_CHAOS_EVENTS ?? 60)
+const EVENTS = runs(30)
 
 // Events that are lost for good are waited for until this timeout.
 vi.setConfig({ testTimeout: 60_000 + 500 * EVENTS })

@@ -9,12 +9,13 @@ import {
   type Program,
   useApps,
 } from '../support/running-apps.js'
+import { runs } from '../support/runs.js'
 import { seeded, violations } from '../support/storm.js'
 
 // A loaded machine is many times slower than an idle one.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 90_000 })
 
-const EVENTS = 200
+const EVENTS = runs(80)
 /** How often a sender without pauses retries before a test gives up. */
 const TRIES = 5_000
 
