@@ -43,8 +43,8 @@ export default defineConfig({
   test: {
     // What tests write while they run.
     exclude: [...configDefaults.exclude, 'test/.*/**'],
-    // Many tests wait for servers and processes: on the two cores of a CI machine, the default would be one worker.
-    maxWorkers: 2,
+    // Many tests wait for servers and processes: three workers keep the two cores of a CI machine busy. The default is one.
+    maxWorkers: 3,
     testTimeout: 20_000,
     // The projects share what was compiled, and so does the next run.
     experimental: { fsModuleCache: true },
