@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import type { Traits } from '../cases/case.js'
+import type { Client } from '../cases/client.js'
 import { HERE } from './folders.js'
 
 /** A server to test. */
@@ -20,6 +21,8 @@ export interface Lane {
   readonly mountedAt?: string
   /** Where the file of examples/frameworks is mounted, if the server has it. */
   readonly recipe?: string
+  /** What is tested on the recipe's path. Default: what every recipe must do. */
+  readonly check?: (client: Client) => Promise<void>
   /** Whether the recipe is all that it serves. */
   readonly isRecipeOnly?: boolean
   readonly traits?: Traits

@@ -46,7 +46,7 @@ export async function testLane(lane: Lane, env: NodeJS.ProcessEnv): Promise<Resu
       if (!lane.isRecipeOnly) await client.log()
       if (!lane.isRecipeOnly) cells = await Promise.all(cases.map(runCase))
       if (lane.recipe !== undefined) {
-        await runRecipe(createClient(server.port, { hooks: lane.recipe }))
+        await (lane.check ?? runRecipe)(createClient(server.port, { hooks: lane.recipe }))
         recipe = 'passed'
       }
       for (const name of lane.inside) {
