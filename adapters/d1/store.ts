@@ -9,7 +9,7 @@ import {
   createPurger,
 } from '../../src/store-kit.js'
 import { claimResult, hostedTable } from '../sqlite/hosted.js'
-import { ofAnotherVersion } from '../sqlite/schema.js'
+import { type FoundColumn, missingFrom, ofAnotherVersion } from '../sqlite/schema.js'
 import { unavailable } from './advice.js'
 import { checkDatabase, type D1Database, type D1Result, type D1Statement } from './database.js'
 
@@ -22,7 +22,7 @@ export interface D1StoreOptions {
 export interface D1Store extends RemoteStore, Purgeable {
   /** Creates the table if it is missing. Workers have no start: call it once, or apply `schema` as a migration. */
   migrate(): Promise<void>
-  /** The SQL that `migrate` runs, for a migration of wrangler. */
+  /** The SQL that `migrate` runs, for a migration of wrangler or for `env.DB.exec`: one statement a line. */
   readonly schema: string
 }
 
@@ -47,7 +47,7 @@ function createStore(db: D1Database, options: D1StoreOptions): D1Store {
   options = checkOptionNames(options, ['table'])
   checkDatabase(db)
   const table = options.table ?? 'tix_webhooks'
-  const { name, createTable, createIndex, columns, sql } = hostedTable(table)
+  const { name, plainName, key, createTable, createIndex, columns, sql } = hostedTable(table)
 
   async function run<T>(send: () => Promise<T>): Promise<T> {
     try {
@@ -103,14 +103,18 @@ function createStore(db: D1Database, options: D1StoreOptions): D1Store {
     async migrate() {
       const [, found] = await runAll(
         statement(createTable),
-        statement('SELECT name FROM pragma_table_info(?1)', table),
+        statement('SELECT name, pk FROM pragma_table_info(?1)', plainName),
       )
-      const existing = (found?.results ?? []).map((row) => (row as { name: string }).name)
-      const missing = columns.filter((column) => !existing.includes(column))
+      const missing = missingFrom((found?.results ?? []) as FoundColumn[], columns, key)
       if (missing.length > 0) throw ofAnotherVersion(name, missing)
       await runAll(statement(createIndex))
     },
 
-    schema: `${createTable}\n${createIndex}`,
+    schema: `${inOneLine(createTable)}${inOneLine(createIndex)}`,
   }
+}
+
+/** The `exec` of D1 takes each line for a statement. */
+function inOneLine(statement: string): string {
+  return `${statement.replaceAll(/\s+/g, ' ').trim()}\n`
 }

@@ -1,5 +1,5 @@
 import type { ClaimResult } from '../../src/index.js'
-import { purgeStatement, tableSchema } from './schema.js'
+import { purgeStatement, type TableSchema, tableSchema } from './schema.js'
 import { STORE_COLUMNS, type StoreStatement, statementsFor } from './statements.js'
 
 /**
@@ -18,11 +18,7 @@ const PARAMETERS = {
 } as const
 
 /** A store's table, its statements and its columns, for a SQLite that is hosted with a clock of its own. */
-export interface HostedTable {
-  /** As it is written in SQL. */
-  readonly name: string
-  readonly createTable: string
-  readonly createIndex: string
+export interface HostedTable extends TableSchema {
   readonly columns: readonly string[]
   /** With numbered parameters, as many clients know no names. A statement that changes records returns one row for each. */
   readonly sql: Readonly<Record<StoreStatement | 'purge', string>>

@@ -45,7 +45,25 @@ export function purgeStatement({ name, key }: Pick<TableSchema, 'name' | 'key'>)
   return `DELETE FROM ${name} WHERE ${key} IN (SELECT ${key} FROM ${name} WHERE expires_at <= @now ORDER BY expires_at LIMIT @limit)`
 }
 
-/** The error of a migration that finds a table of the same name without columns of ours. */
+/** The columns of a table, as `pragma_table_info` lists them. */
+export interface FoundColumn {
+  readonly name: string
+  /** Its place in the primary key, from 1; 0 if it is not in it. */
+  readonly pk: number
+}
+
+/** The parts of ours that a table lacks. The key must be its whole primary key, or ON CONFLICT does not work. */
+export function missingFrom(
+  found: readonly FoundColumn[],
+  columns: readonly string[],
+  key: string,
+): readonly string[] {
+  const missing = columns.filter((column) => !found.some(({ name }) => name === column))
+  const isKeyed = found.every(({ name, pk }) => Number(pk) > 0 === (name === key))
+  return isKeyed || missing.includes(key) ? missing : [`PRIMARY KEY (${key})`, ...missing]
+}
+
+/** The error of a migration that finds a table of the same name without parts of ours. */
 export function ofAnotherVersion(name: string, missing: readonly string[]): StoreError {
   return new StoreError(
     'store_unavailable',

@@ -2,7 +2,7 @@ import { isWebhookError } from '../../src/index.js'
 import { describeType } from '../../src/store-kit.js'
 import { unavailable } from './advice.js'
 import { configureOnce, isClosed, type SqliteDatabase, type SqliteStatement } from './database.js'
-import { ofAnotherVersion, purgeStatement, tableSchema } from './schema.js'
+import { type FoundColumn, missingFrom, ofAnotherVersion, purgeStatement, tableSchema } from './schema.js'
 
 type Parameters = Readonly<Record<string, string | number>>
 
@@ -97,13 +97,10 @@ export function sqliteTable(
     },
     migrate() {
       exec(createTable)
-      const missing = Object.keys(columns).filter(
-        (column) =>
-          self.get(
-            'SELECT 1 AS found FROM pragma_table_info(@table) WHERE name = @column AND (pk = 1 OR @column <> @key)',
-            { table: plainName, column, key },
-          ) === undefined,
+      const found = withAdvice(() =>
+        statement('SELECT name, pk FROM pragma_table_info(@table)').all({ table: plainName } as never),
       )
+      const missing = missingFrom(found as FoundColumn[], Object.keys(columns), key)
       if (missing.length > 0) throw ofAnotherVersion(name, missing)
       exec(createIndex)
     },

@@ -1,4 +1,5 @@
-import type { AdapterHarness, StoreHarness } from 'tix-webhooks/testing'
+import type { AdapterHarness } from 'tix-webhooks/testing'
+import type { Backends } from './backends.js'
 import { memoryHarness, runAdapterCases, runStoreCases } from './conformance.js'
 import type { Ledger } from './ledger.js'
 import { state } from './state.js'
@@ -9,11 +10,11 @@ export interface Controlled {
   /** The endpoints as the adapter made them. */
   readonly endpoints: Readonly<Record<string, { drain(): Promise<void> }>>
   readonly adapter?: AdapterHarness | undefined
-  readonly sqlite?: StoreHarness | undefined
+  readonly backends?: Backends | undefined
 }
 
 /** Answers the requests below `/control/` in JSON; `undefined` to any other path. */
-export async function control(path: string, { ledger, endpoints, adapter, sqlite }: Controlled) {
+export async function control(path: string, { ledger, endpoints, adapter, backends = {} }: Controlled) {
   // Some hosts mount the app below a path of theirs.
   const [, asked] = path.split('/control/')
   if (asked === undefined) return undefined
@@ -25,7 +26,10 @@ export async function control(path: string, { ledger, endpoints, adapter, sqlite
     if (what === 'log/') return { ...state, rows: ledger.rows() }
     if (what === 'adapter-cases/' && adapter) return runAdapterCases(adapter)
     if (what === 'store-cases/memory') return runStoreCases(memoryHarness())
-    if (what === 'store-cases/sqlite' && sqlite) return runStoreCases(sqlite)
+    const { harness, rows, roundTrips } = backends[name] ?? {}
+    if (action === 'store-cases' && harness) return runStoreCases(harness)
+    if (action === 'round-trips') return roundTrips?.()
+    if (action === 'rows') return rows?.()
     return null
   }
 }

@@ -5,6 +5,7 @@ import {
   RetryLater,
   type WebhookOptions,
 } from 'tix-webhooks'
+import type { Backend, Backends } from './backends.js'
 import { LIMIT_BYTES, SECRET, SECRETS } from './contract.js'
 import type { Ledger, LedgerTx } from './ledger.js'
 import { type Run, state } from './state.js'
@@ -13,8 +14,9 @@ import { type Run, state } from './state.js'
 export type Endpoints = ReturnType<typeof endpointsWith>
 
 /** The endpoints of a server. */
-export function endpointsWith(ledger: Ledger) {
+export function endpointsWith(ledger: Ledger, backends: Backends = {}) {
   return {
+    ...ofBackends(backends),
     main: options('main', { maxBodyBytes: LIMIT_BYTES }),
     hasty: options('hasty', { timeoutSeconds: 1 }),
     vanishing: options('vanishing'),
@@ -36,6 +38,23 @@ export function endpointsWith(ledger: Ledger) {
       },
     } satisfies WebhookOptions<never, LedgerTx>,
   }
+}
+
+function ofBackends(backends: Backends): Record<string, WebhookOptions<never, never>> {
+  const made = Object.entries(backends).flatMap(([name, backend]) =>
+    backend.options === undefined ? [] : [[name, ofBackend(name, backend)] as const],
+  )
+  return Object.fromEntries(made)
+}
+
+function ofBackend(name: string, { options, write }: Backend): WebhookOptions<never, never> {
+  const on = {
+    'order.created': async (event: OrderCreatedEvent, ctx: HandlerContext<never, never>) => {
+      await write?.(ctx.tx, event.data.order.id)
+      await handle(name, event, ctx)
+    },
+  }
+  return { ...base(name), namespace: name, on, ...options } as never
 }
 
 function options(endpoint: string, extra: Partial<WebhookOptions<unknown>> = {}): WebhookOptions<unknown> {

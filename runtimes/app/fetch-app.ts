@@ -1,5 +1,6 @@
 import { type FetchContext, type FetchWebhooks, tixWebhooks } from 'tix-webhooks/fetch'
-import type { AdapterHarness, StoreHarness } from 'tix-webhooks/testing'
+import type { AdapterHarness } from 'tix-webhooks/testing'
+import type { Backends } from './backends.js'
 import { control } from './control.js'
 import { type Endpoints, endpointsWith } from './endpoints.js'
 import { type Ledger, memoryLedger } from './ledger.js'
@@ -7,19 +8,22 @@ import { type Ledger, memoryLedger } from './ledger.js'
 /** The parts that only some runtimes have. */
 export interface Parts {
   readonly ledger?: Ledger | undefined
-  readonly sqlite?: StoreHarness | undefined
+  readonly backends?: Backends | undefined
 }
 
 /** The app for every host that takes a `Request`. */
-export function fetchApp({ ledger = memoryLedger(), sqlite }: Parts = {}) {
-  const endpoints = mapped(endpointsWith(ledger), (options) => tixWebhooks(options as never) as FetchWebhooks)
+export function fetchApp({ ledger = memoryLedger(), backends = {} }: Parts = {}) {
+  const endpoints = mapped(
+    endpointsWith(ledger, backends),
+    (options) => tixWebhooks(options as never) as FetchWebhooks,
+  )
 
   return async (request: Request, context?: FetchContext): Promise<Response> => {
     const { pathname } = new URL(request.url)
     // Some hosts mount the app below a path of theirs.
     const hooks = endpoints[pathname.split('/hooks/')[1] as keyof Endpoints]
     if (hooks) return hooks(request, context)
-    const text = await control(pathname, { ledger, sqlite, endpoints, adapter })
+    const text = await control(pathname, { ledger, backends, endpoints, adapter })
     return new Response(text ?? 'Not found', { status: text === undefined ? 404 : 200 })
   }
 }

@@ -1,4 +1,5 @@
 import { cpSync, mkdirSync } from 'node:fs'
+import { builtinModules } from 'node:module'
 import { dirname, join } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
 import { BUILT, HERE } from './folders.js'
@@ -17,6 +18,9 @@ const ON_NODE: BuildOptions = {
 /** For Workers: one file each. */
 const FOR_WORKERS: BuildOptions = { ...SHARED, outbase: 'servers', platform: 'browser' }
 
+/** As Node's own modules are named in Workers. */
+const NODE_MODULES = Object.fromEntries(builtinModules.map((name) => [name, `node:${name}`]))
+
 /** Compiles the servers, the app that hosts import as `#lane/…`, and the recipes; copies those that belong into a host. */
 export async function bundleServers(): Promise<void> {
   const folders = ['node', 'bun', 'deno', 'hosts'].map((name) => `servers/${name}/*.ts`)
@@ -33,6 +37,16 @@ export async function bundleServers(): Promise<void> {
       entryPoints: workers,
       conditions: ['workerd', 'worker'],
       outExtension: { '.js': '.mjs' },
+    }),
+    build({
+      ...FOR_WORKERS,
+      entryPoints: ['servers/workers/fetch-clients.ts'],
+      conditions: ['workerd', 'worker'],
+      outExtension: { '.js': '.mjs' },
+      alias: NODE_MODULES,
+      external: ['node:*', 'cloudflare:*'],
+      // The client of Postgres is CommonJS.
+      banner: { js: "import { createRequire } from 'node:module'; const require = createRequire('/');" },
     }),
     build({
       ...FOR_WORKERS,

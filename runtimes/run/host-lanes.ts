@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { runParsedInNest, runRawBodyInNest } from '../cases/parsed.js'
 import { BUILT, HERE } from './folders.js'
 import type { Lane } from './lane.js'
 import { BUN, DENO, nodeOf } from './programs.js'
@@ -86,9 +87,17 @@ export const hostLanes: readonly Lane[] = [
   own('h3', 'h3', ['h3-2']),
   own('NestJS on Express', 'nest-express', NEST_EXPRESS),
   own('NestJS on Fastify', 'nest-fastify', NEST_FASTIFY),
+  nestController('a controller: the report says what to do', [], runParsedInNest),
+  nestController('a controller with rawBody', ['rawBody'], runRawBodyInNest),
   lambda('1'),
   lambda('2'),
 ]
+
+/** A route of a controller, which comes after Nest's body parsers. */
+function nestController(name: string, args: readonly string[], check: NonNullable<Lane['check']>): Lane {
+  const lane = own(`NestJS on Express, ${name}`, 'nest-controller', NEST_EXPRESS)
+  return { ...lane, command: [...lane.command, ...args], isRecipeOnly: true, recipe: '/hooks', check }
+}
 
 /** The platform calls the function with the whole body. */
 function lambda(version: string): Lane {

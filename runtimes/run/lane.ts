@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import type { Traits } from '../cases/case.js'
+import type { Client } from '../cases/client.js'
 import { HERE } from './folders.js'
 
 /** A server to test. */
@@ -20,19 +21,31 @@ export interface Lane {
   readonly mountedAt?: string
   /** Where the file of examples/frameworks is mounted, if the server has it. */
   readonly recipe?: string
+  /** What is tested on the recipe's path. Default: what every recipe must do. */
+  readonly check?: (client: Client) => Promise<void>
   /** Whether the recipe is all that it serves. */
   readonly isRecipeOnly?: boolean
   readonly traits?: Traits
+  /** Programs on the PATH that must be there too. */
+  readonly needs?: readonly string[]
+  /** The backends through which the cost of a delivery is measured. */
+  readonly measured?: readonly string[]
+  /** The backends of the server that deliveries are sent through. */
+  readonly backends?: readonly string[]
   /** The conformance cases that run inside the server. */
   readonly inside: readonly Inside[]
 }
 
 /** The cases of `tix-webhooks/testing` that a server can run in itself. */
-export type Inside = 'adapter-cases' | 'store-cases/memory' | 'store-cases/sqlite'
+export type Inside = 'adapter-cases' | `store-cases/${string}`
 
-/** The program of a lane, if it could not be installed on this machine. */
-export function missing({ command: [program] }: Lane): string | undefined {
-  return existsSync(program) ? undefined : program
+/** A program of a lane that is not on this machine. */
+export function missing({ command: [program], needs = [] }: Lane): string | undefined {
+  return [program, ...needs].find((one) => !(existsSync(one) || isOnPath(one)))
+}
+
+export function isOnPath(program: string): boolean {
+  return (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)))
 }
 
 /** The versions of a lane's packages, as in `Express 5.3.0`. */

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { costText } from '../cases/cost.js'
 import { checkTypes } from '../types/check-types.js'
 import { bundleServers } from './bundle.js'
 import { ROOT } from './folders.js'
@@ -7,6 +8,7 @@ import { hostLanes, recipeLanes } from './host-lanes.js'
 import { type Lane, missing } from './lane.js'
 import { runtimeLanes } from './runtime-lanes.js'
 import { buildHosts } from './server.js'
+import { startStores } from './stores.js'
 import { markdownTable, textTable } from './table.js'
 import { type Result, testLane } from './test-lane.js'
 
@@ -30,11 +32,12 @@ const skipped = chosen.filter((lane) => missing(lane) !== undefined)
 
 await bundleServers()
 await buildHosts(lanes)
-const results = await testAll(lanes, Number(values.at))
+const stores = await startStores(lanes)
+const results = await testAll(lanes, Number(values.at)).finally(() => stores.stop())
 if (results.length > 0) console.log(textTable(results))
-for (const { name } of skipped)
-  console.error(`SKIPPED: ${name}, because its runtime could not be installed here`)
+for (const lane of skipped) console.error(`SKIPPED: ${lane.name}, because there is no ${missing(lane)}`)
 const failed = results.filter(({ failures }) => failures.length > 0)
+for (const cost of results.flatMap(({ costs }) => costs)) console.log(costText(cost))
 console.log(`${results.length - failed.length} of ${results.length} lanes passed`)
 
 // After the lanes, whose deadlines need the processor.
@@ -55,7 +58,7 @@ async function testAll(all: readonly Lane[], atATime: number): Promise<Result[]>
   let next = 0
   const work = async (): Promise<void> => {
     for (let index = next++; index < all.length; index = next++) {
-      const result = await testLane(all[index] as Lane)
+      const result = await testLane(all[index] as Lane, stores.env)
       results[index] = result
       console.error(
         `${result.failures.length === 0 ? '✓' : '✗'} ${result.lane.name} ${result.seconds.toFixed(1)} s`,

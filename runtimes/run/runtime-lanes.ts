@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import type { Traits } from '../cases/case.js'
 import { BUILT } from './folders.js'
 import type { Inside, Lane } from './lane.js'
 import { BUN, DENO, nodeOf } from './programs.js'
@@ -14,6 +13,7 @@ const FRAMEWORKS = [
 
 const MEMORY = ['adapter-cases', 'store-cases/memory'] as const
 const STORES = [...MEMORY, 'store-cases/sqlite'] as const
+const EDGE = ['d1', 'durable-object']
 const ADAPTER = ['adapter-cases'] as const
 
 /** Each framework on a runtime's API of Node; the stores once in each runtime. */
@@ -34,12 +34,17 @@ function onNodeApi(
   })
 }
 
+interface Options extends Pick<Lane, 'traits' | 'needs' | 'measured'> {
+  /** Clients that connect to a server. */
+  readonly clients?: readonly string[]
+}
+
 function workerd(
   name: string,
   worker: string,
   versions: readonly string[],
   flags: readonly string[],
-  traits: Traits = {},
+  { traits = {}, clients = [], ...rest }: Options = {},
 ): Lane {
   const command = [
     nodeOf('22'),
@@ -47,10 +52,33 @@ function workerd(
     join(BUILT, `workers/${worker}.mjs`),
     ...flags,
   ] as const
-  return { name: `workerd, ${name}`, versions: ['miniflare', ...versions], command, inside: MEMORY, traits }
+  return {
+    name: `workerd, ${name}`,
+    versions: ['miniflare', ...versions],
+    command,
+    inside: [...MEMORY, ...casesOf(EDGE), ...casesOf(clients)],
+    backends: [...EDGE, ...clients, ...inboxes(clients)],
+    traits,
+    ...rest,
+  }
 }
 
+/** Clients that connect to a server, inside workerd. */
+const CLIENTS = ['upstash', 'pg', 'postgres.js', 'hyperdrive', 'neon']
+const CLIENT_PACKAGES = ['@upstash/redis', 'pg', 'postgres', '@neondatabase/serverless']
+
 const COMPAT = ['nodejs_compat']
+
+function casesOf(backends: readonly string[]): `store-cases/${string}`[] {
+  return backends.map((name) => `store-cases/${name}` as const)
+}
+
+/** Redis has none. */
+function inboxes(backends: readonly string[]): string[] {
+  return backends.filter((name) => name !== 'upstash').map((name) => `${name}-inbox`)
+}
+
+const POOLERS = ['pgbouncer', 'pgbouncer-postgres.js', 'neon']
 
 /** Every runtime, with every framework that it has. */
 export const runtimeLanes: readonly Lane[] = [
@@ -58,10 +86,20 @@ export const runtimeLanes: readonly Lane[] = [
     onNodeApi(`Node ${version}`, `node-${version}`, [nodeOf(version)], version === '20' ? MEMORY : STORES),
   ),
   {
+    name: 'Node 22, poolers of Postgres',
+    versions: ['node-22', 'pg', 'postgres', '@neondatabase/serverless'],
+    command: [nodeOf('22'), join(BUILT, 'node/http.mjs')],
+    inside: casesOf(POOLERS),
+    needs: ['redis-server', 'pgbouncer'],
+    backends: [...POOLERS, ...inboxes(POOLERS)],
+  },
+  {
     name: 'Bun, Bun.serve',
     versions: ['@oven/bun-linux-x64'],
     command: [BUN, join(BUILT, 'bun/fetch.mjs')],
-    inside: STORES,
+    inside: [...STORES, ...casesOf(['bun-sql', 'bun-redis'])],
+    needs: ['redis-server'],
+    backends: ['bun-sql', 'bun-sql-inbox', 'bun-redis'],
   },
   {
     name: 'Bun, Hono',
@@ -89,9 +127,15 @@ export const runtimeLanes: readonly Lane[] = [
     inside: ADAPTER,
   },
   ...onNodeApi('Deno as Node', '@deno/linux-x64-glibc', [DENO, 'run', '-A', '--cached-only'], ADAPTER),
-  workerd('fetch', 'fetch', [], []),
+  workerd('fetch', 'fetch', [], [], { measured: EDGE }),
   workerd('fetch, nodejs_compat', 'fetch', [], COMPAT),
-  workerd('fetch without its context', 'fetch-without-context', [], [], { stopsWithAnswer: true }),
+  workerd('fetch without its context', 'fetch-without-context', [], [], {
+    traits: { stopsWithAnswer: true },
+  }),
+  workerd('fetch, clients of each request', 'fetch-clients', CLIENT_PACKAGES, COMPAT, {
+    clients: CLIENTS,
+    needs: ['redis-server'],
+  }),
   workerd('Hono', 'hono', ['hono'], []),
   workerd('Hono, nodejs_compat', 'hono', ['hono'], COMPAT),
   {

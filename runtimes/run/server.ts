@@ -17,7 +17,7 @@ const START_SECONDS = 60
 const LISTENING = /^listening (\d+)$/m
 
 /** Starts the server of a lane on a free port. */
-export async function startServer(lane: Lane): Promise<Server> {
+export async function startServer(lane: Lane, env: NodeJS.ProcessEnv = {}): Promise<Server> {
   const [program, ...args] = lane.command
   let printed = ''
   let ended: string | undefined
@@ -30,7 +30,13 @@ export async function startServer(lane: Lane): Promise<Server> {
       cwd: lane.cwd ?? HERE,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, NODE_ENV: 'production', PORT: String(given), TIX_SIGNING_SECRET: SECRET },
+      env: {
+        ...process.env,
+        ...env,
+        NODE_ENV: 'production',
+        PORT: String(given),
+        TIX_SIGNING_SECRET: SECRET,
+      },
     },
   )
   for (const stream of [child.stdout, child.stderr]) {

@@ -1,5 +1,7 @@
 import type { Conformance } from '../app/contract.js'
 import { createClient } from '../cases/client.js'
+import { type Cost, measureCost } from '../cases/cost.js'
+import { runDeliveries } from '../cases/deliveries.js'
 import { cases } from '../cases/index.js'
 import { runRecipe } from '../cases/recipe.js'
 import type { Inside, Lane } from './lane.js'
@@ -13,7 +15,10 @@ export interface Result {
   readonly lane: Lane
   /** In the order of the cases. */
   readonly cells: readonly Cell[]
-  readonly inside: Readonly<Partial<Record<Inside, Conformance>>>
+  readonly inside: ReadonlyMap<Inside, Conformance>
+  /** The backends through which events ran once. */
+  readonly backends: readonly string[]
+  readonly costs: readonly Cost[]
   /** Of the file of examples/frameworks, if the lane has one. */
   readonly recipe: Cell | undefined
   /** One line or more for each failure. */
@@ -21,15 +26,19 @@ export interface Result {
   readonly seconds: number
 }
 
+const CANNOT: Conformance = { passed: 0, failures: [{ id: '', message: 'this server cannot run them' }] }
+
 /** Starts the server of a lane and runs everything on it. */
-export async function testLane(lane: Lane): Promise<Result> {
+export async function testLane(lane: Lane, env: NodeJS.ProcessEnv): Promise<Result> {
   const startedAtMs = performance.now()
   const failures: string[] = []
-  const inside: Partial<Record<Inside, Conformance>> = {}
+  const passed: string[] = []
+  const costs: Cost[] = []
+  const inside = new Map<Inside, Conformance>()
   let recipe: Cell | undefined = lane.recipe === undefined ? undefined : 'failed'
   let cells: Cell[] = cases.map(() => (lane.isRecipeOnly ? 'unless' : 'failed'))
   try {
-    const server = await startServer(lane)
+    const server = await startServer(lane, env)
     try {
       const at = lane.mountedAt ?? ''
       const client = createClient(server.port, { hooks: `${at}/hooks/`, controls: `${at}/control/` })
@@ -37,16 +46,24 @@ export async function testLane(lane: Lane): Promise<Result> {
       if (!lane.isRecipeOnly) await client.log()
       if (!lane.isRecipeOnly) cells = await Promise.all(cases.map(runCase))
       if (lane.recipe !== undefined) {
-        await runRecipe(createClient(server.port, { hooks: lane.recipe }))
+        await (lane.check ?? runRecipe)(createClient(server.port, { hooks: lane.recipe }))
         recipe = 'passed'
       }
       for (const name of lane.inside) {
         const found = await client.control<Conformance | null>(name)
-        inside[name] = found ?? {
-          passed: 0,
-          failures: [{ id: name, message: 'this server cannot run them' }],
+        inside.set(name, found ?? CANNOT)
+      }
+
+      for (const name of lane.backends ?? []) {
+        try {
+          await runDeliveries(client, name, name.endsWith('inbox'))
+          passed.push(name)
+        } catch (error) {
+          failures.push(`deliveries through ${name}: ${error instanceof Error ? error.message : error}`)
         }
       }
+
+      for (const name of lane.measured ?? []) costs.push(await measureCost(client, name))
 
       async function runCase({ name, unless, run }: (typeof cases)[number]): Promise<Cell> {
         if (unless !== undefined && lane.traits?.[unless]) return 'unless'
@@ -65,8 +82,17 @@ export async function testLane(lane: Lane): Promise<Result> {
   } catch (error) {
     failures.push(error instanceof Error ? error.message : String(error))
   }
-  for (const [name, { failures: found }] of Object.entries(inside)) {
+  for (const [name, { failures: found }] of inside) {
     for (const { id, message } of found) failures.push(`${name} ${id}: ${message}`)
   }
-  return { lane, cells, inside, recipe, failures, seconds: (performance.now() - startedAtMs) / 1_000 }
+  return {
+    lane,
+    cells,
+    inside,
+    backends: passed,
+    costs,
+    recipe,
+    failures,
+    seconds: (performance.now() - startedAtMs) / 1_000,
+  }
 }

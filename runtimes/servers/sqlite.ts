@@ -16,7 +16,10 @@ type DatabaseClass = new (path: string) => Database
 export async function sqliteParts(): Promise<Parts> {
   const Database = await findDatabase()
   if (Database === undefined) return {}
-  return { ledger: await sqliteLedger(new Database(':memory:')), sqlite: harness(new Database(':memory:')) }
+  return {
+    ledger: await sqliteLedger(new Database(':memory:')),
+    backends: { sqlite: { harness: harness(new Database(':memory:')) } },
+  }
 }
 
 async function findDatabase(): Promise<DatabaseClass | undefined> {

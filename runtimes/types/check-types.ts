@@ -23,6 +23,7 @@ const STRICT = [
 ]
 const SOURCES = {
   'everything.ts': ['--types', 'node', '--esModuleInterop', '--lib', 'es2022,dom,dom.iterable'],
+  'worker.ts': ['--types', '@cloudflare/workers-types', '--lib', 'es2022'],
   'bare.ts': ['--typeRoots', 'types', '--lib', 'es2022'],
 } as const
 

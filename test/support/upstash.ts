@@ -17,7 +17,7 @@ export interface UpstashServer {
   close(): Promise<void>
 }
 
-const TOKEN = 'a-token'
+export const UPSTASH_TOKEN = 'a-token'
 const MAX_BODY_BYTES = 1024 * 1024
 
 /** Starts it on a free loopback port. */
@@ -32,7 +32,7 @@ export async function startUpstash(redisUrl: string): Promise<UpstashServer> {
     }
     const { pathname } = new URL(request.url ?? '/', 'http://upstash.test')
     paths.push(pathname)
-    if (request.headers.authorization !== `Bearer ${TOKEN}`) {
+    if (request.headers.authorization !== `Bearer ${UPSTASH_TOKEN}`) {
       return send(401, { error: 'WRONGPASS invalid or missing auth token' })
     }
     const body: unknown = JSON.parse(await textOf(request))
@@ -72,7 +72,7 @@ export async function startUpstash(redisUrl: string): Promise<UpstashServer> {
       isExhausted = value
     },
     client: (settings) =>
-      new Upstash({ url, token: TOKEN, enableTelemetry: false, retry: false, ...settings }),
+      new Upstash({ url, token: UPSTASH_TOKEN, enableTelemetry: false, retry: false, ...settings }),
     async close() {
       server.closeAllConnections()
       await new Promise<void>((resolve) => server.close(() => resolve()))

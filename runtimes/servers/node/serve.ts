@@ -4,6 +4,7 @@ import type { AdapterHarness } from 'tix-webhooks/testing'
 import { type Controlled, control } from '../../app/control.js'
 import { endpointsWith } from '../../app/endpoints.js'
 import { memoryLedger } from '../../app/ledger.js'
+import { poolerBackends } from '../backends/node.js'
 import { sqliteParts } from '../sqlite.js'
 
 type Options = Parameters<AdapterHarness['mount']>[0]
@@ -16,11 +17,12 @@ export type CreateApp = (
 
 /** Serves the app of the lane, by Node's API of HTTP. */
 export async function serve(createApp: CreateApp): Promise<void> {
-  const { ledger = memoryLedger(), sqlite } = await sqliteParts()
+  const { ledger = memoryLedger(), backends: ofSqlite } = await sqliteParts()
+  const backends = { ...ofSqlite, ...poolerBackends(process.env) }
   const adapter = onSocket(createApp)
-  const options = endpointsWith(ledger) as unknown as Record<string, Options>
+  const options = endpointsWith(ledger, backends) as unknown as Record<string, Options>
   const { server, endpoints } = await createApp(options, (path) =>
-    control(path, { ledger, sqlite, adapter, endpoints }),
+    control(path, { ledger, backends, adapter, endpoints }),
   )
   console.log(`listening ${await listen(server)}`)
 }

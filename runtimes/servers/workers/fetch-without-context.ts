@@ -1,5 +1,13 @@
 import { fetchApp } from '../../app/fetch-app.js'
+import { type EdgeEnv, edgeBackends } from './edge-backends.js'
 
-const app = fetchApp()
+export { LaneObject } from './edge-backends.js'
 
-export default { fetch: (request: Request) => app(request) }
+let app: ReturnType<typeof fetchApp> | undefined
+
+export default {
+  fetch(request: Request, env: EdgeEnv): Promise<Response> {
+    app ??= fetchApp({ backends: edgeBackends(env) })
+    return app(request)
+  },
+}

@@ -9,6 +9,8 @@ const { ask } = stage
 const batch = (...statements: string[]): Promise<unknown> =>
   ask(`/sql?${statements.map((sql) => `sql=${encodeURIComponent(sql)}`).join('&')}`)
 
+const COLUMNS = 'key TEXT, state TEXT, attempt INTEGER, token TEXT, lease_until INTEGER, expires_at INTEGER'
+
 describe('d1Store', () => {
   testEdgeStore('d1', stage)
 
@@ -33,10 +35,22 @@ describe('d1Store', () => {
     expect(await batch(keys)).toEqual([[{ key: 'kept' }]])
   })
 
-  test('names what a table of the same name lacks', async () => {
-    await batch('ALTER TABLE tix_webhooks RENAME TO kept_aside', 'CREATE TABLE tix_webhooks (key TEXT)')
-    await expect(ask('/migrate')).rejects.toThrow()
-    await batch('DROP TABLE tix_webhooks', 'ALTER TABLE kept_aside RENAME TO tix_webhooks')
+  test.each([
+    ['other columns', 'key TEXT PRIMARY KEY, state TEXT', 'without attempt, token, lease_until, expires_at,'],
+    ['no primary key', COLUMNS, 'without PRIMARY KEY (key),'],
+    ['a primary key of two columns', `${COLUMNS}, PRIMARY KEY (key, token)`, 'without PRIMARY KEY (key),'],
+  ])('names what a table with %s lacks', async (_, columns, lacks) => {
+    await batch('DROP TABLE IF EXISTS foreign_one', `CREATE TABLE foreign_one (${columns})`)
+    expect(await ask('/migrate-table?table=foreign_one')).toContain(lacks)
+  })
+
+  test('has a schema that the exec of D1 runs, and so does a migration that finds its table', async () => {
+    expect(await ask('/exec?table=by_exec')).toBe(2)
+    const [found] = (await batch(
+      "SELECT type FROM sqlite_schema WHERE tbl_name = 'by_exec' AND sql IS NOT NULL ORDER BY type",
+    )) as object[]
+    expect(found).toEqual([{ type: 'index' }, { type: 'table' }])
+    expect(await ask('/migrate-table?table=by_exec')).toBe('')
   })
 })
 

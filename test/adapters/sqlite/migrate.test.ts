@@ -104,6 +104,7 @@ onEachDriver('migrate', ({ open, path, driver }) => {
   })
 
   describe('over a table of other columns', () => {
+    const REST = 'state TEXT, attempt INTEGER, token TEXT, lease_until INTEGER, expires_at INTEGER'
     const FOREIGN: [what: string, sql: string, lacks: RegExp][] = [
       [
         'of an older version',
@@ -119,6 +120,12 @@ onEachDriver('migrate', ({ open, path, driver }) => {
         'of somebody else',
         '(id INTEGER PRIMARY KEY, url TEXT)',
         /without key, state, attempt, token, lease_until, expires_at/,
+      ],
+      ['without a primary key', `(key TEXT, ${REST})`, /without PRIMARY KEY \(key\), so/],
+      [
+        'with another column in its primary key',
+        `(key TEXT, ${REST}, PRIMARY KEY (key, token))`,
+        /without PRIMARY KEY \(key\), so/,
       ],
     ]
 

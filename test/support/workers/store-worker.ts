@@ -273,6 +273,20 @@ export default {
         await d1Store(env.DB).migrate()
         await env.DB.batch([env.DB.prepare('CREATE TABLE runs (store TEXT, id TEXT)')] as never[])
         return Response.json('done')
+      case '/migrate-table': {
+        const migrated = d1Store(env.DB, { table: searchParams.get('table') ?? '' }).migrate()
+        return Response.json(
+          await migrated.then(
+            () => '',
+            ({ message }) => message,
+          ),
+        )
+      }
+      case '/exec': {
+        const db = env.DB as D1Database & { exec(sql: string): Promise<{ count: number }> }
+        const { schema } = d1Store(db, { table: searchParams.get('table') ?? '' })
+        return Response.json((await db.exec(schema)).count)
+      }
       case '/cases':
         return Response.json(await failedCases((lane) => backendOf(env, name, lane)))
       case '/model':

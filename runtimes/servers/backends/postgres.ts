@@ -1,0 +1,41 @@
+import { type PostgresStore, postgresStore } from 'tix-webhooks/postgres'
+import type { StoreHarness } from 'tix-webhooks/testing'
+
+type Pool = Parameters<typeof postgresStore>[0]
+
+/** Runs a statement, and resolves to its rows. */
+export type Run<Client> = (client: Client, sql: string) => Promise<readonly { id: string }[]>
+
+/** The rows that the handlers of all lanes write through inboxes; `run/stores.ts` creates the table. */
+export const ROWS = 'lane_rows'
+
+/** The cases of a store in a table of its own, with one client, made when it is first used. */
+export function postgresHarness<Client extends Pool>(open: () => Client, run: Run<Client>): StoreHarness {
+  let opened: { client: Client; store: PostgresStore; table: string } | undefined
+  let migrated: Promise<void> | undefined
+
+  // Not sooner: a Worker may neither connect nor make random numbers before its first request.
+  function parts() {
+    if (opened !== undefined) return opened
+    const client = open()
+    const table = `lane_${crypto.randomUUID().replaceAll('-', '')}`
+    opened = { client, table, store: postgresStore(client, { table }) }
+    return opened
+  }
+
+  return {
+    async create() {
+      const { store } = parts()
+      migrated ??= store.migrate()
+      await migrated
+      return store
+    },
+    async advance(ms) {
+      const { client, table } = parts()
+      const back = ['lease_until', 'expires_at', 'purge_after'].map(
+        (column) => `${column} = ${column} - interval '${ms} milliseconds'`,
+      )
+      await run(client, `UPDATE ${table} SET ${back.join(', ')}`)
+    },
+  }
+}
