@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { trace } from '@opentelemetry/api'
+import { type ContextManager, context, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { NodeTracerProvider, SimpleSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-node'
 import { createReceiver, type Outcome, type WebhookOptions } from 'tix-webhooks'
 import { instrument } from 'tix-webhooks/opentelemetry'
@@ -51,6 +51,41 @@ describe('telemetry that fails', () => {
     expect(await receive(options)).toEqual({ outcome: 'handled' })
     // An unhandled rejection of the processor would fail this test.
     await setImmediate()
+  })
+})
+
+describe('a context manager that fails', () => {
+  test.each<[string, (run: () => unknown) => unknown]>([
+    ['throws before it calls', broken],
+    [
+      'throws after it has called',
+      (run) => {
+        run()
+        broken()
+      },
+    ],
+    ['calls twice', (run) => [run(), run()]],
+    ['drops the promise of the handler', (run) => void run()],
+  ])('and %s: the handler runs once, and is awaited', async (_, callWithin) => {
+    const manager: ContextManager = {
+      active: () => ROOT_CONTEXT,
+      with: ((_context: unknown, run: () => unknown) => callWithin(run)) as ContextManager['with'],
+      bind: (_context, target) => target,
+      enable: () => manager,
+      disable: () => manager,
+    }
+    context.setGlobalContextManager(manager)
+    let calls = 0
+    let ends = 0
+    const handler = async () => {
+      calls++
+      await setImmediate()
+      ends++
+    }
+    const { tracerProvider } = telemetry()
+    const options = instrument({ secret: SECRET, on: { 'order.created': handler } }, { tracerProvider })
+    expect(await receive(options)).toEqual({ outcome: 'handled' })
+    expect([calls, ends]).toEqual([1, 1])
   })
 })
 
