@@ -165,6 +165,27 @@ describe('the options', () => {
     expect(wrapped.secret).toBe(SECRET)
   })
 
+  test('may be an instance of a class whose getter reads a private field', async () => {
+    class Config {
+      readonly #secret = SECRET
+      readonly on = on
+      get secret() {
+        return this.#secret
+      }
+    }
+    expect(await receive(instrument(new Config()))).toEqual({ outcome: 'handled' })
+  })
+
+  test.each([
+    ['inherits handlers', Object.assign(Object.create({ ...on, __proto__: null }), { 'event.*': () => {} })],
+    ['is iterable', { ...on, [Symbol.iterator]: () => [][Symbol.iterator]() }],
+  ])('are refused as without instrument if on %s', (_, given) => {
+    const options: WebhookOptions = { secret: SECRET, on: given }
+    const refused = /on must be a plain object/
+    expect(() => createReceiver(options)).toThrow(refused)
+    expect(() => createReceiver(instrument(options))).toThrow(refused)
+  })
+
   test('may have keys without a handler', async () => {
     const { meterProvider, series } = telemetry()
     const options = { secret: SECRET, on: { 'order.created': undefined, 'order.*': () => {} } }
