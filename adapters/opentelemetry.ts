@@ -59,8 +59,23 @@ export function instrument<
   // The same prototype: options may inherit from the app's defaults. Defined, not assigned: those may be frozen.
   return Object.create(Object.getPrototypeOf(options), {
     ...Object.getOwnPropertyDescriptors(options),
+    ...gettersOf(options),
     ...Object.getOwnPropertyDescriptors(wrapped),
   })
+}
+
+/** Getters of the options and of their class, each called on the options themselves: it may read a private field. */
+function gettersOf(options: object): PropertyDescriptorMap {
+  const getters: PropertyDescriptorMap = {}
+  for (let holder = options; holder !== null; holder = Object.getPrototypeOf(holder)) {
+    const descriptors = Object.entries(Object.getOwnPropertyDescriptors(holder))
+    for (const [name, { get, enumerable = false }] of descriptors) {
+      // Object.prototype has a getter too: `__proto__`.
+      if (get === undefined || name === '__proto__' || Object.hasOwn(getters, name)) continue
+      getters[name] = { get: () => options[name as keyof typeof options], enumerable }
+    }
+  }
+  return getters
 }
 
 /** The functions that instrument made. */
@@ -108,11 +123,13 @@ function withTelemetry(onDelivery: OnDelivery, meters: Meters): OnDelivery {
   }
 }
 
-/** Without a prototype, so that a key `__proto__` stays an own property, and is refused like any other that is no kind. */
+/** With the same prototype and symbols, so that an `on` that inherits handlers, or is a list, is refused as it would be unwrapped. */
 function mapped(on: object, change: (handler: unknown) => unknown): never {
-  const changed = Object.create(null)
-  for (const key of Object.getOwnPropertyNames(on)) changed[key] = change(on[key as keyof typeof on])
-  return changed as never
+  const descriptors: PropertyDescriptorMap = Object.getOwnPropertyDescriptors(on)
+  for (const key of Object.getOwnPropertyNames(on)) {
+    descriptors[key] = { value: change(on[key as keyof typeof on]), enumerable: true }
+  }
+  return Object.create(Object.getPrototypeOf(on), descriptors) as never
 }
 
 /** Anything else is passed on unchanged, so that it is refused. */

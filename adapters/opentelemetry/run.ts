@@ -62,19 +62,33 @@ class Run {
     return run
   }
 
-  /** Calls the handler, and ends with it. */
+  /** Calls the handler once, whatever the context manager does, and ends with it. */
   follow(handler: AnyHandler, event: AnyEvent, ctx: HandlerContext): unknown {
+    let result: (() => unknown) | undefined
+    const call = (): void => {
+      result ??= this.called(handler, event, ctx)
+    }
+    safely(() => context.with(this.active, call))
+    call()
+    return result?.()
+  }
+
+  /** Calls the handler. Returns a function that returns or throws as the handler did. */
+  private called(handler: AnyHandler, event: AnyEvent, ctx: HandlerContext): () => unknown {
     try {
-      return context.with(this.active, () => {
-        const returned = handler(event, ctx)
-        // Awaited in here: a query builder only starts when it is awaited, and its span belongs below this one.
-        if (isThenable(returned)) return this.settled(returned)
-        this.end('handled')
-        return returned
-      })
+      const returned = handler(event, ctx)
+      // Awaited in here: a query builder only starts when it is awaited, and its span belongs below this one.
+      if (isThenable(returned)) {
+        const settled = this.settled(returned)
+        return () => settled
+      }
+      this.end('handled')
+      return () => returned
     } catch (thrown) {
       this.endWith(thrown)
-      throw thrown
+      return () => {
+        throw thrown
+      }
     }
   }
 

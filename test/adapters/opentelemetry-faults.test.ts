@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { trace } from '@opentelemetry/api'
+import { type ContextManager, context, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { NodeTracerProvider, SimpleSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-node'
 import { createReceiver, type Outcome, type WebhookOptions } from 'tix-webhooks'
 import { instrument } from 'tix-webhooks/opentelemetry'
@@ -51,6 +51,41 @@ describe('telemetry that fails', () => {
     expect(await receive(options)).toEqual({ outcome: 'handled' })
     // An unhandled rejection of the processor would fail this test.
     await setImmediate()
+  })
+})
+
+describe('a context manager that fails', () => {
+  test.each<[string, (run: () => unknown) => unknown]>([
+    ['throws before it calls', broken],
+    [
+      'throws after it has called',
+      (run) => {
+        run()
+        broken()
+      },
+    ],
+    ['calls twice', (run) => [run(), run()]],
+    ['drops the promise of the handler', (run) => void run()],
+  ])('and %s: the handler runs once, and is awaited', async (_, callWithin) => {
+    const manager: ContextManager = {
+      active: () => ROOT_CONTEXT,
+      with: ((_context: unknown, run: () => unknown) => callWithin(run)) as ContextManager['with'],
+      bind: (_context, target) => target,
+      enable: () => manager,
+      disable: () => manager,
+    }
+    context.setGlobalContextManager(manager)
+    let calls = 0
+    let ends = 0
+    const handler = async () => {
+      calls++
+      await setImmediate()
+      ends++
+    }
+    const { tracerProvider } = telemetry()
+    const options = instrument({ secret: SECRET, on: { 'order.created': handler } }, { tracerProvider })
+    expect(await receive(options)).toEqual({ outcome: 'handled' })
+    expect([calls, ends]).toEqual([1, 1])
   })
 })
 
@@ -128,6 +163,27 @@ describe('the options', () => {
     const wrapped = instrument(options)
     expect(reads).toBe(0)
     expect(wrapped.secret).toBe(SECRET)
+  })
+
+  test('may be an instance of a class whose getter reads a private field', async () => {
+    class Config {
+      readonly #secret = SECRET
+      readonly on = on
+      get secret() {
+        return this.#secret
+      }
+    }
+    expect(await receive(instrument(new Config()))).toEqual({ outcome: 'handled' })
+  })
+
+  test.each([
+    ['inherits handlers', Object.assign(Object.create({ ...on, __proto__: null }), { 'event.*': () => {} })],
+    ['is iterable', { ...on, [Symbol.iterator]: () => [][Symbol.iterator]() }],
+  ])('are refused as without instrument if on %s', (_, given) => {
+    const options: WebhookOptions = { secret: SECRET, on: given }
+    const refused = /on must be a plain object/
+    expect(() => createReceiver(options)).toThrow(refused)
+    expect(() => createReceiver(instrument(options))).toThrow(refused)
   })
 
   test('may have keys without a handler', async () => {
