@@ -31,11 +31,14 @@ async function measure(bench: Bench): Promise<Table> {
   const meterProvider = new MeterProvider({ readers })
   const count = bench.size(2_400, 160)
   const entrants = [() => {}, async () => {}].flatMap((handler) => {
-    const options: WebhookOptions = { secret: SECRET, on: { 'order.created': handler }, onDelivery: () => {} }
+    const bare: WebhookOptions = { secret: SECRET, on: { 'order.created': handler } }
+    const options = { ...bare, onDelivery: () => {} }
     return [
       createReceiver(options),
       createReceiver(instrument(options)),
       createReceiver(instrument(options, { tracerProvider, meterProvider })),
+      createReceiver(bare),
+      createReceiver(instrument(bare)),
     ]
   })
   const slice = (receiver: Receiver) => async () => {
@@ -46,11 +49,16 @@ async function measure(bench: Bench): Promise<Table> {
   const figures = await alternateWarm(bench.size(31, 2), entrants.map(slice))
   await Promise.all([tracerProvider.shutdown(), meterProvider.shutdown()])
   const rows = ['sync', 'async'].flatMap((kind, i) => {
-    const [bare = [], none = [], sdk = []] = figures.slice(3 * i, 3 * i + 3)
-    const plain = { name: `without instrument, ${kind} handler`, figures: bare }
+    const [without = [], none = [], sdk = [], bare = [], added = []] = figures.slice(5 * i, 5 * i + 5)
+    const plain = { name: `without instrument, ${kind} handler`, figures: without }
     return [
       timeBeside({ name: `instrument, no provider, ${kind} handler`, figures: none }, plain),
       timeBeside({ name: `instrument, the SDK, ${kind} handler`, figures: sdk }, plain),
+      // Without an onDelivery of the app, instrument is what makes the receiver make a record.
+      timeBeside(
+        { name: `instrument, no provider, no onDelivery, ${kind} handler`, figures: added },
+        { name: `without both, ${kind} handler`, figures: bare },
+      ),
     ]
   })
   return {

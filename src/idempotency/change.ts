@@ -59,6 +59,11 @@ function isList(given: Change | readonly Change[]): given is readonly Change[] {
 }
 
 function checkChange(change: Change): CheckedChange {
+  if (typeof change !== 'object' || change === null) {
+    throw new TypeError(
+      `A change must be an object, such as { subject: event.data.event.id, at: event.created_at }, not ${describeType(change)}.`,
+    )
+  }
   const { subject, at, rank = 0 } = checkOptionNames(change, ['subject', 'at', 'rank'])
   checkSubject(subject)
   if (!Number.isSafeInteger(rank)) {

@@ -36,6 +36,55 @@ test('examples/opentelemetry.ts sends its spans and metrics to a collector', asy
   expect(sent.get('/v1/metrics')).toContain('tix_webhooks.deliveries')
 })
 
+/** The expressions of the alerts of one group in docs/production.md. */
+function alertsOf(group: string): string[] {
+  const rules = snippetsOf('docs/production.md', 'yaml').filter((one) => one.includes(`name: ${group}\n`))
+  return rules.join('').match(/(?<=expr: ).*/g) ?? []
+}
+
+/** The metrics and labels of a PromQL query, and the outcomes and codes that it compares with. */
+function namesIn(query: string) {
+  const compared = [...query.matchAll(/(\w+)\s*(?:=~|!~|!=|=)\s*"([^"]*)"/g)]
+  const grouped = [...query.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, names = '']) => names.split(/,\s*/))
+  const rest = query.replace(/\{[^}]*\}|\[[^\]]*\]|\bby \([^)]*\)/g, ' ')
+  const metrics = (rest.match(/\b[a-z_]\w*\b(?!\s*\()/g) ?? []).filter(
+    (name) => !['or', 'unless', 'offset'].includes(name),
+  )
+  const valuesOf = (name: RegExp) =>
+    compared.flatMap(([, label = '', value = '']) => (name.test(label) ? value.split('|') : []))
+  return {
+    metrics,
+    labels: [...compared.map(([, label = '']) => label), ...grouped],
+    outcomes: valuesOf(/(^|_)outcome$/),
+    codes: valuesOf(/(^|_)code$|^error_type$/).filter((code) => code !== ''),
+  }
+}
+
+/** The outcomes and the codes by the table of answers in docs/reference.md, which another test compares with the code. */
+function outcomesAndCodes(): { outcomes: string[]; codes: string[] } {
+  const table = readFileSync(`${ROOT}docs/reference.md`, 'utf8').matchAll(
+    /^\| `([\w-]+)` \| \d{3}.*\|(.*)\|$/gm,
+  )
+  const rows = [...table].map(([, outcome = '', codes = '']) => ({
+    outcome,
+    codes: codes.match(/\w+/g) ?? [],
+  }))
+  return { outcomes: rows.map(({ outcome }) => outcome), codes: rows.flatMap(({ codes }) => codes) }
+}
+
+/** Expects that there are the metrics of a PromQL query, and on them its labels. */
+function expectKnown(query: string, known: ReadonlyMap<string, ReadonlySet<string>>): void {
+  const { metrics, labels, outcomes, codes } = namesIn(query)
+  expect(metrics, query).not.toEqual([])
+  for (const metric of metrics) {
+    expect([...known.keys()]).toContain(metric)
+    for (const label of labels) expect([...(known.get(metric) ?? [])], query).toContain(label)
+  }
+  const all = outcomesAndCodes()
+  expect(all.outcomes).toEqual(expect.arrayContaining(outcomes))
+  expect(all.codes).toEqual(expect.arrayContaining(codes))
+}
+
 test('the dashboard and the alerts query the metrics and labels that there are', async () => {
   const { meterProvider, names, series } = telemetry()
   const options = { secret: SECRET, onError: () => {} }
@@ -56,35 +105,65 @@ test('the dashboard and the alerts query the metrics and labels that there are',
   for (const name of await names()) {
     const labels = (await series(name)).flatMap(({ attributes }) => Object.keys(attributes))
     const base = name.replaceAll('.', '_')
-    const all = name === 'tix_webhooks.deliveries' ? ['_total'] : ['_seconds_bucket', '_seconds_count']
-    for (const suffix of all) known.set(base + suffix, new Set(labels.map((one) => one.replaceAll('.', '_'))))
+    const ofMetric = labels.map((one) => one.replaceAll('.', '_'))
+    if (name === 'tix_webhooks.deliveries') known.set(`${base}_total`, new Set(ofMetric))
+    else {
+      known.set(`${base}_seconds_bucket`, new Set([...ofMetric, 'le']))
+      known.set(`${base}_seconds_count`, new Set(ofMetric))
+    }
   }
   const dashboard = JSON.parse(readFileSync(`${ROOT}examples/grafana-dashboard.json`, 'utf8'))
-  const queries: string[] = dashboard.panels.flatMap(({ targets }: { targets: { expr: string }[] }) =>
-    targets.map(({ expr }) => expr),
+  const targets: { expr: string; legendFormat?: string }[] = dashboard.panels.flatMap(
+    (panel: { targets: object[] }) => panel.targets,
   )
-  const alerts =
-    snippetsOf('docs/production.md', 'yaml')
-      .join('')
-      .match(/(?<=expr: ).*/g) ?? []
-  expect([queries.length, alerts.length]).toEqual([7, 3])
-  for (const query of [...queries, ...alerts]) {
-    const metric = /\b\w+_(total|bucket|count)\b/.exec(query)?.[0] ?? ''
-    expect([...known.keys()]).toContain(metric)
-    const labels = query.match(/\b(tix_webhooks|messaging|error)_\w+/g)?.filter((name) => name !== metric)
-    for (const label of labels ?? []) if (!known.has(label)) expect(known.get(metric)).toContain(label)
+  const alerts = alertsOf('tix-webhooks')
+  expect([targets.length, alerts.length]).toEqual([7, 3])
+  for (const query of [...targets.map(({ expr }) => expr), ...alerts]) expectKnown(query, known)
+  for (const { expr, legendFormat = '' } of targets) {
+    const shown = [...legendFormat.matchAll(/{{(\w+)}}/g)].map(([, label]) => label)
+    expect(namesIn(expr).labels).toEqual(expect.arrayContaining(shown))
   }
 })
 
-test('onDelivery alone feeds prom-client and pino', async () => {
+test('onDelivery alone feeds prom-client and pino, and their alerts query what it writes', async () => {
+  const lines: Record<string, unknown>[] = []
+  vi.stubGlobal('stream', { write: (line: string) => lines.push(JSON.parse(line)) })
   vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
-  vi.stubGlobal('handleOrder', () => {})
-  vi.spyOn(process.stdout, 'write').mockReturnValue(true)
+  let runs = 0
+  vi.stubGlobal('handleOrder', () => {
+    if (runs++ > 0) throw new Error('full')
+  })
+  vi.spyOn(console, 'error').mockImplementation(() => {})
   const [code = ''] = snippetsOf('docs/production.md', 'ts').filter((one) => one.includes('prom-client'))
   const { write, remove } = snippetsFolder()
   onTestFinished(remove)
-  const { POST } = await import(/* @vite-ignore */ write('snippet', code))
-  const response: Response = await POST(requestOf(await sign(orderCreated())))
-  expect(await response.json()).toEqual({ outcome: 'handled' })
-  expect(await register.metrics()).toContain('tix_deliveries_total{outcome="handled",code=""} 1')
+  const { POST } = await import(
+    /* @vite-ignore */ write('snippet', code.replace('pino()', 'pino({}, stream)'))
+  )
+  for (const outcome of ['handled', 'failed']) {
+    const response: Response = await POST(requestOf(await sign(orderCreated())))
+    expect(await response.json()).toEqual({ outcome })
+  }
+  const metrics = await register.metrics()
+  expect(metrics).toContain('tix_deliveries_total{outcome="handled",code=""} 1')
+  expect(metrics).toContain('tix_handled_attempts_count 1')
+
+  const known = new Map<string, Set<string>>()
+  for (const [, name = '', labels = ''] of metrics.matchAll(/^(\w+)(?:\{(.*)\})? /gm)) {
+    known.set(
+      name,
+      new Set([...(known.get(name) ?? []), ...[...labels.matchAll(/(\w+)="/g)].map(([, one = '']) => one)]),
+    )
+  }
+  const alerts = alertsOf('tix-webhooks-prom-client')
+  expect(alerts).toHaveLength(4)
+  for (const query of alerts) expectKnown(query, known)
+
+  const [poison = '', ...others] = alertsOf('tix-webhooks-pino')
+  expect(others).toEqual([])
+  // The labels of the stream are the reader's own; what is behind `| json` is of the line.
+  const compared = [...poison.replace(/\{.*?\}/, '').matchAll(/(\w+)="(\w+)"/g)]
+  expect(compared).toHaveLength(2)
+  expect(lines.at(-1)).toMatchObject(Object.fromEntries(compared.map(([, label, value]) => [label, value])))
+  expect(lines.at(-1)).toHaveProperty(poison.match(/^sum by \((\w+)\)/)?.[1] ?? '')
 })

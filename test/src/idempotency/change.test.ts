@@ -116,3 +116,12 @@ test('refuses what is not a change with a TypeError', () => {
     expect(isWebhookError(error)).toBe(false)
   }
 })
+
+test.each([null, undefined, 'evt_1', 7])(
+  'a change that is %o is refused as a change, not as options',
+  (given) => {
+    const message = /^A change must be an object, such as \{ subject: .* not /
+    expect(() => checkChanges(given as never)).toThrow(message)
+    expect(() => checkChanges([given] as never)).toThrow(message)
+  },
+)
