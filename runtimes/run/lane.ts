@@ -44,7 +44,7 @@ export function missing({ command: [program], needs = [] }: Lane): string | unde
   return [program, ...needs].find((one) => !(existsSync(one) || isOnPath(one)))
 }
 
-export function isOnPath(program: string): boolean {
+function isOnPath(program: string): boolean {
   return (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)))
 }
 
