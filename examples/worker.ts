@@ -30,7 +30,7 @@ function hooksOf(env: Env): FetchWebhooks {
 }
 
 export default {
-  // Pass the context: its waitUntil keeps a handler alive that outlives the answer.
+  // Pass the context: its waitUntil keeps a handler alive whose client goes away, or that outlives the answer.
   async fetch(
     request: Request,
     env: Env,

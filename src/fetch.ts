@@ -11,7 +11,7 @@ import { answerWrongHost, type HostName } from './receiver/wrong-host.js'
 
 export { answerWrongHost, type HostName, removePresetHeaders }
 
-/** The part of the platform's context that keeps a timed-out handler alive: a Worker's `ctx`, Next's `{ waitUntil }`. */
+/** The part of the platform's context that keeps a run alive if its client goes away, or it outlives the answer: a Worker's `ctx`, Next's `{ waitUntil }`. */
 export interface FetchContext {
   waitUntil?(work: Promise<unknown>): void
 }

@@ -21,6 +21,8 @@ const PURGE_LIMIT = 1_000
  * ```
  */
 export class TixWebhooksObject {
+  /** Only a type: Cloudflare's types ask for it where `wrangler types` writes `DurableObjectNamespace<TixWebhooksObject>`. */
+  declare readonly __DURABLE_OBJECT_BRAND: never
   private readonly storage: DurableObjectStorage
   private hasAlarm = false
 

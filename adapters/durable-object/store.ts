@@ -96,11 +96,15 @@ function createStore(namespace: DurableObjectNamespace, options: DurableObjectSt
   }
 }
 
-/** FNV-1a: spreads keys that differ in their last characters only. */
+/**
+ * FNV-1a: spreads keys that differ in their last characters only. Its low bits depend on the low bits of the characters alone, so the high
+ * ones are mixed in: keys that contain an id twice would otherwise use half of the objects.
+ */
 function shardOf(key: string, shards: number): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193)
-  return (hash >>> 0) % shards
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  return ((hash ^ (hash >>> 13)) >>> 0) % shards
 }
 
 function ofAnotherClass(how: string): StoreError {

@@ -17,7 +17,7 @@ export interface Delivery<Request = unknown> {
   readonly hint?: string | undefined
   /** Whether the request was answered by other code meanwhile: ours then cannot be sent, and that is reported. */
   readonly isAnswered?: (() => boolean) | undefined
-  /** Keeps the runtime alive for a handler that goes on, if the runtime stops with the answer. */
+  /** Keeps the runtime alive for a run whose client goes away, or that outlives the answer, if the runtime would stop then. */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined
   /** The request's path, for the default report. It is called when something is reported. */
   readonly path?: (() => string | undefined) | undefined

@@ -3,6 +3,7 @@ import type { GuardedDelivery } from '../idempotency/guard.js'
 import { SETTLING_MS } from '../idempotency/store-call.js'
 import { AlarmClock } from '../lib/alarm-clock.js'
 import { callSafely } from '../lib/call-safely.js'
+import { type Deferred, deferred } from '../lib/deferred.js'
 import { monotonicMs } from '../lib/timers.js'
 import type { DefaultLog } from './default-log.js'
 import type { Delivery } from './delivery.js'
@@ -28,6 +29,7 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery {
   signatureAgeSeconds: number | undefined = undefined
   private controller: AbortController | undefined = undefined
   private aborted: { readonly reason: unknown } | undefined = undefined
+  private ended: Deferred<void> | undefined = undefined
 
   constructor(
     readonly delivery: Delivery<Request>,
@@ -49,6 +51,17 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery {
   abort(reason: unknown): void {
     this.aborted ??= { reason }
     this.controller?.abort(reason)
+  }
+
+  /**
+   * Has the platform keep this delivery alive until its end, though its client goes away: a Worker cancels the work of such a request, and
+   * an event that was claimed would stay in flight, or a completion be lost.
+   */
+  outliveClient(): void {
+    if (this.ended !== undefined || this.delivery.waitUntil === undefined) return
+    const ended = deferred()
+    this.ended = ended
+    callSafely(() => this.delivery.waitUntil?.(ended.promise))
   }
 
   /** Registers work that goes on after the answer: a drain waits for it, and the platform keeps it alive if it can. */
@@ -85,6 +98,7 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery {
     } catch {
       // A failed report must not change the outcome, and a polluted prototype can make any of its steps throw.
     } finally {
+      this.ended?.resolve()
       this.shared.drain.leave()
     }
     return outcome

@@ -27,11 +27,11 @@ export async function begin(script: Script = {}, options: Partial<WebhookOptions
     on: { 'order.created': handler },
     ...options,
   })
-  const kept: Promise<unknown>[] = []
+  const given: Promise<unknown>[] = []
   const delivery = await sign(orderCreated({ id: 'ord_1' }))
   const seen: { outcome?: Outcome } = {}
   const answer = receiver
-    .receive({ ...delivery, request: null, waitUntil: (promise) => kept.push(promise) })
+    .receive({ ...delivery, request: null, waitUntil: (promise) => given.push(promise) })
     .then((outcome) => {
       seen.outcome = outcome
       return outcome
@@ -45,8 +45,8 @@ export async function begin(script: Script = {}, options: Partial<WebhookOptions
     contexts,
     handler,
     work,
-    /** The promises passed to `waitUntil`. */
-    kept,
+    /** The promises passed to `waitUntil` after the one of the delivery itself. */
+    kept: () => given.slice(1),
     answer,
     /** The codes of the reported errors, or the messages of errors without one. */
     codes: () => reports.map(({ error }) => error.code ?? error.message),

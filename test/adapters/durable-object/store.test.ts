@@ -143,6 +143,19 @@ test('keys go to all shards, and each to its own', async () => {
   expect(names.at(-1)).toBe(first)
 })
 
+test.each<[string, (index: number) => string]>([
+  ['repeated', (index) => `${index}-${index}`],
+  ['in sequence', (index) => `${1_000_000 + index}`],
+  ['multiples of 16', (index) => `${16 * index}`],
+])('ids that are %s go to all shards about equally', async (_, idOf) => {
+  const { namespace, names } = namespaceOf(async () => Response.json({ result: true }))
+  const store = durableObjectStore(namespace)
+  for (let i = 0; i < 1_600; i++) await store.release({ key: `orders/order.created/${idOf(i)}`, token: 't' })
+  const counts = [...new Set(names)].map((name) => names.filter((other) => other === name).length)
+  expect(counts).toHaveLength(16)
+  expect(Math.max(...counts)).toBeLessThan(160)
+})
+
 describe('durableObjectStore refuses', () => {
   const { namespace } = namespaceOf(async () => new Response())
   test.each<[string, unknown, object | undefined, RegExp]>([

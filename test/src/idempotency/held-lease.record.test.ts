@@ -32,7 +32,7 @@ describe('the end of a run', () => {
       await advance(120)
       expect(ended.calls.slice(1)).toEqual([[end, ended.lease(), ...more]])
       expect(faults(ended)).toEqual([])
-      expect(ended.kept).toEqual([])
+      expect(ended.kept()).toEqual([])
     },
   )
 
@@ -99,7 +99,7 @@ describe('the end of a run', () => {
       expect(tries()).toBe(3)
       expect(ended.answered()).toMatchObject({ outcome: OUTCOME[end] })
       expect(faults(ended)).toEqual([])
-      expect(ended.kept).toEqual([])
+      expect(ended.kept()).toEqual([])
     },
   )
 })
@@ -125,7 +125,7 @@ describe('a store that does not record the end of a run', () => {
       await advance(0.001)
       expect(ended.answered()).toMatchObject({ outcome: OUTCOME[end] })
       // The rest runs after the answer, registered with a platform that would otherwise stop.
-      expect(ended.kept).toHaveLength(1)
+      expect(ended.kept()).toHaveLength(1)
       expect(ended.called()).toEqual(['claim', end, end, end])
       expect(faults(ended)).toEqual([])
       const drained = ended.drain()
@@ -139,7 +139,7 @@ describe('a store that does not record the end of a run', () => {
       ])
       expect(faults(ended)[0]?.message).toMatch(message)
       expect(ended.reports.at(-1)?.ctx).toEqual({ request: null, kind: 'order.created', key: KEY })
-      await ended.kept[0]
+      await ended.kept()[0]
       expect(drained.isResolved).toBe(true)
     },
   )
@@ -164,7 +164,7 @@ describe('a store that does not record the end of a run', () => {
     expect(ended.answered()).toEqual({ outcome: 'handled' })
     reply = async () => answer
     await advance(ALL_TRIES)
-    await Promise.all(ended.kept)
+    await Promise.all(ended.kept())
     expect(ended.called()).toEqual(['claim', ...Array(4).fill('complete')])
     expect(ended.codes()).toEqual(codes)
   })

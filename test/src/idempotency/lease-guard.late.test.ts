@@ -125,7 +125,7 @@ describe('the release of a claim that was granted too late', () => {
       await advance(ALL_TRIES)
       expect(called()).toEqual(['claim', ...Array(7).fill('release')])
       expect(codes()).toEqual(['store_unavailable'])
-      expect(await Promise.all(kept)).toHaveLength(1)
+      expect(await Promise.all(kept())).toHaveLength(1)
     }
   })
 

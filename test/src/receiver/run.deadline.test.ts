@@ -1,4 +1,4 @@
-import { type BodyReader, RetryLater } from 'tix-webhooks'
+import { type BodyReader, type ClaimResult, RetryLater } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, sign } from '../../support/deliveries.js'
 import { deferred, never } from '../../support/promises.js'
@@ -139,6 +139,28 @@ describe('at the deadline', () => {
     expect(kept).toHaveLength(1)
     work.resolve()
     expect(await kept[0]).toEqual({ outcome: 'handled' })
+  })
+
+  test('a delivery on a store elsewhere is handed to waitUntil from its claim to its answer', async () => {
+    const claimed = deferred<ClaimResult>()
+    const { store, namespace } = storeWith({ claim: () => claimed.promise })
+    const { receiver } = receiving({ store, namespace, on: { 'order.created': () => {} } })
+    const kept: Promise<unknown>[] = []
+    const waitUntil = (promise: Promise<unknown>) => kept.push(promise)
+    const forged = await sign(orderCreated(), { secret: 'whsec_forged' })
+    await receiver.receive({ ...forged, request: null, waitUntil })
+    expect(kept).toHaveLength(0)
+    const outcome = receiver.receive({ ...(await sign(orderCreated())), request: null, waitUntil })
+    await advance(1)
+    expect(kept).toHaveLength(1)
+    const ended = vi.fn()
+    void kept[0]?.then(ended)
+    await advance(0)
+    expect(ended).not.toHaveBeenCalled()
+    claimed.resolve({ status: 'claimed', attempt: 1 })
+    expect(await outcome).toEqual({ outcome: 'handled' })
+    await advance(0)
+    expect(ended).toHaveBeenCalledOnce()
   })
 
   test('a waitUntil that throws changes nothing', async () => {
