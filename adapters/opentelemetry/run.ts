@@ -16,6 +16,9 @@ import type { Meters } from './meters.js'
 import { SCOPE, SYSTEM } from './names.js'
 import { safely } from './safely.js'
 
+/** A kind that `onUnhandled` gets may be as long as a body. */
+const MAX_KIND_CHARS = 255
+
 /** A handler of any event, in any transaction. */
 export type AnyHandler = Handler<AnyEvent, unknown>
 
@@ -151,15 +154,16 @@ function tracerOf(given: TracerProvider | undefined): Tracer | undefined {
 }
 
 function startSpan(tracer: Tracer, event: AnyEvent, ctx: HandlerContext, parent: Context): Span {
-  const options = { kind: SpanKind.CONSUMER, attributes: attributesOf(event, ctx) }
-  return tracer.startSpan(`process ${event.type}`, options, parent)
+  const kind = event.type.slice(0, MAX_KIND_CHARS)
+  const options = { kind: SpanKind.CONSUMER, attributes: attributesOf(kind, ctx) }
+  return tracer.startSpan(`process ${kind}`, options, parent)
 }
 
-function attributesOf({ type }: AnyEvent, { key, attempt }: HandlerContext): Attributes {
+function attributesOf(kind: string, { key, attempt }: HandlerContext): Attributes {
   const attributes: Attributes = {
     ...SYSTEM,
     'messaging.operation.type': 'process',
-    'messaging.destination.name': type,
+    'messaging.destination.name': kind,
   }
   if (key !== null) attributes['messaging.message.id'] = key
   if (attempt !== undefined) attributes['tix_webhooks.attempt'] = attempt

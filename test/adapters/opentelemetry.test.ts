@@ -79,6 +79,14 @@ describe('the span of a run', () => {
     })
   })
 
+  test('has at most 255 characters of a kind that the sender made up', async () => {
+    const { send, spans } = observed({ onUnhandled: () => {} })
+    await send({ ...orderCreated(), type: `a.${'b'.repeat(100_000)}` })
+    const kind = `a.${'b'.repeat(253)}`
+    expect(spans().map(({ name }) => name)).toEqual([`process ${kind}`])
+    expect(attributesOf(spans()[0])).toMatchObject({ 'messaging.destination.name': kind })
+  })
+
   test('is active while the handler runs, synchronously and after an await', async () => {
     const seen = observed({
       on: {
