@@ -9,7 +9,7 @@ const ADVICE: readonly [says: RegExp, code: 'store_unavailable' | 'store_full', 
     'The table of the D1 store is missing: apply its schema as a migration (wrangler d1 migrations apply), or call store.migrate() once.',
   ],
   [
-    /no such column|has no column|ON CONFLICT clause does not match/,
+    /no such column|has no column|ON CONFLICT clause does not match|SQLITE_CONSTRAINT|SQLITE_MISMATCH/,
     'store_unavailable',
     'The table of the D1 store is of another version, or not ours: store.migrate() names what is missing.',
   ],
@@ -21,7 +21,7 @@ const ADVICE: readonly [says: RegExp, code: 'store_unavailable' | 'store_full', 
 ]
 
 /** Errors of a database that was reached, and may know the event. */
-const ANSWERED = /SQLITE_ERROR/
+const ANSWERED = /SQLITE_(ERROR|CONSTRAINT|MISMATCH|CORRUPT|TOOBIG)/
 
 /** The store's error for one of D1, with advice. */
 export function unavailable(cause: unknown): StoreError {

@@ -105,10 +105,12 @@ export function createReceiver<
       const checked = checkData(envelope, settings.schemas)
       const event = isPromise(checked) ? await clock.inTime(checked, timedOut) : checked
 
-      const acquired = guard.acquire(key, state, delivery.request)
+      let decision = guard.acquire(key, state, delivery.request)
       // Not for a store in memory: its process does not end with a request.
-      if (isPromise(acquired)) state.outliveClient()
-      const decision = isPromise(acquired) ? await acquired : acquired
+      if (isPromise(decision)) {
+        state.keepAlive()
+        decision = await decision
+      }
       if (decision.status !== 'granted') return state.end(outcomeOfDenial(decision))
       state.attempt = decision.attempt
 

@@ -3,7 +3,6 @@ import type { GuardedDelivery } from '../idempotency/guard.js'
 import { SETTLING_MS } from '../idempotency/store-call.js'
 import { AlarmClock } from '../lib/alarm-clock.js'
 import { callSafely } from '../lib/call-safely.js'
-import { type Deferred, deferred } from '../lib/deferred.js'
 import { monotonicMs } from '../lib/timers.js'
 import type { DefaultLog } from './default-log.js'
 import type { Delivery } from './delivery.js'
@@ -29,7 +28,7 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery {
   signatureAgeSeconds: number | undefined = undefined
   private controller: AbortController | undefined = undefined
   private aborted: { readonly reason: unknown } | undefined = undefined
-  private ended: Deferred<void> | undefined = undefined
+  private whenFinished: (() => void) | undefined
 
   constructor(
     readonly delivery: Delivery<Request>,
@@ -57,11 +56,11 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery {
    * Has the platform keep this delivery alive until its end, though its client goes away: a Worker cancels the work of such a request, and
    * an event that was claimed would stay in flight, or a completion be lost.
    */
-  outliveClient(): void {
-    if (this.ended !== undefined || this.delivery.waitUntil === undefined) return
-    const ended = deferred()
-    this.ended = ended
-    callSafely(() => this.delivery.waitUntil?.(ended.promise))
+  keepAlive(): void {
+    const work = new Promise<void>((resolve) => {
+      this.whenFinished = resolve
+    })
+    callSafely(() => this.delivery.waitUntil?.(work))
   }
 
   /** Registers work that goes on after the answer: a drain waits for it, and the platform keeps it alive if it can. */
@@ -98,7 +97,7 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery {
     } catch {
       // A failed report must not change the outcome, and a polluted prototype can make any of its steps throw.
     } finally {
-      this.ended?.resolve()
+      this.whenFinished?.()
       this.shared.drain.leave()
     }
     return outcome

@@ -91,6 +91,12 @@ describe('the error of a D1', () => {
       true,
       /of another version, or not ours/,
     ],
+    [
+      'D1_ERROR: NOT NULL constraint failed: tix_webhooks.tenant: SQLITE_CONSTRAINT',
+      'store_unavailable',
+      true,
+      /of another version, or not ours/,
+    ],
     ['D1_ERROR: Exceeded maximum DB size', 'store_full', false, /The D1 database is full: purge it/],
     ['D1_ERROR: D1 DB is overloaded. Too many requests queued.', 'store_unavailable', false, /overloaded/],
     ['Network connection lost.', 'store_unavailable', false, /could not be reached/],
