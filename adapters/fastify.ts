@@ -159,7 +159,7 @@ function isOff({ error, info, level }: Log): boolean {
 }
 
 /**
- * Sends on a reply, and tells whether other code has begun to: while an asynchronous onSend hook of that answer runs, Fastify
+ * Sends on a reply, and knows whether other code has begun to: while an asynchronous onSend hook of that answer runs, Fastify
  * itself does not know, and our answer would replace it.
  */
 function takeOver(reply: Reply): { isAnswered(): boolean; send(body: string): void } {

@@ -5,7 +5,7 @@ import { namedKinds } from './opentelemetry/kinds.js'
 import { Meters } from './opentelemetry/meters.js'
 import { type AnyHandler, tracedHandler } from './opentelemetry/run.js'
 
-/** Where the spans and metrics go. */
+/** The destinations of spans and metrics. */
 export interface TelemetryProviders {
   /** Default: the provider that is registered with `@opentelemetry/api` when a delivery arrives. */
   readonly tracerProvider?: TracerProvider | undefined
@@ -123,7 +123,7 @@ function withTelemetry(onDelivery: OnDelivery, meters: Meters): OnDelivery {
   }
 }
 
-/** With the same prototype and symbols, so that an `on` that inherits handlers, or is a list, is refused as it would be unwrapped. */
+/** A copy with the same prototype and symbols, so that an `on` that inherits handlers, or is a list, is refused as the original would be. */
 function mapped(on: object, change: (handler: unknown) => unknown): never {
   const descriptors: PropertyDescriptorMap = Object.getOwnPropertyDescriptors(on)
   for (const key of Object.getOwnPropertyNames(on)) {

@@ -18,7 +18,7 @@ import { reset } from './commands/control/reset.js'
 import { seed } from './commands/control/seed.js'
 import { status } from './commands/control/status.js'
 
-/** All commands, in the order of the help: first what one begins with. */
+/** All commands, in the order of the help: those that a new user needs come first. */
 export const commands: readonly Command[] = [
   sandbox,
   trigger,

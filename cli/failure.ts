@@ -7,7 +7,7 @@ export const EXIT = {
   failed: 1,
   /** The command line is invalid, or names something that does not exist. */
   usage: 2,
-  /** It needs a running sandbox, and there is none. */
+  /** No sandbox runs, and the command needs one. */
   noSandbox: 3,
   /** The user interrupted it. */
   interrupted: 130,

@@ -5,20 +5,20 @@ export interface Sink {
   readonly columns?: number
 }
 
-/** All that a command has of its process: `bin.ts` makes it of the real one, a test makes its own. */
+/** Everything that a command uses of its process: `bin.ts` passes the real one, a test its own. */
 export interface Io {
   readonly stdout: Sink
   readonly stderr: Sink
-  /** All of the standard input. @throws if there is more of it than the bound */
+  /** Reads the whole standard input. @throws if it is larger than the limit */
   readonly stdin: () => Promise<Uint8Array>
   readonly env: Readonly<Record<string, string | undefined>>
   /** The folder in which files are looked for. */
   readonly cwd: () => string
-  /** Aborts when the user has had enough: Ctrl-C, or nobody reads on. */
+  /** Aborts when the user stops the command: by Ctrl-C, or by closing the pipe that it writes to. */
   readonly signal: AbortSignal
 }
 
-/** Resolves when the user has had enough. */
+/** Resolves when the user stops the command. */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve()

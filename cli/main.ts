@@ -65,7 +65,7 @@ async function runCommand(
   }
 }
 
-/** All commands, or one of them, or a group. */
+/** Prints the help of all commands, of a group, or of one. */
 function tellHelp(about: readonly Command[], out: Output): void {
   const isOverview = about.length === commands.length
   if (out.json) {
@@ -98,7 +98,7 @@ function described({ name, summary, args = [], options, examples }: Command): ob
 /** Prints the message of a `Failure`; anything else is a bug of ours and is printed with its stack. */
 function failed(error: unknown, out: Output, { signal, stderr }: Io): number {
   out.progress()
-  // Not 0 even if only the reader of a pipe has gone: the result was not known yet.
+  // Even if only the reader of a pipe has gone, it is not 0, because the result was not known yet.
   if (signal.aborted) return EXIT.interrupted
   if (error instanceof Failure) {
     out.fail(error.message)

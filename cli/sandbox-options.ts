@@ -79,7 +79,7 @@ export function sandboxOptions(values: StartValues, secret: string): SandboxOpti
   }
   return {
     frozen: values.freeze,
-    // That they are such is checked where they are read.
+    // `createSandbox` checks the subscriptions.
     endpoints: to.map((url) => ({ url, events: events as readonly Subscription[] })),
     secret,
     retry: values.retry,

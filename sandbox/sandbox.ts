@@ -144,7 +144,7 @@ class RunningSandbox implements Sandbox {
       service.engine.close()
       throw error
     }
-    // That an event has a tier is held by its schema, whose type does not say so.
+    // An event always has a tier: its schema checks that, but its type does not say so.
     this.account = service.accounts.test as unknown as SandboxAccount
     this.clock = clockOf(service)
     this.endpoints = endpointsOf(service)

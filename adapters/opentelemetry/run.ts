@@ -60,7 +60,7 @@ class Run {
     const span = safely(() => tracer && startSpan(tracer, event, ctx, parent))
     const active = span === undefined ? parent : trace.setSpan(parent, span)
     const run = new Run(telemetry, event, span, active)
-    // The signal is made when it is first read: not if nobody is told.
+    // The signal is created when it is first read: so only if it is used.
     if (span?.isRecording() || telemetry.meters.isOn) safely(() => run.watch(ctx.signal))
     return run
   }
@@ -174,7 +174,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 }
 
-/** Of our own errors, whichever copy of the package made them. */
+/** The code of an error of ours, whichever copy of the package made it. */
 function codeOf(error: unknown): unknown {
   return isWebhookError(error) ? safely(() => error.code) : undefined
 }

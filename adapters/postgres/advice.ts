@@ -4,7 +4,7 @@ import { ENDED, OUTSIDE, ROLLED_BACK } from './drivers/commit-check.js'
 
 /** The names that advice on a table of ours needs. */
 export interface TableNames {
-  /** As it is written in SQL. */
+  /** The quoted name, as SQL has it. */
   readonly name: string
   /** The user's call that creates it. */
   readonly migrate: string

@@ -57,7 +57,7 @@ export function newestTable(
       let newest: Set<unknown>
       try {
         const rows = await driver.queryHanded(tx, record, [JSON.stringify(sorted), retainMs])
-        // By position: clients can be told to rename columns.
+        // By position, because clients can rename columns.
         newest = new Set(rows.map((row) => Object.values(row)[0]))
       } catch (error) {
         // A TypeError is not the server's: it is no transaction of this library.
@@ -91,7 +91,7 @@ function tableBeside(records: string, migrate: string): Table {
     table: records,
     suffix: '_newest',
     columns: COLUMNS,
-    // With the longest name of a table, the longest that Postgres does not cut.
+    // Short enough that Postgres does not truncate it after the longest name of a table.
     indexSuffix: 'expires',
     migrate,
   })

@@ -23,7 +23,7 @@ export function opener(
       key === null
         ? await driver.first(tx, sql.open, limits)
         : await driver.first(tx, sql.record, [key, retainMs, ...limits])
-    // By position: clients can be told to rename columns.
+    // By position, because clients can rename columns.
     const [isLocked, isNew, id] = Object.values(row ?? {})
     if (typeof isLocked !== 'boolean') throw table.misread()
     if (!isLocked) return { status: 'in-flight' }

@@ -82,7 +82,7 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
     }
   }
 
-  /** By the count: to return a row would cost the server a tenth of the statement. */
+  /** Whether a row was changed, by the count: a returned row would make the statement a tenth more expensive. */
   function hasChanged({ count }: StatementResult): boolean {
     if (typeof count !== 'number') throw table.misread()
     return count === 1
@@ -94,7 +94,7 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
       start()
       const { key, token, leaseMs, retainMs } = request
       const { rows } = await query(sql.claim, key, token, leaseMs, retainMs)
-      // By position: clients can be told to rename columns.
+      // By position, because clients can rename columns.
       const [state, attempt, isOurs, leftMs] = Object.values(rows[0] ?? {})
       if (typeof isOurs !== 'boolean') throw table.misread()
       if (isOurs) return { status: 'claimed', attempt: Number(attempt) }

@@ -4,7 +4,7 @@ import type { CheckedDriver } from './drivers/driver.js'
 
 /** A table of ours, of which the user may have chosen the name. */
 export interface Table {
-  /** As it is written in SQL. */
+  /** The quoted name, as SQL has it. */
   readonly name: string
   /** The SQL that creates it. */
   readonly schema: string
@@ -21,7 +21,7 @@ export interface Table {
 }
 
 export interface TableDefinition {
-  /** As the user gave it: a name, or a schema and a name. */
+  /** The user's text: a name, or a schema and a name. */
   readonly table: string
   /** Appended to that name: of a second table beside the first. Default: nothing. */
   readonly suffix?: string

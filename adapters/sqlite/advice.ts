@@ -3,7 +3,7 @@ import { messageOf } from '../../src/store-kit.js'
 
 /** The names that advice on a table of ours needs. */
 export interface TableNames {
-  /** As it is written in SQL. */
+  /** The quoted name, as SQL has it. */
   readonly name: string
   /** The user's call that creates it. */
   readonly migrate: string

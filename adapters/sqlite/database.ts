@@ -16,7 +16,7 @@ const BUSY_TIMEOUT_MS = 2_000
 
 const configured = new WeakSet<SqliteDatabase>()
 
-/** For each connection once: in a transaction, as when a second table is first used, it would fail. */
+/** Configures each connection once: again would fail in a transaction, in which a second table may first be used. */
 export function configureOnce(db: SqliteDatabase): void {
   if (configured.has(db)) return
   configure(db)

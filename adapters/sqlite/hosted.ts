@@ -3,7 +3,7 @@ import { purgeStatement, type TableSchema, tableSchema } from './schema.js'
 import { STORE_COLUMNS, type StoreStatement, statementsFor } from './statements.js'
 
 /**
- * By the clock of the database, because the Workers that share it run on many machines. Each statement reads it once.
+ * The time of the clock of the database, because the Workers that share it run on many machines. Each statement reads it once.
  */
 const NOW = "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
 
@@ -20,7 +20,7 @@ const PARAMETERS = {
 /** A store's table, its statements and its columns, for a SQLite that is hosted with a clock of its own. */
 export interface HostedTable extends TableSchema {
   readonly columns: readonly string[]
-  /** With numbered parameters, as many clients know no names. A statement that changes records returns one row for each. */
+  /** Statements with numbered parameters, because some clients have no named ones. A statement that changes records returns one row for each. */
   readonly sql: Readonly<Record<StoreStatement | 'purge', string>>
 }
 

@@ -2,9 +2,9 @@ import { StoreError } from '../../src/index.js'
 
 /** The statements that create a table of ours. */
 export interface TableSchema {
-  /** As it is written in SQL. */
+  /** The quoted name, as SQL has it. */
   readonly name: string
-  /** As SQLite lists it. */
+  /** The name without quotes, as SQLite lists it. */
   readonly plainName: string
   /** The column of the primary key. */
   readonly key: string

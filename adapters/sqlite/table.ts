@@ -8,7 +8,7 @@ type Parameters = Readonly<Record<string, string | number>>
 
 /** A table of ours in a database of the user's. */
 export interface SqliteTable {
-  /** As it is written in SQL. */
+  /** The quoted name, as SQL has it. */
   readonly name: string
   readonly schema: string
   /** The first row. */

@@ -5,7 +5,7 @@ import { flag, type OptionTable, type Values } from './options.js'
 
 /** A positional argument. */
 export interface Argument {
-  /** As the help shows it, such as `KIND`. */
+  /** The name in the help, such as `KIND`. */
   readonly name: string
   readonly says: string
   readonly optional?: true

@@ -88,7 +88,7 @@ async function readStdin({ stdin }: Io): Promise<Uint8Array> {
   }
 }
 
-/** As UTF-8, without the mark that some editors put first. */
+/** The text of UTF-8 bytes, without the byte order mark that some editors write. */
 export function textOf(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes)
 }

@@ -92,7 +92,7 @@ function faultOf(probed: Probed, results: readonly SendResult[]): string | undef
   return statuses.every((status) => status >= 400) ? undefined : ADVICE[name]
 }
 
-/** Which deliveries were taken for done: a 409 says so too, if their event was sent before. */
+/** For each delivery, whether the receiver counts it as handled: by a 2xx, or by a 409 if its event was sent before. */
 function whetherDone(
   { scenario: { name }, isOneOrder = false }: Probed,
   statuses: readonly number[],
@@ -119,7 +119,7 @@ function faultOfFirst({ url, timeoutMs, secret }: Probed, result: SendResult): s
   return `It refuses a genuine delivery, so nothing else was tried: its secret is not the one${endOf(secret)}, it does not verify the raw body, or its clock is wrong. Its log may have the reason; if not, log the header and the exact body, and try: tix-webhooks verify`
 }
 
-/** No more of a secret may be shown than tells two of them apart. */
+/** The last characters of a secret: enough to distinguish two, and too few to leak one. */
 function endOf(secret: Secrets): string {
   const newest = Array.isArray(secret) ? secret[0] : secret
   return typeof newest === 'string' && newest.length > 8

@@ -8,7 +8,7 @@ import { type PlainAnswer, request } from './request.js'
 /** A running sandbox, spoken to by its control API alone. */
 export interface Client {
   readonly url: string
-  /** As it was when the command began. */
+  /** The status when the command began. */
   readonly status: SandboxStatus
   /** @throws Failure that says what the sandbox said, or that it has gone */
   call<Answer>(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<Answer>

@@ -5,7 +5,7 @@ import { one } from '../arguments/options.js'
 import { readUrl } from '../arguments/values.js'
 import type { Io } from '../io.js'
 
-/** The port of a sandbox that was told none. */
+/** The port of a sandbox without `--port`. */
 export const DEFAULT_PORT = 4010
 /** The environment variable that says where the sandbox is. */
 export const SANDBOX_VARIABLE = 'TIX_SANDBOX_URL'
@@ -27,7 +27,7 @@ export const SANDBOX_OPTIONS = {
 /** Written to the folder of a sandbox that is not on the default port; holds its URL. */
 export const SANDBOX_FILE = '.tix-webhooks-sandbox.json'
 
-/** It holds a URL and nothing else. */
+/** The file contains only a URL: a larger one is not ours. */
 const MAX_FILE_BYTES = 4096
 
 /** A place where a sandbox may be. */

@@ -37,7 +37,7 @@ export interface Forwarded extends Reply {
 
 /** Passes requests on to a URL, their very bytes and headers, and gives the answers as they are. It never rejects. */
 export function forwarder(url: string, signal: AbortSignal): (received: Received) => Promise<Forwarded> {
-  // As proxies name themselves, so that a request that comes back is known (RFC 9110, section 7.6.3).
+  // The name of this proxy in `via`, by which a request that loops back is recognized (RFC 9110, section 7.6.3).
   const name = `tix-webhooks-${randomUUID()}`
   return async (received) => {
     const via = received.headers.via

@@ -21,7 +21,7 @@ export interface Reply {
 
 /** A port that takes requests. */
 export interface ReceivingServer {
-  /** With the port that it has, such as `http://127.0.0.1:50123/`. */
+  /** The URL with the actual port, such as `http://127.0.0.1:50123/`. */
   readonly url: string
   close(): Promise<void>
 }

@@ -11,7 +11,7 @@ export interface LineOptions {
   readonly delivery?: string | undefined
   /** When it was: `12:00:05`. */
   readonly time?: string | undefined
-  /** Which attempt it is: `attempt 2/11`. */
+  /** The number of the attempt: `attempt 2/11`. */
   readonly count?: string | undefined
   /** The next step: `retry in 5 s`. */
   readonly next?: string | undefined

@@ -9,7 +9,7 @@ import { timeOfDay } from './clock-lines.js'
 /** The placeholder for a key of the user's own, which is never printed. */
 const LIVE_KEY = 'sk_live_…'
 
-/** A key that any sandbox takes, unless it was told which ones to take. */
+/** A key that every sandbox without `--keys` accepts. */
 const EXAMPLE_KEY = 'sk_test_local'
 
 /** The secret of endpoints that have none of their own yet. */
@@ -66,7 +66,7 @@ export function tellStart(
   )
 }
 
-/** Where a secret is from, and what to do if the app cannot know it. */
+/** The origin of a secret, and the advice if the app cannot know it. */
 function originOf(secret: string, start: StartSecret, { colors, program }: Output): string {
   if (secret !== start.secret) return colors.dim('This secret is from the state file.')
   if (start.from !== undefined) return colors.dim(`This secret is from ${start.from}.`)
@@ -109,7 +109,7 @@ export function tellChanges(sandbox: Sandbox, { out, retry }: { out: Output; ret
   })
 }
 
-/** To people it is its deliveries that count: the message alone is said where there are none. */
+/** Prints a message; as text, only if it has no deliveries, which have lines of their own. */
 function tellMessage({ id, type, mode, createdAt, body }: Message, { out, sandbox }: Telling): void {
   const isTaken = sandbox.endpoints
     .list()

@@ -7,7 +7,7 @@ import type { Io } from '../io.js'
 /** The file that `node --env-file=.env` reads too. */
 export const ENV_FILE = '.env'
 
-/** It holds a few settings. */
+/** A file of a few settings is never larger. */
 const MAX_BYTES = 1024 * 1024
 
 // Windows has no such flag.

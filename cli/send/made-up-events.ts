@@ -80,7 +80,7 @@ export async function eventMaker({ kind, data, event: captured, set }: EventRequ
   return make
 }
 
-/** Any text may be given as a kind: what has no sample is refused in words. */
+/** The sample of a kind. Any text may be given as a kind, and `sampleEvent` refuses one that it does not know. */
 function sampleOf(kind: string, seed: number): { data: object } {
   return sampleEvent(kind as 'order.created', { seed })
 }

@@ -9,10 +9,10 @@ export interface OneDelivery {
   readonly transport?: 'chunked' | 'slow'
 }
 
-/** Where to, and how long to wait. */
+/** The receiver of a delivery, and the limit for its answer. */
 export interface Destination {
   readonly url: string
-  /** For the hint, of which it shows the end alone. */
+  /** The secret, of which a hint shows only the last characters. */
   readonly secret: string
   readonly timeoutMs: number
 }

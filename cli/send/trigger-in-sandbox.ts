@@ -49,7 +49,7 @@ export async function triggerInSandbox(
   const hints = hintsOnce()
   for (const id of deliveries) {
     const delivery = await client.find<DeliveryView>(`/deliveries/${id}`)
-    // Of very many, the log has the latest alone.
+    // The log keeps only the latest of many deliveries.
     if (delivery === undefined) continue
     if (scenario !== undefined) {
       isDone = tellScenario(scenario, delivery, { out, hints }) && isDone
@@ -85,7 +85,7 @@ function tellScenario(name: string, { id, attempts }: DeliveryView, { out, hints
   return judgement.passed
 }
 
-/** Without `wait`, it is chance whether there is an answer already: then none is summaries. */
+/** The lines of a delivery. Without `wait` they have no attempts, because an answer might be there by chance only. */
 function lines(delivery: DeliveryView, wait: boolean, { out, hints }: Telling): string {
   const { id, type, status, reason, endpoint, attempts } = delivery
   const skipped =

@@ -8,32 +8,32 @@ type Colors = ReturnType<typeof createColors>
 export interface OutputOptions {
   readonly json?: boolean | undefined
   readonly quiet?: boolean | undefined
-  /** As told by a flag; undefined if the surroundings decide. */
+  /** The flag `--color` or `--no-color`; undefined if the environment decides. */
   readonly color?: boolean | undefined
 }
 
 /** Says each thing once: to people as text, to programs as JSON. */
 export interface Output {
   readonly json: boolean
-  /** For what goes to stdout. */
+  /** Colours for stdout. */
   readonly colors: Colors
   /** How the user calls this command: `tix-webhooks`, or with `npx` before it. */
   readonly program: string
   /** How many columns stdout has: `Infinity` if it is no terminal. */
   readonly columns: number
   /**
-   * On stdout: the text, or with `--json` the record. On a terminal its lines end between words, unless it is `exact`: made to be copied.
+   * Prints the text to stdout, or with `--json` the record. On a terminal, lines wrap between words, unless they are `exact`: made to be copied.
    */
   tell(record: object, text: string, form?: { readonly exact?: boolean }): void
-  /** On stdout, for people: the head of a table. */
+  /** Prints the head of a table to stdout; not with `--json`. */
   heading(text: string): void
-  /** On stderr, for people: nothing that a program would need. */
+  /** Prints to stderr what only people need; not with `--quiet`. */
   note(text: string): void
-  /** On stderr, though quiet: what must not be missed. */
+  /** Prints a warning to stderr, even with `--quiet`. */
   warn(text: string): void
-  /** On stderr: why the command ends here. */
+  /** Prints to stderr why the command fails. */
   fail(text: string): void
-  /** On stderr, on a terminal: takes the place of the progress before. None takes it away. */
+  /** Replaces the line of progress on stderr, if that is a terminal; without a text, removes it. */
   progress(text?: string): void
 }
 
@@ -99,7 +99,7 @@ export function columnsOf({ isTTY, columns }: Sink): number {
   return isTTY === true ? Math.max(columns || DEFAULT_COLUMNS, MIN_COLUMNS) : Number.POSITIVE_INFINITY
 }
 
-/** Who has it in a project alone, and runs it by `npx`, has no command `tix-webhooks`. */
+/** The command to show in hints. A user who runs it by `npx` may not have `tix-webhooks` on the path. */
 function programOf({ npm_command, npm_lifecycle_event }: Io['env']): string {
   const isNpx = npm_command === 'exec' || npm_lifecycle_event === 'npx'
   return isNpx ? 'npx tix-webhooks' : 'tix-webhooks'
@@ -118,7 +118,7 @@ function isColored(sink: Sink, env: Io['env'], color: boolean | undefined): bool
   return sink.isTTY === true && env.TERM !== 'dumb'
 }
 
-/** With what a terminal might take for a command written as JSON can write it, too. */
+/** A record as a line of JSON, with the control characters that `JSON.stringify` leaves as they are escaped for terminals. */
 function jsonLine(record: object): string {
   return JSON.stringify(record).replaceAll(
     /[\u007f-\u009f]/g,
@@ -132,9 +132,9 @@ export function printable(text: string): string {
   return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '\ufffd')
 }
 
-/** Somebody else's text on one line, and no longer than so many characters. */
+/** Foreign text on one line, cut to `width` characters. */
 export function oneLine(text: string, width: number): string {
-  // No more is looked at than can be shown: it may be very long.
+  // The text may be very long: only the part that can be shown is read.
   const line = printable(text.slice(0, width * 4).replaceAll(/\s+/g, ' ')).trim()
   const characters = [...line]
   const isWhole = characters.length <= width && text.length <= width * 4

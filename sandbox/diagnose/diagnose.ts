@@ -115,7 +115,7 @@ async function mismatched(form: HeaderForm, options: DiagnoseOptions): Promise<s
 }
 
 const SHA256_DIGITS = 64
-/** As many as those of MD5. */
+/** The digits of an MD5, the shortest hash in use. */
 const LEAST_HASH_DIGITS = 32
 
 /** A signature that is shorter than that of any hash was not copied whole. */

@@ -1,12 +1,12 @@
 /** A signature header, and the faults of its form. */
 export interface HeaderForm {
-  /** Without what is not a part of its value. */
+  /** The value, without quotes, a name or blanks that were copied with it. */
   readonly value: string
   /** The fault of the header, or the service whose form it has. */
   readonly findings: readonly string[]
-  /** The digits of t, or nothing. */
+  /** The digits of t; empty if there are none. */
   readonly t: string
-  /** All that may be signatures in it. */
+  /** All parts that may be signatures. */
   readonly signatures: readonly string[]
 }
 

@@ -48,13 +48,13 @@ export function findNeighbour(mismatch: Mismatch): string | undefined {
   return undefined
 }
 
-/** Not by the package's own signer, which refuses secrets with white space at an edge: those are looked for here. */
+/** The HMAC, from node:crypto: the package's signer refuses secrets with white space at an edge, which are searched for here. */
 function digestOf(content: Uint8Array, secret: Uint8Array, algorithm: HmacAlgorithm): Buffer {
   return createHmac(algorithm.replace('-', ''), secret).update(content).digest()
 }
 
 function neighboursOf({ secret, body, signature, t }: Mismatch): readonly Neighbour[] {
-  // Without a t, only what needs none can have been signed.
+  // Without a t, only a content that has none can have been signed.
   const contents = contentVariants(signature).filter(({ value }) => t !== '' || value('1', body) === body)
   const bodies = bodyVariants(body)
   const secrets = secretVariants(secret)

@@ -34,11 +34,11 @@ import { type CreateVenue, createVenueBody } from './venues/venue-requests.js'
 export interface AccountParts {
   readonly clock: VirtualClock
   readonly random: Random
-  /** Takes parameters that it does not know, and leaves them out. Default false: they are refused. */
+  /** Whether unknown parameters are ignored. Default false: they are refused. */
   readonly lenient?: boolean
-  /** Where the public pages are, such as `http://127.0.0.1:4010`. */
+  /** The base URL of the public pages, such as `http://127.0.0.1:4010`. */
   readonly publicUrl: () => string
-  /** Takes what the webhooks tell: called once for each accepted transition or sale, never for one that is refused. */
+  /** Sends the webhook: called once for each accepted transition or sale, never for a refused one. */
   readonly emit: Emit
   /** Called when anything in the account has changed: for what keeps or shows it. */
   readonly onChange?: () => void
@@ -174,7 +174,7 @@ export class Account {
     return { data: data.map(({ venue }) => ({ ...venue })), hasMore }
   }
 
-  /** Of the public page `/e/{slug}`. */
+  /** The event of the public page `/e/{slug}`. */
   findBySlug(slug: string): CreatedEvent | undefined {
     const event = this.#ledger.bySlug.get(slug)
     if (event === undefined) return undefined

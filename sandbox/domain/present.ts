@@ -1,7 +1,7 @@
 import type { EventRecord, OrderRecord, TierRecord } from './records.js'
 import type { CreatedEvent, EventObject, OrderResult, TicketTier, WebhookData } from './resources.js'
 
-/** Where the public pages are. */
+/** The base URL of the public pages. */
 export type PublicUrl = () => string
 
 /** An event as the interface shows it: the fields of spec section 2.1 and no others. */

@@ -44,7 +44,7 @@ export interface OrderRecord {
   readonly tierId: string
   readonly quantity: number
   readonly totalCents: number
-  /** It is the buyer's too. */
+  /** The number of the order, and of its buyer. */
   readonly number: number
   refunded: boolean
 }

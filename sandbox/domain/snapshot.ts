@@ -42,7 +42,7 @@ const accountSnapshot = z.strictObject({
 export type AccountSnapshot = z.infer<typeof accountSnapshot>
 type EventSnapshot = AccountSnapshot['events'][number]
 
-/** All that an account keeps, as plain JSON. */
+/** The records of an account, as plain JSON. */
 export function takeSnapshot(ledger: Ledger): AccountSnapshot {
   return {
     version: 1,

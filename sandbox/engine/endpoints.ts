@@ -49,7 +49,7 @@ export class Endpoints {
     return [...this.#endpoints.values()]
   }
 
-  /** Those that subscribe to a kind, disabled ones too. */
+  /** The endpoints that subscribe to a kind, disabled ones too. */
   subscribersOf(mode: string, kind: string): readonly Endpoint[] {
     return this.list().filter(
       (endpoint) => endpoint.mode === mode && endpoint.events.some((pattern) => matchesKind(pattern, kind)),

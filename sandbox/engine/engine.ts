@@ -136,7 +136,7 @@ export class Engine {
     return listDeliveries(this.#log, filter)
   }
 
-  /** Those of a message that was just published, in the order of the endpoints. */
+  /** The deliveries of a message that was just published, in the order of the endpoints. */
   deliveriesOf({ id }: Pick<Message, 'id'>): readonly Delivery[] {
     return deliveriesOf(this.#log, id)
   }

@@ -3,8 +3,8 @@ import type { Random } from '../lib/random.js'
 type States = Readonly<Record<'endpoints' | 'ids' | 'attempts', readonly number[]>>
 
 /**
- * Where the engine's ids and its jitter come from. They are apart from each other and from those of the rest of the sandbox: when an
- * endpoint answers changes nothing but the ids of the attempts.
+ * The generators of the engine's ids and jitter, separate from each other and from those of the rest of the sandbox, so that the time of
+ * an endpoint's answer changes only the ids of the attempts.
  */
 export class Generators {
   readonly endpoints: Random
@@ -30,7 +30,7 @@ export class Generators {
     this.attempts.restore(attempts)
   }
 
-  /** As they began. Those of endpoints that are kept must not be given again. */
+  /** Returns to the initial states. If the endpoints are kept, so is their generator: it must not repeat their ids. */
   restart({ keepEndpoints }: { keepEndpoints: boolean }): void {
     this.restore({ ...this.#start, ...(keepEndpoints && { endpoints: this.endpoints.state }) })
   }

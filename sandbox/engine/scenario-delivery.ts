@@ -17,7 +17,7 @@ export interface ScenarioRequests {
   readonly scenario: string
   /** The requests, in the order in which they are sent. */
   readonly requests: readonly ScenarioRequest[]
-  /** All at once, not one after the other. Default false. */
+  /** Whether they are sent concurrently. Default false. */
   readonly atOnce?: boolean | undefined
 }
 

@@ -4,7 +4,7 @@ import { NOT_SHOWN } from '../domain/resources.js'
 import type { Assumptions } from '../service/assumptions.js'
 import { API_ERROR_CODES, ERROR_TYPES, type ErrorReport, statusOf, typeOf } from './faults.js'
 
-/** How errors are told. */
+/** The form of error responses. */
 export interface ErrorForm {
   readonly contentType: string
   readonly schema: z.ZodObject

@@ -16,13 +16,13 @@ type HttpFaultCode =
 /** The codes of the sandbox's control API and pages, which the service does not have. */
 type ControlFaultCode = 'origin_refused' | 'time_goes_forward' | 'endpoint_removed' | 'sandbox_closed'
 
-/** The code of every error that an answer can tell. */
+/** The code of every error that an answer can have. */
 export type ErrorCode = FaultCode | HttpFaultCode | ControlFaultCode
 
 /** The statuses of errors. */
 export type ErrorStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 429 | 500
 
-/** Which kind of error a status is. The specification shows neither. */
+/** The kind of error of each status. The specification shows neither. */
 const TYPES = {
   400: 'invalid_request_error',
   401: 'authentication_error',
@@ -138,6 +138,6 @@ export interface ErrorReport {
   readonly param?: string | undefined
   /** Default: the one of the code. */
   readonly status?: number | undefined
-  /** All that is wrong, where fields are. */
+  /** All problems, if fields are invalid. */
   readonly problems?: readonly Problem[] | undefined
 }

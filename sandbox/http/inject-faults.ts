@@ -12,7 +12,7 @@ export const waitRealTime: Wait = async (ms, signal) => {
   await setTimeout(ms, undefined, { signal }).catch(() => {})
 }
 
-/** The code by which the API tells an error with this status, as far as it has one; from 500 on it is `internal`. */
+/** The codes of the API that have these statuses; from 500 on the code is `internal`. */
 const CODES: Readonly<Record<number, ErrorCode>> = {
   400: 'parameter_invalid',
   401: 'api_key_invalid',

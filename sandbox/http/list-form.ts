@@ -3,7 +3,7 @@ import type { Page } from '../domain/collection.js'
 import { NOT_SHOWN } from '../domain/resources.js'
 import type { Assumptions } from '../service/assumptions.js'
 
-/** Which list was asked for. */
+/** A request for a list. */
 interface ListRequest {
   /** Its path, such as `/v2/events`. */
   readonly path: string

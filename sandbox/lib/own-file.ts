@@ -83,7 +83,7 @@ export function removeLeftOvers(path: string): void {
       if (lstatSync(leftOver, { throwIfNoEntry: false })?.isFile()) rmSync(leftOver, { force: true })
     }
   } catch {
-    // It is no reason not to start: if nothing can be written there, the writing says so.
+    // The sandbox starts anyway: if the folder is not writable, the next write reports it.
   }
 }
 

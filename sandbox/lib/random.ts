@@ -10,8 +10,8 @@ const MAX_INT = 0x7fff_ffff
 const WARM_UP = 16
 
 /**
- * Where the ids and the jitter come from. With a seed, the same ones each time. Without one, each begins with 128 bits of the system's
- * entropy, so that no two give the same ids, whatever was saved, lost or restored before.
+ * A generator of ids and jitter. With a seed, they are the same in each run. Without one, it starts with 128 bits of the system's
+ * entropy, so that no two generators return the same ids, whatever state was saved or restored before.
  */
 export class Random {
   readonly #isSeeded: boolean
@@ -30,7 +30,7 @@ export class Random {
     for (let count = 0; count < WARM_UP; count++) this.#generator.next()
   }
 
-  /** From 0 up to, and without, 1. */
+  /** A number from 0, and below 1. */
   fraction(): number {
     return uniformInt(this.#generator, 0, MAX_INT - 1) / MAX_INT
   }
@@ -40,7 +40,7 @@ export class Random {
     return uniformInt(this.#generator, 0, MAX_INT)
   }
 
-  /** One that goes its own way from here: how much is drawn from it changes nothing for others. */
+  /** A new generator, independent of this one from here on. */
   fork(): Random {
     return new Random(this.#isSeeded ? this.seed() : undefined)
   }
@@ -50,7 +50,7 @@ export class Random {
     return prefix + this.characters(ID_LENGTH)
   }
 
-  /** So many letters and digits. */
+  /** Letters and digits. */
   characters(length: number): string {
     return charactersOf(length, () => uniformInt(this.#generator, 0, BASE62.length - 1))
   }

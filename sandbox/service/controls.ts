@@ -16,15 +16,15 @@ export interface SandboxClock {
   readonly nextAt: number | undefined
   /** Lets so much time pass, such as `72h` or milliseconds, does what falls due, and awaits the answers. */
   advance(duration: string | number): Promise<void>
-  /** To a moment. @throws RangeError if it is past */
+  /** Advances to a moment. @throws RangeError if it is past */
   advanceTo(moment: Date | string | number): Promise<void>
-  /** To what is due next, and through it. */
+  /** Advances to what is due next, and does it. */
   next(): Promise<void>
   freeze(): void
   run(): void
 }
 
-/** Where webhooks are sent. */
+/** The endpoints, to which webhooks are sent. */
 export interface SandboxEndpoints {
   /** @throws TypeError if the URL cannot be delivered to, or there are no such events */
   create(endpoint: NewEndpoint): Endpoint
@@ -51,7 +51,7 @@ export interface SandboxDeliveries {
 export interface SandboxFaults {
   /** @throws TypeError that says what is wrong with it */
   add(fault: NewFault): ApiFault
-  /** Those in force, the oldest first: of several that match a request, the oldest hits it. */
+  /** The active faults, the oldest first: of several that match a request, the oldest hits it. */
   list(): readonly ApiFault[]
   /** @returns false if no fault has this id */
   remove(id: string): boolean

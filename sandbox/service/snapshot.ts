@@ -14,7 +14,7 @@ const snapshotSchema = z.strictObject({
   engine: z.unknown(),
 })
 
-/** All that a sandbox knows, as plain JSON. */
+/** The state of a sandbox, as plain JSON. */
 export type Snapshot = z.infer<typeof snapshotSchema>
 
 export function snapshotOf({ clock, random, accounts, engine }: Service): Snapshot {
@@ -44,7 +44,7 @@ export function checkSnapshot(value: unknown): Snapshot {
   throw new Error(`${issue?.path.join('.')}: ${issue?.message}`)
 }
 
-/** Where virtual time goes on: a clock that ran has gone on running, and one that was frozen has not. */
+/** The virtual time after a restart: a clock that ran has advanced since the snapshot, a frozen one has not. */
 function resumedAt({ clock, saved_at }: Snapshot): number {
   const passedMs = clock.frozen ? 0 : Math.max(0, Date.now() - Date.parse(saved_at))
   return Date.parse(clock.now) + passedMs

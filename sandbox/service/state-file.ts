@@ -47,7 +47,7 @@ export class StateFile {
   #stamp: string | undefined
   /** Something has changed since it was written. */
   #isDirty = false
-  /** Somebody else writes it, or it is closed: it is left as it is. */
+  /** Another process writes the file, or this one has closed it: it is not written any more. */
   #isDone = false
   #delayMs = MIN_DELAY_MS
   /** How long the next try waits, while it cannot be written. */

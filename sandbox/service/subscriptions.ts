@@ -22,7 +22,7 @@ export interface EndpointChanges extends EndpointPatch {
 const KINDS = Object.keys(webhookData)
 const GROUPS = [...new Set(KINDS.map((kind) => `${kind.split('.')[0]}.*`))]
 
-/** All that there is to subscribe to. */
+/** All valid subscriptions. */
 export const SUBSCRIPTIONS: readonly string[] = [...KINDS, ...GROUPS, '*']
 
 /** @throws TypeError that lists what there is: nothing would ever be sent to an endpoint with a slip in it */

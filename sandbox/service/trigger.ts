@@ -123,7 +123,7 @@ async function sendScenario(
   }
 }
 
-/** That of the message first; a scenario of several events takes more, and each is of its own. */
+/** Returns the body of the first message, then of a new one for each further event of the scenario. */
 function bodies(first: Message, another: () => Message): () => string {
   let next: Message | undefined = first
   return () => {

@@ -1,4 +1,4 @@
-/** The last moment that a `Date` can tell. */
+/** The last moment that a `Date` can represent. */
 const MAX_MS = 8.64e15
 
 /** @throws RangeError if a `Date` cannot represent it, or it is past */

@@ -13,7 +13,7 @@ export interface Advance {
 }
 
 export interface ClockOptions {
-  /** Where it begins, in milliseconds since the epoch. Default: now. */
+  /** The initial time, in milliseconds since the epoch. Default: now. */
   startMs?: number | undefined
   /** Whether it stands still until it is advanced. Default false. */
   frozen?: boolean | undefined

@@ -47,7 +47,7 @@ export class HeldLease implements Execution {
   private isAskingAgain = false
   private renewal: Promise<void> | undefined
   private renewing: Alarm | undefined
-  /** By our clock. The store counts from the arrival of the request, so never from before it was sent. */
+  /** The end of the lease by our clock: the store counts from the arrival of the request, so never from before it was sent. */
   private validUntilMs: number
 
   /** @param claimedAtMs when the claim was sent, on the monotonic clock */

@@ -33,7 +33,7 @@ const UNWANTED =
  */
 export class DefaultLog {
   private readonly unwantedKinds = new Set<string>()
-  /** By code, so that strangers without a header do not hide signatures that do not match. */
+  /** Refusals by code, so that strangers without a header do not hide signatures that do not match. */
   private readonly refusals = new Map<string, { fromMs: number; count: number }>()
 
   /** @param namespace absent if there is none, or if it depends on the request */

@@ -207,7 +207,7 @@ function asError(thrown: unknown, kind: string): unknown {
   )
 }
 
-/** Also an error of another realm: of a vm, or from a worker's message. */
+/** Whether it is an error, also one of another realm: of a vm, or from a worker's message. */
 function isError(thrown: unknown): boolean {
   try {
     return thrown instanceof Error || Object.prototype.toString.call(thrown) === '[object Error]'

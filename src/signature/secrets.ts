@@ -30,7 +30,7 @@ export function secretKeys(secrets: Secrets, source: string): readonly SecretKey
   })
 }
 
-/** By text, which cannot change: a secret that a function returns again is checked and imported once. */
+/** Keys by the text of a secret, which cannot change: a secret that a function returns again is checked and imported once. */
 const known = new Map<string, readonly SecretKey[]>()
 const MAX_KNOWN = 1000
 

@@ -75,7 +75,7 @@ describe('the help', () => {
     })
   })
 
-  test('is not in the way of a wrong option', async () => {
+  test('does not hide an invalid option', async () => {
     expect(await run(['sign', '--hlep'])).toMatchObject({
       code: 2,
       stdout: '',
@@ -85,7 +85,7 @@ describe('the help', () => {
 })
 
 describe('a command line', () => {
-  test('of nothing gets the help on stderr, and has made no sense', async () => {
+  test('without words prints the help on stderr, and ends with 2', async () => {
     const { code, stdout, stderr } = await run([])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain('Commands:')
@@ -110,7 +110,7 @@ describe('a command line', () => {
     expect(records()).toHaveLength(1)
   })
 
-  test('that is broken off has not succeeded', async () => {
+  test('that is aborted does not end with 0', async () => {
     const stopped = new AbortController()
     stopped.abort()
     expect(await run(['status'], { signal: stopped.signal })).toMatchObject({ code: 130, stdout: '' })

@@ -36,7 +36,7 @@ test.each([
   'const { argv } = process',
   'const c = globalThis.console ?? console',
   'console.log("x")',
-])('would be found out: %s', (code) => {
+])('a use of the process would be found: %s', (code) => {
   expect(usesOfProcess(nodesIn(code))).not.toEqual([])
 })
 

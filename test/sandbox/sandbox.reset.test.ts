@@ -153,7 +153,7 @@ describe('with no time-out and a receiver that never answers', () => {
     },
   )
 
-  test('a close breaks off what is under way, and nothing begins after it', async () => {
+  test('closing the sandbox aborts attempts in progress, and starts no more', async () => {
     const { sandbox, asked, until } = await hung('in process')
     const triggered = sandbox.trigger('order.created', { repeat: 6 })
     await until(4)

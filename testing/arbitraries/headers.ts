@@ -55,7 +55,7 @@ export function signatureHeaders(options: HeaderOptions = {}): fc.Arbitrary<NonN
     })
 }
 
-/** As a string, as an array of that string, or as an array of its items. */
+/** The shape of a header: a string, an array of that string, or an array of its items. */
 type Shape = 'whole' | 'alone' | 'pieces'
 
 /** The order of the items, and the white space around each. */

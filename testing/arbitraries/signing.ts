@@ -77,7 +77,7 @@ function isQuoted(text: string): boolean {
 export function signatureOptions(): fc.Arbitrary<SignatureOptions> {
   const token = joined(fc.constantFrom(...TOKEN_CHARACTERS), { minLength: 1, maxLength: 40 })
   const whole = objectsOf<Required<SignatureOptions>>({
-    // With x-, so that it is never a header of HTTP.
+    // The prefix x- ensures that it is no header of HTTP.
     header: fc.oneof(
       fc.constantFrom(...HEADER_NAMES),
       token.map((name) => `x-${name}`),

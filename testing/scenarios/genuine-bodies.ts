@@ -53,7 +53,7 @@ export function happenedEarlier(body: string, than: string, seconds = 30): strin
   return JSON.stringify({ ...read(body), created_at: new Date(ms).toISOString() })
 }
 
-/** The event at the time of another one; earlier if the two have the same data: nothing but the time would then tell them apart. */
+/** The event at the time of another one; earlier if the two have the same data, because then they would be identical. */
 export function happenedTogether(body: string, other: string): string {
   const [event, { created_at, data }] = [read(body), read(other)]
   if (JSON.stringify(event.data) === JSON.stringify(data)) return happenedEarlier(body, other, 15)

@@ -21,7 +21,7 @@ import {
 
 const BURST = 12
 
-/** Of a body that is streamed. */
+/** The parts of a body that is streamed. */
 const PARTS = 7
 const PAUSE_MS = 10
 

@@ -11,7 +11,7 @@ export interface Step {
   readonly expected?: ExpectedAnswer | undefined
 }
 
-/** Of a long history, a failure lists only the last steps. */
+/** A failure of a long history lists only its last steps. */
 const MAX_LISTED_STEPS = 70
 
 /** Runs the steps of one case on one store, and lists them when the case fails. */

@@ -134,9 +134,9 @@ const MAX_KNOWN = 10_000
 const OK = 200
 
 /**
- * Answers as told: the attempts of each event get the statuses in their order, and the last one from then on.
+ * The scripted answers: the attempts of each event get the statuses in their order, and the last one from then on.
  *
- * @returns what gives the status for a body. The bytes of an event are the same at each attempt
+ * @returns a function from a body to its status. The bytes of an event are the same at each attempt
  */
 function scriptedAnswers(statuses: readonly number[]): (body: Uint8Array) => number {
   const attempts = new Map<string, number>()

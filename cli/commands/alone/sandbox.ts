@@ -50,7 +50,7 @@ export const sandbox = defineCommand({
             }),
           options.stateFile,
         )
-        // In the same turn: what was restored is sent in the next one, and signed by the secret that is given now.
+        // In the same turn, because restored deliveries are sent in the next one, and must be signed with the secret given now.
         keepSecret(made, values, given?.secret)
         return made
       })

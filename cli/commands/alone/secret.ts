@@ -50,7 +50,7 @@ export const secret = defineCommand({
   },
 })
 
-/** Without a sandbox: the secret that is in force stays. */
+/** Prints the secret if no sandbox runs: the existing one stays, and a new one is made only if there is none. */
 function tellOwn(context: Context): ExitCode {
   const { io, out } = context
   const found = findSecret(undefined, io)

@@ -8,7 +8,7 @@ import { asUsage, EXIT, UsageError } from '../../failure.js'
 import { neededSecret, SIGNING_OPTIONS, signatureOptions } from '../../send/signing.js'
 import { type Output, printable } from '../../terminal/output.js'
 
-/** Of `{"type":"order.created"}`, by `whsec_test`. */
+/** The signature of `{"type":"order.created"}` with the secret `whsec_test`. */
 const EXAMPLE = 't=1700000000,v1=fe321b5f1fdbe13da84d44f2ab83c05590d08405cb1286b2792f1e4dd5323006'
 
 /** `tix-webhooks verify`: it needs no sandbox. */

@@ -123,7 +123,7 @@ const TRIGGERS: Readonly<Record<string, string>> = {
   scenario: 'of a scenario',
 }
 
-/** Of a list; a narrow terminal shows fewer of them. */
+/** The columns of a list; a narrow terminal shows fewer. */
 const COLUMNS: readonly Column[] = [
   { head: 'DELIVERY' },
   { head: 'KIND' },

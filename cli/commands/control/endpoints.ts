@@ -130,7 +130,6 @@ const rotate = defineCommand({
   },
 })
 
-/** Where webhooks are sent. */
 export const endpointCommands: readonly Command[] = [
   list,
   add,

@@ -5,7 +5,7 @@ import type { WebhookData, WebhookKind } from '../resources.js'
 import { utcText } from './moments.js'
 import { nextStatus, OCCURRENCES, type Occurrence, stateFault } from './states.js'
 
-/** Takes what the webhooks tell. */
+/** Sends a webhook. */
 export type Emit = <Kind extends WebhookKind>(kind: Kind, data: WebhookData[Kind]) => void
 
 export interface LifecycleParts {
@@ -110,7 +110,7 @@ export class Lifecycle {
     event.timer = undefined
   }
 
-  /** As `publish` does; where the event would be over already, it stays a draft, as it would by hand. */
+  /** Publishes on schedule. An event that would be over already stays a draft, because `publish` refuses it too. */
   #goLive(event: EventRecord): void {
     if (event.endsAt.ms > this.#clock.now()) this.publish(event)
     else {

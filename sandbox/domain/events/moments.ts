@@ -2,7 +2,7 @@ import { isCalendarDay } from '../../time/calendar.js'
 
 /** A moment as it was given, and when that is. */
 export interface Moment {
-  /** As it was sent: its offset is never lost. */
+  /** The text as it was sent, so that its offset is kept. */
   readonly text: string
   readonly ms: number
 }

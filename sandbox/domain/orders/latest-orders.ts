@@ -18,7 +18,7 @@ interface LatestOrder {
   readonly tickets: OrderResult['tickets']
 }
 
-/** Which of the orders. */
+/** A filter of orders. */
 export interface OrderFilter {
   readonly limit: number
   /** The id of an event. */

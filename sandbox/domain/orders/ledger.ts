@@ -8,7 +8,7 @@ import type { VenueObject } from '../resources.js'
 /** The number of orders whose tickets are kept. There may be very many orders, and the tickets of old ones are rarely read. */
 const KEPT_TICKETS = 1000
 
-/** All that an account keeps. */
+/** The records of an account. */
 export class Ledger {
   readonly events = new Collection<EventRecord>('event')
   readonly venues = new Collection<VenueRecord>('venue')

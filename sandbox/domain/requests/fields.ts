@@ -34,7 +34,7 @@ export function moment(form: MomentForm): z.ZodString {
     .meta({ pattern: MOMENT_PATTERNS[form] })
 }
 
-/** The id of something that must be there; whether it is, only the account can tell. */
+/** The id of something that must exist, which only the account can check. */
 export function reference(prefix: string): z.ZodString {
   return z.string().meta({ pattern: `^${prefix}_` })
 }
@@ -57,7 +57,7 @@ export function line(maxCharacters: number) {
     .meta({ pattern: NO_CONTROL })
 }
 
-/** Where a parser of HTML opens a tag: `<` before a letter, `/`, `!` or `?`. "I <3 NY" and "A < B" have none. */
+/** Text without a tag, which HTML opens by `<` before a letter, `/`, `!` or `?`: "I <3 NY" and "A < B" are allowed. */
 const NO_HTML = '^(?:[^<\\u0000-\\u001f\\u007f-\\u009f]|<(?![A-Za-z/!?]))*$'
 const TAG = /<[A-Za-z/!?]/
 

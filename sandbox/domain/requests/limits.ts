@@ -20,7 +20,7 @@ export const LIMITS = {
   pageSize: 100,
 } as const
 
-/** How many a page of a list has where `limit` is omitted (spec section 8). */
+/** The items on a page of a list if `limit` is omitted (spec section 8). */
 export const DEFAULT_PAGE_SIZE = 25
 
 /** How long an event lasts where `ends_at` is omitted when it is created (spec section 8). */

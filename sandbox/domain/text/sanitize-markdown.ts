@@ -3,7 +3,7 @@ import { type Edit, type RawHtml, type Span, stripHtml } from './strip-html.js'
 
 /** The forbidden parts of a source. */
 interface Findings {
-  /** In the order of the source. */
+  /** Raw HTML, in the order of the source. */
   readonly html: readonly RawHtml[]
   /** Links such as `<javascript:…>` that are their own text. */
   readonly autolinks: readonly Span[]

@@ -11,7 +11,7 @@ export interface Edit extends Span {
 
 /** Raw HTML, as a reader of Markdown finds it. */
 export interface RawHtml extends Span {
-  /** Where the paragraph or the block that it is in ends. */
+  /** The end of its paragraph or block. */
   readonly blockEnd: number
   /** Whether it is a block of its own, in no list and no quote. */
   readonly isWhole: boolean
@@ -61,7 +61,7 @@ class Strip {
   #text = ''
   /** Whether a tag ended a word. */
   #isWordEnd = false
-  /** As far as it was read. */
+  /** The index of the next character to read. */
   at: number
 
   constructor(source: string, found: readonly RawHtml[], html: RawHtml, from: number) {
@@ -125,12 +125,12 @@ function isWordAt(text: string, index: number): boolean {
   return /\S/.test(text.charAt(index))
 }
 
-/** Without the indentation that HTML has: Markdown would take it for code. */
+/** Removes the indentation of HTML, which Markdown would render as code. */
 function flush(text: string): string {
   return text.replace(/^[ \t]+/gm, '').trim()
 }
 
-/** The same within a list or a quote, whose own marks stay. */
+/** Reduces the indentation within a list or a quote, and keeps the markers of these. */
 function shallow(text: string): string {
   return text.replace(/(^|\n)((?: {0,3}>)*)(?:[ \t]{4,}|\t)/g, '$1$2   ')
 }

@@ -1,6 +1,6 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
-/** Where an address leads: to this machine or network, to the public Internet, or where no webhook is ever sent. */
+/** The class of an address: this machine or network, the public Internet, or one to which no webhook is ever sent. */
 export type AddressClass = 'local' | 'public' | 'forbidden'
 
 const LOCAL = listOf(

@@ -92,7 +92,7 @@ function streamOf(pieces: readonly Uint8Array[], pauseMs: number): ReadableStrea
   })
 }
 
-/** As much of it as is kept; the rest is never asked for. */
+/** Reads the part of a body that is kept; the rest is not read. */
 async function bodyOf(
   { body }: Response,
   signal: AbortSignal,

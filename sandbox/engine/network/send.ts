@@ -3,10 +3,10 @@ import type { AttemptResponse } from '../record/records.js'
 /** A request as it goes out. */
 export interface OutgoingRequest {
   readonly url: string
-  /** Names in lower case. Who sends it sees to `content-length`, `transfer-encoding` and `connection`. */
+  /** Names in lower case. The sender adds `content-length`, `transfer-encoding` and `connection`. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
-  /** From the beginning until the whole answer is there; 0 is without end. */
+  /** The limit from the start of the request to the end of the answer; 0 is no limit. */
   readonly timeoutMs: number
   /** How the body travels: whole (the default), in chunks without a length, or slowly. */
   readonly transport?: 'whole' | 'chunked' | 'slow'

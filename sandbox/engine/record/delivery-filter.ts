@@ -6,9 +6,9 @@ export interface DeliveryFilter {
   /** A kind, or a group such as `event.*`. */
   type?: string
   endpointId?: string
-  /** In the id, the kind or the body, in upper or lower case. */
+  /** Text in the id, the kind or the body; case does not matter. */
   text?: string
-  /** No more than these. Default 100. */
+  /** The most deliveries returned. Default 100. */
   limit?: number
 }
 

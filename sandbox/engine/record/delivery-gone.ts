@@ -5,7 +5,7 @@ export class DeliveryGone extends Error {
     this.name = 'DeliveryGone'
   }
 
-  /** It was forgotten. */
+  /** The error for a delivery that the log no longer keeps. */
   static forgotten(id: string): DeliveryGone {
     return new DeliveryGone(`There is no delivery ${id}: it may be too old, or deleted by a reset.`)
   }

@@ -8,7 +8,7 @@ import { type Attempt, type Delivery, type DeliveryStatus, isFromScenario, isSet
 
 /** A delivery, and what the engine alone needs to know of it. */
 export interface Tracked {
-  /** As it stands: a change puts another one in its place. */
+  /** The current version; immutable, and replaced by each change. */
   readonly delivery: Delivery
   /** The seed of its jitter. */
   readonly seed: number

@@ -36,7 +36,7 @@ export interface Attempt {
   readonly number: number
   /** `auto` by the schedule, `manual` by a resend, `scenario` by a scenario. */
   readonly trigger: 'auto' | 'manual' | 'scenario'
-  /** Which scenario it was. */
+  /** The name of the scenario. */
   readonly scenario?: string
   /** Virtual and real time, in milliseconds since the epoch. */
   readonly virtualMs: number

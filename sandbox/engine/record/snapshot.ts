@@ -77,7 +77,7 @@ const snapshot = z.strictObject({
   forgotten: z.strictObject({ all: forgotten, fromScenarios: forgotten }).exactOptional(),
 })
 
-/** All that an engine knows, as plain JSON. */
+/** The state of an engine, as plain JSON. */
 export type EngineSnapshot = z.infer<typeof snapshot>
 
 /** The same, as the engine has it. */

@@ -49,7 +49,7 @@ export function addClock(app: App, { service, realNow }: ControlParts): void {
   })
 }
 
-/** The clock as the control tells it. */
+/** The clock, as the control API shows it. */
 export function clockJson({ clock, advances }: Service, realNow: () => number): ClockView {
   const [advancing] = [...advances].slice(-1)
   const nextAtMs = clock.nextAt()

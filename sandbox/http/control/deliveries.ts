@@ -11,7 +11,7 @@ import { invalid, missing, readBody, readParameters, refusingMisuse, span } from
 import type { ControlParts } from './parts.js'
 import { whyJson } from './why.js'
 
-/** As many as the engine itself sends at a time. */
+/** The limit of concurrent resends: that of the engine. */
 const AT_A_TIME = 32
 
 export const listQuery = z.strictObject({

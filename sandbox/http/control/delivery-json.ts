@@ -4,7 +4,7 @@ import type { Attempt, Delivery } from '../../engine/record/records.js'
 import type { AttemptView, BriefView, DeliveryView } from './views.js'
 import { scenarioJson } from './why.js'
 
-/** A delivery as the control tells it. */
+/** A delivery, as the control API shows it. */
 export function deliveryJson(delivery: Delivery, engine: Engine): DeliveryView {
   const { message, attempts } = delivery
   return { ...headJson(delivery, engine), body: message.body, attempts: attempts.map(attemptJson) }
@@ -47,7 +47,7 @@ function lastJson(attempt: Attempt): NonNullable<BriefView['last']> {
   }
 }
 
-/** An attempt as the control tells it. */
+/** An attempt, as the control API shows it. */
 export function attemptJson(attempt: Attempt): AttemptView {
   const { id, number, trigger, scenario, virtualMs, realMs, url, requestHeaders, sentBody } = attempt
   const { response, error, durationMs, hint } = attempt

@@ -66,7 +66,7 @@ export function addEndpoints(app: App, { service: { engine }, checkUrl }: Contro
   })
 }
 
-/** An endpoint as the control tells it. */
+/** An endpoint, as the control API shows it. */
 export function endpointJson({ id, url, events, secrets, enabled, mode }: Endpoint): EndpointView {
   return { id, url, events, secrets, enabled, mode }
 }

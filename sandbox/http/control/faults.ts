@@ -37,7 +37,7 @@ export function addFaults(app: App, { service: { faults } }: ControlParts): void
   })
 }
 
-/** A fault as the control tells it: `times` is how often it still hits. */
+/** A fault, as the control API shows it: `times` is how often it still hits. */
 export function faultJson({ delayMs, ...fault }: ApiFault): FaultView {
   return { ...fault, ...(delayMs !== undefined && { delay_ms: delayMs }) }
 }

@@ -23,7 +23,7 @@ export function readParameters<Schema extends z.ZodObject>(
   return validateQuery(schema, readQuery(new URL(c.req.url).searchParams))
 }
 
-/** The fault for an id that does not exist. */
+/** The refusal of an id that does not exist. */
 export function missing(what: string, id: string): Fault {
   return new Fault({
     code: 'resource_missing',
@@ -31,7 +31,7 @@ export function missing(what: string, id: string): Fault {
   })
 }
 
-/** A parameter that is wrong in a way that no schema can tell. */
+/** The refusal of a parameter that a schema cannot check. */
 export function invalid(message: string, param?: string): Fault {
   return new Fault({ code: 'parameter_invalid', message, ...(param !== undefined && { param }) })
 }

@@ -53,7 +53,7 @@ export const stateQuery = z.strictObject({
 
 export type StateQuery = z.output<typeof stateQuery>
 
-/** All that a page shows. `brief` leaves the bodies, headers and answers of deliveries out, and says how many there are in all. */
+/** The data of the page. `brief` omits the bodies, headers and answers of deliveries, and adds their total number. */
 export function stateJson(parts: ControlParts, { brief, limit, status, q }: StateQuery): object {
   const { service, log, realNow } = parts
   const { engine } = service

@@ -5,7 +5,7 @@ import { readParameters } from './input.js'
 import type { ControlParts } from './parts.js'
 import { stateJson, stateQuery } from './state.js'
 
-/** At most 20 states a second. */
+/** The pause between two states: at most 20 are sent a second. */
 const PAUSE_MS = 50
 const PING_MS = 15_000
 

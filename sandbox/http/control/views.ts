@@ -13,7 +13,7 @@ export interface StatusView {
   readonly assumptions: { readonly signature: 'dot' | 'concat' | 'body'; readonly [name: string]: string }
 }
 
-/** All that the page shows, with the deliveries as lines of a list. */
+/** The data of the page, with the deliveries as lines of a list. */
 export interface StateView {
   readonly status: StatusView
   readonly clock: ClockView
@@ -63,7 +63,7 @@ export interface AdvancedClock extends ClockView {
   }
 }
 
-/** Where webhooks are sent, with its secrets, the newest first. */
+/** A destination of webhooks. Its secrets are the newest first. */
 export interface EndpointView {
   readonly id: string
   readonly url: string
@@ -155,7 +155,7 @@ export interface WhyView {
         readonly findings: readonly string[]
       }
     | null
-  /** Of what was made invalid on purpose. */
+  /** The verdict on an attempt that was made invalid on purpose. */
   readonly scenario?: {
     readonly name: string
     readonly description: string

@@ -29,7 +29,7 @@ export function describeWebhooks(schemas: SchemaCollection): Json {
     {
       post: {
         summary: EMITTED_BY[kind as keyof typeof webhookData],
-        // Not with an API key: with the signature.
+        // Webhooks have a signature, and no API key.
         security: [],
         parameters: [SIGNATURE],
         requestBody: {

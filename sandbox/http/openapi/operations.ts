@@ -31,7 +31,7 @@ interface OperationInput {
 export interface Operation {
   readonly id: string
   readonly method: 'get' | 'post' | 'patch'
-  /** As the description writes it: `/v2/events/{id}`. */
+  /** The path in OpenAPI form: `/v2/events/{id}`. */
   readonly path: string
   readonly summary: string
   readonly query?: z.ZodObject

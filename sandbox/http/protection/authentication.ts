@@ -1,15 +1,15 @@
 import type { Mode } from '../../domain/mode.js'
 import { HttpFault } from '../faults.js'
 
-/** Who asks. */
+/** The account that sends a request. */
 export interface Caller {
-  /** Whose data: `sk_test_…` and `sk_live_…` see an account each. */
+  /** The mode: `sk_test_…` and `sk_live_…` have an account each. */
   readonly mode: Mode
   /** The last four characters of the key, which is all of it that is kept. */
   readonly keyEnd: string
 }
 
-/** Tells who asks, from the header `authorization`. */
+/** Finds the caller by the header `authorization`. */
 export interface Authenticator {
   /** @throws HttpFault if there is no key, or none that is taken */
   authenticate(authorization: string | null): Caller
@@ -23,7 +23,7 @@ export interface AuthenticationOptions {
 }
 
 const KEY = /^sk_(test|live)_[\x21-\x7e]+$/
-/** Whoever tries keys at random gets no more than these. */
+/** A bound, because a client may try keys at random. */
 const MAX_WARNINGS = 100
 const CHALLENGE = { 'www-authenticate': 'Bearer' }
 

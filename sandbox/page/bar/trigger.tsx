@@ -113,7 +113,7 @@ function readData(text: string): unknown {
   }
 }
 
-/** That of the latest delivery of the kind. */
+/** The data of the latest delivery of the kind, as a sample. */
 async function sampleOf(kind: string): Promise<unknown> {
   const { data } = await get<{ data: DeliveryView[] }>(`/deliveries?limit=1&type=${encodeURIComponent(kind)}`)
   try {

@@ -4,10 +4,10 @@ const SLOTS = 3
 /**
  * Takes one of the streams that all tabs of this browser share.
  *
- * @returns a function that gives it back; undefined where all are taken
+ * @returns a function that releases it; undefined if all are taken
  */
 export async function takeSlot(): Promise<(() => void) | undefined> {
-  // Only where the page is served from this machine, or over HTTPS.
+  // Browsers have locks only on pages from this machine, or over HTTPS.
   if (navigator.locks === undefined) return () => {}
   for (let slot = 0; slot < SLOTS; slot++) {
     const release = await new Promise<(() => void) | undefined>((resolve) => {

@@ -10,7 +10,7 @@ const tell = (): void => {
   for (const listener of listeners) listener()
 }
 
-/** The clock as the sandbox last told it. Between two of these it goes on here. */
+/** Sets the clock to the state that the sandbox sent. Between two states it advances here. */
 export function setClock({ now, frozen }: Pick<ClockView, 'now' | 'frozen'>): void {
   atMs = Date.parse(now)
   isFrozen = frozen

@@ -14,11 +14,11 @@ export function span(ms: number): string {
 
 export const age = (ms: number): string => (ms < SECOND ? 'now' : span(ms))
 
-/** `1.5 h` is told, `37.2 h` is not. */
+/** Tenths are shown only below 10: `1.5 h`, but `37 h`. */
 const rounded = (count: number): string =>
   String(count < 10 ? Math.floor(count * 10) / 10 : Math.floor(count))
 
-/** `22 Nov 21:15:07`, in UTC like all that the service tells. */
+/** `22 Nov 21:15:07`, in UTC like all times of the service. */
 export function moment(iso: string): string {
   return new Date(iso).toUTCString().replace(/^.*?(\d+ \w+) \d+ (.*) GMT$/, '$1 $2')
 }

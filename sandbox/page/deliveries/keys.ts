@@ -35,7 +35,7 @@ export function useKeys(
   })
 }
 
-/** From the line that has the focus, else from the one that is open, else to the first. */
+/** Moves the focus from the line that has it, else from the one that is open, else to the first. */
 function move(
   list: HTMLElement | null,
   focused: HTMLElement | null,

@@ -90,7 +90,7 @@ function Difference({ attempt, attempts }: AnswerProps) {
   )
 }
 
-/** An answer in lines, as HTTP has it; what differs each time, and tells nothing, is left out. */
+/** An answer in the lines of HTTP, without the date, which differs each time. */
 function textOf({ response, error }: AttemptView): string {
   if (response === undefined) return `no answer: ${error?.code}\n${error?.message}`
   const headers = Object.entries(response.headers).filter(([name]) => name !== 'date')

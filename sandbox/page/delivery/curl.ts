@@ -45,5 +45,5 @@ function commandOf(url: string, headers: Readonly<Record<string, string>>, body:
   return isLong ? `printf %s ${quoted(body)} | ${command}` : command
 }
 
-/** For a POSIX shell: nothing is special in single quotes but these themselves. */
+/** Quotes for a POSIX shell, where only single quotes are special within single quotes. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`

@@ -57,7 +57,7 @@ async function load(id: string): Promise<Loaded> {
 
 function Whole({ delivery, planned, route, state }: Loaded & Pick<DeliveryProps, 'route' | 'state'>) {
   const heading = useRef<HTMLHeadingElement>(null)
-  // Who opened it with the keyboard goes on reading here.
+  // A user of the keyboard continues at the heading.
   useLayoutEffect(() => {
     if (!route.follow) heading.current?.focus({ preventScroll: true })
   }, [])

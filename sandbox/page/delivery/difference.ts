@@ -4,7 +4,7 @@ export interface Line {
   readonly text: string
 }
 
-/** The table of what two texts have in common grows with both: what is larger is told as all changed. */
+/** The table of a diff grows with both texts: if it would be larger, all lines are shown as changed. */
 const MAX_CELLS = 250_000
 const MAX_LINES = 2000
 

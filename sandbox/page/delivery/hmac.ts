@@ -48,5 +48,5 @@ export async function signNow(
   return { [HEADER]: [`t=${t}`, ...digests.map((digest) => `v1=${digest}`)].join(',') }
 }
 
-/** No more of a secret than tells two of them apart. */
+/** The last characters of a secret: enough to distinguish two, and too few to leak one. */
 export const endOf = (secret: string): string => `…${secret.length > 8 ? secret.slice(-4) : ''}`

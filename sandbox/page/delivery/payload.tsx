@@ -6,7 +6,7 @@ import { Code, Headers, pretty } from '../parts/code.js'
 import { copy } from '../parts/copy.js'
 import { Shown } from '../parts/shown.js'
 
-/** As much as the sandbox keeps of a body that was spoilt. */
+/** The part of a corrupted body that the sandbox keeps. */
 const KEPT_CHARACTERS = 64 * 1024
 
 /** The request of an attempt: its URL, headers and body, raw and indented. Without an attempt, the body that will be sent. */

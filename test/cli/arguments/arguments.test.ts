@@ -26,7 +26,7 @@ const command = defineCommand({
 const valuesOf = (...argv: string[]) => readValues(parse(argv, command), command)
 
 describe('the values of a command line', () => {
-  test('are the fallbacks where nothing is given', () => {
+  test('are the fallbacks if no option is given', () => {
     expect(valuesOf()).toEqual({
       port: 4010,
       host: undefined,
@@ -56,7 +56,7 @@ describe('the values of a command line', () => {
   })
 })
 
-describe('a command line that makes no sense', () => {
+describe('an invalid command line', () => {
   test.each([
     [['--prot', '80'], 'There is no option --prot. Did you mean --port?'],
     [['--frobnicate'], 'There is no option --frobnicate.'],
@@ -86,7 +86,7 @@ describe('a command line that makes no sense', () => {
     expect(await refusalOf(() => checkWords(words, command))).toEqual({ exitCode: 2, message })
   })
 
-  test('has a word where there are options only', async () => {
+  test('has an argument though the command takes none', async () => {
     const { args: _, ...bare } = command
     expect(await refusalOf(() => checkWords(['x'], bare))).toEqual({
       exitCode: 2,
@@ -94,11 +94,11 @@ describe('a command line that makes no sense', () => {
     })
   })
 
-  test.each([[['a']], [['a', 'b']]])('has not the words %j', (words) => {
+  test.each([[['a']], [['a', 'b']]])('is not one with the valid arguments %j', (words) => {
     checkWords(words, command)
   })
 
-  test('may have as many words as there are, where the last takes all', () => {
+  test('is not one with any number of arguments if the last one is repeatable', () => {
     checkWords(['a', 'b', 'c'], { ...command, args: [{ name: 'ID', says: 'ids', rest: true }] })
   })
 })

@@ -23,7 +23,7 @@ describe('the nearest name', () => {
     expect(nearestName(word, NAMES)).toBeUndefined()
   })
 
-  test('is a name itself, where it is one', () => {
+  test('is the text itself if that is a name', () => {
     fc.assert(
       fc.property(fc.constantFrom(...NAMES), (name) => {
         expect(nearestName(name, NAMES)).toBe(name)
@@ -31,7 +31,7 @@ describe('the nearest name', () => {
     )
   })
 
-  test('is found again where one letter of it is lost', () => {
+  test('is found if one letter of it is missing', () => {
     fc.assert(
       fc.property(fc.constantFrom(...NAMES), fc.nat(), (name, at) => {
         const index = at % name.length
@@ -41,7 +41,7 @@ describe('the nearest name', () => {
   })
 })
 
-test('a question is asked where there is a nearest name, and none elsewhere', () => {
+test('"did you mean" is asked only if there is a nearest name', () => {
   expect(didYouMean('--porr', ['--port'])).toBe(' Did you mean --port?')
   expect(didYouMean('--frobnicate', ['--port'])).toBe('')
 })

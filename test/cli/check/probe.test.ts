@@ -168,7 +168,7 @@ describe('a receiver that', () => {
   })
 })
 
-describe('where a genuine delivery is not accepted, that is all there is to say:', () => {
+describe('nothing but the refusal of a genuine delivery is reported if', () => {
   test('the secret differs', async () => {
     const results = await check(byHand(), { secret: 'whsec_of_somebody_else' })
     expect(results).toMatchObject([
@@ -236,7 +236,7 @@ describe('where a genuine delivery is not accepted, that is all there is to say:
 })
 
 describe('a receiver that ends or hangs on the way', () => {
-  test('is told by what, and nothing more is tried', async () => {
+  test('is reported with the probe during which it did, and no other probe is sent', async () => {
     const server = createServer(async (request, response) => {
       const body = await readWhole(request)
       const probed = byHand({}, async () => body)
@@ -328,7 +328,7 @@ describe('the options', () => {
     expect(requests).toBe(0)
   })
 
-  test('are for a receiver that is checked again: no event comes twice', async () => {
+  test('make no event twice, so that a receiver can be checked again', async () => {
     const seen: string[] = []
     const listener = byHand({ first: (body) => void seen.push(String(body)) })
     await check(listener, { only: ['valid'] })
@@ -351,7 +351,7 @@ test('an order that exists is sent in each probe, at a date of its own, and of a
   expect(new Set(events.map(({ created_at }) => created_at)).size).toBe(6)
 })
 
-test('each delivery of a probe is of an order of its own, but for those that are about one order', async () => {
+test('each delivery of a probe has an order of its own, except in probes about one order', async () => {
   const ids: Record<string, string[]> = {}
   for (const name of [
     'whitespace',
@@ -378,6 +378,6 @@ test('each delivery of a probe is of an order of its own, but for those that are
   ])
 })
 
-test('forgeries are all that is called forged', () => {
+test('only forgeries are reported as forged', () => {
   expect(SCENARIOS.filter(({ verdict }) => verdict === 'forged').map(({ name }) => name)).toEqual(FORGED)
 })

@@ -39,7 +39,7 @@ describe('a command that needs a sandbox', () => {
     })
   })
 
-  test('says so if it was told that there is none', async () => {
+  test('reports that --sandbox none was given', async () => {
     expect(await run(['status', '--sandbox', 'none'])).toMatchObject({
       code: 3,
       stderr: 'This command needs a running sandbox, and TIX_SANDBOX_URL or --sandbox is none.\n',
@@ -63,7 +63,7 @@ describe('a command that needs a sandbox', () => {
     expect(stderr).toMatch(message)
   })
 
-  test('says so where something else hangs up', async () => {
+  test('reports another server that closes the connection', async () => {
     const { code, stderr, url } = await against((request) => request.socket.destroy(), 'status')
     expect(code).toBe(3)
     expect(stderr).toBe(`There is no sandbox at ${url} (--sandbox): ECONNRESET.\n`)
@@ -82,7 +82,7 @@ describe('a command that needs a sandbox', () => {
     )
   })
 
-  test('says so where the sandbox goes away', async () => {
+  test('reports a sandbox that ends meanwhile', async () => {
     const { code, stderr, url } = await against(
       failing((request) => request.socket.destroy()),
       'advance',
@@ -100,7 +100,7 @@ describe('a command that needs a sandbox', () => {
     expect(ran.stderr.startsWith(message)).toBe(true)
   })
 
-  test('is broken off while the sandbox works', async () => {
+  test('can be aborted while it waits for the sandbox', async () => {
     const stopped = new AbortController()
     const { url } = await listening(failing(() => stopped.abort()))
     const argv = ['advance', '72h', '--sandbox', new URL(url).origin]
@@ -112,22 +112,19 @@ describe('a command that needs a sandbox', () => {
     expect((await run(['status', '--sandbox', `${url}/`])).code).toBe(0)
   })
 
-  test.each(['nothing', 'something else'])(
-    'looks on where the file is stale, and %s is there',
-    async (what) => {
-      const cwd = emptyFolder()
-      const stale =
-        what === 'nothing'
-          ? `http://127.0.0.1:${await freePort()}`
-          : new URL((await listening(answering('<html>'))).url).origin
-      writeFileSync(join(cwd, SANDBOX_FILE), JSON.stringify({ url: stale }))
-      const { code, stderr } = await run(['clock'], { cwd, env: { TIX_SANDBOX_URL: '' } })
-      // Unless one runs on the default port of this machine.
-      if (code === 3)
-        expect(stderr).toContain(`${stale} (${SANDBOX_FILE}) or http://127.0.0.1:4010 (the default port)`)
-      else expect(code).toBe(0)
-    },
-  )
+  test.each(['nothing', 'something else'])('ignores a stale file if %s is there', async (what) => {
+    const cwd = emptyFolder()
+    const stale =
+      what === 'nothing'
+        ? `http://127.0.0.1:${await freePort()}`
+        : new URL((await listening(answering('<html>'))).url).origin
+    writeFileSync(join(cwd, SANDBOX_FILE), JSON.stringify({ url: stale }))
+    const { code, stderr } = await run(['clock'], { cwd, env: { TIX_SANDBOX_URL: '' } })
+    // Unless one runs on the default port of this machine.
+    if (code === 3)
+      expect(stderr).toContain(`${stale} (${SANDBOX_FILE}) or http://127.0.0.1:4010 (the default port)`)
+    else expect(code).toBe(0)
+  })
 
   test('speaks with a sandbox on a port that fetch refuses', async () => {
     const { session, url } = await sandboxOnRefusedPort()

@@ -83,7 +83,7 @@ describe('a sandbox is looked for', () => {
     expect(await candidates(undefined, around(file === undefined ? {} : { file }))).toEqual([DEFAULT])
   })
 
-  test('not at all where the environment makes no sense', async () => {
+  test('not at all if the environment variable is invalid', async () => {
     const io = around({ env: { TIX_SANDBOX_URL: '127.0.0.1:4010' } })
     expect(await refusalOf(() => candidates(undefined, io))).toEqual({
       exitCode: 2,

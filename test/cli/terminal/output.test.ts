@@ -51,7 +51,7 @@ describe('colours', () => {
   })
 })
 
-describe('what is said', () => {
+describe('output', () => {
   test('goes to stdout as text, or as JSON', () => {
     for (const [json, expected] of [
       [false, 'hello\n'],
@@ -133,7 +133,7 @@ describe('a hint', () => {
   })
 })
 
-describe('a text of somebody else', () => {
+describe('foreign text', () => {
   test.each([
     ['\u001b[2Jgone', '\ufffd[2Jgone'],
     ['a\u0007\u009b31mb\u007f', 'a\ufffd\ufffd31mb\ufffd'],

@@ -31,7 +31,7 @@ const bodies = envelopes().map((envelope) => Buffer.from(JSON.stringify(envelope
 /** One of a list, by a number that fast-check shrinks to the first. */
 const picked = <Value>(list: readonly Value[], index: number): Value => list[index % list.length] as Value
 
-test('whatever was different, and whatever else was, the diagnosis names it', async () => {
+test('the diagnosis names each of one or two differences', async () => {
   const index = fc.nat(1000)
   await fc.assert(
     fc.asyncProperty(

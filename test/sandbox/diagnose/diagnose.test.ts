@@ -365,7 +365,7 @@ describe('where nothing matches', () => {
     ['empty', Buffer.of(), /^The body is empty/],
     ['compressed', Buffer.of(0x1f, 0x8b, 8), /^The body is compressed/],
     ['cut', Buffer.from(BODY.slice(0, -5)), /^The body is not valid JSON: is it complete/],
-  ])('a body that is %s is told of', async (_, body, finding) => {
+  ])('a body that is %s is mentioned', async (_, body, finding) => {
     expect(await found(wrong, { body })).toMatch(finding)
   })
 })
@@ -464,14 +464,14 @@ describe('a time that is not now', () => {
   })
 })
 
-test('options that make no sense are refused as the receiver does', async () => {
+test('invalid options are refused as the receiver refuses them', async () => {
   await expect(diagnosed('00', { toleranceSeconds: -1 })).rejects.toThrow(/^toleranceSeconds must be/)
   await expect(diagnosed('00', { signature: { algorithm: 'MD5' as 'SHA-256' } })).rejects.toThrow(
     /^signature\.algorithm/,
   )
 })
 
-test('whatever is given, it gives a diagnosis in which neither the secret nor the body is', {
+test('a diagnosis never contains the secret or the body', {
   tags: ['slow'],
 }, async () => {
   const printable = fc.string({ minLength: 9, maxLength: 80 }).filter((text) => /^[!-~]{9,}$/.test(text))

@@ -59,7 +59,7 @@ describe('a snapshot', () => {
     expect(snapshot).toEqual(before)
   })
 
-  test('of the beginning takes everything back', () => {
+  test('of a new account removes everything added since', () => {
     const { account, create, clock } = ticketing()
     const empty = account.snapshot()
     create({ on_sale_at: '2026-06-03T00:00' })

@@ -117,7 +117,7 @@ describe('a resend to another URL', () => {
   })
 
   test.each(['ftp://localhost/x', 'localhost:3000', '/hooks', 'http://a:b@localhost/x', ''])(
-    'that is none is refused: %j',
+    'that is invalid is refused: %j',
     async (to) => {
       const { engine, clock, publish, at } = engineFixture()
       const id = publish()
@@ -138,7 +138,7 @@ describe('a resend to another URL', () => {
   })
 })
 
-describe('a resend of nothing', () => {
+describe('a resend that is impossible', () => {
   test('is refused: no such delivery', async () => {
     await expect(engineFixture().engine.resend('dlv_none')).rejects.toThrow(
       'There is no delivery dlv_none: it may be too old, or deleted by a reset.',

@@ -139,7 +139,7 @@ describe('an attempt without an answer', () => {
     expect(other.at(retried).status).toBe('retrying')
   })
 
-  test('of a sender that rejects, against its promise, is one too', async () => {
+  test('is also that of a sender that rejects', async () => {
     const send = () => Promise.reject(Object.assign(new Error('torn'), { code: 'ECABLE' }))
     const { clock, publish, at, errors } = engineFixture({ send })
     const id = publish()

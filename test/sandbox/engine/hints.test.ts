@@ -120,7 +120,7 @@ describe('a hint says what to do about', () => {
     expect(hintFor(TRIED, result)).toBe(hint)
   })
 
-  test.each([200, 204, 299])('nothing, where there is nothing to do: %i', (code) => {
+  test.each([200, 204, 299])('no success: %i', (code) => {
     expect(hintFor(TRIED, status(code))).toBeUndefined()
   })
 

@@ -73,7 +73,7 @@ describe('what is spoilt on purpose', () => {
     expect(delivery.reason).toBeUndefined()
   })
 
-  test('can be sent to a URL that is no endpoint, and is then resent by nobody', async () => {
+  test('can be sent to a URL that is no endpoint, and cannot be resent', async () => {
     const fixture = engineFixture()
     const { engine, received } = fixture
     const to = { url: 'http://localhost:9999/elsewhere' }
@@ -86,7 +86,7 @@ describe('what is spoilt on purpose', () => {
     await expect(engine.resend(delivery.id)).rejects.toThrow(/^The endpoint of this delivery was removed/)
   })
 
-  test('is refused for an endpoint or a URL that there is not', async () => {
+  test('is refused for an unknown endpoint or an invalid URL', async () => {
     const fixture = engineFixture()
     const spoilt = { scenario: 'stale', requests: [tampered] }
     const message = messageOf(fixture)
@@ -168,7 +168,7 @@ describe('chaos', () => {
     { scenario: 'duplicate', ...(await genuine(message)) },
   ]
 
-  test('sends what it likes before each attempt of the schedule, which neither counts nor decides', async () => {
+  test('sends extra attempts before each attempt of the schedule, which neither count nor decide', async () => {
     const { clock, publish, at, received } = engineFixture({
       chaos: before,
       // Whatever is not the attempt itself is a success.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { BASE_URL, EVENT, httpSandbox } from '../../support/http-sandbox.js'
 
-describe('what is beside the question', () => {
+describe('headers, bodies and methods without effect', () => {
   test('the body of a GET is not read', async () => {
     const sandbox = httpSandbox()
     const request = new Request(`${BASE_URL}/v2/events`, {

@@ -55,7 +55,7 @@ describe('chaos', () => {
     expect(share).toBeLessThan(0.4)
   })
 
-  test('sends nothing where nothing is asked for', async () => {
+  test('sends nothing by default', async () => {
     expect(await namesOf(withSeed({}), 5)).toEqual([[], [], [], [], []])
   })
 
@@ -134,7 +134,7 @@ test.each(SCENARIOS)(
   },
 )
 
-describe('what makes no sense is a TypeError that says what to do:', () => {
+describe('invalid chaos is refused with a TypeError that says what to do:', () => {
   test.each<[string, unknown, RegExp]>([
     ['a list', ['duplicate'], /^chaos must be an object of scenarios and probabilities/],
     ['null', null, /^chaos must be an object/],

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { OPTION_NAMES } from '../../../sandbox/options.js'
 import { listen } from '../../support/http.js'
 
-describe('an option that makes no sense', () => {
+describe('an invalid option', () => {
   test.each<[Record<string, unknown>, RegExp]>([
     [{ frozn: true }, /^There is no option frozn\. The options are now, frozen, seed/],
     [{ now: '2026-11-20' }, /^now is not a date/],
@@ -62,7 +62,7 @@ describe('an option that makes no sense', () => {
   })
 })
 
-test('options are nothing that the sandbox needs', async () => {
+test('all options are optional', async () => {
   const sandbox = createSandbox()
   expect(sandbox.clock.frozen).toBe(true)
   expect(sandbox.endpoints.list()).toEqual([])

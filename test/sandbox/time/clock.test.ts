@@ -511,7 +511,7 @@ describe('an advance that is broken off', () => {
     expect(done).toEqual(['first', 'second'])
   })
 
-  test('says nothing where nothing is under way', async () => {
+  test('does not affect the next one if none is in progress', async () => {
     const clock = frozenClock()
     clock.breakOff()
     expect(await clock.advanceBy(1000)).toEqual({ fromMs: START_MS, toMs: START_MS + 1000, timers: 0 })

@@ -28,7 +28,7 @@ describe('check', () => {
     expect(Number(all)).toBeGreaterThan(20)
   })
 
-  test('fails one that believes everything, and says what to do', async () => {
+  test('fails a receiver that accepts everything, with advice', async () => {
     const { url } = await receiver(() => 200)
     const { code, stdout } = await check(url, '--only', 'wrong-secret,duplicate')
     expect(code).toBe(1)
@@ -38,7 +38,7 @@ describe('check', () => {
     expect(stdout).toMatch(/^1 of 2 probes passed$/m)
   })
 
-  test('tells the results, and how many there are, as JSON', async () => {
+  test('prints the results and their number as JSON', async () => {
     const { url } = await listening(good())
     const { code, records } = await check(url, '--only', 'stale', '--json')
     expect(code).toBe(0)

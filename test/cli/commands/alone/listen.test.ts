@@ -93,7 +93,7 @@ describe('listen', () => {
     expect(statuses).toEqual([200, 500, 500])
   })
 
-  test('ends at once where the user has had enough already', async () => {
+  test('ends at once if it was aborted before it began', async () => {
     const stopped = new AbortController()
     stopped.abort()
     expect(await run(['listen'], { signal: stopped.signal })).toMatchObject({ code: 0 })
@@ -251,7 +251,7 @@ describe('listen', () => {
     expect(stderr).toMatch(message)
   })
 
-  test('tells people in lines, with a body that does nothing to their terminal', async () => {
+  test('prints lines of text, without control characters of a body', async () => {
     const stopped = new AbortController()
     let url: string | undefined
     const ran = run(['listen', '--body', '--secret', secret], {

@@ -21,7 +21,7 @@ import { freePort } from '../../../support/free-port.js'
 const FILE = '.tix-webhooks-sandbox.json'
 
 describe('the sandbox', () => {
-  test('says all that one needs, and the key and the secret work', async () => {
+  test('prints a key and a secret that work', async () => {
     const { url: to, arrivals } = await receiver()
     const { ready, url } = await sandbox([
       '--to',
@@ -65,7 +65,7 @@ describe('the sandbox', () => {
     await verifySignature(sent, got?.['x-service-signature'], { secret: 'whsec_mine' })
   })
 
-  test('tells each message, delivery and attempt', async () => {
+  test('logs each message, delivery and attempt', async () => {
     const { url: to } = await receiver((_, index) => (index === 0 ? 500 : 200))
     const { session, json, run: runHere } = await sandbox(['--to', to, '--freeze', '--jitter', '0'])
     expect(await runHere(['trigger', 'order.created', '--wait'])).toMatchObject({ code: 1 })
@@ -85,7 +85,7 @@ describe('the sandbox', () => {
     expect(JSON.stringify(session.records().slice(1))).not.toContain('whsec_')
   })
 
-  test('tells what was asked of the API, and which error was the answer; of a key its end alone', async () => {
+  test('logs API requests and their errors, with only the end of a key', async () => {
     const { session, ready } = await sandbox()
     const headers = { authorization: 'bearer sk_test_0123456789' }
     await fetch(`${ready.api_url}/events?limit=1`, { headers })
@@ -98,7 +98,7 @@ describe('the sandbox', () => {
     expect(session.said.stdout).not.toContain('sk_test_0123456789')
   })
 
-  test('tells people the same in lines: what comes next, and when it is given up', async () => {
+  test('logs the same as text, with the next retry and the end of the retries', async () => {
     const { url: to } = await receiver(() => 500)
     const folder = emptyFolder()
     const stopped = new AbortController()
@@ -158,7 +158,7 @@ describe('the sandbox', () => {
     expect(ready).toMatchObject({ endpoints: [{ secrets: ['whsec_env'] }] })
   })
 
-  test('promises no retry of what chaos sends first', async () => {
+  test('announces no retry of an attempt made by chaos', async () => {
     const { url: to } = await receiver(() => 500)
     const stopped = new AbortController()
     const steps = [

@@ -18,7 +18,7 @@ describe('secret', () => {
     })
   })
 
-  test('is said with its endpoint, where there are several; and of one alone', async () => {
+  test('is printed with its endpoint if there are several, or for one endpoint only', async () => {
     const { run: runHere, json } = await sandbox([...to('a'), '--secret', 'whsec_one'])
     const [added] = await json('endpoints', 'add', 'http://127.0.0.1:9/b', '--secret', "it's $5")
     const { stdout } = await runHere(['secret'])
@@ -36,14 +36,14 @@ describe('secret', () => {
     ])
   })
 
-  test('is that which is new, during a rotation', async () => {
+  test('is the new one during a rotation', async () => {
     const { run: runHere, json } = await sandbox([...to('a'), '--secret', 'whsec_old'])
     const [{ id } = {}] = await json('endpoints')
     await json('endpoints', 'rotate', String(id), '--secret', 'whsec_new')
     expect((await runHere(['secret'])).stdout).toBe('TIX_SIGNING_SECRET=whsec_new\n')
   })
 
-  test('that is new needs no sandbox, and is another one each time', async () => {
+  test('--new needs no sandbox, and prints a different one each time', async () => {
     const [one, other] = [await run(['secret', '--new']), await run(['secret', '--new'])]
     expect(one.stdout).toMatch(/^TIX_SIGNING_SECRET=whsec_[\w-]{32}\n$/)
     expect(one.stdout).not.toBe(other.stdout)

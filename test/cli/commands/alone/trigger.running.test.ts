@@ -155,7 +155,7 @@ describe('trigger in a sandbox', () => {
   test.each([
     [[], 1],
     [['--no-wait'], 0],
-  ])('says so where no endpoint takes it: with %j, exit code %i', async (argv, expected) => {
+  ])('reports that no endpoint takes the kind: with %j, exit code %i', async (argv, expected) => {
     const { run: runHere } = await sandbox(['--to', 'http://127.0.0.1:9'])
     const { code, stdout, stderr } = await runHere(['trigger', 'order.created', '--live', ...argv])
     expect(code).toBe(expected)
@@ -172,7 +172,7 @@ describe('trigger in a sandbox', () => {
     expect(stderr).toMatch(/^The payload has no data\.order\.nope\. It has data\.order\.id/)
   })
 
-  test('says both ways where no sandbox runs', async () => {
+  test('names both alternatives if no sandbox runs', async () => {
     const { code, stderr } = await run(['trigger', 'order.created'])
     expect(code).toBe(3)
     expect(stderr).toBe(

@@ -13,7 +13,7 @@ const verify = (argv: readonly string[], surroundings?: Parameters<typeof run>[1
   run(['verify', ...argv], surroundings)
 
 describe('verify', () => {
-  test('finds what is valid valid', async () => {
+  test('accepts a valid signature', async () => {
     const argv = [
       '--secret',
       secret,

@@ -31,7 +31,7 @@ describe('clock', () => {
 })
 
 describe('advance', () => {
-  test('does all retries of 72 hours, and tells how they went', async () => {
+  test('makes all retries of 72 hours, and logs their results', async () => {
     const { url, arrivals } = await receiver((_, index) => (index < 9 ? 500 : 200))
     const { run } = await frozen('--to', url, '--jitter', '0')
     await run(['trigger', 'order.created', '--wait'])

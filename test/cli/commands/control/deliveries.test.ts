@@ -50,7 +50,7 @@ describe('deliveries', () => {
     expect(await json('deliveries', ...argv)).toHaveLength(count)
   })
 
-  test('are shown whole, with bytes of somebody else that do nothing to the terminal', async () => {
+  test('are shown whole, without control characters of their answers', async () => {
     const { run, json } = await withDeliveries()
     const [{ id = '', body = '' } = {}] = (await json('deliveries')) as { id: string; body: string }[]
     const { stdout } = await run(['deliveries', 'show', id])
@@ -64,7 +64,7 @@ describe('deliveries', () => {
     ])
   })
 
-  test('are shown with what was sent, where that was not the body of the message', async () => {
+  test('are shown with the body of an attempt if it differs from the message', async () => {
     const { run, json } = await withDeliveries()
     await run(['trigger', 'order.created', '--scenario', 'not-json'])
     const [{ id = '', attempts = [] } = {}] = (await json('deliveries')) as {
@@ -76,7 +76,7 @@ describe('deliveries', () => {
     for (const { request } of attempts) expect(stdout).toContain(`\n    > ${request.body}\n`)
   })
 
-  test('are shown without it, where it is the same', async () => {
+  test('are shown without the body of an attempt that equals the message', async () => {
     const { run, json } = await withDeliveries()
     const [{ id = '', body = '' } = {}] = (await json('deliveries')) as { id: string; body: string }[]
     const { stdout } = await run(['deliveries', 'show', id])

@@ -36,7 +36,7 @@ describe('orders', () => {
     )
   })
 
-  test('are chosen by their event, by what became of them, and by a limit', async () => {
+  test('are filtered by event and refund, and limited', async () => {
     const { run, json, paid, refunded } = await withOrders()
     const ids = async (...argv: string[]) => (await json('orders', ...argv)).map(({ id }) => id)
     expect(await ids()).toEqual([refunded.id, paid.id])

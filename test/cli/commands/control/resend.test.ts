@@ -45,7 +45,7 @@ describe('resend', () => {
     })
   })
 
-  test('sends what was made lately, by virtual time', async () => {
+  test('resends deliveries made since a virtual time', async () => {
     const { json, heal } = await withFailures()
     heal()
     await json('advance', '2h')
@@ -54,7 +54,7 @@ describe('resend', () => {
     expect(await json('resend', '--since', '3h')).toHaveLength(3)
   })
 
-  test('says what it leaves out, and why there is nothing', async () => {
+  test('reports what it leaves out, and why nothing is left', async () => {
     const { run, json } = await withFailures()
     await run(['trigger', 'order.created', '--scenario', 'valid'])
     const [{ id = '' } = {}] = (await json('endpoints')) as { id: string }[]

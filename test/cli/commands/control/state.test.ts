@@ -6,7 +6,7 @@ import { emptyFolder, sandbox } from '../../../support/cli-sandbox.js'
 import { listening } from '../../../support/cli-server.js'
 
 describe('status', () => {
-  test('tells what is there', async () => {
+  test('prints the URL, the clock, the counts and the assumptions', async () => {
     const {
       run: runHere,
       json,

@@ -78,7 +78,7 @@ test('[N88] it is past at its new end, not at the one before', async () => {
   expect(account.retrieveEvent(id).status).toBe('past')
 })
 
-test('there and back are two changes, each of which is sent', () => {
+test('a change and its reversal are sent as two changes', () => {
   const { account, publish, emitted } = ticketing()
   const { id, doors_at } = publish()
   account.rescheduleEvent(id, { doors_at: '2026-08-01T22:00Z' })

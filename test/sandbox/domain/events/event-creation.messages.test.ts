@@ -40,7 +40,7 @@ describe('a message', () => {
     )
   })
 
-  test('[N15] puts first the slip of the finger that is why another field is missing', () => {
+  test('[N15] begins with the misspelt field because of which another one is missing', () => {
     const { problems } = faultOf(() => create({ title: undefined, Title: 'x' }))
     expect(problems.map(({ code, param }) => [code, param])).toEqual([
       ['parameter_unknown', 'Title'],

@@ -186,7 +186,7 @@ describe('create refuses', () => {
     ])
   })
 
-  test('[N15] a venue that is not there together with dates that contradict each other', () => {
+  test('[N15] an unknown venue together with contradictory dates, both reported', () => {
     const { problems } = faultOf(() => create({ venue_id: 'ven_none', ends_at: '2026-01-01T00:00Z' }))
     expect(problems.map(({ code, param }) => [code, param])).toEqual([
       ['resource_missing', 'venue_id'],

@@ -167,7 +167,7 @@ describe('the slug', () => {
     expect(other.account.findBySlug(again.slug)?.id).toBe(again.id)
   })
 
-  test('that nobody has finds nothing', () => {
+  test('that no event has finds nothing', () => {
     expect(ticketing().account.findBySlug('harbour-jazz-000000')).toBeUndefined()
   })
 })

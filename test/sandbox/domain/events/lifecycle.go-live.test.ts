@@ -120,7 +120,7 @@ test('many events go live each at its own moment, in their order', async () => {
   ])
 })
 
-test('the jobs of an event are never more than one', () => {
+test('an event never has more than one timer', () => {
   const { account, clock, create } = ticketing()
   const { id } = create(onSaleAt(DAY_MS))
   for (const day of [3, 4, 5]) account.rescheduleEvent(id, { doors_at: `2026-08-0${day}T19:00Z` })

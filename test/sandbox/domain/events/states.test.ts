@@ -183,7 +183,7 @@ describe('by itself, an event', () => {
     },
   )
 
-  test('leads nowhere but from where it is on sale', () => {
+  test('changes only while it is on sale or sold out', () => {
     expect(OCCURRENCES).toEqual({
       ended: { on_sale: 'past', sold_out: 'past' },
       soldOut: { on_sale: 'sold_out' },

@@ -77,7 +77,7 @@ describe('of deliveries that have ended', () => {
     expect(engine.delivery(ids[1] ?? '')?.attempts).toHaveLength(2)
   })
 
-  test('one that goes while it is resent is not recorded, and its attempt is given all the same', {
+  test('one that is forgotten while it is resent is not recorded, and its attempt is returned nevertheless', {
     tags: ['slow'],
   }, async () => {
     const { engine, clock, publish } = engineFixture({ schedule: [] })

@@ -49,7 +49,7 @@ describe('a resend', () => {
     expect(sandbox.sent).toHaveLength(1)
   })
 
-  test('of what is not there is 404', async () => {
+  test('of an unknown delivery is answered 404', async () => {
     expect(told(await controlFixture().post('/deliveries/dlv_none/resend'))).toEqual([
       404,
       'resource_missing',

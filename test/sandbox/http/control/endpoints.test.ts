@@ -123,7 +123,7 @@ test('DELETE removes it, once', async () => {
   expect(told(await remove(id))).toEqual([404, 'resource_missing'])
 })
 
-test('what is not there is 404', async () => {
+test('an unknown endpoint is answered 404', async () => {
   const { call, patch, rotate } = stage()
   expect(told(await call('GET', '/_sandbox/endpoints/we_none'))).toEqual([404, 'resource_missing'])
   expect(told(await patch('we_none', { enabled: true }))).toEqual([404, 'resource_missing'])

@@ -5,7 +5,7 @@ import { BASE_URL, httpSandbox, LIVE_KEY, NOW } from '../../../support/http-sand
 
 const CLOCK = { now: NOW, frozen: true, next_at: null, next_what: null, real_now: expect.any(String) }
 
-test('GET /_sandbox tells what this is, and how much there is', async () => {
+test('GET /_sandbox returns the version and the number of records', async () => {
   const sandbox = apiFixture({ assume: { list: 'links' } })
   sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/' })
   await sandbox.order()

@@ -134,7 +134,7 @@ test('forgets a reader who has gone', async () => {
   await expect.poll(followers).toBe(0)
 })
 
-test('pings every 15 seconds, so that nobody takes it for dead', async () => {
+test('pings every 15 seconds, so that an idle connection stays open', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())
   const response = await httpSandbox().app.request('http://127.0.0.1:4010/_sandbox/stream')

@@ -71,7 +71,7 @@ describe('trigger', () => {
     expect(sandbox.service.engine.deliveries({ type: 'event.published' })[0]?.attempts).toHaveLength(1)
   })
 
-  test('does not wait for what nobody gets', async () => {
+  test('does not wait if no endpoint takes the kind', async () => {
     const sandbox = httpSandbox()
     expect(
       (await sandbox.call('POST', '/_sandbox/trigger', { body: { kind: 'order.created', wait: true } }))
@@ -92,7 +92,7 @@ describe('trigger', () => {
     expect((await waiting).status).toBe(201)
   })
 
-  test('does not wait on, when nobody waits for the answer', async () => {
+  test('stops waiting when the client disconnects', async () => {
     const sandbox = stage()
     sandbox.answerWith(() => new Promise(() => {}))
     const leaving = new AbortController()

@@ -77,7 +77,7 @@ test('where the endpoint was removed, its secret is gone', async () => {
   expect(await why(sandbox)).toEqual({ advice: null, signature: null })
 })
 
-test('of what is not there it says so', async () => {
+test('an unknown delivery or attempt is answered 404', async () => {
   const sandbox = controlFixture()
   await sandbox.trigger()
   const [delivery] = await sandbox.list()
@@ -87,7 +87,7 @@ test('of what is not there it says so', async () => {
   }
 })
 
-test('the plan of a delivery is what comes true', async () => {
+test('the plan of a delivery equals its later attempts', async () => {
   const sandbox = controlFixture()
   sandbox.answerWith(() => answered(500))
   await sandbox.trigger()

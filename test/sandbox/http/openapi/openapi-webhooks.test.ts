@@ -23,7 +23,7 @@ describe.each(Object.keys(ASSUMPTIONS.signature.choices))('signed by %s', (signa
   })
 })
 
-test('what is not described is seen', async () => {
+test('a webhook that differs from the description is refused', async () => {
   const sandbox = apiFixture()
   const { checkWebhook } = contractWith(sandbox.service.assumptions)
   const headers = { 'content-type': 'application/json', 'x-service-signature': 't=1,v1=ab' }
