@@ -5,7 +5,7 @@ import { DeliveryGone } from '../../engine/record/delivery-gone.js'
 import type { Delivery } from '../../engine/record/records.js'
 import { isFromScenario } from '../../engine/record/records.js'
 import type { App } from '../context.js'
-import { HttpFault } from '../faults.js'
+import { HttpError } from '../errors.js'
 import { attemptJson, deliveryJson } from './delivery-json.js'
 import { invalid, missing, readBody, readParameters, refusingMisuse, span } from './input.js'
 import type { ControlParts } from './parts.js'
@@ -58,8 +58,8 @@ export function addDeliveries(app: App, { service, checkUrl }: ControlParts): vo
       throw error
     }
   }
-  const removed = (): HttpFault =>
-    new HttpFault(
+  const removed = (): HttpError =>
+    new HttpError(
       'endpoint_removed',
       'Its endpoint was removed, and its secret with it. Trigger the kind again.',
     )

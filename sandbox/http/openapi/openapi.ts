@@ -1,7 +1,7 @@
 import { NOT_SHOWN } from '../../domain/resources.js'
 import { ASSUMPTIONS, type AssumptionName, type Assumptions } from '../../service/assumptions.js'
 import { ERROR_FORMS, type ErrorForm } from '../error-form.js'
-import { type ErrorCode, type ErrorStatus, statusOf } from '../faults.js'
+import { type ErrorCode, type ErrorStatus, statusOf } from '../errors.js'
 import { describeWebhooks } from './openapi-webhooks.js'
 import { type Operation, operationsFor } from './operations.js'
 import { type Json, SchemaCollection } from './schema-collection.js'

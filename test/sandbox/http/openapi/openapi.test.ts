@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, test } from 'vitest'
-import { API_ERROR_CODES } from '../../../../sandbox/http/faults.js'
+import { API_ERROR_CODES } from '../../../../sandbox/http/errors.js'
 import { describeApi } from '../../../../sandbox/http/openapi/openapi.js'
 import { operationsFor } from '../../../../sandbox/http/openapi/operations.js'
 import { ASSUMPTIONS, assume } from '../../../../sandbox/service/assumptions.js'

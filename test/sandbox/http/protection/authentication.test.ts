@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { HttpFault } from '../../../../sandbox/http/faults.js'
+import { HttpError } from '../../../../sandbox/http/errors.js'
 import { createAuthenticator } from '../../../../sandbox/http/protection/authentication.js'
 
 const KEY = 'sk_test_a1b2c3d4'
 
-function refusalOf(authorization: string | null, options = {}): HttpFault {
+function refusalOf(authorization: string | null, options = {}): HttpError {
   try {
     createAuthenticator(options).authenticate(authorization)
   } catch (error) {
-    if (error instanceof HttpFault) return error
+    if (error instanceof HttpError) return error
     throw error
   }
   throw new Error('it was taken')

@@ -1,6 +1,6 @@
 /** @module-tag slow */
 import { describe, expect, test } from 'vitest'
-import { API_ERROR_CODES } from '../../../sandbox/http/faults.js'
+import { API_ERROR_CODES } from '../../../sandbox/http/errors.js'
 import { apiFixture, createWith } from '../../support/api-fixture.js'
 import { ERROR_CAUSES } from '../../support/error-causes.js'
 
