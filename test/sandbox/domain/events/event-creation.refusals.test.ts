@@ -173,7 +173,7 @@ describe('create refuses', () => {
     expect(create(many(100)).capacity).toBe(300)
   })
 
-  test('[N15] all that is wrong at once, and tells of each', () => {
+  test('[N15] all problems at once, and lists each', () => {
     const { problems } = thrownRefusal(() =>
       account.createEvent({ title: '<b>', doors_at: 'x', tickets: [{ ...tier, price_cents: -1, size: 3 }] }),
     )
