@@ -33,7 +33,7 @@ export interface AppOptions {
   onRequest?: ((record: RequestRecord) => void) | undefined
   /** Called with unexpected errors, of which the response says nothing. Default: `onWarning` gets the stack. */
   onError?: ((error: unknown) => void) | undefined
-  /** Checks where an endpoint is to be. @throws AddressRefused if nothing is sent there */
+  /** Checks the URL of an endpoint. @throws AddressRefused if nothing is sent there */
   checkUrl: (url: string) => void
   /** Resets the sandbox. */
   reset: () => void

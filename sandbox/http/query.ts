@@ -1,6 +1,6 @@
 import { HttpError } from './errors.js'
 
-/** A query as the domain takes it: a string for each name, or a list where the name is repeated. */
+/** A query as the domain takes it: a string for each name, or a list if the name is repeated. */
 export function readQuery(query: URLSearchParams): Record<string, string | string[]> {
   const entries = [...new Set(query.keys())].map((name): [string, string | string[]] => {
     const [first = '', ...more] = query.getAll(name)

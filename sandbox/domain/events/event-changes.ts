@@ -11,7 +11,7 @@ import { capacityOf, problemsOfTiers, tiersOf } from './tiers.js'
 const OF_A_DRAFT = ['venue_id', 'on_sale_at'] as const
 
 /**
- * The dates after an update, where the event allows it.
+ * The dates after an update, if the event allows it.
  *
  * @throws Refusal
  */

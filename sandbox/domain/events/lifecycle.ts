@@ -124,7 +124,7 @@ export class Lifecycle {
     this.#occur(event, event.sold >= event.capacity ? 'soldOut' : 'restocked')
   }
 
-  /** Makes it past where its end is reached. */
+  /** Makes it past if its end is reached. */
   #settleEnd(event: EventRecord): void {
     if (event.endsAt.ms <= this.#clock.now()) this.#occur(event, 'ended')
   }

@@ -31,7 +31,7 @@ export function validateBody<Schema extends z.ZodObject>(
 }
 
 /**
- * A query, of whose parameters each is a string, or a list where it is repeated.
+ * A query: each parameter is a string, or a list if it is repeated.
  *
  * @throws Refusal with all that is wrong
  */

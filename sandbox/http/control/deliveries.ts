@@ -49,7 +49,7 @@ export function addDeliveries(app: App, { service, checkUrl }: ControlParts): vo
   const checkTarget = async (to: string | undefined): Promise<void> => {
     if (to !== undefined) await refusingMisuse(() => checkUrl(to), 'to')
   }
-  /** Nothing where it goes, or its endpoint does, while it waits for its turn. */
+  /** Undefined if the delivery or its endpoint is removed while it waits for its turn. */
   const resend = async (id: string, options: { to?: string }): Promise<object | undefined> => {
     try {
       return attemptJson(await refusingMisuse(() => engine.resend(id, options), 'to'))

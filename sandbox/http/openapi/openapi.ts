@@ -27,7 +27,7 @@ const OF_BODIES = ['unsupported_media_type', 'invalid_json', 'body_too_large'] a
 /**
  * The OpenAPI 3.1 description of the API, as the assumptions have it. What the specification does not show is marked `x-not-shown`.
  *
- * @param url where the service is
+ * @param url the base URL of the service
  */
 export function describeApi(assumptions: Assumptions, url: string): Json {
   const schemas = new SchemaCollection()
