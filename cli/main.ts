@@ -89,7 +89,7 @@ function described({ name, summary, args = [], options, examples }: Command): ob
       says,
       ...(value !== undefined && { value }),
       ...(fallback !== undefined && { default: fallback }),
-      repeatable: kind === 'many',
+      repeatable: kind === 'repeatable',
     })),
     examples: examples.map(({ line }) => line),
   }

@@ -2,7 +2,7 @@ import type { SandboxOptions, Subscription } from '../sandbox/index.js'
 import { ASSUMPTIONS } from '../sandbox/internal.js'
 import { readSeconds } from './arguments/durations.js'
 import { readKinds } from './arguments/kinds.js'
-import { flag, many, one, type Values } from './arguments/options.js'
+import { flag, option, repeatable, type Values } from './arguments/options.js'
 import { SCENARIO_NAMES } from './arguments/scenario-names.js'
 import {
   listOf,
@@ -31,39 +31,43 @@ const assumptions = Object.entries(ASSUMPTIONS).map(
 
 /** The options of `tix-webhooks sandbox`. */
 export const START_OPTIONS = {
-  port: one('PORT', readPort, 'the port to listen on; 0 is any free port', String(DEFAULT_PORT)),
-  to: many('URL', readUrl, 'URL of an endpoint; quote it for the shell'),
-  events: one('LIST', readKinds, 'kinds that these endpoints take, such as order.created,event.*', '*'),
+  port: option('PORT', readPort, 'the port to listen on; 0 is any free port', String(DEFAULT_PORT)),
+  to: repeatable('URL', readUrl, 'URL of an endpoint; quote it for the shell'),
+  events: option('LIST', readKinds, 'kinds that these endpoints take, such as order.created,event.*', '*'),
   secret: SIGNING_OPTIONS.secret,
-  state: one('FILE', readText, 'saves its state in this file, and continues from it'),
-  now: one('WHEN', readInstant, 'the time it starts at, such as 2026-12-01T19:00:00Z (default: now)'),
+  state: option('FILE', readText, 'saves its state in this file, and continues from it'),
+  now: option('WHEN', readInstant, 'the time it starts at, such as 2026-12-01T19:00:00Z (default: now)'),
   freeze: flag('its clock stands still until advance moves it'),
-  seed: one('N', wholeNumber(0, MAX_SEED), 'makes the same ids and jitter in each run'),
-  retry: one(
+  seed: option('N', wholeNumber(0, MAX_SEED), 'makes the same ids and jitter in each run'),
+  retry: option(
     'SCHEDULE',
     readText,
     'default (11 attempts in 72 h), tickettailor, fast, or a list such as 5s,1m,1h',
     'default',
   ),
-  jitter: one('SHARE', shareUpTo(MAX_JITTER), 'how random each gap between attempts is, 0 to 0.5', '0.1'),
-  timeout: one('TIME', readTimeout, 'how long an endpoint may take to answer; 0 is no limit', '15s'),
+  jitter: option('SHARE', shareUpTo(MAX_JITTER), 'how random each gap between attempts is, 0 to 0.5', '0.1'),
+  timeout: option('TIME', readTimeout, 'how long an endpoint may take to answer; 0 is no limit', '15s'),
   serial: flag('delivers one at a time, in order'),
-  assume: many(
+  assume: repeatable(
     'NAME=CHOICE',
     pairOf(readText),
     `another reading of what the documentation leaves open: ${assumptions.join(', ')}`,
   ),
-  chaos: one(
+  chaos: option(
     'LIST',
     listOf(readChaos),
     `adds scenarios at random, such as duplicate=0.1,stale=0.05 (for all ${SCENARIO_NAMES.length}, see trigger --help)`,
   ),
-  keys: one('LIST', listOf(readText), 'API keys that it accepts (default: any sk_test_… and sk_live_…)'),
+  keys: option('LIST', listOf(readText), 'API keys that it accepts (default: any sk_test_… and sk_live_…)'),
   lenient: flag('accepts unknown API parameters'),
-  'rate-limit': one('N/UNIT', readRate, 'answers 429 above this rate of API requests, such as 25/s or 100/m'),
+  'rate-limit': option(
+    'N/UNIT',
+    readRate,
+    'answers 429 above this rate of API requests, such as 25/s or 100/m',
+  ),
   'allow-public': flag('delivers to the public internet too'),
-  host: one('HOST', readText, 'the address to listen on', '127.0.0.1'),
-  'allow-host': many('NAME', readText, 'another host name to answer to'),
+  host: option('HOST', readText, 'the address to listen on', '127.0.0.1'),
+  'allow-host': repeatable('NAME', readText, 'another host name to answer to'),
 }
 
 /** Their values. */

@@ -4,7 +4,7 @@ import type { NewEndpoint } from './service/subscriptions.js'
 
 /** The options of a sandbox. Everything has a default. */
 export interface SandboxOptions {
-  /** Where its time begins: a `Date`, milliseconds since the epoch, or ISO 8601. Default: now. */
+  /** The initial time: a `Date`, milliseconds since the epoch, or ISO 8601. Default: now. */
   now?: Date | string | number | undefined
   /** Whether time stands still until you advance it. Default true; the command line's sandbox runs. */
   frozen?: boolean | undefined
@@ -12,7 +12,7 @@ export interface SandboxOptions {
   seed?: number | undefined
   /** Your receiver, called directly, without a port: what handles a `Request`. Default: endpoints are called over HTTP. */
   deliver?: ((request: Request) => Response | Promise<Response>) | undefined
-  /** Where webhooks are sent from the start. Default: with `deliver` one endpoint that takes all kinds, else none. */
+  /** The initial endpoints, to which webhooks are sent. Default: with `deliver` one endpoint that takes all kinds, else none. */
   endpoints?: readonly NewEndpoint[] | undefined
   /** The secret of an endpoint that has none of its own. Default: a new one for each. */
   secret?: string | undefined

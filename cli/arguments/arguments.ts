@@ -30,7 +30,7 @@ export function parse(argv: readonly string[], command: Command): Parsed {
       continue
     }
     const given = texts[name] ?? []
-    if (given.length > 0 && table[name]?.kind === 'one') {
+    if (given.length > 0 && table[name]?.kind === 'single') {
       throw new UsageError(`--${name} is given twice: it takes one ${table[name].value}.`)
     }
     texts[name] = [...given, value]

@@ -100,12 +100,12 @@ const widthOf = (options: OptionTable): number =>
 function leftOf(name: string, { value, short, kind, isOn }: Option<unknown>): string {
   const flag = isOn ? `--no-${name}` : `--${name}`
   const long = value === undefined ? flag : `--${name} ${value}`
-  return `${short === undefined ? '' : `-${short}, `}${long}${kind === 'many' ? ' …' : ''}`
+  return `${short === undefined ? '' : `-${short}, `}${long}${kind === 'repeatable' ? ' …' : ''}`
 }
 
 function saysOf({ says, fallback, kind }: Option<unknown>): string {
   const notes = [
-    ...(kind === 'many' ? ['may be given again'] : []),
+    ...(kind === 'repeatable' ? ['may be given again'] : []),
     ...(fallback === undefined ? [] : [`default ${fallback}`]),
   ]
   return notes.length === 0 ? says : `${says} (${notes.join(', ')})`

@@ -33,7 +33,7 @@ async function isFileName(text: string, { cwd }: Io): Promise<boolean> {
   )
 }
 
-/** The bytes of a file, or of the standard input where the path is `-`. */
+/** The bytes of a file, or of the standard input if the path is `-`. */
 export async function readFile(path: string, name: string, io: Io): Promise<Uint8Array> {
   if (path === '-') return readStdin(io)
   if (path === '') throw new UsageError(`${name} names no file: write @ and its path.`)

@@ -1,9 +1,9 @@
 /** Parses the text of an option's value. `name` is for the message. @throws UsageError */
 export type Read<Value> = (text: string, name: string) => Value
 
-/** One option of a command. `help` writes it down, and `parse` reads it, from this alone. */
+/** An option of a command, from which the help is written and the command line is parsed. */
 export interface Option<Value> {
-  readonly kind: 'flag' | 'one' | 'many'
+  readonly kind: 'flag' | 'single' | 'repeatable'
   readonly says: string
   /** The placeholder of the value in the help, such as `URL`. */
   readonly value?: string
@@ -42,18 +42,18 @@ export function flagThatIsOn(says: string): Option<boolean> {
   return { kind: 'flag', says, isOn: true, read: ({ on = true }) => on }
 }
 
-/** An option with a value, given once. */
-export function one<Value>(value: string, read: Read<Value>, says: string): Option<Value | undefined>
+/** An option with a value, which may be given only once. */
+export function option<Value>(value: string, read: Read<Value>, says: string): Option<Value | undefined>
 /** The same, with a default. */
-export function one<Value>(value: string, read: Read<Value>, says: string, fallback: string): Option<Value>
-export function one<Value>(
+export function option<Value>(value: string, read: Read<Value>, says: string, fallback: string): Option<Value>
+export function option<Value>(
   value: string,
   read: Read<Value>,
   says: string,
   fallback?: string,
 ): Option<Value | undefined> {
   return {
-    kind: 'one',
+    kind: 'single',
     says,
     value,
     ...(fallback !== undefined && { fallback }),
@@ -65,9 +65,9 @@ export function one<Value>(
 }
 
 /** An option with a value that may be given more than once. */
-export function many<Value>(value: string, read: Read<Value>, says: string): Option<readonly Value[]> {
+export function repeatable<Value>(value: string, read: Read<Value>, says: string): Option<readonly Value[]> {
   return {
-    kind: 'many',
+    kind: 'repeatable',
     says,
     value,
     read: ({ name, texts }) => texts.map((text) => read(text, `--${name}`)),

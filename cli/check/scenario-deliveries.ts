@@ -3,7 +3,7 @@ import { makeScenario, type Scenario, type ScenarioName, type ScenarioSource } f
 /** Scenarios whose point is that an event is sent again, or how two of them are related. */
 const OF_ONE_MAKING: readonly ScenarioName[] = ['duplicate', 'concurrent-burst', 'reordered', 'tied']
 
-/** Scenarios that send one event in several forms, where the source gives no other. */
+/** Scenarios that send one event in several forms, unless the source gives another. */
 export const OF_ONE_EVENT: readonly ScenarioName[] = ['whitespace', 'unicode', 'two-v1']
 
 /**

@@ -40,7 +40,7 @@ export async function connect(flag: string | undefined, context: Context): Promi
     : noSandbox(placesOf(places))
 }
 
-/** The same, and undefined where nothing listens, unless the user named the place. @throws Failure where something else listens */
+/** The same, but undefined if nothing listens, unless the user named the place. @throws Failure if something else listens */
 export async function connectIfRunning(
   flag: string | undefined,
   { io }: Context,
@@ -89,7 +89,7 @@ function compatible(status: SandboxStatus, url: string): SandboxStatus {
   )
 }
 
-/** Undefined where nothing listens. */
+/** Undefined if nothing listens. */
 async function statusAt({ url, source }: Candidate, signal: AbortSignal): Promise<SandboxStatus | undefined> {
   let answer: PlainAnswer
   try {

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { readOwnFile, replaceOwnFile } from '../../sandbox/internal.js'
-import { one } from '../arguments/options.js'
+import { option } from '../arguments/options.js'
 import { readUrl } from '../arguments/values.js'
 import type { Io } from '../io.js'
 
@@ -17,7 +17,7 @@ const readPlace = (text: string, name: string): string => (text === NONE ? NONE 
 
 /** The option of commands that talk to a running sandbox. */
 export const SANDBOX_OPTIONS = {
-  sandbox: one(
+  sandbox: option(
     'URL',
     readPlace,
     `URL of the sandbox, or none (default: $${SANDBOX_VARIABLE}, else the one of this folder or above, else port ${DEFAULT_PORT})`,

@@ -12,7 +12,7 @@ export interface Judging {
 
 /** The verdict on a delivery that was received. */
 export interface Inspected {
-  /** Undefined where the body is no event. */
+  /** Undefined if the body is no event. */
   readonly kind: string | undefined
   /** `unchecked` if there is no secret. */
   readonly verdict: 'verified' | 'refused' | 'unchecked'

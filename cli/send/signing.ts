@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { SignatureOptions } from '../../src/index.js'
-import { one } from '../arguments/options.js'
+import { option } from '../arguments/options.js'
 import { oneOf, readText } from '../arguments/values.js'
 import { UsageError } from '../failure.js'
 import type { Io } from '../io.js'
@@ -11,12 +11,12 @@ export const SECRET_VARIABLE = 'TIX_SIGNING_SECRET'
 
 /** The options of commands that sign or verify by themselves. */
 export const SIGNING_OPTIONS = {
-  secret: one(
+  secret: option(
     'SECRET',
     readText,
     `signing secret of the endpoint (default: $${SECRET_VARIABLE}, else that of ${ENV_FILE})`,
   ),
-  signature: one(
+  signature: option(
     'FORM',
     oneOf('dot', 'concat', 'body'),
     'what is signed: dot (t + "." + body), concat (t + body) or body',

@@ -15,7 +15,6 @@ import {
 import { type Emit, Lifecycle } from './events/lifecycle.js'
 import { utcText } from './events/moments.js'
 import { nextStatus } from './events/states.js'
-import { Fault, type Problem } from './fault.js'
 import { type FoundTicket, findTicket } from './orders/found-ticket.js'
 import { type LatestOrders, latestOrders, type OrderFilter } from './orders/latest-orders.js'
 import { Ledger } from './orders/ledger.js'
@@ -23,6 +22,7 @@ import { makeOrder } from './orders/order-creation.js'
 import { createOrderBody } from './orders/order-requests.js'
 import { orderCreatedData, presentEvent, presentWithTickets } from './present.js'
 import type { EventRecord } from './records.js'
+import { type Problem, Refusal } from './refusal.js'
 import { listEventsQuery, listVenuesQuery } from './requests/list-queries.js'
 import { missingResource } from './requests/missing.js'
 import { type ValidateOptions, validateBody, validateQuery } from './requests/validate.js'
@@ -46,7 +46,7 @@ export interface AccountParts {
 
 /**
  * The data of one account, and every rule about it. Bodies and queries are taken as they come and checked here.
- * A refused operation throws a `Fault` and changes nothing.
+ * A refused operation throws a `Refusal` and changes nothing.
  */
 export class Account {
   readonly #clock: VirtualClock
@@ -93,7 +93,7 @@ export class Account {
   listEvents(query: unknown): Page<EventObject> {
     const given = validateQuery(listEventsQuery, query, this.#options)
     const unknownVenue = given.venue_id === undefined ? undefined : this.#problemOfVenue(given.venue_id)
-    if (unknownVenue !== undefined) throw new Fault(unknownVenue)
+    if (unknownVenue !== undefined) throw new Refusal(unknownVenue)
     const isListed = eventFilter(given)
     const { data, hasMore } = this.#ledger.events.page(given, (event) => {
       this.#lifecycle.settle(event)
@@ -228,7 +228,7 @@ export class Account {
 
   #find(id: string): EventRecord {
     const event = this.#ledger.events.get(id)
-    if (event === undefined) throw new Fault(missingResource('event', id))
+    if (event === undefined) throw new Refusal(missingResource('event', id))
     this.#lifecycle.settle(event)
     return event
   }

@@ -1,4 +1,4 @@
-import { Fault } from './fault.js'
+import { Refusal } from './refusal.js'
 import type { PageQuery } from './requests/list-queries.js'
 import { missingResource } from './requests/missing.js'
 
@@ -49,7 +49,7 @@ export class Collection<Item extends Placed> {
   /**
    * A page of what matches. It looks no further than it must, from the cursor on; the cursor itself need not match.
    *
-   * @throws Fault `resource_missing` for a cursor that is of nothing
+   * @throws Refusal `resource_missing` for a cursor that is of nothing
    */
   page(query: PageQuery, matches: (item: Item) => boolean = () => true): Page<Item> {
     const { limit, starting_after, ending_before } = query
@@ -74,7 +74,7 @@ export class Collection<Item extends Placed> {
 
   #indexOf(cursor: string, param: string): number {
     const item = this.#byId.get(cursor)
-    if (item === undefined) throw new Fault(missingResource(this.#what, cursor, param))
+    if (item === undefined) throw new Refusal(missingResource(this.#what, cursor, param))
     return item.index
   }
 }

@@ -9,7 +9,7 @@ const SECRET_LENGTH = 32
 
 export interface EndpointsParts {
   readonly random: Random
-  /** Throws where a URL cannot be delivered to. */
+  /** Throws if a URL cannot be delivered to. */
   readonly checkUrl: (url: string) => void
   /** The secret of an endpoint that is added without one. Default: a new secret for each. */
   readonly secret?: string | undefined

@@ -12,7 +12,7 @@ export interface EngineParts {
   readonly clock: VirtualClock
   readonly random: Random
   readonly send: Send
-  /** Throws where an endpoint's URL cannot be delivered to. Default: every http and https URL can. */
+  /** Throws if an endpoint's URL cannot be delivered to. Default: every http and https URL can. */
   readonly checkUrl?: (url: string) => void
   /** The secret of an endpoint that is given none. Default: a new one for each. */
   readonly secret?: string | undefined

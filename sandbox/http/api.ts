@@ -1,7 +1,7 @@
 import type { Service } from '../service/service.js'
 import { readJson } from './body.js'
 import type { App, RequestContext } from './context.js'
-import { HttpFault } from './faults.js'
+import { HttpError } from './errors.js'
 import { type Operation, operationsFor } from './openapi/operations.js'
 import { type AuthenticationOptions, createAuthenticator } from './protection/authentication.js'
 import { createRateLimiter, type RateLimit } from './protection/rate-limit.js'
@@ -30,7 +30,7 @@ export function addApi(app: App, service: Service, options: ApiOptions): void {
   })
   app.use('/v2/sandbox/*', (c, next) => {
     if (c.get('caller').mode === 'live') {
-      throw new HttpFault(
+      throw new HttpError(
         'test_key_required',
         'Sandbox operations are for test keys, and this is a live key. Use a key that begins with sk_test_.',
       )

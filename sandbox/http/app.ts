@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import { type Context, Hono } from 'hono'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { Fault } from '../domain/fault.js'
+import { Refusal } from '../domain/refusal.js'
 import { Random } from '../lib/random.js'
 import type { Service } from '../service/service.js'
 import { addApi } from './api.js'
@@ -10,7 +10,7 @@ import { addCheckout } from './checkout/checkout.js'
 import type { App, Env, RequestContext } from './context.js'
 import { addControl } from './control/control.js'
 import { ERROR_FORMS } from './error-form.js'
-import { type ErrorReport, HttpFault, statusOf } from './faults.js'
+import { type ErrorReport, HttpError, statusOf } from './errors.js'
 import { injectFaults, type Wait, waitRealTime } from './inject-faults.js'
 import { describeApi } from './openapi/openapi.js'
 import { addPage } from './page.js'
@@ -33,7 +33,7 @@ export interface AppOptions {
   onRequest?: ((record: RequestRecord) => void) | undefined
   /** Called with unexpected errors, of which the response says nothing. Default: `onWarning` gets the stack. */
   onError?: ((error: unknown) => void) | undefined
-  /** Checks where an endpoint is to be. @throws AddressRefused if nothing is sent there */
+  /** Checks the URL of an endpoint. @throws AddressRefused if nothing is sent there */
   checkUrl: (url: string) => void
   /** Resets the sandbox. */
   reset: () => void
@@ -85,37 +85,37 @@ export function createApp(service: Service, options: AppOptions): App {
 
   app.notFound((c) => answerError(c, service, unknownUrl(c)))
   app.onError((error, c) => {
-    if (error instanceof Fault || error instanceof HttpFault) return answerError(c, service, error)
+    if (error instanceof Refusal || error instanceof HttpError) return answerError(c, service, error)
     onError(error)
     return answerError(
       c,
       service,
-      new HttpFault('internal', 'The sandbox failed: this is a fault of its own.'),
+      new HttpError('internal', 'The sandbox failed: this is a fault of its own.'),
     )
   })
   return app
 }
 
-function answerError(c: RequestContext, { assumptions }: Service, fault: Fault | HttpFault): Response {
+function answerError(c: RequestContext, { assumptions }: Service, error: Refusal | HttpError): Response {
   // Our own programs read one form, whatever is assumed about the service.
   const form = ERROR_FORMS[isOfApi(c) ? assumptions.errors : 'stripe']
-  c.set('error', fault)
-  const { status, headers } = fault instanceof HttpFault ? fault : {}
-  const written = JSON.stringify(form.write({ ...reportOf(fault), status }))
-  return c.body(written, (status ?? statusOf(fault.code, fault.param)) as ContentfulStatusCode, {
+  c.set('error', error)
+  const { status, headers } = error instanceof HttpError ? error : {}
+  const written = JSON.stringify(form.write({ ...reportOf(error), status }))
+  return c.body(written, (status ?? statusOf(error.code, error.param)) as ContentfulStatusCode, {
     ...headers,
     'content-type': form.contentType,
   })
 }
 
-function reportOf(fault: Fault | HttpFault): ErrorReport {
-  const { code, message, param } = fault
-  const problems = fault instanceof Fault && param !== undefined ? fault.problems : undefined
+function reportOf(error: Refusal | HttpError): ErrorReport {
+  const { code, message, param } = error
+  const problems = error instanceof Refusal && param !== undefined ? error.problems : undefined
   return { code, message, param, problems }
 }
 
-function unknownUrl(c: RequestContext): HttpFault {
-  return new HttpFault(
+function unknownUrl(c: RequestContext): HttpError {
+  return new HttpError(
     'unknown_url',
     `There is nothing at ${c.req.method} ${c.req.path.slice(0, 200)}. GET /openapi.json lists all requests.`,
   )
@@ -123,7 +123,7 @@ function unknownUrl(c: RequestContext): HttpFault {
 
 function refuseMethod(c: Context, methods: readonly string[]): never {
   const allow = methods.join(', ')
-  throw new HttpFault('method_not_allowed', `${c.req.method} is not allowed here. Allowed: ${allow}.`, {
+  throw new HttpError('method_not_allowed', `${c.req.method} is not allowed here. Allowed: ${allow}.`, {
     headers: { allow },
   })
 }

@@ -1,4 +1,4 @@
-import { HttpFault } from './faults.js'
+import { HttpError } from './errors.js'
 
 /** The largest body, in bytes: 1 MiB. */
 export const MAX_BODY_BYTES = 1024 * 1024
@@ -20,7 +20,7 @@ export interface BodyRule {
  * Reads a body that must be a JSON object.
  *
  * @returns undefined if there is none, and need not be
- * @throws HttpFault that says what is wrong with it
+ * @throws HttpError that says what is wrong with it
  */
 export async function readJson(
   request: Request,
@@ -28,7 +28,7 @@ export async function readJson(
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
   const type = request.headers.get('content-type')
   if (image && type?.toLowerCase().startsWith('multipart/')) {
-    throw new HttpFault(
+    throw new HttpError(
       'image_upload_not_shown',
       'The form of an upload of the image is not documented. Send JSON, with the URL of the image.',
       { param: 'image' },
@@ -41,21 +41,21 @@ export async function readJson(
     checkJsonType(type ?? '')
     return parseObject(decode(bytes))
   }
-  if (required) throw new HttpFault('invalid_json', 'There is no body. Send a JSON object: {"name": value}.')
+  if (required) throw new HttpError('invalid_json', 'There is no body. Send a JSON object: {"name": value}.')
   return undefined
 }
 
-/** @throws HttpFault if it is another type than JSON */
+/** @throws HttpError if it is another type than JSON */
 export function checkJsonType(type: string): void {
   if (JSON_TYPE.test(type)) return
   const found = type === '' ? 'there is none' : `it is ${JSON.stringify(type.slice(0, 100))}`
-  throw new HttpFault(
+  throw new HttpError(
     'unsupported_media_type',
     `The content-type must be application/json, and ${found}. Send the header "content-type: application/json".`,
   )
 }
 
-/** Reads a body of any kind. @throws HttpFault if it is too large, or does not arrive whole */
+/** Reads a body of any kind. @throws HttpError if it is too large, or does not arrive whole */
 export async function readBytes(request: Request): Promise<Uint8Array> {
   const declared = Number(request.headers.get('content-length') ?? 0)
   if (declared > MAX_BODY_BYTES) throw tooLarge()
@@ -74,14 +74,14 @@ async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8
   try {
     yield* body
   } catch {
-    throw new HttpFault('invalid_json', 'The body ended before it was whole. Send it again.')
+    throw new HttpError('invalid_json', 'The body ended before it was whole. Send it again.')
   }
 }
 
 function checkEncoding(request: Request): void {
   const encoding = request.headers.get('content-encoding')
   if (encoding === null || encoding.toLowerCase() === 'identity') return
-  throw new HttpFault(
+  throw new HttpError(
     'unsupported_media_type',
     'The body has a content-encoding, which is not taken. Send it uncompressed.',
   )
@@ -91,13 +91,13 @@ function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw new HttpFault('invalid_json', 'The body is not valid UTF-8. Send JSON, encoded as UTF-8.')
+    throw new HttpError('invalid_json', 'The body is not valid UTF-8. Send JSON, encoded as UTF-8.')
   }
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> {
   if (depthOf(text) > MAX_DEPTH) {
-    throw new HttpFault(
+    throw new HttpError(
       'invalid_json',
       `The body is nested deeper than ${MAX_DEPTH} levels. Send a flatter one.`,
     )
@@ -106,12 +106,12 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
   try {
     value = JSON.parse(text)
   } catch (error) {
-    throw new HttpFault('invalid_json', `The body is not JSON: ${(error as SyntaxError).message}.`)
+    throw new HttpError('invalid_json', `The body is not JSON: ${(error as SyntaxError).message}.`)
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return value as Readonly<Record<string, unknown>>
   }
-  throw new HttpFault('invalid_json', 'The body is JSON, but not an object. Send an object: {"name": value}.')
+  throw new HttpError('invalid_json', 'The body is JSON, but not an object. Send an object: {"name": value}.')
 }
 
 /** How deep a text of JSON is nested. It is not walked as a value: that is what runs out of stack. */
@@ -125,8 +125,8 @@ function depthOf(text: string): number {
   return deepest
 }
 
-function tooLarge(): HttpFault {
-  return new HttpFault(
+function tooLarge(): HttpError {
+  return new HttpError(
     'body_too_large',
     `The body is larger than ${MAX_BODY_BYTES} bytes (1 MiB). Send a smaller one.`,
   )

@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono'
-import type { ErrorCode } from './faults.js'
+import type { ErrorCode } from './errors.js'
 import type { Caller } from './protection/authentication.js'
 
 /** The variables of a request in Hono's context. */

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import * as z from 'zod'
 import { NOT_SHOWN } from '../domain/resources.js'
 import type { Assumptions } from '../service/assumptions.js'
-import { API_ERROR_CODES, ERROR_TYPES, type ErrorReport, statusOf, typeOf } from './faults.js'
+import { API_ERROR_CODES, ERROR_TYPES, type ErrorReport, statusOf, typeOf } from './errors.js'
 
 /** The form of error responses. */
 export interface ErrorForm {

@@ -3,7 +3,7 @@ import type { MiddlewareHandler } from 'hono'
 import type { FaultHit } from '../service/api-faults.js'
 import type { Service } from '../service/service.js'
 import type { Env } from './context.js'
-import { type ErrorCode, HttpFault } from './faults.js'
+import { type ErrorCode, HttpError } from './errors.js'
 
 /** Waits in real time: what is tested is the timeout of a client. Ends early, without an error, when the signal aborts. */
 export type Wait = (ms: number, signal: AbortSignal) => Promise<void>
@@ -49,8 +49,8 @@ export function injectFaults({ faults, closing }: Service, wait: Wait): Middlewa
   }
 }
 
-function errorOf({ fault }: FaultHit, status: number): HttpFault {
-  return new HttpFault(
+function errorOf({ fault }: FaultHit, status: number): HttpError {
+  return new HttpError(
     CODES[status] ?? 'internal',
     `The sandbox was asked for this error, by the fault ${fault.id}. To list the faults: tix-webhooks faults`,
     { status, headers: HEADERS[status] ?? {} },

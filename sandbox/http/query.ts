@@ -1,6 +1,6 @@
-import { HttpFault } from './faults.js'
+import { HttpError } from './errors.js'
 
-/** A query as the domain takes it: a string for each name, or a list where the name is repeated. */
+/** A query as the domain takes it: a string for each name, or a list if the name is repeated. */
 export function readQuery(query: URLSearchParams): Record<string, string | string[]> {
   const entries = [...new Set(query.keys())].map((name): [string, string | string[]] => {
     const [first = '', ...more] = query.getAll(name)
@@ -10,11 +10,11 @@ export function readQuery(query: URLSearchParams): Record<string, string | strin
   return Object.fromEntries(entries)
 }
 
-/** @throws HttpFault if there is a query and none is allowed */
+/** @throws HttpError if there is a query and none is allowed */
 export function refuseQuery(query: URLSearchParams): void {
   const [name] = query.keys()
   if (name === undefined) return
-  throw new HttpFault(
+  throw new HttpError(
     'parameter_unknown',
     `There is no query parameter ${JSON.stringify(name)}: none is taken here. Leave it out.`,
     { param: name },

@@ -2,7 +2,7 @@ import type { MiddlewareHandler } from 'hono'
 import type { Mode } from '../domain/mode.js'
 import type { VirtualClock } from '../time/clock.js'
 import type { Env } from './context.js'
-import type { ErrorCode } from './faults.js'
+import type { ErrorCode } from './errors.js'
 
 /** One request to the API. */
 export interface RequestRecord {

@@ -18,7 +18,7 @@ export interface ReservedPort extends Listening {
   serve(app: Pick<App, 'fetch'>): void
 }
 
-/** Where to listen: `port` by default any free one, `host` by default 127.0.0.1, this machine alone. */
+/** The address to listen at: `port` by default any free one, `host` by default 127.0.0.1, this machine alone. */
 export interface ListenAt {
   readonly port?: number | undefined
   readonly host?: string | undefined

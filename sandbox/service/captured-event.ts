@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Fault } from '../domain/fault.js'
+import { Refusal } from '../domain/refusal.js'
 
 /** The fields of an envelope that a receiver relies on. */
 const envelope = z.looseObject({
@@ -27,11 +27,11 @@ interface RestOfRequest {
 /**
  * Reads the envelope of a trigger.
  *
- * @throws Fault that says what is wrong with it, or that it cannot be combined with the rest of the request
+ * @throws Refusal that says what is wrong with it, or that it cannot be combined with the rest of the request
  */
 export function readCaptured(event: string, { kind, set, data, chain }: RestOfRequest): CapturedEvent {
   if (data !== undefined || chain || Object.keys(set ?? {}).length > 0) {
-    throw new Fault({
+    throw new Refusal({
       code: 'parameter_conflict',
       param: 'event',
       message: 'A captured event is sent as it is: leave out set, data and chain.',
@@ -62,8 +62,8 @@ function parsed(event: unknown): unknown {
   }
 }
 
-const invalid = (message: string): Fault =>
-  new Fault({
+const invalid = (message: string): Refusal =>
+  new Refusal({
     code: 'parameter_invalid',
     param: 'event',
     message: `The captured event cannot be sent. ${message}`,

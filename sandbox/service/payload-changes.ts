@@ -1,4 +1,4 @@
-import { Fault } from '../domain/fault.js'
+import { Refusal } from '../domain/refusal.js'
 
 type Parent = Record<string, unknown>
 
@@ -6,7 +6,7 @@ type Parent = Record<string, unknown>
  * Replaces values at some paths of a payload.
  *
  * @param changes paths such as `data.tickets[0].tier` to values
- * @throws Fault if a path is not there: a typo that is silently ignored is found late
+ * @throws Refusal if a path is not there: a typo that is silently ignored is found late
  */
 export function withChanges<Sent extends { readonly data: object }>(
   sent: Sent,
@@ -26,7 +26,7 @@ function change(root: { data: object }, path: string, value: unknown): void {
   let parent: unknown = root
   for (const step of steps) parent = own(parent, step)
   if (steps[0] !== 'data' || name === undefined || !isParent(parent) || !has(parent, name)) {
-    throw new Fault({
+    throw new Refusal({
       code: 'parameter_unknown',
       param: 'set',
       message: `The payload has no ${path}. It has ${pathsOf(root).slice(0, 30).join(', ')}.`,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Fault } from '../domain/fault.js'
+import { Refusal } from '../domain/refusal.js'
 import type { NewEvent } from './sandbox-account.js'
 import type { Service } from './service.js'
 
@@ -48,14 +48,14 @@ const fixtures = z.strictObject({
 /**
  * Fills an account with venues, events and orders. No webhooks are sent. All of it is made, or nothing.
  *
- * @throws Fault that names the place in the fixtures
+ * @throws Refusal that names the place in the fixtures
  */
 export function seed(service: Service, given: unknown): Seeded {
   const read = fixtures.safeParse(given)
   if (!read.success) {
     const [issue] = read.error.issues
     const at = pathOf(issue?.path ?? [])
-    throw new Fault({
+    throw new Refusal({
       code: 'parameter_invalid',
       message: `The fixtures are an object of account, venues and events. ${at === '' ? '' : `${at}: `}${issue?.message}.`,
       param: at,
@@ -81,7 +81,7 @@ export function seed(service: Service, given: unknown): Seeded {
             const ticket_tier_id = created.tickets.find(({ name }) => name === tier)?.id
             if (ticket_tier_id === undefined) {
               const names = created.tickets.map(({ name }) => name).join(', ')
-              throw new Fault({
+              throw new Refusal({
                 code: 'resource_missing',
                 param: 'tier',
                 message: `The event has no tier ${JSON.stringify(tier)}: it has ${names}.`,
@@ -108,14 +108,14 @@ function withVenue(body: object, { data: [first] }: { data: readonly { id: strin
   return 'venue' in body || 'venue_id' in body ? body : { ...body, venue_id: first?.id }
 }
 
-/** Tells of a fault where in the fixtures it is. */
+/** Adds to a refusal its place in the fixtures. */
 function at<Result>(place: string, work: () => Result): Result {
   try {
     return work()
   } catch (error) {
-    if (!(error instanceof Fault)) throw error
+    if (!(error instanceof Refusal)) throw error
     const [first] = error.problems
-    throw new Fault({
+    throw new Refusal({
       ...first,
       message: `${place}: ${first.message}`,
       param: first.param === undefined ? place : `${place}.${first.param}`,

@@ -1,7 +1,7 @@
 import { makeScenario, type ScenarioName, sampleEvent } from '../../testing/index.js'
 import type { Account } from '../domain/account.js'
-import { Fault } from '../domain/fault.js'
 import type { Mode } from '../domain/mode.js'
+import { Refusal } from '../domain/refusal.js'
 import type { WebhookKind } from '../domain/resources.js'
 import type { Attempt, Delivery, Message } from '../engine/record/records.js'
 import { isWholeWithin } from '../lib/numbers.js'
@@ -61,14 +61,14 @@ const STEPS: { readonly [Kind in WebhookKind]: (account: Account, nowMs: number)
 /**
  * Makes what the kind is about, so that the API knows it afterwards, and sends the webhook of that kind alone.
  *
- * @throws Fault if the request is invalid; then nothing was made, and nothing sent
+ * @throws Refusal if the request is invalid; then nothing was made, and nothing sent
  * @throws Error if the service is closed
  */
 export async function trigger(service: Service, request: TriggerRequest): Promise<Triggered> {
   if (service.closing.aborted) throw new Error(CLOSED)
   const { scenario, repeat = 1 } = request
   if (!isWholeWithin(repeat, 1, MAX_REPEAT)) {
-    throw new Fault({
+    throw new Refusal({
       code: 'parameter_invalid',
       param: 'repeat',
       message: `repeat must be a whole number from 1 to ${MAX_REPEAT}.`,
@@ -144,13 +144,13 @@ async function rehearse(request: TriggerRequest): Promise<void> {
     await makeScenario(scenario, { body, secret: 'rehearsal' })
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    throw new Fault({ code: 'parameter_invalid', param: 'scenario', message: error.message })
+    throw new Refusal({ code: 'parameter_invalid', param: 'scenario', message: error.message })
   }
 }
 
 function sampleBody({ kind, data, set = {} }: TriggerRequest): string {
   if (kind === undefined) {
-    throw new Fault({
+    throw new Refusal({
       code: 'parameter_missing',
       param: 'kind',
       message: 'Give a kind, or a captured event.',
@@ -164,7 +164,7 @@ function sampleBody({ kind, data, set = {} }: TriggerRequest): string {
 function sampleOf(kind: string): { type: string; data: object } {
   if (kind === 'order.created') return sampleEvent(kind, { data: { tickets: [{}, {}] } })
   if (Object.hasOwn(STEPS, kind)) return sampleEvent(kind as WebhookKind)
-  throw new Fault({
+  throw new Refusal({
     code: 'parameter_missing',
     param: 'data',
     message: `The service sends ${Object.keys(STEPS).join(', ')}. For ${JSON.stringify(kind)}, which it does not document, pass the data.`,

@@ -7,7 +7,7 @@ import { assertAnswer, deliver, jsonHeaders } from '../support/raw-bytes-harness
 
 const { start } = useHosts()
 
-/** What an unsigned request gets where the host misbehaves so. */
+/** The answer to an unsigned request if the host has the fault. */
 type End =
   | 'ours'
   | 'misconfigured'
@@ -100,7 +100,7 @@ describe.each(HOSTS)('a process with %s lives on, and answers, where', (name, fa
   const cases = Object.entries(faults).map(
     ([fault, end]): Case => [fault as NodeFault | WebFault, end, '/hooks'],
   )
-  // Where the app calls our handler itself, and gives no `next`.
+  // Cases in which the app calls our handler itself, without `next`.
   const direct: Case[] = [
     ['writeHead throws once', '5xx', '/without-next'],
     ['writeHead throws', '5xx or closed', '/without-next'],

@@ -13,7 +13,7 @@ import { failing } from '../support/fake-sandbox.js'
 import { freePort } from '../support/free-port.js'
 import { ROOT } from '../support/source.js'
 
-// As one file, as it is shipped: to load each module by itself takes seconds.
+// Bundled to one file, as it is published: loading each module by itself takes seconds.
 const folder = mkdtempSync(join(tmpdir(), 'tix-bin-'))
 const BIN = join(folder, 'bin.mjs')
 

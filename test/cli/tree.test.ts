@@ -6,7 +6,7 @@ import { nodesIn, nodesOf } from '../support/source.js'
 
 const files = filesIn('cli')
 
-/** The names of the process, whoever calls it. */
+/** The global names of the process. */
 const OF_THE_PROCESS = ['process', 'console']
 
 function usesOfProcess(nodes: Iterable<ts.Node>): string[] {

@@ -110,7 +110,7 @@ describe('examples/frameworks/lambda.ts', () => {
 
 test('examples/frameworks/cloud-functions.ts takes the rawBody of a host that has parsed the body', async () => {
   const { hooks } = await import('../../examples/frameworks/cloud-functions.js')
-  // As the host does: it parses, keeps the bytes, and passes no `next`.
+  // The host parses, keeps the bytes, and passes no `next`.
   const keep = (request: object, _response: ServerResponse, rawBody: Buffer): void => {
     Object.assign(request, { rawBody })
   }

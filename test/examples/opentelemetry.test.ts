@@ -100,7 +100,7 @@ test('the dashboard and the alerts query the metrics and labels that there are',
     const { header, body } = await sign(orderCreated())
     await receiver.receive({ header, body, request: undefined })
   }
-  // As the collector's Prometheus exporter names them.
+  // Metrics by the names that the collector's Prometheus exporter gives them.
   const known = new Map<string, Set<string>>()
   for (const name of await names()) {
     const labels = (await series(name)).flatMap(({ attributes }) => Object.keys(attributes))

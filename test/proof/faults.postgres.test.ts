@@ -46,7 +46,7 @@ onPostgres('a receiver on Postgres survives', () => {
       }))
   })
 
-  describe.concurrent.each(CLIENTS)('that somebody else uses up the pool of %s,', (client) => {
+  describe.concurrent.each(CLIENTS)('that other code uses up the pool of %s,', (client) => {
     const opens: readonly [what: string, open: (at: PostgresPlace) => Promise<Protection & Pooled>][] = [
       ['a store', POSTGRES[client]],
       ['an inbox', (at) => INBOXES[client](at)],

@@ -109,7 +109,7 @@ describe('the sandbox', () => {
     expect(files.filter(hasAny)).toEqual([])
   })
 
-  // sandbox/http/faults.ts is the one place for them.
+  // sandbox/http/errors.ts is the one place for them.
   test('knows no status of the API in its domain and its engine', () => {
     const inside = files.filter((file) => /^sandbox\/(domain|engine)\//.test(file))
     const found = inside.flatMap((file) =>

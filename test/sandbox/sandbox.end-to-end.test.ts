@@ -8,7 +8,7 @@ import { type Listening, listen } from '../support/http.js'
 
 type Start = (typeof SERVERS)[number][1]
 
-/** A receiver that can be stopped and started again on its port, as a process that is deployed anew; its store lives on. */
+/** A receiver that can be stopped and restarted on its port, as in a deploy; its store stays. */
 class Receiver {
   readonly #start: Start
   readonly #options: WebhookOptions
@@ -139,7 +139,7 @@ describe.each(NEWEST)('the sandbox and %s, over HTTP', (_, start) => {
     const deliveries = sandbox.deliveries.list()
     expect(deliveries).toHaveLength(24 + 3)
     const lost = deliveries.filter(({ status }) => status !== 'delivered').map(aboutOf)
-    // G2: only what never was done is not delivered, and the service was told so 11 times.
+    // G2: only events that were never handled are undelivered, and each attempt of the 11 got an error.
     expect(lost.sort()).toEqual(orders.slice(0, 2).sort())
     for (const delivery of deliveries) {
       const about = aboutOf(delivery)
@@ -218,7 +218,7 @@ test('what a crash left claimed is run once its lease is over, by the clock that
   await sandbox.clock.advance('72h')
   const [delivery] = sandbox.deliveries.list()
   expect(delivery?.status).toBe('delivered')
-  // The retries within the lease of 60 s were told to come again.
+  // The retries within the lease of 60 s got a 503.
   const answers = delivery?.attempts.map(({ response, error }) => response?.status ?? error?.code)
   expect([answers?.at(0), answers?.at(-1)]).toEqual(['timeout', 200])
   expect(new Set(answers?.slice(1, -1))).toEqual(new Set([503]))

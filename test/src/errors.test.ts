@@ -179,7 +179,7 @@ describe('an error that anybody can cause', () => {
     expect(Error.stackTraceLimit).toBe(limit)
   })
 
-  test('can be made where somebody has made the limit read-only', () => {
+  test('can be made if other code has made the limit read-only', () => {
     const limit = Error.stackTraceLimit
     Object.defineProperty(Error, 'stackTraceLimit', { value: limit, writable: false, configurable: true })
     try {

@@ -30,7 +30,7 @@ describe('a web-standard handler on a host that cuts the connection when the bod
   test.each(rawBytesCases)('$name', ({ run }) => run(harness))
 })
 
-/** As SvelteKit's adapter for Node makes it: to cancel the body destroys the request, and so the connection. */
+/** A request like that of SvelteKit's adapter for Node: cancelling the body destroys the request, and so the connection. */
 function requestOver(incoming: IncomingMessage): Request {
   const gone = new AbortController()
   incoming.once('close', () => {

@@ -60,7 +60,7 @@ describe('sendAnswer', () => {
     expect(received.headers['content-length']).toBe(String(answer.body.length))
   })
 
-  test('does nothing where somebody else has answered', async () => {
+  test('does nothing if other code has answered', async () => {
     const sent = deferred<unknown>()
     const { port, close } = await listen((_request, response) => {
       response.end('mine')
@@ -71,7 +71,7 @@ describe('sendAnswer', () => {
     await expect(sent.promise).resolves.toBeUndefined()
   })
 
-  test('does nothing where somebody else has begun to answer', async () => {
+  test('does nothing if other code has begun to answer', async () => {
     const { port, close } = await listen((_request, response) => {
       response.writeHead(202).write('begun, ')
       sendAnswer(response, answer)

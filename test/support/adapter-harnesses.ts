@@ -66,7 +66,7 @@ function onSocket(start: Start): AdapterHarness {
   }
 }
 
-/** By a call with a `Request`. */
+/** A harness that calls a handler with a `Request`. */
 export function byRequest(
   start: (options: WebhookOptions) => (request: Request) => Response | Promise<Response>,
 ): AdapterHarness {

@@ -73,7 +73,7 @@ export function byHand(steps: Partial<Steps> = {}, reading: Reading = readWhole)
   }
 }
 
-/** As in common practice: 409 for what already exists. */
+/** The common practice of 409 for duplicates. */
 const conflicting: Partial<Steps> = {
   once: async (key, memory, run) => (memory.get(key) === 'done' ? 409 : HONEST.once(key, memory, run)),
 }
@@ -88,7 +88,7 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
     once: async (key, memory, run) => ((await HONEST.once(key, memory, run)) === 200 ? 202 : 503),
   }),
   correct('answers 204', { once: async () => 204, onUnknownKind: 204 }),
-  correct('is slow, and asks others to come again meanwhile', {
+  correct('is slow, and asks for retries of the others meanwhile', {
     once: (key, memory, run) =>
       HONEST.once(key, memory, async () => {
         await new Promise((resolve) => setTimeout(resolve, 100))

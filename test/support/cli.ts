@@ -14,7 +14,7 @@ export interface Ran {
 export interface Surroundings {
   stdin?: string | Uint8Array
   env?: Record<string, string>
-  /** Of both outputs. */
+  /** Whether both outputs are terminals. */
   isTTY?: boolean
   columns?: number
   cwd?: string

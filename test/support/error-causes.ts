@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../sandbox/http/faults.js'
+import type { ErrorCode } from '../../sandbox/http/errors.js'
 import { type ApiFixture, createWith } from './api-fixture.js'
 import { type Answer, EVENT, LIVE_KEY } from './http-sandbox.js'
 

@@ -160,7 +160,7 @@ export const STORE_FAULTS: readonly FaultCase[] = [
 export const INBOX_FAULTS: readonly FaultCase[] = [
   ...COMMON_FAULTS,
   [
-    'a lost reply to COMMIT: the sender is not told that it is done, and finds out when it comes again',
+    'a lost reply to COMMIT: the sender gets no success, and learns of it by the retry',
     async (fixture) => {
       const order = await newOrder()
       fixture.afterEffect(async () => {
@@ -174,7 +174,7 @@ export const INBOX_FAULTS: readonly FaultCase[] = [
     },
   ],
   [
-    'a COMMIT that never arrives: the sender is told in time to come again, and all is rolled back',
+    'a COMMIT that never arrives: the sender is asked in time to retry, and all is rolled back',
     async (fixture) => {
       const order = await newOrder()
       fixture.afterEffect(async () => fixture.proxy.blackHole())

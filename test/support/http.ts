@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 /** An answer, from any client. */
 export interface HttpAnswer {
   readonly status: number
-  /** By lower-case name; several with the same name are joined with `, `. */
+  /** Headers by lower-case name; several with the same name are joined with `, `. */
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
 }

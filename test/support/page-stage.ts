@@ -15,7 +15,7 @@ export const SECRET = 'whsec_q8J2mZ4vT1xR7bN5'
 /** A sandbox on a port, and a receiver of ours that it delivers to. */
 export interface PageStage {
   readonly sandbox: Sandbox
-  /** Where the receiver is. */
+  /** The URL of the receiver. */
   readonly hooks: string
   /** Whether its handler fails from now on. */
   fail(fails: boolean): void

@@ -26,7 +26,7 @@ const NAMES = [
   'exact',
 ]
 for (const name of NAMES) {
-  // With a null prototype, because the first property would otherwise make the descriptor invalid.
+  // A null prototype, because the first property would otherwise make the descriptor invalid.
   const descriptor = {
     __proto__: null,
     value: () => 'polluted',

@@ -32,7 +32,7 @@ export type PostgresClientName = 'pg' | 'postgres.js'
 type Pass = (mark: Mark) => Promise<void>
 
 /**
- * With `connectionTimeoutMillis`, which is unlimited by default: a server that accepts and does not answer would occupy every
+ * A pool with `connectionTimeoutMillis`, which is unlimited by default: a server that accepts and does not answer would occupy every
  * place in the pool. Without the listener, an idle connection that breaks ends the process.
  */
 function pgPool({ url, connections = 10 }: PostgresPlace): Pool {
@@ -43,7 +43,7 @@ function pgPool({ url, connections = 10 }: PostgresPlace): Pool {
 }
 
 /**
- * With `connect_timeout`, which is 30 s by default: longer than a sender waits. Without `fetch_types`, a query on each new
+ * A client with `connect_timeout`, which is 30 s by default: longer than a sender waits. Without `fetch_types`, a query on each new
  * connection: if it fails, nothing catches it, and it ends the process.
  */
 function postgresJs({ url, connections = 10 }: PostgresPlace) {
@@ -138,7 +138,7 @@ function stoppableSql(sql: postgres.Sql, pass: Pass) {
   })
 }
 
-/** With `pass`, deliveries can be stopped at their COMMIT. */
+/** The inboxes; with `pass`, deliveries can be stopped at their COMMIT. */
 export const INBOXES: Readonly<
   Record<PostgresClientName, (place: PostgresPlace, pass?: Pass) => Promise<InboxAccess>>
 > = {

@@ -81,7 +81,7 @@ export const RACES: Record<string, (track: Track) => Promise<void>> = {
     await expectOneGrant(track, await track.together(rivalClaims), 1)
   },
 
-  '24 claims of a completed key are all told so': async ({ call, together }) => {
+  '24 claims of a completed key all return that it is completed': async ({ call, together }) => {
     await call(mine.claim, mine.complete)
     expect(await together(rivalClaims)).toEqual(times(RIVALS, { status: 'completed' }))
   },

@@ -132,7 +132,7 @@ export interface HistoryOptions {
   readonly count: number
   /** Whether some calls are late, and some replies are lost. */
   readonly isLossy?: boolean
-  /** Of the plans only: the timing is the backend's. */
+  /** The seed of the plans; the timing depends on the backend. */
   readonly seed: number
 }
 

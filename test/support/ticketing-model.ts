@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { Fault } from '../../sandbox/domain/fault.js'
+import { Refusal } from '../../sandbox/domain/refusal.js'
 import type { CreatedEvent, WebhookKind } from '../../sandbox/domain/resources.js'
 import type { Ticketing } from './ticketing.js'
 
@@ -86,7 +86,7 @@ export function attempt<Result>(call: () => Result, refusal: string | undefined)
     expect('accepted').toBe(refusal ?? 'accepted')
     return result
   } catch (error) {
-    if (!(error instanceof Fault)) throw error
+    if (!(error instanceof Refusal)) throw error
     expect(error.code).toBe(refusal)
     return undefined
   }

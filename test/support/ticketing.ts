@@ -1,5 +1,5 @@
 import { Account } from '../../sandbox/domain/account.js'
-import { Fault, type FaultCode } from '../../sandbox/domain/fault.js'
+import { Refusal, type RefusalCode } from '../../sandbox/domain/refusal.js'
 import type {
   CreatedEvent,
   EventStatus,
@@ -95,19 +95,19 @@ export function tierId(event: CreatedEvent, index = 0): string {
   return event.tickets[index]?.id ?? ''
 }
 
-/** The fault that a call throws. */
-export function faultOf(call: () => unknown): Fault {
+/** The refusal that a call throws. */
+export function thrownRefusal(call: () => unknown): Refusal {
   try {
     call()
   } catch (error) {
-    if (error instanceof Fault) return error
+    if (error instanceof Refusal) return error
     throw error
   }
   throw new Error('It was not refused.')
 }
 
 /** The code and the field of a refusal. */
-export function refusalOf(call: () => unknown): [FaultCode, string | undefined] {
-  const { code, param } = faultOf(call)
+export function refusalOf(call: () => unknown): [RefusalCode, string | undefined] {
+  const { code, param } = thrownRefusal(call)
   return [code, param]
 }

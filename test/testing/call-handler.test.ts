@@ -11,7 +11,7 @@ import { describe, expect, test } from 'vitest'
 import { receiving } from '../support/receiving.js'
 import { refusalOf } from '../support/refusal.js'
 
-/** As plain JavaScript may call it. */
+/** A call without types, as from plain JavaScript. */
 const callAnyway = callHandler as unknown as (...args: unknown[]) => Promise<unknown>
 
 const order = sampleEvent('order.created', { data: { order: { id: 'ord_7' } }, at: '2026-05-17T14:02:11Z' })

@@ -51,7 +51,7 @@ const USERS_TEST = `
   }
 `
 
-/** Of what it is about, what a runtime of the web has; \`crypto\` is refused while the module loads. */
+/** The globals of a web runtime that the test is about; \`crypto\` is refused while the module loads. */
 function runtime(extra: object) {
   let isLoading = true
   const { subtle } = crypto

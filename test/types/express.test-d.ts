@@ -30,7 +30,7 @@ describe('tixWebhooks of Express', () => {
     app.use('/hooks', tixWebhooks({ secret: 's', on: {} }))
   })
 
-  // With Express 4's types instead: test/repo/package.test.ts.
+  // Express 4's types are checked by test/repo/package.test.ts.
   test('is a request handler', () => {
     const hooks = tixWebhooks({ secret: 's', on: {} })
     expectTypeOf(hooks).toEqualTypeOf<ExpressWebhooks>()

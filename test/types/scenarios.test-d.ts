@@ -49,7 +49,7 @@ describe('scenarios', () => {
 })
 
 describe('makeScenario', () => {
-  test('takes a name that is known, or one that somebody typed', () => {
+  test('takes a known name, or any string', () => {
     expectTypeOf(makeScenario('stale', { body, secret })).toEqualTypeOf<Promise<Scenario>>()
     makeScenario(process.argv[2] ?? '', { body: () => body, secret })
     // @ts-expect-error a body is needed

@@ -75,7 +75,7 @@ export function notEnvelopes(): fc.Arbitrary<JsonValue> {
     whole.map((envelope) => [envelope]),
     whole.map((envelope) => JSON.stringify(envelope)),
     fc.tuple(fc.constantFrom('event', 'payload', 'data'), whole).map(([name, event]) => ({ [name]: event })),
-    // With the fields under __proto__, for a program that does not check own properties.
+    // The fields under __proto__, for a program that does not check own properties.
     whole.map((envelope) => Object.fromEntries([['__proto__', envelope]])),
     fc.tuple(whole, someRequired()).map(([envelope, names]) => without(envelope, names)),
     fc.tuple(whole, someRequired()).map(([envelope, names]) => ({

@@ -1,7 +1,7 @@
 import { defineCommand } from '../../arguments/command.js'
 import { readDuration, readSeconds } from '../../arguments/durations.js'
 import { readData } from '../../arguments/input.js'
-import { one } from '../../arguments/options.js'
+import { option } from '../../arguments/options.js'
 import { SCENARIO_NAMES } from '../../arguments/scenario-names.js'
 import { listOf, oneOf, readText, readUrl } from '../../arguments/values.js'
 import { type ProbeResult, probe } from '../../check/probe.js'
@@ -21,20 +21,20 @@ export const check = defineCommand({
   args: [{ name: 'URL', says: 'URL of the receiver, quoted for the shell' }],
   options: {
     ...SIGNING_OPTIONS,
-    only: one('LIST', listOf(oneOf(...SCENARIO_NAMES)), `only these probes: ${SCENARIO_NAMES.join(', ')}`),
-    kind: one(
+    only: option('LIST', listOf(oneOf(...SCENARIO_NAMES)), `only these probes: ${SCENARIO_NAMES.join(', ')}`),
+    kind: option(
       'KIND',
       readText,
       'a kind that the receiver handles (default: order.created and event.published)',
     ),
-    data: one(
+    data: option(
       'JSON',
       (text) => text,
       'data of an order that exists, for a handler that looks it up: JSON, @file, or - for standard input',
     ),
-    tolerance: one('TIME', readSeconds, 'how old a signature the receiver accepts', '5m'),
-    timeout: one('TIME', readSeconds, 'how long each answer may take; 0 is no limit', '15s'),
-    wait: one('TIME', readDuration, 'how long to wait until something listens there, such as 30s', '0'),
+    tolerance: option('TIME', readSeconds, 'how old a signature the receiver accepts', '5m'),
+    timeout: option('TIME', readSeconds, 'how long each answer may take; 0 is no limit', '15s'),
+    wait: option('TIME', readDuration, 'how long to wait until something listens there, such as 30s', '0'),
   },
   examples: [
     { says: 'all probes', line: "tix-webhooks check 'http://localhost:3000/hooks' --secret whsec_test" },

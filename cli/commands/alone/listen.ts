@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { defineCommand } from '../../arguments/command.js'
 import { readDuration, readSeconds } from '../../arguments/durations.js'
 import { readKinds } from '../../arguments/kinds.js'
-import { flag, one } from '../../arguments/options.js'
+import { flag, option } from '../../arguments/options.js'
 import { listOf, readPort, readUrl, wholeNumber } from '../../arguments/values.js'
 import { connectIfRunning } from '../../client/client.js'
 import { SANDBOX_OPTIONS } from '../../client/find-sandbox.js'
@@ -27,24 +27,24 @@ export const listen = defineCommand({
   details:
     'With a running sandbox it is one of its endpoints until Ctrl-C; without one it receives whatever is sent to its port. It answers 401 if the signature is invalid, unless it forwards: then your receiver decides.',
   options: {
-    port: one('PORT', readPort, 'the port to listen on; 0 is any free port', '0'),
-    'forward-to': one(
+    port: option('PORT', readPort, 'the port to listen on; 0 is any free port', '0'),
+    'forward-to': option(
       'URL',
       readUrl,
       'forwards the exact bytes and headers to this URL, and returns its answer',
     ),
-    respond: one(
+    respond: option(
       'LIST',
       listOf(wholeNumber(200, 599)),
       'statuses to answer the attempts of each event with, in order; the last one repeats',
       '200',
     ),
-    delay: one('TIME', readDuration, 'how long to wait before it answers', '0'),
+    delay: option('TIME', readDuration, 'how long to wait before it answers', '0'),
     body: flag('prints the bodies too'),
-    events: one('LIST', readKinds, 'kinds that the endpoint takes, such as order.created,event.*', '*'),
+    events: option('LIST', readKinds, 'kinds that the endpoint takes, such as order.created,event.*', '*'),
     live: flag('for the live account, not the test account'),
     ...SIGNING_OPTIONS,
-    tolerance: one('TIME', readSeconds, 'how old a signature may be', '5m'),
+    tolerance: option('TIME', readSeconds, 'how old a signature may be', '5m'),
     ...SANDBOX_OPTIONS,
   },
   examples: [

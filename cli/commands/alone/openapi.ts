@@ -22,7 +22,7 @@ export const openapi = defineCommand({
 
 async function documentOf(client: Client | undefined): Promise<string> {
   if (client !== undefined) return client.text('/openapi.json')
-  // Loaded where it is needed alone: most commands need none of its libraries.
+  // Loaded only here: other commands do not need its libraries.
   const { createSandbox } = await loadSandbox()
   const sandbox = createSandbox()
   try {

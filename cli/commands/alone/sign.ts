@@ -1,7 +1,7 @@
 import { signPayload } from '../../../src/index.js'
 import { defineCommand } from '../../arguments/command.js'
 import { readBytes } from '../../arguments/input.js'
-import { one } from '../../arguments/options.js'
+import { option } from '../../arguments/options.js'
 import { wholeNumber } from '../../arguments/values.js'
 import { asUsage, EXIT } from '../../failure.js'
 import { neededSecret, SIGNING_OPTIONS, signatureOptions } from '../../send/signing.js'
@@ -16,9 +16,13 @@ export const sign = defineCommand({
   details:
     'It signs the exact bytes: send the same ones with curl --data-binary, which keeps line breaks (--data does not).',
   options: {
-    body: one('TEXT', (text) => text, 'the body: text, @file, or - for standard input', '-'),
+    body: option('TEXT', (text) => text, 'the body: text, @file, or - for standard input', '-'),
     ...SIGNING_OPTIONS,
-    t: one('SECONDS', wholeNumber(0, MAX_SECONDS), 'Unix time of the signature, in seconds (default: now)'),
+    t: option(
+      'SECONDS',
+      wholeNumber(0, MAX_SECONDS),
+      'Unix time of the signature, in seconds (default: now)',
+    ),
   },
   examples: [
     {

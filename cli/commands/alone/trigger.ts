@@ -2,7 +2,7 @@ import { defineCommand } from '../../arguments/command.js'
 import { readDuration } from '../../arguments/durations.js'
 import { readData, readExactText } from '../../arguments/input.js'
 import { checkKind } from '../../arguments/kinds.js'
-import { flag, flagThatIsOn, many, one } from '../../arguments/options.js'
+import { flag, flagThatIsOn, option, repeatable } from '../../arguments/options.js'
 import { SCENARIO_NAMES } from '../../arguments/scenario-names.js'
 import {
   oneOf,
@@ -35,24 +35,24 @@ export const trigger = defineCommand({
     },
   ],
   options: {
-    set: many('PATH=VALUE', pairOf(readJsonOrText), 'changes a value of the payload: JSON, else text'),
-    data: one('JSON', (text) => text, 'the whole data: JSON, @file, or - for standard input'),
-    event: one(
+    set: repeatable('PATH=VALUE', pairOf(readJsonOrText), 'changes a value of the payload: JSON, else text'),
+    data: option('JSON', (text) => text, 'the whole data: JSON, @file, or - for standard input'),
+    event: option(
       'JSON',
       (text) => text,
       'a captured body of a webhook, signed and sent as it is: @file, - for standard input, or JSON',
     ),
-    scenario: one(
+    scenario: option(
       'NAME',
       oneOf(...SCENARIO_NAMES),
       `sends a deliberately odd or forged delivery: ${SCENARIO_NAMES.join(', ')}`,
     ),
-    repeat: one('N', wholeNumber(1, MAX_REPEAT), 'how many to send, each with an order of its own', '1'),
+    repeat: option('N', wholeNumber(1, MAX_REPEAT), 'how many to send, each with an order of its own', '1'),
     chain: flag('also sends the webhooks of everything that is created for it'),
     wait: flagThatIsOn('does not wait for the answers: exit code 0, whatever they are'),
     live: flag('for the live account, not the test account'),
-    to: one('URL', readUrl, 'sends a sample once to this URL, without a sandbox; quote it for the shell'),
-    timeout: one('TIME', readDuration, 'with --to: how long to wait for the answer; 0 is no limit', '15s'),
+    to: option('URL', readUrl, 'sends a sample once to this URL, without a sandbox; quote it for the shell'),
+    timeout: option('TIME', readDuration, 'with --to: how long to wait for the answer; 0 is no limit', '15s'),
     ...SIGNING_OPTIONS,
     ...SANDBOX_OPTIONS,
   },

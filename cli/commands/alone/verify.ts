@@ -2,7 +2,7 @@ import { type Diagnosis, diagnose } from '../../../sandbox/internal.js'
 import { defineCommand } from '../../arguments/command.js'
 import { readSeconds } from '../../arguments/durations.js'
 import { readBytes } from '../../arguments/input.js'
-import { one } from '../../arguments/options.js'
+import { option } from '../../arguments/options.js'
 import { readInstant, readText } from '../../arguments/values.js'
 import { asUsage, EXIT, UsageError } from '../../failure.js'
 import { neededSecret, SIGNING_OPTIONS, signatureOptions } from '../../send/signing.js'
@@ -18,11 +18,11 @@ export const verify = defineCommand({
   details:
     'It also tries likely mistakes: other signed strings, changed bodies, other forms of the secret. Exit code 1 if the signature is invalid.',
   options: {
-    header: one('HEADER', readText, 'the value of x-service-signature, t=…,v1=…'),
-    body: one('TEXT', (text) => text, 'the exact body: text, @file, or - for standard input', '-'),
+    header: option('HEADER', readText, 'the value of x-service-signature, t=…,v1=…'),
+    body: option('TEXT', (text) => text, 'the exact body: text, @file, or - for standard input', '-'),
     ...SIGNING_OPTIONS,
-    tolerance: one('TIME', readSeconds, 'how old the signature may be; 0 is any age', '5m'),
-    now: one('WHEN', readInstant, 'when it was received, such as 2026-12-01T19:00:00Z (default: now)'),
+    tolerance: option('TIME', readSeconds, 'how old the signature may be; 0 is any age', '5m'),
+    now: option('WHEN', readInstant, 'when it was received, such as 2026-12-01T19:00:00Z (default: now)'),
   },
   examples: [
     {

@@ -1,6 +1,6 @@
 import { type Context, defineCommand } from '../../arguments/command.js'
 import { readDuration } from '../../arguments/durations.js'
-import { one, type Read } from '../../arguments/options.js'
+import { option, type Read } from '../../arguments/options.js'
 import { readInstant } from '../../arguments/values.js'
 import { type Client, connect } from '../../client/client.js'
 import type { AdvancedClock, ClockView } from '../../client/control-api.js'
@@ -19,7 +19,11 @@ export const advance = defineCommand({
   summary: 'moves the virtual time forward, does what falls due, and waits for the answers',
   args: [{ name: 'TIME', says: 'how far, such as 72h', optional: true }],
   options: {
-    to: one('WHEN', readTarget, 'next (when something is due next), or a time such as 2026-12-01T19:00:00Z'),
+    to: option(
+      'WHEN',
+      readTarget,
+      'next (when something is due next), or a time such as 2026-12-01T19:00:00Z',
+    ),
     ...SANDBOX_OPTIONS,
   },
   examples: [

@@ -1,6 +1,6 @@
 import { type Command, defineCommand } from '../../arguments/command.js'
 import { sayDuration } from '../../arguments/durations.js'
-import { flag, one } from '../../arguments/options.js'
+import { flag, option } from '../../arguments/options.js'
 import { oneOf, readText, wholeNumber } from '../../arguments/values.js'
 import { summaryOf } from '../../client/attempt-summary.js'
 import { connect } from '../../client/client.js'
@@ -20,10 +20,10 @@ const list = defineCommand({
   details:
     'The list includes what scenarios sent; failed then means refused, which may be right, so --exit-code does not count these. It counts all other deliveries that match, also those beyond --limit and those that the sandbox no longer keeps (it keeps the latest 1,000 that are done).',
   options: {
-    status: one('STATUS', oneOf(...STATUSES), `only this status: ${STATUSES.join(', ')}`),
-    type: one('KIND', readText, 'only this kind, or a group such as event.*'),
-    endpoint: one('ENDPOINT', readText, 'only those to this endpoint'),
-    limit: one('N', wholeNumber(1, MAX_LIMIT), 'at most so many', '25'),
+    status: option('STATUS', oneOf(...STATUSES), `only this status: ${STATUSES.join(', ')}`),
+    type: option('KIND', readText, 'only this kind, or a group such as event.*'),
+    endpoint: option('ENDPOINT', readText, 'only those to this endpoint'),
+    limit: option('N', wholeNumber(1, MAX_LIMIT), 'at most so many', '25'),
     'exit-code': flag('exit code 1 if there are any, apart from those of scenarios'),
     ...SANDBOX_OPTIONS,
   },

@@ -1,6 +1,6 @@
 import { type Command, type Context, defineCommand } from '../../arguments/command.js'
 import { readKinds } from '../../arguments/kinds.js'
-import { flag, one } from '../../arguments/options.js'
+import { flag, option } from '../../arguments/options.js'
 import { readText, readUrl } from '../../arguments/values.js'
 import { type Client, connect } from '../../client/client.js'
 import type { EndpointView } from '../../client/control-api.js'
@@ -41,7 +41,7 @@ const add = defineCommand({
   summary: 'adds an endpoint and prints its secret',
   args: [{ name: 'URL', says: 'URL of the receiver, quoted for the shell' }],
   options: {
-    events: one('LIST', readKinds, 'kinds that it takes, such as order.created,event.*', '*'),
+    events: option('LIST', readKinds, 'kinds that it takes, such as order.created,event.*', '*'),
     secret: SIGNING_OPTIONS.secret,
     live: flag('for the live account, not the test account'),
     ...SANDBOX_OPTIONS,
@@ -114,7 +114,7 @@ const rotate = defineCommand({
   summary: 'adds a new secret; the old one goes on signing too',
   args: [ID],
   options: {
-    secret: one('SECRET', readText, 'the new secret (default: a random one)'),
+    secret: option('SECRET', readText, 'the new secret (default: a random one)'),
     'drop-old': flag('signs with the new secret alone'),
     ...SANDBOX_OPTIONS,
   },

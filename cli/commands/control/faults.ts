@@ -1,6 +1,6 @@
 import { type Command, defineCommand } from '../../arguments/command.js'
 import { readDuration, sayDuration } from '../../arguments/durations.js'
-import { flag, one } from '../../arguments/options.js'
+import { flag, option } from '../../arguments/options.js'
 import { readText, wholeNumber } from '../../arguments/values.js'
 import { connect } from '../../client/client.js'
 import type { FaultView } from '../../client/control-api.js'
@@ -40,11 +40,19 @@ const add = defineCommand({
     'To test how your own client takes it. A request with an error or a dropped connection does nothing; one with a delay alone is done, and its answer is late. The delay is of real time.',
   args: [{ name: 'PATH', says: 'beginning of the paths that fail, such as /v2/events, or /v2 for all' }],
   options: {
-    status: one('N', wholeNumber(400, 599), 'answers this error: 400, 401, 403, 404, 409, 429, 500 to 599'),
-    delay: one('TIME', readDuration, 'answers so much later, up to 10m'),
+    status: option(
+      'N',
+      wholeNumber(400, 599),
+      'answers this error: 400, 401, 403, 404, 409, 429, 500 to 599',
+    ),
+    delay: option('TIME', readDuration, 'answers so much later, up to 10m'),
     drop: flag('closes the connection without an answer'),
-    method: one('METHOD', readText, 'requests of this method alone, such as POST'),
-    times: one('N', wholeNumber(1, MAX_TIMES), 'how many requests fail (default: each, until it is removed)'),
+    method: option('METHOD', readText, 'requests of this method alone, such as POST'),
+    times: option(
+      'N',
+      wholeNumber(1, MAX_TIMES),
+      'how many requests fail (default: each, until it is removed)',
+    ),
     ...SANDBOX_OPTIONS,
   },
   examples: [

@@ -1,5 +1,5 @@
 import { defineCommand } from '../../arguments/command.js'
-import { flag, one } from '../../arguments/options.js'
+import { flag, option } from '../../arguments/options.js'
 import { readText, wholeNumber } from '../../arguments/values.js'
 import { connect } from '../../client/client.js'
 import type { OrdersView, OrderView } from '../../client/control-api.js'
@@ -17,11 +17,11 @@ export const orders = defineCommand({
   details:
     'Those of the test account, or with --live those of the live one: the two know nothing of each other. Cancelling an event refunds all its orders. The tickets of the latest 1,000 orders are kept.',
   options: {
-    event: one('EVENT', readText, 'only those of this event, evt_…'),
+    event: option('EVENT', readText, 'only those of this event, evt_…'),
     refunded: flag('only those that were refunded'),
     paid: flag('only those that were not'),
     live: flag('those of the live account'),
-    limit: one('N', wholeNumber(1, MAX_LIMIT), 'at most so many', '25'),
+    limit: option('N', wholeNumber(1, MAX_LIMIT), 'at most so many', '25'),
     ...SANDBOX_OPTIONS,
   },
   examples: [

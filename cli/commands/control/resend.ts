@@ -1,6 +1,6 @@
 import { defineCommand } from '../../arguments/command.js'
 import { readSeconds } from '../../arguments/durations.js'
-import { flag, one } from '../../arguments/options.js'
+import { flag, option } from '../../arguments/options.js'
 import { readUrl } from '../../arguments/values.js'
 import { summaryOf } from '../../client/attempt-summary.js'
 import { connect } from '../../client/client.js'
@@ -20,12 +20,12 @@ export const resend = defineCommand({
   args: [{ name: 'DELIVERY', says: 'ids of deliveries, dlv_…', optional: true, rest: true }],
   options: {
     failed: flag('all that failed or were skipped, of endpoints that are there and enabled'),
-    since: one(
+    since: option(
       'TIME',
       readSeconds,
       'all that were created in the last hour, say: 1h. By the virtual time, which advance moves',
     ),
-    to: one('URL', readUrl, 'to this URL instead of the URL of their endpoint'),
+    to: option('URL', readUrl, 'to this URL instead of the URL of their endpoint'),
     ...SANDBOX_OPTIONS,
   },
   examples: [

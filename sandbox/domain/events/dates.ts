@@ -1,4 +1,4 @@
-import { Fault, type Problem } from '../fault.js'
+import { type Problem, Refusal } from '../refusal.js'
 import { DEFAULT_DURATION_MS } from '../requests/limits.js'
 import { refuseIfAny } from '../requests/missing.js'
 import { type Moment, type MomentForm, readMoment, shiftMoment, utcText } from './moments.js'
@@ -41,7 +41,7 @@ export function updatedDates(before: Dates, given: GivenDates): Dates {
 /**
  * The dates of an event that is rescheduled: it is as long as before, unless its end is given.
  *
- * @throws Fault if the dates are unchanged, or not in the future
+ * @throws Refusal if the dates are unchanged, or not in the future
  */
 export function rescheduledDates(
   before: Dates,
@@ -50,7 +50,7 @@ export function rescheduledDates(
 ): Dates {
   const lengthMs = before.endsAt.ms - before.doorsAt.ms
   const dates = withEnd(given, checkedMoment(given.doors_at), lengthMs, before.onSaleAt)
-  if ('code' in dates) throw new Fault(dates)
+  if ('code' in dates) throw new Refusal(dates)
   const { doorsAt } = dates
   refuseIfAny([
     doorsAt.ms === before.doorsAt.ms
@@ -72,7 +72,7 @@ export function rescheduledDates(
   return dates
 }
 
-/** Checks the dates against each other. The fault names a field that was given. */
+/** Checks the dates against each other. The refusal names a field that was given. */
 export function problemsOfDates({ doorsAt, endsAt, onSaleAt }: Dates, given: GivenDates): Problem[] {
   const problems: Problem[] = []
   const param = given.ends_at === undefined ? 'doors_at' : 'ends_at'

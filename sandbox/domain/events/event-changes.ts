@@ -1,5 +1,5 @@
-import type { Problem } from '../fault.js'
 import type { EventRecord } from '../records.js'
+import type { Problem } from '../refusal.js'
 import { refuseIfAny } from '../requests/missing.js'
 import { sanitizeMarkdown } from '../text/sanitize-markdown.js'
 import { type Dates, problemsOfDates, updatedDates } from './dates.js'
@@ -11,9 +11,9 @@ import { capacityOf, problemsOfTiers, tiersOf } from './tiers.js'
 const OF_A_DRAFT = ['venue_id', 'on_sale_at'] as const
 
 /**
- * The dates after an update, where the event allows it.
+ * The dates after an update, if the event allows it.
  *
- * @throws Fault
+ * @throws Refusal
  */
 export function checkChanges(
   event: EventRecord,

@@ -1,6 +1,6 @@
 import type { Random } from '../../lib/random.js'
-import { Fault, type Problem } from '../fault.js'
 import type { EventRecord } from '../records.js'
+import { type Problem, Refusal } from '../refusal.js'
 import { refuseIfAny } from '../requests/missing.js'
 import { sanitizeMarkdown } from '../text/sanitize-markdown.js'
 import { datesOf, problemsOfDates } from './dates.js'
@@ -19,13 +19,13 @@ export interface Place {
 /**
  * Returns the dates of a new event, if they and its venue are valid.
  *
- * @throws Fault
+ * @throws Refusal
  */
 export function checkCreation(given: CreateEvent, problemOfVenue: (venueId: string) => Problem | undefined) {
   const dates = datesOf(given)
   const unknownVenue = given.venue_id === undefined ? undefined : problemOfVenue(given.venue_id)
   refuseIfAny([unknownVenue, ...('code' in dates ? [dates] : problemsOfDates(dates, given))])
-  if ('code' in dates) throw new Fault(dates)
+  if ('code' in dates) throw new Refusal(dates)
   return dates
 }
 

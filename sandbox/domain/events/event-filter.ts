@@ -5,7 +5,7 @@ import { checkedMoment } from './dates.js'
 /**
  * Makes the test of whether an event belongs to a list.
  *
- * @throws Fault if the list begins or ends at an impossible date
+ * @throws Refusal if the list begins or ends at an impossible date
  */
 export function eventFilter({
   status,

@@ -3,7 +3,7 @@ import { type PublicUrl, presentEvent } from '../present.js'
 import type { EventRecord } from '../records.js'
 import type { WebhookData, WebhookKind } from '../resources.js'
 import { utcText } from './moments.js'
-import { nextStatus, OCCURRENCES, type Occurrence, stateFault } from './states.js'
+import { nextStatus, OCCURRENCES, type Occurrence, stateRefusal } from './states.js'
 
 /** Sends a webhook. */
 export type Emit = <Kind extends WebhookKind>(kind: Kind, data: WebhookData[Kind]) => void
@@ -33,11 +33,11 @@ export class Lifecycle {
   /**
    * Flips a draft to `on_sale` (spec section 3).
    *
-   * @throws Fault if the event is not a draft, or would be over at once
+   * @throws Refusal if the event is not a draft, or would be over at once
    */
   publish(event: EventRecord): void {
     const status = nextStatus(event, 'publish')
-    if (event.endsAt.ms <= this.#clock.now()) throw stateFault('event_ended', event.id)
+    if (event.endsAt.ms <= this.#clock.now()) throw stateRefusal('event_ended', event.id)
     event.status = status
     event.onSaleAt = undefined
     this.#touch(event)
@@ -48,7 +48,7 @@ export class Lifecycle {
   /**
    * Cancels an event and refunds everyone, whatever its refund policy says (spec section 3).
    *
-   * @throws Fault if the event is over, or already cancelled
+   * @throws Refusal if the event is over, or already cancelled
    */
   cancel(event: EventRecord): void {
     event.status = nextStatus(event, 'cancel')
@@ -124,7 +124,7 @@ export class Lifecycle {
     this.#occur(event, event.sold >= event.capacity ? 'soldOut' : 'restocked')
   }
 
-  /** Makes it past where its end is reached. */
+  /** Makes it past if its end is reached. */
   #settleEnd(event: EventRecord): void {
     if (event.endsAt.ms <= this.#clock.now()) this.#occur(event, 'ended')
   }

@@ -1,4 +1,4 @@
-import { Fault, type FaultCode } from '../fault.js'
+import { Refusal, type RefusalCode } from '../refusal.js'
 import type { EventStatus } from '../resources.js'
 
 /** An action that a caller asks for. */
@@ -8,10 +8,10 @@ export type Trigger = 'publish' | 'cancel' | 'reschedule' | 'update' | 'order'
 export type Occurrence = 'ended' | 'soldOut' | 'restocked'
 
 /** The state after it, or the code of the refusal. */
-type Answer = { readonly to: EventStatus } | { readonly refused: FaultCode }
+type Answer = { readonly to: EventStatus } | { readonly refused: RefusalCode }
 
 const to = (status: EventStatus): Answer => ({ to: status })
-const refused = (code: FaultCode): Answer => ({ refused: code })
+const refused = (code: RefusalCode): Answer => ({ refused: code })
 
 /** The actions allowed in each state, and the state that they lead to (spec section 3; the rest is assumed). */
 export const TRANSITIONS: Readonly<Record<EventStatus, Readonly<Record<Trigger, Answer>>>> = {
@@ -60,7 +60,7 @@ export const OCCURRENCES: Readonly<Record<Occurrence, Readonly<Partial<Record<Ev
     restocked: { sold_out: 'on_sale' },
   }
 
-const SAYS: Partial<Record<FaultCode, string>> = {
+const SAYS: Partial<Record<RefusalCode, string>> = {
   event_not_on_sale: 'is a draft and cannot be sold yet: publish it first',
   event_already_published: 'is published already: there is nothing to do',
   event_already_cancelled: 'is cancelled already: there is nothing to do',
@@ -73,15 +73,15 @@ const SAYS: Partial<Record<FaultCode, string>> = {
 /**
  * The state that a trigger leads to.
  *
- * @throws Fault if the state does not allow it
+ * @throws Refusal if the state does not allow it
  */
 export function nextStatus(event: { id: string; status: EventStatus }, trigger: Trigger): EventStatus {
   const answer = TRANSITIONS[event.status][trigger]
   if ('to' in answer) return answer.to
-  throw stateFault(answer.refused, event.id)
+  throw stateRefusal(answer.refused, event.id)
 }
 
 /** The refusal of a call in the wrong state. */
-export function stateFault(code: FaultCode, eventId: string): Fault {
-  return new Fault({ code, message: `The event ${eventId} ${SAYS[code] ?? 'does not allow this'}.` })
+export function stateRefusal(code: RefusalCode, eventId: string): Refusal {
+  return new Refusal({ code, message: `The event ${eventId} ${SAYS[code] ?? 'does not allow this'}.` })
 }

@@ -1,5 +1,5 @@
-import type { Problem } from '../fault.js'
 import type { TierRecord } from '../records.js'
+import type { Problem } from '../refusal.js'
 import type { TierInput } from './event-requests.js'
 
 /** The tiers of an event after a list was given. A tier of a name that was there before is that tier: it keeps its id. */

@@ -1,7 +1,7 @@
 import { Collection } from '../collection.js'
-import { Fault } from '../fault.js'
 import type { Ticket } from '../present.js'
 import type { EventRecord, VenueRecord } from '../records.js'
+import { Refusal } from '../refusal.js'
 import { LIMITS } from '../requests/limits.js'
 import type { VenueObject } from '../resources.js'
 
@@ -34,12 +34,12 @@ export class Ledger {
     if (this.tickets.size > KEPT_TICKETS && oldest !== undefined) this.tickets.delete(oldest)
   }
 
-  /** @throws Fault `sandbox_full` if there is no room for one more of each */
+  /** @throws Refusal `sandbox_full` if there is no room for one more of each */
   makeRoom(...kinds: ('events' | 'venues' | 'orders')[]): void {
     for (const kind of kinds) {
       const count = kind === 'orders' ? this.orders : this[kind].size
       if (count < LIMITS[kind]) continue
-      throw new Fault({
+      throw new Refusal({
         code: 'sandbox_full',
         message: `The sandbox keeps ${LIMITS[kind]} ${kind} of an account, and there are as many: reset it, or begin another one.`,
       })

@@ -1,8 +1,8 @@
 import type { Random } from '../../lib/random.js'
 import type { Lifecycle } from '../events/lifecycle.js'
 import { nextStatus } from '../events/states.js'
-import { Fault } from '../fault.js'
 import { type PublicUrl, presentOrder } from '../present.js'
+import { Refusal } from '../refusal.js'
 import { missingResource } from '../requests/missing.js'
 import type { OrderResult } from '../resources.js'
 import type { Ledger } from './ledger.js'
@@ -19,17 +19,17 @@ interface OrderParts {
 /**
  * Sells the tickets of an order.
  *
- * @throws Fault if there is no such event or tier, or it cannot sell that many; then nothing has changed
+ * @throws Refusal if there is no such event or tier, or it cannot sell that many; then nothing has changed
  */
 export function makeOrder(
   { event_id, ticket_tier_id, quantity }: CreateOrder,
   { ledger, lifecycle, random, publicUrl }: OrderParts,
 ): OrderResult {
   const event = ledger.events.get(event_id)
-  if (event === undefined) throw new Fault(missingResource('event', event_id, 'event_id'))
+  if (event === undefined) throw new Refusal(missingResource('event', event_id, 'event_id'))
   lifecycle.settle(event)
   const tier = event.tiers.find(({ id }) => id === ticket_tier_id)
-  if (tier === undefined) throw new Fault(missingResource('ticket tier', ticket_tier_id, 'ticket_tier_id'))
+  if (tier === undefined) throw new Refusal(missingResource('ticket tier', ticket_tier_id, 'ticket_tier_id'))
   nextStatus(event, 'order')
   checkSale(event, tier, quantity)
   ledger.makeRoom('orders')

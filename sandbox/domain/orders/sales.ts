@@ -1,7 +1,7 @@
 import type { Random } from '../../lib/random.js'
-import { Fault } from '../fault.js'
 import type { Ticket } from '../present.js'
 import type { EventRecord, OrderRecord, TierRecord } from '../records.js'
+import { Refusal } from '../refusal.js'
 import { LIMITS } from '../requests/limits.js'
 
 const SCAN_TOKEN_CHARACTERS = 24
@@ -9,19 +9,19 @@ const SCAN_TOKEN_CHARACTERS = 24
 /**
  * Refuses what cannot be sold: the tier has less left, or the sum of what the event took would no longer be exact.
  *
- * @throws Fault
+ * @throws Refusal
  */
 export function checkSale(event: EventRecord, tier: TierRecord, quantity: number): void {
   const left = tier.quantity - tier.sold
   if (quantity > left) {
-    throw new Fault({
+    throw new Refusal({
       code: 'tier_sold_out',
       message: `The tier ${JSON.stringify(tier.name)} has ${left} left of ${tier.quantity}, and the order is for ${quantity}: ${left === 0 ? 'choose another tier' : 'order fewer'}.`,
       param: 'quantity',
     })
   }
   if (event.grossCents + quantity * tier.priceCents > LIMITS.grossCents) {
-    throw new Fault({
+    throw new Refusal({
       code: 'sandbox_full',
       message: `The event ${event.id} would take more than ${LIMITS.grossCents} cents, which cannot be counted exactly: lower its prices.`,
     })

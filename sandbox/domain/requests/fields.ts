@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { MOMENT_PATTERNS, type MomentForm, readMoment } from '../events/moments.js'
-import type { FaultCode } from '../fault.js'
+import type { RefusalCode } from '../refusal.js'
 import { NOT_SHOWN } from '../resources.js'
 import { LIMITS } from './limits.js'
 
@@ -8,12 +8,12 @@ import { LIMITS } from './limits.js'
  * A rule that a schema has beside its type. The code is that of the refusal; the message goes on a sentence that begins with the
  * name of the field.
  */
-export function refusal(code: FaultCode): { params: { code: FaultCode } } {
+export function refusal(code: RefusalCode): { params: { code: RefusalCode } } {
   return { params: { code } }
 }
 
 /** A rule about two fields, which is also looked at where others are wrong: the caller learns of all at once. */
-export function rule(code: FaultCode, path: string, message: string) {
+export function rule(code: RefusalCode, path: string, message: string) {
   return { ...refusal(code), path: [path], error: message, when: isAboutFields }
 }
 

@@ -1,4 +1,4 @@
-import { Fault, type Problem } from '../fault.js'
+import { type Problem, Refusal } from '../refusal.js'
 import { quote } from '../text/explain.js'
 
 /** The resource of an id, and the request that lists such ids. */
@@ -22,8 +22,8 @@ export function missingResource(what: keyof typeof SOURCES, id: string, param?: 
   }
 }
 
-/** @throws Fault if there is any problem */
+/** @throws Refusal if there is any problem */
 export function refuseIfAny(problems: readonly (Problem | undefined)[]): void {
   const [first, ...more] = problems.filter((problem) => problem !== undefined)
-  if (first !== undefined) throw new Fault(first, ...more)
+  if (first !== undefined) throw new Refusal(first, ...more)
 }

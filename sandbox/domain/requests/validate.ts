@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Fault, type Problem } from '../fault.js'
+import { type Problem, Refusal } from '../refusal.js'
 import { type Issue, problemOf, unknownParameter } from '../text/explain.js'
 
 export interface ValidateOptions {
@@ -19,7 +19,7 @@ const INTEGER = /^-?(?:0|[1-9]\d{0,14})$/
 /**
  * Returns the body, with its defaults, if it matches the schema.
  *
- * @throws Fault with all that is wrong
+ * @throws Refusal with all that is wrong
  */
 export function validateBody<Schema extends z.ZodObject>(
   schema: Schema,
@@ -31,9 +31,9 @@ export function validateBody<Schema extends z.ZodObject>(
 }
 
 /**
- * A query, of whose parameters each is a string, or a list where it is repeated.
+ * A query: each parameter is a string, or a list if it is repeated.
  *
- * @throws Fault with all that is wrong
+ * @throws Refusal with all that is wrong
  */
 export function validateQuery<Schema extends z.ZodObject>(
   schema: Schema,
@@ -64,7 +64,7 @@ export function validateQuery<Schema extends z.ZodObject>(
 
 function settled<Data>(data: Data | undefined, problems: readonly Problem[]): Data {
   const [first, ...more] = problems
-  if (first !== undefined) throw new Fault(first, ...more.slice(0, MAX_PROBLEMS - 1))
+  if (first !== undefined) throw new Refusal(first, ...more.slice(0, MAX_PROBLEMS - 1))
   if (data === undefined) throw new TypeError('There is neither a value nor a problem.')
   return data
 }

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import { nearestName } from '../../lib/nearest-name.js'
-import type { FaultCode, Problem } from '../fault.js'
+import type { Problem, RefusalCode } from '../refusal.js'
 
 export type Issue = z.core.$ZodIssue
 
@@ -66,11 +66,14 @@ export function unknownParameter(
   }
 }
 
-function findingOf(issue: Issue): { code: FaultCode; says: string } {
+function findingOf(issue: Issue): { code: RefusalCode; says: string } {
   if (issue.code === 'custom') {
     const { input, params } = issue
     const was = typeof input === 'string' ? `. It was ${quote(input)}` : ''
-    return { code: (params?.code as FaultCode | undefined) ?? 'parameter_invalid', says: issue.message + was }
+    return {
+      code: (params?.code as RefusalCode | undefined) ?? 'parameter_invalid',
+      says: issue.message + was,
+    }
   }
   const wanted = wantedOf(issue)
   if (issue.input === undefined)

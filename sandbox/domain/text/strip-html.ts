@@ -56,7 +56,7 @@ class Strip {
   readonly #source: string
   readonly #found: readonly RawHtml[]
   readonly #html: RawHtml
-  /** Whether a word stands before it; not where it follows what was taken out. */
+  /** Whether a word stands before it; false after a removed part. */
   readonly #isAfterWord: boolean
   #text = ''
   /** Whether a tag ended a word. */

@@ -71,7 +71,7 @@ function requestOf(
   const init: RequestInit & { duplex: 'half' } = {
     method: 'POST',
     headers,
-    // A stream always: where a fake clock holds back queueMicrotask, a body that Node makes of bytes has no end.
+    // Always a stream: if a fake clock holds back queueMicrotask, a body that Node makes of bytes has no end.
     body: streamOf(pieces, transport === 'slow' ? SLOW_PIECE_MS : 0),
     duplex: 'half',
     signal,

@@ -1,10 +1,10 @@
 import type { Account } from '../../domain/account.js'
-import { Fault } from '../../domain/fault.js'
+import { Refusal } from '../../domain/refusal.js'
 import type { CreatedEvent } from '../../domain/resources.js'
 import type { Service } from '../../service/service.js'
 import { readBytes } from '../body.js'
 import type { App } from '../context.js'
-import { HttpFault, statusOf } from '../faults.js'
+import { HttpError, statusOf } from '../errors.js'
 import type { Guard } from '../protection/guard.js'
 import { eventPage, messagePage, PAGE_HEADERS, ticketPage } from './checkout-page.js'
 
@@ -35,7 +35,7 @@ export function addCheckout(app: App, service: Service, guard: Guard): void {
       const now = findPublic(service, event.slug)?.event ?? event
       return c.html(eventPage(now, venueOf(found), { sale }), 200, PAGE_HEADERS)
     } catch (error) {
-      if (!(error instanceof Fault)) throw error
+      if (!(error instanceof Refusal)) throw error
       return c.html(
         eventPage(event, venueOf(found), { refusal: error.message }),
         statusOf(error.code, error.param),
@@ -97,7 +97,7 @@ function findPublic(
 async function readForm(request: Request): Promise<URLSearchParams> {
   const type = request.headers.get('content-type') ?? ''
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) {
-    throw new HttpFault(
+    throw new HttpError(
       'unsupported_media_type',
       'A ticket is bought with the form of the page of the event.',
     )

@@ -4,7 +4,7 @@ import { isSuccess } from '../../engine/attempts.js'
 import type { AdvanceCounts, Service } from '../../service/service.js'
 import type { Advance } from '../../time/clock.js'
 import type { App } from '../context.js'
-import { HttpFault } from '../faults.js'
+import { HttpError } from '../errors.js'
 import { invalid, readBody, span } from './input.js'
 import type { ControlParts } from './parts.js'
 import type { ClockView } from './views.js'
@@ -76,7 +76,7 @@ async function move(
     return await clock.advanceTo(targetMs, begins)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw new HttpFault('time_goes_forward', error.message, { param: 'to' })
+    throw new HttpError('time_goes_forward', error.message, { param: 'to' })
   }
 }
 

@@ -5,7 +5,7 @@ import { DeliveryGone } from '../../engine/record/delivery-gone.js'
 import type { Delivery } from '../../engine/record/records.js'
 import { isFromScenario } from '../../engine/record/records.js'
 import type { App } from '../context.js'
-import { HttpFault } from '../faults.js'
+import { HttpError } from '../errors.js'
 import { attemptJson, deliveryJson } from './delivery-json.js'
 import { invalid, missing, readBody, readParameters, refusingMisuse, span } from './input.js'
 import type { ControlParts } from './parts.js'
@@ -49,7 +49,7 @@ export function addDeliveries(app: App, { service, checkUrl }: ControlParts): vo
   const checkTarget = async (to: string | undefined): Promise<void> => {
     if (to !== undefined) await refusingMisuse(() => checkUrl(to), 'to')
   }
-  /** Nothing where it goes, or its endpoint does, while it waits for its turn. */
+  /** Undefined if the delivery or its endpoint is removed while it waits for its turn. */
   const resend = async (id: string, options: { to?: string }): Promise<object | undefined> => {
     try {
       return attemptJson(await refusingMisuse(() => engine.resend(id, options), 'to'))
@@ -58,8 +58,8 @@ export function addDeliveries(app: App, { service, checkUrl }: ControlParts): vo
       throw error
     }
   }
-  const removed = (): HttpFault =>
-    new HttpFault(
+  const removed = (): HttpError =>
+    new HttpError(
       'endpoint_removed',
       'Its endpoint was removed, and its secret with it. Trigger the kind again.',
     )

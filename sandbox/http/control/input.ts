@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Fault } from '../../domain/fault.js'
+import { Refusal } from '../../domain/refusal.js'
 import { validateBody, validateQuery } from '../../domain/requests/validate.js'
 import { AddressRefused } from '../../engine/network/address-rules.js'
 import { durationMs } from '../../time/duration.js'
@@ -7,7 +7,7 @@ import { readJson } from '../body.js'
 import type { RequestContext } from '../context.js'
 import { readQuery } from '../query.js'
 
-/** Reads the body of a control request; `{}` if there is none. @throws Fault that names the error */
+/** Reads the body of a control request; `{}` if there is none. @throws Refusal that names the error */
 export async function readBody<Schema extends z.ZodObject>(
   c: RequestContext,
   schema: Schema,
@@ -15,7 +15,7 @@ export async function readBody<Schema extends z.ZodObject>(
   return validateBody(schema, (await readJson(c.req.raw, { required: false })) ?? {})
 }
 
-/** Reads the query of a control request. @throws Fault that names what is wrong with it */
+/** Reads the query of a control request. @throws Refusal that names what is wrong with it */
 export function readParameters<Schema extends z.ZodObject>(
   c: RequestContext,
   schema: Schema,
@@ -24,16 +24,16 @@ export function readParameters<Schema extends z.ZodObject>(
 }
 
 /** The refusal of an id that does not exist. */
-export function missing(what: string, id: string): Fault {
-  return new Fault({
+export function missing(what: string, id: string): Refusal {
+  return new Refusal({
     code: 'resource_missing',
     message: `There is no ${what} ${JSON.stringify(id.slice(0, 100))}.`,
   })
 }
 
 /** The refusal of a parameter that a schema cannot check. */
-export function invalid(message: string, param?: string): Fault {
-  return new Fault({ code: 'parameter_invalid', message, ...(param !== undefined && { param }) })
+export function invalid(message: string, param?: string): Refusal {
+  return new Refusal({ code: 'parameter_invalid', message, ...(param !== undefined && { param }) })
 }
 
 /** Turns a `TypeError` or a refused address of the engine into a bad request. */

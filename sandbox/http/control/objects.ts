@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { App } from '../context.js'
-import { HttpFault } from '../faults.js'
+import { HttpError } from '../errors.js'
 import { readBody, readParameters } from './input.js'
 import type { ControlParts } from './parts.js'
 
@@ -35,7 +35,7 @@ export function addObjects(app: App, { service }: ControlParts): void {
   for (const [name, run] of Object.entries(act)) {
     app.post(`/_sandbox/events/:id/${name}`, async (c) => {
       const id = c.req.param('id')
-      if (id === undefined) throw new HttpFault('unknown_url', 'The id of the event is missing.')
+      if (id === undefined) throw new HttpError('unknown_url', 'The id of the event is missing.')
       return c.json(run(id, await readBody(c, anything)))
     })
   }

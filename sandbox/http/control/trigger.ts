@@ -6,7 +6,7 @@ import { CLOSED } from '../../service/service.js'
 import { trigger } from '../../service/trigger.js'
 import { readJson } from '../body.js'
 import type { App } from '../context.js'
-import { HttpFault } from '../faults.js'
+import { HttpError } from '../errors.js'
 import { attemptJson } from './delivery-json.js'
 import { readBody } from './input.js'
 import type { ControlParts } from './parts.js'
@@ -29,7 +29,7 @@ const triggerBody = z.strictObject({
 export function addTrigger(app: App, { service }: ControlParts): void {
   app.post('/_sandbox/trigger', async (c) => {
     const { wait, ...request } = await readBody(c, triggerBody)
-    if (service.closing.aborted) throw new HttpFault('sandbox_closed', CLOSED)
+    if (service.closing.aborted) throw new HttpError('sandbox_closed', CLOSED)
     const triggered = await trigger(service, request)
     const answered = wait ? await firstAnswers(service, triggered, c.req.raw.signal) : triggered
     const { messages, deliveries, attempts } = answered

@@ -1,7 +1,7 @@
 import { NOT_SHOWN } from '../../domain/resources.js'
 import { ASSUMPTIONS, type AssumptionName, type Assumptions } from '../../service/assumptions.js'
 import { ERROR_FORMS, type ErrorForm } from '../error-form.js'
-import { type ErrorCode, type ErrorStatus, statusOf } from '../faults.js'
+import { type ErrorCode, type ErrorStatus, statusOf } from '../errors.js'
 import { describeWebhooks } from './openapi-webhooks.js'
 import { type Operation, operationsFor } from './operations.js'
 import { type Json, SchemaCollection } from './schema-collection.js'
@@ -27,7 +27,7 @@ const OF_BODIES = ['unsupported_media_type', 'invalid_json', 'body_too_large'] a
 /**
  * The OpenAPI 3.1 description of the API, as the assumptions have it. What the specification does not show is marked `x-not-shown`.
  *
- * @param url where the service is
+ * @param url the base URL of the service
  */
 export function describeApi(assumptions: Assumptions, url: string): Json {
   const schemas = new SchemaCollection()

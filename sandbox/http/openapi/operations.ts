@@ -12,7 +12,7 @@ import {
 import { createdEvent, eventObject, orderResult, venueObject } from '../../domain/resources.js'
 import type { Assumptions } from '../../service/assumptions.js'
 import type { BodyRule } from '../body.js'
-import type { ErrorCode } from '../faults.js'
+import type { ErrorCode } from '../errors.js'
 import { LIST_FORMS } from '../list-form.js'
 import { readQuery } from '../query.js'
 
@@ -42,7 +42,7 @@ export interface Operation {
   readonly isShown: boolean
   /** The errors of this operation only: not those of every operation, or of an id in the path. `resource_missing` is about a parameter. */
   readonly errors: readonly ErrorCode[]
-  /** Returns the body of the answer. @throws Fault if the request is refused */
+  /** Returns the body of the answer. @throws Refusal if the request is refused */
   run(account: Account, input: OperationInput): unknown
 }
 

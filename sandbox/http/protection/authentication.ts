@@ -1,5 +1,5 @@
 import type { Mode } from '../../domain/mode.js'
-import { HttpFault } from '../faults.js'
+import { HttpError } from '../errors.js'
 
 /** The account that sends a request. */
 export interface Caller {
@@ -11,7 +11,7 @@ export interface Caller {
 
 /** Finds the caller by the header `authorization`. */
 export interface Authenticator {
-  /** @throws HttpFault if there is no key, or none that is taken */
+  /** @throws HttpError if there is no key, or none that is taken */
   authenticate(authorization: string | null): Caller
 }
 
@@ -83,6 +83,6 @@ function bearerKey(authorization: string | null): string {
   return key
 }
 
-function refusal(code: 'api_key_missing' | 'api_key_invalid', message: string): HttpFault {
-  return new HttpFault(code, message, { headers: CHALLENGE })
+function refusal(code: 'api_key_missing' | 'api_key_invalid', message: string): HttpError {
+  return new HttpError(code, message, { headers: CHALLENGE })
 }

@@ -1,10 +1,10 @@
-import { HttpFault } from '../faults.js'
+import { HttpError } from '../errors.js'
 
 /** Keeps foreign web pages away from the sandbox, which listens on the machine that shows them. */
 export interface Guard {
-  /** @throws HttpFault if the request is addressed to another host: a foreign name can be made to lead here */
+  /** @throws HttpError if the request is addressed to another host: a foreign name can be made to lead here */
   checkHost(request: Request): void
-  /** @throws HttpFault if a page of another origin sent it */
+  /** @throws HttpError if a page of another origin sent it */
   checkOrigin(request: Request): void
 }
 
@@ -33,7 +33,7 @@ export function createGuard({ url, allowHosts = [] }: GuardOptions): Guard {
     checkHost(request) {
       const host = hostOf(request)
       if (host !== undefined && isOurs(host) && isOurs(new URL(request.url))) return
-      throw new HttpFault(
+      throw new HttpError(
         'host_refused',
         `This sandbox does not answer to the host name ${JSON.stringify((request.headers.get('host') ?? new URL(request.url).host).slice(0, 100))}: ` +
           `use ${url()}, or allow the name (allowHosts, --allow-host).`,
@@ -42,7 +42,7 @@ export function createGuard({ url, allowHosts = [] }: GuardOptions): Guard {
     checkOrigin(request) {
       const origin = request.headers.get('origin')
       if (origin === null || originHost(origin) === hostOf(request)?.host) return
-      throw new HttpFault(
+      throw new HttpError(
         'origin_refused',
         `A page of the origin ${JSON.stringify(origin.slice(0, 100))} sent this. Only the sandbox's own pages, and programs, may.`,
       )

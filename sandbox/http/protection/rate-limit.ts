@@ -1,4 +1,4 @@
-import { HttpFault } from '../faults.js'
+import { HttpError } from '../errors.js'
 
 /** How many requests are taken in how much time. */
 export interface RateLimit {
@@ -9,7 +9,7 @@ export interface RateLimit {
 /**
  * Counts requests in windows of real time, which begin with the first request.
  *
- * @returns a function that each request calls, and that throws an HttpFault if there were too many
+ * @returns a function that each request calls, and that throws an HttpError if there were too many
  * @throws TypeError if the limit is no limit
  */
 export function createRateLimiter({ requests, perSeconds }: RateLimit, now: () => number): () => void {
@@ -29,7 +29,7 @@ export function createRateLimiter({ requests, perSeconds }: RateLimit, now: () =
       return
     }
     const seconds = Math.max(1, Math.ceil((endsAtMs - nowMs) / 1000))
-    throw new HttpFault(
+    throw new HttpError(
       'rate_limited',
       `More than ${requests} requests in ${perSeconds} s. Wait ${seconds} s, as in the header retry-after.`,
       { headers: { 'retry-after': String(seconds) } },

@@ -26,7 +26,7 @@ setInterval(() => {
   if (!isFrozen && document.visibilityState === 'visible') tell()
 }, 1000)
 
-/** Something that depends on the virtual time. What it gives is compared: where it is the same, nothing is drawn. */
+/** Something that depends on the virtual time. If its result is the same as before, nothing is drawn. */
 export function useVirtual<Value extends string | number>(read: (nowMs: number) => Value): Value {
   const [, setValue] = useState(() => read(virtualNow()))
   useEffect(() => {

@@ -103,7 +103,7 @@ function AsScenario({ delivery, route }: { delivery: DeliveryView; route: Route 
   )
 }
 
-/** @throws Error where its body is no event any more */
+/** @throws Error if its body is no event any more */
 function dataOf({ body }: DeliveryView): unknown {
   try {
     return JSON.parse(body).data

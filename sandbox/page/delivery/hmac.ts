@@ -26,7 +26,7 @@ export function prefixOf(t: string, assumed: SignedContent): string {
   return { dot: `${t}.`, concat: t, body: '' }[assumed]
 }
 
-/** The HMAC-SHA256 in hex; undefined where the browser computes none: it does over HTTPS, and on this machine. */
+/** The HMAC-SHA256 in hex; undefined if the browser has no WebCrypto, which needs HTTPS or a page from this machine. */
 export async function hmac(secret: string, content: string): Promise<string | undefined> {
   if (crypto.subtle === undefined) return undefined
   const encoder = new TextEncoder()

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { Action } from './action.js'
 import { tell } from './notice.js'
 
-/** Puts text onto the clipboard; where the browser allows none, it is shown to be copied by hand. */
+/** Puts text onto the clipboard; if the browser does not allow that, shows it to be copied by hand. */
 export async function copy(text: string, says: ComponentChildren = 'Copied.'): Promise<void> {
   try {
     await navigator.clipboard.writeText(text)

@@ -66,7 +66,7 @@ describe.each(EXPRESS_VERSIONS)('the answer in Express $version', ({ express }) 
     work.reject(new Error('too late'))
     expect(await report.promise).toMatchObject({ message: 'too late' })
     await app.hooks.drain()
-    // Node tells of them when the microtasks are through.
+    // Node reports unhandled rejections after the microtasks.
     await turns(1)
     expect(unhandled).toEqual([])
     expect(app.records).toHaveLength(1)

@@ -11,7 +11,7 @@ const BOM = Uint8Array.of(0xef, 0xbb, 0xbf)
 const PRETTY =
   '{ "data": {"event" : {"title": "caf\\u00e9"}},\n\t"type":"event.published", "created_at": "" }'
 
-/** What people add to `express.json()` so that it keeps the bytes. */
+/** The usual `verify` option of `express.json()` that keeps the bytes. */
 function keepAs(keep: (bytes: Buffer) => Buffer | string) {
   return (request: unknown, _response: unknown, bytes: Buffer): void => {
     ;(request as { rawBody?: unknown }).rawBody = keep(bytes)

@@ -16,7 +16,7 @@ const HANDLED = '{"outcome":"handled"}'
 
 describe.each(FASTIFY_VERSIONS)('Fastify $version', ({ fastify }) => {
   describe('a layer that inflates before us', () => {
-    /** As a team without a plugin writes it. */
+    /** An app that inflates in a hook, without a plugin. */
     const inflating = (gunzip = createGunzip()): FastifyInstance => {
       const app = fastify()
       app.addHook('preParsing', async (request, _reply, payload) =>
@@ -112,7 +112,7 @@ describe.each(FASTIFY_VERSIONS)('Fastify $version', ({ fastify }) => {
       await client.write(chunk(compressed.subarray(0, 100_000)))
       expect(await client.answer()).toMatchObject({ status: 413, text: '{"outcome":"too-large"}' })
 
-      // What still comes is swallowed, so that the connection can be used again.
+      // The rest of the body is discarded, so that the connection can be used again.
       await client.write(chunk(compressed.subarray(100_000)))
       await client.write(LAST_CHUNK)
       await client.write(requestHead({ 'x-service-signature': header, 'content-length': body.length }))

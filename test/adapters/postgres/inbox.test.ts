@@ -74,7 +74,7 @@ onPostgres.each(INBOX_CLIENTS)('postgresInbox over $name', (library) => {
     expect(await effects()).toEqual(['again'])
   })
 
-  test('tells a second delivery at once that the first one is in its transaction', async () => {
+  test('returns in flight to a second delivery at once, while the first one is in its transaction', async () => {
     const entered = deferred()
     const leave = deferred()
     const { send } = await writing(() => {

@@ -48,7 +48,7 @@ onPostgres('purge of a Postgres store', () => {
       expect(await store.purge()).toBe(1)
     })
 
-    test('deletes 1,000 at a time unless told otherwise', async () => {
+    test('deletes 1,000 at a time by default', async () => {
       const store = open(database).store()
       await insertExpired(1, 1_001)
       expect([await store.purge(), await store.purge()]).toEqual([1_000, 1])

@@ -34,7 +34,7 @@ onPostgres('columns that the user’s client renames', () => {
   })
 
   test('whose booleans it changes as well are not taken for an event in flight', async () => {
-    // What an app may set for all its clients with `types.setTypeParser`.
+    // An app may set this for all its clients with `types.setTypeParser`.
     const pool = openPg(database)
     const asWords = {
       getTypeParser: (oid: number, format?: 'text' | 'binary') =>

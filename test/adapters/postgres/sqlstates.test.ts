@@ -109,7 +109,7 @@ onPostgres('what a server can fail with', () => {
       },
       /^Postgres has no connection left/,
     ],
-    // What cannot be had here, the server itself is told to say.
+    // Conditions that a test cannot create: a function of the server raises them.
     [
       'a full disk',
       (client) => failing('53100')().then(() => claim(client)),
@@ -143,7 +143,7 @@ onPostgres('what a server can fail with', () => {
 onPostgres.each(INBOX_CLIENTS)('two serializable transactions of an inbox over $name', (library) => {
   const database = testDatabase('CREATE TABLE seats (id text)')
 
-  test('that cannot both be are one handled and one told to come again, by its right name', async () => {
+  test('that conflict end as one handled, and one to retry, which is reported as a conflict', async () => {
     const client = library.open(database, { settings: { default_transaction_isolation: 'serializable' } })
     const inbox = client.inbox()
     await inbox.migrate()

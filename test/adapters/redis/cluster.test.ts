@@ -96,7 +96,7 @@ onOwnRedis('a Redis store on a cluster of three', () => {
     const granted: string[] = []
     let refusals = 0
 
-    /** As the service does: a delivery that is refused for want of a store is sent again. */
+    /** Retries as the service does, if the store is unavailable. */
     async function deliver(key: string, token: string, store: (typeof stores)[number]): Promise<void> {
       for (;;) {
         try {
@@ -132,7 +132,7 @@ onOwnRedis('a Redis store on a cluster of three', () => {
   test.each([
     ['Cluster of ioredis', connectIoredisCluster],
     ['createCluster of node-redis', connectNodeRedisCluster],
-  ])('%s cannot wait for replicas, and is told why', async (_name, connect) => {
+  ])('%s cannot wait for replicas, and the error says why', async (_name, connect) => {
     const client = await connect()
     expect(() => redisStore(client, { replicas: 1 })).toThrow(TypeError)
     expect(() => redisStore(client, { replicas: 1 })).toThrow(/WAIT does not cover .* cluster.*single client/)
@@ -142,7 +142,7 @@ onOwnRedis('a Redis store on a cluster of three', () => {
     ['Cluster of ioredis', connectIoredisCluster],
     ['createCluster of node-redis', connectNodeRedisCluster],
   ])(
-    '%s is told of a failover while nodes disagree on a slot, not to be a cluster client',
+    '%s gets an error about a failover while nodes disagree on a slot, not about the client',
     async (_name, connect) => {
       const [key = ''] = KEYS
       const nodes = cluster.nodes.map(({ url }) => new Redis(url))
@@ -172,7 +172,7 @@ onOwnRedis('a Redis store on a cluster of three', () => {
     },
   )
 
-  test('a client that is none of a cluster is told to be one', async () => {
+  test('the error asks for a cluster client if the client is none', async () => {
     const node = new Redis(cluster.nodes[0]?.url ?? '')
     onTestFinished(() => node.disconnect())
     const store = redisStore(node)

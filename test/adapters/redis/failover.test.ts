@@ -24,7 +24,7 @@ onOwnRedis.each(LIBRARIES)('a replica of Redis, on $name', (library) => {
   })
   afterAll(() => servers.stop())
 
-  test('is refused as read-only, and the sender is told to come again', async () => {
+  test('is refused as read-only, and the sender is asked to retry', async () => {
     const store = await openStore(library, servers.primary.url)
     await store.claim(claimOf('k', 'a'))
     await store.claim(claimOf('done', 'a'))

@@ -143,7 +143,7 @@ onOwnRedis('a store that waits for a replica', () => {
       await hooks.drain()
     })
 
-    test('needs as many as it was told to wait for', async () => {
+    test('needs as many as the option says', async () => {
       const store = await open({ ...HASTY, replicas: 2 })
       await expect(store.claim(claimOf('k', 'a'))).rejects.toThrow(/^Fewer than 2 replicas/)
     })
@@ -201,7 +201,7 @@ test.each([
     () => createSentinel({ name: 'main', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] }),
   ],
   ['a client without WAIT', () => ({ eval: async () => null, evalsha: async () => null })],
-])('%s cannot wait for replicas, and is told why', (_name, make) => {
+])('%s cannot wait for replicas, and the error says why', (_name, make) => {
   expect(() => redisStore(make())).not.toThrow()
   expect(() => redisStore(make(), { replicas: 1 })).toThrow(TypeError)
   expect(() => redisStore(make(), { replicas: 1 })).toThrow(/WAIT does not cover.*Leave replicas out/)

@@ -62,7 +62,7 @@ onOwnRedis('scripts that the server does not have', () => {
       const store = await openStore(library, server.url)
       await store.claim(claimOf('k', 'a'))
       await server.restart()
-      // What is sent while the client reconnects waits in its queue.
+      // A command sent while the client reconnects waits in its queue.
       expect(await store.complete({ key: 'k', token: 'a' }, HOUR_MS)).toBe(true)
       expect(await store.claim(claimOf('k', 'b'))).toEqual({ status: 'completed' })
       expect(await store.claim(claimOf('new', 'b'))).toEqual({ status: 'claimed', attempt: 1 })

@@ -68,7 +68,7 @@ const ROWS: readonly Row[] = [
   },
   { name: 'ioredis with failoverDetector alone', connect: connectDetecting, writesTo: 'the promoted one' },
   { name: 'createSentinel of node-redis', connect: connectNodeRedis, writesTo: 'the promoted one' },
-  // What the others avoid: the old one is wiped when the Sentinel makes it a replica, some ten seconds later.
+  // The others avoid this loss: the old primary is wiped when the Sentinel makes it a replica, some ten seconds later.
   { name: 'ioredis as it is', connect: connectPlain, writesTo: 'the old one' },
 ]
 
@@ -106,7 +106,7 @@ onOwnRedis('a primary that was paused, and goes on after a replica was promoted'
       if (writesTo === 'the promoted one')
         expect(await store.claim(claimOf('before', 'b'))).toEqual({ status: 'completed' })
     }
-    // What was sent while it stood still is granted only where it lasts.
+    // A claim sent during the pause is granted only if its record is kept.
     const [claim] = await onTheWay
     const isKept = (await promoted.get('row-0:on the way')) !== null
     expect(claim?.status === 'rejected' || isKept).toBe(true)

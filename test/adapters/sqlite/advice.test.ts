@@ -73,7 +73,7 @@ onEachDriver('a database that fails', ({ open, driver }) => {
     await expectUnavailable(inbox.once(once, runs), message)
   })
 
-  test('to a connection in a transaction of somebody else: nothing is recorded that they may roll back', async () => {
+  test('to a connection in a transaction of other code: nothing is recorded that they may roll back', async () => {
     const { db, store } = await migrated()
     await claim(store, 'k', 'a')
     db.exec('BEGIN')
@@ -85,7 +85,7 @@ onEachDriver('a database that fails', ({ open, driver }) => {
     expect(await store.complete({ key: 'k', token: 'a' }, 60_000)).toBe(true)
   })
 
-  test('whose first call comes within a transaction of somebody else says so, and then works', async () => {
+  test('whose first call comes within a transaction of other code says so, and then works', async () => {
     const made = open()
     made.exec(sqliteStore(made).schema + sqliteInbox(made).schema)
     made.close()
@@ -114,7 +114,7 @@ onEachDriver('a database that fails', ({ open, driver }) => {
     await expectUnavailable(claimAll(), /is the disk full/)
   })
 
-  test('where a receiver has no table answers 503 until somebody migrates', async () => {
+  test('where a receiver has no table answers 503 until the tables are made', async () => {
     const db = open()
     const [store, inbox] = [sqliteStore(db), sqliteInbox(db)]
     const on = { 'order.created': () => {} }

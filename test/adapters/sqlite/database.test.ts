@@ -17,7 +17,7 @@ function settings(db: TestDatabase) {
 onEachDriver('the connection', ({ open }) => {
   const OURS = { journal_mode: 'wal', synchronous: 2, busy_timeout: 2_000 }
 
-  /** As it comes from a driver that waits for nobody. */
+  /** A database as a driver without a busy timeout opens it. */
   function impatient(file?: string): TestDatabase {
     const db = open(file)
     db.exec('PRAGMA busy_timeout = 0')

@@ -11,13 +11,13 @@ import { claim, request } from '../../support/sqlite-claims.js'
 import { listening, onEachDriver } from '../../support/sqlite-drivers.js'
 import { rowOf, valuesOf } from '../../support/sqlite-open.js'
 
-/** With databases and options that the types would refuse, as plain JavaScript may pass. */
+/** The factories without types, because plain JavaScript may pass any database and options. */
 const FACTORIES = [
   ['sqliteStore', sqliteStore as unknown as (db: unknown, options?: unknown) => unknown],
   ['sqliteInbox', sqliteInbox as unknown as (db: unknown, options?: unknown) => unknown],
 ] as const
 
-/** What has the shape of a database; nothing is asked of it in a factory. */
+/** An object with the shape of a database, which a factory must not call. */
 const untouched = {
   prepare: () => expect.fail('The factory prepared a statement.'),
   exec: () => expect.fail('The factory ran a statement.'),

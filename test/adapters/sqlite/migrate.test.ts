@@ -117,7 +117,7 @@ onEachDriver('migrate', ({ open, path, driver }) => {
         /without attempt, token, lease_until, expires_at/,
       ],
       [
-        'of somebody else',
+        'of another app',
         '(id INTEGER PRIMARY KEY, url TEXT)',
         /without key, state, attempt, token, lease_until, expires_at/,
       ],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { checkWords, parse, readValues } from '../../../cli/arguments/arguments.js'
 import { defineCommand } from '../../../cli/arguments/command.js'
-import { flag, many, one } from '../../../cli/arguments/options.js'
+import { flag, option, repeatable } from '../../../cli/arguments/options.js'
 import { readPort, readUrl } from '../../../cli/arguments/values.js'
 import { EXIT } from '../../../cli/failure.js'
 import { refusalOf } from '../../support/refusals.js'
@@ -14,9 +14,9 @@ const command = defineCommand({
     { name: 'FILE', says: 'a file', optional: true },
   ],
   options: {
-    port: one('PORT', readPort, 'where', '4010'),
-    host: one('HOST', (text) => text, 'at which address'),
-    to: many('URL', readUrl, 'where to'),
+    port: option('PORT', readPort, 'where', '4010'),
+    host: option('HOST', (text) => text, 'at which address'),
+    to: repeatable('URL', readUrl, 'where to'),
     freeze: flag('stands still'),
   },
   examples: [{ says: 'that', line: 'tix-webhooks serve x' }],

@@ -426,7 +426,7 @@ describe('a time that is not now', () => {
   const at = (seconds: number, signature: SignatureOptions = {}) =>
     signedBody(BODY, { secret: SECRET, now: () => NOW + seconds * 1000, signature })
 
-  test('is told with its moment, to verify what was kept', async () => {
+  test('is reported with its moment, to verify a stored delivery', async () => {
     const { header } = await at(-7200)
     expect(await diagnosed('', { header })).toMatchObject({
       valid: false,

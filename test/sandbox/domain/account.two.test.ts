@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Account } from '../../../sandbox/domain/account.js'
 import { Random } from '../../../sandbox/lib/random.js'
 import { VirtualClock } from '../../../sandbox/time/clock.js'
-import { faultOf, ticketing } from '../../support/ticketing.js'
+import { thrownRefusal, ticketing } from '../../support/ticketing.js'
 
 test('[S4] [S82] [N5] two accounts of one clock know nothing of each other', async () => {
   const clock = new VirtualClock({ frozen: true, startMs: Date.parse('2026-06-01T10:00Z') })
@@ -22,10 +22,10 @@ test('[S4] [S82] [N5] two accounts of one clock know nothing of each other', asy
   const body = ticketing().body({ venue_id: venue?.id, on_sale_at: '2026-06-02T00:00Z' })
   const event = test.createEvent(body)
 
-  expect(faultOf(() => live.retrieveEvent(event.id)).code).toBe('resource_missing')
-  expect(faultOf(() => live.cancelEvent(event.id)).code).toBe('resource_missing')
-  expect(faultOf(() => live.createEvent(body)).code).toBe('resource_missing')
-  expect(faultOf(() => live.listEvents({ starting_after: event.id })).code).toBe('resource_missing')
+  expect(thrownRefusal(() => live.retrieveEvent(event.id)).code).toBe('resource_missing')
+  expect(thrownRefusal(() => live.cancelEvent(event.id)).code).toBe('resource_missing')
+  expect(thrownRefusal(() => live.createEvent(body)).code).toBe('resource_missing')
+  expect(thrownRefusal(() => live.listEvents({ starting_after: event.id })).code).toBe('resource_missing')
   expect(live.findBySlug(event.slug)).toBeUndefined()
   const ids = [test, live].map((account) => account.listVenues({}).data.map(({ id }) => id))
   expect(new Set(ids.flat()).size).toBe(6)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { FaultCode } from '../../../sandbox/domain/fault.js'
+import type { RefusalCode } from '../../../sandbox/domain/refusal.js'
 import { EVENT_STATUSES } from '../../../sandbox/domain/resources.js'
-import { faultOf, refusalOf, ticketing } from '../../support/ticketing.js'
+import { refusalOf, thrownRefusal, ticketing } from '../../support/ticketing.js'
 
 /** An account with this many events, the newest of which is the last. */
 function accountWith(count: number) {
@@ -110,7 +110,7 @@ describe('the list of events refuses', () => {
   const { account, create, venueId } = ticketing()
   const { id } = create()
 
-  test.each<[string, Record<string, unknown>, FaultCode, string]>([
+  test.each<[string, Record<string, unknown>, RefusalCode, string]>([
     ['[S74] [N58] a limit of 0', { limit: '0' }, 'parameter_invalid', 'limit'],
     ['[S74] [N58] a limit of 101', { limit: '101' }, 'parameter_invalid', 'limit'],
     ['[N58] a limit of -1', { limit: '-1' }, 'parameter_invalid', 'limit'],
@@ -152,19 +152,19 @@ describe('the list of events refuses', () => {
     ['[N13] one that is nearly there', { startsAfter: '2026-07-01' }, 'parameter_unknown', 'startsAfter'],
     ['[N13] one of every object', JSON.parse('{"__proto__":"x"}'), 'parameter_unknown', '__proto__'],
   ])('%s', (_, query, code, param) => {
-    const fault = faultOf(() => account.listEvents(query))
-    expect([fault.code, fault.param, fault.problems.length]).toEqual([code, param, 1])
+    const refusal = thrownRefusal(() => account.listEvents(query))
+    expect([refusal.code, refusal.param, refusal.problems.length]).toEqual([code, param, 1])
   })
 
   test('[N64] a + that became a space, and says how to write it', () => {
-    const { message } = faultOf(() => account.listEvents({ starts_after: '2026-03-01T00:00:00 01:00' }))
+    const { message } = thrownRefusal(() => account.listEvents({ starts_after: '2026-03-01T00:00:00 01:00' }))
     expect(message).toBe(
       'starts_after has a space where its offset has a sign: in a query + means a space, so write %2B. It was "2026-03-01T00:00:00 01:00".',
     )
   })
 
   test('[N62] [N15] all that is wrong at once', () => {
-    const { problems } = faultOf(() => account.listEvents({ limit: '0', status: ['a', 'b'], x: '1' }))
+    const { problems } = thrownRefusal(() => account.listEvents({ limit: '0', status: ['a', 'b'], x: '1' }))
     expect(problems.map(({ message }) => message)).toEqual([
       'status is given 2 times: give it once.',
       'limit must be at least 1, not 0.',
@@ -209,7 +209,7 @@ describe('the list of venues', () => {
     })
   })
 
-  test.each<[Record<string, unknown>, FaultCode, string]>([
+  test.each<[Record<string, unknown>, RefusalCode, string]>([
     [{ status: 'draft' }, 'parameter_unknown', 'status'],
     [{ limit: '101' }, 'parameter_invalid', 'limit'],
     [{ limit: ['1', '2'] }, 'parameter_invalid', 'limit'],

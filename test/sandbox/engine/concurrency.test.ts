@@ -11,7 +11,7 @@ import {
 const urls = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ url: `http://localhost:3000/${index}` }))
 
-/** A receiver that answers when it is told to, and counts what is with it at once. */
+/** A receiver that answers on command, and counts concurrent requests. */
 function counting({
   endpoints,
   ...options

@@ -17,7 +17,7 @@ describe('what is spoilt on purpose', () => {
   const messageOf = ({ engine }: ReturnType<typeof engineFixture>) =>
     engine.createMessage({ mode: 'test', type: 'order.created', data: { order: { id: 'ord_1' } } })
 
-  test('[N115] is one delivery, whose attempts tell the scenario and what was sent, and is not tried again', async () => {
+  test('[N115] is one delivery, whose attempts record the scenario and what was sent, and is not retried', async () => {
     const fixture = engineFixture({ answer: () => 401 })
     const { engine, clock, endpointId, received, changes } = fixture
     const message = messageOf(fixture)

@@ -57,7 +57,7 @@ test('[N9] refuses a body without a content type, and one that is compressed', a
   expect(await read('{}', { ...JSON_TYPE, 'content-encoding': 'identity' })).toEqual({})
 })
 
-test('[N45] explains an upload where an image is told of', async () => {
+test('[N45] explains an upload if the operation takes an image', async () => {
   const upload = { 'content-type': 'multipart/form-data; boundary=x' }
   const create = read('--x--', upload, { required: true, image: true })
   await expect(create).rejects.toMatchObject({ code: 'image_upload_not_shown', param: 'image' })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ERROR_FORMS } from '../../../sandbox/http/error-form.js'
-import { API_ERROR_CODES, statusOf, typeOf } from '../../../sandbox/http/faults.js'
+import { API_ERROR_CODES, statusOf, typeOf } from '../../../sandbox/http/errors.js'
 
 const REPORT = {
   code: 'parameter_missing',

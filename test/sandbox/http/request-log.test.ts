@@ -49,7 +49,7 @@ test('[N8] keeps no key that stands in an address, and no endless address', () =
   expect(withKeys?.path).toBe('/v2/events?api_key=sk_live_…&key=sk_test_…#sk_test_…')
 })
 
-test('tells those who follow, until they do not', () => {
+test('calls its listeners until they unsubscribe', () => {
   const log = new RequestLog()
   const told: string[] = []
   const stop = log.subscribe(({ path }) => told.push(path))

@@ -6,7 +6,7 @@ import { streamSSE } from 'hono/streaming'
 import { expect, onTestFinished, test } from 'vitest'
 import { readJson } from '../../../sandbox/http/body.js'
 import type { Env } from '../../../sandbox/http/context.js'
-import { HttpFault, statusOf } from '../../../sandbox/http/faults.js'
+import { HttpError, statusOf } from '../../../sandbox/http/errors.js'
 import { type Listening, listen } from '../../../sandbox/http/server.js'
 
 /** Before anything was served. */
@@ -26,7 +26,7 @@ function demo() {
     }),
   )
   app.onError((error, c) =>
-    error instanceof HttpFault
+    error instanceof HttpError
       ? c.json({ code: error.code }, statusOf(error.code))
       : c.text(String(error), 500),
   )

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { SECRET } from '../../support/deliveries.js'
 import { httpSandbox } from '../../support/http-sandbox.js'
 
-/** As somebody may have saved it: with blanks, an unknown field, another offset, and a line break at its end. */
+/** An event as an editor may save it: with blanks, an unknown field, another offset, and a line break at its end. */
 const CAPTURED =
   '{ "type": "order.created", "created_at": "2026-05-17T16:02:11+02:00", "livemode": true,\n  "data": {"order": {"id": "ord_7", "total_cents": 1, "buyer_email": "a@b.example"}, "tickets": []} }\n'
 

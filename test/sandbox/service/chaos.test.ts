@@ -124,7 +124,7 @@ describe('chaos', () => {
 })
 
 test.each(SCENARIOS)(
-  '$name can be chaos just where it tells nothing that the message does not tell',
+  '$name can be chaos only if a receiver must refuse it, or it repeats the message',
   async ({ name, verdict, isBurst }) => {
     const { body } = message()
     const { deliveries } = await makeScenario(name, { body, secret: SECRET })

@@ -122,7 +122,7 @@ describe('a sandbox with a state file', () => {
       const list = sandbox.deliveries.list()
       const { id: endpoint } = sandbox.endpoints.list().at(-1) ?? {}
       await sandbox.close()
-      // As if it had been killed before it could write.
+      // The state of a process that was killed before it could write.
       writeFileSync(stateFile, text)
       return [
         endpoint,

@@ -62,7 +62,7 @@ describe('the default key of any other event', () => {
   const event = lifecycleEvent('event.rescheduled', { event: { id: 'evt_1', doors_at: 'A' } })
 
   test('is the SHA-256 of its canonical JSON', async () => {
-    // As computed by `printf '%s' '{"created_at":…}' | sha256sum`: the digests are stored, so they must not change.
+    // Digests computed by `printf '%s' '{"created_at":…}' | sha256sum`: the digests are stored, so they must not change.
     const fixed = {
       type: 'event.published',
       created_at: '2026-05-17T14:02:11Z',

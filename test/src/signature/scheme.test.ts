@@ -17,7 +17,7 @@ test('the name of a header is read without case', () => {
   expect(signatureScheme({ header: 'X-Service-Signature' }).header).toBe('x-service-signature')
 })
 
-describe('an option that makes no sense is a TypeError that names it, before anything is computed', () => {
+describe('an invalid option is a TypeError that names it, before anything is computed', () => {
   test.each<[string, unknown, RegExp]>([
     ['algorithm', 'sha256', /signature\.algorithm must be "SHA-256" or "SHA-512"/],
     ['algorithm', 'SHA-1', /signature\.algorithm must be/],

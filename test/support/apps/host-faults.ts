@@ -41,5 +41,5 @@ export type WebFault =
   | 'framing is preset'
   | 'another body is preset'
 
-/** The header by which a test tells a host how to misbehave. */
+/** The header with the fault that a host must have. */
 export const FAULT_HEADER = 'x-test-fault'

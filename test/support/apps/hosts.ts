@@ -1,4 +1,4 @@
-// One process for one framework, whose app misbehaves as a request tells it to.
+// One process for one framework, whose app has the fault that a request names.
 import {
   createServer,
   type IncomingMessage,

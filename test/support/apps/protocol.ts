@@ -1,4 +1,4 @@
-/** Where a delivery can be told to stop, so that its process can be killed there. */
+/** A point at which a delivery can be stopped, so that its process can be killed there. */
 export type Mark =
   | 'after the claim'
   | 'in the handler'
@@ -23,7 +23,7 @@ export type AppMessage =
   /** This delivery has come to its mark, and stays there. */
   | { readonly stopped: string }
 
-/** The headers by which a test tells an app what to do with a delivery. */
+/** The headers with a test's instructions to an app. */
 export const DELIVERY_HEADER = 'x-test-delivery'
 export const STOP_HEADER = 'x-test-stop-at'
 export const FAIL_HEADER = 'x-test-fail'

@@ -18,7 +18,7 @@ export const settings: AppSettings = JSON.parse(String(process.argv[2]))
 
 const delivery = new AsyncLocalStorage<IncomingHttpHeaders>()
 
-/** Where the delivery of this asynchronous context was told to stop, it stops for good. */
+/** Stops the delivery of this asynchronous context for good, if a header names this point. */
 export async function pass(mark: Mark): Promise<void> {
   const headers = delivery.getStore()
   if (headers?.[STOP_HEADER] !== mark) return

@@ -26,7 +26,7 @@ function limited(bytes: number): AdapterFault['Adapter'] {
 /** Faults in how the bytes are handed on. */
 export const FAULTY_BODIES: readonly AdapterFault[] = [
   {
-    fault: 'writes the body anew from what a parser made of it',
+    fault: 'serializes the body again after parsing it',
     seenBy: ['body-spacing', 'attack-rewritten', 'content-type-unknown'],
     Adapter: class extends PlainAdapter {
       override bodyOf(request: Request): BodyReader {

@@ -55,7 +55,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
     },
   },
   {
-    fault: 'renews whoever asks',
+    fault: 'renews with any token',
     seenBy: ['renew-stranger'],
     Store: class extends PlainStore {
       override async renew(lease: Lease, leaseMs: number): Promise<boolean> {
@@ -65,7 +65,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
     },
   },
   {
-    fault: 'renews whoever asks, but says that it did not',
+    fault: 'renews with any token, but says that it did not',
     seenBy: ['renew-taken-over'],
     Store: class extends PlainStore {
       override async renew(lease: Lease, leaseMs: number): Promise<boolean> {
@@ -129,7 +129,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
     },
   },
   {
-    fault: 'completes for whoever asks',
+    fault: 'completes with any token',
     seenBy: ['complete-stranger'],
     Store: class extends PlainStore {
       override async complete(lease: Lease, retainMs: number): Promise<boolean> {
@@ -230,7 +230,7 @@ export const FAULTY_HOLDING: readonly Fault[] = [
     },
   },
   {
-    fault: 'releases for whoever asks',
+    fault: 'releases with any token',
     seenBy: ['release-stranger'],
     Store: class extends PlainStore {
       override async release(lease: Lease): Promise<boolean> {

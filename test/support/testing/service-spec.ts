@@ -80,7 +80,7 @@ const DATA: Readonly<Record<string, Check>> = {
   }),
 }
 
-/** Where an event of a documented kind is not as the service's specification says, written down here a second time. */
+/** Differences of an event from the service's specification, which is written down here a second time. */
 export function specFaults(event: object): string[] {
   const { type } = event as { type: string }
   const data = DATA[type]

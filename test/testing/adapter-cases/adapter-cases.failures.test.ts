@@ -64,13 +64,13 @@ describe('a failure', () => {
       HANDLED,
       'expected the handler to run 1 ×, but it ran 0 ×',
     ],
-  ])('tells of %s', async (_, id, answer, told) => {
+  ])('names %s', async (_, id, answer, told) => {
     const { message } = await failureOf(id, counted({ send: async () => answer }).harness)
     expect(message).toContain(`case ${id}: `)
     expect(message).toContain(told)
   })
 
-  test('tells of bytes that differ, and of an event that does', async () => {
+  test('names different bytes, and a different event', async () => {
     const tamper = (change: (body: Uint8Array) => Uint8Array) =>
       class extends PlainAdapter {
         override optionsOf(options: WebhookOptions): WebhookOptions {
@@ -120,7 +120,7 @@ describe('a failure', () => {
   test.each<[string, () => Promise<unknown>, string]>([
     ['rejects', () => Promise.reject(new Error('still open')), ', but it was rejected: still open'],
     ['never ends', () => never(), ', but there was none in 0.1 s'],
-  ])('of a close that %s is told where nothing else is wrong', async (_, close, told) => {
+  ])('names a close that %s, if nothing else failed', async (_, close, told) => {
     const closing = counted({ close }, 0.1)
     const { message } = await failureOf('answer-handled', closing.harness)
     expect(message).toContain(`case answer-handled: expected the app to close${told}.\n`)

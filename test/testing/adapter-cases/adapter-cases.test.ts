@@ -1,7 +1,7 @@
 import { adapterCases } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 
-// That each of our adapters passes them is in test/adapters/conformance.test.ts.
+// Our adapters run them in test/adapters/conformance.test.ts.
 describe('the cases', () => {
   test('have ids that are short and differ', () => {
     const ids = adapterCases.map(({ id }) => id)

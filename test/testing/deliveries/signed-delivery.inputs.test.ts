@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { SECRET } from '../../support/deliveries.js'
 import { refusalOf } from '../../support/refusal.js'
 
-/** As plain JavaScript may call them. */
+/** Calls without types, as from plain JavaScript. */
 type Untyped = (...args: unknown[]) => unknown
 const deliver = signedDelivery as Untyped
 const sample = sampleEvent as Untyped

@@ -28,7 +28,7 @@ const withSupertest =
     const { headers, body } = delivery
     const request = supertest(app).post('/hooks').set(headers)
     if (typeof body === 'string') return (await request.send(body)).status
-    // Of anything but a string it would make JSON, because of the content type.
+    // It would serialize anything but a string as JSON, because of the content type.
     return (await request.serialize((bytes) => bytes).send(Buffer.from(body))).status
   }
 

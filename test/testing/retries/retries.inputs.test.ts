@@ -70,7 +70,7 @@ describe('a mistake is a TypeError that says which:', () => {
       /^clock must be the whole object that createTestClock returns, not a function\.$/,
     ],
     [
-      'a clock that cannot tell the time',
+      'a clock without a time',
       { options: { clock: { advance() {} } } },
       /^clock must be the whole object that createTestClock returns/,
     ],

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { ATTACKED_KINDS } from '../../support/attacked.js'
 import { SECRET } from '../../support/deliveries.js'
 
-/** By the contract: 400 is malformed, 401 unauthenticated, 500 unprocessable, 503 in flight. */
+/** The statuses of the contract: 400 is malformed, 401 unauthenticated, 500 unprocessable, 503 in flight. */
 const EXPECTED = {
   'missing header': [[400], 0],
   'malformed header': [[400], 0],

@@ -6,7 +6,7 @@ import { SECRET } from '../../support/deliveries.js'
 const GENUINE = ['genuine', [200], 1]
 const FORGED = ['forged', [401], 0]
 
-/** By the contract: 400 is malformed, 401 unauthenticated, 500 unprocessable, 503 in flight. */
+/** The statuses of the contract: 400 is malformed, 401 unauthenticated, 500 unprocessable, 503 in flight. */
 const EXPECTED: Record<ScenarioName, unknown[]> = {
   valid: GENUINE,
   whitespace: GENUINE,

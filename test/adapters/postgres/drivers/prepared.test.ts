@@ -19,7 +19,7 @@ onPostgres('the prepared statements of pg', () => {
 
   beforeEach(() => database.query('TRUNCATE effects, tix_webhooks, tix_webhooks_inbox'))
 
-  /** What the one connection of a pool knows by name. */
+  /** The prepared statements on the only connection of a pool. */
   async function namesOn(pool: Pool): Promise<string[]> {
     const { rows } = await pool.query<{ name: string }>('SELECT name FROM pg_prepared_statements ORDER BY 1')
     return rows.map(({ name }) => name)
@@ -90,7 +90,7 @@ onPostgres('the prepared statements of pg', () => {
     expect(await namesOn(pool)).toHaveLength(1)
   })
 
-  /** What makes the statements of a connection useless, behind the back of pg, which goes on to use them. */
+  /** Commands that invalidate the statements of a connection; pg does not notice, and continues to use them. */
   const LOSSES: [string, (pool: Pool, names: readonly string[]) => Promise<unknown>][] = [
     ['DISCARD ALL', (pool) => pool.query('DISCARD ALL')],
     ['DEALLOCATE ALL', (pool) => pool.query('DEALLOCATE ALL')],
@@ -105,7 +105,7 @@ onPostgres('the prepared statements of pg', () => {
     ],
   ]
 
-  /** What takes their names first, on a connection that has not used them. */
+  /** Commands that use the names first, on a connection that has not prepared them. */
   const CLASHES: typeof LOSSES = [
     [
       'those names on the server',
@@ -140,7 +140,7 @@ onPostgres('the prepared statements of pg', () => {
     expect(await store.complete(LEASE, HOUR_MS)).toBe(true)
     expect(await store.claim(CLAIM)).toEqual({ status: 'completed' })
     expect(await store.complete({ ...LEASE, key: 'other' }, HOUR_MS)).toBe(true)
-    // As it may happen again: behind PgBouncer with every transaction.
+    // No more are prepared, because they could be lost again: behind PgBouncer with every transaction.
     expect(await namesOn(pool)).toEqual([])
   })
 

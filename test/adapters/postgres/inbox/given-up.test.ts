@@ -74,7 +74,7 @@ onPostgres.each(INBOX_CLIENTS)('a run in postgresInbox over $name', (library) =>
     expect(await effects()).toEqual(['written'])
   })
 
-  // Kysely is told nothing before its next statement, and tells nothing.
+  // Kysely does not learn of the loss before its next statement, and does not report it.
   test.skipIf(library.name === 'Kysely')(
     'aborts the signal of a handler whose connection is lost',
     async () => {

@@ -52,7 +52,7 @@ onPostgres.each(INBOX_CLIENTS)('postgresInbox over $name', (library) => {
       expect(after).toEqual({ now: outside, seen: 'yes' })
     })
 
-    /** What a transaction begins with that is none of the inbox's, on the one connection. */
+    /** The settings at the start of a transaction outside the inbox, on the only connection. */
     async function outsideOf(client: ReturnType<typeof library.open>): Promise<object | undefined> {
       let row: object | undefined
       await client.plain(async (tx) => {

@@ -80,7 +80,7 @@ onPostgres.each(INBOX_CLIENTS)('postgresInbox over $name', (library) => {
     )
   })
 
-  // What is left of the first one's transaction must not reach the second one's, although both had the one connection.
+  // Statements of the first handler must not reach the second one's transaction, although the pool has only one connection.
   test.each(ends)(
     'keeps a handler that has lost its connection, and then %s, out of the next one’s transaction',
     async (_, end) => {

@@ -111,7 +111,7 @@ onPostgres.each(INBOX_CLIENTS)('a statement that fails in postgresInbox over $na
     expect(await effects()).toEqual(['taken', 'written'])
   })
 
-  // What wraps a client is refused these statements.
+  // A library that wraps a client is refused these statements.
   const canEnd = library.name !== 'Drizzle on pg'
 
   test.each(['BEGIN', 'START TRANSACTION', 'COMMIT', 'end', ' rollback', 'ABORT', 'ROLLBACK WORK'])(
@@ -131,7 +131,7 @@ onPostgres.each(INBOX_CLIENTS)('a statement that fails in postgresInbox over $na
 
   test.runIf(canEnd).each([
     ['ROLLBACK', HANDLED, ['taken', 'written']],
-    // What it committed is recorded with it: it is there once.
+    // Its writes are committed with the record, so they are there once.
     ['COMMIT', { status: 200, outcome: 'duplicate' }, ['taken', 'written']],
     ['COMMIT and START TRANSACTION', { status: 200, outcome: 'duplicate' }, ['taken', 'written']],
     ['ROLLBACK and START TRANSACTION', HANDLED, ['taken', 'written']],

@@ -33,7 +33,7 @@ onPostgres('a server that ends in the very chunk of an answer', () => {
     ['COMMIT', (chunk) => /commit/i.test(chunk.toString('latin1'))],
   ]
 
-  // What postgres.js is given to send just as a connection ends stays in its buffer, and the connection after it never gets ready.
+  // A statement given to postgres.js just as a connection ends stays in its buffer, and the next connection never gets ready.
   // The next delivery can meet that after a COMMIT, and through Drizzle at any point, where nothing of ours is in between.
   const libraries = INBOX_CLIENTS.filter(({ name }) => name !== 'Drizzle on postgres.js')
   const pointsOf = (name: string) => POINTS.filter(([point]) => name !== 'postgres.js' || point !== 'COMMIT')

@@ -93,7 +93,7 @@ onOwnRedis.each(LIBRARIES)('a Redis without free memory, on $name', (library) =>
     expect(await store.release({ key: 'j', token: 'a' })).toBe(true)
   })
 
-  test('tells a delivery that comes again that the event was handled', async () => {
+  test('returns that the event was handled to a repeated delivery', async () => {
     const store = await openStore(library, server.url)
     await store.claim(claimOf('k', 'a'))
     await store.complete({ key: 'k', token: 'a' }, HOUR_MS)
@@ -101,14 +101,14 @@ onOwnRedis.each(LIBRARIES)('a Redis without free memory, on $name', (library) =>
     expect(await store.claim(claimOf('k', 'b'))).toEqual({ status: 'completed' })
   })
 
-  test('tells a second delivery that the event runs', async () => {
+  test('returns that the event is in flight to a second delivery', async () => {
     const store = await openStore(library, server.url)
     await store.claim(claimOf('k', 'a'))
     await fillMemory()
     expect(await store.claim(claimOf('k', 'b'))).toMatchObject({ status: 'in-flight' })
   })
 
-  test('makes the sender come again, and loses nothing: each event runs once', async () => {
+  test('makes the sender retry, and loses nothing: each event runs once', async () => {
     const entered = deferred()
     const leave = deferred()
     const ran: string[] = []

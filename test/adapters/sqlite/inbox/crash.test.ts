@@ -7,7 +7,7 @@ import { KILL_POINTS, type KillPoint } from '../../../support/sqlite-tasks.js'
 
 const { start } = useChildren()
 
-/** Where a kill comes too late to undo anything. */
+/** Points at which a kill comes too late to undo anything. */
 const COMMITTED: readonly KillPoint[] = ['after COMMIT', 'after ctx.tx.commit']
 const KILLS_EACH = 4
 

@@ -7,7 +7,7 @@ import { expectUnavailable } from '../../../support/sqlite-rejections.js'
 
 const once = { key: 'k', retainMs: 60_000 }
 
-/** What a call throws. */
+/** Returns the error that a call throws. */
 function thrownBy(call: () => unknown): unknown {
   try {
     call()
@@ -139,7 +139,7 @@ onEachDriver('a commit', ({ open, driver }) => {
     },
   )
 
-  test('on a connection that is in a transaction of somebody else says so, and leaves that one alone', async () => {
+  test('on a connection that is in a transaction of other code says so, and leaves that one alone', async () => {
     const db = open()
     const app = await inboxOn(db, (event, tx) => tx.commit(insert(event)))
     const order = orderCreated({ id: 'ord_a' })

@@ -5,7 +5,7 @@ import { onEachDriver } from '../../../support/sqlite-drivers.js'
 import { inboxOn, insert, type Tx } from '../../../support/sqlite-inbox.js'
 import type { TestDatabase } from '../../../support/sqlite-open.js'
 
-/** What a call throws. */
+/** Returns the error that a call throws. */
 function thrownBy(call: () => unknown): unknown {
   try {
     call()
@@ -15,7 +15,7 @@ function thrownBy(call: () => unknown): unknown {
   return expect.fail('It threw nothing.')
 }
 
-/** As plain JavaScript may call it. */
+/** A call without types, as from plain JavaScript. */
 const commitUntyped = (tx: Tx, effects: unknown): void => tx.commit(effects as () => void)
 
 onEachDriver('ctx.tx.commit', ({ open }) => {

@@ -274,7 +274,7 @@ describe('listen', () => {
   })
 })
 
-/** As `fetch` will not: with headers that come twice, or are of the connection. */
+/** Sends headers that `fetch` refuses: repeated ones, and those of the connection. */
 function post(url: string, headers: Record<string, string | string[]>): Promise<void> {
   return new Promise((resolve, reject) => {
     const outgoing = httpRequest(url, { method: 'POST', headers, agent: new Agent({ keepAlive: false }) })

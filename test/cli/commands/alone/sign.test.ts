@@ -55,7 +55,7 @@ describe('sign', () => {
     await verifySignature('x', header, { secret, signature: { signedContent }, now: () => 1_700_000_000_000 })
   })
 
-  test('tells the header as JSON', async () => {
+  test('prints the header as JSON', async () => {
     const { records } = await run(['sign', '--secret', secret, '--body', 'x', '--t', '5', '--json'])
     expect(records()).toEqual([
       { header: expect.stringMatching(/^t=5,v1=[0-9a-f]{64}$/), name: 'x-service-signature' },

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { FaultCode } from '../../../../sandbox/domain/fault.js'
+import type { RefusalCode } from '../../../../sandbox/domain/refusal.js'
 import { HOUR_MS, refusalOf, ticketing } from '../../../support/ticketing.js'
 
 test('[S43] [S44] [S55] [N77] [N95] a reschedule changes the dates, keeps the length, and is sent with the previous dates', async () => {
@@ -91,7 +91,7 @@ test('a change and its reversal are sent as two changes', () => {
   ])
 })
 
-test.each<[string, unknown, FaultCode, string | undefined]>([
+test.each<[string, unknown, RefusalCode, string | undefined]>([
   ['[N77] no doors', {}, 'parameter_missing', 'doors_at'],
   ['[N10] no body', undefined, 'parameter_invalid', undefined],
   ['doors that are null', { doors_at: null }, 'parameter_invalid', 'doors_at'],

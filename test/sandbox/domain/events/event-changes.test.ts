@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { FaultCode } from '../../../../sandbox/domain/fault.js'
+import type { RefusalCode } from '../../../../sandbox/domain/refusal.js'
 import type { EventStatus } from '../../../../sandbox/domain/resources.js'
-import { faultOf, refusalOf, ticketing } from '../../../support/ticketing.js'
+import { refusalOf, thrownRefusal, ticketing } from '../../../support/ticketing.js'
 
 const PLAIN = {
   title: 'Another',
@@ -92,7 +92,7 @@ describe('an update', () => {
     expect(tickets.map((tier) => tier.id)).not.toContain(after[1]?.id)
   })
 
-  test.each<[Record<string, unknown>, FaultCode, string]>([
+  test.each<[Record<string, unknown>, RefusalCode, string]>([
     [{ title: '<b>' }, 'title_contains_html', 'title'],
     [{ title: null }, 'parameter_invalid', 'title'],
     [{ refund_policy: null }, 'parameter_invalid', 'refund_policy'],
@@ -127,7 +127,7 @@ describe('an update', () => {
     'updated_at',
   ])('[N72] of %s, which the service sets, is refused', (name) => {
     const { account, create } = ticketing()
-    const { code, param, message } = faultOf(() => account.updateEvent(create().id, { [name]: 1 }))
+    const { code, param, message } = thrownRefusal(() => account.updateEvent(create().id, { [name]: 1 }))
     expect([code, param]).toEqual(['parameter_unknown', name])
     expect(message).toMatch(new RegExp(`^${name} cannot be given: `))
   })
@@ -143,7 +143,7 @@ describe('an update', () => {
 })
 
 describe('an update of what is published', () => {
-  test.each<[Record<string, unknown>, FaultCode, string]>([
+  test.each<[Record<string, unknown>, RefusalCode, string]>([
     [{ doors_at: '2026-08-01T19:00Z' }, 'use_reschedule', 'doors_at'],
     [{ doors_at: '2026-08-01T19:00Z', title: 'Another' }, 'use_reschedule', 'doors_at'],
     [{ on_sale_at: '2026-06-20T00:00Z' }, 'event_already_published', 'on_sale_at'],
@@ -161,7 +161,7 @@ describe('an update of what is published', () => {
   test('[N69] does not move it to another venue', async () => {
     const service = ticketing()
     const { id } = await service.eventIn('on_sale')
-    const { code, param, message } = faultOf(() =>
+    const { code, param, message } = thrownRefusal(() =>
       service.account.updateEvent(id, { venue_id: service.venueId }),
     )
     expect([code, param]).toEqual(['event_already_published', 'venue_id'])
@@ -171,7 +171,9 @@ describe('an update of what is published', () => {
   test('says where doors_at is changed', async () => {
     const service = ticketing()
     const { id } = await service.eventIn('on_sale')
-    const { message } = faultOf(() => service.account.updateEvent(id, { doors_at: '2026-08-01T19:00Z' }))
+    const { message } = thrownRefusal(() =>
+      service.account.updateEvent(id, { doors_at: '2026-08-01T19:00Z' }),
+    )
     expect(message).toContain(`POST /v2/events/${id}/reschedule`)
   })
 
@@ -211,7 +213,7 @@ describe('an update of what is published', () => {
     const event = publish()
     order(event, 2)
     account.updateEvent(event.id, { tickets: [{ name: 'GA', price_cents: 1, quantity: 4 }] })
-    expect(faultOf(() => order(event, 3)).message).toContain('has 2 left of 4')
+    expect(thrownRefusal(() => order(event, 3)).message).toContain('has 2 left of 4')
     expect(order(event, 2).tickets).toHaveLength(2)
     expect(account.retrieveEvent(event.id)).toMatchObject({ status: 'sold_out', sold: 4 })
   })
@@ -229,9 +231,9 @@ describe('an update of what is published', () => {
     const event = publish()
     order(event, 2)
     const before = account.snapshot()
-    const fault = faultOf(() => account.updateEvent(event.id, { tickets }))
-    expect([fault.code, fault.param]).toEqual(['parameter_invalid', param])
-    expect(fault.message).toContain(
+    const refusal = thrownRefusal(() => account.updateEvent(event.id, { tickets }))
+    expect([refusal.code, refusal.param]).toEqual(['parameter_invalid', param])
+    expect(refusal.message).toContain(
       'the tier "GA", of which 2 are sold: give it with a quantity of at least 2',
     )
     expect(account.snapshot()).toEqual(before)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { faultOf, ticketing } from '../../../support/ticketing.js'
+import { thrownRefusal, ticketing } from '../../../support/ticketing.js'
 
 const { account, body, create } = ticketing()
 const tier = { name: 'GA', price_cents: 2500, quantity: 3 }
@@ -28,20 +28,20 @@ describe('a message', () => {
     ],
     [{ transferable: [] }, 'transferable must be true or false, not a list.'],
   ])('[N11] [N12] [N13] about %j says what to do', (differences, says) => {
-    expect(faultOf(() => create(differences)).message).toBe(says)
+    expect(thrownRefusal(() => create(differences)).message).toBe(says)
   })
 
   test('lists what there is, where nothing is near', () => {
-    expect(faultOf(() => create({ colour: 1 })).message).toContain(
+    expect(thrownRefusal(() => create({ colour: 1 })).message).toContain(
       'there are title, venue_id, venue, doors_at',
     )
-    expect(faultOf(() => create(tiers({ size: 1 }))).message).toContain(
+    expect(thrownRefusal(() => create(tiers({ size: 1 }))).message).toContain(
       'there are name, price_cents, quantity',
     )
   })
 
   test('[N15] begins with the misspelt field because of which another one is missing', () => {
-    const { problems } = faultOf(() => create({ title: undefined, Title: 'x' }))
+    const { problems } = thrownRefusal(() => create({ title: undefined, Title: 'x' }))
     expect(problems.map(({ code, param }) => [code, param])).toEqual([
       ['parameter_unknown', 'Title'],
       ['parameter_missing', 'title'],
@@ -50,7 +50,7 @@ describe('a message', () => {
 
   test('quotes no more than 60 characters of anything', () => {
     const long = 'x'.repeat(100_000)
-    const { problems } = faultOf(() =>
+    const { problems } = thrownRefusal(() =>
       account.createEvent({
         ...body(),
         doors_at: long,
@@ -68,9 +68,9 @@ describe('a message', () => {
 
   test('[N15] is one of at most 20', () => {
     const junk = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`junk${index}`, index]))
-    expect(faultOf(() => create(junk)).problems).toHaveLength(20)
+    expect(thrownRefusal(() => create(junk)).problems).toHaveLength(20)
     const tickets = Array.from({ length: 100 }, () => 1)
-    expect(faultOf(() => create({ tickets })).problems).toHaveLength(20)
-    expect(faultOf(() => create({ tickets, ...junk })).problems).toHaveLength(20)
+    expect(thrownRefusal(() => create({ tickets })).problems).toHaveLength(20)
+    expect(thrownRefusal(() => create({ tickets, ...junk })).problems).toHaveLength(20)
   })
 })

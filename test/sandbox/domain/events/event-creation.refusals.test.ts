@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { FaultCode } from '../../../../sandbox/domain/fault.js'
-import { faultOf, refusalOf, ticketing } from '../../../support/ticketing.js'
+import type { RefusalCode } from '../../../../sandbox/domain/refusal.js'
+import { refusalOf, thrownRefusal, ticketing } from '../../../support/ticketing.js'
 
 const { account, body, create, emitted } = ticketing()
 const tier = { name: 'GA', price_cents: 2500, quantity: 3 }
@@ -34,7 +34,7 @@ describe('create refuses', () => {
     },
   )
 
-  test.each<[string, unknown, FaultCode, string]>([
+  test.each<[string, unknown, RefusalCode, string]>([
     ['[S58] [N32] an empty title', { title: '' }, 'parameter_invalid', 'title'],
     ['[N32] a title of blanks', { title: ' \n\t ' }, 'parameter_invalid', 'title'],
     ['[N32] a title of 201 characters', { title: 'a'.repeat(201) }, 'parameter_invalid', 'title'],
@@ -148,9 +148,9 @@ describe('create refuses', () => {
     const before = account.snapshot()
     // A copy by its entries: what is called __proto__ is then one of them.
     const given = Object.fromEntries([...Object.entries(body()), ...Object.entries(differences as object)])
-    const { message, ...fault } = faultOf(() => account.createEvent(given))
-    expect([fault.code, fault.param, fault.problems.length]).toEqual([code, param, 1])
-    expect(message).toBe(fault.problems[0].message)
+    const { message, ...refusal } = thrownRefusal(() => account.createEvent(given))
+    expect([refusal.code, refusal.param, refusal.problems.length]).toEqual([code, param, 1])
+    expect(message).toBe(refusal.problems[0].message)
     expect(message).toMatch(/[.?]$/)
     // [N93] It has changed nothing, and nothing was emitted.
     expect(account.snapshot()).toEqual(before)
@@ -158,7 +158,7 @@ describe('create refuses', () => {
   })
 
   test.each([undefined, null, [], 'text', 7])('[N10] a body that is %j', (whole) => {
-    const { code, param, message } = faultOf(() => account.createEvent(whole))
+    const { code, param, message } = thrownRefusal(() => account.createEvent(whole))
     expect([code, param, message]).toEqual([
       'parameter_invalid',
       undefined,
@@ -173,8 +173,8 @@ describe('create refuses', () => {
     expect(create(many(100)).capacity).toBe(300)
   })
 
-  test('[N15] all that is wrong at once, and tells of each', () => {
-    const { problems } = faultOf(() =>
+  test('[N15] all problems at once, and lists each', () => {
+    const { problems } = thrownRefusal(() =>
       account.createEvent({ title: '<b>', doors_at: 'x', tickets: [{ ...tier, price_cents: -1, size: 3 }] }),
     )
     expect(problems.map(({ code, param }) => `${code} ${param}`)).toEqual([
@@ -187,7 +187,7 @@ describe('create refuses', () => {
   })
 
   test('[N15] an unknown venue together with contradictory dates, both reported', () => {
-    const { problems } = faultOf(() => create({ venue_id: 'ven_none', ends_at: '2026-01-01T00:00Z' }))
+    const { problems } = thrownRefusal(() => create({ venue_id: 'ven_none', ends_at: '2026-01-01T00:00Z' }))
     expect(problems.map(({ code, param }) => [code, param])).toEqual([
       ['resource_missing', 'venue_id'],
       ['ends_at_before_doors_at', 'ends_at'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { DAY_MS, faultOf, HOUR_MS, START, ticketing } from '../../../support/ticketing.js'
+import { DAY_MS, HOUR_MS, START, thrownRefusal, ticketing } from '../../../support/ticketing.js'
 
 const START_MS = Date.parse(START)
 const onSaleAt = (ms: number): { on_sale_at: string } => ({
@@ -88,7 +88,7 @@ test('[N87] a draft that is over is published no more, until it is rescheduled',
   const { account, clock, create } = ticketing()
   const { id, ends_at } = create()
   await clock.advanceTo(Date.parse(ends_at))
-  const { code, message } = faultOf(() => account.publishEvent(id))
+  const { code, message } = thrownRefusal(() => account.publishEvent(id))
   expect(code).toBe('event_ended')
   expect(message).toContain('reschedule it first')
   account.rescheduleEvent(id, { doors_at: '2026-12-01T19:00Z' })
@@ -98,11 +98,11 @@ test('[N87] a draft that is over is published no more, until it is rescheduled',
 test('a reschedule does not pull the end before the go-live', () => {
   const { account, create } = ticketing()
   const { id } = create(onSaleAt(20 * DAY_MS))
-  const earlier = faultOf(() => account.rescheduleEvent(id, { doors_at: '2026-06-10T19:00Z' }))
+  const earlier = thrownRefusal(() => account.rescheduleEvent(id, { doors_at: '2026-06-10T19:00Z' }))
   expect([earlier.code, earlier.param]).toEqual(['on_sale_after_end', 'doors_at'])
   expect(earlier.message).toContain('Change on_sale_at first')
   const ends_at = '2026-06-20T19:00Z'
-  const sooner = faultOf(() => account.rescheduleEvent(id, { doors_at: '2026-06-10T19:00Z', ends_at }))
+  const sooner = thrownRefusal(() => account.rescheduleEvent(id, { doors_at: '2026-06-10T19:00Z', ends_at }))
   expect([sooner.code, sooner.param]).toEqual(['on_sale_after_end', 'ends_at'])
 })
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { webhookData } from '../../../../sandbox/domain/resources.js'
-import { faultOf, ticketing } from '../../../support/ticketing.js'
+import { thrownRefusal, ticketing } from '../../../support/ticketing.js'
 
 test.each([['publishEvent'], ['cancelEvent']] as const)(
   '[N75] %s takes no body, or {}, and nothing else',
@@ -9,9 +9,9 @@ test.each([['publishEvent'], ['cancelEvent']] as const)(
     for (const body of [undefined, {}]) expect(account[operation](create().id, body).status).not.toBe('draft')
     const { id } = create()
     for (const body of [null, [], 'now', 1, { now: true }]) {
-      expect(faultOf(() => account[operation](id, body)).code).toMatch(/^parameter_(invalid|unknown)$/)
+      expect(thrownRefusal(() => account[operation](id, body)).code).toMatch(/^parameter_(invalid|unknown)$/)
     }
-    expect(faultOf(() => account[operation](id, { now: true })).message).toBe(
+    expect(thrownRefusal(() => account[operation](id, { now: true })).message).toBe(
       'There is no parameter now: there are none here.',
     )
     expect(account.retrieveEvent(id).status).toBe('draft')

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { OCCURRENCES, TRANSITIONS, type Trigger } from '../../../../sandbox/domain/events/states.js'
-import type { FaultCode } from '../../../../sandbox/domain/fault.js'
+import type { RefusalCode } from '../../../../sandbox/domain/refusal.js'
 import {
   type CreatedEvent,
   EVENT_STATUSES,
   type EventStatus,
   type WebhookKind,
 } from '../../../../sandbox/domain/resources.js'
-import { faultOf, type Ticketing, ticketing, tierId } from '../../../support/ticketing.js'
+import { type Ticketing, thrownRefusal, ticketing, tierId } from '../../../support/ticketing.js'
 
 const TRIGGERS: Record<Trigger, (service: Ticketing, event: CreatedEvent) => unknown> = {
   publish: ({ account }, { id }) => account.publishEvent(id),
@@ -26,7 +26,7 @@ const EMITS: Partial<Record<Trigger, WebhookKind>> = {
 }
 
 /** Written down a second time, from the specification and the conventions: where each trigger leads, or how it is refused. */
-const MATRIX: [EventStatus, Record<Trigger, EventStatus | FaultCode>][] = [
+const MATRIX: [EventStatus, Record<Trigger, EventStatus | RefusalCode>][] = [
   [
     'draft',
     {
@@ -106,7 +106,7 @@ describe('an event', () => {
       const event = await service.eventIn(status)
       await service.clock.advanceBy(1)
       const before = [service.account.snapshot(), service.account.counts()]
-      const { code, param, message } = faultOf(() => TRIGGERS[trigger](service, event))
+      const { code, param, message } = thrownRefusal(() => TRIGGERS[trigger](service, event))
       expect([code, param]).toEqual([answer, undefined])
       expect(message).toContain(`The event ${event.id} `)
       expect([service.account.snapshot(), service.account.counts()]).toEqual(before)
@@ -131,10 +131,10 @@ describe('an event', () => {
       const { account } = service
       const { id } = await service.eventIn(status)
       const before = account.snapshot()
-      expect(faultOf(() => account.publishEvent(id, { now: true })).code).toBe('parameter_unknown')
-      expect(faultOf(() => account.cancelEvent(id, { why: 1 })).code).toBe('parameter_unknown')
-      expect(faultOf(() => account.rescheduleEvent(id, {})).code).toBe('parameter_missing')
-      expect(faultOf(() => account.updateEvent(id, { title: 5 })).code).toBe('parameter_invalid')
+      expect(thrownRefusal(() => account.publishEvent(id, { now: true })).code).toBe('parameter_unknown')
+      expect(thrownRefusal(() => account.cancelEvent(id, { why: 1 })).code).toBe('parameter_unknown')
+      expect(thrownRefusal(() => account.rescheduleEvent(id, {})).code).toBe('parameter_missing')
+      expect(thrownRefusal(() => account.updateEvent(id, { title: 5 })).code).toBe('parameter_invalid')
       expect(account.snapshot()).toEqual(before)
     },
   )
@@ -150,7 +150,7 @@ describe('an event', () => {
         () => account.cancelEvent(id),
         () => account.rescheduleEvent(id, {}),
       ]) {
-        const { code, param } = faultOf(call)
+        const { code, param } = thrownRefusal(call)
         expect([code, param]).toEqual(['resource_missing', undefined])
       }
     }
@@ -216,8 +216,8 @@ describe('by itself, an event', () => {
         retrieveEvent: () => account.retrieveEvent(event.id).status,
         listEvents: () => account.listEvents({}).data[0]?.status,
         findBySlug: () => account.findBySlug(event.slug)?.status,
-        createOrder: () => faultOf(() => service.order(event, 1)).code,
-        cancelEvent: () => faultOf(() => account.cancelEvent(event.id)).code,
+        createOrder: () => thrownRefusal(() => service.order(event, 1)).code,
+        cancelEvent: () => thrownRefusal(() => account.cancelEvent(event.id)).code,
       }[reader]
       expect(read()).toBe(reader === 'createOrder' || reader === 'cancelEvent' ? 'event_past' : 'past')
     },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { FaultCode } from '../../../../sandbox/domain/fault.js'
+import type { RefusalCode } from '../../../../sandbox/domain/refusal.js'
 import { orderResult } from '../../../../sandbox/domain/resources.js'
-import { faultOf, PUBLIC_URL, refusalOf, ticketing, tierId } from '../../../support/ticketing.js'
+import { PUBLIC_URL, refusalOf, thrownRefusal, ticketing, tierId } from '../../../support/ticketing.js'
 
 interface Snapshot {
   events: { orders: [string, string, number, number, number, boolean][] }[]
@@ -123,7 +123,7 @@ describe('an order is refused', () => {
   emitted.length = 0
   const good = { event_id: event.id, ticket_tier_id: tierId(event), quantity: 1 }
 
-  test.each<[string, unknown, FaultCode, string | undefined]>([
+  test.each<[string, unknown, RefusalCode, string | undefined]>([
     ['[S78] without event_id', { event_id: undefined }, 'parameter_missing', 'event_id'],
     ['[S78] without ticket_tier_id', { ticket_tier_id: undefined }, 'parameter_missing', 'ticket_tier_id'],
     ['[S78] without quantity', { quantity: undefined }, 'parameter_missing', 'quantity'],
@@ -156,11 +156,11 @@ describe('an order is refused', () => {
     const service = ticketing()
     const sold = service.publish()
     service.order(sold, 2)
-    expect(faultOf(() => service.order(sold, 2)).message).toBe(
+    expect(thrownRefusal(() => service.order(sold, 2)).message).toBe(
       'The tier "GA" has 1 left of 3, and the order is for 2: order fewer.',
     )
     service.order(sold, 1)
-    expect(faultOf(() => service.order(sold, 1)).message).toBe(
+    expect(thrownRefusal(() => service.order(sold, 1)).message).toBe(
       'The tier "GA" has 0 left of 3, and the order is for 1: choose another tier.',
     )
   })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { LIMITS } from '../../../../sandbox/domain/requests/limits.js'
 import { lower } from '../../../support/lowered.js'
-import { faultOf, ticketing } from '../../../support/ticketing.js'
+import { thrownRefusal, ticketing } from '../../../support/ticketing.js'
 
 interface Snapshot {
   events: Record<string, unknown>[]
@@ -25,12 +25,14 @@ test('[N56] over so many venues the sandbox is full, for an event with a venue t
   lower(LIMITS, { venues: 20 })
   const { account, create } = ticketing()
   for (let count = 3; count < LIMITS.venues; count += 1) account.createVenue({ name: 'Barn' })
-  const { code, message } = faultOf(() => account.createVenue({ name: 'Barn' }))
+  const { code, message } = thrownRefusal(() => account.createVenue({ name: 'Barn' }))
   expect([code, message]).toEqual([
     'sandbox_full',
     'The sandbox keeps 20 venues of an account, and there are as many: reset it, or begin another one.',
   ])
-  expect(faultOf(() => create({ venue_id: undefined, venue: { name: 'Barn' } })).code).toBe('sandbox_full')
+  expect(thrownRefusal(() => create({ venue_id: undefined, venue: { name: 'Barn' } })).code).toBe(
+    'sandbox_full',
+  )
   expect(account.counts()).toEqual({ events: 0, venues: 20, orders: 0 })
   expect(create().status).toBe('draft')
 })
@@ -48,8 +50,10 @@ test('[N56] over so many events the sandbox is full, and no venue is left of one
     slug: `night-${index}`,
   }))
   account.restore({ ...snapshot, events })
-  expect(faultOf(() => create()).code).toBe('sandbox_full')
-  expect(faultOf(() => create({ venue_id: undefined, venue: { name: 'Barn' } })).code).toBe('sandbox_full')
+  expect(thrownRefusal(() => create()).code).toBe('sandbox_full')
+  expect(thrownRefusal(() => create({ venue_id: undefined, venue: { name: 'Barn' } })).code).toBe(
+    'sandbox_full',
+  )
   expect(account.counts()).toEqual({ events: 20_000, venues: 3, orders: 0 })
 
   // And a page of them, wherever it is, costs no more than what it has.
@@ -74,7 +78,7 @@ test('[N56] over so many orders the sandbox is full', () => {
     false,
   ])
   account.restore({ ...snapshot, events: [{ ...snapshot.events[0], orders }] })
-  expect(faultOf(() => order(event, 1)).code).toBe('sandbox_full')
+  expect(thrownRefusal(() => order(event, 1)).code).toBe('sandbox_full')
   expect(account.retrieveEvent(event.id)).toMatchObject({ sold: 1000, gross_cents: 1000 })
 })
 
@@ -90,6 +94,6 @@ test('[N56] [S18] an event takes no more than can be counted exactly', () => {
   })
   order(event, 1)
   expect(account.retrieveEvent(event.id).gross_cents).toBe(Number.MAX_SAFE_INTEGER)
-  const { code, message } = faultOf(() => order(event, 1))
+  const { code, message } = thrownRefusal(() => order(event, 1))
   expect([code, message]).toEqual(['sandbox_full', expect.stringContaining('cannot be counted exactly')])
 })

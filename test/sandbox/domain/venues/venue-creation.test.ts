@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { FaultCode } from '../../../../sandbox/domain/fault.js'
+import type { RefusalCode } from '../../../../sandbox/domain/refusal.js'
 import { venueObject } from '../../../../sandbox/domain/resources.js'
-import { faultOf, refusalOf, START, ticketing } from '../../../support/ticketing.js'
+import { refusalOf, START, thrownRefusal, ticketing } from '../../../support/ticketing.js'
 
 test('[S36] [S59] [S35] [N41] a venue that is sent with an event is created, and listed', () => {
   const { account, create } = ticketing()
@@ -37,7 +37,7 @@ test('[N41] a venue needs no more than its name, and is then in UTC', () => {
   expect(account.createVenue(whole)).toMatchObject(whole)
 })
 
-test.each<[string, unknown, FaultCode, string]>([
+test.each<[string, unknown, RefusalCode, string]>([
   ['no name', {}, 'parameter_missing', 'name'],
   ['a name of blanks', { name: '  ' }, 'parameter_invalid', 'name'],
   ['a name of 201 characters', { name: 'a'.repeat(201) }, 'parameter_invalid', 'name'],
@@ -77,7 +77,7 @@ test.each(['UTC', 'Europe/Lisbon', 'America/Argentina/Buenos_Aires', 'Etc/GMT+5'
 test('a venue is not created where its event is refused', () => {
   const { account, create } = ticketing()
   const dates = { doors_at: '2026-07-01T19:00Z', ends_at: '2026-07-01T18:00Z' }
-  expect(faultOf(() => create({ venue_id: undefined, venue: { name: 'Barn' }, ...dates })).code).toBe(
+  expect(thrownRefusal(() => create({ venue_id: undefined, venue: { name: 'Barn' }, ...dates })).code).toBe(
     'ends_at_before_doors_at',
   )
   expect(account.counts().venues).toBe(3)

@@ -177,7 +177,7 @@ describe('a name', () => {
       (...addresses) =>
       (host, options, callback) => {
         lookups += 1
-        // Whoever asks a second time is sent elsewhere.
+        // The second lookup of a name returns another address.
         resolving(...(lookups === 1 ? addresses : ['169.254.169.254']))(host, options, callback)
       }
     const send = httpSender({ lookup: lookup('127.0.0.1') })

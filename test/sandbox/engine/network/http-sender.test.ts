@@ -17,7 +17,7 @@ async function serve(handler: RequestListener | Server): Promise<string> {
   return server.url
 }
 
-/** A server that speaks, or not, as it is told to. */
+/** A TCP server that runs `onSocket` on each connection. */
 async function raw(onSocket: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {

@@ -7,7 +7,7 @@ const startSandbox = () => httpSandbox({ realNow: () => REAL })
 const later = (ms: number) => new Date(Date.parse(NOW) + ms).toISOString()
 const HOUR = 3_600_000
 
-test('[N127] GET /clock tells both times, and what is next', async () => {
+test('[N127] GET /clock returns both times, and what is next', async () => {
   const { call } = startSandbox()
   const clock = {
     now: NOW,
@@ -117,7 +117,7 @@ test('goes no further than years of four digits, however often', async () => {
 })
 
 describe('an advance', () => {
-  test('[N124] awaits the answers, and tells what became of the attempts', async () => {
+  test('[N124] awaits the answers, and returns the results of the attempts', async () => {
     const sandbox = httpSandbox()
     sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/hooks' })
     let attempts = 0
@@ -135,7 +135,7 @@ describe('an advance', () => {
     expect(attempts).toBe(4)
   })
 
-  test('[N125] tells nothing of the attempts of another one, which it waits for', async () => {
+  test('[N125] does not count the attempts of another one, which it waits for', async () => {
     const sandbox = httpSandbox()
     sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/hooks' })
     sandbox.answerWith(() => answered(500))

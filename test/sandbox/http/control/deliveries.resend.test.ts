@@ -111,7 +111,7 @@ describe('what waits for its turn when', () => {
   test.each([
     ['the endpoint of many is removed', removes],
     ['many are forgotten', resets],
-  ] as const)('%s is left out, and the others are told', async (_, happens) => {
+  ] as const)('%s is left out, and the others are listed', async (_, happens) => {
     const sandbox = await resendFive()
     const answer = sandbox.post('/resend', { since: '1h' })
     await sandbox.fourAreSent

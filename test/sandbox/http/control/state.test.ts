@@ -34,7 +34,7 @@ test('GET /_sandbox returns the version and the number of records', async () => 
   })
 })
 
-test('[N29] GET /assumptions tells what there is to choose from', async () => {
+test('[N29] GET /assumptions lists the choices', async () => {
   const { data } = (
     await httpSandbox({ assume: { errors: 'problem' } }).call('GET', '/_sandbox/assumptions')
   ).json<{

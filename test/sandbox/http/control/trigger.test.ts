@@ -12,7 +12,7 @@ function stage() {
 const told = (answer: Answer) => [answer.status, answer.code]
 
 describe('trigger', () => {
-  test('makes what the kind is about, and tells what was sent', async () => {
+  test('makes what the kind is about, and returns what was sent', async () => {
     const sandbox = stage()
     const answer = await sandbox.trigger({
       kind: 'order.created',

@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, test } from 'vitest'
-import { API_ERROR_CODES } from '../../../../sandbox/http/faults.js'
+import { API_ERROR_CODES } from '../../../../sandbox/http/errors.js'
 import { describeApi } from '../../../../sandbox/http/openapi/openapi.js'
 import { operationsFor } from '../../../../sandbox/http/openapi/operations.js'
 import { ASSUMPTIONS, assume } from '../../../../sandbox/service/assumptions.js'
@@ -28,7 +28,7 @@ describe.each(READINGS)('with %s', (_, chosen) => {
     expect(valid).toBe(true)
   })
 
-  test('[N29] tells what is assumed', () => {
+  test('[N29] lists the assumptions', () => {
     const told = Object.entries(describeWith(chosen)['x-assumptions'] ?? {}).map(([name, { chosen }]) => [
       name,
       chosen,
@@ -123,7 +123,7 @@ test('each error has a status that is described, with the codes that it can have
       if (Number(status) >= 400) for (const code of String(description).split(', ')) codes.add(code)
     }
   }
-  // Of what is not described.
+  // Errors of requests that no operation describes.
   const elsewhere = ['unknown_url', 'method_not_allowed']
   expect([...codes, ...elsewhere].sort()).toEqual([...API_ERROR_CODES].sort())
 })

@@ -140,7 +140,7 @@ const ROUTES = [
 const WRITES = ROUTES.filter(([method]) => method !== 'GET')
 const CONTROL_WRITES = WRITES.filter(([method, path]) => path.startsWith('/_sandbox') && method !== 'DELETE')
 
-/** With the right content type and no origin they are taken, whatever becomes of them. */
+/** The right content type: with it, and without an origin, requests pass the checks, whatever their answer. */
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 test('every route is in this table', () => {

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { HttpFault } from '../../../../sandbox/http/faults.js'
+import { HttpError } from '../../../../sandbox/http/errors.js'
 import { createAuthenticator } from '../../../../sandbox/http/protection/authentication.js'
 
 const KEY = 'sk_test_a1b2c3d4'
 
-function refusalOf(authorization: string | null, options = {}): HttpFault {
+function refusalOf(authorization: string | null, options = {}): HttpError {
   try {
     createAuthenticator(options).authenticate(authorization)
   } catch (error) {
-    if (error instanceof HttpFault) return error
+    if (error instanceof HttpError) return error
     throw error
   }
   throw new Error('it was taken')
@@ -59,7 +59,7 @@ describe('where keys are listed', () => {
     expect(createAuthenticator({ keys }).authenticate(`bearer ${key}`).keyEnd).toBe(key.slice(-4))
   })
 
-  test('[N4] [N8] refuses another one, and tells no more than its end', () => {
+  test('[N4] [N8] refuses another one, and shows only its end', () => {
     const fault = refusalOf('bearer sk_test_secretsecret9876', { keys })
     expect(fault.code).toBe('api_key_invalid')
     expect(fault.message).toContain('9876')
@@ -73,7 +73,7 @@ describe('where keys are listed', () => {
   })
 })
 
-test('[N7] [N8] warns once of each live key, and tells no more than its end', () => {
+test('[N7] [N8] warns once of each live key, and shows only its end', () => {
   const warnings: string[] = []
   const { authenticate } = createAuthenticator({ onWarning: (warning) => warnings.push(warning) })
   for (const key of ['sk_live_first1111', 'sk_test_a1b2c3d4', 'sk_live_first1111', 'sk_live_other1111']) {

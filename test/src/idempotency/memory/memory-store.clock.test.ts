@@ -89,7 +89,7 @@ test('events go through a store of 50,000, which stays within its bound', { tags
   expect(performance.now() - startedAt).toBeLessThan(15_000)
 })
 
-describe('options that make no sense are refused', () => {
+describe('invalid options are refused', () => {
   test.each([
     ['maxKeys', 0],
     ['maxKeys', -1],

@@ -1,7 +1,7 @@
-import type { FaultCode, Problem } from '../domain/fault.js'
+import type { Problem, RefusalCode } from '../domain/refusal.js'
 
 /** The codes of refusals before the ticketing rules. */
-type HttpFaultCode =
+type HttpErrorCode =
   | 'api_key_missing'
   | 'api_key_invalid'
   | 'host_refused'
@@ -14,10 +14,10 @@ type HttpFaultCode =
   | 'internal'
 
 /** The codes of the sandbox's control API and pages, which the service does not have. */
-type ControlFaultCode = 'origin_refused' | 'time_goes_forward' | 'endpoint_removed' | 'sandbox_closed'
+type ControlErrorCode = 'origin_refused' | 'time_goes_forward' | 'endpoint_removed' | 'sandbox_closed'
 
 /** The code of every error that an answer can have. */
-export type ErrorCode = FaultCode | HttpFaultCode | ControlFaultCode
+export type ErrorCode = RefusalCode | HttpErrorCode | ControlErrorCode
 
 /** The statuses of errors. */
 export type ErrorStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 429 | 500
@@ -84,7 +84,7 @@ const OF_CONTROL: readonly ErrorCode[] = [
   'time_goes_forward',
   'endpoint_removed',
   'sandbox_closed',
-] satisfies ControlFaultCode[]
+] satisfies ControlErrorCode[]
 
 /** The codes of the API. */
 export const API_ERROR_CODES = (Object.keys(STATUSES) as ErrorCode[]).filter(
@@ -104,8 +104,8 @@ export function typeOf(status: number): ErrorType {
   return status > 500 ? TYPES[500] : TYPES[status as ErrorStatus]
 }
 
-/** A request that is refused before the ticketing itself is asked. */
-export class HttpFault extends Error {
+/** An error outside the rules of ticketing: most are refusals before these rules, `internal` is a fault of the sandbox. */
+export class HttpError extends Error {
   readonly code: ErrorCode
   readonly param: string | undefined
   /** Default: the one of the code. */
@@ -123,7 +123,7 @@ export class HttpFault extends Error {
     }: { param?: string; status?: number; headers?: Readonly<Record<string, string>> } = {},
   ) {
     super(message)
-    this.name = 'HttpFault'
+    this.name = 'HttpError'
     this.code = code
     this.param = param
     this.status = status

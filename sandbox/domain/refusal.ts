@@ -1,10 +1,10 @@
 /** The codes of refusals. The specification shows none (section 7), so codes and messages are an assumption. */
-export type FaultCode =
+export type RefusalCode =
   | 'parameter_missing'
   | 'parameter_invalid'
   | 'parameter_unknown'
   | 'parameter_conflict'
-  /** An id that is of nothing: in the path, in the body, or a cursor. `param` is there unless it was in the path. */
+  /** An unknown id: in the path, in the body, or a cursor. `param` is set unless it was in the path. */
   | 'resource_missing'
   | 'title_contains_html'
   | 'ends_at_before_doors_at'
@@ -23,26 +23,27 @@ export type FaultCode =
   | 'event_ended'
   | 'event_sold_out'
   | 'tier_sold_out'
-  /** A bound of the sandbox, which is documented, is reached. */
+  /** A documented limit of the sandbox is reached. */
   | 'sandbox_full'
 
-/** One thing that is wrong with a request. */
+/** A problem of a request. */
 export interface Problem {
-  readonly code: FaultCode
+  readonly code: RefusalCode
   readonly message: string
   /** The field, such as `tickets[0].price_cents`, or the query parameter. */
   readonly param?: string
 }
 
-/** A request that is refused. It has changed nothing, and nothing was emitted. */
-export class Fault extends Error {
-  readonly code: FaultCode
+/** The refusal of a request, which has changed nothing and emitted nothing. */
+export class Refusal extends Error {
+  readonly code: RefusalCode
   readonly param: string | undefined
-  /** All that is wrong, the first of them the one that `code`, `message` and `param` tell of. */
+  /** All problems; `code`, `message` and `param` are those of the first. */
   readonly problems: readonly [Problem, ...Problem[]]
 
   constructor(first: Problem, ...more: Problem[]) {
     super(first.message)
+    // The name that callers of `createSandbox` see in errors and in logs.
     this.name = 'Fault'
     this.code = first.code
     this.param = first.param

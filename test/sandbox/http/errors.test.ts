@@ -1,15 +1,15 @@
 /** @module-tag slow */
 import { describe, expect, test } from 'vitest'
-import { API_ERROR_CODES } from '../../../sandbox/http/faults.js'
+import { API_ERROR_CODES } from '../../../sandbox/http/errors.js'
 import { apiFixture, createWith } from '../../support/api-fixture.js'
 import { ERROR_CAUSES } from '../../support/error-causes.js'
 
-test('every error of the API is caused here, or by what is tested elsewhere', () => {
+test('every error of the API is caused here, or in another test', () => {
   const caused = new Set(ERROR_CAUSES.map(([code]) => code))
   expect(API_ERROR_CODES.filter((code) => !caused.has(code)).sort()).toEqual([
-    // With a limit, in this file.
+    // Needs a limit: tested below.
     'rate_limited',
-    // After 100,000 events: of the domain.
+    // Needs 100,000 events: tested in the domain.
     'sandbox_full',
   ])
 })
