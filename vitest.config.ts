@@ -103,6 +103,8 @@ export default defineConfig({
           include: [IN_BROWSER],
           // One process, and so one browser, for all files.
           isolate: false,
+          // The default of a second is too short for a page on a busy machine.
+          expect: { poll: { timeout: 15_000 } },
           globalSetup: here('test/support/browser.ts'),
         },
       },

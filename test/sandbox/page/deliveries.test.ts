@@ -117,6 +117,7 @@ inBrowser('deliveries in the page', () => {
     await expect.poll(() => rows.count()).toBe(1)
     expect(await rows.getByRole('link').getAttribute('href')).toBe(`#/deliveries/${refused}?status=failed`)
     await page.getByRole('combobox', { name: 'Status' }).selectOption('')
+    await expect.poll(() => rows.count()).toBe(5)
     await page.getByRole('searchbox', { name: 'Search' }).fill(retrying.toUpperCase())
     await expect.poll(() => rows.count()).toBe(1)
     await page.reload()
