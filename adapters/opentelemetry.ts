@@ -45,10 +45,10 @@ export function instrument<
   const kinds = namedKinds(on, options.schemas)
   const meters = new Meters(meterProvider, (kind) => (kinds.has(kind) ? kind : '_OTHER'))
   const now = typeof options.now === 'function' ? options.now : Date.now
+  const { maxRunSeconds = 300 } = options
+  const telemetry = { tracerProvider, meters, now, maxRunSeconds }
   const trace = (handler: unknown): unknown =>
-    typeof handler === 'function'
-      ? marked(tracedHandler(handler as AnyHandler, { tracerProvider, meters, now }))
-      : handler
+    typeof handler === 'function' ? marked(tracedHandler(handler as AnyHandler, telemetry)) : handler
   checkedFor(instrument, () => checkNotInstrumented(on, onUnhandled, onDelivery))
 
   const wrapped = {
