@@ -45,10 +45,10 @@ export function instrument<
   const kinds = namedKinds(on, options.schemas)
   const meters = new Meters(meterProvider, (kind) => (kinds.has(kind) ? kind : '_OTHER'))
   const now = typeof options.now === 'function' ? options.now : Date.now
+  const { maxRunSeconds = 300 } = options
+  const telemetry = { tracerProvider, meters, now, maxRunSeconds }
   const trace = (handler: unknown): unknown =>
-    typeof handler === 'function'
-      ? marked(tracedHandler(handler as AnyHandler, { tracerProvider, meters, now }))
-      : handler
+    typeof handler === 'function' ? marked(tracedHandler(handler as AnyHandler, telemetry)) : handler
   checkedFor(instrument, () => checkNotInstrumented(on, onUnhandled, onDelivery))
 
   const wrapped = {
@@ -78,17 +78,17 @@ function gettersOf(options: object): PropertyDescriptorMap {
   return getters
 }
 
-/** The functions that instrument made. */
-const made = new WeakSet<object>()
+/** Marks the functions that instrument made, for other copies of the package too: an app may load it as ESM and as CommonJS. */
+const MADE = Symbol.for('tix-webhooks.instrumented')
 
 function marked<F>(wrapper: F): F {
-  if (typeof wrapper === 'function') made.add(wrapper)
+  if (typeof wrapper === 'function') Object.defineProperty(wrapper, MADE, { value: true })
   return wrapper
 }
 
 function checkNotInstrumented(on: unknown, ...functions: unknown[]): void {
   const handlers: unknown[] = isPlain(on) ? Object.values(on) : []
-  if ([...handlers, ...functions].some((one) => typeof one === 'function' && made.has(one))) {
+  if ([...handlers, ...functions].some((one) => typeof one === 'function' && Object.hasOwn(one, MADE))) {
     throw new TypeError(
       'These options are instrumented already, and each delivery would be counted twice. Call instrument once.',
     )

@@ -27,6 +27,8 @@ export interface Telemetry {
   readonly meters: Meters
   /** Milliseconds since the epoch. */
   readonly now: () => number
+  /** The `maxRunSeconds` of the receiver. */
+  readonly maxRunSeconds: number
 }
 
 /** The handler in a span. It returns what the handler returns: synchronously if it does, because a promise costs an await. */
@@ -43,6 +45,7 @@ export function tracedHandler(handler: AnyHandler, telemetry: Telemetry): AnyHan
 class Run {
   private readonly startedAtMs = performance.now()
   private isEnded = false
+  private givingUp: ReturnType<typeof setTimeout> | undefined
 
   private constructor(
     private readonly telemetry: Telemetry,
@@ -108,11 +111,22 @@ class Run {
 
   /** A run that is given up may never settle, and its span would be lost. */
   private watch(signal: AbortSignal): void {
-    const giveUp = (): void => {
+    const aborted = (): void => {
       const { reason } = signal
-      if (codeOf(reason) === 'given_up') this.end('timed-out', 'given_up', reason)
+      const giveUp = (): void => this.end('timed-out', 'given_up', reason)
+      if (codeOf(reason) === 'given_up') giveUp()
+      else this.giveUpLater(giveUp)
     }
-    signal.addEventListener('abort', giveUp, { once: true })
+    signal.addEventListener('abort', aborted, { once: true })
+  }
+
+  /** After a lease or a connection is lost, the run goes on, but a signal aborts only once: it cannot tell of the give-up. */
+  private giveUpLater(giveUp: () => void): void {
+    if (this.isEnded) return
+    const ranMs = performance.now() - this.startedAtMs
+    this.givingUp = setTimeout(giveUp, this.telemetry.maxRunSeconds * 1000 - ranMs)
+    // Workers' timers are plain numbers.
+    this.givingUp.unref?.()
   }
 
   private endWith(thrown: unknown): void {
@@ -126,6 +140,7 @@ class Run {
   private end(outcome: string, errorType?: string, error?: unknown): void {
     if (this.isEnded) return
     this.isEnded = true
+    clearTimeout(this.givingUp)
     const { span, event, telemetry, startedAtMs } = this
     safely(() => {
       span?.setAttribute('tix_webhooks.outcome', outcome)

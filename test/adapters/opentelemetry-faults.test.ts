@@ -3,7 +3,7 @@ import { type ContextManager, context, ROOT_CONTEXT, trace } from '@opentelemetr
 import { NodeTracerProvider, SimpleSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-node'
 import { createReceiver, type Outcome, type WebhookOptions } from 'tix-webhooks'
 import { instrument } from 'tix-webhooks/opentelemetry'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { telemetry, unregister } from '../support/telemetry.js'
 
@@ -200,6 +200,14 @@ describe('the options', () => {
     expect(() => instrument(once)).toThrow(again)
     expect(() => instrument({ secret: SECRET, on: { ...once.on } })).toThrow(again)
     expect(() => instrument({ ...once, on: {} })).toThrow(again)
+  })
+
+  test('are refused when another copy of the package has instrumented them', async () => {
+    vi.resetModules()
+    const copy = await import('tix-webhooks/opentelemetry')
+    expect(copy.instrument).not.toBe(instrument)
+    const once = copy.instrument({ secret: SECRET, on })
+    expect(() => instrument(once)).toThrow(/instrumented already/)
   })
 })
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import { FastifyOtelInstrumentation } from '@fastify/otel'
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
@@ -11,6 +12,7 @@ import {
   createReceiver,
   type DeliveryRecord,
   Discard,
+  memoryStore,
   type Outcome,
   RetryLater,
   type WebhookOptions,
@@ -168,6 +170,37 @@ describe('the span of a run', () => {
     })
     const [duration] = await series('messaging.process.duration')
     expect([duration?.count, duration?.attributes['error.type']]).toEqual([1, 'given_up'])
+  })
+
+  test('ends when its handler is given up after its lease was lost, which aborted the signal before', async () => {
+    const { send, spans, series } = observed({
+      on: { 'order.created': () => new Promise(() => {}) },
+      store: { ...memoryStore(), renew: () => false },
+      namespace: 'orders',
+      leaseSeconds: 0.1,
+      maxRunSeconds: 0.2,
+    })
+    expect(await send(orderCreated())).toMatchObject({ code: 'given_up' })
+    await vi.waitFor(() => expect(spans()).toHaveLength(1))
+    expect(attributesOf(spans()[0])).toMatchObject({
+      'tix_webhooks.outcome': 'timed-out',
+      'error.type': 'given_up',
+    })
+    expect(spans()[0]?.events[0]?.attributes?.['exception.message']).toMatch(/lease .* was lost/)
+    const [duration] = await series('messaging.process.duration')
+    expect([duration?.count, duration?.attributes['error.type']]).toEqual([1, 'given_up'])
+  })
+
+  test('has the outcome of a handler that settles after its lease was lost, and is not given up then', async () => {
+    const { send, spans, series } = observed({
+      on: { 'order.created': (_, { signal }) => once(signal, 'abort') },
+      store: { ...memoryStore(), renew: () => false },
+      namespace: 'orders',
+      leaseSeconds: 0.1,
+    })
+    expect((await send(orderCreated())).outcome).toBe('handled')
+    expect(spans().map(({ attributes }) => attributes['tix_webhooks.outcome'])).toEqual(['handled'])
+    expect((await series('messaging.process.duration')).map(({ count }) => count)).toEqual([1])
   })
 })
 
