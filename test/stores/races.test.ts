@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, test } from 'vitest'
 import { type OpenBackend, POSTGRES_KINDS, SQLITE_KINDS, STORE_KINDS } from '../support/backends.js'
 import { purgeRaces, raceCases } from '../support/races.js'
+import { runs } from '../support/runs.js'
 
 // The memory store has a test of its own, whose calls overtake one another.
 for (const { name, describe, open } of STORE_KINDS.slice(1)) {
@@ -12,7 +13,7 @@ for (const { name, describe, open } of STORE_KINDS.slice(1)) {
     afterAll(() => backend.close())
 
     const proxy = { name, create: () => backend.create(), advance: (ms: number) => backend.advance(ms) }
-    test.each(raceCases(proxy, { histories: 200 }))('%s', { timeout: 60_000 }, (_name, run) => run())
+    test.each(raceCases(proxy, { histories: runs(60) }))('%s', { timeout: 60_000 }, (_name, run) => run())
   })
 }
 

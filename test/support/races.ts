@@ -3,6 +3,7 @@ import { expect } from 'vitest'
 import { assertLinearizable, describeCalls, type StoreAnswer } from './linearizable.js'
 import { turns } from './promises.js'
 import { RACES, type Track } from './race-cases.js'
+import { runs } from './runs.js'
 import type { PurgingStore, StoreBackend } from './store-backend.js'
 import {
   callsOf,
@@ -20,10 +21,10 @@ export type RaceCase = readonly [name: string, run: () => Promise<void>]
 
 const CLIENTS = 3
 /** Each race runs on this many keys, one after another. */
-const ROUNDS = 10
+const ROUNDS = runs(4)
 
 /** The races for every store, on separate keys. The three clients, which the backend closes, are made when the first race runs. */
-export function raceCases(backend: StoreBackend, { histories = 300 } = {}): readonly RaceCase[] {
+export function raceCases(backend: StoreBackend, { histories = runs(100) } = {}): readonly RaceCase[] {
   const open = opener(backend)
 
   const races = Object.entries(RACES).map(
@@ -94,7 +95,7 @@ async function runOn(
   assertLinearizable(calls, key)
 }
 
-const PURGE_ROUNDS = 8
+const PURGE_ROUNDS = runs(4)
 const PURGED_KEYS = 300
 
 /** The races of a store that deletes records past their retention. They first make the backend forget all its records. */
