@@ -120,7 +120,7 @@ class Run {
     signal.addEventListener('abort', aborted, { once: true })
   }
 
-  /** After a lease or a connection is lost, the run goes on, but a signal aborts only once: it cannot tell of the give-up. */
+  /** After a lease or a connection is lost, the run goes on, but its signal aborts only once, and cannot report that the run is given up. */
   private giveUpLater(giveUp: () => void): void {
     if (this.isEnded) return
     const ranMs = performance.now() - this.startedAtMs

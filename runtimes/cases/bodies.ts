@@ -11,7 +11,7 @@ const FORM_TYPES = [
   undefined,
 ]
 
-/** That the signature is over the bytes as they were sent. */
+/** The signature is verified over the bytes as they were sent. */
 export const bodyCases: readonly Case[] = [
   {
     name: 'a body in chunks',

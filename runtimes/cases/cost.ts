@@ -1,6 +1,6 @@
 import { type Client, order } from './client.js'
 
-/** What deliveries through a backend cost, one after the other. */
+/** The cost of a delivery through a backend, when they are sent one after another. */
 export interface Cost {
   readonly backend: string
   readonly run: { readonly roundTrips: number; readonly medianMs: number }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type Client, order, runsOf } from './client.js'
 
-/** That events sent through a store or an inbox of the server, each several times at once, succeed once; the first run of each fails. */
+/** Sends events through a store or an inbox of the server, each several times at once. The first run of each fails; one more must succeed. */
 export async function runDeliveries(client: Client, backend: string, hasRows: boolean): Promise<void> {
   const orders = await Promise.all(Array.from({ length: 5 }, () => order('fail')))
   for (let round = 0; round < 2; round++) {

@@ -4,7 +4,7 @@ import { assertAnswer, eventually, order } from './client.js'
 
 const LOAD = 40
 
-/** That a shutdown loses nothing. */
+/** A shutdown loses nothing. */
 export const drainCases: readonly Case[] = [
   {
     name: 'drain: 503 from then on',

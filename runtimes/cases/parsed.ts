@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { assertAnswer, type Client, order } from './client.js'
 
-/** That a route of a NestJS controller, whose body was parsed before, says how to mount it in NestJS, and first. */
+/** Checks the report of a NestJS controller whose body was parsed already: the way to mount it in NestJS comes first. */
 export async function runParsedInNest(client: Client): Promise<void> {
   const { delivery } = await order()
   assertAnswer(await client.send('', delivery), 500, 'misconfigured')
@@ -13,7 +13,7 @@ export async function runParsedInNest(client: Client): Promise<void> {
   )
 }
 
-/** That the same route works where Nest keeps the bytes. */
+/** Checks the same controller in an app that keeps the raw body. */
 export async function runRawBodyInNest(client: Client): Promise<void> {
   const { delivery } = await order()
   assertAnswer(await client.send('', delivery), 200, 'handled')

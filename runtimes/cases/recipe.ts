@@ -3,7 +3,7 @@ import { signedDelivery } from 'tix-webhooks/testing'
 import { SECRET } from '../app/contract.js'
 import { assertAnswer, type Client, order } from './client.js'
 
-/** That a file of examples/frameworks does what docs/frameworks.md says; its endpoint is the whole path. */
+/** A file of examples/frameworks does as docs/frameworks.md says; its endpoint is the whole path. */
 export async function runRecipe(client: Client): Promise<void> {
   const { delivery } = await order()
   assertAnswer(await client.send('', delivery), 200, 'handled')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Case } from './case.js'
 import { assertAnswer, eventually, order, runsOf } from './client.js'
 
-/** That an event runs once, however long it takes. */
+/** An event runs once, however long it takes. */
 export const runCases: readonly Case[] = [
   {
     name: 'a burst of five: one run',

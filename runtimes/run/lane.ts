@@ -21,7 +21,7 @@ export interface Lane {
   readonly mountedAt?: string
   /** Where the file of examples/frameworks is mounted, if the server has it. */
   readonly recipe?: string
-  /** What is tested on the recipe's path. Default: what every recipe must do. */
+  /** The test of the recipe's path. Default: that of every recipe. */
   readonly check?: (client: Client) => Promise<void>
   /** Whether the recipe is all that it serves. */
   readonly isRecipeOnly?: boolean

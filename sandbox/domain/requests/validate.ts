@@ -9,7 +9,7 @@ export interface ValidateOptions {
   readonly advice?: Readonly<Record<string, string>> | undefined
 }
 
-/** The most problems that an answer lists: nobody reads more. */
+/** The most problems that an answer lists. */
 const MAX_PROBLEMS = 20
 
 /** A number in a query, written as digits. */
