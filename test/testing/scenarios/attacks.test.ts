@@ -39,10 +39,10 @@ describe('the table', () => {
     const data = { order: { id: 'the same in all' } }
     const table = await attacks('order.refunded', { secret: SECRET, now, data })
     const entries = await scenarios('order.refunded', { secret: SECRET, now, data })
-    // Each table has events and signatures of its own.
+    // Each table has events and signatures of its own. A truncated body may end within its time.
     const sent = (deliveries: readonly TestDelivery[]) =>
       deliveries.map(({ body, header }) => [
-        body.replaceAll(/"created_at":\s*"[^"]*"/g, ''),
+        body.replaceAll(/"created_at":\s*"[^"]*"?/g, ''),
         header?.split(',').length,
         /t=\d+/.exec(header ?? '')?.[0],
       ])
