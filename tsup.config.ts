@@ -65,5 +65,6 @@ export default defineConfig([
       thirdPartyLicenses('dist/THIRD-PARTY-LICENSES.txt', ['node_modules/preact']),
     ],
   },
-  { ...bundled, entry: sandbox, format: ['cjs'], dts, esbuildPlugins: [bundledPage()] },
+  // Its types are copied by build/commonjs-types.mjs.
+  { ...bundled, entry: sandbox, format: ['cjs'], esbuildPlugins: [bundledPage()] },
 ])
