@@ -79,7 +79,7 @@ onPostgres('apps with an inbox', () => {
     'on %s have each effect exactly once, however many of them are killed',
     async (client) => {
       const [undone, done] = [IN_TRANSACTION, COMMITTING[client] ?? []]
-      const orders = await newOrders(runs(10))
+      const orders = await newOrders(runs(6))
       const report = await stormOver('inbox', client, { orders, undone, done, afterKill: async () => {} })
       expect(report).toEqual({
         kills: 2 * orders.length,

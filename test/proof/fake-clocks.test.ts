@@ -63,12 +63,15 @@ const PARTS = [
 const RUNNERS: readonly Runner[] = [
   { name: 'vitest', command: vitest('vitest.test.mjs') },
   { name: 'jest in CommonJS', command: jest('jest.test.cjs') },
-  { name: 'jest in ESM', command: ['--experimental-vm-modules', ...jest('jest.test.mjs')] },
+  {
+    name: 'jest in ESM with a date',
+    command: ['--experimental-vm-modules', ...jest('jest.test.mjs')],
+    clock: DATED,
+  },
   {
     name: 'jest, where the clock is put in before anything is imported',
     command: jest('jest.test.cjs', { fakeTimers: { enableGlobally: true } }),
   },
-  { name: 'jest with a date', command: jest('jest.test.cjs'), clock: DATED },
   { name: 'node:test', command: [join(FOLDER, 'node.test.mjs')], ends: IN_1970 },
   { name: 'node:test with a date', command: [join(FOLDER, 'node.test.mjs')], clock: DATED },
   {

@@ -59,7 +59,7 @@ export function problemsOf(snippets: Readonly<Record<string, string>>): string[]
     )
     const { stdout, stderr, status } = spawnSync(
       process.execPath,
-      [join(ROOT, 'node_modules/typescript7/bin/tsc'), '-p', project, '--pretty', 'false'],
+      [join(ROOT, 'node_modules/typescript7/bin/tsc'), '-p', project, '--pretty', 'false', '--checkers', '2'],
       { encoding: 'utf8' },
     )
     const problems = [...stdout.matchAll(/^(?:.*\/)?([\w.-]+)\(\d+,\d+\): error TS\d+: (.*(?:\n .*)*)$/gm)]

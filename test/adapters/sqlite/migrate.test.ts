@@ -1,5 +1,6 @@
 import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { describe, expect, test } from 'vitest'
+import { runs } from '../../support/runs.js'
 import { raceChildren, useChildren } from '../../support/sqlite-children.js'
 import { claim, handle } from '../../support/sqlite-claims.js'
 import { onEachDriver } from '../../support/sqlite-drivers.js'
@@ -37,7 +38,7 @@ onEachDriver('migrate', ({ open, path, driver }) => {
   })
 
   test('may be called by several processes at once on a file that is not there yet', async () => {
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < runs(4); round++) {
       const file = path(`round-${round}.db`)
       expect(await raceChildren(() => start({ task: 'migrate', driver, file }), 4)).toEqual([{}, {}, {}, {}])
     }
