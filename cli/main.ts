@@ -22,12 +22,12 @@ export async function main(argv: readonly string[], io: Io): Promise<number> {
     const request = find(argv, commands)
     if (request.what === 'version') {
       out = createOutput(io, request.flags)
-      out.tell({ version: VERSION }, VERSION)
+      out.print({ version: VERSION }, VERSION)
       return EXIT.ok
     }
     if (request.what === 'help') {
       out = createOutput(io, request.flags)
-      tellHelp(request.commands, out)
+      printHelp(request.commands, out)
       return EXIT.ok
     }
     if (request.what === 'nothing') {
@@ -53,7 +53,7 @@ async function runCommand(
     const parsed = parse(argv, command)
     const out = createOut({ ...parsed.flags })
     if (parsed.flags.help) {
-      tellHelp([command], out)
+      printHelp([command], out)
       return EXIT.ok
     }
     checkWords(parsed.words, command)
@@ -66,16 +66,16 @@ async function runCommand(
 }
 
 /** Prints the help of all commands, of a group, or of one. */
-function tellHelp(about: readonly Command[], out: Output): void {
+function printHelp(about: readonly Command[], out: Output): void {
   const isOverview = about.length === commands.length
   if (out.json) {
-    for (const command of about) out.tell(described(command), '')
+    for (const command of about) out.print(described(command), '')
     return
   }
   const texts = isOverview
     ? [overview(commands, out.columns)]
     : about.map((command) => commandHelp(command, out.columns))
-  out.tell({}, texts.join('\n\n'), { exact: true })
+  out.print({}, texts.join('\n\n'), { exact: true })
 }
 
 function described({ name, summary, args = [], options, examples }: Command): object {

@@ -86,21 +86,21 @@ export async function probe(url: string, options: ProbeOptions): Promise<readonl
   const { only, onProgress } = options
   const [valid, ...others] = planned(options)
   if (valid === undefined) return results
-  const tell = (result: ProbeResult): void => {
+  const report = (result: ProbeResult): void => {
     results.push(result)
     onProgress?.(result)
   }
   const { status, ...first } = await play(url, valid, options)
   const failing = first.passed ? undefined : await handlerThatFails(url, { ...valid, status }, options)
   if (!first.passed || only === undefined || only.includes('valid')) {
-    tell(failing === undefined ? first : { ...first, advice: failing.advice })
+    report(failing === undefined ? first : { ...first, advice: failing.advice })
   }
   if (!first.passed && failing === undefined) return results
   for (const one of others) {
     if (failing?.judges(one.scenario.verdict) === false) continue
     const { status: _, ...result } = await play(url, one, options, failing)
     const isGone = result.got.includes('ECONNREFUSED')
-    tell(isGone ? gone(result, results.at(-1)?.name) : result)
+    report(isGone ? gone(result, results.at(-1)?.name) : result)
     if (isGone) break
   }
   return results

@@ -21,8 +21,8 @@ export interface Ready {
 }
 
 /** Says where it listens. */
-export function tellReady({ out, url, endpoint, target, isVerifying }: Ready): void {
-  out.tell(
+export function printReady({ out, url, endpoint, target, isVerifying }: Ready): void {
+  out.print(
     {
       event: 'listening',
       url,
@@ -42,7 +42,7 @@ export function tellReady({ out, url, endpoint, target, isVerifying }: Ready): v
 }
 
 /** Says what was received. */
-export function tellReceived(
+export function printReceived(
   { method, path, body }: Received,
   { kind, verdict, code, reason, ageSeconds }: Inspected,
   { out, withBody, delivery }: { out: Output; withBody: boolean; delivery: KnownDelivery },
@@ -69,7 +69,7 @@ export function tellReceived(
     ...(reason === undefined ? [] : [`${INDENT}${colors.bold(printable(reason))}`]),
     ...(withBody ? [`${INDENT}${printable(text)}`] : []),
   ]
-  out.tell(
+  out.print(
     {
       event: 'received',
       method,
@@ -93,7 +93,7 @@ const INDENT = ' '.repeat(13)
 const idOf = ({ id }: KnownDelivery): { text: string }[] => (id === undefined ? [] : [{ text: `[${id}]` }])
 
 /** Says what was answered. */
-export function tellAnswered(
+export function printAnswered(
   { status, body, error }: Forwarded,
   {
     out,
@@ -122,7 +122,7 @@ export function tellAnswered(
     ...(answer === '' ? [] : [`${INDENT}${colors.dim(`answered: ${answer}`)}`]),
     ...(error === undefined ? [] : [`${INDENT}${colors.bold(printable(error.message))}`]),
   ]
-  out.tell(
+  out.print(
     {
       event: 'answered',
       status,

@@ -19,7 +19,7 @@ interface StartSecret extends Pick<FoundSecret, 'secret'> {
 }
 
 /** Says where the sandbox is, and all that one needs to use it, the secrets included. */
-export function tellStart(
+export function printStart(
   { url, clock, endpoints }: Sandbox,
   { out, keys, secret }: { out: Output; keys: readonly string[] | undefined; secret: StartSecret },
 ): void {
@@ -52,7 +52,7 @@ export function tellStart(
     colors.dim('Stop it with Ctrl-C.'),
     '',
   ]
-  out.tell(
+  out.print(
     {
       event: 'ready',
       version: VERSION,
@@ -74,19 +74,19 @@ function originOf(secret: string, start: StartSecret, { colors, program }: Outpu
 }
 
 /** Says what was asked of the API, and which error was the answer. */
-export function tellRequest(request: RequestRecord, out: Output): void {
+export function printRequest(request: RequestRecord, out: Output): void {
   const { method, path, status, error_code: code, note } = request
   const { colors } = out
   const paint = status < 400 ? colors.dim : colors.magenta
   const notes = [code, note].filter((one) => one !== undefined).map((one) => ` ${one}`)
-  out.tell(
+  out.print(
     { event: 'request', ...request },
     `${colors.dim(timeOfDay())} ${paint(`    ${printable(`${method} ${path}`)} ${status}${notes.join(',')}`)}`,
   )
 }
 
 /** The options of the log of a sandbox. */
-interface Telling {
+interface LogOptions {
   readonly out: Output
   /** How many attempts a delivery has at most. */
   readonly attempts: number
@@ -95,31 +95,31 @@ interface Telling {
 }
 
 /**
- * Says each message, delivery and attempt as it comes.
+ * Prints each message, delivery and attempt as it comes.
  *
  * @param retry the schedule, as `createSandbox` takes it
- * @returns what ends it
+ * @returns a function that ends it
  */
-export function tellChanges(sandbox: Sandbox, { out, retry }: { out: Output; retry: string }): () => void {
-  const telling = { out, attempts: retrySchedule(retry).length + 1, sandbox, hints: hintsOnce() }
+export function printChanges(sandbox: Sandbox, { out, retry }: { out: Output; retry: string }): () => void {
+  const options = { out, attempts: retrySchedule(retry).length + 1, sandbox, hints: hintsOnce() }
   return sandbox.subscribe((change) => {
-    if (change.what === 'message') tellMessage(change.message, telling)
-    if (change.what === 'delivery') tellDelivery(change.delivery, telling)
-    if (change.what === 'attempt') tellAttempt(change, telling)
+    if (change.what === 'message') printMessage(change.message, options)
+    if (change.what === 'delivery') printDelivery(change.delivery, options)
+    if (change.what === 'attempt') printAttempt(change, options)
   })
 }
 
 /** Prints a message; as text, only if it has no deliveries, which have lines of their own. */
-function tellMessage({ id, type, mode, createdAt, body }: Message, { out, sandbox }: Telling): void {
+function printMessage({ id, type, mode, createdAt, body }: Message, { out, sandbox }: LogOptions): void {
   const isTaken = sandbox.endpoints
     .list()
     .some((endpoint) => endpoint.mode === mode && endpoint.events.some((events) => matchesKind(events, type)))
   const record = { event: 'message', id, type, mode, created_at: createdAt, body }
-  if (out.json) out.tell(record, '')
-  else if (!isTaken) out.tell(record, `${arrow(type, id, out)} ${out.colors.dim('no endpoint takes it')}`)
+  if (out.json) out.print(record, '')
+  else if (!isTaken) out.print(record, `${arrow(type, id, out)} ${out.colors.dim('no endpoint takes it')}`)
 }
 
-function tellDelivery({ id, message, endpointId, status, reason }: Delivery, { out }: Telling): void {
+function printDelivery({ id, message, endpointId, status, reason }: Delivery, { out }: LogOptions): void {
   const record = {
     event: 'delivery',
     id,
@@ -132,13 +132,13 @@ function tellDelivery({ id, message, endpointId, status, reason }: Delivery, { o
   const stopped = status === 'skipped' ? ` ${out.colors.magenta(`skipped: ${printable(reason ?? '')}`)}` : ''
   // The end of a scenario's delivery shows in its attempts.
   if (out.json || status === 'pending' || status === 'skipped') {
-    out.tell(record, `${arrow(message.type, id, out)}${stopped}`)
+    out.print(record, `${arrow(message.type, id, out)}${stopped}`)
   }
 }
 
-function tellAttempt(
+function printAttempt(
   { delivery, attempt }: { readonly delivery: Delivery; readonly attempt: Attempt },
-  { out, attempts, sandbox, hints }: Telling,
+  { out, attempts, sandbox, hints }: LogOptions,
 ): void {
   const { id, message, status, nextAtMs } = delivery
   const tried = delivery.attempts.filter(({ trigger }) => trigger === 'auto').length
@@ -153,7 +153,7 @@ function tellAttempt(
     attempt.trigger !== 'scenario' && nextAtMs !== undefined && status === 'retrying'
       ? `retry in ${sayDuration(nextAtMs - sandbox.clock.now())}`
       : undefined
-  out.tell(
+  out.print(
     {
       event: 'attempt',
       delivery: id,

@@ -47,7 +47,7 @@ export function judgeScenario(name: string, attempts: readonly AttemptSummary[])
 }
 
 /** Says how a scenario went: `ok    stale: each answered 4xx, as it should be`. */
-export function tellJudgement(judgement: ScenarioJudgement, out: Output): void {
+export function printJudgement(judgement: ScenarioJudgement, out: Output): void {
   const { scenario, passed, expected, advice } = judgement
   const lines = passed
     ? [`${out.colors.green('ok  ')}  ${scenario}: ${expected}, as it should be`]
@@ -55,7 +55,7 @@ export function tellJudgement(judgement: ScenarioJudgement, out: Output): void {
         `${out.colors.red('FAIL')}  ${scenario}; expected: ${expected}`,
         ...(advice ? [`      ${out.colors.bold(advice)}`] : []),
       ]
-  out.tell(judgement, lines.join('\n'))
+  out.print(judgement, lines.join('\n'))
 }
 
 /** The line for one answer to a scenario: a refusal of a forgery is not marked as a fault. */

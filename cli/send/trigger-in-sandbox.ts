@@ -5,7 +5,7 @@ import type { DeliveryView, TriggeredView } from '../client/control-api.js'
 import { EXIT, type ExitCode, Failure } from '../failure.js'
 import { attemptLine, type Hints, hintsOnce, isDelivered } from '../render/attempt-lines.js'
 import { type Output, printable } from '../terminal/output.js'
-import { judgeScenario, tellJudgement } from './judge-scenario.js'
+import { judgeScenario, printJudgement } from './judge-scenario.js'
 import type { EventRequest } from './made-up-events.js'
 
 /** A trigger in a running sandbox. */
@@ -40,7 +40,7 @@ export async function triggerInSandbox(
   })
   const { messages, deliveries, attempts } = triggered
   if (deliveries.length === 0 && attempts.length === 0) {
-    out.tell(triggered, `${out.colors.cyan('-->')} ${printable(request.kind)} [${messages.join(', ')}]`)
+    out.print(triggered, `${out.colors.cyan('-->')} ${printable(request.kind)} [${messages.join(', ')}]`)
     const live = request.mode === 'live' ? ' --live' : ''
     out.note(`No endpoint takes ${request.kind}. Add one with: tix-webhooks endpoints add URL${live}`)
     return request.wait ? EXIT.failed : EXIT.ok
@@ -52,10 +52,10 @@ export async function triggerInSandbox(
     // The log keeps only the latest of many deliveries.
     if (delivery === undefined) continue
     if (scenario !== undefined) {
-      isDone = tellScenario(scenario, delivery, { out, hints }) && isDone
+      isDone = printScenario(scenario, delivery, { out, hints }) && isDone
       continue
     }
-    out.tell(delivery, lines(delivery, request.wait, { out, hints }))
+    out.print(delivery, lines(delivery, request.wait, { out, hints }))
     isDone &&= !request.wait || delivery.attempts.some((attempt) => isDelivered(attempt))
   }
   if (!request.wait && attempts.length === 0) {
@@ -69,24 +69,24 @@ export async function triggerInSandbox(
   return isDone ? EXIT.ok : EXIT.failed
 }
 
-interface Telling {
+interface LineOptions {
   readonly out: Output
   readonly hints: Hints
 }
 
 /** Whether all was answered as it should be. */
-function tellScenario(name: string, { id, attempts }: DeliveryView, { out, hints }: Telling): boolean {
+function printScenario(name: string, { id, attempts }: DeliveryView, { out, hints }: LineOptions): boolean {
   const summaries = attempts.map(summaryOf)
   attempts.forEach((attempt) => {
-    out.tell(attempt, attemptLine(summaryOf(attempt), out, { delivery: id, hints }))
+    out.print(attempt, attemptLine(summaryOf(attempt), out, { delivery: id, hints }))
   })
   const judgement = judgeScenario(name, summaries)
-  tellJudgement(judgement, out)
+  printJudgement(judgement, out)
   return judgement.passed
 }
 
 /** The lines of a delivery. Without `wait` they have no attempts, because an answer might be there by chance only. */
-function lines(delivery: DeliveryView, wait: boolean, { out, hints }: Telling): string {
+function lines(delivery: DeliveryView, wait: boolean, { out, hints }: LineOptions): string {
   const { id, type, status, reason, endpoint, attempts } = delivery
   const skipped =
     status === 'skipped'

@@ -5,7 +5,7 @@ import type { AttemptSummary } from '../client/attempt-summary.js'
 import { asUsage, EXIT, type ExitCode } from '../failure.js'
 import { attemptLine, hintsOnce, isDelivered } from '../render/attempt-lines.js'
 import { printable } from '../terminal/output.js'
-import { judgeScenario, tellJudgement } from './judge-scenario.js'
+import { judgeScenario, printJudgement } from './judge-scenario.js'
 import { type EventRequest, eventMaker } from './made-up-events.js'
 import { type Destination, type OneDelivery, onceSender } from './send-once.js'
 import { signatureOptions } from './signing.js'
@@ -32,7 +32,7 @@ export async function triggerOnce(
   const send = async (delivery: OneDelivery): Promise<AttemptSummary> => {
     const attempt = { ...(await sendThere(delivery)), scenario }
     const { durationMs, ...summary } = attempt
-    out.tell(
+    out.print(
       {
         kind: request.kind,
         headers: delivery.headers,
@@ -52,7 +52,7 @@ export async function triggerOnce(
     } else {
       const played = await asUsage(() => scenarioForAnyReceiver(scenario, { ...signing, body: makeEvent }))
       const judgement = judgeScenario(scenario, await played.deliver(send))
-      tellJudgement(judgement, out)
+      printJudgement(judgement, out)
       isAsExpected &&= judgement.passed
     }
   }

@@ -4,7 +4,7 @@ import { folded } from './layout.js'
 
 type Colors = ReturnType<typeof createColors>
 
-/** How the user wants it said. */
+/** The form of the output that the user asked for. */
 export interface OutputOptions {
   readonly json?: boolean | undefined
   readonly quiet?: boolean | undefined
@@ -12,7 +12,7 @@ export interface OutputOptions {
   readonly color?: boolean | undefined
 }
 
-/** Says each thing once: to people as text, to programs as JSON. */
+/** Prints for people as text, or for programs as JSON. */
 export interface Output {
   readonly json: boolean
   /** Colours for stdout. */
@@ -24,7 +24,7 @@ export interface Output {
   /**
    * Prints the text to stdout, or with `--json` the record. On a terminal, lines wrap between words, unless they are `exact`: made to be copied.
    */
-  tell(record: object, text: string, form?: { readonly exact?: boolean }): void
+  print(record: object, text: string, form?: { readonly exact?: boolean }): void
   /** Prints the head of a table to stdout; not with `--json`. */
   heading(text: string): void
   /** Prints to stderr what only people need; not with `--quiet`. */
@@ -66,7 +66,7 @@ export function createOutput(
     get columns() {
       return columnsOf(stdout)
     },
-    tell(record, text, { exact = false } = {}) {
+    print(record, text, { exact = false } = {}) {
       clear()
       stdout.write(`${json ? jsonLine(record) : exact ? text : folded(text, columnsOf(stdout))}\n`)
     },

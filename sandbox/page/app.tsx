@@ -8,7 +8,7 @@ import type { Brief, State } from './data/views.js'
 import { setClock } from './data/virtual-time.js'
 import { Deliveries } from './deliveries/deliveries.js'
 import { Action } from './parts/action.js'
-import { Notices, tell } from './parts/notice.js'
+import { Notices, notify } from './parts/notice.js'
 import { Assumptions } from './views/assumptions.js'
 import { Endpoints } from './views/endpoints.js'
 import { Events } from './views/events.js'
@@ -50,7 +50,7 @@ export function App() {
           run={async () => {
             await post('/reset')
             go({ ...route, delivery: undefined, attempt: undefined })
-            tell('All data and deliveries are forgotten.')
+            notify('All data and deliveries are forgotten.')
           }}
         >
           Reset

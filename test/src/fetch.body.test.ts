@@ -99,7 +99,7 @@ describe('a streamed body', () => {
     expect(await send(streamedRequest(header, source([body]).stream))).toMatchObject(expected)
   })
 
-  test('of which nothing comes though a length was declared was read out of sight: misconfigured', async () => {
+  test('that is empty though a length was declared was read by something else: misconfigured', async () => {
     const { send, reports } = mounted()
     const { header, body } = await sign(orderCreated())
     const request = streamedRequest(header, source([]).stream, { 'content-length': String(body.length) })
@@ -180,7 +180,7 @@ describe('a declared length', () => {
     expect(lying.sent).toBe(0)
   })
 
-  test('that is smaller than what comes does not get more in', async () => {
+  test('that is smaller than the body lets no more in', async () => {
     const { send } = mounted({ maxBodyBytes: 100 })
     const { header, body } = await sign(orderCreated())
     const request = streamedRequest(header, source([body]).stream, { 'content-length': '5' })

@@ -69,7 +69,7 @@ describe('the answer', () => {
     },
   )
 
-  test('two endpoints of one process do not know of each other', async () => {
+  test('two endpoints of one process share nothing', async () => {
     const delivery = await sign(orderCreated())
     for (const handle of [tixWebhooks({ secret: SECRET, on }), tixWebhooks({ secret: SECRET, on })]) {
       expect(await answerOf(await handle(requestOf(delivery)))).toMatchObject(HANDLED)

@@ -95,7 +95,7 @@ describe('streamBody', () => {
     ['was counted', {}],
     ['was declared', { 'content-length': '1001' }],
   ])(
-    'throws away what comes after a refusal of what %s, so that the stream can end',
+    'discards the rest after a refusal of what %s, so that the stream can end',
     { timeout: 2_000 },
     async (_, headers) => {
       const stream = openStream(headers)
@@ -157,7 +157,7 @@ describe('streamBody', () => {
     )
   })
 
-  test('an error that comes after the body, or after a refusal, takes nothing down', async () => {
+  test('an error that comes after the body, or after a refusal, does not crash the process', async () => {
     const read = openStream()
     const reading = streamBody(read)(LIMIT)
     read.end('all')

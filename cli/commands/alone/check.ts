@@ -74,7 +74,7 @@ export const check = defineCommand({
         onProgress(result) {
           if (isFirst) out.heading(`      ${'PROBE'.padEnd(WIDTH)}  ANSWERS`)
           isFirst = false
-          out.tell(result, line(result, out))
+          out.print(result, line(result, out))
           out.progress(`Probing ${url}…`)
         },
       }),
@@ -83,7 +83,7 @@ export const check = defineCommand({
     const passed = results.filter((result) => result.passed).length
     const failed = results.length - passed
     const summary = `${passed} of ${results.length} probes passed`
-    out.tell({ passed, failed }, failed === 0 ? out.colors.green(summary) : out.colors.red(summary))
+    out.print({ passed, failed }, failed === 0 ? out.colors.green(summary) : out.colors.red(summary))
     return failed === 0 ? EXIT.ok : EXIT.failed
   },
 })

@@ -14,7 +14,7 @@ import { type Received, type Reply, receive } from '../../client/receiving-serve
 import { addTemporaryEndpoint } from '../../client/temporary-endpoint.js'
 import { EXIT, UsageError } from '../../failure.js'
 import { aborted } from '../../io.js'
-import { tellAnswered, tellReady, tellReceived } from '../../render/listen-lines.js'
+import { printAnswered, printReady, printReceived } from '../../render/listen-lines.js'
 import { newSecret, SIGNING_OPTIONS, secretOf, signatureOptions } from '../../send/signing.js'
 
 const UNAUTHENTICATED = 401
@@ -88,9 +88,9 @@ export const listen = defineCommand({
         toleranceSeconds: values.tolerance,
       })
       const delivery = await known(request.body)
-      tellReceived(request, inspected, { out, withBody: values.body, delivery })
+      printReceived(request, inspected, { out, withBody: values.body, delivery })
       const reply = await answerTo(request, inspected)
-      tellAnswered(reply, { out, durationMs: performance.now() - startedAt, target, delivery })
+      printAnswered(reply, { out, durationMs: performance.now() - startedAt, target, delivery })
       return reply
     })
 
@@ -115,7 +115,7 @@ export const listen = defineCommand({
           out,
         ))
       if (client !== undefined && endpoint !== undefined) find = finderIn(client, endpoint.id)
-      tellReady({ out, url: server.url, endpoint: endpoint?.id, target, isVerifying: secret !== undefined })
+      printReady({ out, url: server.url, endpoint: endpoint?.id, target, isVerifying: secret !== undefined })
       try {
         await aborted(io.signal)
       } finally {

@@ -15,7 +15,7 @@ export const openapi = defineCommand({
   async run({ sandbox }, _words, context) {
     const client = await connectIfRunning(sandbox, context)
     const document = JSON.parse(await documentOf(client))
-    context.out.tell(document, JSON.stringify(document, null, 2), { exact: true })
+    context.out.print(document, JSON.stringify(document, null, 2), { exact: true })
     return EXIT.ok
   },
 })

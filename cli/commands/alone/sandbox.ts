@@ -6,7 +6,7 @@ import { isSandboxAt } from '../../client/client.js'
 import { announce, DEFAULT_PORT, isLoopback, SANDBOX_FILE, writtenUrl } from '../../client/find-sandbox.js'
 import { asUsage, EXIT, Failure, messageOf } from '../../failure.js'
 import { aborted } from '../../io.js'
-import { tellChanges, tellRequest, tellStart } from '../../render/sandbox-lines.js'
+import { printChanges, printRequest, printStart } from '../../render/sandbox-lines.js'
 import { START_OPTIONS, type StartValues, sandboxOptions } from '../../sandbox-options.js'
 import { findSecret, newSecret } from '../../send/signing.js'
 
@@ -46,7 +46,7 @@ export const sandbox = defineCommand({
             createSandboxOn(port, {
               ...options,
               onWarning: out.warn,
-              onRequest: (request) => tellRequest(request, out),
+              onRequest: (request) => printRequest(request, out),
             }),
           options.stateFile,
         )
@@ -65,8 +65,8 @@ export const sandbox = defineCommand({
       }
       const withdraw = values.port === DEFAULT_PORT ? undefined : await announced(url, context)
       try {
-        tellStart(running, { out, keys: values.keys, secret: { secret, from: given?.from } })
-        const unsubscribe = tellChanges(running, { out, retry: values.retry })
+        printStart(running, { out, keys: values.keys, secret: { secret, from: given?.from } })
+        const unsubscribe = printChanges(running, { out, retry: values.retry })
         await aborted(io.signal)
         unsubscribe()
       } finally {

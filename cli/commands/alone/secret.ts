@@ -35,7 +35,7 @@ export const secret = defineCommand({
           `--new is for no endpoint. To give one a new secret: tix-webhooks endpoints rotate ${id}`,
         )
       }
-      return tellLine(newSecret(), context)
+      return printLine(newSecret(), context)
     }
     const isNamed = sandbox !== undefined || context.io.env[SANDBOX_VARIABLE] !== undefined
     const client =
@@ -46,29 +46,29 @@ export const secret = defineCommand({
             throw error
           })
         : await connect(sandbox, context)
-    return client === undefined ? tellOwn(context) : tellEndpoints(await endpointsOf(client, id), context)
+    return client === undefined ? printOwn(context) : printEndpoints(await endpointsOf(client, id), context)
   },
 })
 
 /** Prints the secret if no sandbox runs: the existing one stays, and a new one is made only if there is none. */
-function tellOwn(context: Context): ExitCode {
+function printOwn(context: Context): ExitCode {
   const { io, out } = context
   const found = findSecret(undefined, io)
-  if (found === undefined) return tellLine(newSecret(), context)
+  if (found === undefined) return printLine(newSecret(), context)
   if (found.from !== ENV_FILE) {
     out.note(`This is the ${SECRET_VARIABLE} of the environment.`)
-    return tellLine(found.secret, context)
+    return printLine(found.secret, context)
   }
   out.note(
     `${ENV_FILE} has a ${SECRET_VARIABLE} already: it is kept. For another one: tix-webhooks secret --new`,
   )
-  if (out.json) out.tell({ secret: found.secret }, '')
+  if (out.json) out.print({ secret: found.secret }, '')
   return EXIT.ok
 }
 
-function tellLine(made: string, context: Context): ExitCode {
+function printLine(made: string, context: Context): ExitCode {
   const { io, out } = context
-  out.tell({ secret: made }, `${gapBefore(context)}${envLine(made)}`, { exact: true })
+  out.print({ secret: made }, `${gapBefore(context)}${envLine(made)}`, { exact: true })
   if (io.stdout.isTTY) out.note(`To keep it: tix-webhooks secret >> ${ENV_FILE}`)
   return EXIT.ok
 }
@@ -89,13 +89,13 @@ async function endpointsOf(client: Client, id: string | undefined): Promise<read
 }
 
 /** Endpoints that share a secret share a line: the same name twice in an `.env` file would hide one of them. */
-function tellEndpoints(endpoints: readonly EndpointView[], context: Context): ExitCode {
+function printEndpoints(endpoints: readonly EndpointView[], context: Context): ExitCode {
   const values = new Set(endpoints.map(({ secrets }) => secrets[0] ?? ''))
   let gap = gapBefore(context)
   for (const value of values) {
     const sharing = endpoints.filter(({ secrets }) => (secrets[0] ?? '') === value)
     const about = sharing.map(({ id, url }) => `${id} ${printable(url)}`).join(', ')
-    context.out.tell(
+    context.out.print(
       { secret: value, endpoints: sharing.map(({ id, url }) => ({ id, url })) },
       `${gap}${values.size === 1 ? '' : `# ${about}\n`}${envLine(value)}`,
       { exact: true },

@@ -44,7 +44,7 @@ export const sign = defineCommand({
         ...(t !== undefined && { timestamp: t }),
       }),
     )
-    out.tell({ header, name: 'x-service-signature' }, header, { exact: true })
+    out.print({ header, name: 'x-service-signature' }, header, { exact: true })
     return EXIT.ok
   },
 })

@@ -49,7 +49,7 @@ export const verify = defineCommand({
         ...(now !== undefined && { now: () => Date.parse(now) }),
       }),
     )
-    out.tell(recordOf(diagnosis), lines(diagnosis, out))
+    out.print(recordOf(diagnosis), lines(diagnosis, out))
     return diagnosis.valid ? EXIT.ok : EXIT.failed
   },
 })

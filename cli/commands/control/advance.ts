@@ -42,7 +42,7 @@ export const advance = defineCommand({
     const stop = showProgress(what, client, context)
     try {
       const clock = await client.call<AdvancedClock>('POST', '/clock', body)
-      out.tell(clock, `${clockLine(clock)}\n${deliveriesLine(clock, out)}`)
+      out.print(clock, `${clockLine(clock)}\n${deliveriesLine(clock, out)}`)
     } finally {
       stop()
     }

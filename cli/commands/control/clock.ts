@@ -13,7 +13,7 @@ const show = defineCommand({
   async run({ sandbox }, _words, context) {
     const client = await connect(sandbox, context)
     const clock = await client.call<ClockView>('GET', '/clock')
-    context.out.tell(clock, clockLine(clock))
+    context.out.print(clock, clockLine(clock))
     return EXIT.ok
   },
 })
@@ -27,7 +27,7 @@ const change = (name: 'freeze' | 'run', summary: string, says: string): Command 
     async run({ sandbox }, _words, context) {
       const client = await connect(sandbox, context)
       const clock = await client.call<ClockView>('POST', '/clock', { [name]: true })
-      context.out.tell(clock, clockLine(clock))
+      context.out.print(clock, clockLine(clock))
       return EXIT.ok
     },
   })

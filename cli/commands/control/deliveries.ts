@@ -66,7 +66,7 @@ const list = defineCommand({
     )
     if (data.length > 0) out.heading(heads)
     data.forEach((delivery, index) => {
-      out.tell(delivery, lines[index] ?? '')
+      out.print(delivery, lines[index] ?? '')
     })
     const [first] = data
     if (status === 'failed' && first !== undefined)
@@ -102,7 +102,7 @@ const show = defineCommand({
     ])
       .filter(([, cell]) => cell !== '')
       .map(([head = '', cell]) => `${head.padEnd(10)}  ${cell}`)
-    out.tell(delivery, [...about, '', printable(delivery.body), ...attempts].join('\n'))
+    out.print(delivery, [...about, '', printable(delivery.body), ...attempts].join('\n'))
     return EXIT.ok
   },
 })

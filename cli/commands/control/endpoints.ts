@@ -30,7 +30,7 @@ const list = defineCommand({
     )
     if (data.length > 0) out.heading(heads)
     data.forEach((endpoint, index) => {
-      out.tell(withoutSecrets(endpoint), lines[index] ?? '')
+      out.print(withoutSecrets(endpoint), lines[index] ?? '')
     })
     return EXIT.ok
   },
@@ -62,7 +62,7 @@ const add = defineCommand({
       ...body,
       ...(given !== undefined && { secret: given }),
     })
-    out.tell(endpoint, `${line(endpoint, out)}\n${envLine(endpoint.secrets[0] ?? '')}`)
+    out.print(endpoint, `${line(endpoint, out)}\n${envLine(endpoint.secrets[0] ?? '')}`)
     return EXIT.ok
   },
 })
@@ -76,7 +76,7 @@ const remove = defineCommand({
   async run({ sandbox }, [id = ''], context) {
     const client = await connect(sandbox, context)
     await client.call('DELETE', pathOf(id))
-    context.out.tell({ id, removed: true }, `Removed ${id}.`)
+    context.out.print({ id, removed: true }, `Removed ${id}.`)
     return EXIT.ok
   },
 })
@@ -152,7 +152,7 @@ async function change(
 }
 
 function tell(endpoint: EndpointView, out: Output): void {
-  out.tell(withoutSecrets(endpoint), line(endpoint, out))
+  out.print(withoutSecrets(endpoint), line(endpoint, out))
 }
 
 /** `tix-webhooks secret` shows them. */

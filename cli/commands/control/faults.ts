@@ -27,7 +27,7 @@ const list = defineCommand({
     const [heads = '', ...lines] = table(COLUMNS, data.map(cells), out.columns)
     if (data.length > 0) out.heading(heads)
     data.forEach((fault, index) => {
-      out.tell(fault, lines[index] ?? '')
+      out.print(fault, lines[index] ?? '')
     })
     return EXIT.ok
   },
@@ -74,7 +74,7 @@ const add = defineCommand({
       ...(drop && { drop }),
       ...(times !== undefined && { times }),
     })
-    out.tell(
+    out.print(
       fault,
       cells(fault)
         .filter((cell) => cell !== '')
@@ -100,7 +100,7 @@ const remove = defineCommand({
     }
     const client = await connect(sandbox, context)
     await client.call('DELETE', id === undefined ? '/faults' : `/faults/${encodeURIComponent(id)}`)
-    context.out.tell(
+    context.out.print(
       { id: id ?? null, removed: true },
       id === undefined ? 'Removed all faults.' : `Removed ${id}.`,
     )

@@ -54,7 +54,7 @@ export const orders = defineCommand({
     )
     if (data.length > 0) out.heading(heads)
     data.forEach((order, index) => {
-      out.tell(order, lines[index] ?? '')
+      out.print(order, lines[index] ?? '')
     })
     if (matching > data.length) out.note(`${matching - data.length} more match: list more with --limit.`)
     return EXIT.ok

@@ -53,7 +53,7 @@ export const resend = defineCommand({
     let isAllDelivered = true
     const tell = ({ delivery, attempt }: Resent): void => {
       isAllDelivered &&= isDelivered(attempt)
-      out.tell({ delivery, attempt }, attemptLine(summaryOf(attempt), out, { delivery, hints }))
+      out.print({ delivery, attempt }, attemptLine(summaryOf(attempt), out, { delivery, hints }))
     }
 
     if (isFiltered) {

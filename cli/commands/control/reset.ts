@@ -14,7 +14,7 @@ export const reset = defineCommand({
   async run({ sandbox }, _words, context) {
     const client = await connect(sandbox, context)
     await client.call('POST', '/reset')
-    context.out.tell(
+    context.out.print(
       { reset: true, url: client.url },
       `The sandbox at ${client.url} is empty; its endpoints are kept.`,
     )

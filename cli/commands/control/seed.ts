@@ -48,7 +48,7 @@ export const seed = defineCommand({
     const counts = Object.entries(made).map(
       ([name, count]) => `${count} ${count === 1 ? name.replace(/s$/, '') : name}`,
     )
-    out.tell(made, `Created ${counts.join(', ')}.`)
+    out.print(made, `Created ${counts.join(', ')}.`)
     return EXIT.ok
   },
 })

@@ -13,7 +13,7 @@ export const status = defineCommand({
   examples: [{ says: 'of the sandbox of this folder', line: 'tix-webhooks status' }],
   async run({ sandbox }, _words, context) {
     const client = await connect(sandbox, context)
-    context.out.tell(client.status, lines(client.status))
+    context.out.print(client.status, lines(client.status))
     return EXIT.ok
   },
 })

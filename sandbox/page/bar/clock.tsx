@@ -4,7 +4,7 @@ import type { ClockView, State } from '../data/views.js'
 import { setClock, useVirtual } from '../data/virtual-time.js'
 import { count, span } from '../data/words.js'
 import { Action } from '../parts/action.js'
-import { tell } from '../parts/notice.js'
+import { notify } from '../parts/notice.js'
 
 interface Advanced extends ClockView {
   readonly attempts?: { readonly delivered: number; readonly failed: number }
@@ -28,7 +28,7 @@ export async function advance(change: { advance: string } | { to: string }, toMs
     const { delivered = 0, failed = 0 } = done.attempts ?? {}
     setClock(done)
     const passed = span(Date.parse(done.now) - fromMs)
-    tell(
+    notify(
       delivered + failed === 0
         ? `${passed} passed, without an attempt.`
         : `${passed} passed: ${count(delivered + failed, 'attempt')}, ${delivered} accepted, ${failed} not.`,

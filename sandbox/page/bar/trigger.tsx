@@ -5,7 +5,7 @@ import type { DeliveryView, ScenarioView } from '../data/views.js'
 import { count } from '../data/words.js'
 import { Action } from '../parts/action.js'
 import { Choice } from '../parts/choice.js'
-import { tell } from '../parts/notice.js'
+import { notify } from '../parts/notice.js'
 import { useLoaded } from '../parts/use-loaded.js'
 
 export const KINDS = ['order.created', 'event.published', 'event.cancelled', 'event.rescheduled'] as const
@@ -28,7 +28,7 @@ export async function send(request: {
 }): Promise<readonly string[]> {
   const { deliveries } = await post<Triggered>('/trigger', request)
   const [first] = deliveries
-  tell(
+  notify(
     first === undefined ? (
       <>
         No endpoint is there for {request.kind}: <a href="#/endpoints">add one</a>.

@@ -6,7 +6,7 @@ let isFrozen = true
 let receivedMs = 0
 const listeners = new Set<() => void>()
 
-const tell = (): void => {
+const redraw = (): void => {
   for (const listener of listeners) listener()
 }
 
@@ -15,7 +15,7 @@ export function setClock({ now, frozen }: Pick<ClockView, 'now' | 'frozen'>): vo
   atMs = Date.parse(now)
   isFrozen = frozen
   receivedMs = performance.now()
-  tell()
+  redraw()
 }
 
 function virtualNow(): number {
@@ -23,7 +23,7 @@ function virtualNow(): number {
 }
 
 setInterval(() => {
-  if (!isFrozen && document.visibilityState === 'visible') tell()
+  if (!isFrozen && document.visibilityState === 'visible') redraw()
 }, 1000)
 
 /** Something that depends on the virtual time. If its result is the same as before, nothing is drawn. */

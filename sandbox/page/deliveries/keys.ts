@@ -2,7 +2,7 @@ import { useEffect } from 'preact/hooks'
 import { reasonOf } from '../data/reason.js'
 import { go, type Route } from '../data/route.js'
 import { resend } from '../delivery/resend.js'
-import { complain } from '../parts/notice.js'
+import { notifyError } from '../parts/notice.js'
 
 const TYPED_INTO = 'input, textarea, select, [contenteditable]'
 
@@ -26,7 +26,7 @@ export function useKeys(
         move(list.current, focused, chosen, event.key === 'j' ? 1 : -1)
       else if (event.key === 'r' && !event.repeat) {
         const id = focused?.dataset.id ?? chosen
-        if (id !== undefined) resend(id, route).catch((error: unknown) => complain(reasonOf(error)))
+        if (id !== undefined) resend(id, route).catch((error: unknown) => notifyError(reasonOf(error)))
       } else return
       event.preventDefault()
     }

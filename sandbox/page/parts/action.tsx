@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { reasonOf } from '../data/reason.js'
-import { complain } from './notice.js'
+import { notifyError } from './notice.js'
 
 interface ActionProps {
   readonly run: () => unknown
@@ -26,7 +26,7 @@ export function Action({ run, children, look, title, disabled = false }: ActionP
     try {
       await run()
     } catch (error) {
-      complain(reasonOf(error))
+      notifyError(reasonOf(error))
     } finally {
       isRunning.current = false
       setBusy(false)

@@ -1,14 +1,14 @@
 import type { ComponentChildren } from 'preact'
 import { Action } from './action.js'
-import { tell } from './notice.js'
+import { notify } from './notice.js'
 
 /** Puts text onto the clipboard; if the browser does not allow that, shows it to be copied by hand. */
 export async function copy(text: string, says: ComponentChildren = 'Copied.'): Promise<void> {
   try {
     await navigator.clipboard.writeText(text)
-    tell(says)
+    notify(says)
   } catch {
-    tell(
+    notify(
       <label>
         The browser allows no copying here. Copy it by hand:
         <textarea readOnly rows={3} value={text} onFocus={(event) => event.currentTarget.select()} />

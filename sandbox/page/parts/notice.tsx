@@ -10,10 +10,10 @@ const SHOWN_MS = 6000
 
 let show: (notice: Notice) => void = () => {}
 
-/** Says at the foot of the page what was done. */
-export const tell = (content: ComponentChildren): void => show({ content, isError: false })
-/** Says what went wrong, until it is dismissed. */
-export const complain = (content: ComponentChildren): void => show({ content, isError: true })
+/** Shows a success at the foot of the page, for six seconds. */
+export const notify = (content: ComponentChildren): void => show({ content, isError: false })
+/** Shows an error there, until it is dismissed. */
+export const notifyError = (content: ComponentChildren): void => show({ content, isError: true })
 
 export function Notices() {
   const [notice, setNotice] = useState<Notice>()

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { reasonOf } from '../data/reason.js'
-import { complain } from './notice.js'
+import { notifyError } from './notice.js'
 
 /** Loads a value once, and again when an input changes; until then it returns the last one. */
 export function useLoaded<Value>(load: () => Promise<Value>, inputs: readonly unknown[]): Value | undefined {
@@ -9,7 +9,7 @@ export function useLoaded<Value>(load: () => Promise<Value>, inputs: readonly un
     let isStale = false
     load().then(
       (loaded) => void (isStale || setValue(() => loaded)),
-      (error: unknown) => void (isStale || complain(reasonOf(error))),
+      (error: unknown) => void (isStale || notifyError(reasonOf(error))),
     )
     return () => {
       isStale = true

@@ -7,7 +7,7 @@ import { endOf } from '../delivery/hmac.js'
 import { Action } from '../parts/action.js'
 import { copy, Id } from '../parts/copy.js'
 import { Form } from '../parts/form.js'
-import { tell } from '../parts/notice.js'
+import { notify } from '../parts/notice.js'
 import { Shown } from '../parts/shown.js'
 
 const SUBSCRIPTIONS = [...KINDS, 'order.*', 'event.*', '*']
@@ -38,7 +38,7 @@ function Endpoint({ endpoint }: { readonly endpoint: EndpointView }) {
   const path = `/endpoints/${id}`
   const rotate = async (): Promise<void> => {
     await post(`${path}/rotate`)
-    tell('It signs with both secrets now: give your app the new one, then end the rotation.')
+    notify('It signs with both secrets now: give your app the new one, then end the rotation.')
   }
   const choose = (event: string): Promise<unknown> => {
     const others = events.filter((one) => one !== event)
@@ -112,7 +112,7 @@ function Kind({ event, isOn, isLast, choose }: KindProps) {
           const box = change.currentTarget
           choose(event).catch((error: unknown) => {
             box.checked = isOn
-            tell(reasonOf(error))
+            notify(reasonOf(error))
           })
         }}
       />

@@ -6,7 +6,7 @@ import { Action } from '../parts/action.js'
 import { Badge } from '../parts/badge.js'
 import { Id } from '../parts/copy.js'
 import { Moment } from '../parts/moment.js'
-import { tell } from '../parts/notice.js'
+import { notify } from '../parts/notice.js'
 import { Shown } from '../parts/shown.js'
 
 /** The events of the test account, and what can be done with them. */
@@ -65,7 +65,7 @@ function Event({ event }: { readonly event: EventView }) {
                     ticket_tier_id: tier.id,
                     quantity: 1,
                   })
-                  tell(`Sold: order ${order.id}.`)
+                  notify(`Sold: order ${order.id}.`)
                 }}
               >
                 Sell 1<span class="unseen"> of {tier.name}</span>

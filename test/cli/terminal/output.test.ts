@@ -38,7 +38,7 @@ describe('colours', () => {
     ['a terminal with --no-color', { color: false }, { isTTY: true, env: { FORCE_COLOR: '1' } }, false],
   ])('of %s', (_case, options, surroundings, expected) => {
     const { out, said } = outputs(options, surroundings)
-    out.tell({}, out.colors.red('x'))
+    out.print({}, out.colors.red('x'))
     out.fail('y')
     expect(said.stdout.includes(ESCAPE)).toBe(expected)
     expect(said.stderr.includes(ESCAPE)).toBe(expected)
@@ -46,7 +46,7 @@ describe('colours', () => {
 
   test('are never in JSON', () => {
     const { out, said } = outputs({ json: true, color: true })
-    out.tell({ text: out.colors.red('x') }, '')
+    out.print({ text: out.colors.red('x') }, '')
     expect(said.stdout).toBe('{"text":"x"}\n')
   })
 })
@@ -58,7 +58,7 @@ describe('output', () => {
       [true, '{"a":1}\n'],
     ] as const) {
       const { out, said } = outputs({ json })
-      out.tell({ a: 1 }, 'hello')
+      out.print({ a: 1 }, 'hello')
       expect(said).toEqual({ stdout: expected, stderr: '' })
     }
   })
@@ -66,7 +66,7 @@ describe('output', () => {
   test('as JSON does nothing to the terminal either, and is the same when it is read', () => {
     const { out, said } = outputs({ json: true })
     const record = { text: '\u001b[2J\u009b31m\u007f é 🎷' }
-    out.tell(record, '')
+    out.print(record, '')
     for (const character of ['\u001b', '\u009b', '\u007f']) expect(said.stdout).not.toContain(character)
     expect(JSON.parse(said.stdout)).toEqual(record)
   })
@@ -103,7 +103,7 @@ describe('output', () => {
 
     const terminal = outputs({ color: false }, { isTTY: true })
     terminal.out.progress('working on something long')
-    terminal.out.tell({}, 'done')
+    terminal.out.print({}, 'done')
     expect(terminal.said).toEqual({ stdout: 'done\n', stderr: 'working on somethi…\r\u001b[2K' })
   })
 })

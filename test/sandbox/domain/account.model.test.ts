@@ -35,7 +35,7 @@ const commands = [
   fc.constant(new Restart()),
 ]
 
-test('[N93] [N88] [N90] [N87] [N91] an account does what a simple model of it does, and tells what the model tells', async () => {
+test('[N93] [N88] [N90] [N87] [N91] an account does what a simple model of it does, and sends the same webhooks', async () => {
   await fc.assert(
     fc.asyncProperty(fc.commands(commands, { maxCommands: 40, size: 'max' }), async (script) => {
       const service = ticketing()

@@ -4,7 +4,7 @@ import { Random } from '../../../sandbox/lib/random.js'
 import { VirtualClock } from '../../../sandbox/time/clock.js'
 import { thrownRefusal, ticketing } from '../../support/ticketing.js'
 
-test('[S4] [S82] [N5] two accounts of one clock know nothing of each other', async () => {
+test('[S4] [S82] [N5] two accounts of one clock share nothing', async () => {
   const clock = new VirtualClock({ frozen: true, startMs: Date.parse('2026-06-01T10:00Z') })
   const random = new Random(1)
   const told: string[] = []

@@ -68,7 +68,7 @@ describe('a snapshot', () => {
     expect(clock.nextAt()).toBeUndefined()
   })
 
-  test('[N88] [S45] has what is yet to come be due again, and once', async () => {
+  test('[N88] [S45] has future changes due again, and once', async () => {
     const { account, clock, emitted } = await fullAccount()
     emitted.length = 0
     account.restore(copyOf(account.snapshot()))

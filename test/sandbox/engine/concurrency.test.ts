@@ -7,6 +7,7 @@ import {
   HOUR_MS,
   type Received,
 } from '../../support/engine-fixture.js'
+import { turns } from '../../support/promises.js'
 
 const urls = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ url: `http://localhost:3000/${index}` }))
@@ -38,14 +39,26 @@ function counting({
       return status
     },
   })
-  /** Answers one attempt after the other, until the given work has ended: by default until the clock is idle. */
-  async function answerAll(status = 200, work: Promise<unknown> = fixture.clock.idle()): Promise<void> {
+  /**
+   * Answers one attempt after the other, from the moment when so many wait for an answer, until the given work has ended:
+   * by default until the clock is idle. Otherwise a slow start of the attempts would be counted, and not the limit of the engine.
+   */
+  async function answerAll({
+    atOnce = 1,
+    status = 200,
+    work = fixture.clock.idle(),
+  }: {
+    atOnce?: number
+    status?: number
+    work?: Promise<unknown>
+  } = {}): Promise<void> {
     let ended = false
     const end = work.finally(() => {
       ended = true
     })
+    while (waiting.length < atOnce) await turns(1)
     while (!ended) {
-      await new Promise((resolve) => setImmediate(resolve))
+      await turns(1)
       waiting[0]?.open(status)
     }
     await end
@@ -57,7 +70,7 @@ describe('at once there are', () => {
   test('[N114] four attempts for one endpoint', async () => {
     const { publish, engine, answerAll, most, received } = counting({ endpoints: urls(1) })
     for (let count = 0; count < 40; count++) publish()
-    await answerAll()
+    await answerAll({ atOnce: 4 })
     expect(most.get('all')).toBe(4)
     expect(received).toHaveLength(40)
     expect(engine.counts().delivered).toBe(40)
@@ -66,7 +79,7 @@ describe('at once there are', () => {
   test('[N114] 32 attempts in all', async () => {
     const { publish, engine, answerAll, most } = counting({ endpoints: urls(20) })
     for (let count = 0; count < 8; count++) publish()
-    await answerAll()
+    await answerAll({ atOnce: 32 })
     expect(most.get('all')).toBe(32)
     expect(engine.counts().delivered).toBe(160)
   })
@@ -76,7 +89,7 @@ describe('at once there are', () => {
     const ids = Array.from({ length: 10 }, () => publish())
     await answerAll()
     const resent = Promise.all(ids.map((id) => engine.resend(id)))
-    await answerAll(200, resent)
+    await answerAll({ atOnce: 4, work: resent })
     expect((await resent).map(({ trigger }) => trigger)).toEqual(Array(10).fill('manual'))
     expect(most.get('all')).toBe(4)
   })
@@ -86,7 +99,7 @@ describe('one at a time', () => {
   test('[N114] for each endpoint, in the order of publishing, where that was asked for', async () => {
     const { publish, answerAll, most, received } = counting({ endpoints: urls(3), serial: true })
     for (let count = 0; count < 10; count++) publish('event.published', { count })
-    await answerAll()
+    await answerAll({ atOnce: 3 })
     expect(most.get('all')).toBe(3)
     for (const { url } of urls(3)) {
       expect(most.get(url)).toBe(1)
@@ -104,7 +117,7 @@ describe('an endpoint that is slow', () => {
       answer: ({ url }): FixtureAnswer => (url.endsWith('/0') ? hold.opened : 200),
     })
     for (let count = 0; count < 50; count++) publish()
-    while (engine.counts().delivered < 50) await new Promise((resolve) => setImmediate(resolve))
+    while (engine.counts().delivered < 50) await turns(1)
     expect(
       engine
         .deliveries({ status: 'delivered' })
@@ -119,6 +132,6 @@ describe('an endpoint that is slow', () => {
 test('an advance awaits every attempt that waits for its turn', async () => {
   const { publish, clock, engine, answerAll } = counting({ endpoints: urls(1), schedule: [1] })
   for (let count = 0; count < 12; count++) publish()
-  await answerAll(500, clock.advanceBy(HOUR_MS))
+  await answerAll({ status: 500, work: clock.advanceBy(HOUR_MS) })
   expect(engine.counts()).toMatchObject({ failed: 12, pending: 0, retrying: 0 })
 })

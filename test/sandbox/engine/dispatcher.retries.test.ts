@@ -29,7 +29,7 @@ describe('a delivery that always fails', () => {
     expect(at(id).attempts).toHaveLength(11)
   })
 
-  test('[N116] tells, between two attempts, when the next one is due', async () => {
+  test('[N116] has, between two attempts, the time of the next one', async () => {
     const { clock, publish, at } = engineFixture({ answer: () => 500, jitter: 0 })
     const id = publish()
     expect(at(id)).toMatchObject({ status: 'pending', firstAtMs: START_MS, nextAtMs: START_MS, attempts: [] })
@@ -235,7 +235,7 @@ describe('Retry-After', () => {
     expect(await offsetsFor(after('99999999'))).toEqual([0, 259_200])
   })
 
-  test('[N101] may be a date, of the real time: a receiver knows no other', async () => {
+  test('[N101] may be a date, of the real time, the only one that a receiver has', async () => {
     const date = new Date(Date.now() + 2 * HOUR_MS).toUTCString()
     const [, second = 0] = await offsetsFor(after(date), 200)
     expect(second).toBeGreaterThan(7190)
@@ -305,7 +305,7 @@ test('[N99] [N100] [N102] whatever an endpoint does, the attempts keep to the la
   )
 })
 
-test('[N102] an attempt begins a second after the one before, however near to each other two steps come', {
+test('[N102] an attempt begins a second after the one before, however close together two steps are', {
   tags: ['slow'],
 }, async () => {
   const gaps = fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 2, maxLength: 10 })

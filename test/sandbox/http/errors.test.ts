@@ -80,7 +80,7 @@ test.each([
   ['OPTIONS', '/v2/venues', 'GET, HEAD'],
   ['GET', '/v2/sandbox/orders', 'POST'],
   ['PROPFIND', '/v2/venues', 'GET, HEAD'],
-])('[N18] %s %s is told what is allowed', async (method, path, allow) => {
+])('[N18] %s %s is answered with the allowed methods', async (method, path, allow) => {
   const answer = await apiFixture().call(method, path)
   expect([answer.status, answer.code, answer.headers.get('allow')]).toEqual([
     405,

@@ -28,9 +28,9 @@ test.each([
   ['the first of more', 'status=past', page('ab', true), `${at}status=past&starting_after=b`, null],
   ['the last one', 'limit=2&starting_after=x', page('ab'), null, `${at}limit=2&ending_before=a`],
   ['in the middle', 'starting_after=x', page('ab', true), `${at}starting_after=b`, `${at}ending_before=a`],
-  ['the newest, come back to', 'ending_before=x', page('ab'), `${at}starting_after=b`, null],
+  ['back to the newest', 'ending_before=x', page('ab'), `${at}starting_after=b`, null],
   [
-    'in the middle, come back to',
+    'back to the middle',
     'ending_before=x',
     page('ab', true),
     `${at}starting_after=b`,

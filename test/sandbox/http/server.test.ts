@@ -77,7 +77,7 @@ test('says what to do where the host is of another machine', async () => {
   )
 })
 
-test('closes with a stream open, tells the stream, and frees the port', async () => {
+test('closes with a stream open, ends the stream, and frees the port', async () => {
   const { server, ends } = await listening()
   const stream = await fetch(`${server.url}/stream`)
   const reader = stream.body?.getReader()

@@ -116,7 +116,7 @@ describe('a state', () => {
     },
   )
 
-  test('of zeros alone is refused: from it would come nothing else', () => {
+  test('of zeros alone is refused: all that follows would be zeros', () => {
     expect(() => new Random(1).restore([0, 0, 0, 0])).toThrow(/^That is not the state/)
   })
 })

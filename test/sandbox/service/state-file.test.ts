@@ -170,7 +170,7 @@ describe('a sandbox with a state file', () => {
   })
 
   test.each<[string, (sandbox: Sandbox) => unknown]>([
-    ['what nobody is told of', ({ account }) => account.createEvent(EVENT)],
+    ['a change without an event', ({ account }) => account.createEvent(EVENT)],
     ['what happened by itself', ({ clock }) => clock.advance('8000d')],
     [
       'a change',

@@ -32,7 +32,7 @@ async function trigger(kind: string, options?: Omit<TriggerRequest, 'kind'>) {
 
 describe('a trigger', () => {
   test.each(['order.created', 'event.published', 'event.cancelled', 'event.rescheduled'])(
-    'of %s sends that kind alone, and the API knows what it is about',
+    'of %s sends that kind alone, about something that the API has',
     async (kind) => {
       const { messages, deliveries } = await trigger(kind)
       expect([messages.length, deliveries.length]).toEqual([1, 1])

@@ -213,7 +213,7 @@ describe('a lease that is lost', () => {
     await end(held)
   })
 
-  test('is lost once, also if the store comes back and says that another delivery has it', async () => {
+  test('is lost once, also if the store recovers and another delivery has it', async () => {
     const held = await begin(renewing(refused, refused, refused, async () => false))
     await advance(120)
     expect(renewals(held)).toBe(4)

@@ -71,7 +71,7 @@ describe('a claim that is too slow', () => {
   test.each([
     ['completed', { status: 'completed' }, []],
     ['in-flight', { status: 'in-flight', retryAfterMs: 1 }, []],
-    ['nothing that the contract knows', undefined, ['release']],
+    ['a value outside the contract', undefined, ['release']],
     ['what cannot be looked at', Object.defineProperty({}, 'status', { get: throwing }), ['release']],
   ])('and is answered with %s later: only what may be a grant is released', async (_, result, released) => {
     const { called, reply, receiver } = await tooSlow()
@@ -116,23 +116,26 @@ describe('the release of a claim that was granted too late', () => {
   test.each([
     ['rejects', refused],
     ['throws at once', throwing],
-  ])('is tried for half a minute where the store %s, and troubles nobody in the end', async (_, release) => {
-    // Before and after a drain has given it up.
-    for (const after of [0, 3]) {
-      const { called, reply, codes, kept } = await tooSlow({ release })
-      await advance(after)
-      reply.resolve(GRANTED)
-      await advance(ALL_TRIES)
-      expect(called()).toEqual(['claim', ...Array(7).fill('release')])
-      expect(codes()).toEqual(['store_unavailable'])
-      expect(await Promise.all(kept())).toHaveLength(1)
-    }
-  })
+  ])(
+    'is tried for half a minute where the store %s, and then given up without an error',
+    async (_, release) => {
+      // Before and after a drain has given it up.
+      for (const after of [0, 3]) {
+        const { called, reply, codes, kept } = await tooSlow({ release })
+        await advance(after)
+        reply.resolve(GRANTED)
+        await advance(ALL_TRIES)
+        expect(called()).toEqual(['claim', ...Array(7).fill('release')])
+        expect(codes()).toEqual(['store_unavailable'])
+        expect(await Promise.all(kept())).toHaveLength(1)
+      }
+    },
+  )
 
   test.each<[string, (reply: Late) => void]>([
     ['the claim was lost', (reply) => reply.reject(REFUSED)],
-    ['its answer is nothing that the contract knows', (reply) => reply.resolve('OK')],
-  ])('is tried three times where nobody knows of a grant, because %s', async (_, settle) => {
+    ['its answer is a value outside the contract', (reply) => reply.resolve('OK')],
+  ])('is tried three times if the claim may not have been granted, because %s', async (_, settle) => {
     const { called, reply, codes } = await tooSlow({ release: refused })
     settle(reply)
     await advance(ALL_TRIES)
@@ -152,7 +155,7 @@ describe('while a claim may hold its key though it was given up, its next delive
     return outcome.retryAfterSeconds
   }
 
-  test('is to come in 5 s, or when the lease of its holder is over if that is sooner', async () => {
+  test('is asked to retry in 5 s, or when the lease of its holder is over if that is sooner', async () => {
     const slow = await tooSlow()
     expect(await retryAfterIn(slow)).toBe(5)
     expect(await retryAfterIn(slow, 2_000)).toBe(2)
@@ -160,8 +163,8 @@ describe('while a claim may hold its key though it was given up, its next delive
   })
 
   test.each([
-    ['is to come in 5 s, of a thousand such keys', 999, 5],
-    ['is to come when the lease of its holder is over, of more', 1_000, 30],
+    ['is asked to retry in 5 s, of a thousand such keys', 999, 5],
+    ['is asked to retry when the lease of its holder is over, of more', 1_000, 30],
   ])('%s', { tags: ['slow'] }, async (_, others, seconds) => {
     const { receiver, script } = await begin({}, { on: { 'order.created': () => {} } })
     script.claim = never
@@ -181,7 +184,7 @@ describe('while a claim may hold its key though it was given up, its next delive
     ['was not granted', (reply) => reply.resolve({ status: 'completed' })],
     ['was granted and is released', (reply) => reply.resolve(GRANTED)],
     ['was lost and is released', (reply) => reply.reject(REFUSED)],
-  ])('is to come when the lease of its holder is over, once that claim %s', async (_, settle) => {
+  ])('is asked to retry when the lease of its holder is over, once that claim %s', async (_, settle) => {
     const slow = await tooSlow()
     settle(slow.reply)
     await advance(0)
@@ -192,7 +195,7 @@ describe('while a claim may hold its key though it was given up, its next delive
   test.each([
     ['for as long as its release is tried', 29, 5],
     ['no longer than its release is tried', ALL_TRIES, 30],
-  ])('is to come in 5 s %s', async (_, after, seconds) => {
+  ])('is asked to retry in 5 s %s', async (_, after, seconds) => {
     const slow = await tooSlow({ release: refused })
     slow.reply.resolve(GRANTED)
     await advance(after)

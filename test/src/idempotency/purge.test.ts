@@ -29,7 +29,7 @@ function purging(...gone: (number | Error)[]) {
 }
 
 describe('a background purge', () => {
-  test('begins with the first start, and then comes every so many seconds', async () => {
+  test('begins with the first start, and repeats every so many seconds', async () => {
     const purge = purging()
     const purger = createPurger(purge, 60)
     await advance(600)
@@ -45,7 +45,7 @@ describe('a background purge', () => {
     expect(purge).toHaveBeenCalledTimes(12)
   })
 
-  test('starts only once, however many deliveries come', async () => {
+  test('starts only once, however many deliveries there are', async () => {
     const purge = purging()
     const purger = createPurger(purge, 60)
     for (let i = 0; i < 5; i++) purger.start()

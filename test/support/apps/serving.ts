@@ -22,7 +22,7 @@ const delivery = new AsyncLocalStorage<IncomingHttpHeaders>()
 export async function pass(mark: Mark): Promise<void> {
   const headers = delivery.getStore()
   if (headers?.[STOP_HEADER] !== mark) return
-  tell({ stopped: String(headers[DELIVERY_HEADER]) })
+  send({ stopped: String(headers[DELIVERY_HEADER]) })
   await new Promise(() => {})
 }
 
@@ -72,11 +72,11 @@ export function serve<Tx>(
     delivery.run(request.headers, () => void listener(request, response)),
   )
   server.keepAliveTimeout = 60_000
-  server.listen(0, '127.0.0.1', () => tell({ port: (server.address() as AddressInfo).port }))
+  server.listen(0, '127.0.0.1', () => send({ port: (server.address() as AddressInfo).port }))
   // The test is gone.
   process.once('disconnect', () => process.exit(1))
 }
 
-function tell(message: AppMessage): void {
+function send(message: AppMessage): void {
   process.send?.(message)
 }

@@ -15,7 +15,7 @@ export type StoppedMessage =
 export const LEASE_SECONDS = 0.5
 
 const { url, prefix }: { url: string; prefix: string } = JSON.parse(String(process.argv[2]))
-const tell = (message: StoppedMessage): unknown => process.send?.(message)
+const send = (message: StoppedMessage): unknown => process.send?.(message)
 
 /** Handles one event, until the test says so or the signal aborts. */
 async function handleOne(): Promise<void> {
@@ -30,16 +30,16 @@ async function handleOne(): Promise<void> {
     on: {
       'order.created': async (_event, { key, signal }) => {
         const ended = Promise.race([once(process, 'message'), once(signal, 'abort')])
-        tell({ handling: String(key) })
+        send({ handling: String(key) })
         await ended
-        tell({ aborted: signal.aborted ? String((signal.reason as Error).message) : null })
+        send({ aborted: signal.aborted ? String((signal.reason as Error).message) : null })
       },
     },
     onError: (error) => reports.push(String((error as Error).message)),
   })
   const { outcome } = await receiver.receive({ ...(await sign(orderCreated())), request: null })
   await receiver.drain()
-  tell({ outcome, reports })
+  send({ outcome, reports })
   client.disconnect()
 }
 

@@ -112,11 +112,11 @@ describe('the sandbox', () => {
           const found = /API +(\S+)\/v2/.exec(stdout)?.[1]
           if (url !== undefined || found === undefined) return
           url = found
-          void tell(found)
+          void exercise(found)
         },
       },
     )
-    async function tell(at: string): Promise<void> {
+    async function exercise(at: string): Promise<void> {
       await run(['trigger', 'order.created', '--wait', '--sandbox', at])
       const { records } = await run(['deliveries', '--json', '--sandbox', at])
       await run(['resend', String(records()[0]?.id), '--sandbox', at])

@@ -14,7 +14,7 @@ const UNTIL_IT_IS_OVER: EventStatus[] = ['draft', 'on_sale', 'sold_out']
 
 describe('an update', () => {
   test.each(UNTIL_IT_IS_OVER)(
-    '[S52] [N68] [N74] of an event that is %s changes what it names, and tells nobody',
+    '[S52] [N68] [N74] of an event that is %s changes the named fields, and sends no webhook',
     async (status) => {
       const service = ticketing()
       const { account, clock, emitted } = service
@@ -199,7 +199,7 @@ describe('an update of what is published', () => {
     expect(account.retrieveEvent(event.id).status).toBe('sold_out')
   })
 
-  test('[N48] a new price is that of the orders to come', () => {
+  test('[N48] a new price is that of later orders', () => {
     const { account, publish, order } = ticketing()
     const event = publish()
     order(event, 1)

@@ -73,7 +73,7 @@ describe('an event that is created', () => {
     expect(account.retrieveWithTickets(event.id)).toEqual(event)
   })
 
-  test('[S46] stays a draft without on_sale_at, and tells nobody', async () => {
+  test('[S46] stays a draft without on_sale_at, and sends no webhook', async () => {
     const { account, create, clock, emitted } = ticketing()
     const { id } = create()
     await clock.advanceTo(Date.parse('2030-01-01'))

@@ -21,14 +21,17 @@ test.each([['publishEvent'], ['cancelEvent']] as const)(
 test.each([
   ['publishEvent', 'event.published', 'on_sale'],
   ['cancelEvent', 'event.cancelled', 'cancelled'],
-] as const)('[S39] [S42] [N94] %s answers and tells the whole event', async (operation, kind, status) => {
-  const { account, clock, create, emitted } = ticketing()
-  const { tickets: _, ...event } = create({ description_md: 'x' })
-  await clock.advanceBy(1000)
-  const after = account[operation](event.id)
-  expect(after).toEqual({ ...event, status, updated_at: '2026-06-01T10:00:01.000Z' })
-  expect(emitted).toEqual([{ kind, data: { event: after } }])
-})
+] as const)(
+  '[S39] [S42] [N94] %s answers with the whole event, and sends it',
+  async (operation, kind, status) => {
+    const { account, clock, create, emitted } = ticketing()
+    const { tickets: _, ...event } = create({ description_md: 'x' })
+    await clock.advanceBy(1000)
+    const after = account[operation](event.id)
+    expect(after).toEqual({ ...event, status, updated_at: '2026-06-01T10:00:01.000Z' })
+    expect(emitted).toEqual([{ kind, data: { event: after } }])
+  },
+)
 
 test('[N94] [N95] [S92] webhooks match their description, kind by kind', () => {
   const { account, publish, order, emitted } = ticketing()

@@ -88,7 +88,7 @@ const cells = MATRIX.flatMap(([status, row]) =>
 
 describe('an event', () => {
   test.each(cells.filter(({ answer }) => isStatus(answer)))(
-    '[S38] [S40] [S43] [S53] [S54] [N80] [N82] [N83] [N84] that is $status: $trigger makes it $answer, and is told once',
+    '[S38] [S40] [S43] [S53] [S54] [N80] [N82] [N83] [N84] that is $status: $trigger makes it $answer, and sends one webhook',
     async ({ status, trigger, answer }) => {
       const service = ticketing()
       const event = await service.eventIn(status)
@@ -100,7 +100,7 @@ describe('an event', () => {
   )
 
   test.each(cells.filter(({ answer }) => !isStatus(answer)))(
-    '[N82] [N83] [N84] [N85] [N86] [N93] that is $status: $trigger is refused with $answer, changes nothing and tells nobody',
+    '[N82] [N83] [N84] [N85] [N86] [N93] that is $status: $trigger is refused with $answer, changes nothing and sends no webhook',
     async ({ status, trigger, answer }) => {
       const service = ticketing()
       const event = await service.eventIn(status)
@@ -165,7 +165,7 @@ describe('by itself, an event', () => {
     ['past', 'past'],
     ['cancelled', 'cancelled'],
   ])(
-    '[N87] [N88] [N91] that is %s is %s when its end is reached, and nobody is told',
+    '[N87] [N88] [N91] that is %s is %s when its end is reached, without a webhook',
     async (status, then) => {
       const service = ticketing()
       const { account, clock, emitted } = service

@@ -38,7 +38,7 @@ test('[S2] [S8] [S9] [N50] the url of an event is a page with its tiers and a fo
   }
 })
 
-test('[S2] [S3] [N50] buying there is a sale, and tells the endpoints', async () => {
+test('[S2] [S3] [N50] buying there is a sale, and sends its webhook', async () => {
   const sandbox = await engineFixture()
   sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/', events: ['order.created'] })
   await sandbox.publish()
@@ -138,7 +138,7 @@ describe('what cannot be bought', () => {
   })
 })
 
-test('what comes from outside is text, never HTML', async () => {
+test('input is shown as text, never as HTML', async () => {
   const evil = `"><script>alert(1)</script><img src=x onerror='alert(2)'>`
   const sandbox = await engineFixture({
     title: `5 < 6 & "quotes" 'and' more`,

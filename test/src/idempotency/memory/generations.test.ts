@@ -65,7 +65,7 @@ test('forgets a generation when the last of its records is past its retention', 
 })
 
 test.each(['completed', 'released'])(
-  'keeps few %s records that are past their retention, however few come',
+  'keeps few %s records that are past their retention, however few are added',
   (what) => {
     const generations = createGenerations(8_000, () => {})
     for (let time = 1e6; time < 1e6 + 1_000; time++) {

@@ -152,7 +152,7 @@ test('keys that only look alike are kept apart', async () => {
   for (const key of keys) expect(await holder(store, 'mine', key).complete()).toBe(true)
 })
 
-test('two stores know nothing of each other', async () => {
+test('two stores share nothing', async () => {
   const [one, two] = [setUp(), setUp()]
   await one.mine.claim()
   expect(await two.mine.claim()).toEqual(CLAIMED)
