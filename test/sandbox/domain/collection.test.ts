@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { Collection } from '../../../sandbox/domain/collection.js'
 import type { RefusalCode } from '../../../sandbox/domain/refusal.js'
 import { EVENT_STATUSES } from '../../../sandbox/domain/resources.js'
 import { refusalOf, thrownRefusal, ticketing } from '../../support/ticketing.js'
@@ -218,4 +219,20 @@ describe('the list of venues', () => {
   ])('[N65] refuses %j', (query, code, param) => {
     expect(refusalOf(() => ticketing().account.listVenues(query))).toEqual([code, param])
   })
+})
+
+test.each([
+  ['the newest', {}],
+  ['after a cursor', { starting_after: 'evt_500' }],
+  ['before a cursor', { ending_before: 'evt_500' }],
+])('a page looks at its own items and one more, of however many there are: %s', (_, cursor) => {
+  const collection = new Collection<{ id: string; index: number }>('event')
+  for (let index = 0; index < 1000; index++) collection.add({ id: `evt_${index}`, index })
+  let lookedAt = 0
+  const page = collection.page({ limit: 10, ...cursor }, () => {
+    lookedAt += 1
+    return true
+  })
+  expect(page.data).toHaveLength(10)
+  expect(lookedAt).toBe(11)
 })

@@ -55,12 +55,6 @@ test('[N56] over so many events the sandbox is full, and no venue is left of one
     'sandbox_full',
   )
   expect(account.counts()).toEqual({ events: 20_000, venues: 3, orders: 0 })
-
-  // And a page of them, wherever it is, costs no more than what it has.
-  const startedAt = performance.now()
-  for (let page = 0; page < 100; page += 1)
-    account.listEvents({ limit: '100', starting_after: idOf('evt', page * 199 + 100) })
-  expect((performance.now() - startedAt) / 100).toBeLessThan(20)
 })
 
 test('[N56] over so many orders the sandbox is full', () => {

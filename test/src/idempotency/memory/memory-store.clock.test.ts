@@ -70,7 +70,7 @@ test('events go through a store of 50,000, which stays within its bound', { tags
     },
   })
 
-  const startedAt = performance.now()
+  // A store that walks its keys would take many minutes, and run into the time limit of the test.
   let largest = 0
   for (let index = 0; index < EVENTS; index++) {
     const lease = { key: `orders/order.created/ord_${index}`, token: `t.${index}` }
@@ -85,8 +85,6 @@ test('events go through a store of 50,000, which stays within its bound', { tags
   expect(largest).toBe(50_000)
   const last = { key: `orders/order.created/ord_${EVENTS - 1}`, token: 'another', leaseMs: 1, retainMs: 1 }
   expect(await store.claim(last)).toEqual({ status: 'completed' })
-  // Generous: it takes about one; a store that walks its keys takes many minutes.
-  expect(performance.now() - startedAt).toBeLessThan(15_000)
 })
 
 describe('invalid options are refused', () => {
