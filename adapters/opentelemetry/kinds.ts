@@ -1,8 +1,8 @@
 import { EVENT_KINDS } from '../../src/index.js'
 
 /**
- * The kinds that a metric may name: those of `schemas`, and those of the service that `on` names, by themselves or by their group. A group
- * does not name whatever the sender puts into it: the sender could then make any number of series.
+ * The kinds that a metric may name: those of `schemas`, and those of the service that `on` names, by themselves or by their group. Other
+ * kinds in a group are not named: the sender could create any number of series.
  */
 export function namedKinds(on: unknown, schemas: unknown): ReadonlySet<string> {
   const keys = ownKeys(on)

@@ -37,7 +37,7 @@ export function tracedHandler(handler: AnyHandler, telemetry: Telemetry): AnyHan
     const run = safely(() => Run.start(event, ctx, telemetry))
     return run === undefined ? handler(event, ctx) : run.follow(handler, event, ctx)
   }
-  // A generator function stays one in the eyes of the receiver, which refuses it: nothing would run it.
+  // It keeps the prototype, so that the receiver still recognizes and refuses a generator function, which nothing would run.
   return Object.setPrototypeOf(traced, Object.getPrototypeOf(handler))
 }
 
@@ -162,7 +162,7 @@ class Run {
 /** The tracer of the given provider, or of the registered one; undefined if there is none. Asked for at each run: a provider may come late. */
 function tracerOf(given: TracerProvider | undefined): Tracer | undefined {
   const provider = given ?? trace.getTracerProvider()
-  // A proxy stands for the registered provider, and without one for none.
+  // The global provider is a proxy: its delegate is undefined until a provider is registered.
   return provider instanceof ProxyTracerProvider
     ? provider.getDelegateTracer(SCOPE)
     : provider.getTracer(SCOPE)
@@ -194,7 +194,7 @@ function codeOf(error: unknown): unknown {
   return isWebhookError(error) ? safely(() => error.code) : undefined
 }
 
-/** The name of the error's class. A name that is more than that may hold anything, and would be a series of its own. */
+/** The name of the error's class. Anything but a plain name becomes `_OTHER`: each name makes a metric series. */
 function errorTypeOf(thrown: unknown): string {
   const name: unknown = safely(() => (thrown as Partial<Error> | null | undefined)?.name)
   return typeof name === 'string' && /^[\w$.]{1,64}$/.test(name) ? name : '_OTHER'

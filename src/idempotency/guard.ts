@@ -41,7 +41,7 @@ export interface Execution {
   /** Calls the handler, and returns or throws its result. */
   invoke(handler: () => unknown): unknown
   /** The error for the sender while the end is being recorded and may still fail; `undefined` if the sender may be told the end at once. */
-  doubt(end: HandlerEnd): unknown
+  unconfirmedError(end: HandlerEnd): unknown
   /** Records the end, however late. Never throws or rejects. */
   commit(end: HandlerEnd): MaybePromise<CommitResult>
   /** Gives up the handler for this reason and releases its place. The handler may still end, and be committed. */
@@ -57,9 +57,9 @@ export interface HandlerEnd {
 }
 
 /** Whether the end is confirmed, or otherwise how the delivery ended. */
-export type CommitResult = typeof AS_ENDED | Denial | { readonly status: 'fault'; readonly error: unknown }
+export type CommitResult = typeof CONFIRMED | Denial | { readonly status: 'fault'; readonly error: unknown }
 
-export const AS_ENDED = 'as-ended'
+export const CONFIRMED = 'confirmed'
 
 /** The delay before a retry if no better one is known. */
 export const RETRY_MS = 5_000
@@ -74,7 +74,7 @@ export const UNPROTECTED: Execution = {
   deduplicated: false,
   tx: undefined,
   invoke: (handler) => handler(),
-  doubt: () => undefined,
-  commit: () => AS_ENDED,
+  unconfirmedError: () => undefined,
+  commit: () => CONFIRMED,
   abandon() {},
 }

@@ -3,7 +3,7 @@ import type { Alarm } from '../lib/alarm-clock.js'
 import { isThenable } from '../lib/call-safely.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import {
-  AS_ENDED,
+  CONFIRMED,
   type CommitResult,
   type Execution,
   type GuardedDelivery,
@@ -68,7 +68,7 @@ export class HeldLease implements Execution {
     return returned
   }
 
-  doubt(): undefined {
+  unconfirmedError(): undefined {
     return undefined
   }
 
@@ -88,7 +88,7 @@ export class HeldLease implements Execution {
     try {
       const sent = this.sendEnd(end)
       // Synchronously, as a store in memory answers.
-      return sent === true ? AS_ENDED : this.recordLater(end, Promise.resolve(sent))
+      return sent === true ? CONFIRMED : this.recordLater(end, Promise.resolve(sent))
     } catch (error) {
       return this.recordLater(end, Promise.reject(error))
     }
@@ -114,7 +114,7 @@ export class HeldLease implements Execution {
         ),
       )
     }
-    return AS_ENDED
+    return CONFIRMED
   }
 
   private sendEnd(end: HandlerEnd): unknown {

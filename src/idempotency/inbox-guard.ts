@@ -2,7 +2,7 @@ import { StoreError } from '../errors.js'
 import { ignoreRejection } from '../lib/call-safely.js'
 import { deferred } from '../lib/deferred.js'
 import {
-  AS_ENDED,
+  CONFIRMED,
   type CommitResult,
   type Denial,
   type Execution,
@@ -56,7 +56,7 @@ function openTransaction(
     }
   }
 
-  /** An inbox that does not wait for its work does not hear it reject either. */
+  /** The work of the inbox. An inbox that does not await it would leave its rejection unhandled. */
   function work(tx: unknown): Promise<void> {
     const held = holdOpen(tx)
     ignoreRejection(held)
@@ -87,10 +87,10 @@ function openTransaction(
         return resultFor(end)
       },
       // Nothing is certain until the commit is confirmed.
-      doubt: (end) => (isDone(end) ? notConfirmed() : undefined),
+      unconfirmedError: (end) => (isDone(end) ? notConfirmed() : undefined),
       abandon(reason) {
         // However the handler ends later, its writes are lost.
-        resultFor = async (end) => (isDone(end) ? fault(reason) : AS_ENDED)
+        resultFor = async (end) => (isDone(end) ? fault(reason) : CONFIRMED)
         settled.reject(reason)
       },
       hint() {
@@ -114,7 +114,7 @@ function openTransaction(
   })
 }
 
-/** Whether the end is confirmed: that it is done, only if the inbox agrees. */
+/** Whether the end of the handler was recorded. A success is confirmed only if the inbox reports the same outcome. */
 async function committed(
   end: HandlerEnd,
   ended: Promise<OnceResult>,
@@ -126,13 +126,14 @@ async function committed(
       throw notConfirmed()
     })
   } catch (error) {
-    // After a handler failed, this is its own error or that of the rollback, unless the inbox itself failed.
-    return isDone(end) || error === end.error ? fault(error) : AS_ENDED
+    // After a failed handler, `once` rejects with its error, wrapped, or with that of the rollback: the handler's end stands. An error that
+    // is not wrapped is one of the inbox, which the handler only passed on.
+    return isDone(end) || error === end.error ? fault(error) : CONFIRMED
   }
   // The record of a discard is written after the rollback, and another delivery may have come in between.
   if (result === 'duplicate' || result === 'in-flight') return denialOf(result)
   // The inbox reports it as handled although the handler failed: if that was recorded, the event never runs again.
-  return result === end.outcome ? AS_ENDED : fault(misbehaved(result, end.error))
+  return result === end.outcome ? CONFIRMED : fault(misbehaved(result, end.error))
 }
 
 function fault(error: unknown): CommitResult {

@@ -91,13 +91,13 @@ function asBodyFault(error: unknown, maxBytes: number): unknown {
   const code = read(error, 'code')
   if (code === 'too_large') return isWebhookError(error) ? error : tooLarge(maxBytes, error)
   if (code === 'misconfigured') {
-    return isWebhookError(error) ? error : new ConfigurationError(messageOf(error), { cause: error })
+    return isWebhookError(error) ? error : new ConfigurationError(consumedMessageOf(error), { cause: error })
   }
   if (code === 'body_incomplete' && isWebhookError(error)) return error
   return wentAway(error)
 }
 
-/** Throws unless a chunk of a streamed body is bytes: the `length` of anything else is not a number of bytes. */
+/** Throws unless a chunk of a streamed body is bytes: the `length` of a string, for example, does not count bytes. */
 export function checkChunk(chunk: unknown): asserts chunk is Uint8Array {
   if (!(chunk instanceof Uint8Array)) {
     throw notBytes('The stream of the body must bring chunks of bytes (Uint8Array)', chunk)
@@ -135,7 +135,7 @@ export function alreadyRead(advice: string): ConfigurationError {
   )
 }
 
-function messageOf(error: unknown): string {
+function consumedMessageOf(error: unknown): string {
   const message = read(error, 'message')
   return typeof message === 'string' ? message : 'The body cannot be read: it was consumed before.'
 }

@@ -23,21 +23,20 @@ const SIGNAL: PropertyDescriptor &
 }
 
 /** Shared by all contexts too: an object without a prototype is slow to make. */
-const HIDDEN: PropertyDescriptor & { __proto__: null } = { __proto__: null, value: undefined }
+const stateDescriptor: PropertyDescriptor & { __proto__: null } = { __proto__: null, value: undefined }
 
 /** An authentic delivery, for its handler. */
-export interface Signed {
+export interface VerifiedDelivery {
   readonly t: string
   readonly secretIndex: number
   readonly rawBody: Uint8Array
   readonly key: string | null
 }
 
-/** Makes the context of a handler. */
 export function contextOf<Request>(
   state: DeliveryState<Request>,
   { deduplicated, attempt, tx }: Execution,
-  { t, secretIndex, rawBody, key }: Signed,
+  { t, secretIndex, rawBody, key }: VerifiedDelivery,
   scheme: SignatureScheme,
 ): HandlerContext<Request, unknown> {
   const context: Omit<HandlerContext<Request, unknown>, 'attempt' | 'signal'> & { attempt?: number } = {
@@ -50,8 +49,8 @@ export function contextOf<Request>(
     tx,
   }
   if (attempt !== undefined) context.attempt = attempt
-  HIDDEN.value = state
-  Object.defineProperty(context, STATE, HIDDEN)
-  HIDDEN.value = undefined
+  stateDescriptor.value = state
+  Object.defineProperty(context, STATE, stateDescriptor)
+  stateDescriptor.value = undefined
   return Object.defineProperty(context, 'signal', SIGNAL) as HandlerContext<Request, unknown>
 }

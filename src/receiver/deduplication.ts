@@ -10,18 +10,18 @@ import { describeType, describeValue } from '../lib/describe-type.js'
 import { RETRY_WINDOW_SECONDS } from '../signature/scheme.js'
 import type { WebhookOptions } from './options.js'
 
-/** All retries, and an hour for clocks and backlogs: what is forgotten sooner can run twice. */
+/** The retry window, and an hour for clock differences and backlogs. An event that is forgotten sooner can run twice. */
 const MIN_RETENTION_SECONDS = RETRY_WINDOW_SECONDS + 3600
-/** A hundred years: what is longer is a mistake in the unit, and some backends cannot count so far. */
+/** A hundred years. A longer time is in the wrong unit, and overflows some backends. */
 const MAX_RETENTION_SECONDS = 100 * 365 * 24 * 3600
 const DEFAULT_RETENTION_SECONDS = 7 * 24 * 3600
 
-/** `'default'` can stand for the one endpoint of a store that nobody shares; a store that is handed in may be shared. */
+/** Required with a store or an inbox, which other endpoints may share. The built-in memory store is not shared, so it defaults to `'default'`. */
 export function namespaceSource<Request>({
   namespace,
   store,
   inbox,
-}: Memory<Request>): (request: Request) => string {
+}: DeduplicationOptions<Request>): (request: Request) => string {
   if (namespace === undefined) {
     if (store === undefined && inbox === undefined) return () => 'default'
     throw new TypeError(
@@ -58,8 +58,8 @@ function isNamespace(value: unknown): value is string {
   return typeof value === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(value)
 }
 
-/** The options that say where events are remembered. */
-interface Memory<Request> {
+/** The options of deduplication. */
+interface DeduplicationOptions<Request> {
   readonly store?: IdempotencyStore | ((request: Request) => unknown) | undefined
   readonly inbox?: object | undefined
   readonly namespace?: string | ((request: Request) => string) | undefined
@@ -67,7 +67,7 @@ interface Memory<Request> {
 
 /** The guard that the options select: leases on a store, or transactions of an inbox. */
 export function guardOf<Request>(
-  { store, inbox, ...options }: Memory<Request> & Pick<WebhookOptions, 'now' | 'storeFailure'>,
+  { store, inbox, ...options }: DeduplicationOptions<Request> & Pick<WebhookOptions, 'now' | 'storeFailure'>,
   now: () => number,
   { leaseMs, retainMs, maxRunMs }: { leaseMs: number; retainMs: number; maxRunMs: number },
 ): Guard<Request> {
@@ -86,7 +86,7 @@ export function guardOf<Request>(
   )
 }
 
-/** Some clients are functions too, of tagged templates: they have methods for other texts. */
+/** A client of postgres.js is a function too: it has an `unsafe` method. */
 function isFactory(value: unknown): value is (request: never) => unknown {
   return typeof value === 'function' && !('unsafe' in value)
 }

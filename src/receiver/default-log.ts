@@ -21,7 +21,7 @@ const REFUSALS_LOGGED = 3
 const REFUSALS_PER_MS = 60_000
 
 /** The kinds come from the sender. */
-const MAX_UNWANTED_KINDS = 100
+const MAX_UNHANDLED_KINDS = 100
 const MAX_KIND_LENGTH = 100
 
 const UNWANTED =
@@ -32,7 +32,7 @@ const UNWANTED =
  * message, because a cause can quote the payload, as the text of a JSON error does.
  */
 export class DefaultLog {
-  private readonly unwantedKinds = new Set<string>()
+  private readonly unhandledKinds = new Set<string>()
   /** Refusals by code, so that strangers without a header do not hide signatures that do not match. */
   private readonly refusals = new Map<string, { fromMs: number; count: number }>()
 
@@ -66,10 +66,10 @@ export class DefaultLog {
   }
 
   /** Logs that no handler takes this kind: once for each kind, for at most a hundred kinds. */
-  unwanted(delivery: Delivery, kind: string): void {
+  unhandled(delivery: Delivery, kind: string): void {
     const known = kind.slice(0, MAX_KIND_LENGTH)
-    if (this.unwantedKinds.size >= MAX_UNWANTED_KINDS || this.unwantedKinds.has(known)) return
-    this.unwantedKinds.add(known)
+    if (this.unhandledKinds.size >= MAX_UNHANDLED_KINDS || this.unhandledKinds.has(known)) return
+    this.unhandledKinds.add(known)
     write(delivery, lineOf([kind], UNWANTED))
   }
 }

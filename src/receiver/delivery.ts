@@ -9,7 +9,7 @@ export interface Delivery<Request = unknown> {
   readonly body: Uint8Array | BodyReader
   /** The framework's own request, for handlers and the secret function. */
   readonly request: Request
-  /** Given if no router has checked the method: all but POST are refused. */
+  /** The HTTP method. Pass it unless a router has checked it: all but POST are refused. */
   readonly method?: string | undefined
   /** The request's `content-encoding`: the bytes are never inflated, and the error for a wrong signature names it. */
   readonly contentEncoding?: string | null | undefined
@@ -28,7 +28,7 @@ export interface Delivery<Request = unknown> {
   readonly log?: ((line: string, thrown?: unknown) => void) | undefined
 }
 
-/** Explains a signature that does not match, if anything known does. */
+/** A possible reason why the signature does not match, if one is known. */
 export function mismatchHint({ contentEncoding, hint }: Delivery): string | undefined {
   // Only a possible name of a coding is quoted: it comes from a stranger, and goes to a log.
   const isCoded =

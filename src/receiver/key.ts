@@ -7,7 +7,7 @@ import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
 import { hmacEngine } from '../signature/hmac.js'
 
 /**
- * Returns the key that an event is deduplicated by, if you know better than the default. It sees the event before its data is checked.
+ * Returns the key that an event is deduplicated by, in place of the default. It sees the event before its data is checked.
  *
  * @returns a non-empty string, the same for all deliveries of one event and of no other; or `null` to run without
  * deduplication. Not `String()` of a field that may be missing: `undefined` is refused, `'undefined'` would be the key of many events
@@ -52,7 +52,8 @@ export function keyOf<Request>(
 
 /**
  * The default rule, for a service that gives its deliveries no id. An order is created once, so its id is the key. Any other event is
- * identified by a digest of its content; `created_at` is included on purpose: rescheduled from A to B to A to B are four events, not two.
+ * identified by a digest of its content; `created_at` is included on purpose: moving from A to B, back to A and to B again makes
+ * three events, not two.
  * An envelope `id` is included too, if present: it can separate deliveries, but never merge them. `t` and the signature are never part of
  * the key, because a retry renews them.
  *
@@ -87,7 +88,7 @@ export function keyPartOf<Request>(
   if (part === null) return null
   if (typeof part === 'string' && MISSING.has(part)) {
     throw new ConfigurationError(
-      `Your key function returned the text "${part}" for ${event.type}, as String() makes of a missing value: all such events would have one key, and all but the first be lost. Return null for a kind that has no such value.`,
+      `Your key function returned the text "${part}" for ${event.type}, which is what String() makes of a missing value. All such events would share one key, and only the first would run. Return null for a kind that has no such value.`,
     )
   }
   if (typeof part === 'string' && part !== '') return part

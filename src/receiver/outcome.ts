@@ -63,8 +63,8 @@ export interface Answer {
 }
 
 /**
- * The one place for statuses. The rule: 2xx is done, do not send again; 4xx is not proven to be a fresh delivery from the service; 5xx
- * means retry. A delivery that passed signature and timestamp never gets a 4xx, because some senders give up there; and nothing gets a
+ * The one place for statuses. The rule: 2xx is done, do not send again; 4xx means not proven to be a fresh delivery from the
+ * service; 5xx means retry. A delivery that passed signature and timestamp never gets a 4xx, because some senders give up there; and nothing gets a
  * 404, 409, 410 or 3xx.
  */
 const STATUS: Readonly<Record<OutcomeName, number>> = {
@@ -106,7 +106,7 @@ const OUTCOME_OF_CODE: ReadonlyMap<string, OutcomeName> = new Map<OutcomeCode, O
   ['given_up', 'timed-out'],
 ])
 
-/** For a sender that should retry, and whose own backoff would otherwise decide when. */
+/** The `Retry-After` if no better time is known. */
 const RETRY_SECONDS = RETRY_MS / 1000
 const MAX_IN_FLIGHT_SECONDS = 30
 
@@ -153,17 +153,17 @@ export function outcomeOfThrown(thrown: unknown, kind: string): Outcome {
       return { outcome: 'retry-later', code: 'retry_later', retryAfterSeconds, error: thrown }
     }
   } catch {
-    // A proxy of one of our errors that throws: its request is unknown.
+    // Reading an error behind a proxy can throw: it is an ordinary failure then.
   }
   return { outcome: 'failed', code: 'handler_failed', error: asError(thrown, kind) }
 }
 
-/** Whether it needs attention: a fault, not an end that a handler asked for. */
+/** Whether it ended with an error other than `RetryLater` or `Discard`. */
 export function isFault({ outcome, error }: Outcome): boolean {
   return error !== undefined && outcome !== 'retry-later' && outcome !== 'discarded'
 }
 
-/** Whether it is not proven to be from the service, so that anybody can have sent it. */
+/** Whether it was refused with a 4xx: anyone can have sent it. */
 export function isRefusal({ outcome, error }: Outcome): boolean {
   const status = STATUS[outcome]
   return error !== undefined && status >= 400 && status < 500

@@ -24,9 +24,9 @@ import { runHandler, timedOutBeforeRun } from './run.js'
 import { resolveSettings } from './settings.js'
 import { DeliveryState } from './state.js'
 
-/** Answers deliveries; every adapter translates to and from it. */
+/** Turns deliveries into outcomes. Adapters translate requests and responses. */
 export interface Receiver<Request = unknown> {
-  /** Takes one delivery to its outcome. Never rejects. */
+  /** Processes one delivery and resolves with its outcome. Never rejects. */
   receive(delivery: Delivery<Request>): Promise<Outcome>
   /** Refuses new deliveries with 503 before reading them, and resolves when the running handlers have settled or are given up. */
   drain(): Promise<void>
@@ -37,7 +37,7 @@ export interface Receiver<Request = unknown> {
 /**
  * Makes a receiver: the core of all adapters, without any framework.
  *
- * @param caller the function that the user calls, for the stack of the `TypeError`: an adapter passes its own. Default: this one
+ * @param caller the function that the user calls, for the stack of the `TypeError`: an adapter passes its own. Default: `createReceiver`
  * @throws TypeError that names the option and the fix
  * @example
  * ```ts
@@ -58,12 +58,14 @@ export function createReceiver<
   const shared = { settings, drain, log: new DefaultLog(settings.namespace) }
 
   /**
-   * Takes one delivery from its arrival to its outcome. The order of the steps must not change. Each step may throw the fault that ends
-   * the delivery. A synchronous result is not awaited, because each await costs more than most steps. Functions of the user are awaited
-   * with `inTime`. The other awaits need no `inTime`: the reader of the body, the guard and the run keep to the deadline themselves, and
-   * an HMAC or a digest waits for nothing.
+   * Takes one delivery from its arrival to its outcome. The order of the steps matters: nothing is read without a valid header, nothing is
+   * parsed before its signature matches, and data that no handler takes is not checked. Each step may throw the fault that ends the
+   * delivery. A synchronous result is not awaited, because each await costs more than most steps. The secret function and the schemas are
+   * awaited with `inTime`. The other awaits need no `inTime`: the reader of the body, the guard and the run keep to the deadline
+   * themselves, and an HMAC or a digest waits for nothing.
    */
   async function receive(delivery: Delivery<Request>): Promise<Outcome> {
+    // Starts the deadline and counts the delivery for drain(), until state.end().
     const state = new DeliveryState(delivery, shared)
     const { clock } = state
     try {
@@ -74,11 +76,13 @@ export function createReceiver<
       const body = readBody(delivery.body, settings.maxBodyBytes, clock)
       const rawBody = isPromise(body) ? await body : body
 
+      // After the body, whose stream some hosts end if it is not read at once.
       const secrets = settings.secretKeysFor(delivery.request)
       const secretKeys = isPromise(secrets) ? await clock.inTime(secrets, timedOut) : secrets
       const match = matchSignature(header, rawBody, secretKeys, scheme, () => mismatchHint(delivery))
       const secretIndex = isPromise(match) ? await match : match
       const ageSeconds = signatureAgeSeconds(header.t, scheme, settings.now())
+      // Set before the check, so that the record of a stale delivery has it.
       state.signatureAgeSeconds = ageSeconds
       checkTimestamp(header.t, scheme, settings.toleranceSeconds, ageSeconds)
 
@@ -87,17 +91,18 @@ export function createReceiver<
       state.kind = kind
       const handler = settings.handlerFor(kind)
       if (handler === undefined) {
-        state.reportUnwanted()
+        state.reportUnhandled()
         return state.end(UNHANDLED)
       }
 
-      // Before the data is checked, so that a schema that changes its input cannot change the key.
+      // The key is made before the data is checked, so that a schema that changes its input cannot change the key.
       let key: string | null
       try {
+        // A promise is a digest: a key function is synchronous.
         const keyed = keyOf(settings, envelope, rawBody, delivery.request)
         key = isPromise(keyed) ? await keyed : keyed
       } catch (fault) {
-        // If the data is invalid too, report that instead.
+        // If the data is invalid too, checkData throws: that is the likelier cause.
         await clock.inTime(Promise.resolve(checkData(envelope, settings.schemas)), timedOut)
         throw fault
       }
@@ -105,21 +110,21 @@ export function createReceiver<
       const checked = checkData(envelope, settings.schemas)
       const event = isPromise(checked) ? await clock.inTime(checked, timedOut) : checked
 
-      let decision = guard.acquire(key, state, delivery.request)
-      // Not for a store in memory: its process does not end with a request.
-      if (isPromise(decision)) {
+      let execution = guard.acquire(key, state, delivery.request)
+      // A store that answers with a promise is outside this process, and must get the completion even if the client disconnects.
+      if (isPromise(execution)) {
         state.keepAlive()
-        decision = await decision
+        execution = await execution
       }
-      if (decision.status !== 'granted') return state.end(outcomeOfDenial(decision))
-      state.attempt = decision.attempt
+      if (execution.status !== 'granted') return state.end(outcomeOfDenial(execution))
+      state.attempt = execution.attempt
 
-      const signed = { t: header.t, secretIndex, rawBody, key }
-      const handle = (): unknown => handler(event, contextOf(state, decision, signed, scheme))
-      const run = runHandler(state, decision, handle, settings)
+      const verified = { t: header.t, secretIndex, rawBody, key }
+      const handle = (): unknown => handler(event, contextOf(state, execution, verified, scheme))
+      const run = runHandler(state, execution, handle, settings)
       return state.end(isPromise(run) ? await run : run)
     } catch (fault) {
-      // The signature of a body that was cut off does not match: the secret is right, and the sender must retry.
+      // The signature of a body that was cut off cannot match: then the fault is body_incomplete, and no forgery.
       const explained = incompleteIfCutOff(fault, delivery, clock)
       return state.end(outcomeOfFault(isPromise(explained) ? await explained : explained))
     }

@@ -1,5 +1,5 @@
 import { RunError } from '../errors.js'
-import { AS_ENDED, type CommitResult, type Execution } from '../idempotency/guard.js'
+import { CONFIRMED, type CommitResult, type Execution } from '../idempotency/guard.js'
 import { SETTLING_MS } from '../idempotency/store-call.js'
 import type { Alarm } from '../lib/alarm-clock.js'
 import { isThenable } from '../lib/call-safely.js'
@@ -57,7 +57,7 @@ export function runHandler(
 
 /** The outcome of a run: from the handler's end and the result of its commit. */
 function outcomeAfter(end: Outcome, committed: CommitResult): Outcome {
-  if (committed === AS_ENDED) return end
+  if (committed === CONFIRMED) return end
   return committed.status === 'fault' ? outcomeOfFault(committed.error) : outcomeOfDenial(committed)
 }
 
@@ -134,7 +134,7 @@ class Run implements Bounded {
   private soFar(): Outcome {
     const { state, end, execution, terms } = this
     if (end === undefined) return outcomeOfFault(handlerTimedOut(state.kind, terms, execution.hint?.() ?? ''))
-    const doubt = execution.doubt(end)
+    const doubt = execution.unconfirmedError(end)
     return doubt === undefined ? end : outcomeOfFault(doubt)
   }
 

@@ -23,6 +23,7 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery {
   readonly clock: AlarmClock
   /** Empty until the envelope is read. */
   kind = ''
+  /** Undefined until it is made, and for an event without one. */
   key: string | undefined = undefined
   attempt: number | undefined = undefined
   signatureAgeSeconds: number | undefined = undefined
@@ -53,8 +54,8 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery {
   }
 
   /**
-   * Has the platform keep this delivery alive until its end, though its client goes away: a Worker cancels the work of such a request, and
-   * an event that was claimed would stay in flight, or a completion be lost.
+   * Asks the platform to keep this delivery running to its end, even if the client disconnects: a Worker cancels the work of such a
+   * request, and an event that was claimed would stay in flight, or a completion be lost.
    */
   keepAlive(): void {
     const work = new Promise<void>((resolve) => {
@@ -77,12 +78,12 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery {
     else callSafely(() => onError(error, { request: this.delivery.request, ...place }))
   }
 
-  /** Reports that no handler takes its kind: logged only if nothing else in the receiver would report it. */
-  reportUnwanted(): void {
+  /** Reports a kind without a handler: logged only if nothing else in the receiver would report it. */
+  reportUnhandled(): void {
     const { onDelivery } = this.shared.settings
-    // Telemetry is no reason not to log: it may have no provider, and its metrics do not name unknown kinds.
+    // Logged even if onDelivery is telemetry: it may have no provider, and its metrics do not name unknown kinds.
     if (onDelivery === undefined || 'isTelemetry' in onDelivery) {
-      this.shared.log.unwanted(this.delivery, this.kind)
+      this.shared.log.unhandled(this.delivery, this.kind)
     }
   }
 

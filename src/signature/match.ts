@@ -23,7 +23,7 @@ export function matchSignature(
 ): MaybePromise<number> {
   const digests = digestsOf(header.t, rawBody, keys, scheme)
   return isPromise(digests)
-    ? digests.then((there) => judge(there, header, scheme, hintOf))
+    ? digests.then((expected) => judge(expected, header, scheme, hintOf))
     : judge(digests, header, scheme, hintOf)
 }
 

@@ -74,7 +74,7 @@ export function signatureScheme(signature?: SignatureOptions): SignatureScheme {
 }
 
 /**
- * @throws TypeError when it would accept nothing, or everything
+ * @throws TypeError unless it is a finite number above 0
  */
 export function checkTolerance(toleranceSeconds: number): number {
   if (!Number.isFinite(toleranceSeconds) || toleranceSeconds <= 0) {

@@ -22,7 +22,7 @@ export function secretKeys(secrets: Secrets, source: string): readonly SecretKey
   if (list.length === 0) {
     throw new TypeError(`${source}: the list of secrets is empty; pass at least one signing secret.`)
   }
-  // A promise is refused, and the others of its list are not looked at: none of them may reject unheard.
+  // A promise is refused, and the items after it are not checked: no rejection of theirs may be unhandled.
   for (const secret of list) ignoreRejection(secret)
   return Array.from(list).flatMap((secret, index) => {
     const name = list.length === 1 ? source : `${source}[${index}]`
@@ -30,16 +30,16 @@ export function secretKeys(secrets: Secrets, source: string): readonly SecretKey
   })
 }
 
-/** Keys by the text of a secret, which cannot change: a secret that a function returns again is checked and imported once. */
-const known = new Map<string, readonly SecretKey[]>()
+/** The keys of each text, so that a secret that a function returns again is not checked and imported again. */
+const keysByText = new Map<string, readonly SecretKey[]>()
 const MAX_KNOWN = 1000
 
 function keysOfText(secret: string, name: string): readonly SecretKey[] {
-  let keys = known.get(secret)
+  let keys = keysByText.get(secret)
   if (keys === undefined) {
     keys = [toKey(secret, name)]
-    if (known.size >= MAX_KNOWN) known.clear()
-    known.set(secret, keys)
+    if (keysByText.size >= MAX_KNOWN) keysByText.clear()
+    keysByText.set(secret, keys)
   }
   return keys
 }
@@ -106,7 +106,7 @@ function toKey(secret: unknown, name: string): SecretKey {
   }
   if (text !== undefined && /^(["']).*\1$/s.test(text)) {
     throw new TypeError(
-      `${name} is in quotes, which would be part of it: remove them. docker --env-file keeps the quotes of a value, where a shell removes them.`,
+      `${name} is in quotes, which would be part of it: remove them. docker --env-file keeps quotes, unlike a shell.`,
     )
   }
   // A copy: if the caller changes its array later, that must not change the verification.

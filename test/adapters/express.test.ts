@@ -32,7 +32,7 @@ describe.each(EXPRESS_VERSIONS)('Express $version', ({ express }) => {
     assertAnswer(await deliver(app.port, delivery, { path: '/hooks/in' }), 200, 'duplicate')
   })
 
-  test('passes on what is no POST, under app.use, as middleware does', async () => {
+  test('passes anything but a POST on, under app.use, as middleware does', async () => {
     const { port, records } = await expressApp(express, (app, hooks) => {
       app.use('/hooks', hooks)
       app.get('/hooks/status', (_request, response) => void response.send('open'))

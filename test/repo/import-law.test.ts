@@ -12,7 +12,7 @@ const LAYERS = [
 ]
 
 /** These may import platform modules; everything else in src runs anywhere. */
-const PLATFORM = ['src/signature/hmac.ts', 'src/node.ts', 'src/lib/node-request.ts']
+const PLATFORM = ['src/signature/hmac.ts', 'src/node.ts']
 
 /** The one third party that each adapter imports, and only its types. */
 const THIRD_PARTY: Readonly<Record<string, string>> = { express: 'express', fastify: 'fastify', hono: 'hono' }

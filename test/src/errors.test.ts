@@ -64,7 +64,7 @@ describe.each(oneOfEach(api))('%s', (name, code, message, error) => {
   })
 })
 
-test('a cause is kept, and there is none where none was given', () => {
+test('a cause is kept, and it is absent if none was given', () => {
   for (const [, , , error] of oneOfEach(api).slice(0, 7)) expect(error.cause).toBe(cause)
   expect('cause' in new ConfigurationError('m')).toBe(false)
   expect('cause' in new PayloadError('not_json', 'm')).toBe(false)
@@ -136,7 +136,7 @@ describe('RetryLater', () => {
   })
 
   test.each([0, -1, 0.5, 1.5, 86_400.5, 86_401, Number.NaN, Number.POSITIVE_INFINITY, '60', null, undefined])(
-    'refuses %s, as no Retry-After can say it',
+    'refuses %s, which Retry-After cannot express',
     (value) => {
       const make = () => new RetryLater({ afterSeconds: value as number })
       expect(make).toThrow(TypeError)

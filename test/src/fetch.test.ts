@@ -60,7 +60,7 @@ describe('the answer', () => {
   })
 
   test.each([[undefined], [{}], [{ body: '{}', headers: { 'x-service-signature': 't=1,v1=00' } }]])(
-    'what is no Request is refused with what to do: %j',
+    'anything but a Request is refused with the fix: %j',
     async (request) => {
       const handle = tixWebhooks({ secret: SECRET, on })
       await expect(handle(request as unknown as Request)).rejects.toThrow(

@@ -109,7 +109,7 @@ describe('deliverWithRetries', async () => {
     )
   })
 
-  test('refuses what is no answer, no delivery and no clock', () => {
+  test('refuses anything but an answer, a delivery and a clock', () => {
     // @ts-expect-error nothing is returned
     deliverWithRetries((signed) => void signed, delivery)
     // @ts-expect-error no status

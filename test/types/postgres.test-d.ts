@@ -108,7 +108,7 @@ describe('postgresInbox', () => {
     void wrong
   })
 
-  test('refuses what is no pool', () => {
+  test('refuses anything but a pool', () => {
     // @ts-expect-error one connection cannot serve concurrent deliveries
     postgresInbox(client)
     // @ts-expect-error it needs a driver
@@ -130,7 +130,7 @@ describe('postgresStore', () => {
     expectTypeOf(schema).toEqualTypeOf<string>()
   })
 
-  test('refuses what is no pool', () => {
+  test('refuses anything but a pool', () => {
     // @ts-expect-error one connection cannot serve concurrent deliveries
     postgresStore(client)
     // @ts-expect-error not a pool

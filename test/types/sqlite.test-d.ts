@@ -51,7 +51,7 @@ describe('tix-webhooks/sqlite', () => {
     ).toExtend<IdempotencyStore>()
   })
 
-  test('refuses what is not a database, and options that it does not have', () => {
+  test('refuses anything but a database, and options that it does not have', () => {
     // @ts-expect-error a path
     sqliteStore('webhooks.db')
     // @ts-expect-error a pool

@@ -53,10 +53,10 @@ export function pgDriver<Handed>(
   listenTo(pool)
 
   /** Makes the transaction that a handler gets. */
-  function hand(client: PgClient, scope: TransactionScope): Handed {
-    const lent = withoutRelease(client)
-    if (as === undefined) return scope.bind(lent) as object as Handed
-    const bound = scope.bind(withoutTransactions(lent))
+  function makeHandlerTransaction(client: PgClient, scope: TransactionScope): Handed {
+    const protectedClient = withoutRelease(client)
+    if (as === undefined) return scope.bind(protectedClient) as object as Handed
+    const bound = scope.bind(withoutTransactions(protectedClient))
     const handed = scope.bind(as(bound) as Handed & object)
     clients.set(handed, bound)
     return handed
@@ -69,7 +69,9 @@ export function pgDriver<Handed>(
       let unusable: Error | undefined
       try {
         await answered(ANSWER_MS, client.query('BEGIN'))
-        const result = await scope.run(() => Promise.race([work(client, hand(client, scope)), broken]))
+        const result = await scope.run(() =>
+          Promise.race([work(client, makeHandlerTransaction(client, scope)), broken]),
+        )
         const id = idOf(result)
         // In one message: if a part of it fails, the server ignores the rest.
         const commit = id === undefined ? 'COMMIT' : `${checkFor(id)}; COMMIT`
@@ -92,7 +94,7 @@ export function pgDriver<Handed>(
     async queryHanded(handed, sql, parameters) {
       const client = as === undefined ? (handed as unknown as PgClient) : clients.get(handed as object)
       if (client === undefined)
-        throw new TypeError('It is not the object that as made, but may be a part of it.')
+        throw new TypeError('Pass ctx.tx itself: this is not the object that the option `as` returned.')
       return (await client.query(sql, [...parameters])).rows
     },
     async first(client, sql, parameters) {
@@ -114,14 +116,14 @@ interface Connection {
   readonly client: PgClient
   /** Rejects when the connection breaks. It is never an unhandled rejection. */
   readonly broken: Promise<never>
-  /** The method of this checkout: pg gives the client another one at the next. */
+  /** The `release` of this checkout: pg replaces it at the next one. */
   readonly release: PgClient['release']
   stopListening(): void
 }
 
 /**
- * Takes a client, with a listener on it from the first moment: without one, a connection that breaks ends the process. The end
- * of a connection can be in the same chunk as the answer before it, and is then announced before a promise could settle.
+ * Takes a client, with a listener on it from the first moment: without one, a connection that breaks ends the process. An
+ * answer and the end of the connection can arrive in one chunk: then 'error' is emitted before an awaited promise goes on.
  */
 function connect(pool: PgPool): Promise<Connection> {
   return new Promise((resolve, reject) => {
@@ -143,7 +145,7 @@ function connect(pool: PgPool): Promise<Connection> {
       if (client === undefined) reject(error)
       else take(client)
     }) as PromiseLike<PgClient | undefined> | undefined
-    // A wrapper around a pool may know promises alone, or pass the callback on and promise nothing.
+    // A wrapper around a pool may ignore the callback and return a promise, or take the callback and return nothing.
     if (typeof promised?.then !== 'function') return
     promised.then((client) => client !== undefined && take(client)).then(undefined, reject)
   })
@@ -181,8 +183,8 @@ function refuseRelease(): never {
 }
 
 /**
- * A library that wraps a client does not know that it is in a transaction: its own would commit or roll back that of the inbox in
- * the middle of the handler.
+ * A library that wraps a client does not know that it is in a transaction: one that it opens would commit or roll back the inbox's
+ * in the middle of the handler.
  */
 function withoutTransactions(client: PgClient): PgClient {
   return new Proxy(client, {

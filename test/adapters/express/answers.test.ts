@@ -129,7 +129,7 @@ describe.each(EXPRESS_VERSIONS)('the answer in Express $version', ({ express }) 
     expect(await answer).toMatchObject({ status: 200, text: 'begun, ended' })
   })
 
-  test('a middleware that answers and goes on all the same has its answer sent, once', async () => {
+  test('if a middleware answers and then calls next(), its answer is sent once', async () => {
     const app = await expressApp(express, (app, hooks) => {
       app.use('/hooks', (_request, response, next) => {
         response.status(202).end('early')

@@ -34,7 +34,7 @@ describe.each([
   ['postgresStore', postgresStore as (client: never, options?: object) => unknown],
   ['postgresInbox', postgresInbox as (client: never, options?: object) => unknown],
 ])('%s', (name, create) => {
-  test('refuses what is no pool, and says what it takes', () => {
+  test('refuses anything but a pool, and names what it accepts', () => {
     const told = (type: string): string =>
       `pool must be a Pool of pg, or the sql of postgres.js, not ${type} `
     const rows: [client: unknown, message: string][] = [

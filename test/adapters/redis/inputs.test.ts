@@ -32,7 +32,7 @@ const NOT_SENT = /must not be a pipeline, a transaction or a script .*before exe
 const LEGACY = /must not be a legacy client.* redisStore\(client\), and client\.legacy\(\) for the rest/
 const SUBSCRIBED = /^client must not be one that subscribes or monitors: .* redisStore\(new Redis\(url\)\)/
 
-test('redisStore refuses what is no client or cannot answer, and says what it takes', () => {
+test('redisStore refuses anything but a client that can answer, and names what it accepts', () => {
   const rows: [client: unknown, message: RegExp][] = [
     [undefined, NO_CLIENT],
     [null, NO_CLIENT],

@@ -9,7 +9,7 @@ import { inboxOn, insert } from '../../support/sqlite-inbox.js'
 import { rowOf, valuesOf } from '../../support/sqlite-open.js'
 
 onEachDriver('a handler', ({ open }) => {
-  test('that commits has its effects and the record of the event kept together', async () => {
+  test('that commits has its effects and the record of the event stored together', async () => {
     const app = await inboxOn(open(), (event, tx) => tx.commit(insert(event)))
     const order = orderCreated({ id: 'ord_a' })
     expect(await app.send(order)).toBe('200 handled')
@@ -61,7 +61,7 @@ onEachDriver('a handler', ({ open }) => {
     expect(got).toEqual([{ answer: 42 }])
   })
 
-  test('awaits as it likes before it commits, while others use the connection', async () => {
+  test('may await before it commits, while others use the connection', async () => {
     const db = open()
     const [awaited, reached] = [deferred(), deferred()]
     const app = await inboxOn(db, async (event, tx) => {

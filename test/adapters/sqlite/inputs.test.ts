@@ -24,7 +24,7 @@ const untouched = {
 }
 
 describe.each(FACTORIES)('%s', (_, factory) => {
-  test('refuses what is no database, and names the drivers', () => {
+  test('refuses anything but a database, and names the drivers', () => {
     const others = [
       undefined,
       null,

@@ -215,7 +215,7 @@ describe('the data of order.created', () => {
   })
 })
 
-describe('what is not documented passes untouched', () => {
+describe('undocumented fields pass untouched', () => {
   test.each([
     'event.published',
     'event.cancelled',

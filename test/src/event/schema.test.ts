@@ -162,7 +162,7 @@ describe('unchecked()', () => {
   })
 })
 
-describe('what is no Standard Schema is a TypeError that names its kind', () => {
+describe('anything but a Standard Schema is a TypeError that names its kind', () => {
   test.each<[string, unknown]>([
     ['null', null],
     ['a function', () => true],

@@ -104,7 +104,7 @@ test('a list is sorted by subject, is not changed itself, and names none twice',
   expect(() => checkChanges([valid, { ...valid, rank: 1 }])).toThrow(/^A subject is in the list twice/)
 })
 
-test('refuses what is not a change with a TypeError', () => {
+test('refuses anything but a change with a TypeError', () => {
   for (const given of [null, undefined, 's', [null]]) {
     let error: unknown
     try {

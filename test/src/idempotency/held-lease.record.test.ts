@@ -171,7 +171,7 @@ describe('a store that does not record the end of a run', () => {
 
   test.each(
     ENDS.flatMap<[End, string, () => unknown]>((end) => [
-      [end, 'what is no boolean', async () => 1],
+      [end, 'anything but a boolean', async () => 1],
       [end, 'nothing', () => undefined],
     ]),
   )(

@@ -116,7 +116,7 @@ describe('a lease', () => {
   test.each([
     ['rejects', refused, 'store_unavailable'],
     ['throws at once', throwing, 'store_unavailable'],
-    ['gives what is no boolean', async () => 'OK', 'store_misbehaved'],
+    ['returns anything but a boolean', async () => 'OK', 'store_misbehaved'],
     ['gives nothing', () => undefined, 'store_misbehaved'],
   ])('is not lost before it has run out, though each renewal %s', async (_, renew, code) => {
     const held = await begin({ renew })

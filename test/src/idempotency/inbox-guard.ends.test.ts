@@ -65,7 +65,7 @@ const ENDS: readonly [
   ['returned', 'says discarded', saying('discarded'), MISBEHAVED],
   ['returned', 'says nothing', saying(undefined), MISBEHAVED],
   ['returned', 'says true', saying(true), MISBEHAVED],
-  ['returned', 'says what is no word of the contract', saying('Handled'), MISBEHAVED],
+  ['returned', 'returns a word outside the contract', saying('Handled'), MISBEHAVED],
   ['returned', 'fails at the commit', failingWith(REFUSED), UNAVAILABLE],
   ['thrown Discard', 'says discarded', saying('discarded'), DISCARDED],
   ['thrown Discard', 'says duplicate', saying('duplicate'), DUPLICATE],

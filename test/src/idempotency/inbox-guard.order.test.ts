@@ -35,7 +35,7 @@ describe('the inbox is not asked', () => {
     ],
     ['for another method', 'method-not-allowed', orderCreated(), () => ({ method: 'GET' })],
     ['for a kind that nobody handles', 'unhandled', lifecycleEvent('event.published'), () => ({})],
-    ['for what is no JSON', 'unprocessable', '{', () => ({})],
+    ['for invalid JSON', 'unprocessable', '{', () => ({})],
     ['for data that does not fit its kind', 'unprocessable', lifecycleEvent('order.created', {}), () => ({})],
     [
       'where the schema refuses',

@@ -129,7 +129,7 @@ describe('the default report', () => {
     expect(String(line?.[0]).split('\n')[0]).toMatch(/ a b(\|a b){9}$/)
   })
 
-  test('says nothing of what is no fault', async () => {
+  test('logs nothing if there is no fault', async () => {
     expect(await linesOf(lifecycleEvent('event.published'), {})).toEqual([])
   })
 })

@@ -271,7 +271,7 @@ describe('drain', () => {
     expect(handler).toHaveBeenCalledOnce()
   })
 
-  test('ends though an adapter has handed in what is no delivery', async () => {
+  test('ends though an adapter has passed an invalid delivery', async () => {
     const { receiver } = receiving()
     const outcome = await receiver.receive(undefined as unknown as Delivery)
     expect(outcome).toMatchObject({ outcome: 'misconfigured', error: expect.any(TypeError) })

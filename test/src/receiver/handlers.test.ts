@@ -137,7 +137,7 @@ test('a handler, or a schema, that is undefined counts as absent', () => {
   )
 })
 
-describe('what is no handler is a TypeError that names it', () => {
+describe('anything but a handler is a TypeError that names it', () => {
   test.each<[string, unknown]>([
     ['null', null],
     ['a string', 'handler'],

@@ -81,7 +81,7 @@ describe('the default key of any other event', () => {
   test.each<[string, object]>([
     ['its type', { type: 'event.published' }],
     [
-      'its created_at: rescheduled from A to B to A to B are four events',
+      'its created_at: from A to B, back to A and to B again are three events',
       { created_at: '2026-05-17T14:02:12Z' },
     ],
     ['its data', { data: { event: { id: 'evt_1', doors_at: 'B' } } }],

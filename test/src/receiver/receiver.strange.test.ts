@@ -123,7 +123,7 @@ test.each<[string, () => unknown, RegExp[]]>([
   },
 )
 
-describe('an async function where none may be', () => {
+describe('an async function for an option that must be synchronous', () => {
   const unheard = (): never => Promise.reject(new Error('unheard')) as never
 
   test.each([
@@ -209,7 +209,7 @@ test.each([
   expect(handler).not.toHaveBeenCalled()
 })
 
-describe('what would be read as nothing is refused when the receiver is made', () => {
+describe('options that look empty are refused when the receiver is made', () => {
   const handler = () => {}
   test.each<[string, object, RegExp]>([
     ['a Map of handlers', { on: new Map([['order.created', handler]]) }, /^on must be a plain object/],

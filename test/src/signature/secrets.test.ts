@@ -7,7 +7,7 @@ import { sign } from '../../support/deliveries.js'
 
 const keysOf = (value: unknown) => secretKeys(value as Secrets, 'secret')
 
-const QUOTED = /is in quotes, which would be part of it: remove them\. docker --env-file keeps the quotes/
+const QUOTED = /is in quotes, which would be part of it: remove them\. docker --env-file keeps quotes/
 const EDGE = /begins or ends with white space \(a new line from a file or a shell\?\): trim it/
 
 const refused: [string, unknown, RegExp][] = [

@@ -52,7 +52,7 @@ describe('an answer is read as clients give it', () => {
   })
 })
 
-describe('what is not a harness is refused with what to pass', () => {
+describe('anything but a harness is refused with what to pass', () => {
   test.each<[string, unknown]>([
     ['nothing', undefined],
     ['an adapter', () => {}],

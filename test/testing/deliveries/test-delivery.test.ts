@@ -154,7 +154,7 @@ describe('toRequest', () => {
     expect(await toRequest('/').text()).toBe(body)
   })
 
-  test('does not take what is no URL', async () => {
+  test('refuses anything but a URL', async () => {
     const { toRequest } = await signedDelivery('order.created', { secret })
     expect(() => toRequest('http://')).toThrow(TypeError)
   })

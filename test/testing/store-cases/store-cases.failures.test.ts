@@ -131,7 +131,7 @@ describe('a failure', () => {
   })
 })
 
-describe('what is not a harness is refused with what to pass', () => {
+describe('anything but a harness is refused with what to pass', () => {
   const create = async (): Promise<IdempotencyStore> => memoryStore()
 
   test.each<[string, unknown, string]>([
