@@ -12,7 +12,7 @@ setMaxListeners(0, stop.signal)
 // SIGHUP is what a terminal sends when it is closed.
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(name, () => {
-    // The second time, whatever is still going on is not waited for.
+    // A second signal exits at once.
     if (stop.signal.aborted) process.exit(EXIT.interrupted)
     stop.abort()
   })
@@ -22,7 +22,7 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 let lost: NodeJS.WriteStream | undefined
 
 function broken(stream: NodeJS.WriteStream, error: NodeJS.ErrnoException): void {
-  // A pipe that nobody reads, or a terminal that is gone, is how some end a command; the rest is a failure.
+  // EPIPE (`| head`) and EIO (a closed terminal) are normal ends; any other error is a failure.
   if (error.code !== 'EPIPE' && error.code !== 'EIO' && lost === undefined) {
     lost = stream
     process.exitCode = EXIT.failed
@@ -63,7 +63,7 @@ const io: Io = {
   signal: stop.signal,
 }
 
-// Not awaited at the top level: the build makes a CommonJS copy of everything, where that is no syntax.
+// Not awaited at the top level: the build makes a CommonJS copy of everything, where a top-level await is a syntax error.
 void main(process.argv.slice(2), io).then((code) => {
   process.exitCode = lost === undefined ? code : EXIT.failed
   // An interrupted command may have a request in flight, which would keep the process alive.

@@ -48,7 +48,7 @@ export const ACCEPTED: { readonly [Name in ScenarioName]?: string } = {
 }
 
 /** The limits of a scenario that passed: a fault that its answers do not show. */
-export const NOT_SHOWN: { readonly [Name in ScenarioName]?: (id: string) => string } = {
+export const LIMITS_OF_A_PASS: { readonly [Name in ScenarioName]?: (id: string) => string } = {
   valid: () =>
     'Answers do not show whether the work was done before the 2xx. If it fails later, the event is lost.',
   large: () =>

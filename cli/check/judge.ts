@@ -10,9 +10,9 @@ export interface Probed {
   readonly url: string
   readonly timeoutMs: number
   readonly secret: Secrets
-  /** Whether all deliveries are of one order, which may have been handled before: then a 409 says so. Default false. */
+  /** Whether all deliveries are of one order, which may have been handled before: then a 409 means that it was. Default false. */
   readonly isOneOrder?: boolean
-  /** The status of a genuine delivery, if its handler fails: what is answered likewise was not refused. */
+  /** The status of a genuine delivery, if its handler fails: an answer with this status is no refusal. */
   readonly failsWith?: number | undefined
 }
 
@@ -59,14 +59,15 @@ function faultOf(probed: Probed, results: readonly SendResult[]): string | undef
   const { name, verdict } = scenario
   const hint = (result: SendResult): string => hintFor({ url, timeoutMs, secrets: [] }, result) ?? ''
   const statuses = results.map(({ response }) => response?.status ?? 0)
-  const isDone = whetherDone(probed, statuses)
+  const isDone = handledFlags(probed, statuses)
   const [first] = results
   if (name === 'valid') return first === undefined || isDone[0] ? undefined : faultOfFirst(probed, first)
-  const isAny = (hundred: number): boolean => statuses.some((status) => Math.floor(status / 100) === hundred)
+  const hasStatusClass = (digit: number): boolean =>
+    statuses.some((status) => Math.floor(status / 100) === digit)
   const unanswered = results.find(({ error }) => error !== undefined)
   const silence = unanswered === undefined ? undefined : hint(unanswered)
-  // Worse than whatever else there is to say, so it comes first.
-  const accepted = isAny(2) ? acceptance(probed) : undefined
+  // An accepted forgery is the worst fault, so it is reported first.
+  const accepted = hasStatusClass(2) ? acceptance(probed) : undefined
   if (accepted !== undefined) return [accepted, ...(silence === undefined ? [] : [silence])].join(' ')
   if (silence !== undefined) return silence
   if (verdict === 'unusable') return undefined
@@ -86,14 +87,14 @@ function faultOf(probed: Probed, results: readonly SendResult[]): string | undef
   if (failsWith !== undefined && !REFUSED.includes(failsWith) && statuses.includes(failsWith)) {
     return `It answers ${failsWith}, as to a genuine delivery: it accepts this as genuine, or fails before it verifies. ${ADVICE[name]}`
   }
-  if (isAny(5)) {
+  if (hasStatusClass(5)) {
     return `It answers 5xx, which makes the service retry for 72 hours: answer 4xx. ${ADVICE[name]}`
   }
   return statuses.every((status) => status >= 400) ? undefined : ADVICE[name]
 }
 
 /** For each delivery, whether the receiver counts it as handled: by a 2xx, or by a 409 if its event was sent before. */
-function whetherDone(
+function handledFlags(
   { scenario: { name }, isOneOrder = false }: Probed,
   statuses: readonly number[],
 ): boolean[] {

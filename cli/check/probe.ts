@@ -7,7 +7,7 @@ import {
   type ScenarioName,
 } from '../../testing/index.js'
 import { givenEvent, madeUpEvent, madeUpEventToCut } from '../send/made-up-events.js'
-import { NOT_SHOWN } from './advice.js'
+import { LIMITS_OF_A_PASS } from './advice.js'
 import { type FailingHandler, failingHandler } from './failing-handler.js'
 import { judge } from './judge.js'
 import { scenarioForAnyReceiver } from './scenario-deliveries.js'
@@ -193,7 +193,7 @@ async function play(
     { scenario, url, timeoutMs, secret, isOneOrder, failsWith: failing?.status },
     results,
   )
-  const note = judgement.passed ? NOT_SHOWN[name]?.(idIn(deliveries[0]?.body)) : undefined
+  const note = judgement.passed ? LIMITS_OF_A_PASS[name]?.(idIn(deliveries[0]?.body)) : undefined
   const status = results[0]?.response?.status
   return { name, description, got, ...judgement, ...(note !== undefined && { note }), status }
 }

@@ -20,8 +20,10 @@ const secret = z
   .max(MAX_TEXT, `must have at most ${MAX_TEXT} characters`)
   .refine((text) => text === text.trim(), 'must not begin or end with white space')
 
+const EVENTS_RULE = 'must be a list of kinds, of groups such as event.*, or ["*"]'
+
 const events = z
-  .array(z.string().regex(KIND_PATTERN), 'must be a list of kinds, of groups such as event.*, or ["*"]')
+  .array(z.string().regex(KIND_PATTERN), EVENTS_RULE)
   .min(1, 'must not be empty: ["*"] is everything')
   .max(MAX_EVENTS, `must have at most ${MAX_EVENTS} entries`)
 
@@ -54,7 +56,7 @@ export const checkedPatch = (patch: unknown) => parse(patchSchema, patch)
 /** @throws TypeError that names what is wrong */
 export const checkedRotation = (rotation: unknown) => parse(rotationSchema, rotation)
 
-/** @throws TypeError if no webhook can be sent to the URL at all: rules about addresses come later */
+/** @throws TypeError if it is not a valid http or https URL. Whether its address is allowed is checked when a webhook is sent */
 export function checkUrl(text: string): void {
   parse(z.strictObject({ url }), { url: text })
 }
@@ -78,7 +80,6 @@ function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infe
     throw new TypeError(
       'An endpoint is described by an object, such as { url: "http://localhost:3000/hooks" }.',
     )
-  const message =
-    index === undefined ? issue?.message : 'must be a list of kinds, of groups such as event.*, or ["*"]'
+  const message = index === undefined ? issue?.message : EVENTS_RULE
   throw new TypeError(`The endpoint's ${String(name)} ${message}.`)
 }

@@ -63,7 +63,7 @@ export function App() {
             <Trigger />
           </section>
           <main class={route.view === 'Deliveries' ? 'wide' : undefined}>
-            <Shown route={route} state={state} />
+            <CurrentView route={route} state={state} />
           </main>
         </>
       )}
@@ -73,7 +73,7 @@ export function App() {
   )
 }
 
-function Shown({ route, state }: { readonly route: Route; readonly state: State }) {
+function CurrentView({ route, state }: { readonly route: Route; readonly state: State }) {
   switch (route.view) {
     case 'Deliveries':
       return <Deliveries route={route} state={state} />
@@ -92,7 +92,7 @@ function Shown({ route, state }: { readonly route: Route; readonly state: State 
   }
 }
 
-/** The state by the filter of the address, as it is now. */
+/** The live state, filtered by the URL. */
 function useLive({ q, status, limit }: Route): { state: State | undefined; connection: Connection } {
   const [state, setState] = useState<State>()
   const [connection, setConnection] = useState<Connection>('connecting')

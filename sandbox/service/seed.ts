@@ -19,7 +19,7 @@ export interface FixtureEvent extends NewEvent {
   orders?: readonly { tier: string; quantity: number }[]
 }
 
-/** The ids that were made from fixtures. */
+/** How many of each were made. */
 export interface Seeded {
   readonly venues: number
   readonly events: number
@@ -57,7 +57,7 @@ export function seed(service: Service, given: unknown): Seeded {
     const at = pathOf(issue?.path ?? [])
     throw new Refusal({
       code: 'parameter_invalid',
-      message: `The fixtures are an object of account, venues and events. ${at === '' ? '' : `${at}: `}${issue?.message}.`,
+      message: `Fixtures must be an object with account, venues and events. ${at === '' ? '' : `${at}: `}${issue?.message}.`,
       param: at,
     })
   }

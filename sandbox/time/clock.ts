@@ -24,8 +24,8 @@ export interface ClockOptions {
 const ignore = (): void => {}
 
 /**
- * The time of the sandbox, and its timers. It runs with the real time or stands still, and can be advanced: then all that
- * falls due is done in its order, and awaited. So a timer must not await an advance, nor `idle`: each would wait for the other.
+ * The time of the sandbox, and its timers. It runs with the real time or stands still. An advance fires all timers
+ * that are due by then, in order, and awaits them. So a timer must not await an advance, nor `idle`: each would wait for the other.
  */
 export class VirtualClock {
   readonly #timers = new TimerQueue()
@@ -40,7 +40,7 @@ export class VirtualClock {
   /** Advances wait for each other. */
   #advances: Promise<unknown> = Promise.resolve()
   #advancing = 0
-  /** Aborts when the advances of now are broken off. */
+  /** Aborted by `breakOff`, which makes the next one. */
   #breaking = new AbortController()
 
   /** @throws RangeError if the start is no moment of time */
@@ -49,7 +49,7 @@ export class VirtualClock {
     this.restart({ startMs, frozen })
   }
 
-  /** Milliseconds since the epoch, in virtual time; never less than before. A function of its own: hand it over as it is. */
+  /** Milliseconds since the epoch, in virtual time; never less than before. It is bound: it can be passed as a callback. */
   readonly now = this.#time.now
 
   get isFrozen(): boolean {
@@ -73,7 +73,7 @@ export class VirtualClock {
   /**
    * Does the work at a virtual time: at once if it is past. Timers of the same moment fire in the order of these calls.
    *
-   * @param says describes the work, for `nextWhat`
+   * @param label describes the work, for `nextLabel`
    * @throws RangeError if it is no moment of time
    */
   at(atMs: number, work: () => unknown, label?: () => string): Timer {
@@ -88,7 +88,7 @@ export class VirtualClock {
   }
 
   /** The label of the next timer; undefined if there is none. */
-  nextWhat(): string | undefined {
+  nextLabel(): string | undefined {
     return this.#timers.next()?.label?.()
   }
 
@@ -115,7 +115,7 @@ export class VirtualClock {
     return this.#advance(() => Math.max(this.now(), this.nextAt() ?? this.now()), begins)
   }
 
-  /** Each advance, whether it is under way or waits for another, ends where it is. What it has begun goes on, but is not waited for. */
+  /** Stops each advance that runs or waits for another, at the current time. Work that has begun continues, but is not awaited. */
   breakOff(): void {
     const broken = this.#breaking
     this.#breaking = new AbortController()
@@ -133,8 +133,8 @@ export class VirtualClock {
   }
 
   /**
-   * Starts again at any time, without timers. An advance that is running ends where it is; one that waits for it
-   * was of the time before, and does nothing.
+   * Starts again at any time, without timers. An advance that is running stops; one that waits for it does nothing,
+   * because it is of the old time.
    *
    * @throws RangeError if the start is no moment of time
    */

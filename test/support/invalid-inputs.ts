@@ -21,7 +21,7 @@ const METHODS = (store: RemoteStore): readonly [readonly Field[], (given: typeof
 ]
 
 /** Calls each method of a store with each invalid value: the calls that it did not reject with a TypeError that names the field. */
-export async function acceptedRequests(store: RemoteStore): Promise<string[]> {
+export async function notRefusedRequests(store: RemoteStore): Promise<string[]> {
   const found: string[] = []
   for (const [fields, call] of METHODS(store)) {
     for (const field of fields) {
@@ -36,7 +36,7 @@ export async function acceptedRequests(store: RemoteStore): Promise<string[]> {
 }
 
 /** The same for an inbox, which must not run its work either. */
-export async function acceptedOnces(inbox: Inbox<unknown>): Promise<string[]> {
+export async function notRefusedOnces(inbox: Inbox<unknown>): Promise<string[]> {
   const found: string[] = []
   for (const field of ['key', 'retainMs'] as const) {
     for (const value of INVALID[field]) {
@@ -53,7 +53,7 @@ export async function acceptedOnces(inbox: Inbox<unknown>): Promise<string[]> {
 }
 
 /** The same for the limits of a purge. */
-export async function acceptedLimits({ purge }: Purgeable): Promise<string[]> {
+export async function notRefusedLimits({ purge }: Purgeable): Promise<string[]> {
   const found: string[] = []
   for (const limit of LIMITS) {
     const end = await endOf(() => purge({ limit: limit as number }))
@@ -64,7 +64,7 @@ export async function acceptedLimits({ purge }: Purgeable): Promise<string[]> {
 }
 
 /** Makes something of each value: those that were not refused with a TypeError whose message matches. */
-export function acceptedInputs<T>(
+export function notRefusedInputs<T>(
   make: (value: T) => unknown,
   rows: readonly (readonly [value: unknown, message: RegExp | string])[],
 ): string[] {

@@ -107,7 +107,7 @@ export function thrownRefusal(call: () => unknown): Refusal {
 }
 
 /** The code and the field of a refusal. */
-export function refusalOf(call: () => unknown): [RefusalCode, string | undefined] {
+export function apiRefusalOf(call: () => unknown): [RefusalCode, string | undefined] {
   const { code, param } = thrownRefusal(call)
   return [code, param]
 }

@@ -9,7 +9,7 @@ import {
 import { callHandler, sampleEvent } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { receiving } from '../support/receiving.js'
-import { refusalOf } from '../support/refusal.js'
+import { errorOf } from '../support/thrown-error.js'
 
 /** A call without types, as from plain JavaScript. */
 const callAnyway = callHandler as unknown as (...args: unknown[]) => Promise<unknown>
@@ -160,7 +160,7 @@ describe('the context', () => {
 
   test.each(['request', 'tx'] as const)('says that %s is missing, when it is read', async (field) => {
     const ctx = await contextWith()
-    const error = await refusalOf(() => ctx[field])
+    const error = await errorOf(() => ctx[field])
     expect(error).toBeInstanceOf(TypeError)
     expect(error.message).toBe(
       `The handler reads ctx.${field}, which callHandler was not given: pass it, callHandler(on, name, event, { ${field} }).`,
@@ -172,7 +172,7 @@ describe('the context', () => {
 
   test('says that rawBody is missing, when it is read and the event is no JSON', async () => {
     const ctx = await contextWith({}, { type: 'order.refunded', created_at: '', data: { cents: 5n } })
-    const error = await refusalOf(() => ctx.rawBody)
+    const error = await errorOf(() => ctx.rawBody)
     expect(error).toBeInstanceOf(TypeError)
     expect(error.message).toContain('pass it, callHandler(on, name, event, { rawBody }).')
   })
@@ -229,7 +229,7 @@ const MISTAKES: [args: unknown[], message: string][] = [
 const mistakes = MISTAKES.map(([args, message]) => ({ args, message }))
 
 test.each(mistakes)('refuses before anything runs: $message', async ({ args, message }) => {
-  const error = await refusalOf(() => callAnyway(...args))
+  const error = await errorOf(() => callAnyway(...args))
   expect(error).toBeInstanceOf(TypeError)
   expect(error.message.slice(0, message.length)).toBe(message)
 })

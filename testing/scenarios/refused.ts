@@ -15,7 +15,7 @@ export const REFUSED: readonly ScenarioEntry[] = [
       return [
         withHeader(genuine),
         withHeader(genuine, ''),
-        // A receiver that looks at the kind first would answer 2xx to a stranger: it has nothing to do.
+        // A receiver that looks at the kind before the signature answers 2xx to this forgery: it has no handler for it.
         withHeader(withBody(genuine, unknown()[0])),
       ]
     },
@@ -55,7 +55,7 @@ export const REFUSED: readonly ScenarioEntry[] = [
     name: 'wrong-secret',
     description:
       'Signed with a secret that differs at its end, also for a kind without a handler: finds receivers that do not compare the signature, or look at the kind first.',
-    // A forgery must not keep out the genuine event that comes later, in `duplicate`.
+    // Of the event that `duplicate` sends later: a forgery that is recorded would make the genuine one a duplicate.
     make: ({ sign, awaited, unknown, secrets }) =>
       Promise.all([awaited(), unknown()[0]].map((body) => sign(body, nearMiss(secrets)))),
   }),

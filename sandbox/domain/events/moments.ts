@@ -36,7 +36,7 @@ const EXAMPLES: Readonly<Record<MomentForm, string>> = {
     'such as 2026-12-01T19:00:00+01:00, or a day such as 2026-12-01 (without an offset it is UTC)',
 }
 
-/** Reads ISO 8601: a moment that there is, of the years 1970 to 9998; or what is wrong with it, to go on a sentence with. */
+/** Reads ISO 8601: a valid moment of the years 1970 to 9998, or the end of a sentence about the error. */
 export function readMoment(text: string, form: MomentForm): Moment | string {
   const parts = READERS[form].exec(text)
   if (parts === null) return complaint(text, form)
@@ -65,7 +65,7 @@ export function readMoment(text: string, form: MomentForm): Moment | string {
 }
 
 /**
- * Another moment, in the same offset: the default of `ends_at` is seen on the same clock on the wall as `doors_at`.
+ * Another moment, in the same offset: the default of `ends_at` has the UTC offset of `doors_at`.
  * It is undefined beyond the years that can be written.
  */
 export function shiftMoment({ text, ms }: Moment, byMs: number): Moment | undefined {

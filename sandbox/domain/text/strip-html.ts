@@ -17,7 +17,7 @@ export interface RawHtml extends Span {
   readonly isWhole: boolean
 }
 
-/** Their content is no text that a page shows. */
+/** Browsers do not show the content of these elements. */
 const HIDDEN = ['script', 'style', 'template', 'iframe', 'noembed', 'noframes']
 
 /** Tags that stand within a word or a sentence. All others end a word. */
@@ -31,11 +31,11 @@ const WITHIN_TEXT = new Set(
 const TOKEN =
   /<!---?>|<!--[\s\S]*?--!?>|<\?[\s\S]*?\?>|<!\[CDATA\[[\s\S]*?\]\]>|<![A-Za-z][^>]*>|<(\/?)([A-Za-z][^\s/>]*)(?:"[^"]*"|'[^']*'|[^'">])*>|</g
 
-/** Before these a `<` opens nothing: "1 < 2", "I <3 NY". */
+/** A `<` before one of these is not a tag: "1 < 2", "I <3 NY". */
 const PLAIN_AFTER = /[\s\d=]/
 
 /**
- * Takes out tags, and what is in elements that show no text; the text stays. A `<` that begins no whole tag is written as text.
+ * Removes tags, and elements whose content is not shown, and keeps the other text. A `<` that begins no whole tag is written as text.
  *
  * @param found in the order of the source, none within another
  */
@@ -51,12 +51,12 @@ export function stripHtml(source: string, found: readonly RawHtml[]): Edit[] {
   return edits
 }
 
-/** One node of raw HTML, and as much after it as it hides. */
+/** One node of raw HTML, and the text after it up to the end tag if its element is hidden. */
 class Strip {
   readonly #source: string
   readonly #found: readonly RawHtml[]
   readonly #html: RawHtml
-  /** Whether a word stands before it; false after a removed part. */
+  /** Whether the character before the node is part of a word; false after a removed part. */
   readonly #isAfterWord: boolean
   #text = ''
   /** Whether a tag ended a word. */

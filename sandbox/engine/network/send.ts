@@ -14,10 +14,10 @@ export interface OutgoingRequest {
   readonly signal?: AbortSignal
 }
 
-/** An answer of any status, or the reason why there is none. It never rejects. */
+/** An answer of any status, or the reason why there is none. */
 export type SendResult =
   | { readonly response: AttemptResponse; readonly error?: undefined }
   | { readonly response?: undefined; readonly error: { readonly code: string; readonly message: string } }
 
-/** Sends a request once: over the network, or to a handler in this process. It settles when the signal aborts, if not before. */
+/** Sends a request once: over the network, or to a handler in this process. The promise never rejects, and settles when the signal aborts, if not before. */
 export type Send = (request: OutgoingRequest) => Promise<SendResult>

@@ -80,7 +80,7 @@ const snapshot = z.strictObject({
 /** The state of an engine, as plain JSON. */
 export type EngineSnapshot = z.infer<typeof snapshot>
 
-/** The same, as the engine has it. */
+/** The same state, in the types of the engine. */
 export interface EngineState {
   readonly latestMessageMs: number | null
   /** The state of each generator, by what it is for. */
@@ -96,7 +96,7 @@ export interface EngineState {
 export function toSnapshot({ deliveries, ...state }: EngineState): EngineSnapshot {
   const saved = deliveries.filter(({ delivery }) => isSettled(delivery) || delivery.nextAtMs !== undefined)
   const messages = new Map(saved.map(({ delivery }) => [delivery.message.id, delivery.message]))
-  // Nothing of it is ever changed, so that it need not be copied.
+  // The records are immutable, so they are not copied.
   return {
     ...state,
     messages: [...messages.values()],
@@ -127,7 +127,8 @@ export function fromSnapshot(value: unknown): EngineState {
     return { delivery, seed, begun }
   })
   const ended = tracked.filter(({ delivery }) => isSettled(delivery)).map(({ delivery }) => delivery.id)
-  if (!isSameSet(ended, state.settled)) throw inconsistent('settled does not name the deliveries that are')
+  if (!isSameSet(ended, state.settled))
+    throw inconsistent('settled does not list exactly the deliveries that have ended')
   if (new Set(tracked.map(({ delivery }) => delivery.id)).size < tracked.length) {
     throw inconsistent('a delivery is there twice')
   }

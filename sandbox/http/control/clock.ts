@@ -57,7 +57,7 @@ export function clockJson({ clock, advances }: Service, realNow: () => number): 
     now: utcText(clock.now()),
     frozen: clock.isFrozen,
     next_at: nextAtMs === undefined ? null : utcText(nextAtMs),
-    next_what: clock.nextWhat() ?? null,
+    next_what: clock.nextLabel() ?? null,
     real_now: utcText(realNow()),
     ...(advancing && { advancing }),
   }

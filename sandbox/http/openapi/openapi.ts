@@ -21,8 +21,14 @@ const ERROR_HEADERS: Partial<Record<ErrorStatus, Json>> = {
 }
 
 const OTHER_FAULTS = '5XX'
-const EVERYWHERE = ['api_key_missing', 'api_key_invalid', 'host_refused', 'rate_limited', 'internal'] as const
-const OF_BODIES = ['unsupported_media_type', 'invalid_json', 'body_too_large'] as const
+const ERRORS_OF_ALL = [
+  'api_key_missing',
+  'api_key_invalid',
+  'host_refused',
+  'rate_limited',
+  'internal',
+] as const
+const ERRORS_OF_BODIES = ['unsupported_media_type', 'invalid_json', 'body_too_large'] as const
 
 /**
  * The OpenAPI 3.1 description of the API, as the assumptions have it. What the specification does not show is marked `x-not-shown`.
@@ -101,7 +107,7 @@ function describeOperation(operation: Operation, parts: Parts): Json {
             ...(!isShown && NOT_SHOWN),
           },
         },
-        // No status is shown.
+        // The specification shows no status.
         ...NOT_SHOWN,
       },
       ...errorResponses(operation, parts),
@@ -142,8 +148,8 @@ function errorResponses(operation: Operation, { form, error }: Parts): Json {
   const codes = new Map<ErrorStatus, Set<ErrorCode>>()
   const add = (code: ErrorCode, status: ErrorStatus) =>
     codes.set(status, (codes.get(status) ?? new Set()).add(code))
-  for (const code of EVERYWHERE) add(code, statusOf(code))
-  for (const code of operation.body ? OF_BODIES : []) add(code, statusOf(code))
+  for (const code of ERRORS_OF_ALL) add(code, statusOf(code))
+  for (const code of operation.body ? ERRORS_OF_BODIES : []) add(code, statusOf(code))
   add('parameter_unknown', 400)
   if (operation.path.includes('{id}')) add('resource_missing', 404)
   for (const code of operation.errors) add(code, statusOf(code, 'a parameter'))
@@ -173,7 +179,7 @@ function otherFaults({ form, error }: Omit<Parts, 'schemas'>): Json {
   }
 }
 
-/** A schema that leaves none but these codes. */
+/** A schema that allows only these codes. */
 function only(codes: readonly ErrorCode[], path: readonly string[]): Json {
   return path.reduceRight<Json>((schema, name) => ({ properties: { [name]: schema } }), { enum: codes })
 }

@@ -11,12 +11,12 @@ export interface Caller {
 
 /** Finds the caller by the header `authorization`. */
 export interface Authenticator {
-  /** @throws HttpError if there is no key, or none that is taken */
+  /** @throws HttpError if there is no key, or none that is accepted */
   authenticate(authorization: string | null): Caller
 }
 
 export interface AuthenticationOptions {
-  /** The keys that are taken. Default: every key of the right form. */
+  /** The accepted keys. Default: every key of the right form. */
   keys?: readonly string[] | undefined
   /** Called with a warning, once for each live key. */
   onWarning?: ((message: string) => void) | undefined
@@ -27,7 +27,7 @@ const KEY = /^sk_(test|live)_[\x21-\x7e]+$/
 const MAX_WARNINGS = 100
 const CHALLENGE = { 'www-authenticate': 'Bearer' }
 
-/** @throws TypeError that says which of the keys has not the form of a key */
+/** @throws TypeError that names the first invalid key */
 export function createAuthenticator({ keys, onWarning = () => {} }: AuthenticationOptions): Authenticator {
   for (const [index, key] of (keys ?? []).entries()) {
     if (!KEY.test(key))

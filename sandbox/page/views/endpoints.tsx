@@ -12,7 +12,6 @@ import { Shown } from '../parts/shown.js'
 
 const SUBSCRIPTIONS = [...KINDS, 'order.*', 'event.*', '*']
 
-/** The list of endpoints. */
 export function Endpoints({ endpoints }: { readonly endpoints: readonly EndpointView[] }) {
   return (
     <>
@@ -96,7 +95,7 @@ function Endpoint({ endpoint }: { readonly endpoint: EndpointView }) {
 interface KindProps {
   readonly event: string
   readonly isOn: boolean
-  /** An endpoint subscribes to something. */
+  /** Whether it is the only subscription, which cannot be turned off. */
   readonly isLast: boolean
   readonly choose: (event: string) => Promise<unknown>
 }

@@ -12,7 +12,7 @@ const STATUSES = ['500', '502', '503', '504', '400', '401', '403', '404', '409',
 const DROP = 'connection dropped'
 const USUAL = 'as usual'
 
-/** The faults of the API that were asked for, to test a client with, and what adds and removes them. */
+/** The injected faults of the API, with a form to add them and buttons to remove them. */
 export function Faults({ faults }: { readonly faults: readonly FaultView[] }) {
   return (
     <>
@@ -47,7 +47,7 @@ export function Faults({ faults }: { readonly faults: readonly FaultView[] }) {
   )
 }
 
-/** The control says what is wrong with a value. */
+/** Not validated here: the control API answers with the reason. */
 const add = ({ answer, delay_ms, times, ...rest }: Readonly<Record<string, string>>): Promise<unknown> =>
   post('/faults', {
     ...rest,

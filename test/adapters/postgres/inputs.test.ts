@@ -16,10 +16,10 @@ import { DataSource } from 'typeorm'
 import { describe, expect, test } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
 import {
-  acceptedInputs,
-  acceptedLimits,
-  acceptedOnces,
-  acceptedRequests,
+  notRefusedInputs,
+  notRefusedLimits,
+  notRefusedOnces,
+  notRefusedRequests,
 } from '../../support/invalid-inputs.js'
 import { onPostgres } from '../../support/on-servers.js'
 import { openPg, STORE_CLIENTS } from '../../support/postgres-clients.js'
@@ -46,7 +46,7 @@ describe.each([
       [{ connect() {}, query() {}, transaction() {} }, told('an object')],
       [Promise.resolve(pool), told('a promise')],
     ]
-    expect(acceptedInputs((client: never) => create(client), rows)).toEqual([])
+    expect(notRefusedInputs((client: never) => create(client), rows)).toEqual([])
   })
 
   // The objects themselves, made as their documentation does; of what is not installed here, the methods that it has.
@@ -117,7 +117,7 @@ describe.each([
       [{ purgeEverySeconds: 0 }, /^purgeEverySeconds must be .* above 0/],
     ]
     for (const client of [pool, sql]) {
-      expect(acceptedInputs((options: object) => create(client as never, options), rows)).toEqual([])
+      expect(notRefusedInputs((options: object) => create(client as never, options), rows)).toEqual([])
     }
   })
 
@@ -133,7 +133,7 @@ test('postgresInbox refuses an idleTimeoutSeconds that is not from 1 to 86400', 
     { idleTimeoutSeconds },
     /^idleTimeoutSeconds must be a number of seconds from 1 to 86400/,
   ])
-  expect(acceptedInputs((options: PostgresInboxOptions) => postgresInbox(pool, options), rows)).toEqual([])
+  expect(notRefusedInputs((options: PostgresInboxOptions) => postgresInbox(pool, options), rows)).toEqual([])
   for (const idleTimeoutSeconds of [1, 86_400]) {
     expect(() => postgresInbox(pool, { idleTimeoutSeconds })).not.toThrow()
   }
@@ -144,8 +144,8 @@ onPostgres.each(STORE_CLIENTS)('a store over $name', ({ open }) => {
 
   test('refuses requests that the contract does not allow, and writes nothing', async () => {
     const store = open(database).store()
-    expect(await acceptedRequests(store)).toEqual([])
-    expect(await acceptedLimits(store)).toEqual([])
+    expect(await notRefusedRequests(store)).toEqual([])
+    expect(await notRefusedLimits(store)).toEqual([])
     expect(await database.column('SELECT key FROM tix_webhooks')).toEqual([])
   })
 
@@ -174,8 +174,8 @@ onPostgres('an inbox', () => {
 
   test('refuses requests that the contract does not allow, and runs nothing', async () => {
     const inbox = postgresInbox(openPg(database))
-    expect(await acceptedOnces(inbox)).toEqual([])
-    expect(await acceptedLimits(inbox)).toEqual([])
+    expect(await notRefusedOnces(inbox)).toEqual([])
+    expect(await notRefusedLimits(inbox)).toEqual([])
     expect(await database.column('SELECT key FROM tix_webhooks_inbox')).toEqual([])
   })
 })

@@ -6,7 +6,7 @@ import { createClient, createClientPool, createCluster } from 'redis'
 import { type IdempotencyStore, memoryStore } from 'tix-webhooks'
 import { type RedisStoreOptions, redisStore } from 'tix-webhooks/redis'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { acceptedInputs, acceptedRequests } from '../../support/invalid-inputs.js'
+import { notRefusedInputs, notRefusedRequests } from '../../support/invalid-inputs.js'
 import { onRedis, redisPrefix, redisUrl } from '../../support/on-servers.js'
 import {
   claimOf,
@@ -58,7 +58,7 @@ test('redisStore refuses anything but a client that can answer, and names what i
     [nodeRedis.legacy(), LEGACY],
     [nodeRedis.legacy().multi(), NOT_SENT],
   ]
-  expect(acceptedInputs((client: RedisClient) => redisStore(client), rows)).toEqual([])
+  expect(notRefusedInputs((client: RedisClient) => redisStore(client), rows)).toEqual([])
 })
 
 test('redisStore takes a client, a cluster or a pool of each library', () => {
@@ -148,7 +148,7 @@ test('redisStore refuses invalid options', () => {
       /^replicaTimeoutMs must be a whole number of at least 1/,
     ]),
   ]
-  expect(acceptedInputs((options: RedisStoreOptions) => redisStore(ioredis, options), rows)).toEqual([])
+  expect(notRefusedInputs((options: RedisStoreOptions) => redisStore(ioredis, options), rows)).toEqual([])
 })
 
 test('redisStore takes the options at their limits', () => {
@@ -175,7 +175,7 @@ beforeEach(() => {
 onRedis.each(LIBRARIES)('a store on $name', (library) => {
   test('refuses requests that the contract does not allow, and writes nothing', async () => {
     const store = await openStore(library, redisUrl(), { prefix })
-    expect(await acceptedRequests(store)).toEqual([])
+    expect(await notRefusedRequests(store)).toEqual([])
     expect(await (await connectIoredis(redisUrl())).keys(`${prefix}*`)).toEqual([])
   })
 

@@ -2,10 +2,10 @@ import { memoryStore } from 'tix-webhooks'
 import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { describe, expect, test } from 'vitest'
 import {
-  acceptedInputs,
-  acceptedLimits,
-  acceptedOnces,
-  acceptedRequests,
+  notRefusedInputs,
+  notRefusedLimits,
+  notRefusedOnces,
+  notRefusedRequests,
 } from '../../support/invalid-inputs.js'
 import { claim, request } from '../../support/sqlite-claims.js'
 import { listening, onEachDriver } from '../../support/sqlite-drivers.js'
@@ -39,7 +39,7 @@ describe.each(FACTORIES)('%s', (_, factory) => {
     ]
     const told = /^db must be .* better-sqlite3, libsql or node:sqlite/
     expect(
-      acceptedInputs(
+      notRefusedInputs(
         factory,
         others.map((db): [unknown, RegExp] => [db, told]),
       ),
@@ -63,7 +63,7 @@ describe.each(FACTORIES)('%s', (_, factory) => {
       [{ purgeEverySeconds: 0 }, /^purgeEverySeconds must be .* above 0/],
       [{ purgeEverySeconds: 3_000_000 }, /^purgeEverySeconds .* at most/],
     ]
-    expect(acceptedInputs((options: object) => factory(untouched, options), rows)).toEqual([])
+    expect(notRefusedInputs((options: object) => factory(untouched, options), rows)).toEqual([])
   })
 
   test('asks nothing of the database, so that it can be made anywhere', () => {
@@ -98,9 +98,9 @@ onEachDriver('a call that the contract does not allow', ({ open }) => {
   test('is refused before it reaches the database', async () => {
     const { db, statements } = listening(open())
     const [store, inbox] = [sqliteStore(db), sqliteInbox(db)]
-    expect(await acceptedRequests(store)).toEqual([])
-    expect(await acceptedOnces(inbox)).toEqual([])
-    expect([await acceptedLimits(store), await acceptedLimits(inbox)]).toEqual([[], []])
+    expect(await notRefusedRequests(store)).toEqual([])
+    expect(await notRefusedOnces(inbox)).toEqual([])
+    expect([await notRefusedLimits(store), await notRefusedLimits(inbox)]).toEqual([[], []])
     expect(statements).toEqual([])
   })
 

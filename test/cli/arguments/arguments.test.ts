@@ -4,7 +4,7 @@ import { defineCommand } from '../../../cli/arguments/command.js'
 import { flag, option, repeatable } from '../../../cli/arguments/options.js'
 import { readPort, readUrl } from '../../../cli/arguments/values.js'
 import { EXIT } from '../../../cli/failure.js'
-import { refusalOf } from '../../support/refusals.js'
+import { cliRefusalOf } from '../../support/cli-refusal.js'
 
 const command = defineCommand({
   name: 'serve',
@@ -76,29 +76,31 @@ describe('an invalid command line', () => {
     [['--json=yes'], '--json takes no value.'],
     [['--no-freeze=1'], '--freeze takes no value.'],
   ])('is refused: %j', async (argv, message) => {
-    expect(await refusalOf(() => valuesOf(...argv))).toEqual({ exitCode: 2, message })
+    expect(await cliRefusalOf(() => valuesOf(...argv))).toEqual({ exitCode: 2, message })
   })
 
   test.each([
     [[], 'KIND is missing: a kind.'],
     [['a', 'b', 'c d'], 'serve takes only KIND FILE, not "c d" too. Quote a value that contains spaces.'],
   ])('has the wrong words: %j', async (words, message) => {
-    expect(await refusalOf(() => checkWords(words, command))).toEqual({ exitCode: 2, message })
+    expect(await cliRefusalOf(() => checkWords(words, command))).toEqual({ exitCode: 2, message })
   })
 
   test('has an argument though the command takes none', async () => {
     const { args: _, ...bare } = command
-    expect(await refusalOf(() => checkWords(['x'], bare))).toEqual({
+    expect(await cliRefusalOf(() => checkWords(['x'], bare))).toEqual({
       exitCode: 2,
       message: 'serve takes options only, not "x".',
     })
   })
+})
 
-  test.each([[['a']], [['a', 'b']]])('is not one with the valid arguments %j', (words) => {
+describe('a valid command line', () => {
+  test.each([[['a']], [['a', 'b']]])('may have the arguments %j', (words) => {
     checkWords(words, command)
   })
 
-  test('is not one with any number of arguments if the last one is repeatable', () => {
+  test('may have any number of arguments if the last one is repeatable', () => {
     checkWords(['a', 'b', 'c'], { ...command, args: [{ name: 'ID', says: 'ids', rest: true }] })
   })
 })

@@ -14,7 +14,7 @@ import {
   shareUpTo,
   wholeNumber,
 } from '../../../cli/arguments/values.js'
-import { refusalOf } from '../../support/refusals.js'
+import { cliRefusalOf } from '../../support/cli-refusal.js'
 
 type Row = readonly [read: (text: string, name: string) => unknown, text: string, value: unknown]
 
@@ -120,11 +120,11 @@ describe('a value', () => {
     [readObject, '[1]', `--x must be a JSON object, such as '{"order":{"id":"ord_1"}}'.`],
     [readObject, 'null', `--x must be a JSON object, such as '{"order":{"id":"ord_1"}}'.`],
   ])('%o refuses %j', async (read, text, message) => {
-    expect(await refusalOf(() => read(text, '--x'))).toEqual({ exitCode: 2, message })
+    expect(await cliRefusalOf(() => read(text, '--x'))).toEqual({ exitCode: 2, message })
   })
 
   test('that is no JSON is refused with what breaks it', async () => {
-    const { message } = await refusalOf(() => readObject("{'a':1}", '--data'))
+    const { message } = await cliRefusalOf(() => readObject("{'a':1}", '--data'))
     expect(message).toMatch(/^--data is not valid JSON: .+ Quote it for the shell: '\{"a":1\}'\.$/)
   })
 })

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { announce, candidates, SANDBOX_FILE } from '../../../cli/client/find-sandbox.js'
 import type { Io } from '../../../cli/io.js'
+import { cliRefusalOf } from '../../support/cli-refusal.js'
 import { emptyFolder } from '../../support/cli-sandbox.js'
-import { refusalOf } from '../../support/refusals.js'
 
 const DEFAULT = { url: 'http://127.0.0.1:4010', source: 'the default port' }
 
@@ -85,7 +85,7 @@ describe('a sandbox is looked for', () => {
 
   test('not at all if the environment variable is invalid', async () => {
     const io = around({ env: { TIX_SANDBOX_URL: '127.0.0.1:4010' } })
-    expect(await refusalOf(() => candidates(undefined, io))).toEqual({
+    expect(await cliRefusalOf(() => candidates(undefined, io))).toEqual({
       exitCode: 2,
       message:
         'TIX_SANDBOX_URL "127.0.0.1:4010" is not an http or https URL. Did you mean http://127.0.0.1:4010?',

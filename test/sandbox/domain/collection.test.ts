@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { Collection } from '../../../sandbox/domain/collection.js'
 import type { RefusalCode } from '../../../sandbox/domain/refusal.js'
 import { EVENT_STATUSES } from '../../../sandbox/domain/resources.js'
-import { refusalOf, thrownRefusal, ticketing } from '../../support/ticketing.js'
+import { apiRefusalOf, thrownRefusal, ticketing } from '../../support/ticketing.js'
 
 /** An account with this many events, the newest of which is the last. */
 function accountWith(count: number) {
@@ -217,7 +217,7 @@ describe('the list of venues', () => {
     [{ starting_after: 'ven_none' }, 'resource_missing', 'starting_after'],
     [{ starting_after: 'ven_a', ending_before: 'ven_b' }, 'parameter_conflict', 'ending_before'],
   ])('[N65] refuses %j', (query, code, param) => {
-    expect(refusalOf(() => ticketing().account.listVenues(query))).toEqual([code, param])
+    expect(apiRefusalOf(() => ticketing().account.listVenues(query))).toEqual([code, param])
   })
 })
 

@@ -84,7 +84,7 @@ describe('a snapshot', () => {
     expect(emitted).toHaveLength(1)
   })
 
-  test('has what fell due in between happen at the next tick', async () => {
+  test('runs the changes that fell due in the meantime at the next tick', async () => {
     const { account } = await fullAccount()
     const later = ticketing({ startMs: Date.parse('2026-06-10T00:00Z') })
     later.account.restore(copyOf(account.snapshot()))
@@ -131,7 +131,7 @@ describe('what is no snapshot', () => {
     ['another version', (whole) => ({ ...whole, version: 2 }), 'version'],
     ['one with more', (whole) => ({ ...whole, colour: 'red' }), 'colour'],
     ['one without venues', (whole) => ({ ...whole, venues: undefined }), 'venues'],
-  ])('is refused, and takes no place: %s', (_, change, says) => refuses(change, says))
+  ])('is refused, and the account is unchanged: %s', (_, change, says) => refuses(change, says))
 
   const the = ({ events }: Snapshot, status: string) => {
     const event = events.find((one) => one.status === status)
@@ -179,7 +179,7 @@ describe('what is no snapshot', () => {
       'more than can be counted',
     ],
     ['a later number', (it) => the(it, 'sold_out').orders[0]?.splice(4, 1, 99), 'an order 99 of 3'],
-  ])('is refused, and takes no place: one that has %s', (_, change, says) =>
+  ])('is refused, and the account is unchanged: one that has %s', (_, change, says) =>
     refuses((snapshot) => {
       change(snapshot)
       return snapshot

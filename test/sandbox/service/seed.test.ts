@@ -56,7 +56,7 @@ describe('fixtures', () => {
   })
 
   test.each<[string, unknown, RegExp]>([
-    ['that are no object', [], /^The fixtures are an object of account, venues and events\./],
+    ['that are no object', [], /^Fixtures must be an object with account, venues and events\./],
     ['of another account', { account: 'prod' }, /account: /],
     ['with a word that nobody reads', { event: [] }, /event/],
     [

@@ -1,7 +1,7 @@
 import type { TicketedEvent } from 'tix-webhooks'
 import { type PreviousDates, sampleEvent } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
-import { refusalOf } from '../../support/refusal.js'
+import { errorOf } from '../../support/thrown-error.js'
 
 const seed = 1
 const sample = sampleEvent('order.created', { seed }).data
@@ -14,7 +14,7 @@ const rescheduledWith = (data: unknown) =>
 
 /** The message of what it throws, which must be a TypeError. */
 async function refusal(call: () => unknown): Promise<string> {
-  const error = await refusalOf(call)
+  const error = await errorOf(call)
   expect(error).toBeInstanceOf(TypeError)
   return error.message
 }

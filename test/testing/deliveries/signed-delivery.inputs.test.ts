@@ -3,7 +3,7 @@ import { ConfigurationError } from 'tix-webhooks'
 import { createTestClock, sampleEvent, signedBody, signedDelivery } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { SECRET } from '../../support/deliveries.js'
-import { refusalOf } from '../../support/refusal.js'
+import { errorOf } from '../../support/thrown-error.js'
 
 /** Calls without types, as from plain JavaScript. */
 type Untyped = (...args: unknown[]) => unknown
@@ -13,7 +13,7 @@ const sign = signedBody as Untyped
 
 /** The call must be refused with a TypeError that begins so, and shows nothing of the secret. */
 async function expectRefusal(call: () => unknown, message: string): Promise<void> {
-  const error = await refusalOf(call)
+  const error = await errorOf(call)
   expect(error).toBeInstanceOf(TypeError)
   expect(error.message.slice(0, message.length)).toBe(message)
   expect(inspect(error, { depth: Number.POSITIVE_INFINITY, showHidden: true })).not.toContain(SECRET)
@@ -98,7 +98,7 @@ describe.each([
     ['NaN', () => Number.NaN, 'NaN'],
     ['a promise', async () => 0, 'a promise'],
   ])('refuses a now that returns %s', async (_what, now, told) => {
-    const error = await refusalOf(() => call({ secret: SECRET, now }))
+    const error = await errorOf(() => call({ secret: SECRET, now }))
     expect(error).toBeInstanceOf(ConfigurationError)
     expect(error.message).toMatch(`now returned ${told}: it must return milliseconds since the epoch`)
   })

@@ -2,7 +2,7 @@ import { createReceiver, memoryStore } from 'tix-webhooks'
 import { createTestClock, signedDelivery } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { SECRET } from '../../support/deliveries.js'
-import { refusalOf } from '../../support/refusal.js'
+import { errorOf } from '../../support/thrown-error.js'
 
 const START_MS = Date.UTC(2026, 4, 17, 14)
 
@@ -43,7 +43,7 @@ test.each([
   [Date.now, 'a function'],
   [Symbol('now'), 'a symbol'],
 ])('a clock does not start at %o', async (start, told) => {
-  const error = await refusalOf(() => createTestClock(start as number))
+  const error = await errorOf(() => createTestClock(start as number))
   expect(error).toBeInstanceOf(TypeError)
   expect(error.message).toMatch(/^start is not a date: .* in the years 1970 to 9998; not /)
   expect(error.message.endsWith(`not ${told}.`)).toBe(true)
@@ -59,7 +59,7 @@ test.each([
   [new Date(0), 'an object'],
 ])('a clock does not advance by %o, and stays where it is', async (by, told) => {
   const clock = createTestClock()
-  const error = await refusalOf(() => clock.advance(by as number))
+  const error = await errorOf(() => clock.advance(by as number))
   expect(error).toBeInstanceOf(TypeError)
   expect(error.message).toBe(`A test clock advances by milliseconds, 0 or more, not by ${told}.`)
   expect(clock.now()).toBe(START_MS)

@@ -90,7 +90,7 @@ describe('seed', () => {
     [
       ['-'],
       '{"venue":[]}',
-      /^The fixtures are an object of account, venues and events\. Unrecognized key: "venue"\.$/m,
+      /^Fixtures must be an object with account, venues and events\. Unrecognized key: "venue"\.$/m,
     ],
     [['-'], '{"venues":[{"name":5}]}', /name/],
     [[], '', /^FILE is missing: a JSON file, or - for standard input/],

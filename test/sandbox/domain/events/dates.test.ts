@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { RefusalCode } from '../../../../sandbox/domain/refusal.js'
-import { HOUR_MS, refusalOf, ticketing } from '../../../support/ticketing.js'
+import { apiRefusalOf, HOUR_MS, ticketing } from '../../../support/ticketing.js'
 
 test('[S43] [S44] [S55] [N77] [N95] a reschedule changes the dates, keeps the length, and is sent with the previous dates', async () => {
   const { account, clock, publish, emitted } = ticketing()
@@ -124,7 +124,7 @@ test.each<[string, unknown, RefusalCode, string | undefined]>([
   const { id } = publish()
   emitted.length = 0
   const before = account.snapshot()
-  expect(refusalOf(() => account.rescheduleEvent(id, given))).toEqual([code, param])
+  expect(apiRefusalOf(() => account.rescheduleEvent(id, given))).toEqual([code, param])
   expect(account.snapshot()).toEqual(before)
   expect(emitted).toEqual([])
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { RefusalCode } from '../../../../sandbox/domain/refusal.js'
 import type { EventStatus } from '../../../../sandbox/domain/resources.js'
-import { refusalOf, thrownRefusal, ticketing } from '../../../support/ticketing.js'
+import { apiRefusalOf, thrownRefusal, ticketing } from '../../../support/ticketing.js'
 
 const PLAIN = {
   title: 'Another',
@@ -110,7 +110,7 @@ describe('an update', () => {
     const { account, create } = ticketing()
     const { id } = create()
     const before = account.snapshot()
-    expect(refusalOf(() => account.updateEvent(id, given))).toEqual([code, param])
+    expect(apiRefusalOf(() => account.updateEvent(id, given))).toEqual([code, param])
     expect(account.snapshot()).toEqual(before)
   })
 
@@ -135,7 +135,7 @@ describe('an update', () => {
   test('of the end before the go-live names the field that was given', () => {
     const { account, create } = ticketing()
     const { id } = create({ on_sale_at: '2026-06-20T00:00Z' })
-    const refusal = refusalOf(() =>
+    const refusal = apiRefusalOf(() =>
       account.updateEvent(id, { doors_at: '2026-06-10T19:00Z', ends_at: '2026-06-11T00:00Z' }),
     )
     expect(refusal).toEqual(['on_sale_after_end', 'ends_at'])
@@ -153,7 +153,7 @@ describe('an update of what is published', () => {
       const service = ticketing()
       const { id } = await service.eventIn(status)
       const before = service.account.snapshot()
-      expect(refusalOf(() => service.account.updateEvent(id, given))).toEqual([code, param])
+      expect(apiRefusalOf(() => service.account.updateEvent(id, given))).toEqual([code, param])
       expect(service.account.snapshot()).toEqual(before)
     }
   })

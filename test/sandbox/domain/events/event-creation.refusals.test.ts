@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { RefusalCode } from '../../../../sandbox/domain/refusal.js'
-import { refusalOf, thrownRefusal, ticketing } from '../../../support/ticketing.js'
+import { apiRefusalOf, thrownRefusal, ticketing } from '../../../support/ticketing.js'
 
 const { account, body, create, emitted } = ticketing()
 const tier = { name: 'GA', price_cents: 2500, quantity: 3 }
@@ -10,11 +10,11 @@ const tiers = (...differences: Record<string, unknown>[]) => ({
 
 describe('create refuses', () => {
   test.each(['title', 'doors_at', 'tickets'])('[S58] [S60] [S62] [N11] a body without %s', (name) => {
-    expect(refusalOf(() => create({ [name]: undefined }))).toEqual(['parameter_missing', name])
+    expect(apiRefusalOf(() => create({ [name]: undefined }))).toEqual(['parameter_missing', name])
   })
 
   test.each(['name', 'price_cents', 'quantity'])('[S63] [N11] a tier without %s', (name) => {
-    const refusal = refusalOf(() => create(tiers({}, { name: 'B', [name]: undefined })))
+    const refusal = apiRefusalOf(() => create(tiers({}, { name: 'B', [name]: undefined })))
     expect(refusal).toEqual(['parameter_missing', `tickets[1].${name}`])
   })
 
@@ -29,7 +29,7 @@ describe('create refuses', () => {
         [{ venue_id: undefined, venue: { name: 'Yard', city: text } }, 'venue.city'],
         ...(/\s/.test(control) ? [] : [[{ description_md: text }, 'description_md'] as const]),
       ] as const) {
-        expect(refusalOf(() => create(given))).toEqual(['parameter_invalid', param])
+        expect(apiRefusalOf(() => create(given))).toEqual(['parameter_invalid', param])
       }
     },
   )
@@ -169,7 +169,7 @@ describe('create refuses', () => {
   test('[N56] 101 tiers, and takes 100', () => {
     const many = (count: number) =>
       tiers(...Array.from({ length: count }, (_, index) => ({ name: `T${index}` })))
-    expect(refusalOf(() => create(many(101)))).toEqual(['parameter_invalid', 'tickets'])
+    expect(apiRefusalOf(() => create(many(101)))).toEqual(['parameter_invalid', 'tickets'])
     expect(create(many(100)).capacity).toBe(300)
   })
 

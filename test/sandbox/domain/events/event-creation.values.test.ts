@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { runs } from '../../../support/runs.js'
-import { refusalOf, ticketing } from '../../../support/ticketing.js'
+import { apiRefusalOf, ticketing } from '../../../support/ticketing.js'
 
 const { create } = ticketing()
 const tier = { name: 'GA', price_cents: 2500, quantity: 3 }
@@ -38,7 +38,8 @@ describe('create takes', () => {
           const opensTag = [...title].some(
             (letter, index) => letter === '<' && /[a-z/!?]/i.test(title[index + 1] ?? ''),
           )
-          if (opensTag) expect(refusalOf(() => create({ title }))).toEqual(['title_contains_html', 'title'])
+          if (opensTag)
+            expect(apiRefusalOf(() => create({ title }))).toEqual(['title_contains_html', 'title'])
           else expect(create({ title }).title).toBe(title.trim())
         },
       ),

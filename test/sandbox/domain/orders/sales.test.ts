@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { RefusalCode } from '../../../../sandbox/domain/refusal.js'
 import { orderResult } from '../../../../sandbox/domain/resources.js'
-import { PUBLIC_URL, refusalOf, thrownRefusal, ticketing, tierId } from '../../../support/ticketing.js'
+import { apiRefusalOf, PUBLIC_URL, thrownRefusal, ticketing, tierId } from '../../../support/ticketing.js'
 
 interface Snapshot {
   events: { orders: [string, string, number, number, number, boolean][] }[]
@@ -144,7 +144,7 @@ describe('an order is refused', () => {
     ['[N13] with a buyer', { buyer_email: 'me@example.com' }, 'parameter_unknown', 'buyer_email'],
   ])('%s', (_, differences, code, param) => {
     const before = [account.snapshot(), account.counts()]
-    expect(refusalOf(() => account.createOrder({ ...good, ...(differences as object) }))).toEqual([
+    expect(apiRefusalOf(() => account.createOrder({ ...good, ...(differences as object) }))).toEqual([
       code,
       param,
     ])

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { refusalOf, ticketing } from '../../../support/ticketing.js'
+import { apiRefusalOf, ticketing } from '../../../support/ticketing.js'
 
 const lenient = ticketing({ lenient: true })
 
@@ -31,6 +31,6 @@ test('[N27] lenient, it is so for every body and query', () => {
 })
 
 test('[N27] lenient, everything else is refused as ever', () => {
-  const refusal = refusalOf(() => lenient.create({ colour: 1, title: 7, tickets: [{ size: 1 }] }))
+  const refusal = apiRefusalOf(() => lenient.create({ colour: 1, title: 7, tickets: [{ size: 1 }] }))
   expect(refusal).toEqual(['parameter_invalid', 'title'])
 })

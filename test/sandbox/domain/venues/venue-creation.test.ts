@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { RefusalCode } from '../../../../sandbox/domain/refusal.js'
 import { venueObject } from '../../../../sandbox/domain/resources.js'
-import { refusalOf, START, thrownRefusal, ticketing } from '../../../support/ticketing.js'
+import { apiRefusalOf, START, thrownRefusal, ticketing } from '../../../support/ticketing.js'
 
 test('[S36] [S59] [S35] [N41] a venue that is sent with an event is created, and listed', () => {
   const { account, create } = ticketing()
@@ -61,8 +61,8 @@ test.each<[string, unknown, RefusalCode, string]>([
   '[N41] a venue is refused with %s, alone and with an event, which is not created either',
   (_, venue, code, param) => {
     const { account, create } = ticketing()
-    expect(refusalOf(() => account.createVenue(venue))).toEqual([code, param])
-    expect(refusalOf(() => create({ venue_id: undefined, venue }))).toEqual([code, `venue.${param}`])
+    expect(apiRefusalOf(() => account.createVenue(venue))).toEqual([code, param])
+    expect(apiRefusalOf(() => create({ venue_id: undefined, venue }))).toEqual([code, `venue.${param}`])
     expect(account.counts()).toEqual({ events: 0, venues: 3, orders: 0 })
   },
 )
@@ -74,7 +74,7 @@ test.each(['UTC', 'Europe/Lisbon', 'America/Argentina/Buenos_Aires', 'Etc/GMT+5'
   },
 )
 
-test('a venue is not created where its event is refused', () => {
+test('no venue is created if its event is refused', () => {
   const { account, create } = ticketing()
   const dates = { doors_at: '2026-07-01T19:00Z', ends_at: '2026-07-01T18:00Z' }
   expect(thrownRefusal(() => create({ venue_id: undefined, venue: { name: 'Barn' }, ...dates })).code).toBe(
@@ -83,7 +83,7 @@ test('a venue is not created where its event is refused', () => {
   expect(account.counts().venues).toBe(3)
 })
 
-test('what is listed is the caller’s own', () => {
+test('a change of a listed venue does not change the account', () => {
   const { account } = ticketing()
   const [venue] = account.listVenues({}).data
   Object.assign(venue ?? {}, { name: 'Changed' })

@@ -199,7 +199,7 @@ describe('what is no snapshot is refused, and changes nothing:', () => {
     [
       'an end that is not named',
       changed(({ settled }) => void settled.pop()),
-      'settled does not name the deliveries that are',
+      'settled does not list exactly the deliveries that have ended',
     ],
     [
       'a delivery that is there twice',
@@ -208,7 +208,7 @@ describe('what is no snapshot is refused, and changes nothing:', () => {
         deliveries.push({ ...first })
         settled.push(settled[0] ?? '')
       }),
-      'settled does not name',
+      'settled does not list',
     ],
     [
       'one that waits and is there twice',

@@ -4,7 +4,7 @@ import { createAuthenticator } from '../../../../sandbox/http/protection/authent
 
 const KEY = 'sk_test_a1b2c3d4'
 
-function refusalOf(authorization: string | null, options = {}): HttpError {
+function apiRefusalOf(authorization: string | null, options = {}): HttpError {
   try {
     createAuthenticator(options).authenticate(authorization)
   } catch (error) {
@@ -28,7 +28,7 @@ test.each([
 test.each([null, '', 'bearer', 'Bearer ', 'basic c2tfdGVzdF9h', KEY, `token ${KEY}`, `bearer:${KEY}`])(
   '[S48] [N2] finds no key in %j',
   (authorization) => {
-    const fault = refusalOf(authorization)
+    const fault = apiRefusalOf(authorization)
     expect(fault.code).toBe('api_key_missing')
     expect(fault.headers).toEqual({ 'www-authenticate': 'Bearer' })
     expect(fault.message).toContain('authorization: bearer sk_test_…')
@@ -47,7 +47,7 @@ test.each([
   'sk_test_\u0000',
   `x${KEY}`,
 ])('[N3] refuses the key %j', (key) => {
-  const fault = refusalOf(`bearer ${key}`)
+  const fault = apiRefusalOf(`bearer ${key}`)
   expect(fault.code).toBe('api_key_invalid')
   expect(fault.headers).toEqual({ 'www-authenticate': 'Bearer' })
 })
@@ -60,7 +60,7 @@ describe('where keys are listed', () => {
   })
 
   test('[N4] [N8] refuses another one, and shows only its end', () => {
-    const fault = refusalOf('bearer sk_test_secretsecret9876', { keys })
+    const fault = apiRefusalOf('bearer sk_test_secretsecret9876', { keys })
     expect(fault.code).toBe('api_key_invalid')
     expect(fault.message).toContain('9876')
     expect(fault.message).not.toContain('secret')

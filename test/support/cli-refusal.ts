@@ -1,7 +1,7 @@
 import { Failure } from '../../cli/failure.js'
 
 /** The refusal of a command. @throws Error when it is not refused, and any error that is not a refusal */
-export async function refusalOf(work: () => unknown): Promise<{ exitCode: number; message: string }> {
+export async function cliRefusalOf(work: () => unknown): Promise<{ exitCode: number; message: string }> {
   try {
     await work()
   } catch (error) {

@@ -1,5 +1,5 @@
 /** The error that a call throws or rejects with, which must be an Error. */
-export async function refusalOf(call: () => unknown): Promise<Error> {
+export async function errorOf(call: () => unknown): Promise<Error> {
   try {
     await call()
   } catch (error) {
