@@ -28,7 +28,6 @@ export interface Seeded {
 
 const order = z.strictObject({ tier: z.string(), quantity: z.int().min(1) })
 
-/** An event is what `POST /v2/events` takes, its state, and its orders. Without a venue it has the first one. */
 const event = z
   .looseObject({
     status: z.enum(['draft', 'on_sale', 'cancelled']).default('draft'),
@@ -54,11 +53,11 @@ export function seed(service: Service, given: unknown): Seeded {
   const read = fixtures.safeParse(given)
   if (!read.success) {
     const [issue] = read.error.issues
-    const at = pathOf(issue?.path ?? [])
+    const place = pathOf(issue?.path ?? [])
     throw new Refusal({
       code: 'parameter_invalid',
-      message: `Fixtures must be an object with account, venues and events. ${at === '' ? '' : `${at}: `}${issue?.message}.`,
-      param: at,
+      message: `Fixtures must be an object with account, venues and events. ${place === '' ? '' : `${place}: `}${issue?.message}.`,
+      param: place,
     })
   }
   const { account: mode, venues, events } = read.data
@@ -67,17 +66,17 @@ export function seed(service: Service, given: unknown): Seeded {
   try {
     service.capture(() => {
       venues.forEach((venue, index) => {
-        at(`venues[${index}]`, () => account.createVenue(venue))
+        withPlace(`venues[${index}]`, () => account.createVenue(venue))
       })
       events.forEach(({ status, orders, ...body }, index) => {
         const here = `events[${index}]`
-        const created = at(here, () =>
+        const created = withPlace(here, () =>
           account.createEvent(withVenue(body, account.listVenues({ limit: '1' }))),
         )
         if (status === 'draft') return
-        at(here, () => account.publishEvent(created.id))
+        withPlace(here, () => account.publishEvent(created.id))
         orders.forEach(({ tier, quantity }, number) => {
-          at(`${here}.orders[${number}]`, () => {
+          withPlace(`${here}.orders[${number}]`, () => {
             const ticket_tier_id = created.tickets.find(({ name }) => name === tier)?.id
             if (ticket_tier_id === undefined) {
               const names = created.tickets.map(({ name }) => name).join(', ')
@@ -90,7 +89,7 @@ export function seed(service: Service, given: unknown): Seeded {
             return account.createOrder({ event_id: created.id, ticket_tier_id, quantity })
           })
         })
-        if (status === 'cancelled') at(here, () => account.cancelEvent(created.id))
+        if (status === 'cancelled') withPlace(here, () => account.cancelEvent(created.id))
       })
     })
   } catch (error) {
@@ -109,7 +108,7 @@ function withVenue(body: object, { data: [first] }: { data: readonly { id: strin
 }
 
 /** Adds to a refusal its place in the fixtures. */
-function at<Result>(place: string, work: () => Result): Result {
+function withPlace<Result>(place: string, work: () => Result): Result {
   try {
     return work()
   } catch (error) {
