@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { bodyCounter } from './body-counter.js'
 import type { Client } from './client.js'
 import type { DeliveriesView } from './control-api.js'
 
@@ -9,9 +9,6 @@ export interface KnownDelivery {
   /** How often these bytes came, this time included. */
   readonly attempt: number
 }
-
-/** Bodies that are remembered; the oldest is forgotten beyond them. */
-const MAX_KNOWN = 10_000
 
 /** How many of the latest deliveries are looked at for one that has just come. */
 const LATEST = 50
@@ -24,16 +21,10 @@ const LATEST = 50
 export function deliveryCounter(
   find: (body: Uint8Array) => Promise<string | undefined>,
 ): (body: Uint8Array) => Promise<KnownDelivery> {
-  const known = new Map<string, { id: Promise<string | undefined>; attempts: number }>()
+  const count = bodyCounter(find)
   return async (body) => {
-    const key = createHash('sha256').update(body).digest('base64')
-    const entry = known.get(key) ?? { id: find(body), attempts: 0 }
-    known.delete(key)
-    known.set(key, entry)
-    if (known.size > MAX_KNOWN) known.delete(known.keys().next().value ?? key)
-    entry.attempts += 1
-    const attempt = entry.attempts
-    return { id: await entry.id, attempt }
+    const { found, attempt } = count(body)
+    return { id: await found, attempt }
   }
 }
 

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { defineCommand } from '../../arguments/command.js'
 import { readDuration, readSeconds } from '../../arguments/durations.js'
 import { readKinds } from '../../arguments/kinds.js'
 import { flag, option } from '../../arguments/options.js'
 import { listOf, readPort, readUrl, wholeNumber } from '../../arguments/values.js'
+import { bodyCounter } from '../../client/body-counter.js'
 import { connectIfRunning } from '../../client/client.js'
 import { SANDBOX_OPTIONS } from '../../client/find-sandbox.js'
 import { forwarder, leadsTo } from '../../client/forward.js'
@@ -128,9 +128,6 @@ export const listen = defineCommand({
   },
 })
 
-/** Deliveries whose attempts are counted; the oldest is forgotten beyond them. */
-const MAX_KNOWN = 10_000
-
 const OK = 200
 
 /**
@@ -139,13 +136,6 @@ const OK = 200
  * @returns a function from a body to its status. The bytes of an event are the same at each attempt
  */
 function scriptedAnswers(statuses: readonly number[]): (body: Uint8Array) => number {
-  const attempts = new Map<string, number>()
-  return (body) => {
-    const key = createHash('sha256').update(body).digest('base64')
-    const before = attempts.get(key) ?? 0
-    attempts.delete(key)
-    attempts.set(key, before + 1)
-    if (attempts.size > MAX_KNOWN) attempts.delete(attempts.keys().next().value ?? key)
-    return statuses[Math.min(before, statuses.length - 1)] ?? OK
-  }
+  const count = bodyCounter(() => undefined)
+  return (body) => statuses[Math.min(count(body).attempt, statuses.length) - 1] ?? OK
 }
