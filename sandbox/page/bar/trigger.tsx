@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { get, post } from '../data/api.js'
+import { KINDS } from '../data/kinds.js'
 import { reasonOf } from '../data/reason.js'
 import type { DeliveryView, ScenarioView } from '../data/views.js'
 import { count } from '../data/words.js'
@@ -7,8 +8,6 @@ import { Action } from '../parts/action.js'
 import { Choice } from '../parts/choice.js'
 import { notify } from '../parts/notice.js'
 import { useLoaded } from '../parts/use-loaded.js'
-
-export const KINDS = ['order.created', 'event.published', 'event.cancelled', 'event.rescheduled'] as const
 
 /** The example of data if no delivery of the kind has been sent yet. */
 const SAMPLE = {

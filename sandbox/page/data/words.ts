@@ -38,3 +38,6 @@ export const price = (cents: number): string => (cents / 100).toFixed(2)
 
 export const count = (number: number, one: string, many = `${one}s`): string =>
   `${number.toLocaleString('en')} ${number === 1 ? one : many}`
+
+/** The last characters of a secret: enough to distinguish two, and too few to leak one. */
+export const endOf = (secret: string): string => `…${secret.length > 8 ? secret.slice(-4) : ''}`

@@ -1,4 +1,5 @@
-import { KINDS, send } from '../bar/trigger.js'
+import { send } from '../bar/trigger.js'
+import { KINDS } from '../data/kinds.js'
 import type { EndpointView } from '../data/views.js'
 import { Action } from '../parts/action.js'
 import { copy } from '../parts/copy.js'

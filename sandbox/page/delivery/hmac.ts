@@ -47,6 +47,3 @@ export async function signNow(
   if (digests.length === 0 || digests.includes(undefined)) return undefined
   return { [HEADER]: [`t=${t}`, ...digests.map((digest) => `v1=${digest}`)].join(',') }
 }
-
-/** The last characters of a secret: enough to distinguish two, and too few to leak one. */
-export const endOf = (secret: string): string => `…${secret.length > 8 ? secret.slice(-4) : ''}`

@@ -1,9 +1,9 @@
 import type { AttemptView, DeliveryView, EndpointView } from '../data/views.js'
-import { span } from '../data/words.js'
+import { endOf, span } from '../data/words.js'
 import { Scrolls } from '../parts/scrolls.js'
 import { Shown } from '../parts/shown.js'
 import { useLoaded } from '../parts/use-loaded.js'
-import { endOf, hmac, prefixOf, readSignature, type SignedContent } from './hmac.js'
+import { hmac, prefixOf, readSignature, type SignedContent } from './hmac.js'
 
 const SHOWN_CHARACTERS = 600
 
