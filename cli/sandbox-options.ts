@@ -1,5 +1,5 @@
 import type { SandboxOptions, Subscription } from '../sandbox/index.js'
-import { ASSUMPTIONS } from '../sandbox/internal.js'
+import { ASSUMPTIONS, MAX_SEED, MAX_TIMEOUT_SECONDS } from '../sandbox/internal.js'
 import { readSeconds } from './arguments/durations.js'
 import { readKinds } from './arguments/kinds.js'
 import { flag, option, repeatable, type Values } from './arguments/options.js'
@@ -20,9 +20,7 @@ import { DEFAULT_PORT, isLoopback } from './client/find-sandbox.js'
 import { UsageError } from './failure.js'
 import { SIGNING_OPTIONS } from './send/signing.js'
 
-const MAX_SEED = 0x7fff_ffff
 const MAX_JITTER = 0.5
-const MAX_TIMEOUT_SECONDS = 3600
 const MAX_REQUESTS = 1_000_000
 
 const assumptions = Object.entries(ASSUMPTIONS).map(

@@ -7,12 +7,11 @@ import { retrySchedule } from '../engine/schedule.js'
 import { isWholeWithin, isWithin } from '../lib/numbers.js'
 import { OPTION_NAMES, type SandboxOptions } from '../options.js'
 import { assume } from './assumptions.js'
+import { MAX_SEED, MAX_TIMEOUT_SECONDS } from './limits.js'
 import { checkSubscriptions, type NewEndpoint } from './subscriptions.js'
 
 /** The URL that a receiver in this process is given. */
 const IN_PROCESS_RECEIVER = 'http://localhost/hooks'
-const MAX_SEED = 0x7fff_ffff
-const MAX_TIMEOUT_SECONDS = 3600
 
 /**
  * Valid options, each with its default.
