@@ -11,7 +11,7 @@ import { emptyFolder, sandbox } from '../support/cli-sandbox.js'
 import { listening } from '../support/cli-server.js'
 import { failing } from '../support/fake-sandbox.js'
 import { freePort } from '../support/free-port.js'
-import { ROOT } from '../support/source.js'
+import { ROOT } from '../support/root.js'
 
 // Bundled to one file, as it is published: loading each module by itself takes seconds.
 const folder = mkdtempSync(join(tmpdir(), 'tix-bin-'))

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { commands } from '../../cli/commands.js'
 import { run } from '../support/cli.js'
-import { ROOT } from '../support/source.js'
+import { ROOT } from '../support/root.js'
 
 const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'))
 

@@ -6,7 +6,7 @@ import { lifecycleEvent, orderCreated, SECRET, type SignedDelivery, sign } from 
 import { requestOf } from '../support/fetching.js'
 import { listen, post } from '../support/http.js'
 import { assertAnswer, deliver } from '../support/raw-bytes-harness.js'
-import { ROOT } from '../support/source.js'
+import { ROOT } from '../support/root.js'
 
 const DOC = 'docs/frameworks.md'
 

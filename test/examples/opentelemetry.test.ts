@@ -10,7 +10,7 @@ import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { requestOf } from '../support/fetching.js'
 import { listen } from '../support/http.js'
 import { deliver } from '../support/raw-bytes-harness.js'
-import { ROOT } from '../support/source.js'
+import { ROOT } from '../support/root.js'
 import { telemetry } from '../support/telemetry.js'
 
 test('examples/opentelemetry.ts sends its spans and metrics to a collector', async () => {

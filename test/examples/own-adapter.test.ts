@@ -6,7 +6,8 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { tixWebhooks } from '../../examples/own-adapter.js'
 import { listen } from '../support/http.js'
 import { harnessOf, rawBytesCases } from '../support/raw-bytes-cases.js'
-import { importsOf, ROOT } from '../support/source.js'
+import { ROOT } from '../support/root.js'
+import { importsOf } from '../support/source.js'
 
 const FILE = 'examples/own-adapter.ts'
 

@@ -9,7 +9,7 @@ import { onOwnPostgres, onOwnRedis } from '../support/on-servers.js'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.js'
 import { deliver } from '../support/raw-bytes-harness.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
-import { ROOT } from '../support/source.js'
+import { ROOT } from '../support/root.js'
 import { startProxy } from '../support/tcp-proxy.js'
 
 // A loaded machine is many times slower than an idle one.

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { bin } from '../support/packed.js'
-import { ROOT } from '../support/source.js'
+import { ROOT } from '../support/root.js'
 
 interface Run {
   readonly exitCode: number

@@ -3,7 +3,7 @@ import type { Miniflare } from 'miniflare'
 import ts from 'typescript'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
-import { ROOT } from '../support/source.js'
+import { ROOT } from '../support/root.js'
 import { bundledWorker, workerd } from '../support/workerd.js'
 
 /** The Worker of examples/, with the bindings of the configuration beside it. */

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { bin } from '../support/packed.js'
-import { ROOT } from '../support/source.js'
+import { ROOT } from '../support/root.js'
 
 const FOLDER = join(ROOT, 'test/support/fake-clocks')
 const LIMIT_MS = 100_000

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildSync } from 'esbuild'
 import { expect, onTestFinished, test } from 'vitest'
-import { ROOT } from '../support/source.js'
+import { ROOT } from '../support/root.js'
 
 test('what another library puts on Object.prototype breaks no adapter, and is no option of ours', () => {
   // Inside the tree, so that the frameworks are found.

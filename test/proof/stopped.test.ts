@@ -8,8 +8,8 @@ import { redisStore } from 'tix-webhooks/redis'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import type { StoppedMessage } from '../support/apps/stopped.js'
 import { onRedis, redisPrefix, redisUrl } from '../support/on-servers.js'
+import { ROOT } from '../support/root.js'
 import { makeFolder, removeFolder } from '../support/server-process.js'
-import { ROOT } from '../support/source.js'
 
 // A loaded machine is many times slower than an idle one.
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 })

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { apiReports } from '../../build/api.js'
 import packageJson from '../../package.json' with { type: 'json' }
 import { build } from '../support/packed.js'
-import { ROOT } from '../support/source.js'
+import { ROOT } from '../support/root.js'
 
 const HOW =
   'The public types are not those of api/. If the change is meant: npm run api, and a line in CHANGELOG.md.'

@@ -4,7 +4,8 @@ import { expect, test } from 'vitest'
 import { problemsOf, snippetsOf } from '../support/compile.js'
 import { docblocksOf } from '../support/docblocks.js'
 import { PAGES } from '../support/pages.js'
-import { modulesIn, ROOT } from '../support/source.js'
+import { ROOT } from '../support/root.js'
+import { modulesIn } from '../support/source.js'
 
 /** The code around the examples of a file. Examples that import anything are complete. */
 const SURROUNDINGS: Record<string, string> = {

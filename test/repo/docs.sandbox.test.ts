@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { SCENARIOS } from 'tix-webhooks/testing'
 import { expect, test } from 'vitest'
 import { ASSUMPTIONS, type AssumptionName, DEFAULT_ASSUMPTIONS } from '../../sandbox/service/assumptions.js'
-import { ROOT } from '../support/source.js'
+import { ROOT } from '../support/root.js'
 
 const page = readFileSync(`${ROOT}docs/sandbox.md`, 'utf8')
 

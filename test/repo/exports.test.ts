@@ -12,7 +12,7 @@ import {
 import { beforeAll, describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type Documented, docblocksOf } from '../support/docblocks.js'
-import { ROOT } from '../support/source.js'
+import { ROOT } from '../support/root.js'
 
 /** Each subpath and the source file behind it. */
 const SUBPATHS = {

@@ -9,7 +9,8 @@ import {
   type Room,
   refused,
 } from '../support/import-law.js'
-import { nodesOf, ROOT } from '../support/source.js'
+import { ROOT } from '../support/root.js'
+import { nodesOf } from '../support/source.js'
 
 /** Allowed outside the sandbox: the signer, the checks of options, and the two entries of the testing kit. */
 const INWARD = [

@@ -4,7 +4,7 @@ import { anchor, llms } from '../../build/llms.js'
 import packageJson from '../../package.json' with { type: 'json' }
 import { build } from '../support/packed.js'
 import { linksOf, PAGES, readPage } from '../support/pages.js'
-import { ROOT } from '../support/source.js'
+import { ROOT } from '../support/root.js'
 
 let packed: readonly string[]
 beforeAll(() => {

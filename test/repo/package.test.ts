@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { bin, filesUnder, install, node, pack } from '../support/packed.js'
 import { PAGES } from '../support/pages.js'
-import { ROOT } from '../support/source.js'
+import { ROOT } from '../support/root.js'
 
 /** The subpaths that receive. */
 const SUBPATHS = ['index', 'express', 'fastify', 'fetch', 'hono', 'node']

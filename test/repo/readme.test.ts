@@ -8,8 +8,8 @@ import { find } from '../../cli/arguments/find-command.js'
 import { commands } from '../../cli/commands.js'
 import { snippetsOf } from '../support/compile.js'
 import { PAGES, readPage } from '../support/pages.js'
+import { ROOT } from '../support/root.js'
 import { shellWords } from '../support/shell-words.js'
-import { ROOT } from '../support/source.js'
 
 test('the README has at most 300 lines', () => {
   expect(readPage('README.md').split('\n').length - 1).toBeLessThanOrEqual(300)

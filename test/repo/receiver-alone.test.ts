@@ -5,7 +5,8 @@ import { build } from 'esbuild'
 import { describe, expect, test } from 'vitest'
 import { bundledPage } from '../../build/page.js'
 import packageJson from '../../package.json' with { type: 'json' }
-import { importsOf, ROOT } from '../support/source.js'
+import { ROOT } from '../support/root.js'
+import { importsOf } from '../support/source.js'
 
 /** The built entries that contain the sandbox or the command line. */
 const WITH_SANDBOX = ['sandbox']

@@ -2,7 +2,8 @@ import { readdirSync } from 'node:fs'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 import { filesIn } from '../support/import-law.js'
-import { nodesIn, nodesOf, ROOT } from '../support/source.js'
+import { ROOT } from '../support/root.js'
+import { nodesIn, nodesOf } from '../support/source.js'
 
 // Folder by folder: tests beside this one create and remove hidden folders.
 const files = readdirSync(`${ROOT}test`)

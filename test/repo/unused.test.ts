@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { ROOT } from '../support/source.js'
+import { ROOT } from '../support/root.js'
 
 test('every file, export and dependency is used', { timeout: 120_000 }, () => {
   const { status, stdout } = spawnSync(

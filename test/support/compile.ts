@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ROOT } from './source.js'
+import { ROOT } from './root.js'
 
 /** Declarations that snippets expect from the reader's own app. */
 const READERS_OWN = `

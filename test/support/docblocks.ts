@@ -1,5 +1,5 @@
 import ts from 'typescript'
-import { ROOT } from './source.js'
+import { ROOT } from './root.js'
 
 /** The contents of the docblock of a public function or class. */
 export interface Documented {

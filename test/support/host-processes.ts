@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 import { afterAll } from 'vitest'
 import type { HostName } from './apps/host-faults.js'
+import { ROOT } from './root.js'
 import { makeFolder, removeFolder } from './server-process.js'
-import { ROOT } from './source.js'
 
 /** A framework's app in its own process, which ends at an uncaught error as in production. */
 export interface HostProcess {

@@ -14,7 +14,8 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { llms } from '../../build/llms.js'
 import packageJson from '../../package.json' with { type: 'json' }
-import { modulesIn, ROOT } from './source.js'
+import { ROOT } from './root.js'
+import { modulesIn } from './source.js'
 
 const exec = promisify(execFile)
 

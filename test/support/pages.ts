@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
-import { ROOT } from './source.js'
+import { ROOT } from './root.js'
 
 /** The pages for users, by path. */
 export const PAGES: readonly string[] = [

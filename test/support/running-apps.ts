@@ -13,8 +13,8 @@ import {
   STOP_HEADER,
 } from './apps/protocol.js'
 import { orderCreated, type SignedDelivery, sign } from './deliveries.js'
+import { ROOT } from './root.js'
 import { makeFolder, removeFolder } from './server-process.js'
-import { ROOT } from './source.js'
 
 export type Program = 'redis' | 'postgres' | 'inbox'
 

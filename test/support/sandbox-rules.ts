@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { ROOT } from './source.js'
+import { ROOT } from './root.js'
 
 /** A testable rule of the service. A test names it in its title: `[S12] refuses …`. */
 export interface Rule {

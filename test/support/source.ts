@@ -2,8 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import ts from 'typescript'
 import { ROOT } from './root.js'
 
-export { ROOT }
-
 /** The names of the source files in a folder, without their extension. */
 export function modulesIn(folder: string): string[] {
   return readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: 'utf8' })

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { buildSync } from 'esbuild'
 import { afterAll, beforeAll } from 'vitest'
+import { ROOT } from './root.js'
 import { makeFolder, removeFolder } from './server-process.js'
-import { ROOT } from './source.js'
 import type { ChildReply, ChildTask } from './sqlite-tasks.js'
 
 /** A process that runs a task on a database file. */

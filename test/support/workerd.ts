@@ -1,5 +1,5 @@
 import { Miniflare, type WorkerOptions } from 'miniflare'
-import { ROOT } from './source.js'
+import { ROOT } from './root.js'
 import { workerBundle } from './worker-bundle.js'
 
 /** How users import the package, in a bundle of the sources. */

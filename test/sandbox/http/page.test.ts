@@ -5,7 +5,8 @@ import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 import { buildPage } from '../../../build/page.js'
 import { httpSandbox } from '../../support/http-sandbox.js'
-import { nodesOf, ROOT } from '../../support/source.js'
+import { ROOT } from '../../support/root.js'
+import { nodesOf } from '../../support/source.js'
 
 /** Raised on purpose only. */
 const MAX_BYTES = 25_000

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { inBrowser, type PageStage, pageStage, useBrowser } from '../../support/page-stage.js'
-import { ROOT } from '../../support/source.js'
+import { ROOT } from '../../support/root.js'
 
 /** `npm run screenshots` takes those of docs/ again. Otherwise they are taken, and not kept: pixels differ with the fonts of a machine. */
 const KEEPS = process.env.TIX_SCREENSHOTS === '1'

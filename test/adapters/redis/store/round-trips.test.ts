@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { onRedis, redisPrefix, redisUrl } from '../../../support/on-servers.js'
 import { turns } from '../../../support/promises.js'
 import { CALLS, claimOf, LIBRARIES, METHODS } from '../../../support/redis-clients.js'
-import { ROOT } from '../../../support/source.js'
+import { ROOT } from '../../../support/root.js'
 import { startProxy, type TcpProxy } from '../../../support/tcp-proxy.js'
 
 const run = promisify(execFile)
