@@ -2,6 +2,12 @@ import type { RequestRecord } from './http/request-log.js'
 import type { Assumptions } from './service/assumptions.js'
 import type { NewEndpoint } from './service/subscriptions.js'
 
+/** The largest seed. */
+export const MAX_SEED = 0x7fff_ffff
+
+/** The longest time that an endpoint may be given to answer. */
+export const MAX_TIMEOUT_SECONDS = 3600
+
 /** The options of a sandbox. Everything has a default. */
 export interface SandboxOptions {
   /** The initial time: a `Date`, milliseconds since the epoch, or ISO 8601. Default: now. */

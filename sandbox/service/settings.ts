@@ -5,9 +5,8 @@ import { httpSender } from '../engine/network/http-sender.js'
 import { inProcessSender } from '../engine/network/in-process-sender.js'
 import { retrySchedule } from '../engine/schedule.js'
 import { isWholeWithin, isWithin } from '../lib/numbers.js'
-import { OPTION_NAMES, type SandboxOptions } from '../options.js'
+import { MAX_SEED, MAX_TIMEOUT_SECONDS, OPTION_NAMES, type SandboxOptions } from '../options.js'
 import { assume } from './assumptions.js'
-import { MAX_SEED, MAX_TIMEOUT_SECONDS } from './limits.js'
 import { checkSubscriptions, type NewEndpoint } from './subscriptions.js'
 
 /** The URL that a receiver in this process is given. */
