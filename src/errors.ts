@@ -138,25 +138,9 @@ export type StoreCode =
 
 /** The idempotency store is down, slow, full, or no longer holds our lease. */
 export class StoreError extends WebhookError<StoreCode> {
-  /**
-   * Whether the backend answered with an error, such as a missing table or missing rights: `storeFailure: 'process'` does not run the
-   * handler then.
-   */
-  readonly answered: boolean
-
-  constructor(code: StoreCode, message: string, options?: ErrorOptions & { answered?: boolean }) {
-    super(code, message, options)
-    this.answered = options?.answered ?? false
-  }
-
   static {
     nameClass(this, 'StoreError')
   }
-}
-
-/** Whether a store could not be reached. A store that was reached may know the event. */
-export function isUnreached(error: unknown): boolean {
-  return codeOf(error) === 'store_unavailable' && (error as Partial<StoreError>).answered !== true
 }
 
 export type RunCode = 'handler_failed' | 'timed_out' | 'given_up'

@@ -20,9 +20,6 @@ const ADVICE: readonly [says: RegExp, code: 'store_unavailable' | 'store_full', 
   ],
 ]
 
-/** Errors of a database that was reached, and may know the event. */
-const ANSWERED = /SQLITE_(ERROR|CONSTRAINT|MISMATCH|CORRUPT|TOOBIG)/
-
 /** The store's error for one of D1, with advice. */
 export function unavailable(cause: unknown): StoreError {
   const text = messageOf(cause)
@@ -31,5 +28,5 @@ export function unavailable(cause: unknown): StoreError {
     code = 'store_unavailable' as const,
     message = 'D1 could not be reached, is overloaded, or did not answer as it should. Nothing is lost: the sender retries.',
   ] = ADVICE.find(([says]) => says.test(text)) ?? []
-  return new StoreError(code, message, { cause, answered: ANSWERED.test(text) })
+  return new StoreError(code, message, { cause })
 }

@@ -111,7 +111,6 @@ function ofAnotherClass(how: string): StoreError {
   return new StoreError(
     'store_unavailable',
     `The Durable Object answered ${how}: is the class of the binding TixWebhooksObject?`,
-    { answered: true },
   )
 }
 
@@ -141,11 +140,5 @@ function unavailable(cause: unknown): StoreError {
     code = 'store_unavailable' as const,
     message = 'The Durable Object could not be reached, is overloaded, or failed. Nothing is lost: the sender retries.',
   ] = ADVICE.find(([says]) => says.test(text)) ?? []
-  return new StoreError(code, message, { cause, answered: isThrownByObject(cause) })
-}
-
-/** Whether the object was reached, so that it may know the event. Workers mark what an object threw as remote. */
-function isThrownByObject(cause: unknown): boolean {
-  const { remote, retryable, overloaded } = Object(cause) as Readonly<Record<string, unknown>>
-  return remote === true && retryable !== true && overloaded !== true
+  return new StoreError(code, message, { cause })
 }

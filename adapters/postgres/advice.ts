@@ -27,9 +27,6 @@ const SLOW_CONNECTION =
 /** A code of the server, not of a connection that broke (class 08) or of a socket, such as EPIPE. */
 const SQLSTATE = /^(?!08|E)[0-9A-Z]{5}$/
 
-/** The server is shutting down or starting, or has no connection left. */
-const NOT_SERVING = /^(57P0|53300)/
-
 type Advice = string | ((names: TableNames) => string)
 
 /** Advice by SQLSTATE, by the code of a socket's error, or by that of a client. */
@@ -77,9 +74,7 @@ const BY_MESSAGE: readonly (readonly [RegExp, string])[] = [
 /** The error of the store for one of the database or the driver, with advice. */
 export function unavailable(error: unknown, names: TableNames): StoreError {
   if (error instanceof StoreError) return error
-  const code = String(codeOf(error))
-  const answered = SQLSTATE.test(code) && !NOT_SERVING.test(code)
-  return new StoreError('store_unavailable', adviceFor(error, names), { cause: error, answered })
+  return new StoreError('store_unavailable', adviceFor(error, names), { cause: error })
 }
 
 /** The same after the handler has returned: one of its own statements may have failed the transaction. */

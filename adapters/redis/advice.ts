@@ -51,20 +51,26 @@ const ADVICE: readonly [says: RegExp, code: 'store_unavailable' | 'store_full', 
   ],
 ]
 
-/** Replies of a server that is up, and may know the event. */
-const REFUSED =
-  /\b(READONLY|NOAUTH|NOPERM|WRONGPASS|MISCONF|NOREPLICAS|WRONGTYPE) |user executing the script can't run/
+/** A reply of the server: it begins with its kind in capitals, unlike the error of a client or a socket. */
+const REPLY = /^[A-Z]{2,} /
+const MAX_REPLY_LENGTH = 200
+const UNREACHABLE =
+  'Redis could not be reached, or did not answer as it should: is it up, and does the client reconnect?'
 
 /** The store's error for a call that failed. */
 export function unavailable(cause: unknown, client: object): StoreError {
   const words = wordsOf(cause)
-  let [
-    ,
-    code = 'store_unavailable' as const,
-    message = 'Redis could not be reached, or did not answer as it should: is it up, and does the client reconnect?',
-  ] = ADVICE.find(([says]) => says.test(words)) ?? []
+  const byDefault = REPLY.test(words) ? refusedWith(words) : UNREACHABLE
+  let [, code = 'store_unavailable' as const, message = byDefault] =
+    ADVICE.find(([says]) => says.test(words)) ?? []
   if (REDIRECTION.test(words) && isClusterClient(client)) message = FAILING_OVER
-  return new StoreError(code, message, { cause, answered: REFUSED.test(words) })
+  return new StoreError(code, message, { cause })
+}
+
+/** Without the arguments that a reply may repeat: they are keys and tokens. */
+function refusedWith(reply: string): string {
+  const [text = ''] = reply.split(', with args beginning', 1)
+  return `Redis answered with an error: ${text.slice(0, MAX_REPLY_LENGTH)}. Nothing is lost: the sender retries.`
 }
 
 /** Whether the server does not have a script, because it is new or was restarted. */

@@ -14,10 +14,7 @@ const CLOSED = /not open|closed|finalized/
 /** The store's error for one of SQLite, with advice. */
 export function unavailable(cause: unknown, { name, migrate }: TableNames): StoreError {
   const text = messageOf(cause)
-  return new StoreError('store_unavailable', adviceFor(text, { name, migrate }), {
-    cause,
-    answered: !CLOSED.test(text),
-  })
+  return new StoreError('store_unavailable', adviceFor(text, { name, migrate }), { cause })
 }
 
 function adviceFor(text: string, { name, migrate }: TableNames): string {

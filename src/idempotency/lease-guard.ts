@@ -1,4 +1,4 @@
-import { isUnreached, StoreError } from '../errors.js'
+import { StoreError } from '../errors.js'
 import { isThenable } from '../lib/call-safely.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import {
@@ -26,8 +26,6 @@ import { tokenSource } from './token.js'
 export interface LeaseGuardTerms extends LeaseMemory {
   readonly leaseMs: number
   readonly retainMs: number
-  /** `process`: events run without protection while the store cannot be reached. */
-  readonly storeFailure: 'reject' | 'process'
 }
 
 /** The state of one receiver, for all its stores: there may be one for each request. */
@@ -51,7 +49,7 @@ const DUPLICATE: Denial = { status: 'duplicate' }
 
 /** Guards with leases on an idempotency store. */
 export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Guard {
-  const { leaseMs, retainMs, storeFailure, nextToken, doubtedKeys } = terms
+  const { leaseMs, retainMs, nextToken, doubtedKeys } = terms
 
   function acquire(key: string | null, delivery: GuardedDelivery): MaybePromise<Execution | Denial> {
     if (key === null) return UNPROTECTED
@@ -81,10 +79,7 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
       result = await resultOf(call, sent, clock.deadlineMs)
     } catch (fault) {
       delivery.track(releaseIfGranted(sent, request, delivery))
-      // Only an unreachable store may be skipped: one that is full or misbehaves was reached.
-      if (storeFailure === 'reject' || !isUnreached(fault)) throw fault
-      delivery.report(fault)
-      return UNPROTECTED
+      throw fault
     }
     return judge(result, request, claimedAtMs, delivery)
   }

@@ -67,12 +67,11 @@ interface DeduplicationOptions<Request> {
 
 /** The guard that the options select: leases on a store, or transactions of an inbox. */
 export function guardOf<Request>(
-  { store, inbox, ...options }: DeduplicationOptions<Request> & Pick<WebhookOptions, 'now' | 'storeFailure'>,
+  { store, inbox, ...options }: DeduplicationOptions<Request> & Pick<WebhookOptions, 'now'>,
   now: () => number,
   { leaseMs, retainMs, maxRunMs }: { leaseMs: number; retainMs: number; maxRunMs: number },
 ): Guard<Request> {
-  const storeFailure = checkedStoreFailure(options.storeFailure ?? 'reject', inbox)
-  const leases = { leaseMs, retainMs, storeFailure, ...leaseMemory() }
+  const leases = { leaseMs, retainMs, ...leaseMemory() }
   const onStore = (value: unknown): Guard => leaseGuard(checkedStore(value), leases)
   const onInbox = (value: unknown): Guard => inboxGuard(checkedInbox(value), { retainMs, maxRunMs })
   if (inbox === undefined) {
@@ -168,16 +167,4 @@ export function retentionSeconds(value: number = DEFAULT_RETENTION_SECONDS, ...b
     )
   }
   return value
-}
-
-function checkedStoreFailure(value: unknown, inbox: object | undefined): 'reject' | 'process' {
-  if (value === 'process' && inbox !== undefined) {
-    throw new TypeError(
-      "storeFailure: 'process' cannot be used with an inbox: while its database is down there is no transaction for the handler to run in.",
-    )
-  }
-  if (value === 'reject' || value === 'process') return value
-  throw new TypeError(
-    "storeFailure must be 'reject' (503 while the store is down) or 'process' (run without protection).",
-  )
 }

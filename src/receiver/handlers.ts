@@ -25,7 +25,7 @@ export interface HandlerContext<Request = unknown, Tx = unknown> {
    * number on Postgres and SQLite. A backend that loses the record (Redis, memory) restarts at 1.
    */
   readonly attempt?: number
-  /** False when the event runs without protection: `key` gave `null`, or the store is down and `storeFailure` is `process`. */
+  /** False when the event runs without deduplication: `key` gave `null`. */
   readonly deduplicated: boolean
   /** When the service signed this delivery. */
   readonly signedAt: Date

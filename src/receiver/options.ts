@@ -73,11 +73,6 @@ export interface WebhookOptions<
   retentionSeconds?: number | undefined
   /** The largest accepted body, in bytes. Default 1,048,576. */
   maxBodyBytes?: number | undefined
-  /**
-   * The policy if the store cannot be reached: `reject` answers 503; `process` runs without protection, and is refused with an inbox. A
-   * store that is full or misbehaves was reached: 503 either way. Default `reject`.
-   */
-  storeFailure?: 'reject' | 'process' | undefined
   /** How the service signs. The defaults are the usual ones. */
   signature?: SignatureOptions | undefined
   /** Called with exactly one record for each delivery, whatever its end. Not awaited; its errors are swallowed. */

@@ -59,7 +59,6 @@ const OPTION_NAMES: readonly (keyof WebhookOptions)[] = [
   'leaseSeconds',
   'retentionSeconds',
   'maxBodyBytes',
-  'storeFailure',
   'signature',
   'onDelivery',
   'onError',

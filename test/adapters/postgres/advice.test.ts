@@ -11,13 +11,6 @@ const STARTING = /^Postgres is shutting down or starting/
 const UNREACHABLE = /^Postgres could not be reached/
 const ROLLED_BACK = /^Postgres rolled back all that the handler had written/
 
-test.each<[boolean, ...string[]]>([
-  [true, '42P01', '25006', '42501', '28P01', '57014', '55P03', '53100'],
-  [false, '57P01', '57P03', '53300', '08006', 'ECONNREFUSED', 'EPIPE'],
-])('whether Postgres answered, so that it may know the event: %s', (answered, ...codes) => {
-  expect(codes.map((code) => table.unavailable(fault(code)).answered)).toEqual(codes.map(() => answered))
-})
-
 describe('the advice on an error of Postgres', () => {
   test.each<[string, Error, RegExp]>([
     ['a missing table', fault('42P01'), /^The table "seen" is missing: run store\.migrate\(\)/],

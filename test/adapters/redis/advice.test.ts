@@ -51,11 +51,8 @@ onOwnRedis('what a Redis store cannot work with', () => {
     await expectAnswer503(store)
   }
 
-  async function expectAnswer503(
-    store: RemoteStore,
-    storeFailure: 'reject' | 'process' = 'reject',
-  ): Promise<void> {
-    const { options, runs, reports } = watched({ store, namespace: 'shop', storeFailure })
+  async function expectAnswer503(store: RemoteStore): Promise<void> {
+    const { options, runs, reports } = watched({ store, namespace: 'shop' })
     const hooks = tixWebhooks(options)
     const answer = await answerOf(await hooks(requestOf(await sign(orderCreated()))))
     expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '5' } })
@@ -112,7 +109,7 @@ onOwnRedis('what a Redis store cannot work with', () => {
     await atOnce(LIBRARIES, async (library) => {
       const store = await openStore(library, urlOf('stranger'))
       await expectUnavailable(store, message)
-      await expectAnswer503(store, 'process')
+      await expectAnswer503(store)
     })
   })
 
@@ -145,6 +142,23 @@ onOwnRedis('what a Redis store cannot work with', () => {
         })
       }
       expect(await admin.dumpBuffer('tix-webhooks:k')).toEqual(before)
+    })
+
+    test('a server that answers with an error of another kind, such as that of a script that never ends', async () => {
+      const store = await openStore(library, server.url)
+      await store.claim(claimOf('k', 'a'))
+      const busy = await connectIoredis(server.url)
+      await admin.config('SET', 'busy-reply-threshold', '1')
+      const endless = busy.eval('while true do end', 0).catch(() => {})
+      // It is refused as soon as the script counts as slow.
+      await vi.waitFor(() => expect(admin.ping()).rejects.toThrow(/^BUSY /))
+      await expect(store.claim(claimOf('other', 'a'))).rejects.toMatchObject({
+        code: 'store_unavailable',
+        message: expect.stringMatching(/^Redis answered with an error: BUSY .*the sender retries/),
+      })
+      await admin.script('KILL')
+      await endless
+      await admin.config('SET', 'busy-reply-threshold', '5000')
     })
 
     test('a user who may run scripts, and not what is in them', async () => {

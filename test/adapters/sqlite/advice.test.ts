@@ -120,8 +120,7 @@ onEachDriver('a database that fails', ({ open, driver }) => {
     const on = { 'order.created': () => {} }
     const [order, toStore, toInbox] = [
       orderCreated(),
-      // It is there, and could know the event: not even this runs the handler without it.
-      receiving({ store, namespace: 'n', on, storeFailure: 'process' }),
+      receiving({ store, namespace: 'n', on }),
       receiving({ inbox, namespace: 'n', on }),
     ]
     for (const { send, reports } of [toStore, toInbox]) {

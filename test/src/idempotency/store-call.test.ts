@@ -1,4 +1,4 @@
-import { type IdempotencyStore, memoryStore, StoreError } from 'tix-webhooks'
+import { type IdempotencyStore, memoryStore } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
 import { deferred, never } from '../../support/promises.js'
@@ -48,41 +48,15 @@ describe('a store', () => {
     await advance(2)
   })
 
-  test("that is down runs the handler without protection where storeFailure is 'process', and says so", async () => {
-    const contexts: unknown[] = []
-    const { store, namespace } = storeWith({ claim: () => Promise.reject(new Error('down')) })
-    const { send, reports } = receiving({
-      store,
-      namespace,
-      storeFailure: 'process',
-      on: { 'order.created': (_, { deduplicated, attempt }) => contexts.push({ deduplicated, attempt }) },
-    })
-    expect(await send(orderCreated())).toEqual({ outcome: 'handled' })
-    expect(contexts).toEqual([{ deduplicated: false, attempt: undefined }])
-    expect(reports.map(({ error }) => error.code)).toEqual(['store_unavailable'])
-  })
-
   test.each<[string, () => Promise<IdempotencyStore>]>([
+    ['store_unavailable', async () => storeWith({ claim: () => Promise.reject(new Error('down')) }).store],
     ['store_full', fullStore],
     ['store_misbehaved', async () => storeWith({ claim: async () => 'granted' as never }).store],
-  ])(
-    "that is reached and cannot claim (%s) runs nothing, also where storeFailure is 'process'",
-    async (code, make) => {
-      const handler = vi.fn()
-      const options = { store: await make(), namespace: 'test', storeFailure: 'process' } as const
-      const { send } = receiving({ ...options, on: { 'order.created': handler } })
-      expect(await send(orderCreated())).toMatchObject({ outcome: 'unavailable', code, retryAfterSeconds: 5 })
-      expect(handler).not.toHaveBeenCalled()
-    },
-  )
-
-  test("that answered and refused is not done without where storeFailure is 'process': it may know the event", async () => {
+  ])('that cannot claim (%s) runs nothing', async (code, make) => {
     const handler = vi.fn()
-    const readOnly = new StoreError('store_unavailable', 'The database is read-only.', { answered: true })
-    const { store, namespace } = storeWith({ claim: () => Promise.reject(readOnly) })
-    const on = { 'order.created': handler }
-    const { send } = receiving({ store, namespace, storeFailure: 'process', on })
-    expect(await send(orderCreated())).toMatchObject({ outcome: 'unavailable', error: readOnly })
+    const options = { store: await make(), namespace: 'test' }
+    const { send } = receiving({ ...options, on: { 'order.created': handler } })
+    expect(await send(orderCreated())).toMatchObject({ outcome: 'unavailable', code, retryAfterSeconds: 5 })
     expect(handler).not.toHaveBeenCalled()
   })
 
@@ -94,16 +68,16 @@ describe('a store', () => {
       readings += 1
       return readings === 1 ? Date.now() : Number.NaN
     }
-    const { send } = receiving({ now, on, storeFailure: 'process' })
+    const { send } = receiving({ now, on })
     expect(await send(orderCreated())).toMatchObject({ outcome: 'misconfigured' })
     expect(handler).not.toHaveBeenCalled()
     await advance(2)
   })
 
-  test("that hangs past the deadline starts no handler, also where storeFailure is 'process'", async () => {
+  test('that hangs past the deadline starts no handler', async () => {
     const handler = vi.fn()
     const { store, namespace } = storeWith({ claim: () => never() })
-    const options = { store, namespace, storeFailure: 'process', timeoutSeconds: 1 } as const
+    const options = { store, namespace, timeoutSeconds: 1 }
     const { send } = receiving({ ...options, on: { 'order.created': handler } })
     const outcome = send(orderCreated())
     await advance(1)

@@ -25,16 +25,6 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
     { inbox, namespace: 'a/b' },
     /^namespace must be 1 to 64 characters of A-Z/,
   ],
-  [
-    "an inbox and storeFailure: 'process'",
-    { inbox, namespace: 'orders', storeFailure: 'process' },
-    /^storeFailure: 'process' cannot be used with an inbox: .*no transaction/,
-  ],
-  [
-    'an inbox and another storeFailure',
-    { inbox, namespace: 'orders', storeFailure: 'ignore' },
-    /^storeFailure must be 'reject'.* or 'process'/,
-  ],
   ['a client without once as inbox', { inbox: { query() {}, connect() {} }, namespace: 'orders' }, NO_INBOX],
   ['an inbox whose once is no function', { inbox: { once: true }, namespace: 'orders' }, NO_INBOX],
   ['a store as inbox', { inbox: memoryStore(), namespace: 'orders' }, NO_INBOX],
@@ -55,7 +45,6 @@ describe('a receiver is not made', () => {
 describe('a receiver is made', () => {
   test.each([
     ['an inbox and a namespace', {}],
-    ["storeFailure: 'reject', which is what happens anyway", { storeFailure: 'reject' }],
     ['store: undefined', { store: undefined }],
   ])('with %s', async (_, options) => {
     const { inbox, asked } = honestInbox()
@@ -66,7 +55,7 @@ describe('a receiver is made', () => {
   })
 
   test('with inbox: undefined, as without one', async () => {
-    const receiver = make({ inbox: undefined, storeFailure: 'process' })
+    const receiver = make({ inbox: undefined })
     const order = { ...(await sign(orderCreated())), request: null }
     expect(await receiver.receive(order)).toEqual({ outcome: 'handled' })
     expect(await receiver.receive(order)).toEqual({ outcome: 'duplicate' })

@@ -148,7 +148,6 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
     { leaseSeconds: 0.099 },
     /^leaseSeconds must be a number of seconds that is at least 0\.1 and at most 2147483, not 0\.099/,
   ],
-  ['another storeFailure', { storeFailure: 'ignore' }, /^storeFailure must be 'reject'.* or 'process'/],
 
   ['a tolerance of 0', { toleranceSeconds: 0 }, /^toleranceSeconds must be a finite number above 0.*259200/],
   ['a tolerance below 0', { toleranceSeconds: -300 }, /^toleranceSeconds must be/],

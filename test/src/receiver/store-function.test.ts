@@ -96,7 +96,7 @@ describe('a store function', () => {
       'unreadable',
     ],
   ])('that %s makes the delivery misconfigured, and runs nothing', async (_, store, result, cause) => {
-    const { send, runs } = clientPerRequest({ store: store as never, storeFailure: 'process' })
+    const { send, runs } = clientPerRequest({ store: store as never })
     const { outcome, error } = await send(orderCreated())
     expect(outcome).toBe('misconfigured')
     expect((error as Error).message).toBe(
@@ -197,11 +197,6 @@ describe('a receiver is not made', () => {
       'both functions',
       { store: () => memoryStore(), inbox: () => ({}), namespace },
       /^Pass a store or an inbox, not both/,
-    ],
-    [
-      "an inbox function and storeFailure: 'process'",
-      { inbox: () => ({}), namespace, storeFailure: 'process' },
-      /^storeFailure: 'process' cannot be used with an inbox/,
     ],
     [
       'a client that is a function, as the store',

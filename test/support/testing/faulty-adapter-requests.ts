@@ -1,4 +1,4 @@
-import { createReceiver, type Outcome, type Receiver, type WebhookOptions } from 'tix-webhooks'
+import { createReceiver, memoryStore, type Outcome, type Receiver, type WebhookOptions } from 'tix-webhooks'
 import { type AdapterFault, PlainAdapter } from './plain-adapter.js'
 
 /** The options with some of them taken away, or put in. */
@@ -126,9 +126,11 @@ export const FAULTY_REQUESTS: readonly AdapterFault[] = [
     }),
   },
   {
-    fault: 'runs without a store when there is none',
+    fault: 'uses a store of its own',
     seenBy: ['answer-unavailable'],
-    Adapter: withOptions((options) => ({ ...options, storeFailure: 'process' })),
+    Adapter: withOptions((options) =>
+      options.store === undefined ? options : { ...options, store: memoryStore() },
+    ),
   },
   {
     fault: 'remembers nothing',

@@ -48,10 +48,6 @@ export class TestedObject extends TixWebhooksObject {
   override async fetch(request: Request): Promise<Response> {
     const { storage } = this.state
     const { pathname, searchParams } = new URL(request.url)
-    if (pathname === '/break') {
-      storage.sql.exec(`DROP TABLE ${TABLE}`)
-      return Response.json(null)
-    }
     if (pathname === '/shift') storage.sql.exec(shift(TABLE), Number(searchParams.get('ms')))
     else if (pathname === '/ring') await storage.setAlarm(Date.now())
     else if (pathname !== '/count') return super.fetch(request)
@@ -302,12 +298,6 @@ export default {
           statuses.push(response.status)
         }
         return Response.json({ statuses, reports: [...new Set(reports.splice(0))] })
-      }
-      case '/broken': {
-        const namespace = laneOf(env.WEBHOOKS, 'broken')
-        await toObjects(namespace, '/break')
-        const released = durableObjectStore(namespace, { shards: SHARDS }).release({ key: 'k', token: 't' })
-        return Response.json(await released.catch(({ code, answered }) => ({ code, answered })))
       }
       case '/deliveries':
         return Response.json(await deliverAll(env, name ?? ''))
