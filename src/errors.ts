@@ -143,6 +143,15 @@ export class StoreError extends WebhookError<StoreCode> {
   }
 }
 
+export type UnavailableCode = 'secret_unavailable' | 'store_unavailable'
+
+/** A function of yours that the delivery needs threw, rejected or took too long: `secret`, `store` or `inbox`. `cause` is its own error. */
+export class UnavailableError extends WebhookError<UnavailableCode> {
+  static {
+    nameClass(this, 'UnavailableError')
+  }
+}
+
 export type RunCode = 'handler_failed' | 'timed_out' | 'given_up'
 
 /** A handler threw a value that is not an Error, or took too long. A handler's own errors are passed on unchanged. */
@@ -158,6 +167,7 @@ export type AnyWebhookError =
   | PayloadError
   | BodyError
   | ConfigurationError
+  | UnavailableError
   | StoreError
   | RunError
 

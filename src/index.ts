@@ -13,6 +13,8 @@ export {
   RunError,
   type StoreCode,
   StoreError,
+  type UnavailableCode,
+  UnavailableError,
   type VerificationCode,
   WebhookError,
   WebhookVerificationError,

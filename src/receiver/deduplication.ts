@@ -1,11 +1,13 @@
-import { ConfigurationError, StoreError } from '../errors.js'
+import { ConfigurationError, UnavailableError } from '../errors.js'
 import { type Guard, UNPROTECTED } from '../idempotency/guard.js'
 import type { Inbox } from '../idempotency/inbox.js'
 import { inboxGuard } from '../idempotency/inbox-guard.js'
 import { leaseGuard, leaseMemory } from '../idempotency/lease-guard.js'
 import { defaultStore } from '../idempotency/memory/memory-store.js'
 import type { IdempotencyStore } from '../idempotency/store.js'
+import { STORE_CALL_MS } from '../idempotency/store-call.js'
 import { ignoreRejection } from '../lib/call-safely.js'
+import { isMisuse } from '../lib/call-site.js'
 import { describeType, describeValue } from '../lib/describe-type.js'
 import { RETRY_WINDOW_SECONDS } from '../signature/scheme.js'
 import type { WebhookOptions } from './options.js'
@@ -97,24 +99,38 @@ function guardByRequest<Request>(
   guardOn: (made: unknown) => Guard,
 ): Guard<Request> {
   async function guardFor(request: Request): Promise<Guard> {
-    let result = 'threw'
+    let made: unknown
     try {
-      const made = await make(request)
-      result = `returned ${describeType(made)}`
+      made = await make(request)
+    } catch (cause) {
+      // Such as that of redisStore(undefined): a retry would not help.
+      if (isMisuse(cause)) throw misconfigured('threw', cause)
+      const message = `Your ${option} function failed. Nothing is lost: the sender retries.`
+      throw new UnavailableError('store_unavailable', message, { cause })
+    }
+    try {
       return guardOn(made)
     } catch (cause) {
-      throw new ConfigurationError(
-        `Your ${option} function ${result}: it must return the ${option} for the request.`,
-        { cause },
-      )
+      throw misconfigured(`returned ${describeType(made)}`, cause)
     }
   }
+
+  function misconfigured(what: string, cause: unknown): ConfigurationError {
+    return new ConfigurationError(
+      `Your ${option} function ${what}: it must return the ${option} for the request.`,
+      { cause },
+    )
+  }
+
+  const tookTooLong = `Your ${option} function took too long: over ${STORE_CALL_MS / 1000} s, or the delivery had no more time.`
 
   return {
     async acquire(key, delivery, request) {
       if (key === null && option === 'store') return UNPROTECTED
-      const guard = await delivery.clock.inTime(guardFor(request), () => {
-        throw new StoreError('store_unavailable', `Your ${option} function took too long.`)
+      const { clock } = delivery
+      const byMs = Math.min(clock.nowMs + STORE_CALL_MS, clock.deadlineMs)
+      const guard = await clock.within(guardFor(request), byMs, () => {
+        throw new UnavailableError('store_unavailable', tookTooLong)
       })
       return guard.acquire(key, delivery, request)
     },

@@ -1,4 +1,4 @@
-import { codeOf, isWebhookError } from '../errors.js'
+import { codeOf, isWebhookError, type WebhookError } from '../errors.js'
 import { callSafely } from '../lib/call-safely.js'
 import { causeOf, messageOf } from '../lib/message-of.js'
 import { monotonicMs } from '../lib/timers.js'
@@ -85,8 +85,16 @@ function write(delivery: Delivery, line: string, thrown?: { readonly error: unkn
 /** The error that the user's own code threw: the error itself, or the cause of our error that names the function. */
 function thrownByUser(error: unknown): { readonly error: unknown } | undefined {
   if (!isWebhookError(error)) return { error }
-  const isOfUsers = ['misconfigured', 'handler_failed'].includes(codeOf(error) ?? '')
-  return isOfUsers && error.cause !== undefined ? { error: error.cause } : undefined
+  return isOfUsers(error) && error.cause !== undefined ? { error: error.cause } : undefined
+}
+
+function isOfUsers(error: WebhookError): boolean {
+  try {
+    return error.name === 'UnavailableError' || ['misconfigured', 'handler_failed'].includes(error.code)
+  } catch {
+    // A proxy that throws.
+    return false
+  }
 }
 
 function pathOf(delivery: Delivery): string | undefined {

@@ -23,7 +23,7 @@ export interface WebhookOptions<
 > {
   /**
    * The endpoint's signing secret; several during a rotation; or a function of the request, called at each delivery, for secrets stored
-   * elsewhere. A string is used as its UTF-8 bytes, literally. If the function chooses by tenant, `namespace` must too: a tenant can sign
+   * elsewhere: if it throws or rejects, the delivery is `unavailable`, and retried. A string is used as its UTF-8 bytes, literally. If the function chooses by tenant, `namespace` must too: a tenant can sign
    * anything with its own secret, including an event with the id of another tenant's order.
    */
   secret: Secrets | ((request: Request) => Secrets | Promise<Secrets>)
@@ -41,8 +41,8 @@ export interface WebhookOptions<
   schemas?: Schemas | undefined
   /**
    * Remembers handled events; or a function of the request that makes the store, for a client that belongs to a request, as on Workers. It
-   * is called once a delivery is verified and has a handler, and awaited within `timeoutSeconds`; if it throws or returns no store, the
-   * delivery is `misconfigured`. Default: a `memoryStore()` of its own, which forgets at each restart.
+   * is called once a delivery is verified and has a handler, and awaited for 2 s; if it throws or rejects, the delivery is `unavailable`,
+   * and if it returns no store, `misconfigured`. Default: a `memoryStore()` of its own, which forgets at each restart.
    */
   store?: IdempotencyStore | ((request: Request) => IdempotencyStore | Promise<IdempotencyStore>) | undefined
   /**

@@ -6,6 +6,7 @@ import {
   type RetryLater,
   RunError,
   type StoreCode,
+  type UnavailableCode,
   type VerificationCode,
 } from '../errors.js'
 import { type Denial, RETRY_MS } from '../idempotency/guard.js'
@@ -34,6 +35,7 @@ export type OutcomeCode =
   | VerificationCode
   | PayloadCode
   | BodyCode
+  | UnavailableCode
   | Exclude<StoreCode, 'lease_lost' | 'not_recorded' | 'not_released'>
   | 'method_not_allowed'
   | 'handler_failed'
@@ -99,6 +101,7 @@ const OUTCOME_OF_CODE: ReadonlyMap<string, OutcomeName> = new Map<OutcomeCode, O
   ['not_an_envelope', 'unprocessable'],
   ['data_mismatch', 'unprocessable'],
   ['misconfigured', 'misconfigured'],
+  ['secret_unavailable', 'unavailable'],
   ['store_unavailable', 'unavailable'],
   ['store_full', 'unavailable'],
   ['store_misbehaved', 'unavailable'],

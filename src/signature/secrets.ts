@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors.js'
+import { ConfigurationError, UnavailableError } from '../errors.js'
 import { ignoreRejection } from '../lib/call-safely.js'
 import { describeType } from '../lib/describe-type.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
@@ -57,8 +57,9 @@ export function secretSource<Request>(
     try {
       secrets = await secret(request)
     } catch (cause) {
-      throw new ConfigurationError(
-        'Your secret function threw: it must return the signing secret of the endpoint.',
+      throw new UnavailableError(
+        'secret_unavailable',
+        'Your secret function failed, so the signature could not be checked. Nothing is lost: the sender retries.',
         { cause },
       )
     }

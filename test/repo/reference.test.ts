@@ -42,6 +42,7 @@ const OUTCOMES: Readonly<Record<OutcomeCode, OutcomeName>> = {
   store_full: 'unavailable',
   store_misbehaved: 'unavailable',
   draining: 'unavailable',
+  secret_unavailable: 'unavailable',
 }
 
 const WITHOUT_CODE: readonly OutcomeName[] = ['handled', 'duplicate', 'unhandled', 'discarded']

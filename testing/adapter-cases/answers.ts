@@ -138,7 +138,8 @@ export const answerCases: readonly AdapterCase[] = [
         throw new Error(INTERNAL)
       }
       const throwing = await mount({ secret })
-      await throwing.expectAnswer('a secret function that throws', await signedOrder(), 'misconfigured')
+      const expected = { outcome: 'unavailable', retryAfterSeconds: 5 } as const
+      await throwing.expectAnswer('a secret function that throws', await signedOrder(), expected)
       const finding = await mount({ secret: async () => undefined })
       await finding.expectAnswer('a secret function that returns none', await signedOrder(), 'misconfigured')
     },

@@ -67,7 +67,7 @@ function store(methods: Partial<IdempotencyStore>): Case {
 
 const PLACES: readonly [place: string, outcome: string, make: (hostile: () => unknown) => Case][] = [
   ['now', 'misconfigured', (hostile) => ({ now: throws(hostile) })],
-  ['the secret function', 'misconfigured', (hostile) => ({ secret: throws(hostile) })],
+  ['the secret function', 'unavailable', (hostile) => ({ secret: throws(hostile) })],
   ['the namespace function', 'misconfigured', (hostile) => ({ namespace: throws(hostile) })],
   ['the key function', 'misconfigured', (hostile) => ({ key: throws(hostile) })],
   [

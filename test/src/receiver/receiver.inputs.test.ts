@@ -58,12 +58,16 @@ describe('a secret function', () => {
     },
   )
 
-  test('that throws or rejects is misconfigured', async () => {
+  test('that throws or rejects is an outage', async () => {
     for (const secret of [() => Promise.reject(new Error('vault')), throwing]) {
       const { send, reports } = receiving({ secret })
-      expect(await send(orderCreated())).toMatchObject({ outcome: 'misconfigured' })
+      expect(await send(orderCreated())).toMatchObject({
+        outcome: 'unavailable',
+        code: 'secret_unavailable',
+        retryAfterSeconds: 5,
+      })
       expect(reports[0]?.error).toMatchObject({
-        message: expect.stringMatching(/secret function threw/),
+        message: expect.stringMatching(/secret function failed/),
         cause: { message: 'vault' },
       })
     }

@@ -7,6 +7,7 @@ import {
   StoreError,
   type WebhookOptions,
 } from 'tix-webhooks'
+import { redisStore } from 'tix-webhooks/redis'
 import { describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../../support/deliveries.js'
 import { honestInbox } from '../../support/honest-inbox.js'
@@ -65,14 +66,11 @@ describe('a store function', () => {
 
   test.each<[string, () => unknown, string, string]>([
     [
-      'throws',
-      () => {
-        throw new Error('no such binding')
-      },
+      'throws our own TypeError',
+      () => redisStore(undefined as never),
       'threw',
-      'no such binding',
+      'must be a client of ioredis',
     ],
-    ['rejects', () => Promise.reject(new Error('no such binding')), 'threw', 'no such binding'],
     ['returns nothing', () => undefined, 'returned undefined', 'store must be an IdempotencyStore'],
     ['returns null', () => null, 'returned null', 'store must be an IdempotencyStore'],
     [
@@ -106,17 +104,45 @@ describe('a store function', () => {
     expect(runs).toEqual([])
   })
 
-  test('that hangs costs the delivery its deadline, and no more', async () => {
-    const { send, runs } = clientPerRequest({ store: () => never(), timeoutSeconds: 3 })
-    const outcome = send(orderCreated())
-    await advance(3)
-    expect(await outcome).toMatchObject({
+  test.each<[string, () => never]>([
+    [
+      'throws',
+      () => {
+        throw new TypeError('no such binding')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('no such binding')) as never],
+  ])('that %s is an outage: the sender retries', async (_, store) => {
+    const { send, runs } = clientPerRequest({ store })
+    expect(await send(orderCreated())).toMatchObject({
       outcome: 'unavailable',
       code: 'store_unavailable',
-      error: { message: 'Your store function took too long.' },
+      retryAfterSeconds: 5,
+      error: {
+        message: expect.stringMatching(/^Your store function failed/),
+        cause: { message: 'no such binding' },
+      },
     })
     expect(runs).toEqual([])
   })
+
+  test.each([
+    [10, 2],
+    [1, 1],
+  ])(
+    'that hangs has the time limit of a store call, and never more than the deadline of %s s',
+    async (timeoutSeconds, givenUpAfter) => {
+      const { send, runs } = clientPerRequest({ store: () => never(), timeoutSeconds })
+      const outcome = send(orderCreated())
+      await advance(givenUpAfter)
+      expect(await outcome).toMatchObject({
+        outcome: 'unavailable',
+        code: 'store_unavailable',
+        error: { message: expect.stringMatching(/^Your store function took too long: over 2 s/) },
+      })
+      expect(runs).toEqual([])
+    },
+  )
 
   test('that rejects after the deadline rejects nowhere else', async () => {
     let fail = (): void => {}
