@@ -2,6 +2,7 @@ import { ConfigurationError, UnavailableError } from '../errors.js'
 import { ignoreRejection } from '../lib/call-safely.js'
 import { describeType } from '../lib/describe-type.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
+import { isPlaceholder } from '../lib/placeholder.js'
 import { type SecretKey, secretKey } from './hmac.js'
 
 /** The signing secret of one endpoint: its text as the service shows it, or its bytes. */
@@ -14,7 +15,7 @@ export type Secrets = Secret | readonly Secret[] | undefined
  * Checks secrets and makes their keys. The HMAC key of a string is its UTF-8 bytes, literally: a prefix such as `whsec_` is part of it.
  *
  * @param source the origin of the secrets, for the message: `secret`, or `the value your secret function returned`
- * @throws TypeError when there is none, or one is empty or has white space at its start or end
+ * @throws TypeError when there is none, or one is empty, a placeholder, in quotes, or has white space at its start or end
  */
 export function secretKeys(secrets: Secrets, source: string): readonly SecretKey[] {
   if (typeof secrets === 'string') return keysOfText(secrets, source)
@@ -110,8 +111,19 @@ function toKey(secret: unknown, name: string): SecretKey {
       `${name} is in quotes, which would be part of it: remove them. docker --env-file keeps quotes, unlike a shell.`,
     )
   }
+  if (text !== undefined && isPublic(text)) {
+    throw new TypeError(
+      `${name} is a placeholder, so anybody could sign with it: is the environment variable set, and expanded? Pass the signing secret of the endpoint, as in its webhook settings.`,
+    )
+  }
   // A copy: if the caller changes its array later, that must not change the verification.
   return secretKey(typeof secret === 'string' ? new TextEncoder().encode(secret) : Uint8Array.from(secret))
+}
+
+/** Whether everybody knows the text: a value that was not filled in, or the prefix of a secret alone. */
+function isPublic(text: string): boolean {
+  const own = text.startsWith('whsec_') ? text.slice('whsec_'.length) : text
+  return own === '' || isPlaceholder(own)
 }
 
 /**

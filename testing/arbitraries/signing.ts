@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import type { Secret, SignatureOptions } from '../../src/index.js'
+import { isPlaceholder } from '../../src/lib/placeholder.js'
 import { joined, objectsOf, texts } from './json.js'
 
 /** Common names of signature headers. */
@@ -20,7 +21,8 @@ const OPTION_NAMES: (keyof SignatureOptions)[] = [
 const MAX_SECRET_BYTES = 200
 
 /**
- * Signing secrets that a receiver accepts: in the usual form, any text without white space or quotes at its edges, and bytes.
+ * Signing secrets that a receiver accepts: in the usual form, any text without white space or quotes at its edges that is no placeholder such
+ * as `undefined`, and bytes.
  *
  * HMAC pads a short key with zeros, so two secrets that differ only by NUL at their end are the same key.
  *
@@ -42,11 +44,16 @@ export function secrets(): fc.Arbitrary<Secret> {
   const written = joined(fc.constantFrom(...BASE64), { minLength: 1, maxLength: 120, size: 'max' })
   return fc.oneof(
     written.map((text) => `whsec_${text}`),
-    texts().filter((text) => text === text.trim() && !isQuoted(text)),
-    bytes(fc.nat(255)).filter((bytes) => !isQuoted(String.fromCharCode(...bytes))),
+    texts().filter((text) => text === text.trim() && !isQuoted(text) && !isPlaceholder(text)),
+    bytes(fc.nat(255)).filter(isNoMistake),
     // Bytes that are text too.
-    bytes(fc.integer({ min: 0x21, max: 0x7e })).filter((bytes) => !isQuoted(String.fromCharCode(...bytes))),
+    bytes(fc.integer({ min: 0x21, max: 0x7e })).filter(isNoMistake),
   )
+}
+
+function isNoMistake(bytes: Uint8Array): boolean {
+  const text = String.fromCharCode(...bytes)
+  return !isQuoted(text) && !isPlaceholder(text)
 }
 
 function isQuoted(text: string): boolean {

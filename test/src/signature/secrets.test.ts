@@ -8,6 +8,7 @@ import { sign } from '../../support/deliveries.js'
 const keysOf = (value: unknown) => secretKeys(value as Secrets, 'secret')
 
 const QUOTED = /is in quotes, which would be part of it: remove them\. docker --env-file keeps quotes/
+const PLACEHOLDER = /^secret is a placeholder, so anybody could sign with it: is the environment variable set/
 const EDGE = /begins or ends with white space \(a new line from a file or a shell\?\): trim it/
 
 const refused: [string, unknown, RegExp][] = [
@@ -43,6 +44,22 @@ const refused: [string, unknown, RegExp][] = [
   ['nothing but quotes', '""', QUOTED],
   ['quotes around it, in a list', ['good', '"good"'], /^secret\[1\] is in quotes/],
   ['the bytes of text in quotes', Buffer.from('"whsec_good"'), QUOTED],
+  ...[
+    'undefined',
+    'null',
+    'NaN',
+    '[object Promise]',
+    'whsec_',
+    'whsec_undefined',
+    `\${TIX_SIGNING_SECRET}`,
+    `whsec_\${SECRET:-}`,
+    '$TIX_SIGNING_SECRET',
+    '%TIX_SIGNING_SECRET%',
+    '<SIGNING_SECRET>',
+    '{{ .Values.secret }}',
+  ].map((text): [string, unknown, RegExp] => [`the placeholder ${text}`, text, PLACEHOLDER]),
+  ['the bytes of a placeholder', Buffer.from('undefined'), PLACEHOLDER],
+  ['a placeholder in a list', ['good', 'null'], /^secret\[1\] is a placeholder/],
 ]
 
 describe('a secret that cannot be meant is a TypeError', () => {
@@ -99,7 +116,9 @@ describe('a secret becomes a key', () => {
 
   test.each<[string, unknown]>([
     ['white space inside', 'two words'],
-    ['whsec_ before it', 'whsec_'],
+    ['whsec_ before it', 'whsec_k'],
+    ['a dollar sign', '$2b$10$k'],
+    ['nothing between angle brackets', '<>'],
     ['one character', 'k'],
     ['random bytes that end in a new line', Uint8Array.of(0x8f, 0x00, 0xff, 0x0a)],
     ['random bytes that begin with a blank', Uint8Array.of(0x20, 0x9c)],
