@@ -3,7 +3,13 @@ import { describeType } from '../lib/describe-type.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import { isPlainObject, isRecord } from '../lib/option-names.js'
 import { type AnyEvent, isJsonObject, type UnknownEvent } from './events.js'
-import { isStandardSchema, type SchemaMap, type StandardSchemaV1, toPayloadIssues } from './schema.js'
+import {
+  isStandardSchema,
+  type SchemaMap,
+  type SchemaResult,
+  type StandardSchemaV1,
+  toPayloadIssues,
+} from './schema.js'
 
 /** Deeper than any real payload, and shallow enough for every recursive walk that follows: schemas, clones, JSON.stringify. */
 const MAX_DEPTH = 256
@@ -45,7 +51,7 @@ export function parseEnvelope(rawBody: Uint8Array): UnknownEvent {
  * `order.created`, against the types of the documented fields. Other data passes unchanged.
  *
  * @throws PayloadError `data_mismatch`
- * @throws ConfigurationError when the schema itself threw
+ * @throws ConfigurationError when the schema itself threw, or returned neither a value nor issues
  */
 export function checkData(event: UnknownEvent, schemas: SchemaMap): MaybePromise<AnyEvent> {
   const schema = Object.hasOwn(schemas, event.type) ? schemas[event.type] : undefined
@@ -60,10 +66,12 @@ async function checkBySchema(event: UnknownEvent, schema: StandardSchemaV1): Pro
   let issues: readonly PayloadIssue[] | undefined
   let data: unknown
   try {
-    const result = await schema['~standard'].validate(event.data)
+    const result: unknown = await schema['~standard'].validate(event.data)
+    if (!isSchemaResult(result)) throw noResult(event.type, result)
     if (result.issues === undefined) data = result.value
     else issues = toPayloadIssues(result.issues, 'data')
   } catch (cause) {
+    if (cause instanceof ConfigurationError) throw cause
     throw new ConfigurationError(
       `Your schema for ${event.type} threw instead of returning issues: fix it, and the sender's next retry goes through.`,
       { cause },
@@ -79,6 +87,17 @@ async function checkBySchema(event: UnknownEvent, schema: StandardSchemaV1): Pro
     )
   }
   return { ...event, data } as AnyEvent
+}
+
+/** A function of another validator, such as ajv's, returns true or false: the handler would get `undefined` for its data. */
+function isSchemaResult(result: unknown): result is SchemaResult<unknown> {
+  return isObject(result) && ('value' in result || (result as { issues?: unknown }).issues !== undefined)
+}
+
+function noResult(kind: string, result: unknown): ConfigurationError {
+  return new ConfigurationError(
+    `The validate function of your schema for ${kind} returned ${describeType(result)}, which is no result of a Standard Schema: it must return { value } or { issues }.`,
+  )
 }
 
 /** @throws TypeError when one of them is not a Standard Schema */

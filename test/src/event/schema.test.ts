@@ -1,3 +1,4 @@
+import { Ajv } from 'ajv'
 import { ConfigurationError, PayloadError, parseEvent, type SchemaMap, unchecked } from 'tix-webhooks'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
@@ -121,6 +122,30 @@ test('a path of keys and a path of objects with keys are one path', () => {
   ])
 })
 
+describe('a schema that returns no result is a misconfiguration', () => {
+  const validate = new Ajv().compile({ type: 'object', required: ['buyer'] })
+
+  test.each<[string, unknown]>([
+    ['true, as the function of ajv does', validate({ buyer: 1 })],
+    ['false, as the function of ajv does', validate({})],
+    ['an empty object', {}],
+    ['issues that are undefined', { issues: undefined }],
+    ['a text', 'ok'],
+    ['a number', 5],
+    ['a list', []],
+    ['nothing', undefined],
+    ['null', null],
+  ])('%s', async (_, result) => {
+    for (const given of [result, Promise.resolve(result)]) {
+      const event = read(lifecycleEvent('x.y'), { 'x.y': schemaOf(() => given as never) })
+      await expect(event).rejects.toBeInstanceOf(ConfigurationError)
+      await expect(event).rejects.toThrow(
+        /schema for x\.y returned .*: it must return \{ value \} or \{ issues \}/,
+      )
+    }
+  })
+})
+
 describe('a schema that fails instead of answering is a misconfiguration', () => {
   const cause = new Error('the database of the schema is down')
 
@@ -140,9 +165,8 @@ describe('a schema that fails instead of answering is a misconfiguration', () =>
   })
 
   test.each<[string, unknown]>([
-    ['nothing', undefined],
-    ['null', null],
     ['issues that are no list', { issues: 7 }],
+    ['issues that are null', { value: 1, issues: null }],
   ])('when it returns %s', async (_, result) => {
     const event = read(lifecycleEvent('x.y'), { 'x.y': schemaOf(() => result) })
     await expect(event).rejects.toMatchObject({ name: 'ConfigurationError', code: 'misconfigured' })
