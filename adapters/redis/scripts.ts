@@ -1,7 +1,8 @@
 /** A server-side script. Each touches one key, so that it runs on a cluster too. */
 export interface Script {
   readonly lua: string
-  readonly sha: () => Promise<string>
+  /** Undefined without Web Crypto, such as on a Node that was started without it: then the script is sent whole. */
+  readonly sha: () => Promise<string | undefined>
 }
 
 /**
@@ -73,7 +74,7 @@ ${LEFT}
 ${replace('released', '0', 'left')}`)
 
 function script(lua: string): Script {
-  let digest: Promise<string> | undefined
+  let digest: Promise<string | undefined> | undefined
   return {
     lua,
     sha() {
@@ -84,7 +85,9 @@ function script(lua: string): Script {
 }
 
 /** Redis knows scripts by it. */
-async function sha1(text: string): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-1', new TextEncoder().encode(text)))
+async function sha1(text: string): Promise<string | undefined> {
+  const subtle = (globalThis.crypto as Crypto | undefined)?.subtle
+  if (subtle === undefined) return undefined
+  const digest = new Uint8Array(await subtle.digest('SHA-1', new TextEncoder().encode(text)))
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -64,10 +64,12 @@ function createStore(client: RedisStoreClient, options: RedisStoreOptions): Remo
   ): Promise<T> {
     warnOfEvictionOnce(client)
     const sha = await script.sha()
-    try {
-      return await confirm(commands.evalSha(sha, prefix + key, args))
-    } catch (error) {
-      if (!lacksScript(error)) throw unavailable(error, client)
+    if (sha !== undefined) {
+      try {
+        return await confirm(commands.evalSha(sha, prefix + key, args))
+      } catch (error) {
+        if (!lacksScript(error)) throw unavailable(error, client)
+      }
     }
     try {
       return await confirm(commands.eval(script.lua, prefix + key, args))

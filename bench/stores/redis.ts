@@ -19,7 +19,7 @@ const WHAT = 'SET NX PX, then SET PX'
 async function scriptsByHand(
   evalSha: (sha: string, key: string, args: string[]) => Promise<unknown>,
 ): Promise<Contender> {
-  const [claim, complete] = await Promise.all([CLAIM.sha(), COMPLETE.sha()])
+  const [claim = '', complete = ''] = await Promise.all([CLAIM.sha(), COMPLETE.sha()])
   return {
     name: "EVALSHA of the store's scripts",
     async deliver(key) {

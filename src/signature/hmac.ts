@@ -32,6 +32,8 @@ export interface HmacEngine {
   ): MaybePromise<string>
   /** SHA-256 of bytes, or of the UTF-8 bytes of a text, in lower-case hex. */
   sha256Hex(content: string | Uint8Array): MaybePromise<string>
+  /** A random UUID, for a token: not every Node has the global `crypto`. */
+  randomUuid(): string
   /** Whether both texts are equal, in a time that depends only on their length. */
   equal(a: string, b: string): boolean
 }
@@ -76,6 +78,7 @@ export function nodeEngine(crypto: NodeCrypto): HmacEngine {
     sha256Hex(content) {
       return crypto.createHash('sha256').update(content).digest('hex')
     },
+    randomUuid: () => crypto.randomUUID(),
     equal(a, b) {
       if (a.length !== b.length) return false
       const [bytesOfA, bytesOfB] = scratchOf(a.length)
@@ -100,6 +103,7 @@ export function webEngine(crypto: Crypto): HmacEngine {
       const bytes = typeof content === 'string' ? encoder.encode(content) : content
       return encodeHex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as BufferSource)))
     },
+    randomUuid: () => crypto.randomUUID(),
     equal(a, b) {
       // Web Crypto has no comparison of its own. No early exit: every character is compared, whatever the ones before it were.
       if (a.length !== b.length) return false
