@@ -70,13 +70,13 @@ export class Meters {
 
   /** Counts a delivery, whatever its end. */
   count({ outcome, code, kind }: DeliveryRecord): void {
-    safely(() => {
+    safely(() =>
       this.current()?.deliveries.add(1, {
         'tix_webhooks.outcome': outcome,
         ...(code === undefined ? {} : { 'tix_webhooks.code': code }),
         ...(kind === undefined ? {} : { 'tix_webhooks.kind': this.nameOf(kind) }),
-      })
-    })
+      }),
+    )
   }
 
   /** Measures a run: how long it took, and how old the event was by its end. */
@@ -103,7 +103,8 @@ export class Meters {
     if (provider !== this.provider) {
       this.provider = provider
       // A provider that fails must not cost the spans.
-      this.instruments = safely(() => instrumentsOf(provider.getMeter(SCOPE)))
+      const meter = safely(() => provider.getMeter(SCOPE))
+      this.instruments = meter && safely(() => instrumentsOf(meter))
     }
     return this.instruments
   }

@@ -1,7 +1,10 @@
 /** Calls telemetry. Its errors are swallowed: no exporter or processor may change what becomes of a delivery. */
 export function safely<T>(call: () => T): T | undefined {
   try {
-    return call()
+    const result = call()
+    // Nothing awaits it: its rejection would end the process.
+    if (result instanceof Promise) result.catch(() => {})
+    return result
   } catch {
     return undefined
   }

@@ -1,4 +1,4 @@
-import { ignoreRejection } from './call-safely.js'
+import { callSafely, ignoreRejection } from './call-safely.js'
 import { describeValue } from './describe-type.js'
 import { MAX_TIMER_SECONDS, monotonicMs } from './timers.js'
 
@@ -141,8 +141,8 @@ export class AlarmClock {
     const due = (this.alarms as Alarm[]).filter(({ atMs }) => atMs <= this.rungForMs)
     this.isRinging = true
     for (const alarm of due.sort((a, b) => a.atMs - b.atMs)) {
-      // An earlier alarm may have cleared it.
-      if (this.take(alarm)) alarm.ring()
+      // An earlier alarm may have cleared it. One that throws must neither end the process nor silence the others.
+      if (this.take(alarm)) callSafely(alarm.ring)
     }
     this.isRinging = false
     this.start()

@@ -1,5 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
-import { type ContextManager, context, ROOT_CONTEXT, trace } from '@opentelemetry/api'
+import {
+  type ContextManager,
+  context,
+  ROOT_CONTEXT,
+  type Tracer,
+  type TracerProvider,
+  trace,
+} from '@opentelemetry/api'
 import { NodeTracerProvider, SimpleSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-node'
 import { createReceiver, type Outcome, type WebhookOptions } from 'tix-webhooks'
 import { instrument } from 'tix-webhooks/opentelemetry'
@@ -20,26 +27,40 @@ function broken(): never {
   throw new Error('telemetry is down')
 }
 
+async function rejecting(): Promise<never> {
+  throw new Error('telemetry is down')
+}
+
+const tracing = (startSpan: () => unknown) => ({ getTracer: () => ({ startSpan }) as unknown as Tracer })
+
 describe('telemetry that fails', () => {
   test.each([
     ['a tracer provider that throws', { getTracer: broken }],
     ['a tracer that throws', { getTracer: () => ({ startSpan: broken, startActiveSpan: broken }) }],
+    ['a tracer provider whose promise rejects', { getTracer: rejecting }],
+    ['a tracer whose promise rejects', tracing(rejecting)],
+    ['a span whose isRecording throws', tracing(() => ({ isRecording: broken, end: rejecting }))],
   ])('%s costs no metrics', async (_, tracerProvider) => {
     const { meterProvider, names } = telemetry()
-    const options = instrument({ secret: SECRET, on }, { tracerProvider, meterProvider })
+    const options = instrument(
+      { secret: SECRET, on },
+      { tracerProvider: tracerProvider as TracerProvider, meterProvider },
+    )
     expect(await receive(options)).toEqual({ outcome: 'handled' })
+    // An unhandled rejection would fail this test.
+    await setImmediate()
     expect(await names()).toContain('messaging.process.duration')
   })
 
-  test('a meter provider that throws costs no spans, not even the first', async () => {
-    const { tracerProvider, spans } = telemetry()
-    const options = instrument(
-      { secret: SECRET, on },
-      { tracerProvider, meterProvider: { getMeter: broken } },
-    )
-    expect(await receive(options)).toEqual({ outcome: 'handled' })
-    expect(spans()).toHaveLength(1)
-  })
+  test.each([broken, rejecting as never])(
+    'a meter provider that fails costs no spans, not even the first',
+    async (getMeter) => {
+      const { tracerProvider, spans } = telemetry()
+      const options = instrument({ secret: SECRET, on }, { tracerProvider, meterProvider: { getMeter } })
+      expect(await receive(options)).toEqual({ outcome: 'handled' })
+      expect(spans()).toHaveLength(1)
+    },
+  )
 
   test.each<[string, SpanExporter['export']]>([
     ['never finishes', () => {}],

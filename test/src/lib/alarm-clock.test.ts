@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { AlarmClock } from '../../../src/lib/alarm-clock.js'
 import { orderCreated, SECRET, sign } from '../../support/deliveries.js'
 import { begin } from '../../support/delivering.js'
 import { packageWithEngine } from '../../support/engines.js'
@@ -144,4 +145,16 @@ describe('a delivery during which the fake clock of a test', () => {
     await turns()
     expect(others).toHaveBeenCalledTimes(3)
   })
+})
+
+test('an alarm that throws neither ends the process nor silences the alarms after it', () => {
+  const clock = new AlarmClock()
+  const rung: string[] = []
+  clock.set(() => {
+    throw new Error('broken')
+  }, clock.nowMs + 1_000)
+  clock.set(() => rung.push('the same time'), clock.nowMs + 1_000)
+  clock.set(() => rung.push('later'), clock.nowMs + 2_000)
+  vi.advanceTimersByTime(2_000)
+  expect(rung).toEqual(['the same time', 'later'])
 })
