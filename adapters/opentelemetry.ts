@@ -109,17 +109,17 @@ function checkProviders(given: TelemetryProviders): TelemetryProviders {
   return providers
 }
 
-type OnDelivery = WebhookOptions['onDelivery']
+type OnDelivery<Request> = WebhookOptions<Request>['onDelivery']
 
-function withTelemetry(onDelivery: OnDelivery, meters: Meters): OnDelivery {
+function withTelemetry<Request>(onDelivery: OnDelivery<Request>, meters: Meters): OnDelivery<Request> {
   // The receiver logs the kinds that nobody wants if nothing else reports them; a metric may have no provider.
   if (onDelivery === undefined) {
     return Object.assign((record: DeliveryRecord) => meters.count(record), { isTelemetry: true })
   }
   if (typeof onDelivery !== 'function') return onDelivery
-  return (record) => {
+  return (record, ctx) => {
     meters.count(record)
-    return onDelivery(record)
+    return onDelivery(record, ctx)
   }
 }
 

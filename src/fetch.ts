@@ -54,6 +54,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
       header: request.headers.get(receiver.headerName),
       body: requestBody(request),
       request,
+      platform,
       path: () => new URL(request.url).pathname,
       method: request.method,
       contentEncoding: request.headers.get('content-encoding'),

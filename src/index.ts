@@ -70,8 +70,8 @@ export type {
   Handlers,
   KindOf,
 } from './receiver/handlers.js'
-export type { KeyFunction } from './receiver/key.js'
-export type { DeliveryRecord, ErrorContext, WebhookOptions } from './receiver/options.js'
+export type { DeliveryForKey, KeyFunction } from './receiver/key.js'
+export type { DeliveryContext, DeliveryRecord, ErrorContext, WebhookOptions } from './receiver/options.js'
 export {
   type Answer,
   answerTo,

@@ -1,6 +1,7 @@
 import type { HandlerContext } from '../src/index.js'
 import { describeType, describeValue } from '../src/lib/describe-type.js'
 import { checkOptionNames, isRecord } from '../src/lib/option-names.js'
+import { settled } from '../src/lib/returned.js'
 
 /** The event that a handler takes. */
 export type EventOfHandler<Handler> = Handler extends (event: infer Event, ...rest: never[]) => unknown
@@ -29,18 +30,20 @@ const CONTEXT_NAMES: readonly (keyof HandlerContext)[] = [
   'rawBody',
   'signal',
   'tx',
+  'platform',
 ]
 
 /**
  * Calls one handler of an `on` map with the context of a first run: without receiver, signature or store. Rethrows what the
- * handler throws, `RetryLater` and `Discard` included.
+ * handler throws, `RetryLater` and `Discard` included, and judges its result as the receiver does.
  *
  * @param on the map that you pass to `tixWebhooks`
  * @param name the key of the handler: a kind, or a group such as `event.*`
  * @param event from `sampleEvent`, or your own
  * @param ctx fields of the context in place of the defaults; `request` and `tx` have none, and reading one that is not given throws
  * @returns the result of the handler
- * @throws TypeError when there is no such handler, the event is of another kind, or `ctx` has an unknown field
+ * @throws TypeError when there is no such handler, the event is of another kind, or `ctx` has an unknown field; a RunError when
+ * the result shows that the handler failed or has not run, such as a `Response` with status 500
  * @example
  * ```ts
  * import type { Handlers } from 'tix-webhooks'
@@ -63,7 +66,9 @@ export async function callHandler<On extends object, Name extends keyof On & str
   const handler = handlerOf(on, name)
   checkKind(name, event)
   checkOptionNames(ctx, CONTEXT_NAMES, 'ctx.')
-  return handler(event, contextOf(event, ctx))
+  const result = await handler(event, contextOf(event, ctx))
+  await settled(result, event.type)
+  return result
 }
 
 function handlerOf(on: unknown, name: string): (event: unknown, ctx: HandlerContext) => never {

@@ -12,6 +12,7 @@ import {
   trace,
 } from '@opentelemetry/api'
 import { type AnyEvent, type Handler, type HandlerContext, isWebhookError } from '../../src/index.js'
+import { settled } from '../../src/store-kit.js'
 import type { Meters } from './meters.js'
 import { SCOPE, SYSTEM } from './names.js'
 import { safely } from './safely.js'
@@ -31,7 +32,7 @@ export interface Telemetry {
   readonly maxRunSeconds: number
 }
 
-/** The handler in a span. It returns what the handler returns: synchronously if it does, because a promise costs an await. */
+/** The handler in a span. Without a result that could be a failure it returns synchronously, because a promise costs an await. */
 export function tracedHandler(handler: AnyHandler, telemetry: Telemetry): AnyHandler {
   const traced: AnyHandler = (event, ctx) => {
     const run = safely(() => Run.start(event, ctx, telemetry))
@@ -64,7 +65,7 @@ class Run {
     const active = span === undefined ? parent : trace.setSpan(parent, span)
     const run = new Run(telemetry, event, span, active)
     // The signal is created when it is first read: so only if it is used.
-    if (span?.isRecording() || telemetry.meters.isOn) safely(() => run.watch(ctx.signal))
+    if (safely(() => span?.isRecording()) || telemetry.meters.isOn) safely(() => run.watch(ctx.signal))
     return run
   }
 
@@ -83,10 +84,10 @@ class Run {
   private called(handler: AnyHandler, event: AnyEvent, ctx: HandlerContext): () => unknown {
     try {
       const returned = handler(event, ctx)
-      // Awaited in here: a query builder only starts when it is awaited, and its span belongs below this one.
-      if (isThenable(returned)) {
-        const settled = this.settled(returned)
-        return () => settled
+      // A result is judged in here, as the receiver does it: the span of a query builder that starts when it is awaited belongs below this one.
+      if ((typeof returned === 'object' && returned !== null) || typeof returned === 'function') {
+        const ended = this.ended(returned)
+        return () => ended
       }
       this.end('handled')
       return () => returned
@@ -98,11 +99,10 @@ class Run {
     }
   }
 
-  private async settled(returned: PromiseLike<unknown>): Promise<unknown> {
+  private async ended(returned: unknown): Promise<void> {
     try {
-      const value = await returned
+      await settled(returned, this.event.type)
       this.end('handled')
-      return value
     } catch (thrown) {
       this.endWith(thrown)
       throw thrown
@@ -183,10 +183,6 @@ function attributesOf(kind: string, { key, attempt }: HandlerContext): Attribute
   if (key !== null) attributes['messaging.message.id'] = key
   if (attempt !== undefined) attributes['tix_webhooks.attempt'] = attempt
   return attributes
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 }
 
 /** The code of an error of ours, whichever copy of the package made it. */

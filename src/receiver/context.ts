@@ -41,6 +41,7 @@ export function contextOf<Request>(
 ): HandlerContext<Request, unknown> {
   const context: Omit<HandlerContext<Request, unknown>, 'attempt' | 'signal'> & { attempt?: number } = {
     request: state.delivery.request,
+    platform: state.delivery.platform,
     key,
     deduplicated,
     signedAt: signedAt(t, scheme),

@@ -18,6 +18,8 @@ import { isPlainObject, isRecord } from '../lib/option-names.js'
 export interface HandlerContext<Request = unknown, Tx = unknown> {
   /** The framework's own request. */
   readonly request: Request
+  /** In `tix-webhooks/fetch` the second argument of the platform, such as a Worker's bindings or SvelteKit's event; else `undefined`. */
+  readonly platform?: unknown
   /** The event's key, as it is stored; `null` if it is not deduplicated. */
   readonly key: string | null
   /**
@@ -35,7 +37,7 @@ export interface HandlerContext<Request = unknown, Tx = unknown> {
   readonly rawBody: Uint8Array
   /**
    * Aborts when the lease, or the connection of an inbox, is lost or `maxRunSeconds` is over, and for nothing else: finishing after the
-   * deadline is a success.
+   * deadline is a success. A listener must not throw: Node rethrows its error, which ends the process.
    */
   readonly signal: AbortSignal
   /** The transaction of the inbox: writes through it are committed together with the record of the event. `undefined` without one. */
@@ -44,7 +46,9 @@ export interface HandlerContext<Request = unknown, Tx = unknown> {
 
 /**
  * Handles an event. When it returns, or its promise resolves, the event is handled; a `RetryLater` or a `Discard` that it throws is
- * obeyed, and any other error makes the service retry.
+ * obeyed, and any other error makes the service retry. A list of promises is awaited. A result that shows a failure (an error, a
+ * `Response` that is not ok, `{ statusCode: 500 }`, `{ data: null, error }`), or work that nothing has begun (an Observable, an iterator,
+ * a function), counts as an error.
  */
 export type Handler<Event, Request, Tx = unknown> = (
   event: Event,

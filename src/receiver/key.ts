@@ -12,10 +12,15 @@ import { hmacEngine } from '../signature/hmac.js'
  * @returns a non-empty string, the same for all deliveries of one event and of no other; or `null` to run without
  * deduplication. Not `String()` of a field that may be missing: `undefined` is refused, `'undefined'` would be the key of many events
  */
-export type KeyFunction<Request> = (
-  event: UnknownEvent,
-  delivery: { readonly rawBody: Uint8Array; readonly request: Request },
-) => string | null
+export type KeyFunction<Request> = (event: UnknownEvent, delivery: DeliveryForKey<Request>) => string | null
+
+/** The delivery of an event, for its key. */
+export interface DeliveryForKey<Request> {
+  readonly rawBody: Uint8Array
+  readonly request: Request
+  /** The index of the secret that matched: if live and test secrets share a route, the ids of their events may be equal. */
+  readonly secretIndex: number
+}
 
 /** The texts of missing values, or of values that are not text. */
 const MISSING = new Set(['undefined', 'null', 'NaN', '[object Object]', '[object Promise]'])
@@ -36,17 +41,16 @@ export interface KeyTerms<Request> {
 export function keyOf<Request>(
   { key, namespaceFor }: KeyTerms<Request>,
   event: UnknownEvent,
-  rawBody: Uint8Array,
-  request: Request,
+  delivery: DeliveryForKey<Request>,
 ): MaybePromise<string | null> {
-  const namespace = namespaceFor(request)
+  const namespace = namespaceFor(delivery.request)
   if (key === undefined) {
-    const part = defaultKeyPart(event, rawBody)
+    const part = defaultKeyPart(event, delivery.rawBody)
     return isPromise(part)
       ? part.then((digest) => storedKey(namespace, event.type, digest))
       : storedKey(namespace, event.type, part)
   }
-  const part = keyPartOf(key, event, { rawBody, request })
+  const part = keyPartOf(key, event, delivery)
   return part === null ? null : storedKey(namespace, event.type, part)
 }
 
@@ -74,7 +78,7 @@ export function defaultKeyPart(event: UnknownEvent, rawBody: Uint8Array): MaybeP
 export function keyPartOf<Request>(
   keyFunction: KeyFunction<Request>,
   event: UnknownEvent,
-  delivery: { rawBody: Uint8Array; request: Request },
+  delivery: DeliveryForKey<Request>,
 ): string | null {
   let part: unknown
   try {

@@ -75,8 +75,8 @@ export interface WebhookOptions<
   maxBodyBytes?: number | undefined
   /** How the service signs. The defaults are the usual ones. */
   signature?: SignatureOptions | undefined
-  /** Called with exactly one record for each delivery, whatever its end. Not awaited; its errors are swallowed. */
-  onDelivery?: ((record: DeliveryRecord) => unknown) | undefined
+  /** Called with exactly one record for each delivery, whatever its end, and with the request, for the id in your logs. Not awaited; its errors are swallowed. */
+  onDelivery?: ((record: DeliveryRecord, ctx: DeliveryContext<Request>) => unknown) | undefined
   /**
    * Called with each error, for your logs; it does not change the answer. Not awaited; its errors are swallowed. Default: logs to the
    * framework's logger if it has one, else to `console.error`. The default log has the stack and the causes of errors of your own code, and only
@@ -112,9 +112,14 @@ export interface DeliveryRecord {
   readonly error?: unknown
 }
 
-/** The delivery that an error belongs to. */
-export interface ErrorContext<Request = unknown> {
+/** The request of a delivery, for its record. */
+export interface DeliveryContext<Request = unknown> {
+  /** The framework's own request. */
   readonly request: Request
+}
+
+/** The delivery that an error belongs to. */
+export interface ErrorContext<Request = unknown> extends DeliveryContext<Request> {
   /** Present once the envelope was read. */
   readonly kind?: string
   /** Present once the event had a key. */

@@ -10,6 +10,7 @@ import {
   type VerificationCode,
 } from '../errors.js'
 import { type Denial, RETRY_MS } from '../idempotency/guard.js'
+import { isError } from '../lib/is-error.js'
 
 /** The ways a delivery can end. */
 export type OutcomeName =
@@ -201,20 +202,28 @@ export function statusOf({ outcome }: Outcome): number {
   return STATUS[outcome]
 }
 
+/** The error to report: the handler's own, unless it needs an explanation. */
 function asError(thrown: unknown, kind: string): unknown {
-  if (isError(thrown)) return thrown
-  return new RunError(
-    'handler_failed',
-    `The handler of ${kind} threw something that is not an Error (${typeof thrown}): throw new Error(…), so that its message and stack can be reported.`,
-    { cause: thrown },
-  )
+  const mistake = mistakeIn(thrown)
+  if (mistake === undefined) return thrown
+  return new RunError('handler_failed', `The handler of ${kind} threw ${mistake}`, { cause: thrown })
 }
 
-/** Whether it is an error, also one of another realm: of a vm, or from a worker's message. */
-function isError(thrown: unknown): boolean {
+function mistakeIn(thrown: unknown): string | undefined {
   try {
-    return thrown instanceof Error || Object.prototype.toString.call(thrown) === '[object Error]'
+    const { name, code, stack, status, statusCode } = Object(thrown) as Readonly<Record<string, unknown>>
+    const copied = /^(RetryLater|Discard)\b/.exec(`${name}`) ?? /^(RetryLater|Discard)\b/.exec(`${stack}`)
+    if (copied !== null || code === 'retry_later' || code === 'discarded') {
+      const [signal = code === 'discarded' ? 'Discard' : 'RetryLater'] = copied ?? []
+      return `a copy of a ${signal}, such as a worker thread or structuredClone makes, which counts as any other error: catch it, and throw a new ${signal}.`
+    }
+    const success = [status, statusCode].find((one) => typeof one === 'number' && one >= 200 && one < 300)
+    if (success !== undefined) {
+      return `something with status ${success}, but whatever is thrown is a failure: return instead, or throw a Discard if the event must never be handled.`
+    }
   } catch {
-    return false
+    // A getter or a proxy that throws.
   }
+  if (isError(thrown)) return undefined
+  return `something that is not an Error (${typeof thrown}): throw new Error(…), so that its message and stack can be reported.`
 }

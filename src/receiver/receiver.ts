@@ -2,6 +2,7 @@ import { checkData, parseEnvelope } from '../event/payload.js'
 import type { SchemaMap } from '../event/schema.js'
 import { type Caller, checkedFor } from '../lib/call-site.js'
 import { isPromise } from '../lib/maybe-promise.js'
+import { awaitable } from '../lib/returned.js'
 import { parseSignatureHeader } from '../signature/header.js'
 import { matchSignature } from '../signature/match.js'
 import { checkTimestamp, signatureAgeSeconds } from '../signature/signature.js'
@@ -99,7 +100,7 @@ export function createReceiver<
       let key: string | null
       try {
         // A promise is a digest: a key function is synchronous.
-        const keyed = keyOf(settings, envelope, rawBody, delivery.request)
+        const keyed = keyOf(settings, envelope, { rawBody, request: delivery.request, secretIndex })
         key = isPromise(keyed) ? await keyed : keyed
       } catch (fault) {
         // If the data is invalid too, checkData throws: that is the likelier cause.
@@ -120,7 +121,7 @@ export function createReceiver<
       state.attempt = execution.attempt
 
       const verified = { t: header.t, secretIndex, rawBody, key }
-      const handle = (): unknown => handler(event, contextOf(state, execution, verified, scheme))
+      const handle = (): unknown => awaitable(handler(event, contextOf(state, execution, verified, scheme)))
       const run = runHandler(state, execution, handle, settings)
       return state.end(isPromise(run) ? await run : run)
     } catch (fault) {

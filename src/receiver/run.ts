@@ -5,6 +5,7 @@ import type { Alarm } from '../lib/alarm-clock.js'
 import { isThenable } from '../lib/call-safely.js'
 import { deferred } from '../lib/deferred.js'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
+import { checkReturned, settled } from '../lib/returned.js'
 import type { Bounded } from './drain.js'
 import {
   HANDLED,
@@ -47,6 +48,7 @@ export function runHandler(
   try {
     const returned = execution.invoke(handler)
     if (isThenable(returned)) return new Run(state, execution, terms, startedAtMs).afterHandler(returned)
+    checkReturned(returned, state.kind)
   } catch (thrown) {
     end = outcomeOfThrown(thrown, state.kind)
   }
@@ -101,25 +103,29 @@ class Run implements Bounded {
   private async waitForHandler(returned: PromiseLike<unknown>): Promise<void> {
     let end = HANDLED
     try {
-      // Not `then`, which a promise may override.
-      await returned
+      // Not by `then`, which a promise may override.
+      await settled(returned, this.state.kind)
     } catch (thrown) {
       end = outcomeOfThrown(thrown, this.state.kind)
     }
-    this.commit(end)
-  }
-
-  private commit(end: Outcome): void {
-    const committed = this.execution.commit(end)
-    if (isPromise(committed)) this.waitForCommit(end, committed)
-    else this.finish(outcomeAfter(end, committed))
+    try {
+      const committed = this.execution.commit(end)
+      if (isPromise(committed)) this.waitForCommit(end, committed)
+      else this.finish(outcomeAfter(end, committed))
+    } catch (fault) {
+      // By its contract it never throws; but nothing else would answer the sender then.
+      this.finish(outcomeOfFault(fault))
+    }
   }
 
   private waitForCommit(end: Outcome, committed: Promise<CommitResult>): void {
     this.end = end
     this.endsAtMs = this.state.clock.nowMs + SETTLING_MS
     this.state.clock.clear(this.limit)
-    committed.then((result) => this.finish(outcomeAfter(end, result)))
+    committed.then(
+      (result) => this.finish(outcomeAfter(end, result)),
+      (fault) => this.finish(outcomeOfFault(fault)),
+    )
   }
 
   private passDeadline(): void {

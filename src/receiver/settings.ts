@@ -17,7 +17,7 @@ import { secretSource } from '../signature/secrets.js'
 import { guardOf, namespaceSource, retentionSeconds } from './deduplication.js'
 import { type AnyHandler, handlerLookup } from './handlers.js'
 import type { KeyFunction } from './key.js'
-import type { DeliveryRecord, ErrorContext, WebhookOptions } from './options.js'
+import type { WebhookOptions } from './options.js'
 
 /** The options, checked and with their defaults. */
 export interface Settings<Request> {
@@ -36,8 +36,8 @@ export interface Settings<Request> {
   readonly timeoutMs: number
   readonly maxRunMs: number
   readonly maxBodyBytes: number
-  readonly onDelivery: ((record: DeliveryRecord) => unknown) | undefined
-  readonly onError: ((error: unknown, ctx: ErrorContext<Request>) => unknown) | undefined
+  readonly onDelivery: WebhookOptions<Request>['onDelivery']
+  readonly onError: WebhookOptions<Request>['onError']
   readonly now: () => number
 }
 

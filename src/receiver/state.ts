@@ -7,6 +7,7 @@ import { monotonicMs } from '../lib/timers.js'
 import type { DefaultLog } from './default-log.js'
 import type { Delivery } from './delivery.js'
 import type { Bounded, Drain } from './drain.js'
+import type { DeliveryRecord } from './options.js'
 import { isFault, isRefusal, type Outcome, statusOf } from './outcome.js'
 import type { Settings } from './settings.js'
 
@@ -112,7 +113,7 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery {
     if (isAnswered(this.delivery)) this.report(answeredByOthers(name))
     if (settings.onDelivery === undefined) return
     const { kind, key, attempt, signatureAgeSeconds } = this
-    callSafely(settings.onDelivery, {
+    const record: DeliveryRecord = {
       outcome: name,
       status: statusOf(outcome),
       ...(code === undefined ? {} : { code }),
@@ -122,7 +123,17 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery {
       ...(signatureAgeSeconds === undefined ? {} : { signatureAgeSeconds }),
       durationMs: this.clock.elapsedMs,
       ...(error === undefined ? {} : { error }),
-    })
+    }
+    callSafely(settings.onDelivery, record, { request: requestOf(this.delivery) })
+  }
+}
+
+/** A delivery of a broken adapter may be missing, or throw: its record is written all the same. */
+function requestOf<Request>(delivery: Delivery<Request>): Request {
+  try {
+    return delivery.request
+  } catch {
+    return undefined as Request
   }
 }
 

@@ -259,9 +259,12 @@ describe('the metrics', () => {
     for (let index = 0; index < 10_000; index++) {
       const kind = `event.made_up_${index}`
       onUnhandled?.({ type: kind, created_at, data: {} } as never, { key: null } as never)
-      onDelivery?.({ outcome: 'handled', status: 200, kind, key: kind, durationMs: 1 })
+      onDelivery?.({ outcome: 'handled', status: 200, kind, key: kind, durationMs: 1 }, { request: null })
     }
-    onDelivery?.({ outcome: 'handled', status: 200, kind: 'event.published', durationMs: 1 })
+    onDelivery?.(
+      { outcome: 'handled', status: 200, kind: 'event.published', durationMs: 1 },
+      { request: null },
+    )
     const named = async (metric: string, attribute: string) =>
       (await series(metric)).map(({ attributes, count }) => [attributes[attribute], count])
     expect(await named('tix_webhooks.deliveries', 'tix_webhooks.kind')).toEqual([

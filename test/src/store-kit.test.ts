@@ -22,6 +22,7 @@ test('the kit has at run time what docs/idempotency.md lists, and nothing else',
     'describeValue',
     'isDiscard',
     'messageOf',
+    'settled',
     'within',
   ])
   expect(kit.StoreError).toBe(StoreError)

@@ -85,6 +85,14 @@ describe('a handler', () => {
       await expect(callHandler(on, 'event.published', published)).rejects.toBe(thrown)
     },
   )
+
+  test.each<[string, () => unknown, string]>([
+    ['a list of promises', () => [Promise.reject(new Error('no paper'))], 'no paper'],
+    ['a Response that is not ok', async () => Response.error(), 'returned a Response with status 0'],
+    ['a function', () => () => {}, 'returned a function'],
+  ])('that returns %s has failed, as in the receiver', async (_, handler, message) => {
+    await expect(callHandler({ 'order.created': handler }, 'order.created', order)).rejects.toThrow(message)
+  })
 })
 
 describe('the context', () => {

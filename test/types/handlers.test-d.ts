@@ -148,6 +148,7 @@ describe('the context', () => {
           expectTypeOf(ctx).toEqualTypeOf<HandlerContext<URL, undefined>>()
           expectTypeOf(ctx).toEqualTypeOf<{
             readonly request: URL
+            readonly platform?: unknown
             readonly key: string | null
             readonly attempt?: number
             readonly deduplicated: boolean

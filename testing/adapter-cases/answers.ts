@@ -80,8 +80,8 @@ export const answerCases: readonly AdapterCase[] = [
     'answer-error',
     'MUST NOT let an error decide the answer, nor reveal anything of it.',
     async ({ mount }) => {
-      // The properties of errors that frameworks read; here they claim success.
-      const { status } = answerTo({ outcome: 'handled' })
+      // The properties of errors that frameworks read; here they ask for a 4xx, after which some senders give up.
+      const { status } = answerTo({ outcome: 'malformed' })
       const odd = Object.assign(new Error(INTERNAL), {
         status,
         statusCode: status,

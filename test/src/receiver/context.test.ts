@@ -44,6 +44,7 @@ describe('the signal of a context', () => {
         'attempt',
         'deduplicated',
         'key',
+        'platform',
         'rawBody',
         'request',
         'secretIndex',

@@ -84,7 +84,7 @@ describe('the stored key', () => {
 
 describe('a key function', () => {
   const event: UnknownEvent = lifecycleEvent('order.created', { order: { id: 'ord_7' } })
-  const delivery = { rawBody: new Uint8Array(), request: 'the request' }
+  const delivery = { rawBody: new Uint8Array(), request: 'the request', secretIndex: 0 }
 
   test('gives the part, or null for none, from the event, the bytes and the request', () => {
     const seen: unknown[] = []

@@ -1,5 +1,8 @@
 import { Discard, type HandlerContext, RetryLater, type WebhookOptions } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { UNPROTECTED } from '../../../src/idempotency/guard.js'
+import { AlarmClock } from '../../../src/lib/alarm-clock.js'
+import { runHandler } from '../../../src/receiver/run.js'
 import { ALL_TRIES, BOOM, begin, throwing } from '../../support/delivering.js'
 import { deferred, never } from '../../support/promises.js'
 import { advance, useVirtualTime } from '../../support/virtual-time.js'
@@ -288,4 +291,15 @@ describe('the signal of a handler', () => {
     expect(heard).toHaveBeenCalledOnce()
     expect(contexts[0]?.signal.reason).toMatchObject({ code: 'lease_lost' })
   })
+})
+
+test.each<[string, () => never]>([
+  ['throws', throwing as () => never],
+  ['rejects', () => Promise.reject(BOOM) as never],
+])('a commit that %s, against its contract, does not cost the sender its answer', async (_, commit) => {
+  const state = { kind: 'k', clock: new AlarmClock(10_000), track() {}, report() {}, abort() {} }
+  const terms = { timeoutMs: 10_000, maxRunMs: 60_000 }
+  const outcome = await runHandler(state, { ...UNPROTECTED, commit }, async () => {}, terms)
+  expect(outcome).toMatchObject({ outcome: 'misconfigured', error: expect.any(Error) })
+  state.clock.end()
 })

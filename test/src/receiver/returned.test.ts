@@ -1,0 +1,170 @@
+import { Discard, RetryLater } from 'tix-webhooks'
+import { describe, expect, test } from 'vitest'
+import { orderCreated } from '../../support/deliveries.js'
+import { honestInbox } from '../../support/honest-inbox.js'
+import { receiving } from '../../support/receiving.js'
+
+const fails = async (): Promise<never> => {
+  throw new Error('no paper')
+}
+const observable = { subscribe() {}, pipe() {} }
+
+const FAILED: readonly [what: string, make: () => unknown, message: RegExp][] = [
+  ['a list of promises', () => [Promise.resolve(1), fails(), fails()], /^no paper$/],
+  ['lists of promises in a list', () => [[Promise.resolve(1)], [fails()]], /^no paper$/],
+  ['an object of promises', () => ({ mail: fails(), lists: [[fails()]] }), /^no paper$/],
+  ['a promise of a list of promises', async () => [fails()], /^no paper$/],
+  [
+    'a Response that is not ok',
+    () => new Response(null, { status: 500 }),
+    /returned a Response with status 500: throw/,
+  ],
+  [
+    'a Response among others',
+    async () => Promise.all([new Response(), Response.error()]),
+    /a Response with status 0/,
+  ],
+  [
+    'an answer of Lambda',
+    () => ({ statusCode: 500, body: 'oops' }),
+    /returned an object with statusCode 500: throw/,
+  ],
+  [
+    'a result of supabase-js',
+    async () => ({ data: null, error: { message: 'no table' } }),
+    /a result with an error and no data/,
+  ],
+  [
+    'a result without data',
+    () => ({ ok: false, error: new Error('no') }),
+    /a result with an error and no data/,
+  ],
+  ['an error', () => new TypeError('no'), /returned an error instead of throwing it/],
+  ['a RetryLater', () => new RetryLater({ afterSeconds: 5 }), /returned a RetryLater instead of throwing it/],
+  ['a Discard', async () => new Discard(), /returned a Discard instead of throwing it/],
+  [
+    'a rejected result',
+    () => Promise.allSettled([Promise.resolve(), fails()]),
+    /a rejected result of Promise.allSettled/,
+  ],
+  [
+    'an Observable',
+    () => observable,
+    /returned an Observable, and nothing subscribes to it: return lastValueFrom/,
+  ],
+  ['one with the mark alone', () => ({ subscribe() {}, '@@observable': () => {} }), /returned an Observable/],
+  ['a generator object', () => (function* () {})(), /an iterator or a generator object, and nothing runs/],
+  ['an async generator object', () => (async function* () {})(), /an iterator or a generator object/],
+  ['an iterator', () => [1].values(), /an iterator or a generator object/],
+  ['a function', () => () => fails(), /returned a function, and nothing calls it/],
+  ['functions in a list', async () => [() => {}], /returned a function/],
+]
+
+const cyclic: unknown[] = []
+cyclic.push(cyclic)
+const HANDLED: readonly [what: string, make: () => unknown][] = [
+  ['null', () => null],
+  ['false', () => false],
+  ['a text', () => 'failed'],
+  ['promises that resolve', () => [Promise.resolve(1), [Promise.resolve(2)], { three: Promise.resolve(3) }]],
+  ['a Response', () => new Response()],
+  ['an answer of Lambda', () => ({ statusCode: 200 })],
+  ['a result of supabase-js', async () => ({ data: [], error: null, status: 201 })],
+  ['a result with data and an error', () => ({ data: [], error: 'partial' })],
+  ['fulfilled results', () => Promise.allSettled([Promise.resolve()])],
+  ['rows', () => [{ id: 1, status: 'rejected', error: null }]],
+  ['a client', () => ({ subscribe() {}, next() {} })],
+  ['a list within itself', () => cyclic],
+  ['a revoked proxy', () => revoked()],
+  [
+    'an object whose getters throw',
+    () =>
+      Object.defineProperty({}, 'statusCode', {
+        get() {
+          throw new Error('lazy')
+        },
+      }),
+  ],
+]
+
+function revoked(): unknown {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  return { proxy }
+}
+
+const ways: readonly [how: string, options: () => object][] = [
+  ['with a store', () => ({})],
+  ['in an inbox', () => ({ inbox: honestInbox().inbox, namespace: 'orders' })],
+]
+
+describe.each(ways)('what a handler returns, %s', (_, options) => {
+  test.each(FAILED)('shows that it failed or never ran: %s', async (_, make, message) => {
+    const order = orderCreated()
+    let runs = 0
+    const on = { 'order.created': () => (runs++ === 0 ? make() : undefined) }
+    const { send, reports } = receiving({ ...options(), on })
+    expect(await send(order)).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
+    expect(reports.map(({ error }) => error.message)).toEqual([expect.stringMatching(message)])
+    // It runs again: nothing was recorded.
+    expect(await send(order)).toEqual({ outcome: 'handled' })
+  })
+
+  test.each(HANDLED)('is a success: %s', async (_, make) => {
+    const { send, reports } = receiving({ ...options(), on: { 'order.created': make } })
+    expect(await send(orderCreated())).toEqual({ outcome: 'handled' })
+    expect(reports).toEqual([])
+  })
+
+  test('is awaited if it is a list of promises, which is not over before the last one', async () => {
+    const done: number[] = []
+    const ticket = async (id: number): Promise<void> => {
+      for (let turn = 0; turn < id; turn++) await new Promise((resolve) => setImmediate(resolve))
+      done.push(id)
+    }
+    const { send } = receiving({ ...options(), on: { 'order.created': () => [3, 1, 2].map(ticket) } })
+    expect(await send(orderCreated())).toEqual({ outcome: 'handled' })
+    expect(done).toEqual([1, 2, 3])
+  })
+})
+
+describe('what a handler throws', () => {
+  test.each<[string, unknown, RegExp]>([
+    [
+      'an error with status 200',
+      Object.assign(new Error('done'), { status: 200 }),
+      /with status 200, but whatever is thrown is a failure: return instead/,
+    ],
+    [
+      'an error with statusCode 204',
+      Object.assign(new Error('done'), { statusCode: 204 }),
+      /with status 204/,
+    ],
+    ['a Response', new Response(), /with status 200/],
+    [
+      'a copied Discard',
+      structuredClone(new Discard('test order')),
+      /a copy of a Discard, such as a worker thread or structuredClone makes/,
+    ],
+    ['a copied RetryLater', structuredClone(new RetryLater({ afterSeconds: 1 })), /a copy of a RetryLater/],
+    ['the fields of a Discard', { name: 'Discard', code: 'discarded' }, /a copy of a Discard/],
+    [
+      'the code of a RetryLater',
+      Object.assign(new Error('later'), { code: 'retry_later' }),
+      /a copy of a RetryLater/,
+    ],
+    ['a text', 'no paper', /something that is not an Error \(string\)/],
+  ])('%s is a failure, and the report says what to do', async (_, thrown, message) => {
+    const { send, reports } = receiving({
+      on: {
+        'order.created': () => {
+          throw thrown
+        },
+      },
+    })
+    expect(await send(orderCreated())).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
+    expect(reports.map(({ error }) => [error.message, error.cause])).toEqual([
+      [expect.stringMatching(message), thrown],
+    ])
+  })
+})
