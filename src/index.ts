@@ -81,6 +81,7 @@ export {
 } from './receiver/outcome.js'
 export { createReceiver, type Receiver } from './receiver/receiver.js'
 export { type ParseOptions, parseEvent, verifyWebhook } from './receiver/verify-webhook.js'
+export { tixWebhooks } from './receiver/wrong-host.js'
 export type { HeaderValue } from './signature/header.js'
 export type { HmacAlgorithm } from './signature/hmac.js'
 export type { SignatureOptions } from './signature/scheme.js'

@@ -150,6 +150,9 @@ function memoryOf(now: (() => number) | undefined): IdempotencyStore {
 }
 
 function checkedStore(store: unknown): IdempotencyStore {
+  if (isInbox(store)) {
+    throw new TypeError('store is an inbox: pass it as inbox, and handlers get its transaction as ctx.tx.')
+  }
   for (const method of ['claim', 'renew', 'complete', 'release'] as const) {
     if (typeof (store as IdempotencyStore | null | undefined)?.[method] !== 'function') {
       throw new TypeError(
@@ -161,12 +164,21 @@ function checkedStore(store: unknown): IdempotencyStore {
 }
 
 function checkedInbox(inbox: unknown): Inbox<unknown> {
-  const { once, addListener } = (inbox ?? {}) as Readonly<Record<string, unknown>>
-  // A pool may be an event emitter, which has a once of its own.
-  if (typeof once !== 'function' || addListener !== undefined) {
+  if (!isInbox(inbox)) {
+    if (typeof (inbox as IdempotencyStore | null | undefined)?.claim === 'function') {
+      throw new TypeError(
+        'inbox is a store: pass it as store. An inbox is made by postgresInbox or sqliteInbox.',
+      )
+    }
     throw new TypeError('inbox must be an Inbox, such as postgresInbox(pool), not a pool or a database.')
   }
-  return inbox as Inbox<unknown>
+  return inbox
+}
+
+function isInbox(value: unknown): value is Inbox<unknown> {
+  const { once, claim, addListener } = (value ?? {}) as Readonly<Record<string, unknown>>
+  // A pool may be an event emitter, which has a once of its own.
+  return typeof once === 'function' && claim === undefined && addListener === undefined
 }
 
 function isProduction(): boolean {

@@ -12,6 +12,7 @@ import { DefaultLog } from './default-log.js'
 import { type Delivery, mismatchHint } from './delivery.js'
 import { Drain } from './drain.js'
 import { keyOf } from './key.js'
+import { watchForRoute } from './made-in-route.js'
 import type { WebhookOptions } from './options.js'
 import {
   DRAINING,
@@ -57,6 +58,9 @@ export function createReceiver<
   const { scheme, guard } = settings
   const drain = new Drain()
   const shared = { settings, drain, log: new DefaultLog(settings.namespace) }
+  // Only adapters are given to routes, and only the default store is lost with its receiver.
+  const isForRoute = caller !== createReceiver && options.store === undefined && options.inbox === undefined
+  const checkOutsideRoute = isForRoute ? watchForRoute() : undefined
 
   /**
    * Takes one delivery from its arrival to its outcome. The order of the steps matters: nothing is read without a valid header, nothing is
@@ -70,6 +74,7 @@ export function createReceiver<
     const state = new DeliveryState(delivery, shared)
     const { clock } = state
     try {
+      checkOutsideRoute?.()
       if (drain.isClosed) return state.end(DRAINING)
       if (delivery.method !== undefined && delivery.method !== 'POST') return state.end(METHOD_NOT_ALLOWED)
 

@@ -16,6 +16,24 @@ const NAMES: Readonly<Record<HostName, string>> = {
   node: 'a node:http server',
 }
 
+/**
+ * There is one for each framework, so this one always throws.
+ *
+ * @deprecated Import `tixWebhooks` from `tix-webhooks/express`, `/fastify`, `/hono`, `/fetch` or `/node`.
+ * @throws TypeError that names the subpaths
+ * @example
+ * ```ts
+ * import { tixWebhooks } from 'tix-webhooks/express'
+ * ```
+ */
+export function tixWebhooks(
+  _use: 'import tixWebhooks from tix-webhooks/express, /fastify, /hono, /fetch or /node',
+): never {
+  throw new TypeError(
+    'tixWebhooks depends on the framework: import it from tix-webhooks/express, /fastify, /hono, /fetch (Next, Bun, Deno, Workers) or /node, and not from tix-webhooks.',
+  )
+}
+
 /** The arguments of any host: each field may be absent, and of any type. */
 interface Argument {
   readonly [field: string]: Argument | undefined

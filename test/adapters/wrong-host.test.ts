@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
 import { type Handler, Hono } from 'hono'
 import Koa from 'koa'
-import type { WebhookOptions } from 'tix-webhooks'
+import { tixWebhooks as ofNoFramework, type WebhookOptions } from 'tix-webhooks'
 import { tixWebhooks as onExpress } from 'tix-webhooks/express'
 import { tixWebhooks as onFastify } from 'tix-webhooks/fastify'
 import { tixWebhooks as onFetch } from 'tix-webhooks/fetch'
@@ -162,4 +162,10 @@ describe('route options of Fastify, which are no function,', () => {
   test('can be spread and listed without being touched', () => {
     expect(Object.keys({ ...onFastify(options) })).toEqual(['preParsing', 'handler', 'drain'])
   })
+})
+
+test('tixWebhooks of tix-webhooks itself names the subpaths', () => {
+  expect(() => ofNoFramework({ secret: SECRET, on: {} } as never)).toThrow(
+    /import it from tix-webhooks\/express, \/fastify, \/hono, \/fetch .* or \/node, and not from tix-webhooks/,
+  )
 })

@@ -27,7 +27,12 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
   ],
   ['a client without once as inbox', { inbox: { query() {}, connect() {} }, namespace: 'orders' }, NO_INBOX],
   ['an inbox whose once is no function', { inbox: { once: true }, namespace: 'orders' }, NO_INBOX],
-  ['a store as inbox', { inbox: memoryStore(), namespace: 'orders' }, NO_INBOX],
+  ['a store as inbox', { inbox: memoryStore(), namespace: 'orders' }, /^inbox is a store: pass it as store/],
+  [
+    'an inbox as store',
+    { inbox: undefined, store: inbox, namespace: 'orders' },
+    /^store is an inbox: pass it as inbox/,
+  ],
   ['null as inbox', { inbox: null, namespace: 'orders' }, NO_INBOX],
   ['a string as inbox', { inbox: 'postgres://', namespace: 'orders' }, NO_INBOX],
   // Pools are event emitters, which have a `once`.

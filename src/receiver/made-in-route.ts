@@ -1,0 +1,29 @@
+/** Turns of the microtask queue in which a receiver counts as new: `await tixWebhooks(…)`, or an async function that makes it, takes some. */
+const NEW_FOR_TURNS = 4
+
+const MADE_IN_ROUTE =
+  'tix-webhooks: a receiver is made inside its route, for each request, so that it deduplicates nothing: each has a memory store of its own. Make it once, outside of the route, as in const hooks = tixWebhooks({ … }), or pass a store. Logged once.'
+
+/** Receivers that had a delivery as soon as they were made: in a test there may be one. */
+let found = 0
+
+/**
+ * Watches for a receiver with the default store that is made for each request.
+ *
+ * Only promises are used: Workers refuse a timer outside of a request, which is where most receivers are made.
+ *
+ * @returns a function to call at each delivery; it warns once in a process
+ */
+export function watchForRoute(): () => void {
+  let isNew = true
+  void (async () => {
+    for (let turn = 0; turn < NEW_FOR_TURNS; turn++) await undefined
+    isNew = false
+  })()
+  return () => {
+    if (!isNew) return
+    isNew = false
+    found += 1
+    if (found === 2) console.warn(MADE_IN_ROUTE)
+  }
+}
