@@ -86,7 +86,7 @@ onPostgres('migrate', () => {
       const { code, message } = await failureOf(open().migrate())
       expect(code).toBe('store_unavailable')
       expect(message).toContain(
-        `There is a table "${table}" in which these columns are missing or of another kind: ${table === 'tix_webhooks' ? 'state, attempt, token, lease_until, purge_after' : 'handled_at'}. `,
+        `There is a table "${database.schema}"."${table}" in which these columns are missing or of another kind: ${table === 'tix_webhooks' ? 'state, attempt, token, lease_until, purge_after' : 'handled_at'}. `,
       )
       expect(message).toMatch(/Rename it, or choose another name with the table option/)
       expect(
@@ -201,6 +201,6 @@ onPostgres('migrate', () => {
     )
     const store = postgresStore(openPg(database))
     expect((await failureOf(store.claim(CLAIM))).code).toBe('store_unavailable')
-    expect((await failureOf(store.migrate())).message).toMatch(/table "tix_webhooks"/)
+    expect((await failureOf(store.migrate())).message).toMatch(/table "\w+"\."tix_webhooks"/)
   })
 })
