@@ -128,6 +128,8 @@ export function tableOf({
           if (!isTrue(await ask('SELECT to_regclass($1) IS NOT NULL AS found', [name]))) {
             for (const statement of creating(name)) await ask(statement, [])
           }
+          if (isTrue(await ask(IS_DEFERRABLE, [name, key]))) throw deferrable(name)
+          if (isTrue(await ask(IS_UNLOGGED, [name]))) throw unlogged(name)
           const missing = (await ask(missingColumns, [name])).map((row) => Object.values(row)[0])
           if (missing.length > 0) throw otherTable(name, missing)
         })
@@ -138,10 +140,33 @@ export function tableOf({
   }
 }
 
+const IS_DEFERRABLE = `
+  SELECT EXISTS (
+    SELECT FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND indkey::text = attnum::text
+    WHERE indrelid = to_regclass($1) AND attname = $2::text AND indisunique AND NOT indimmediate
+  ) AS is_deferrable`
+
+const IS_UNLOGGED =
+  "SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass($1) AND relpersistence <> 'p') AS is_unlogged"
+
 function isTrue(rows: readonly Row[]): boolean {
   const [value] = Object.values(rows[0] ?? {})
   if (typeof value !== 'boolean') throw misread()
   return value
+}
+
+function deferrable(name: string): StoreError {
+  return new StoreError(
+    'store_unavailable',
+    `The key of the table ${name} is DEFERRABLE, and ON CONFLICT cannot use such a key, so no delivery could be recorded. Drop that constraint, and add a PRIMARY KEY without DEFERRABLE.`,
+  )
+}
+
+function unlogged(name: string): StoreError {
+  return new StoreError(
+    'store_unavailable',
+    `The table ${name} is UNLOGGED, or temporary: a crash of the server would empty it, and the events in it would run again. Run ALTER TABLE ${name} SET LOGGED.`,
+  )
 }
 
 function otherTable(name: string, missing: readonly unknown[]): StoreError {

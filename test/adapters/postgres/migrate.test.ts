@@ -203,4 +203,38 @@ onPostgres('migrate', () => {
     expect((await failureOf(store.claim(CLAIM))).code).toBe('store_unavailable')
     expect((await failureOf(store.migrate())).message).toMatch(/table "\w+"\."tix_webhooks"/)
   })
+
+  test.each([
+    [
+      'a DEFERRABLE key',
+      'ALTER TABLE %t DROP CONSTRAINT %t_pkey, ADD PRIMARY KEY (key) DEFERRABLE',
+      /table "\w+"\."%t" is DEFERRABLE.* Drop that constraint, and add a PRIMARY KEY without/,
+    ],
+    [
+      'another unique index that is DEFERRABLE',
+      'ALTER TABLE %t ADD UNIQUE (key) DEFERRABLE INITIALLY DEFERRED',
+      /table "\w+"\."%t" is DEFERRABLE/,
+    ],
+    [
+      'no log, which a crash of the server empties',
+      'ALTER TABLE %t SET UNLOGGED',
+      /ALTER TABLE "\w+"\."%t" SET LOGGED/,
+    ],
+  ])('refuses a table with %s', async (_, change, message) => {
+    await database.query(schema)
+    const pool = openPg(database)
+    const [store, inbox] = [postgresStore(pool), postgresInbox(pool)]
+    for (const [table, key, { migrate }] of [
+      ['tix_webhooks', 'key', store],
+      ['tix_webhooks_inbox', 'key', inbox],
+      ['tix_webhooks_inbox_newest', 'subject', inbox],
+    ] as const) {
+      await migrate()
+      await database.query(change.replaceAll('%t', table).replace('(key)', `(${key})`))
+      const failure = await failureOf(migrate())
+      expect(failure.code).toBe('store_unavailable')
+      expect(failure.message).toMatch(new RegExp(message.source.replace('%t', table)))
+      await database.query(`DROP TABLE ${table}`)
+    }
+  })
 })
