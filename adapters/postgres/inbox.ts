@@ -13,7 +13,7 @@ import type { PgPool } from './drivers/pg.js'
 import type { PostgresJs } from './drivers/postgres-js.js'
 import { newestSchema, newestTable } from './newest.js'
 import { type Opening, opener } from './open.js'
-import { placeOf } from './place.js'
+import { placeIn, placeOf } from './place.js'
 import { tableOf } from './table.js'
 
 export interface PostgresInboxOptions {
@@ -146,14 +146,14 @@ function createInbox<Tx>(
       `as must be a function, such as (client) => drizzle(client), not ${describeValue(options.as)}.`,
     )
   }
-  const place = placeOf(options.table ?? TABLE)
+  const idleMs = checkSeconds(options.idleTimeoutSeconds ?? 60) * 1000
+  const driver = driverOf<Tx>(pool, options.as)
+  const place = placeIn(pool, options.table ?? TABLE)
   const table = tableOf({
     place,
     columns: COLUMNS,
     migrate: MIGRATE,
   })
-  const idleMs = checkSeconds(options.idleTimeoutSeconds ?? 60) * 1000
-  const driver = driverOf<Tx>(pool, options.as)
   const open = opener(driver, table, idleMs)
   const newest = newestTable(place, driver, MIGRATE)
   let longestRetentionMs = LEAST_RETENTION_MS

@@ -11,10 +11,24 @@ export type Ask = (sql: string, parameters: readonly unknown[]) => Promise<reado
 export interface Place {
   /** The name of the table, without its schema. */
   readonly table: string
+  /** The schema if the user named it, in the form of `schema`. */
+  readonly named: string
   /** Quoted, and with a dot. Empty until it is known: a statement then fails with the server's own words if there is no such table. */
   readonly schema: string
   /** Asks for the schema unless it is known. A table that is missing is asked for again. */
   find(ask: Ask): Promise<void>
+}
+
+/** A second inbox of a pool must not look for itself: by then, a handler may have left another `search_path`. */
+const known = new WeakMap<object, Map<string, Place>>()
+
+/** The place of a table for all that use this pool. See `placeOf`. */
+export function placeIn(pool: object, given: string): Place {
+  const places = known.get(pool) ?? new Map<string, Place>()
+  known.set(pool, places)
+  const place = places.get(given) ?? placeOf(given)
+  places.set(given, place)
+  return place
 }
 
 /**
@@ -27,10 +41,12 @@ export function placeOf(given: string): Place {
       "table must be a name of 1 to 48 letters, digits and _, such as 'webhooks', or a schema and such a name, such as 'app.webhooks'.",
     )
   }
-  const [table = '', named] = given.split('.').reverse()
-  let schema = named === undefined ? '' : `${quote(named)}.`
+  const [table = '', inSchema] = given.split('.').reverse()
+  const named = inSchema === undefined ? '' : `${quote(inSchema)}.`
+  let schema = named
   return {
     table,
+    named,
     get schema() {
       return schema
     },

@@ -12,7 +12,7 @@ import { driverOf, queryOf } from './drivers/choose.js'
 import type { StatementResult } from './drivers/driver.js'
 import type { PgPool } from './drivers/pg.js'
 import type { PostgresJs } from './drivers/postgres-js.js'
-import { type Ask, placeOf } from './place.js'
+import { type Ask, placeIn, placeOf } from './place.js'
 import { tableOf } from './table.js'
 
 export interface PostgresStoreOptions {
@@ -62,14 +62,14 @@ export function postgresStore(pool: PgPool | PostgresJs, options: PostgresStoreO
 
 function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): PostgresStore {
   options = checkOptionNames(options, ['table', 'purgeEverySeconds'])
+  const send = queryOf(pool)
   const table = tableOf({
-    place: placeOf(options.table ?? TABLE),
+    place: placeIn(pool, options.table ?? TABLE),
     columns: COLUMNS,
     purgedBy: 'purge_after',
     migrate: 'store.migrate()',
   })
   const sql = table.byName(statementsFor)
-  const send = queryOf(pool)
   const ask: Ask = async (statement, parameters) => (await send(statement, parameters)).rows
   const { start, purge } = createPurger(
     (limit) => withAdvice(() => table.purge(ask, limit)),

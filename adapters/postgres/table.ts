@@ -108,7 +108,7 @@ export function tableOf({
     },
     find: place.find,
     byName,
-    schema: `${creating(nameNow()).join(';\n\n')};\n`,
+    schema: `${creating(`${place.named}${quote(plainName)}`).join(';\n\n')};\n`,
     async purge(ask, limit) {
       await place.find(ask)
       return (await ask(purging(), [limit])).length
