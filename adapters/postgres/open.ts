@@ -28,9 +28,9 @@ export function opener(
         : await driver.first(tx, sql.record, [key, retainMs, ...limits])
     // By position, because clients can rename columns.
     const [isLocked, isNew, id] = Object.values(row ?? {})
-    if (typeof isLocked !== 'boolean') throw table.misread()
+    if (typeof isLocked !== 'boolean' || typeof isNew !== 'boolean') throw table.misread()
     if (!isLocked) return { status: 'in-flight' }
-    if (isNew !== true) return { status: 'duplicate' }
+    if (!isNew) return { status: 'duplicate' }
     // A client may turn text that is a number into one.
     if (!/^\d+$/.test(String(id))) throw table.misread()
     return { status: 'opened', id: String(id) }

@@ -23,13 +23,16 @@ function openParsing(database: TestDatabase, parsers: Readonly<Record<number, Pa
 }
 
 /** A driver that a user has written, which changes values before the inbox sees them. */
-function changing(database: TestDatabase, change: (value: unknown) => unknown): PostgresInbox<unknown> {
+function changing(
+  database: TestDatabase,
+  change: (value: unknown, name: string) => unknown,
+): PostgresInbox<unknown> {
   const driver = kyselyDriver(new Kysely({ dialect: new PostgresDialect({ pool: openPg(database) }) }))
   return postgresInbox({
     transaction: driver.transaction,
     query: async (tx, sql, parameters) =>
       (await driver.query(tx, sql, parameters)).map((row) =>
-        Object.fromEntries(Object.entries(row).map(([name, value]) => [name, change(value)])),
+        Object.fromEntries(Object.entries(row).map(([name, value]) => [name, change(value, name)])),
       ),
   })
 }
@@ -149,4 +152,13 @@ onPostgres('values that the user’s client converts', () => {
     isChanging = false
     expect(await inbox.once(request, async () => {})).toBe('handled')
   })
+
+  test.each(['is_locked', 'is_new', 'id'])(
+    'are never guessed: without %s, no event is a duplicate',
+    async (lost) => {
+      const inbox = changing(database, (value, name) => (name === lost ? undefined : value))
+      const once = inbox.once({ key: 'k', retainMs: HOUR_MS }, async () => {})
+      await expect(once).rejects.toMatchObject({ code: 'store_misbehaved' })
+    },
+  )
 })
