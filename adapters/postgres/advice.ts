@@ -56,7 +56,8 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   '25P03':
     'The handler sent nothing to Postgres for longer than idleTimeoutSeconds, or than the server allows, so its transaction was ended: do what takes long before the first statement, or after the commit.',
   '25P04': `The transaction took longer than maxRunSeconds, or than transaction_timeout, and Postgres ended it. ${NOTHING_WRITTEN}`,
-  '25006': 'This database is read-only, such as a replica: connect the pool to the primary.',
+  '25006':
+    'This database is read-only, such as a replica: connect the pool to the primary. If it is that, default_transaction_read_only is on.',
   '57P01': STARTING,
   '57P02': STARTING,
   '57P03': STARTING,
@@ -94,6 +95,11 @@ export function notCommitted(error: unknown, names: TableNames): StoreError {
 /** Whether a statement that belongs into the transaction of the inbox failed because it was in none. */
 export function isOutside(error: unknown): boolean {
   return says(error, OUTSIDE)
+}
+
+/** Whether the user of the connection has no right to what was asked. */
+export function isForbidden(error: unknown): boolean {
+  return codeOf(error) === '42501'
 }
 
 /** Whether a check in SQL failed, which casts these words to a number. */

@@ -8,15 +8,16 @@ import {
   isDiscard,
 } from '../../src/store-kit.js'
 import { driverOf, type TransactionOf } from './drivers/choose.js'
-import type { PostgresDriver } from './drivers/driver.js'
+import { noId, type PostgresDriver } from './drivers/driver.js'
 import type { PgPool } from './drivers/pg.js'
 import type { PostgresJs } from './drivers/postgres-js.js'
 import { newestSchema, newestTable } from './newest.js'
 import { type Opening, opener } from './open.js'
+import { placeIn, placeOf } from './place.js'
 import { tableOf } from './table.js'
 
 export interface PostgresInboxOptions {
-  /** Its table: a name, or a schema and a name. Default `tix_webhooks_inbox`. */
+  /** Its table: a name, or a schema and a name. Default `tix_webhooks_inbox`, in the schema in which the first statement finds it. */
   table?: string | undefined
   /**
    * How long a transaction may be idle between two statements of a handler before the server ends it, in seconds, so that a
@@ -70,7 +71,8 @@ export interface PostgresInbox<Tx> extends Inbox<Tx>, Purgeable {
   isNewest(tx: Tx, changes: readonly Change[]): Promise<boolean[]>
   /**
    * Deletes records, and then the changes of `isNewest`, past their retention, oldest first. A change is kept as long as the longest
-   * retention of a receiver of this inbox, at least 7 days.
+   * retention of a receiver of this inbox, at least 7 days. Without rights on their table it deletes records alone, and warns once if there
+   * are changes.
    *
    * @param options.limit the most records and changes to delete, so that one call stays short. Default 1,000
    * @returns the number of deleted records and changes
@@ -144,32 +146,30 @@ function createInbox<Tx>(
       `as must be a function, such as (client) => drizzle(client), not ${describeValue(options.as)}.`,
     )
   }
+  const idleMs = checkSeconds(options.idleTimeoutSeconds ?? 60) * 1000
+  const driver = driverOf<Tx>(pool, options.as)
+  const place = placeIn(pool, options.table ?? TABLE)
   const table = tableOf({
-    table: options.table ?? TABLE,
+    place,
     columns: COLUMNS,
     migrate: MIGRATE,
   })
-  const idleMs = checkSeconds(options.idleTimeoutSeconds ?? 60) * 1000
-  const driver = driverOf<Tx>(pool, options.as)
   const open = opener(driver, table, idleMs)
-  const newest = newestTable(options.table ?? TABLE, driver, MIGRATE)
+  const newest = newestTable(place, driver, MIGRATE)
   let longestRetentionMs = LEAST_RETENTION_MS
   const { start, purge } = createPurger(deleteExpired, options.purgeEverySeconds)
 
   async function deleteExpired(limit: number): Promise<number> {
+    const records = await purgeRecords(limit)
+    // In a transaction of its own: the user may have no rights on the other table.
+    return records === limit ? records : records + (await newest.purge(limit - records))
+  }
+
+  async function purgeRecords(limit: number): Promise<number> {
     try {
-      const records = await driver.transaction(
-        async (tx) => (await driver.query(tx, table.purge, [limit])).length,
-        () => undefined,
-      )
-      if (records === limit) return records
-      // In a transaction of its own: an app that does not use isNewest may have no rights on its table.
-      return (
-        records +
-        (await driver.transaction(
-          (tx) => newest.purge(tx, limit - records),
-          () => undefined,
-        ))
+      return await driver.transaction(
+        (tx) => table.purge((...query) => driver.query(tx, ...query), limit),
+        noId,
       )
     } catch (error) {
       throw table.unavailable(error)
@@ -248,8 +248,8 @@ const LEAST_RETENTION_MS = 7 * 86_400_000
 
 /** The schema of the tables by their default names. */
 export const inboxSchema: string = [
-  tableOf({ table: TABLE, columns: COLUMNS, migrate: '' }).schema,
-  newestSchema(TABLE),
+  tableOf({ place: placeOf(TABLE), columns: COLUMNS, migrate: '' }).schema,
+  newestSchema(placeOf(TABLE)),
 ].join('\n')
 
 function checkSeconds(value: number): number {

@@ -1,8 +1,9 @@
 import type { Change } from '../../src/index.js'
 import { checkChanges } from '../../src/store-kit.js'
-import { isOutside } from './advice.js'
+import { isForbidden, isOutside } from './advice.js'
 import { OUTSIDE } from './drivers/commit-check.js'
-import type { CheckedDriver } from './drivers/driver.js'
+import { type CheckedDriver, noId, type Row } from './drivers/driver.js'
+import type { Ask, Place } from './place.js'
 import { type Table, tableOf } from './table.js'
 
 /** The table of the newest change of each subject, beside that of the records. */
@@ -14,8 +15,8 @@ export interface NewestTable extends Pick<Table, 'schema' | 'migrate'> {
    * @returns whether each change was recorded, in the order given
    */
   record(tx: unknown, changes: readonly Change[], retainMs: number): Promise<boolean[]>
-  /** Deletes up to `limit` records that are past their retention, and returns their number. */
-  purge(tx: unknown, limit: number): Promise<number>
+  /** Deletes up to `limit` changes that are past their retention, and returns their number. Without the rights to, it warns once. */
+  purge(limit: number): Promise<number>
 }
 
 const COLUMNS = {
@@ -25,27 +26,23 @@ const COLUMNS = {
   expires_at: 'timestamptz NOT NULL',
 }
 
-/** @param records the name of the table of the records, as the user gave it */
+/** @param place where the table of the records is: it is beside that */
 export function newestTable(
-  records: string,
+  place: Place,
   driver: CheckedDriver<unknown, unknown>,
   migrate: string,
 ): NewestTable {
-  const table = tableBeside(records, migrate)
+  const table = tableBeside(place, migrate)
+  const recording = table.byName(recordIn)
+  let hasWarned = false
 
-  // JSON, because clients differ in how they pass lists. It waits for another transaction that has written the same subject, and then
-  // compares with what that one left. It writes the subjects in the order in which they are given.
-  const record = `
-    INSERT INTO ${table.name} AS stored (subject, changed_at, rank, expires_at)
-    SELECT subject, at, rank, now() + $2::float8 * interval '1 ms'
-    FROM jsonb_to_recordset($1::text::jsonb) AS change (subject text, at text, rank bigint)
-    WHERE (CASE WHEN txid_current_if_assigned() IS NULL THEN '${OUTSIDE}' ELSE '1' END)::integer = 1
-    ON CONFLICT (subject) DO UPDATE SET
-      changed_at = excluded.changed_at,
-      rank = excluded.rank,
-      expires_at = greatest(stored.expires_at, excluded.expires_at)
-    WHERE (stored.changed_at, stored.rank) <= (excluded.changed_at, excluded.rank)
-    RETURNING subject`
+  function warnOnce(): void {
+    if (hasWarned) return
+    hasWarned = true
+    console.warn(
+      `tix-webhooks: the changes of isNewest past their retention are not deleted, because the user of this connection has no rights on ${table.name}: GRANT SELECT, UPDATE and DELETE on it.`,
+    )
+  }
 
   return {
     schema: table.schema,
@@ -54,41 +51,85 @@ export function newestTable(
     async record(tx, changes, retainMs) {
       const sorted = checkChanges(changes)
       if (sorted.length === 0) return []
-      let newest: Set<unknown>
+      let rows: readonly Row[]
       try {
-        const rows = await driver.queryHanded(tx, record, [JSON.stringify(sorted), retainMs])
-        // By position, because clients can rename columns.
-        newest = new Set(rows.map((row) => Object.values(row)[0]))
+        const positioned = sorted.map((change, position) => ({ ...change, position }))
+        rows = await driver.queryHanded(tx, recording(), [JSON.stringify(positioned), retainMs])
       } catch (error) {
         // A TypeError is not the server's: it is no transaction of this library.
         throw isOutside(error) || error instanceof TypeError
           ? notInTransaction(error)
           : table.unavailable(error)
       }
-      return changes.map(({ subject }) => newest.has(subject))
+      // By position, because clients can rename columns, and change text, such as the subjects.
+      const results = rows.map((row) => Object.values(row)[0])
+      if (results.length !== sorted.length || results.some((result) => typeof result !== 'boolean')) {
+        throw table.misread()
+      }
+      const newest = new Map(sorted.map(({ subject }, position) => [subject, results[position] === true]))
+      return changes.map(({ subject }) => newest.get(subject) === true)
     },
 
-    async purge(tx, limit) {
-      // A version before this table has migrated the database.
-      const [found] = await driver.query(tx, 'SELECT to_regclass($1) IS NOT NULL AS found', [table.name])
-      if (Object.values(found ?? {})[0] !== true) return 0
+    async purge(limit) {
+      let isEmpty = true
       try {
-        return (await driver.query(tx, table.purge, [limit])).length
+        const purged = await driver.transaction(async (tx) => {
+          const ask: Ask = (sql, parameters) => driver.query(tx, sql, parameters)
+          const [row] = await ask(SIZE, [table.name])
+          const [isFound, isUsed] = Object.values(row ?? {})
+          if (typeof isFound !== 'boolean' || typeof isUsed !== 'boolean') throw table.misread()
+          isEmpty = !isUsed
+          // A version before this table has migrated the database.
+          return isFound ? table.purge(ask, limit) : 0
+        }, noId)
+        hasWarned = false
+        return purged
       } catch (error) {
-        throw table.unavailable(error)
+        // An app that does not use isNewest needs no rights on its table.
+        if (!isForbidden(error)) throw table.unavailable(error)
+        if (!isEmpty) warnOnce()
+        return 0
       }
     },
   }
 }
 
-/** The SQL of the table by its default name. */
-export function newestSchema(records: string): string {
-  return tableBeside(records, '').schema
+/** A table without rights can still be measured. That of a table with partitions is theirs. */
+const SIZE = `
+  SELECT to_regclass($1::text) IS NOT NULL AS is_found,
+    coalesce((SELECT relkind = 'p' OR pg_relation_size(oid) > 0 FROM pg_class WHERE oid = to_regclass($1::text)), false) AS is_used`
+
+/**
+ * One boolean for each change, in their order. JSON, because clients differ in how they pass lists. It waits for another transaction that
+ * has written the same subject, and then compares with what that one left. It writes the subjects in the order in which they are given.
+ */
+function recordIn(table: string): string {
+  return `
+    WITH change AS MATERIALIZED (
+      SELECT position, subject, at, rank
+      FROM jsonb_to_recordset($1::text::jsonb) AS change (position integer, subject text COLLATE "C", at text, rank bigint)
+      WHERE (CASE WHEN txid_current_if_assigned() IS NULL THEN '${OUTSIDE}' ELSE '1' END)::integer = 1
+    ), recorded AS (
+      INSERT INTO ${table} AS stored (subject, changed_at, rank, expires_at)
+      SELECT subject, at, rank, now() + $2::float8 * interval '1 ms' FROM change ORDER BY position
+      ON CONFLICT (subject) DO UPDATE SET
+        changed_at = excluded.changed_at,
+        rank = excluded.rank,
+        expires_at = greatest(stored.expires_at, excluded.expires_at)
+      WHERE (stored.changed_at, stored.rank) <= (excluded.changed_at, excluded.rank)
+      RETURNING subject
+    )
+    SELECT subject IN (SELECT recorded.subject FROM recorded) AS is_newest FROM change ORDER BY position`
 }
 
-function tableBeside(records: string, migrate: string): Table {
+/** The SQL of the table. */
+export function newestSchema(place: Place): string {
+  return tableBeside(place, '').schema
+}
+
+function tableBeside(place: Place, migrate: string): Table {
   return tableOf({
-    table: records,
+    place,
     suffix: '_newest',
     columns: COLUMNS,
     // Short enough that Postgres does not truncate it after the longest name of a table.

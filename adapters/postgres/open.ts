@@ -15,9 +15,12 @@ export function opener(
   table: Table,
   idleMs: number,
 ): (tx: unknown, request: OnceRequest) => Promise<Opening> {
-  const sql = statementsFor(table.name)
+  const statements = table.byName(statementsFor)
 
   return async function open(tx, { key, retainMs, maxRunMs }) {
+    // Also without a key: isNewest may follow, when the handler has changed the search_path.
+    await table.find((text, parameters) => driver.first(tx, text, parameters))
+    const sql = statements()
     const limits = [`${idleMs}`, maxRunMs === undefined ? '0' : `${Math.ceil(maxRunMs) + STUCK_MS}`]
     const [row] =
       key === null
@@ -25,11 +28,12 @@ export function opener(
         : await driver.first(tx, sql.record, [key, retainMs, ...limits])
     // By position, because clients can rename columns.
     const [isLocked, isNew, id] = Object.values(row ?? {})
-    if (typeof isLocked !== 'boolean') throw table.misread()
+    if (typeof isLocked !== 'boolean' || typeof isNew !== 'boolean') throw table.misread()
     if (!isLocked) return { status: 'in-flight' }
-    if (isNew !== true) return { status: 'duplicate' }
-    if (typeof id !== 'string' || !/^\d+$/.test(id)) throw table.misread()
-    return { status: 'opened', id }
+    if (!isNew) return { status: 'duplicate' }
+    // A client may turn text that is a number into one.
+    if (!/^\d+$/.test(String(id))) throw table.misread()
+    return { status: 'opened', id: String(id) }
   }
 }
 
@@ -50,7 +54,7 @@ function statementsFor(table: string): Record<'open' | 'record', string> {
     // two schemas can have tables of one name. If two keys have one hash, one is merely in flight while the other runs.
     record: `
       WITH lock AS MATERIALIZED (
-        SELECT pg_try_advisory_xact_lock(hashtextextended($1::text, '${table}'::regclass::oid::bigint)) AS is_locked
+        SELECT pg_try_advisory_xact_lock(hashtextextended($1::text, '${table.replaceAll("'", "''")}'::regclass::oid::bigint)) AS is_locked
       ), recorded AS (
         INSERT INTO ${table} AS stored (key, expires_at)
         SELECT $1::text, now() + $2::float8 * interval '1 ms' FROM lock WHERE is_locked

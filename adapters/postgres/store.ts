@@ -1,4 +1,4 @@
-import type { Purgeable, RemoteStore } from '../../src/index.js'
+import type { ClaimResult, Purgeable, RemoteStore } from '../../src/index.js'
 import {
   checkClaim,
   checkComplete,
@@ -12,10 +12,11 @@ import { driverOf, queryOf } from './drivers/choose.js'
 import type { StatementResult } from './drivers/driver.js'
 import type { PgPool } from './drivers/pg.js'
 import type { PostgresJs } from './drivers/postgres-js.js'
+import { type Ask, placeIn, placeOf } from './place.js'
 import { tableOf } from './table.js'
 
 export interface PostgresStoreOptions {
-  /** Its table: a name, or a schema and a name. Default `tix_webhooks`. */
+  /** Its table: a name, or a schema and a name. Default `tix_webhooks`, in the schema in which the first statement finds it. */
   table?: string | undefined
   /** Purges in the background, every so many seconds, from the first claim on. Default: only when you call `purge`. */
   purgeEverySeconds?: number | undefined
@@ -61,25 +62,51 @@ export function postgresStore(pool: PgPool | PostgresJs, options: PostgresStoreO
 
 function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): PostgresStore {
   options = checkOptionNames(options, ['table', 'purgeEverySeconds'])
+  const send = queryOf(pool)
   const table = tableOf({
-    table: options.table ?? 'tix_webhooks',
+    place: placeIn(pool, options.table ?? TABLE),
     columns: COLUMNS,
     purgedBy: 'purge_after',
     migrate: 'store.migrate()',
   })
-  const sql = statementsFor(table.name)
-  const send = queryOf(pool)
+  const sql = table.byName(statementsFor)
+  const ask: Ask = async (statement, parameters) => (await send(statement, parameters)).rows
   const { start, purge } = createPurger(
-    async (limit) => (await query(table.purge, limit)).rows.length,
+    (limit) => withAdvice(() => table.purge(ask, limit)),
     options.purgeEverySeconds,
   )
 
-  async function query(statement: string, ...parameters: unknown[]): ReturnType<typeof send> {
+  async function withAdvice<T>(work: () => Promise<T>): Promise<T> {
     try {
-      return await send(statement, parameters)
+      return await work()
     } catch (error) {
       throw table.unavailable(error)
     }
+  }
+
+  function query(name: keyof Statements, ...parameters: unknown[]): Promise<StatementResult> {
+    return withAdvice(async () => {
+      await table.find(ask)
+      return send(sql()[name], parameters)
+    })
+  }
+
+  /** It reads no text, which a client may be set to change. */
+  function readClaim({ rows }: StatementResult): ClaimResult {
+    // By position, because clients can rename columns.
+    const [isOurs, isCompleted, isReleased, attempt, leftMs] = Object.values(rows[0] ?? {})
+    if ([isOurs, isCompleted, isReleased].some((value) => typeof value !== 'boolean')) throw table.misread()
+    if (isOurs) return { status: 'claimed', attempt: numberIn(attempt) }
+    if (isCompleted) return { status: 'completed' }
+    // Released by the token of this claim: nothing runs.
+    return { status: 'in-flight', retryAfterMs: isReleased ? 1 : Math.max(1, numberIn(leftMs)) }
+  }
+
+  /** Clients can be set to return numbers as text. */
+  function numberIn(value: unknown): number {
+    const number = value === null || value === '' ? Number.NaN : Number(value)
+    if (!Number.isFinite(number)) throw table.misread()
+    return number
   }
 
   /** Whether a row was changed, by the count: a returned row would make the statement a tenth more expensive. */
@@ -93,32 +120,22 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
       checkClaim(request)
       start()
       const { key, token, leaseMs, retainMs } = request
-      const { rows } = await query(sql.claim, key, token, leaseMs, retainMs)
-      // By position, because clients can rename columns.
-      const [state, attempt, isOurs, leftMs] = Object.values(rows[0] ?? {})
-      if (typeof isOurs !== 'boolean') throw table.misread()
-      if (isOurs) return { status: 'claimed', attempt: Number(attempt) }
-      if (state === 'completed') return { status: 'completed' }
-      return {
-        status: 'in-flight',
-        // Released by the token of this claim: nothing runs.
-        retryAfterMs: state === 'released' ? 1 : Math.max(1, Number(leftMs)),
-      }
+      return readClaim(await query('claim', key, token, leaseMs, retainMs))
     },
 
     async renew(lease, leaseMs) {
       checkRenew(lease, leaseMs)
-      return hasChanged(await query(sql.renew, lease.key, lease.token, leaseMs))
+      return hasChanged(await query('renew', lease.key, lease.token, leaseMs))
     },
 
     async complete(lease, retainMs) {
       checkComplete(lease, retainMs)
-      return hasChanged(await query(sql.complete, lease.key, lease.token, retainMs))
+      return hasChanged(await query('complete', lease.key, lease.token, retainMs))
     },
 
     async release(lease) {
       checkRelease(lease)
-      return hasChanged(await query(sql.release, lease.key, lease.token))
+      return hasChanged(await query('release', lease.key, lease.token))
     },
 
     purge,
@@ -127,19 +144,23 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
   }
 }
 
+const TABLE = 'tix_webhooks'
+
 /** The schema of the table by its default name. */
 export const storeSchema: string = tableOf({
-  table: 'tix_webhooks',
+  place: placeOf(TABLE),
   columns: COLUMNS,
   purgedBy: 'purge_after',
   migrate: '',
 }).schema
 
+type Statements = Record<'claim' | 'renew' | 'complete' | 'release', string>
+
 /**
  * Each is one statement, atomic by itself. They use now(), not clock_timestamp(): a condition that is evaluated several times must
  * give the same result each time.
  */
-function statementsFor(table: string): Record<'claim' | 'renew' | 'complete' | 'release', string> {
+function statementsFor(table: string): Statements {
   const inMs = (parameter: string): string => `now() + ${parameter}::float8 * interval '1 ms'`
   const isHolders = 'key = $1 AND token = $2 AND expires_at > now()'
   const isFree = `(
@@ -168,7 +189,10 @@ function statementsFor(table: string): Record<'claim' | 'renew' | 'complete' | '
         WHERE NOT ${isFree}
       )
       RETURNING
-        state, attempt, state = 'running' AND token = $2 AS is_ours,
+        state = 'running' AND token = $2 AS is_ours,
+        state = 'completed' AS is_completed,
+        state = 'released' AS is_released,
+        attempt,
         -- The clock: this statement may have waited for another one since now().
         date_part('epoch', lease_until - clock_timestamp()) * 1000 AS lease_ms`,
     renew: `

@@ -1,15 +1,20 @@
 import { StoreError } from '../../src/index.js'
 import { notCommitted, unavailable } from './advice.js'
-import type { CheckedDriver } from './drivers/driver.js'
+import type { CheckedDriver, Row } from './drivers/driver.js'
+import { type Ask, misread, type Place, quote } from './place.js'
 
 /** A table of ours, of which the user may have chosen the name. */
 export interface Table {
-  /** The quoted name, as SQL has it. */
+  /** The quoted name, as SQL has it: with its schema once that is known. */
   readonly name: string
+  /** To be called before a statement that uses the table, on the same connection. */
+  readonly find: Place['find']
+  /** What is made of the name, and made again if its schema has been found since. */
+  byName<T>(make: (name: string) => T): () => T
   /** The SQL that creates it. */
   readonly schema: string
-  /** Deletes expired records, `$1` at most. */
-  readonly purge: string
+  /** Deletes expired records, `limit` at most, and returns their number. */
+  purge(ask: Ask, limit: number): Promise<number>
   /** Creates the table if it is missing, and refuses one that has other columns. */
   migrate(driver: CheckedDriver<unknown, unknown>): Promise<void>
   /** The store's error for one of the database or the driver. */
@@ -21,9 +26,8 @@ export interface Table {
 }
 
 export interface TableDefinition {
-  /** The user's text: a name, or a schema and a name. */
-  readonly table: string
-  /** Appended to that name: of a second table beside the first. Default: nothing. */
+  readonly place: Place
+  /** Appended to its name: of a second table beside the first. Default: nothing. */
   readonly suffix?: string
   /** The columns with their types; the first one is the key. */
   readonly columns: Readonly<Record<string, string>>
@@ -38,29 +42,37 @@ export interface TableDefinition {
 /** Deploys that migrate at the same time wait for each other: CREATE TABLE IF NOT EXISTS alone can fail then. */
 const MIGRATION_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('tix-webhooks migrate', 0))"
 
-/** @throws TypeError when the name is invalid */
 export function tableOf({
-  table,
+  place,
   suffix = '',
   columns,
   purgedBy = 'expires_at',
   indexSuffix = purgedBy,
   migrate,
 }: TableDefinition): Table {
-  if (typeof table !== 'string' || !/^([A-Za-z_]\w{0,47}\.)?[A-Za-z_]\w{0,47}$/.test(table)) {
-    throw new TypeError(
-      "table must be a name of 1 to 48 letters, digits and _, such as 'webhooks', or a schema and such a name, such as 'app.webhooks'.",
-    )
+  const plainName = `${place.table}${suffix}`
+  const nameNow = (): string => `${place.schema}${quote(plainName)}`
+  const names = {
+    get name() {
+      return nameNow()
+    },
+    migrate,
   }
-  const name = `${table}${suffix}`.split('.').map(quote).join('.')
-  const names = { name, migrate }
-  const index = quote(`${table.split('.').at(-1)}${suffix}_${indexSuffix}`)
   const [key] = Object.keys(columns)
   const definitions = Object.entries(columns).map(([column, type]) => `  ${column} ${type}`)
-  const statements = [
+  const creating = (name: string): string[] => [
     `CREATE TABLE IF NOT EXISTS ${name} (\n${definitions.join(',\n')}\n) WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02)`,
-    `CREATE INDEX IF NOT EXISTS ${index} ON ${name} (${purgedBy})`,
+    `CREATE INDEX IF NOT EXISTS ${quote(`${plainName}_${indexSuffix}`)} ON ${name} (${purgedBy})`,
   ]
+  // Locked first: a plain DELETE … IN (SELECT …) that waited for a claim would delete the claimed record.
+  const purging = byName(
+    (name) => `
+      WITH expired AS (
+        SELECT ${key} FROM ${name} WHERE ${purgedBy} <= now() AND expires_at <= now()
+        ORDER BY ${purgedBy} LIMIT $1 FOR UPDATE SKIP LOCKED
+      )
+      DELETE FROM ${name} AS stored USING expired WHERE stored.${key} = expired.${key} RETURNING 1`,
+  )
 
   // The first word of a definition is its type. The key must be unique, or ON CONFLICT does not work.
   const wanted = Object.entries(columns).map(
@@ -70,7 +82,7 @@ export function tableOf({
     WITH present AS (
       SELECT attname, atttypid, EXISTS (
         SELECT FROM pg_index
-        WHERE indrelid = attrelid AND indisunique AND indpred IS NULL AND indkey::text = attnum::text
+        WHERE indrelid = attrelid AND indisunique AND indisvalid AND indpred IS NULL AND indkey::text = attnum::text
       ) AS is_unique
       FROM pg_attribute WHERE attrelid = to_regclass($1)
     )
@@ -81,50 +93,85 @@ export function tableOf({
     )
     ORDER BY position`
 
+  function byName<T>(make: (name: string) => T): () => T {
+    let made: { name: string; value: T } | undefined
+    return () => {
+      const name = nameNow()
+      if (made?.name !== name) made = { name, value: make(name) }
+      return made.value
+    }
+  }
+
   return {
-    name,
-    schema: `${statements.join(';\n\n')};\n`,
-    // Locked first: a plain DELETE … IN (SELECT …) that waited for a claim would delete the claimed record.
-    purge: `
-      WITH expired AS (
-        SELECT ${key} FROM ${name} WHERE ${purgedBy} <= now() AND expires_at <= now()
-        ORDER BY ${purgedBy} LIMIT $1 FOR UPDATE SKIP LOCKED
-      )
-      DELETE FROM ${name} AS stored USING expired WHERE stored.${key} = expired.${key} RETURNING 1`,
+    get name() {
+      return nameNow()
+    },
+    find: place.find,
+    byName,
+    schema: `${creating(`${place.named}${quote(plainName)}`).join(';\n\n')};\n`,
+    async purge(ask, limit) {
+      await place.find(ask)
+      return (await ask(purging(), [limit])).length
+    },
     unavailable: (error) => unavailable(error, names),
-    misread: () =>
-      new StoreError(
-        'store_misbehaved',
-        'The client returned rows without the selected values: does a type parser or a plugin of it change booleans?',
-      ),
+    misread,
     notCommitted: (error) => notCommitted(error, names),
     async migrate(driver) {
       try {
         await driver.transaction(async (tx) => {
+          const ask: Ask = (sql, parameters) => driver.query(tx, sql, parameters)
           // At a higher level the snapshot would be older than a table that another deploy has just created.
-          await driver.query(tx, 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED', [])
-          await driver.query(tx, MIGRATION_LOCK, [])
-          const [found] = await driver.query(tx, 'SELECT to_regclass($1) IS NOT NULL AS found', [name])
-          if (Object.values(found ?? {})[0] !== true) {
-            for (const statement of statements) await driver.query(tx, statement, [])
+          await ask('SET TRANSACTION ISOLATION LEVEL READ COMMITTED', [])
+          await ask(MIGRATION_LOCK, [])
+          await place.find(ask)
+          const name = nameNow()
+          if (!isTrue(await ask('SELECT to_regclass($1) IS NOT NULL AS found', [name]))) {
+            for (const statement of creating(name)) await ask(statement, [])
           }
-          const missing = (await driver.query(tx, missingColumns, [name])).map((row) => Object.values(row)[0])
-          if (missing.length > 0) throw otherTable(missing)
+          if (isTrue(await ask(IS_DEFERRABLE, [name, key]))) throw deferrable(name)
+          if (isTrue(await ask(IS_UNLOGGED, [name]))) throw unlogged(name)
+          const missing = (await ask(missingColumns, [name])).map((row) => Object.values(row)[0])
+          if (missing.length > 0) throw otherTable(name, missing)
         })
       } catch (error) {
         throw unavailable(error, names)
       }
     },
   }
-
-  function otherTable(missing: readonly unknown[]): StoreError {
-    return new StoreError(
-      'store_unavailable',
-      `There is a table ${name} in which these columns are missing or of another kind: ${missing.join(', ')}. It was created by another version or another program. Rename it, or choose another name with the table option; its records are not carried over.`,
-    )
-  }
 }
 
-function quote(name: string): string {
-  return `"${name}"`
+const IS_DEFERRABLE = `
+  SELECT EXISTS (
+    SELECT FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND indkey::text = attnum::text
+    WHERE indrelid = to_regclass($1) AND attname = $2::text AND indisunique AND NOT indimmediate
+  ) AS is_deferrable`
+
+const IS_UNLOGGED =
+  "SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass($1) AND relpersistence <> 'p') AS is_unlogged"
+
+function isTrue(rows: readonly Row[]): boolean {
+  const [value] = Object.values(rows[0] ?? {})
+  if (typeof value !== 'boolean') throw misread()
+  return value
+}
+
+function deferrable(name: string): StoreError {
+  return new StoreError(
+    'store_unavailable',
+    `The key of the table ${name} is DEFERRABLE, and ON CONFLICT cannot use such a key, so no delivery could be recorded. Drop that constraint, and add a PRIMARY KEY without DEFERRABLE.`,
+  )
+}
+
+function unlogged(name: string): StoreError {
+  return new StoreError(
+    'store_unavailable',
+    `The table ${name} is UNLOGGED, or temporary: a crash of the server would empty it, and the events in it would run again. Run ALTER TABLE ${name} SET LOGGED.`,
+  )
+}
+
+function otherTable(name: string, missing: readonly unknown[]): StoreError {
+  return new StoreError(
+    'store_unavailable',
+    `There is a table ${name} in which these columns are missing or of another kind: ${missing.join(', ')}. It was created by another version or another program. Rename it, or choose another name with the table option; its records are not carried over.`,
+  )
 }

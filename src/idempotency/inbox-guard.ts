@@ -37,19 +37,21 @@ function openTransaction(
   delivery: GuardedDelivery,
 ): Promise<Execution | Denial> {
   const { clock } = delivery
-  const opened = deferred<Execution>()
+  const opened = deferred<Execution | Denial>()
   let phase: 'opening' | 'open' | 'over' = 'opening'
   const ended = once()
+  ignoreRejection(ended)
 
   async function once(): Promise<OnceResult> {
     try {
       const result = await callInbox(() => inbox.once(request, work), readOnceResult)
       // An inbox that does not await its work reports success before there is anything to commit.
-      if (phase === 'open' && isDone({ outcome: result })) throw misbehaved(result)
+      if (phase !== 'over') opened.resolve(withoutRun(result))
       return result
     } catch (error) {
       // The connection was lost while the handler was running.
       if (phase === 'open') delivery.abort(error)
+      opened.reject(error)
       throw error
     } finally {
       phase = 'over'
@@ -109,7 +111,7 @@ function openTransaction(
     if (outcome !== 'handled') throw error
   }
 
-  return clock.inTime(Promise.race([opened.promise, ended.then(withoutRun)]), () => {
+  return clock.inTime(opened.promise, () => {
     throw notInTime()
   })
 }

@@ -1,4 +1,6 @@
+import { Pool, type PoolClient } from 'pg'
 import { createClient } from 'redis'
+import { postgresInbox } from 'tix-webhooks/postgres'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { withFixture } from '../support/fault-fixture.js'
 import { onOwnPostgres, onOwnRedis } from '../support/on-servers.js'
@@ -61,7 +63,8 @@ onOwnPostgres('a receiver on a Postgres', () => {
   let server: PostgresServer
   let place: Place
   beforeAll(async () => {
-    server = await startPostgres()
+    // The background writer, with a row that it writes, would write the log before it.
+    server = await startPostgres({ settings: { bgwriter_lru_maxpages: 0 } })
     place = await postgresPlace(server.url)
   })
   afterAll(async () => {
@@ -87,4 +90,46 @@ onOwnPostgres('a receiver on a Postgres', () => {
         ),
     )
   })
+
+  test('has on disk what its inbox acknowledged, though the role waits for no disk', async () => {
+    const pool = new Pool({ connectionString: server.url, options: '-c synchronous_commit=off', max: 2 })
+    pool.on('error', () => {})
+    const effects = `${place.place}.effects`
+    const stored = async (): Promise<unknown[]> =>
+      (await pool.query(`SELECT id FROM ${effects} WHERE attempt = 'killed' ORDER BY id`)).rows
+    try {
+      const { rows } = await pool.query('SELECT pid, backend_type FROM pg_stat_activity')
+      const writer = rows.find(({ backend_type }) => backend_type === 'walwriter').pid
+      process.kill(writer, 'SIGSTOP')
+      const inbox = postgresInbox(pool, { table: `${place.place}.inbox` })
+      const write = (client: Pool | PoolClient, id: string) =>
+        client.query(`INSERT INTO ${effects} VALUES ($1, 'killed')`, [id])
+      const request = { key: 'acknowledged', retainMs: 60_000 }
+      expect(await inbox.once(request, async (tx) => void (await write(tx, 'acknowledged')))).toBe('handled')
+      // Its COMMIT does not wait, so it is lost, or this test shows nothing.
+      await write(pool, 'by the app itself')
+      expect(await stored()).toHaveLength(2)
+
+      const processes = (await pool.query('SELECT pid FROM pg_stat_activity')).rows
+      const killed = server.kill('SIGKILL')
+      killAll(processes)
+      await killed
+      await server.restart()
+      expect(await stored()).toEqual([{ id: 'acknowledged' }])
+      expect(await inbox.once(request, async () => {})).toBe('duplicate')
+    } finally {
+      await pool.end()
+    }
+  })
 })
+
+/** The server's processes: they outlive the one that started them for a moment, in which they could write. */
+function killAll(processes: readonly { pid: number }[]): void {
+  for (const { pid } of processes) {
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch {
+      // It has ended by itself.
+    }
+  }
+}

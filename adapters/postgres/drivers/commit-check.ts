@@ -4,8 +4,15 @@ export const ENDED = 'tix-webhooks: the handler ended the transaction'
 /** The server's words if a statement that belongs into the transaction of the inbox runs outside of it. */
 export const OUTSIDE = 'tix-webhooks: not in the transaction of the inbox'
 
+/**
+ * What is acknowledged is on disk, whatever the server, the database, the role or the handler has set: those that are weaker than `on`
+ * would let a server that crashes lose what it has confirmed. Set last, because the setting counts at COMMIT.
+ */
+const DURABLE =
+  "set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)"
+
 /** Fails unless it runs in the transaction of that id, by casting words to a number. Not every library looks at the answer to COMMIT. */
-export const CHECK: string = `SELECT (CASE txid_current_if_assigned() WHEN $1::bigint THEN '1' ELSE '${ENDED}' END)::integer`
+export const CHECK: string = `SELECT (CASE txid_current_if_assigned() WHEN $1::bigint THEN '1' ELSE '${ENDED}' END)::integer, ${DURABLE}`
 
 /** @param id digits */
 export function checkFor(id: string): string {

@@ -27,8 +27,8 @@ export function twoMethodDriver<Tx>(driver: PostgresDriver<Tx>): CheckedDriver<T
   async function checkCommitted(id: string): Promise<void> {
     await driver.transaction(async (tx) => {
       await refuseOpen(tx)
-      const [row] = await query(tx, 'SELECT txid_status($1::bigint)::text AS status', [id])
-      if (Object.values(row ?? {})[0] !== 'committed') {
+      const [row] = await query(tx, "SELECT txid_status($1::bigint) = 'committed' AS is_committed", [id])
+      if (Object.values(row ?? {})[0] !== true) {
         throw new StoreError('store_unavailable', NOT_COMMITTED)
       }
     })

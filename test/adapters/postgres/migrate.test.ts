@@ -86,7 +86,7 @@ onPostgres('migrate', () => {
       const { code, message } = await failureOf(open().migrate())
       expect(code).toBe('store_unavailable')
       expect(message).toContain(
-        `There is a table "${table}" in which these columns are missing or of another kind: ${table === 'tix_webhooks' ? 'state, attempt, token, lease_until, purge_after' : 'handled_at'}. `,
+        `There is a table "${database.schema}"."${table}" in which these columns are missing or of another kind: ${table === 'tix_webhooks' ? 'state, attempt, token, lease_until, purge_after' : 'handled_at'}. `,
       )
       expect(message).toMatch(/Rename it, or choose another name with the table option/)
       expect(
@@ -201,6 +201,40 @@ onPostgres('migrate', () => {
     )
     const store = postgresStore(openPg(database))
     expect((await failureOf(store.claim(CLAIM))).code).toBe('store_unavailable')
-    expect((await failureOf(store.migrate())).message).toMatch(/table "tix_webhooks"/)
+    expect((await failureOf(store.migrate())).message).toMatch(/table "\w+"\."tix_webhooks"/)
+  })
+
+  test.each([
+    [
+      'a DEFERRABLE key',
+      'ALTER TABLE %t DROP CONSTRAINT %t_pkey, ADD PRIMARY KEY (key) DEFERRABLE',
+      /table "\w+"\."%t" is DEFERRABLE.* Drop that constraint, and add a PRIMARY KEY without/,
+    ],
+    [
+      'another unique index that is DEFERRABLE',
+      'ALTER TABLE %t ADD UNIQUE (key) DEFERRABLE INITIALLY DEFERRED',
+      /table "\w+"\."%t" is DEFERRABLE/,
+    ],
+    [
+      'no log, which a crash of the server empties',
+      'ALTER TABLE %t SET UNLOGGED',
+      /ALTER TABLE "\w+"\."%t" SET LOGGED/,
+    ],
+  ])('refuses a table with %s', async (_, change, message) => {
+    await database.query(schema)
+    const pool = openPg(database)
+    const [store, inbox] = [postgresStore(pool), postgresInbox(pool)]
+    for (const [table, key, { migrate }] of [
+      ['tix_webhooks', 'key', store],
+      ['tix_webhooks_inbox', 'key', inbox],
+      ['tix_webhooks_inbox_newest', 'subject', inbox],
+    ] as const) {
+      await migrate()
+      await database.query(change.replaceAll('%t', table).replace('(key)', `(${key})`))
+      const failure = await failureOf(migrate())
+      expect(failure.code).toBe('store_unavailable')
+      expect(failure.message).toMatch(new RegExp(message.source.replace('%t', table)))
+      await database.query(`DROP TABLE ${table}`)
+    }
   })
 })

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { type Change, Discard, isWebhookError } from 'tix-webhooks'
-import { postgresInbox, schema } from 'tix-webhooks/postgres'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { type PostgresInbox, postgresInbox, schema } from 'tix-webhooks/postgres'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   ARRIVALS,
   insist,
@@ -313,7 +313,7 @@ onPostgres('isNewest', () => {
       const error: unknown = await ask(inbox as never, { subject: 's', at: at(1) }).catch((e: unknown) => e)
       expect(isWebhookError(error) && [error.code, error.message]).toEqual([
         'store_unavailable',
-        expect.stringContaining(`The table "${TABLE}" is missing: run inbox.migrate()`),
+        expect.stringContaining(`The table "${database.schema}"."${TABLE}" is missing: run inbox.migrate()`),
       ])
       expect(await inbox.purge()).toBe(0)
     } finally {
@@ -358,6 +358,38 @@ onPostgres('isNewest', () => {
     } finally {
       await database.query(`ALTER TABLE ${TABLE} RENAME COLUMN away TO expires_at`)
     }
+  })
+
+  test('of a user without rights to purge it does not keep the records from it, and is warned of once', async () => {
+    const warnings = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    onTestFinished(() => warnings.mockRestore())
+    // A built-in role, which this user may become.
+    await database.query(
+      `GRANT USAGE ON SCHEMA ${database.schema} TO pg_monitor; GRANT ALL ON tix_webhooks_inbox TO pg_monitor`,
+    )
+    const [owner, inbox] = [{}, { role: 'pg_monitor' }].map((settings) =>
+      postgresInbox(openPg(database, { settings })),
+    ) as [PostgresInbox<PoolClient>, PostgresInbox<PoolClient>]
+    const expire = (table: string) =>
+      database.query(`UPDATE ${table} SET expires_at = now() - interval '1 h'`)
+    const purgeOne = async (): Promise<number> => {
+      await inbox.once({ ...RETAIN, key: 'k' }, async () => {})
+      await expire('tix_webhooks_inbox')
+      return inbox.purge()
+    }
+    // Nobody uses isNewest.
+    expect(await purgeOne()).toBe(1)
+    expect(warnings).not.toHaveBeenCalled()
+
+    await owner.once(RETAIN, async (tx) => void (await owner.isNewest(tx, { subject: 's', at: at(1) })))
+    await expire(TABLE)
+    expect([await purgeOne(), await purgeOne()]).toEqual([1, 1])
+    const name = `"${database.schema}"."${TABLE}"`
+    expect(warnings.mock.calls).toEqual([
+      [expect.stringContaining(`no rights on ${name}: GRANT SELECT, UPDATE and DELETE on it`)],
+    ])
+    await database.query(`GRANT SELECT, UPDATE, DELETE ON ${TABLE} TO pg_monitor`)
+    expect(await purgeOne()).toBe(2)
   })
 
   test('is purged after the records, the oldest first, and no more than asked for in all', async () => {

@@ -32,7 +32,7 @@ onPostgres('Postgres that cannot be used', () => {
     [
       'gives this user no rights',
       async () => ({ settings: { role: 'pg_monitor' } }),
-      /no rights on "tix_webhooks(_inbox)?": the app's needs SELECT, INSERT, UPDATE and DELETE/,
+      /no rights on "\w+"\."tix_webhooks(_inbox)?": the app's needs SELECT, INSERT, UPDATE and DELETE/,
     ],
     [
       'is not there',

@@ -1,0 +1,164 @@
+import { CamelCasePlugin, Kysely, ParseJSONResultsPlugin, PostgresDialect } from 'kysely'
+import { type Pool, types } from 'pg'
+import { type PostgresInbox, postgresInbox, postgresStore, schema } from 'tix-webhooks/postgres'
+import { beforeEach, expect, test } from 'vitest'
+import { onPostgres } from '../../support/on-servers.js'
+import { kyselyDriver, openPg, openPostgresJs } from '../../support/postgres-clients.js'
+import { type TestDatabase, testDatabase } from '../../support/postgres-database.js'
+
+const HOUR_MS = 3_600_000
+const at = (second: number): string => `2026-11-22T10:00:0${second}Z`
+/** Each is changed by one of the clients below. */
+const SUBJECTS = [' spaced ', 'lower', '["json"]', '{"a":1}', '42', 'snake_case', 'true']
+
+type Parser = (value: string) => unknown
+
+/** A pool on which an app has set parsers, as `types.setTypeParser` does for all pools. */
+function openParsing(database: TestDatabase, parsers: Readonly<Record<number, Parser>>): Pool {
+  const pool = openPg(database)
+  const getTypeParser = (oid: number, format?: 'text' | 'binary'): Parser =>
+    parsers[oid] ?? types.getTypeParser(oid, format as 'text')
+  Object.assign(pool.options, { types: { getTypeParser } })
+  return pool
+}
+
+/** A driver that a user has written, which changes values before the inbox sees them. */
+function changing(
+  database: TestDatabase,
+  change: (value: unknown, name: string) => unknown,
+): PostgresInbox<unknown> {
+  const driver = kyselyDriver(new Kysely({ dialect: new PostgresDialect({ pool: openPg(database) }) }))
+  return postgresInbox({
+    transaction: driver.transaction,
+    query: async (tx, sql, parameters) =>
+      (await driver.query(tx, sql, parameters)).map((row) =>
+        Object.fromEntries(Object.entries(row).map(([name, value]) => [name, change(value, name)])),
+      ),
+  })
+}
+
+function parsed(value: string): unknown {
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
+}
+
+const { TEXT, INT4, INT8, FLOAT8 } = types.builtins
+const upper = (value: unknown): unknown => (typeof value === 'string' ? value.toUpperCase() : value)
+const asText = (value: unknown): unknown => (typeof value === 'number' ? String(value) : value)
+
+const POOLS: [string, (database: TestDatabase) => Pool][] = [
+  [
+    'trims text (a type parser of pg)',
+    (database) => openParsing(database, { [TEXT]: (text) => text.trim() }),
+  ],
+  ['parses text as JSON (the same)', (database) => openParsing(database, { [TEXT]: parsed })],
+  [
+    'returns numbers as text, and large ones as bigint (the same)',
+    (database) => openParsing(database, { [INT4]: String, [FLOAT8]: String, [INT8]: BigInt }),
+  ],
+  [
+    'trims and raises text (transform.value of postgres.js)',
+    (database) => {
+      const from = (value: unknown) => (typeof value === 'string' ? value.trim().toUpperCase() : value)
+      // Both kinds of pool are used alike here.
+      return openPostgresJs(database, {}, { transform: { value: { from } } }) as unknown as Pool
+    },
+  ],
+]
+
+const INBOXES: [string, (database: TestDatabase) => PostgresInbox<unknown>][] = [
+  ...POOLS.map(([name, open]): (typeof INBOXES)[number] => [
+    name,
+    (database) => postgresInbox(open(database)) as PostgresInbox<unknown>,
+  ]),
+  [
+    'parses JSON and renames columns (plugins of Kysely)',
+    (database) => {
+      const dialect = new PostgresDialect({ pool: openPg(database) })
+      const plugins = [new ParseJSONResultsPlugin(), new CamelCasePlugin()]
+      return postgresInbox(kyselyDriver(new Kysely({ dialect, plugins }))) as PostgresInbox<unknown>
+    },
+  ],
+  ['raises text (a driver of two methods)', (database) => changing(database, upper)],
+  ['returns numbers as text (the same)', (database) => changing(database, asText)],
+]
+
+onPostgres('values that the user’s client converts', () => {
+  const database = testDatabase(schema)
+  beforeEach(() => database.query('TRUNCATE tix_webhooks, tix_webhooks_inbox, tix_webhooks_inbox_newest'))
+
+  test.each(INBOXES)(
+    'by a client that %s: an event is recorded once, and each change of a list is answered by its place',
+    async (_, open) => {
+      const inbox = open(database)
+      await inbox.migrate()
+      const ask = async (key: string, subjects: readonly string[], second: number) => {
+        let results: unknown
+        const ended = await inbox.once({ key, retainMs: HOUR_MS }, async (tx) => {
+          results = await inbox.isNewest(
+            tx,
+            subjects.map((subject) => ({ subject, at: at(second) })),
+          )
+        })
+        return [ended, results]
+      }
+      expect(await ask('a', SUBJECTS.slice(0, 3), 5)).toEqual(['handled', [true, true, true]])
+      expect(await ask('a', SUBJECTS, 5)).toEqual(['duplicate', undefined])
+      expect(await ask('b', SUBJECTS, 4)).toEqual(['handled', SUBJECTS.map((_, i) => i >= 3)])
+      expect(await database.column('SELECT subject FROM tix_webhooks_inbox_newest ORDER BY subject')).toEqual(
+        [...SUBJECTS].sort(),
+      )
+    },
+  )
+
+  test.each(POOLS)('by a client that %s: a store claims, completes and releases as ever', async (_, open) => {
+    const store = postgresStore(open(database))
+    const claim = { key: 'k', token: 'a', leaseMs: HOUR_MS, retainMs: HOUR_MS }
+    expect(await store.claim(claim)).toEqual({ status: 'claimed', attempt: 1 })
+    const denied = await store.claim({ ...claim, token: 'b' })
+    expect(denied).toEqual({ status: 'in-flight', retryAfterMs: expect.any(Number) })
+    expect(denied.status === 'in-flight' && denied.retryAfterMs).toBeGreaterThan(HOUR_MS / 2)
+    expect(await store.release(claim)).toBe(true)
+    expect(await store.claim(claim)).toEqual({ status: 'in-flight', retryAfterMs: 1 })
+    expect(await store.claim({ ...claim, token: 'b' })).toEqual({ status: 'claimed', attempt: 2 })
+    expect(await store.complete({ key: 'k', token: 'b' }, HOUR_MS)).toBe(true)
+    expect(await store.claim(claim)).toEqual({ status: 'completed' })
+  })
+
+  const LOSSES: [string, (value: unknown) => unknown][] = [
+    ['booleans', (value) => (typeof value === 'boolean' ? Number(value) : value)],
+    ['everything', () => undefined],
+  ]
+
+  test.each(LOSSES)('are never guessed where it converts %s: the rows are misread', async (_, change) => {
+    let isChanging = false
+    const inbox = changing(database, (value) => (isChanging ? change(value) : value))
+    const misread = { code: 'store_misbehaved', message: expect.stringMatching(/type parser/) }
+    const request = { key: 'k', retainMs: HOUR_MS }
+    const once = inbox.once(request, async (tx) => {
+      isChanging = true
+      const asked = inbox.isNewest(tx, { subject: 's', at: at(1) })
+      await asked.finally(() => {
+        isChanging = false
+      })
+    })
+    await expect(once).rejects.toMatchObject(misread)
+    isChanging = true
+    await expect(inbox.once(request, async () => {})).rejects.toMatchObject(misread)
+    await expect(inbox.migrate()).rejects.toMatchObject(misread)
+    isChanging = false
+    expect(await inbox.once(request, async () => {})).toBe('handled')
+  })
+
+  test.each(['is_locked', 'is_new', 'id'])(
+    'are never guessed: without %s, no event is a duplicate',
+    async (lost) => {
+      const inbox = changing(database, (value, name) => (name === lost ? undefined : value))
+      const once = inbox.once({ key: 'k', retainMs: HOUR_MS }, async () => {})
+      await expect(once).rejects.toMatchObject({ code: 'store_misbehaved' })
+    },
+  )
+})
