@@ -170,9 +170,10 @@ export function streamBody(
           onGone()
           return
         }
-        const { buffer, byteOffset, length } = collector.join()
+        const bytes = collector.join()
         letGo()
-        resolve(Buffer.from(buffer, byteOffset, length))
+        // Always a Buffer, however many chunks there were: handlers may rely on its methods.
+        resolve(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer))
       }
       function onGone(cause?: unknown): void {
         refuse(wentAway(cause))

@@ -10,17 +10,17 @@ const EMPTY = new Uint8Array()
 
 /**
  * Collects the chunks of a body. The sender decides how many there are, and each is an object of some 200 bytes: of many, the small ones
- * are copied into blocks, so that a body of n bytes holds some n bytes, and 2 n while it is put together.
+ * are copied into blocks, so that a body of n bytes holds hardly more than n bytes, and 2 n while it is put together.
  */
 export class ByteCollector {
   readonly #parts: Uint8Array[] = []
   #length = 0
-  /** The small chunks are copied into this block; those from `#start` to `#end` are not yet in `#parts`. */
+  /** Chunks are copied into this block; those from `#start` to `#end` are not yet in `#parts`. */
   #block = EMPTY
   #start = 0
   #end = 0
 
-  /** How many bytes there are so far. */
+  /** How many bytes were added. */
   get length(): number {
     return this.#length
   }
@@ -28,11 +28,12 @@ export class ByteCollector {
   /** Adds a chunk, whose memory must not be written to later. */
   add(chunk: Uint8Array): void {
     this.#length += chunk.length
-    if (this.#parts.length >= FEW && chunk.length < LARGE_BYTES) {
+    const isKept = this.#parts.length < FEW || chunk.length >= LARGE_BYTES
+    if (!isKept || isView(chunk)) {
       this.#pack(chunk)
     } else if (chunk.length > 0) {
       this.#closeBlock()
-      this.#parts.push(withOwnMemory(chunk))
+      this.#parts.push(chunk)
     }
   }
 
@@ -40,6 +41,7 @@ export class ByteCollector {
   join(): Uint8Array {
     this.#closeBlock()
     const [first = EMPTY] = this.#parts
+    // Its memory is its own: the first block is as large as its first chunk.
     if (first.length === this.#length) return first
     const whole = new Uint8Array(this.#length)
     let offset = 0
@@ -59,15 +61,25 @@ export class ByteCollector {
   }
 
   #pack(chunk: Uint8Array): void {
-    if (chunk.length > this.#block.length - this.#end) this.#openBlock()
-    this.#block.set(chunk, this.#end)
-    this.#end += chunk.length
+    const room = this.#block.length - this.#end
+    if (chunk.length > room) {
+      this.#append(chunk.subarray(0, room))
+      this.#openBlock(chunk.length - room)
+      this.#append(chunk.subarray(room))
+    } else {
+      this.#append(chunk)
+    }
   }
 
-  /** Blocks grow with the body, whose declared length is not believed: a stranger could have 1 MiB set aside for it by one header. */
-  #openBlock(): void {
+  #append(bytes: Uint8Array): void {
+    this.#block.set(bytes, this.#end)
+    this.#end += bytes.length
+  }
+
+  /** Blocks grow with the body. Its declared length is not believed: a stranger could have 1 MiB set aside by one header. */
+  #openBlock(bytes: number): void {
     this.#closeBlock()
-    this.#block = new Uint8Array(Math.min(Math.max(this.#length, LARGE_BYTES), MAX_BLOCK_BYTES))
+    this.#block = new Uint8Array(Math.max(bytes, Math.min(this.#length, MAX_BLOCK_BYTES)))
     this.#start = 0
     this.#end = 0
   }
@@ -79,9 +91,9 @@ export class ByteCollector {
 }
 
 /**
- * A copy of a chunk that is a view of a larger memory: it would keep all of that, such as 64 KiB of a connection's other frames for a
- * single byte; and would show it to a handler that takes its `buffer`.
+ * Whether a chunk would keep more memory than its bytes, such as 64 KiB of a connection's other frames for a single byte; and show it to
+ * a handler that takes its `buffer`.
  */
-function withOwnMemory(chunk: Uint8Array): Uint8Array {
-  return chunk.byteLength === chunk.buffer.byteLength ? chunk : Uint8Array.prototype.slice.call(chunk)
+function isView(chunk: Uint8Array): boolean {
+  return chunk.byteLength !== chunk.buffer.byteLength
 }
