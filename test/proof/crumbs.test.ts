@@ -6,7 +6,7 @@ import { orderCreated, sign } from '../support/deliveries.js'
 import { useHosts } from '../support/host-processes.js'
 import { jsonHeaders, orderOf } from '../support/raw-bytes-harness.js'
 
-/** To keep an object for each of these bytes takes some 30 MB, and the frameworks themselves take 10. */
+/** To keep an object for each of these bytes takes over 22 MB, and the frameworks themselves take 10 to 18. */
 const HEAP_MB = 24
 const BYTES = 131_072
 
