@@ -1,28 +1,7 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ByteCollector } from '../../../src/receiver/byte-collector.js'
-import { turns } from '../../support/promises.js'
-
-setFlagsFromString('--expose-gc')
-const collectGarbage: () => void = runInNewContext('gc')
-
-function used(): number {
-  collectGarbage()
-  const { heapUsed, arrayBuffers } = process.memoryUsage()
-  return heapUsed + arrayBuffers
-}
-
-/** The memory above `before`; measured again while it is over the limit, as buffers are freed in the background. */
-async function heldBeyond(before: number, limit: number): Promise<number> {
-  let held = used() - before
-  for (let attempt = 0; attempt < 20 && held > limit; attempt++) {
-    await turns(1)
-    held = used() - before
-  }
-  return held
-}
+import { heldBeyond, usedMemory } from '../../support/memory.js'
 
 function collected(chunks: Iterable<Uint8Array>): ByteCollector {
   const collector = new ByteCollector()
@@ -71,7 +50,7 @@ describe('bytes in chunks', () => {
     ['40 KB of a slab of 64 KiB', () => new Uint8Array(65_536).subarray(0, 40_000), MIB],
     ['4 KiB of a slab of 64 KiB', () => new Uint8Array(65_536).subarray(0, 4096), MIB],
   ])('of %s hold hardly more than their own size', async (_name, make, bytes) => {
-    const before = used()
+    const before = usedMemory()
     const collector = collected(repeated(Math.floor(bytes / make().length), make))
     // 200 KB is what else the process may allocate meanwhile.
     const limit = 1.2 * bytes + 200_000
@@ -80,7 +59,7 @@ describe('bytes in chunks', () => {
   })
 
   test('can be let go of', async () => {
-    const before = used()
+    const before = usedMemory()
     const collector = collected(repeated(16, () => new Uint8Array(MIB)))
     collector.clear()
     expect(await heldBeyond(before, MIB)).toBeLessThan(MIB)
