@@ -147,12 +147,16 @@ function consumed(): ConfigurationError {
   )
 }
 
+/** The server keeps each chunk of a body that it reads at once, and a sender may have sent it byte by byte: some 3 MB then. */
+const MAX_AT_ONCE_BYTES = 16_384
+
 /**
- * Whether Node itself ensures that the body has no more than `maxBytes`, so that it can be read at once: under @hono/node-server,
+ * Whether Node itself ensures that the body is within this limit and ours, so that it can be read at once: under @hono/node-server,
  * a web stream costs more than all the rest of a delivery.
  */
 function isBounded({ headers, readableDidRead }: Incoming, maxBytes: number): boolean {
   const { 'content-length': length, 'transfer-encoding': coding } = headers ?? {}
   // With both, which a lenient parser lets through, the chunks decide and not the length.
-  return length !== undefined && coding === undefined && !readableDidRead && Number(length) <= maxBytes
+  const isDeclared = length !== undefined && coding === undefined
+  return isDeclared && !readableDidRead && Number(length) <= Math.min(maxBytes, MAX_AT_ONCE_BYTES)
 }

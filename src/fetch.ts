@@ -4,6 +4,7 @@ import { isCutOff, nodeRequestUnder } from './lib/node-request.js'
 import { removePresetHeaders } from './lib/preset-headers.js'
 import { startBackgroundTimer } from './lib/timers.js'
 import { alreadyRead, type BodyReader, checkChunk, tooLarge } from './receiver/body.js'
+import { ByteCollector } from './receiver/byte-collector.js'
 import type { WebhookOptions } from './receiver/options.js'
 import { answerTo, type Outcome } from './receiver/outcome.js'
 import { createReceiver, type Receiver } from './receiver/receiver.js'
@@ -105,14 +106,13 @@ export function requestBody(
     }
     if (request.body === null) return new Uint8Array()
     reader = request.body.getReader()
-    const chunks: Uint8Array[] = []
-    let length = 0
+    const collector = new ByteCollector()
     for (;;) {
       const { done, value } = await reader.read()
       if (done) {
         // Already read by other code, which left no trace.
-        if (length === 0 && declared > 0 && !request.signal?.aborted) throw alreadyRead(advice)
-        return joined(chunks, length)
+        if (collector.length === 0 && declared > 0 && !request.signal?.aborted) throw alreadyRead(advice)
+        return collector.join()
       }
       try {
         checkChunk(value)
@@ -120,12 +120,11 @@ export function requestBody(
         cancelLater()
         throw error
       }
-      length += value.length
-      if (length > maxBytes) {
+      if (collector.length + value.length > maxBytes) {
         cancelLater()
         throw tooLarge(maxBytes)
       }
-      chunks.push(value)
+      collector.add(value)
     }
   }
 
@@ -142,15 +141,4 @@ export function requestBody(
   read.cancel = cancelLater
   read.isCutOff = hasGone
   return read
-}
-
-function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  if (chunks.length === 1) return chunks[0] as Uint8Array
-  const whole = new Uint8Array(length)
-  let offset = 0
-  for (const chunk of chunks) {
-    whole.set(chunk, offset)
-    offset += chunk.length
-  }
-  return whole
 }

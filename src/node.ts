@@ -5,6 +5,7 @@ import { callSafely, ignoreRejection } from './lib/call-safely.js'
 import { isCutOff, type NodeRequest } from './lib/node-request.js'
 import { removePresetHeaders } from './lib/preset-headers.js'
 import { alreadyRead, type BodyReader, checkChunk, tooLarge, wentAway } from './receiver/body.js'
+import { ByteCollector } from './receiver/byte-collector.js'
 import type { WebhookOptions } from './receiver/options.js'
 import { type Answer, answerTo, outcomeOfFault, wantsRetry } from './receiver/outcome.js'
 import { createReceiver, type Receiver } from './receiver/receiver.js'
@@ -149,8 +150,7 @@ export function streamBody(
 
   const read = (maxBytes: number): Promise<Uint8Array> =>
     new Promise((resolve, reject) => {
-      const chunks: Uint8Array[] = []
-      let length = 0
+      const collector = new ByteCollector()
 
       function onData(chunk: unknown): void {
         const bytes =
@@ -161,9 +161,8 @@ export function streamBody(
           refuse(error)
           return
         }
-        length += bytes.length
-        if (length > maxBytes) refuse(tooLarge(maxBytes))
-        else chunks.push(bytes)
+        if (collector.length + bytes.length > maxBytes) refuse(tooLarge(maxBytes))
+        else collector.add(bytes)
       }
       function onEnd(): void {
         // Over HTTP/2, a stream that was cut off ends like any other.
@@ -171,8 +170,10 @@ export function streamBody(
           onGone()
           return
         }
+        const bytes = collector.join()
         letGo()
-        resolve(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, length))
+        // Always a Buffer, however many chunks there were: handlers may rely on its methods.
+        resolve(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer))
       }
       function onGone(cause?: unknown): void {
         refuse(wentAway(cause))
@@ -187,6 +188,7 @@ export function streamBody(
       }
       letGo = () => {
         stream.off('data', onData).off('end', onEnd).off('close', onGone)
+        collector.clear()
       }
 
       // By the stream's state, not a parsed body: some parsers set an empty body on streams that they did not read.

@@ -16,6 +16,7 @@ export const ADVICE: Readonly<Record<ScenarioName, string>> = {
     'Deliveries arrive in any order: accept the older one too, and compare created_at in your handler.',
   tied: 'Two events can have the same created_at: deduplicate by the order, or by the whole content of the event.',
   chunked: WHOLE_BODY,
+  'tiny-chunks': WHOLE_BODY,
   'slow-body': WHOLE_BODY,
   'missing-header': 'Answer 400 if there is no signature, before you look at the body.',
   'malformed-header':
@@ -53,6 +54,8 @@ export const LIMITS_OF_A_PASS: { readonly [Name in ScenarioName]?: (id: string) 
     'Answers do not show whether the work was done before the 2xx. If it fails later, the event is lost.',
   large: () =>
     'Nothing larger was sent. Stop reading at a limit such as 1 MiB: anyone can send an endless body.',
+  'tiny-chunks': () =>
+    'Answers do not show whether each chunk is kept, which takes some 200 bytes for one of them: copy them into a buffer that grows.',
   'wrong-secret': () => 'Answers do not show whether signatures are compared in constant time.',
   duplicate: ranOnce,
   'concurrent-burst': ranOnce,

@@ -68,7 +68,7 @@ interface EventSource {
 
 const DEFAULT_KINDS: readonly EventKind[] = ['order.created', 'event.published']
 const DEFAULT_TIMEOUT_SECONDS = 15
-const IN_PIECES: readonly ScenarioName[] = ['chunked', 'slow-body']
+const IN_PIECES: readonly ScenarioName[] = ['chunked', 'tiny-chunks', 'slow-body']
 
 /**
  * Plays scenarios on a receiver in any language, and judges its answers by their statuses alone: 2xx is done, 4xx refused, 5xx

@@ -6,7 +6,7 @@ import { aborted } from '../io.js'
 export interface OneDelivery {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  readonly transport?: 'chunked' | 'slow'
+  readonly transport?: 'chunked' | 'tiny-chunks' | 'slow'
 }
 
 /** The receiver of a delivery, and the limit for its answer. */

@@ -7,6 +7,7 @@ import type { Endpoint } from './endpoint.js'
 import { hintFor } from './hints.js'
 import { errorOf } from './network/network-error.js'
 import type { OutgoingRequest, Send, SendResult } from './network/send.js'
+import { isChunked } from './network/transport.js'
 import type { Tracked } from './record/delivery-log.js'
 import type { Attempt, Message } from './record/records.js'
 
@@ -100,7 +101,7 @@ export class Attempts {
   ): Promise<Attempt> {
     const body = typeof request.body === 'string' ? Buffer.from(request.body) : request.body
     const { transport } = request
-    const length = transport === 'chunked' ? {} : { 'content-length': String(body.length) }
+    const length = isChunked(transport) ? {} : { 'content-length': String(body.length) }
     const headers = { 'user-agent': USER_AGENT, ...request.headers, ...length }
     const sentBody = sentBodyOf(tracked.delivery.message, body)
     return this.#attempt(tracked, {

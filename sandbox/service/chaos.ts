@@ -19,7 +19,7 @@ export interface ChaosParts {
 }
 
 /** Genuine scenarios that send the message's own bytes. Other bytes would be handled as an event that never happened. */
-const SAME_BYTES: readonly string[] = ['valid', 'two-v1', 'chunked', 'slow-body', 'duplicate']
+const SAME_BYTES: readonly string[] = ['valid', 'two-v1', 'chunked', 'tiny-chunks', 'slow-body', 'duplicate']
 
 /** The scenarios that can be played beside a message: the others are for `trigger`. */
 export const CHAOTIC: readonly string[] = SCENARIOS.filter(isChaotic).map(({ name }) => name)

@@ -5,7 +5,7 @@ import { type HostProcess, useHosts } from '../support/host-processes.js'
 import { dial, type HttpAnswer, post, requestHead } from '../support/http.js'
 import { assertAnswer, deliver, jsonHeaders } from '../support/raw-bytes-harness.js'
 
-const { start } = useHosts()
+const { start } = useHosts('hosts.ts')
 
 /** The answer to an unsigned request if the host has the fault. */
 type End =

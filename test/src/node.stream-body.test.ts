@@ -3,8 +3,11 @@ import { PassThrough, Readable } from 'node:stream'
 import fc from 'fast-check'
 import { streamBody } from 'tix-webhooks/node'
 import { describe, expect, test } from 'vitest'
+import { heldBeyond, usedMemory } from '../support/memory.js'
+import { turns } from '../support/promises.js'
 
 const LIMIT = 1000
+const MIB = 1_048_576
 
 /** A stream that the test controls. */
 function openStream(headers?: Record<string, string>): PassThrough {
@@ -106,6 +109,30 @@ describe('streamBody', () => {
       await once(stream, 'end')
     },
   )
+
+  test.each([
+    ['whole', { maxMib: 8, isEnded: true, isCancelled: false }, 8],
+    ['in part, when the rest is too large', { maxMib: 7, isEnded: false, isCancelled: false }, 0],
+    ['in part, when it is given up', { maxMib: 9, isEnded: false, isCancelled: true }, 0],
+  ])('keeps nothing but the result of a body that was read %s', async (_, how, keptMib) => {
+    const stream = openStream()
+    const before = usedMemory()
+    const reader = streamBody(stream)
+    let bytes: Uint8Array | undefined
+    reader(how.maxMib * MIB).then(
+      (result) => {
+        bytes = result
+      },
+      () => {},
+    )
+    for (let i = 0; i < 8; i++) stream.write(Buffer.alloc(MIB))
+    if (how.isEnded) stream.end()
+    await turns(10)
+    if (how.isCancelled) reader.cancel?.()
+    const limit = (keptMib + 2) * MIB
+    expect(await heldBeyond(before, limit)).toBeLessThan(limit)
+    expect([bytes?.length ?? 0, stream.listenerCount('error')]).toEqual([keptMib * MIB, 1])
+  })
 
   test('an error in the middle is an incomplete body, and its cause', async () => {
     const stream = openStream()

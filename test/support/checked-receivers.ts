@@ -283,14 +283,14 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
   ),
   read(
     'takes the first chunk for the whole body',
-    { large: 'Raise the limit', ...all(['chunked', 'slow-body'], WHOLE_BODY) },
+    { large: 'Raise the limit', ...all(['chunked', 'tiny-chunks', 'slow-body'], WHOLE_BODY) },
     (request) =>
       new Promise((resolve) => {
         request.once('data', resolve)
         request.once('end', () => resolve(Buffer.of()))
       }),
   ),
-  read('collects text', all(['chunked', 'slow-body'], WHOLE_BODY), async (request) => {
+  read('collects text', all(['chunked', 'tiny-chunks', 'slow-body'], WHOLE_BODY), async (request) => {
     let text = ''
     for await (const chunk of request) text += chunk
     return Buffer.from(text)
@@ -342,7 +342,7 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
       're-serialised-body':
         'Nothing listens there any more: the receiver crashed, maybe by tampered-byte. Its log has the reason',
     },
-    tried: 15,
+    tried: 16,
     listener: () =>
       byHand({}, async (request) => {
         const body = await readWhole(request)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 import { afterAll } from 'vitest'
 import type { HostName } from './apps/host-faults.js'
+import type { PlainHostName } from './apps/plain-hosts.js'
 import { ROOT } from './root.js'
 import { makeFolder, removeFolder } from './server-process.js'
 
@@ -14,16 +15,30 @@ export interface HostProcess {
   readonly death: string | undefined
 }
 
-/** Starts hosts for the tests of a file, and stops all of them. */
-export function useHosts(): { start(name: HostName): Promise<HostProcess> } {
+/** The names of the hosts in each file of `apps/`. */
+interface Apps {
+  'hosts.ts': HostName
+  'plain-hosts.ts': PlainHostName
+}
+
+/**
+ * Starts hosts for the tests of a file, and stops all of them.
+ *
+ * @param app the file in `apps/` that has them
+ * @param execArgv options of Node, such as the size of its heap
+ */
+export function useHosts<App extends keyof Apps>(
+  app: App,
+  execArgv: readonly string[] = [],
+): { start(name: Apps[App]): Promise<HostProcess> } {
   const children = new Set<ChildProcess>()
   let folder: Promise<string> | undefined
   let bundle: Promise<string> | undefined
 
   async function bundled(): Promise<string> {
     folder ??= makeFolder()
-    const file = join(await folder, 'hosts.cjs')
-    const entry = join(ROOT, 'test/support/apps/hosts.ts')
+    const file = join(await folder, `${app}.cjs`)
+    const entry = join(ROOT, 'test/support/apps', app)
     await build({
       entryPoints: [entry],
       outfile: file,
@@ -35,10 +50,11 @@ export function useHosts(): { start(name: HostName): Promise<HostProcess> } {
     return file
   }
 
-  async function start(name: HostName): Promise<HostProcess> {
+  async function start(name: Apps[App]): Promise<HostProcess> {
     bundle ??= bundled()
     const child = fork(await bundle, [name], {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      execArgv: [...process.execArgv, ...execArgv],
       // Express prints the errors that its default handler answers, unless NODE_ENV is test.
       env: { ...process.env, NODE_ENV: 'test' },
     })

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { sign } from './deliveries.js'
 import { chunk, dial, LAST_CHUNK, pieces, post, requestHead } from './http.js'
-import { turns } from './promises.js'
+import { heldBeyond, usedMemory } from './memory.js'
 import {
   assertAnswer,
   assertEnd,
@@ -14,21 +12,6 @@ import {
   orderOf,
   type RawBytesCase,
 } from './raw-bytes-harness.js'
-
-// Exposes the garbage collector, so that retained memory is measured and not garbage.
-setFlagsFromString('--expose-gc')
-const collectGarbage: () => void = runInNewContext('gc')
-
-/** The memory of buffers above `before`; measured again while it is over the limit, as it is freed in the background. */
-async function heldBeyond(before: number, limit: number): Promise<number> {
-  let held = Number.POSITIVE_INFINITY
-  for (let attempt = 0; attempt < 20 && held > limit; attempt++) {
-    await turns(1)
-    collectGarbage()
-    held = process.memoryUsage().arrayBuffers - before
-  }
-  return held
-}
 
 const MAX = 1000
 const options = { maxBodyBytes: MAX }
@@ -98,7 +81,7 @@ export const sizeCases: readonly RawBytesCase[] = [
       await client.write(requestHead({ ...jsonHeaders(header), 'transfer-encoding': 'chunked' }))
       await client.write(chunk(new Uint8Array(MAX + 1)))
       assertAnswer(await client.answer(), 413, 'too-large')
-      const heldBefore = process.memoryUsage().arrayBuffers
+      const heldBefore = usedMemory()
       const megabyte = chunk(new Uint8Array(1_048_576))
       // If the server stopped reading, `write` would wait for ever; if it cut the client off, that ends at once.
       for (let sent = 0; sent < 32; sent++) await Promise.race([client.write(megabyte), client.closed])

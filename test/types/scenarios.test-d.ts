@@ -26,7 +26,9 @@ describe('scenarios', () => {
     expectTypeOf<Scenario['verdict']>().toEqualTypeOf<Verdict>()
     expectTypeOf<Scenario['deliveries'][number]>().toEqualTypeOf<ScenarioDelivery>()
     expectTypeOf<ScenarioDelivery>().toExtend<TestDelivery>()
-    expectTypeOf<ScenarioDelivery['transport']>().toEqualTypeOf<'chunked' | 'slow' | undefined>()
+    expectTypeOf<ScenarioDelivery['transport']>().toEqualTypeOf<
+      'chunked' | 'tiny-chunks' | 'slow' | undefined
+    >()
   })
 
   test('takes the options of the receiver, and any part of the data of a documented kind', () => {

@@ -104,6 +104,12 @@ export const GENUINE: readonly ScenarioEntry[] = [
     make: async ({ sign, event }) => [streamed(await sign(event()), 'chunked')],
   }),
   accepted({
+    name: 'tiny-chunks',
+    description:
+      'The body in chunks of one byte, without a content-length: finds receivers that decode each chunk by itself, or accept only so many of them.',
+    make: async ({ sign, event }) => [streamed(await sign(event()), 'tiny-chunks')],
+  }),
+  accepted({
     name: 'slow-body',
     description: 'The body bit by bit: finds receivers that do not wait for the whole body.',
     make: async ({ sign, event }) => [streamed(await sign(event()), 'slow')],
@@ -153,8 +159,10 @@ function streamed(delivery: SignedBody, transport: Transport): ScenarioDelivery 
     ...delivery,
     transport,
     toRequest(url) {
-      const parts = inParts(bytesOf(body), PARTS, transport === 'slow' ? PAUSE_MS : 0)
-      return streamedRequest(delivery.toRequest(url).url, { method, headers }, parts)
+      const bytes = bytesOf(body)
+      const parts = transport === 'tiny-chunks' ? bytes.length : PARTS
+      const stream = inParts(bytes, parts, transport === 'slow' ? PAUSE_MS : 0)
+      return streamedRequest(delivery.toRequest(url).url, { method, headers }, stream)
     },
   }
 }

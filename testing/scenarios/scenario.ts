@@ -15,6 +15,7 @@ export type ScenarioName =
   | 'reordered'
   | 'tied'
   | 'chunked'
+  | 'tiny-chunks'
   | 'slow-body'
   | 'missing-header'
   | 'malformed-header'
@@ -39,8 +40,8 @@ export type ScenarioName =
  */
 export type Verdict = 'genuine' | 'forged' | 'unusable' | 'unknown'
 
-/** How a body is sent if not whole: in chunks without a content-length, or in chunks with pauses between them. */
-export type Transport = 'chunked' | 'slow'
+/** How a body is sent if not whole: in a few chunks or in chunks of one byte, without a content-length; or in chunks with pauses between them. */
+export type Transport = 'chunked' | 'tiny-chunks' | 'slow'
 
 /** A delivery, and how its body is sent. `toRequest` sends it that way; other clients must do it themselves, or send it whole. */
 export interface ScenarioDelivery extends TestDelivery {

@@ -13,7 +13,7 @@ import { type AddressRules, checkDestination, checkedLookup } from './address-ru
 import { answerOf, MAX_BODY_BYTES } from './answer.js'
 import { codedError, errorOf } from './network-error.js'
 import type { OutgoingRequest, Send } from './send.js'
-import { piecesOf, SLOW_PIECE_MS } from './transport.js'
+import { isChunked, piecesOf, SLOW_PIECE_MS } from './transport.js'
 
 export interface HttpSenderOptions extends AddressRules {
   /** How names are resolved. Default: `lookup` of `node:dns`. */
@@ -72,8 +72,9 @@ function exchange(outgoing: OutgoingRequest, options: RequestOptions): Promise<A
 
 function headersOf({ headers, body, transport }: OutgoingRequest): OutgoingHttpHeaders {
   const { 'content-length': _, ...others } = headers
-  const length =
-    transport === 'chunked' ? { 'transfer-encoding': 'chunked' } : { 'content-length': String(body.length) }
+  const length = isChunked(transport)
+    ? { 'transfer-encoding': 'chunked' }
+    : { 'content-length': String(body.length) }
   return { ...others, ...length, connection: 'close' }
 }
 
@@ -86,7 +87,7 @@ async function write(
     request.end(body)
     return
   }
-  for (const [index, piece] of piecesOf(body).entries()) {
+  for (const [index, piece] of piecesOf(body, transport).entries()) {
     if (index > 0 && transport === 'slow') await pause(SLOW_PIECE_MS)
     if (request.destroyed) return
     request.write(piece)

@@ -66,7 +66,7 @@ function requestOf(
   { url, headers, body, transport = 'whole' }: OutgoingRequest,
   signal: AbortSignal,
 ): Request {
-  const pieces = transport === 'whole' ? [body] : piecesOf(body)
+  const pieces = transport === 'whole' ? [body] : piecesOf(body, transport)
   // `duplex` is what a body that is a stream needs, and not in the types.
   const init: RequestInit & { duplex: 'half' } = {
     method: 'POST',

@@ -8,8 +8,8 @@ export interface OutgoingRequest {
   readonly body: Uint8Array
   /** The limit from the start of the request to the end of the answer; 0 is no limit. */
   readonly timeoutMs: number
-  /** How the body travels: whole (the default), in chunks without a length, or slowly. */
-  readonly transport?: 'whole' | 'chunked' | 'slow'
+  /** How the body travels: whole (the default), in chunks without a length, few or of one byte, or slowly. */
+  readonly transport?: 'whole' | 'chunked' | 'tiny-chunks' | 'slow'
   /** Aborts when nobody waits for the answer any more. */
   readonly signal?: AbortSignal
 }

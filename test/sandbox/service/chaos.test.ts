@@ -114,10 +114,14 @@ describe('chaos', () => {
   })
 
   test('hands on how a body travels', async () => {
-    const requests = await withSeed({ chunked: 1, 'slow-body': 1, valid: 1 })(message(), ENDPOINT)
+    const requests = await withSeed({ chunked: 1, 'tiny-chunks': 1, 'slow-body': 1, valid: 1 })(
+      message(),
+      ENDPOINT,
+    )
     expect(requests.map(({ scenario, transport }) => [scenario, transport])).toEqual([
       ['valid', undefined],
       ['chunked', 'chunked'],
+      ['tiny-chunks', 'tiny-chunks'],
       ['slow-body', 'slow'],
     ])
   })

@@ -20,6 +20,7 @@ const ALL_GENUINE: readonly ScenarioName[] = [
   'reordered',
   'tied',
   'chunked',
+  'tiny-chunks',
   'slow-body',
 ]
 
@@ -111,8 +112,9 @@ export const FAULTY_ACCEPTING: readonly RefusingReceiver[] = [
   [
     'takes the first chunk for the whole body',
     () => ({ read: async (body) => Buffer.from((await body.getReader().read()).value ?? []) }),
-    ['chunked', 'slow-body'],
+    ['chunked', 'tiny-chunks', 'slow-body'],
   ],
+  ['reads 100 chunks', () => ({ read: readChunks }), ['tiny-chunks']],
   ['takes what is there at once for the whole body', () => ({ read: readAtOnce }), ['slow-body']],
   [
     'runs every time',
@@ -120,6 +122,12 @@ export const FAULTY_ACCEPTING: readonly RefusingReceiver[] = [
     ['whitespace', 'unicode', 'two-v1', 'tied', 'duplicate', 'concurrent-burst'],
   ],
 ]
+
+async function readChunks(body: ReadableStream<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of body) if (chunks.push(chunk) === 100) break
+  return Buffer.concat(chunks)
+}
 
 async function readAtOnce(body: ReadableStream<Uint8Array>): Promise<Buffer> {
   const reader = body.getReader()

@@ -18,6 +18,7 @@ const EXPECTED: Record<ScenarioName, unknown[]> = {
   reordered: ['genuine', [200], 3],
   tied: ['genuine', [200], 2],
   chunked: GENUINE,
+  'tiny-chunks': GENUINE,
   'slow-body': GENUINE,
   'missing-header': ['forged', [400], 0],
   'malformed-header': ['forged', [400], 0],

@@ -96,7 +96,7 @@ describe('check', () => {
     const argv = ['check', url, '--secret', secret, '--data']
     expect(await run([...argv, '@data.json'], { cwd })).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('25 of 25 probes passed'),
+      stdout: expect.stringContaining('26 of 26 probes passed'),
     })
     expect(await run([...argv, '@event.json'], { cwd })).toMatchObject({
       code: 2,

@@ -77,6 +77,17 @@ describe('a body', () => {
     expect(noted[0]?.chunks.join('')).toBe('{"some":"body"}')
   })
 
+  test.each([
+    [9_999, 1, 9_999],
+    [20_001, 3, 6_667],
+  ])('of %i bytes travels in chunks of %i', async (bytes, size, count) => {
+    const noted: Parameters<typeof reading>[0] = []
+    const url = await serve(reading(noted))
+    await send({ url, transport: 'tiny-chunks', body: Buffer.alloc(bytes, 'x') })
+    expect(noted[0]?.headers).not.toHaveProperty('content-length')
+    expect(noted[0]?.chunks.map(({ length }) => length)).toEqual(Array(count).fill(size))
+  })
+
   test('travels slowly, in a few pieces, with its length', async () => {
     const noted: Parameters<typeof reading>[0] = []
     const url = await serve(reading(noted))
@@ -87,7 +98,7 @@ describe('a body', () => {
     expect(noted[0]?.headers['content-length']).toBe('15')
   })
 
-  test.each(['whole', 'chunked', 'slow'] as const)('may be empty: %s', async (transport) => {
+  test.each(['whole', 'chunked', 'tiny-chunks', 'slow'] as const)('may be empty: %s', async (transport) => {
     const noted: Parameters<typeof reading>[0] = []
     const url = await serve(reading(noted))
     expect(await send({ url, transport, body: new Uint8Array() })).toMatchObject({

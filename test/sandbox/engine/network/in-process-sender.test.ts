@@ -78,6 +78,16 @@ describe('a receiver in this process', () => {
     if (transport === 'slow') expect(performance.now() - startMs).toBeGreaterThan(70)
   })
 
+  test('is given a body that comes byte by byte', async () => {
+    const sizes: number[] = []
+    const deliver: Deliver = async (request) => {
+      for await (const piece of request.body ?? []) sizes.push(piece.length)
+      return new Response(null)
+    }
+    await send(deliver, { transport: 'tiny-chunks', body: Buffer.from('€uro') })
+    expect(sizes).toEqual([1, 1, 1, 1, 1, 1])
+  })
+
   test.each(['whole', 'chunked', 'slow'] as const)('may be given an empty body: %s', async (transport) => {
     const bodies: string[] = []
     const deliver: Deliver = async (request) => {
