@@ -33,7 +33,9 @@ export const server = express()
 /** Ends the app, and sends what is not sent yet. */
 export async function stop(): Promise<void> {
   await hooks.drain()
-  server.close()
+  // The connections that clients keep open.
+  setTimeout(() => server.closeAllConnections(), 3_000).unref()
+  await new Promise((resolve) => server.close(resolve))
   await Promise.all([traces.shutdown(), meters.shutdown()])
 }
 
