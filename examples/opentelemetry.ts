@@ -36,7 +36,8 @@ export async function stop(): Promise<void> {
   // The connections that clients keep open.
   setTimeout(() => server.closeAllConnections(), 3_000).unref()
   await new Promise((resolve) => server.close(resolve))
-  await Promise.all([traces.shutdown(), meters.shutdown()])
+  // Not all(): a collector that is down must not crash the process.
+  await Promise.allSettled([traces.shutdown(), meters.shutdown()])
 }
 
 process.once('SIGTERM', stop)

@@ -11,7 +11,7 @@ import { listen } from '../support/http.js'
 import { onPostgres, postgresUrl } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
 import { deliver } from '../support/raw-bytes-harness.js'
-import { startRedis } from '../support/redis-server.js'
+import { type RedisServer, startRedis } from '../support/redis-server.js'
 import { ROOT } from '../support/root.js'
 
 // Many processes start at once, and a loaded machine is slow.
@@ -21,6 +21,9 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 const LIMIT_MS = 30_000
 
 const SIGNAL = "process.once('SIGTERM'"
+
+/** The recipe whose Redis is stopped before the delivery, so that a command is still waiting when it ends. */
+const DOWN = ', while Redis is down'
 
 /** The recipes that other tests run: these import a framework that is not installed here. */
 const ELSEWHERE = ['elysia', 'nest-express', 'nest-fastify'].map((name) => `examples/frameworks/${name}.ts`)
@@ -66,14 +69,15 @@ function recipes(): Record<string, string> {
     .replace("import { Redis } from 'ioredis'", "import { createClient } from 'redis'")
     .replace(/new Redis\(.*\)/, 'createClient({ url: process.env.REDIS_URL })')
     .replace('const hooks', 'await redis.connect()\nconst hooks')
-    .replace('redis.quit()', callOf('node-redis 5 or 6'))
+    .replace('redis.disconnect()', callOf('node-redis 5 or 6'))
   found['docs/production.md, postgres.js'] = withRedis
     .replace("import { Redis } from 'ioredis'", "import postgres from 'postgres'")
     .replace(/const redis = .*\nredis\.on.*/, 'const sql = postgres(process.env.DATABASE_URL)')
     .replace("{ redisStore } from 'tix-webhooks/redis'", "{ postgresStore } from 'tix-webhooks/postgres'")
     .replace('store: redisStore(redis)', 'store')
     .replace('const hooks', 'const store = postgresStore(sql)\nawait store.migrate()\nconst hooks')
-    .replace('redis.quit()', callOf('postgres.js'))
+    .replace('redis.disconnect()', callOf('postgres.js'))
+  found[`docs/production.md${DOWN}`] = withRedis
   return Object.fromEntries(Object.entries(found).filter(([, code]) => code.includes(SIGNAL)))
 }
 
@@ -113,9 +117,14 @@ onPostgres('every recipe with a shutdown', () => {
 
   test('ends its process by itself, once the running handler has ended, whatever connections are open', async () => {
     const redis = await startRedis()
-    const other = await listen((_request, response) => void response.end('{}'))
+    // The printer of an example prints; the collector of another refuses what it is sent.
+    const other = await listen((request, response) => {
+      response.statusCode = request.url?.startsWith('/v1/') ? 400 : 200
+      response.end('{}')
+    })
     const ends = await Promise.all(
-      Object.keys(RECIPES).map(async (name, index) => {
+      Object.entries(RECIPES).map(async ([name, recipe], index) => {
+        const own = name.endsWith(DOWN) ? await startRedis() : undefined
         const options = `-c search_path=${database.schema}_${index}`
         const child = spawn(
           process.execPath,
@@ -126,7 +135,7 @@ onPostgres('every recipe with a shutdown', () => {
               PATH: process.env.PATH,
               PORT: '0',
               TIX_SIGNING_SECRET: SECRET,
-              REDIS_URL: redis.url,
+              REDIS_URL: (own ?? redis).url,
               ...postgresSettings(options),
               DATABASE_FILE: ':memory:',
               OTEL_EXPORTER_OTLP_ENDPOINT: other.url,
@@ -134,14 +143,18 @@ onPostgres('every recipe with a shutdown', () => {
             },
           },
         )
-        return [name, await play(child, RECIPES[name] ?? '')]
+        return [name, await play(child, recipe, own)]
       }),
     )
     await other.close()
     await redis.stop()
-    const expected = { answer: '200 handled', code: 0, signal: null }
+    const expected = (name: string) => ({
+      answer: name.endsWith(DOWN) ? '503 unavailable' : '200 handled',
+      code: 0,
+      signal: null,
+    })
     expect(Object.fromEntries(ends)).toEqual(
-      Object.fromEntries(Object.keys(RECIPES).map((name) => [name, expected])),
+      Object.fromEntries(Object.keys(RECIPES).map((name) => [name, expected(name)])),
     )
   })
 })
@@ -161,8 +174,8 @@ function postgresSettings(options: string): Record<string, string> {
   return { ...variables, DATABASE_URL: url.href }
 }
 
-/** Delivers an order, signals the process, and waits for its end. */
-async function play(child: ChildProcess, recipe: string) {
+/** Delivers an order, signals the process, and waits for its end; before that it stops a Redis, if one is given. */
+async function play(child: ChildProcess, recipe: string, toStop?: RedisServer) {
   const exited = once(child, 'close')
   const timer = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS)
   let stdout = ''
@@ -184,18 +197,20 @@ async function play(child: ChildProcess, recipe: string) {
     stdout += chunk
   })
   const port = Number(await printed(/on port (\d+)/))
-  // A client that sends nothing, and holds its connection.
-  const silent = connect(port, '127.0.0.1')
-  silent.on('error', () => {})
-  await once(silent, 'connect')
+  // A client that sends nothing, and holds its connection. Without it the recipe ends three seconds earlier.
+  const silent = toStop === undefined ? connect(port, '127.0.0.1') : undefined
+  silent?.on('error', () => {})
+  if (silent !== undefined) await once(silent, 'connect')
+  await toStop?.stop()
   const event = recipe.includes("'order.created'") ? orderCreated() : lifecycleEvent('event.cancelled')
   const path = recipe.includes('/hooks/orders') ? '/hooks/orders' : '/hooks'
   const answering = deliver(port, await sign(event), { path })
-  await (recipe.includes('handleOrder') ? printed(/(handling)/) : answering)
+  const isSlow = toStop === undefined && recipe.includes('handleOrder')
+  await (isSlow ? printed(/(handling)/) : answering)
   child.kill('SIGTERM')
   const { status, text } = await answering
   const [code, signal] = await exited
   clearTimeout(timer)
-  silent.destroy()
+  silent?.destroy()
   return { answer: `${status} ${JSON.parse(text).outcome}`, code, signal, ...(code !== 0 && { stderr }) }
 }
