@@ -16,6 +16,9 @@ export interface ExpressWebhooks extends Pick<Receiver, 'drain'> {
   (request: Request, response: Response): Promise<void>
 }
 
+/** While TypeScript looks for a type of `Params`, it is `never` here: a function around the options then gets a request all the same. */
+type RequestOf<Params> = [Params] extends [never] ? Request : Request<Params>
+
 /**
  * Receives the service's webhooks in an Express app. Mount it before `express.json()`, which would use up the bytes. Under
  * `app.use(path, …)` it takes each POST at that path and below, and passes all other methods on, as middleware does.
@@ -29,13 +32,17 @@ export interface ExpressWebhooks extends Pick<Receiver, 'drain'> {
  * }))
  * ```
  */
-export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
-  options: WebhookOptions<Request, Tx, Schemas>,
-): ExpressWebhooks {
-  const receiver = createReceiver(options, tixWebhooks)
+export function tixWebhooks<
+  Tx = undefined,
+  Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
+  Params = Request['params'],
+>(options: WebhookOptions<RequestOf<Params>, Tx, Schemas>): ExpressWebhooks {
+  // Which parameters there are, only the app's routes know.
+  const plain = options as WebhookOptions<Request, Tx, Schemas>
+  const receiver = createReceiver(plain, tixWebhooks)
 
   async function handle(request: Request, response: Response, next?: NextFunction): Promise<void> {
-    const wrong = answerWrongHost('express', [request, response], options.onError)
+    const wrong = answerWrongHost('express', [request, response], plain.onError)
     if (wrong !== undefined) return wrong.returned as undefined
     try {
       if (request.method !== 'POST' && typeof next === 'function') return next()
@@ -56,7 +63,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
     } catch (error) {
       // Not a rejection: Express 4 ignores the promise of a handler, and an unhandled rejection ends the process.
       if (typeof next === 'function' && unwrap(response)) next(error)
-      else sendFailure(response, error, request, options.onError)
+      else sendFailure(response, error, request, plain.onError)
     }
   }
 

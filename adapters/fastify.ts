@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyRequest, RouteGenericInterface } from 'fastify'
 import {
   answerTo,
   type BodyReader,
@@ -54,6 +54,11 @@ export interface FastifyWebhooks extends Pick<Receiver, 'drain'> {
   handler(request: RequestLike, reply: Reply): Promise<void>
 }
 
+/** While TypeScript looks for a type of `Route`, it is `never` here: a function around the options then gets a request all the same. */
+type RequestOf<Route extends RouteGenericInterface> = [Route] extends [never]
+  ? FastifyRequest
+  : FastifyRequest<Route>
+
 /**
  * Receives the service's webhooks in a Fastify app. Errors go to the request's logger unless there is an `onError`; if the app has
  * no logger, which is Fastify's default, to `console.error`.
@@ -67,10 +72,12 @@ export interface FastifyWebhooks extends Pick<Receiver, 'drain'> {
  * }))
  * ```
  */
-export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
-  options: WebhookOptions<FastifyRequest, Tx, Schemas>,
-): FastifyWebhooks {
-  const receiver = createReceiver(options, tixWebhooks)
+export function tixWebhooks<
+  Tx = undefined,
+  Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
+  Route extends RouteGenericInterface = RouteGenericInterface,
+>(options: WebhookOptions<RequestOf<Route>, Tx, Schemas>): FastifyWebhooks {
+  const receiver = createReceiver(options as WebhookOptions<FastifyRequest, Tx, Schemas>, tixWebhooks)
 
   async function receive(
     request: RequestLike,

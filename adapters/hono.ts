@@ -32,7 +32,7 @@ type ContextOf<E extends Env> = [E] extends [never] ? Context<Env> : Context<E>
  * @example
  * ```ts
  * app.post('/hooks', tixWebhooks({
- *   secret: (c) => env<{ TIX_SIGNING_SECRET: string }>(c).TIX_SIGNING_SECRET, // env of hono/adapter: on Node, c.env has no variables
+ *   secret: (c: Context<AppEnv>) => c.env.TIX_SIGNING_SECRET, // a binding: c needs its type. On Node: process.env.TIX_SIGNING_SECRET
  *   on: { 'order.created': async (event) => issueTickets(event.data.order.id) },
  * }))
  * ```

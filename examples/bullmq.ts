@@ -56,7 +56,9 @@ worker.on('error', logError)
 
 export async function stop(): Promise<void> {
   await hooks.drain()
-  server.close()
+  // The connections that clients keep open.
+  setTimeout(() => server.closeAllConnections(), 3_000).unref()
+  await new Promise((resolve) => server.close(resolve))
   await worker.close()
   await queue.close()
   workerRedis.disconnect()

@@ -31,4 +31,6 @@ export const server = app.listen(Number(process.env.PORT ?? 3000))
 process.once('SIGTERM', async () => {
   await hooks.drain()
   server.close()
+  // The connections that clients keep open.
+  setTimeout(() => server.closeAllConnections(), 3_000).unref()
 })

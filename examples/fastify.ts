@@ -27,5 +27,7 @@ await app.listen({ port: Number(process.env.PORT ?? 3000) })
 
 process.once('SIGTERM', async () => {
   await hooks.drain()
+  // The connections that clients keep open.
+  setTimeout(() => app.server.closeAllConnections(), 3_000).unref()
   await app.close()
 })

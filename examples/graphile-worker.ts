@@ -60,7 +60,9 @@ export const server = createServer(hooks).listen(Number(process.env.PORT ?? 3000
 
 process.once('SIGTERM', async () => {
   await hooks.drain()
-  server.close()
+  // The connections that clients keep open.
+  setTimeout(() => server.closeAllConnections(), 3_000).unref()
+  await new Promise((resolve) => server.close(resolve))
   await worker.stop()
   await pool.end()
 })

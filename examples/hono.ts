@@ -1,5 +1,6 @@
 // Hono 4, here on Node. Start it with the endpoint's secret:
 //   TIX_SIGNING_SECRET=whsec_… npx tsx examples/hono.ts
+import type { Server } from 'node:http'
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { tixWebhooks } from 'tix-webhooks/hono'
@@ -22,9 +23,11 @@ const app = new Hono()
 app.post('/hooks', hooks)
 app.post('/echo', async (c) => c.json(await c.req.json()))
 
-export const server = serve({ fetch: app.fetch, port: Number(process.env.PORT ?? 3000) })
+export const server = serve({ fetch: app.fetch, port: Number(process.env.PORT ?? 3000) }) as Server
 
 process.once('SIGTERM', async () => {
   await hooks.drain()
   server.close()
+  // The connections that clients keep open.
+  setTimeout(() => server.closeAllConnections(), 3_000).unref()
 })

@@ -33,8 +33,11 @@ export const server = express()
 /** Ends the app, and sends what is not sent yet. */
 export async function stop(): Promise<void> {
   await hooks.drain()
-  server.close()
-  await Promise.all([traces.shutdown(), meters.shutdown()])
+  // The connections that clients keep open.
+  setTimeout(() => server.closeAllConnections(), 3_000).unref()
+  await new Promise((resolve) => server.close(resolve))
+  // Not all(): a collector that is down must not crash the process.
+  await Promise.allSettled([traces.shutdown(), meters.shutdown()])
 }
 
 process.once('SIGTERM', stop)

@@ -135,6 +135,7 @@ export const server = createServer((req, res) =>
 
 process.once('SIGTERM', async () => {
   await Promise.all([orders.drain(), events.drain()])
-  server.close()
-  await pool.end()
+  server.close(() => pool.end())
+  // The connections that clients keep open.
+  setTimeout(() => server.closeAllConnections(), 3_000).unref()
 })

@@ -129,6 +129,7 @@ export async function reconcile(): Promise<{ caughtUp: number; ticketsMissing: n
 
 process.once('SIGTERM', async () => {
   await hooks.drain()
-  server.close()
-  db.close()
+  server.close(() => db.close())
+  // The connections that clients keep open.
+  setTimeout(() => server.closeAllConnections(), 3_000).unref()
 })

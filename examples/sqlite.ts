@@ -38,6 +38,7 @@ export const server = createServer(hooks).listen(Number(process.env.PORT ?? 3000
 
 process.once('SIGTERM', async () => {
   await hooks.drain()
-  server.close()
-  db.close()
+  server.close(() => db.close())
+  // The connections that clients keep open.
+  setTimeout(() => server.closeAllConnections(), 3_000).unref()
 })

@@ -37,4 +37,6 @@ export const server = app.listen(Number(process.env.PORT ?? 3000))
 process.once('SIGTERM', async () => {
   await drain()
   server.close()
+  // The connections that clients keep open.
+  setTimeout(() => server.closeAllConnections(), 3_000).unref()
 })

@@ -14,18 +14,24 @@ class Orders {
 @Module({ providers: [Orders] })
 class AppModule {}
 
-const app = await NestFactory.create(AppModule)
-const orders = app.get(Orders)
+async function bootstrap(): Promise<void> {
+  const app = await NestFactory.create(AppModule)
+  const orders = app.get(Orders)
 
-const hooks = tixWebhooks({
-  secret: process.env.TIX_SIGNING_SECRET,
-  on: { 'order.created': (event) => orders.issueTickets(event) },
-})
-app.use('/hooks', hooks)
+  const hooks = tixWebhooks({
+    secret: process.env.TIX_SIGNING_SECRET,
+    on: { 'order.created': (event) => orders.issueTickets(event) },
+  })
+  app.use('/hooks', hooks)
 
-await app.listen(process.env.PORT ?? 3000)
+  await app.listen(process.env.PORT ?? 3000)
 
-process.once('SIGTERM', async () => {
-  await hooks.drain()
-  await app.close()
-})
+  process.once('SIGTERM', async () => {
+    await hooks.drain()
+    // The connections that clients keep open.
+    setTimeout(() => app.getHttpServer().closeAllConnections(), 3_000).unref()
+    await app.close()
+  })
+}
+
+void bootstrap()

@@ -55,8 +55,10 @@ export async function bundleServers(): Promise<void> {
       conditions: ['edge-light', 'worker'],
     }),
     ...['nest-express', 'nest-fastify', 'h3', 'elysia', 'bun', 'deno'].map(bundleRecipe),
+    ...['nest-express', 'nest-fastify'].map(bundleCommonJs),
   ])
   copyRecipe('next-route', 'next/app/recipe/route.ts')
+  copyRecipe('next-pages', 'next/pages/api/recipe.ts')
   copyRecipe('sveltekit-server', 'sveltekit/src/routes/recipe/+server.ts')
   copyRecipe('nitro-route', 'nitro/routes/recipe.ts')
 }
@@ -68,6 +70,17 @@ function bundleRecipe(name: string): Promise<unknown> {
     tsconfig: 'tsconfig.json',
     // Both versions of it are installed; this recipe is for the second.
     ...(name === 'h3' && { alias: { h3: 'h3-2' } }),
+  })
+}
+
+/** As a project of `nest new`, which is CommonJS. */
+function bundleCommonJs(name: string): Promise<unknown> {
+  return build({
+    ...ON_NODE,
+    format: 'cjs',
+    outExtension: { '.js': '.cjs' },
+    entryPoints: { [`recipes/${name}`]: join(EXAMPLES, `${name}.ts`) },
+    tsconfig: 'tsconfig.json',
   })
 }
 

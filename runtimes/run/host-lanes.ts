@@ -54,8 +54,8 @@ function recipe(name: string, versions: readonly string[], command: Lane['comman
   return { name, versions, command, isToldPort: true, isRecipeOnly: true, recipe: '/hooks', inside: [] }
 }
 
-function recipeFile(name: string): string {
-  return join(BUILT, `recipes/${name}.mjs`)
+function recipeFile(name: string, ending = 'mjs'): string {
+  return join(BUILT, `recipes/${name}.${ending}`)
 }
 
 const NEST_EXPRESS = ['@nestjs/core', '@nestjs/platform-express', 'express']
@@ -72,6 +72,11 @@ export const hostLanes: readonly Lane[] = [
     versions: ['next'],
     mountedAt: '/edge',
     traits: { waitsForBody: true },
+  }),
+  built('Next, the pages router', BUILT_HOSTS.next, {
+    versions: ['next'],
+    isRecipeOnly: true,
+    recipe: '/api/recipe',
   }),
   built('SvelteKit', BUILT_HOSTS.sveltekit, {
     versions: ['@sveltejs/kit', '@sveltejs/adapter-node'],
@@ -110,6 +115,8 @@ function lambda(version: string): Lane {
 export const recipeLanes: readonly Lane[] = [
   recipe('nest-express.ts', NEST_EXPRESS, [NODE, recipeFile('nest-express')]),
   recipe('nest-fastify.ts', NEST_FASTIFY, [NODE, recipeFile('nest-fastify')]),
+  recipe('nest-express.ts, in CommonJS', NEST_EXPRESS, [NODE, recipeFile('nest-express', 'cjs')]),
+  recipe('nest-fastify.ts, in CommonJS', NEST_FASTIFY, [NODE, recipeFile('nest-fastify', 'cjs')]),
   recipe('h3.ts', ['h3-2'], [NODE, recipeFile('h3')]),
   recipe('elysia.ts', ['elysia', '@oven/bun-linux-x64'], [BUN, recipeFile('elysia')]),
   recipe('bun.ts', ['@oven/bun-linux-x64'], [BUN, recipeFile('bun')]),

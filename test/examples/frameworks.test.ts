@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
+import { transform } from 'esbuild'
 import express, { type Request as ExpressRequest, type RequestHandler } from 'express'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, type SignedDelivery, sign } from '../support/deliveries.js'
@@ -48,6 +49,34 @@ test('examples/frameworks/koa.ts handles an order once, and leaves other paths a
   expect((await deliver(port, delivery, { path: '/' })).status).toBe(404)
   expect(printed[0]).toBe('order ord_1: 1 tickets')
 })
+
+test('examples/frameworks/next-pages.ts handles an order once, and keeps Next from parsing the body', async () => {
+  const { default: handle, config } = await import('../../examples/frameworks/next-pages.js')
+  expect(config).toEqual({ api: { bodyParser: false } })
+  const { port, close } = await listen(handle)
+  onTestFinished(close)
+  const delivery = await sign(orderCreated({ id: 'ord_2' }))
+  assertAnswer(await deliver(port, delivery), 200, 'handled')
+  assertAnswer(await deliver(port, delivery), 200, 'duplicate')
+  assertAnswer(await deliver(port, changed(delivery)), 401, 'unauthenticated')
+  assertAnswer(await deliver(port, delivery, { method: 'GET' }), 405, 'method-not-allowed')
+  expect(printed[0]).toBe('order ord_2: 1 tickets')
+})
+
+// Run in Nest itself, in both, by `npm run test:runtimes`.
+test.each(['nest-express', 'nest-fastify'])(
+  'examples/frameworks/%s.ts compiles to CommonJS, which `nest new` makes, and to ESM',
+  async (name) => {
+    const code = readFileSync(`${ROOT}examples/frameworks/${name}.ts`, 'utf8')
+    const tsconfigRaw = { compilerOptions: { experimentalDecorators: true } }
+    for (const format of ['cjs', 'esm'] as const) {
+      const compiled = await transform(code, { loader: 'ts', format, tsconfigRaw })
+      expect(compiled.code).toMatch(
+        format === 'cjs' ? /require\("tix-webhooks\// : /^import .* from "tix-webhooks\//m,
+      )
+    }
+  },
+)
 
 function changed({ header, body }: SignedDelivery): SignedDelivery {
   return { header, body: Buffer.concat([body, Buffer.from(' ')]) }

@@ -33,7 +33,6 @@ const SURROUNDINGS: Record<string, string> = {
     "import { tixWebhooks } from 'tix-webhooks/fastify'\ndeclare const app: import('fastify').FastifyInstance",
   'adapters/hono.ts': [
     "import type { Context, Hono } from 'hono'",
-    "import { env } from 'hono/adapter'",
     "import { tixWebhooks } from 'tix-webhooks/hono'",
     'type AppEnv = { Bindings: { TIX_SIGNING_SECRET: string } }',
     'declare const app: Hono<AppEnv>',
@@ -85,15 +84,14 @@ function kitExamplesIn(name: string): [string, string][] {
 }
 
 /**
- * The snippets of the pages. Those of frameworks.md are files, most of them for frameworks that are not installed:
- * examples.frameworks.test.ts.
+ * The snippets of the pages, but for whole files, which begin with a comment: most of them are for frameworks that are not installed
+ * (test/examples/frameworks.test.ts).
  */
 function pageSnippets(): [string, string][] {
-  return PAGES.filter((page) => page !== 'docs/frameworks.md').flatMap((page) =>
-    snippetsOf(page, 'ts').map((code, index): [string, string] => [
-      `${page.replaceAll(/\W/g, '-')}-${index + 1}`,
-      code,
-    ]),
+  return PAGES.flatMap((page) =>
+    snippetsOf(page, 'ts')
+      .filter((code) => page !== 'docs/frameworks.md' || !code.startsWith('// '))
+      .map((code, index): [string, string] => [`${page.replaceAll(/\W/g, '-')}-${index + 1}`, code]),
   )
 }
 

@@ -13,6 +13,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type Documented, docblocksOf } from '../support/docblocks.js'
 import { ROOT } from '../support/root.js'
+import { importsOf, modulesIn } from '../support/source.js'
 
 /** Each subpath and the source file behind it. */
 const SUBPATHS = {
@@ -111,7 +112,7 @@ describe('the package', () => {
   })
 
   test('has an optional peer for each framework, each client, fast-check and OpenTelemetry, and no dependency', () => {
-    const frameworks = ['express', 'fastify', 'hono']
+    const frameworks = ['express', '@types/express', 'fastify', 'hono']
     const clients = ['@upstash/redis', 'ioredis', 'redis', 'pg', 'postgres', 'better-sqlite3']
     const peers = Object.keys(packageJson.peerDependencies)
     expect([...peers].sort()).toEqual([...frameworks, ...clients, 'fast-check', '@opentelemetry/api'].sort())
@@ -121,6 +122,25 @@ describe('the package', () => {
     expect(packageJson).not.toHaveProperty('dependencies')
     expect(packageJson).not.toHaveProperty('optionalDependencies')
   })
+})
+
+/** Whether a package has declarations of its own. */
+function isTyped(name: string): boolean {
+  const manifest = readFileSync(`${ROOT}node_modules/${name}/package.json`, 'utf8')
+  return /"(types|typings)"|\.d\.[cm]?ts"/.test(manifest)
+}
+
+test('a package whose types are imported is a peer, or has its types in one: else they are `any` under pnpm and Yarn', () => {
+  const missing = ['src', 'adapters', 'testing'].flatMap((folder) =>
+    modulesIn(folder).flatMap((name) =>
+      importsOf(`${folder}/${name}.ts`)
+        .map(({ specifier }) => /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? '')
+        .filter((one) => !/^(\.|node:|tix-webhooks$)/.test(one))
+        .map((one) => (isTyped(one) ? one : `@types/${one}`))
+        .filter((one) => !(one in packageJson.peerDependencies)),
+    ),
+  )
+  expect(missing).toEqual([])
 })
 
 describe('the main entry', () => {

@@ -15,6 +15,24 @@ test('the README has at most 300 lines', () => {
   expect(readPage('README.md').split('\n').length - 1).toBeLessThanOrEqual(300)
 })
 
+describe('a figure', () => {
+  test('of the README is the one that was measured', () => {
+    const medians = [
+      ...readPage('bench/RESULTS.md').matchAll(/^\| receive\(\), (\w+) handler, 1 in flight +\| ([\d.]+)/gm),
+    ]
+    const measured = new Map(medians.map(([, handler, median]) => [handler, Math.round(Number(median))]))
+    const quoted = [...readPage('README.md').matchAll(/(\d+) µs [^,:]*?\s(a?sync)hronous/g)]
+    expect(new Map(quoted.map(([, figure, handler]) => [handler, Number(figure)]))).toEqual(measured)
+    expect(measured.size).toBe(2)
+  })
+
+  test('of CONTRIBUTING.md is the length of the example', () => {
+    const [adapter = ''] =
+      /^export function tixWebhooks.*?^}$/ms.exec(readPage('examples/own-adapter.ts')) ?? []
+    expect(readPage('CONTRIBUTING.md')).toContain(`in ${adapter.split('\n').length} lines`)
+  })
+})
+
 /** The `tix-webhooks` command lines on a page, split into words. */
 const commandLines = (page: string): string[][] =>
   [...readPage(page).matchAll(/npx tix-webhooks ([^`\n&|]+)/g)].map(([, line = '']) => shellWords(line).words)

@@ -1,7 +1,7 @@
 // An app as a user writes it, compiled against the packed package by test/repo/package.test.ts.
 import { createServer } from 'node:http'
-import express from 'express'
-import Fastify from 'fastify'
+import express, { type Request as ExpressRequest } from 'express'
+import Fastify, { type FastifyRequest } from 'fastify'
 import { type Context, Hono } from 'hono'
 import {
   answerTo,
@@ -47,6 +47,19 @@ app.post(
   }),
 )
 express.Router().post('/:tenant/hooks', forExpress({ secret: 's', on: { 'order.created': () => {} } }))
+app.post(
+  '/hooks/:account',
+  forExpress({
+    secret: (request: ExpressRequest<{ account: string }>) => request.params.account,
+    store: memoryStore(),
+    namespace: (request) => request.params.account.toLowerCase(),
+    on: {
+      'order.created': (event, ctx) => ctx.request.params.account.at(event.data.order.total_cents),
+      // @ts-expect-error the route has no such parameter
+      'event.*': (_event, ctx) => ctx.request.params.tenant,
+    },
+  }),
+)
 
 const fastify = Fastify({ logger: true })
 fastify.post(
@@ -65,6 +78,19 @@ fastify.post(
   }),
 )
 Fastify({ http2: true }).post('/hooks', forFastify({ secret: 's', on: { 'order.created': () => {} } }))
+fastify.post(
+  '/hooks/:account',
+  forFastify({
+    secret: (request: FastifyRequest<{ Params: { account: string } }>) => request.params.account,
+    store: memoryStore(),
+    namespace: (request) => request.params.account.toLowerCase(),
+    on: {
+      'order.created': (event, ctx) => ctx.request.params.account.at(event.data.order.total_cents),
+      // @ts-expect-error the route has no such parameter
+      'event.*': (_event, ctx) => ctx.request.params.tenant,
+    },
+  }),
+)
 
 new Hono<AppEnv>().post(
   '/hooks',

@@ -1,5 +1,5 @@
 // An older Express app: CommonJS, and a module resolution that knows no exports.
-import express from 'express'
+import express, { type Request } from 'express'
 import { RetryLater, type WebhookEvent } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/express'
 import { tixWebhooks as fetchWebhooks } from 'tix-webhooks/fetch'
@@ -17,6 +17,14 @@ express().post(
         if (total > 0) throw new RetryLater({ afterSeconds: ctx.request.ip === undefined ? 1 : 2 })
       },
     },
+  }),
+)
+
+express().post(
+  '/hooks/:account',
+  tixWebhooks({
+    secret: (request: Request<{ account: string }>) => request.params.account,
+    on: { 'order.created': (_event, ctx) => ctx.request.params.account.length },
   }),
 )
 

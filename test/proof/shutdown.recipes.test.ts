@@ -1,0 +1,216 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { dirname, join } from 'node:path'
+import { build } from 'esbuild'
+import { beforeAll, expect, test, vi } from 'vitest'
+import { snippetsFolder, snippetsOf } from '../support/compile.js'
+import { lifecycleEvent, orderCreated, SECRET, sign } from '../support/deliveries.js'
+import { listen } from '../support/http.js'
+import { onPostgres, postgresUrl } from '../support/on-servers.js'
+import { testDatabase } from '../support/postgres-database.js'
+import { deliver } from '../support/raw-bytes-harness.js'
+import { type RedisServer, startRedis } from '../support/redis-server.js'
+import { ROOT } from '../support/root.js'
+
+// Many processes start at once, and a loaded machine is slow.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+
+/** A process that does not end by itself is killed then, so that the test can name it. */
+const LIMIT_MS = 30_000
+
+const SIGNAL = "process.once('SIGTERM'"
+
+/** The recipe whose Redis is stopped before the delivery, so that a command is still waiting when it ends. */
+const DOWN = ', while Redis is down'
+
+/** The recipes that other tests run: these import a framework that is not installed here. */
+const ELSEWHERE = ['elysia', 'nest-express', 'nest-fastify'].map((name) => `examples/frameworks/${name}.ts`)
+
+/** The snippets of the README and docs/production.md whose handler is ours. */
+const SNIPPETS = ['README.md', 'docs/production.md']
+
+/**
+ * Loaded before a recipe: prints its port, and gives the snippets a handler that ends after the signal. A pool closes idle
+ * connections after ten seconds, and its process would then end without `pool.end()` too: here it keeps them.
+ */
+const BEFORE = `
+  import { Server } from 'node:net'
+  import { Pool } from 'pg'
+  const { connect } = Pool.prototype
+  Pool.prototype.connect = function (...args) {
+    this.options.idleTimeoutMillis = 0
+    return connect.apply(this, args)
+  }
+  const { listen } = Server.prototype
+  Server.prototype.listen = function (...args) {
+    this.once('listening', () => console.log('on port ' + this.address().port))
+    return listen.apply(this, args)
+  }
+  globalThis.handleOrder = () => new Promise((resolve) => {
+    process.once('SIGTERM', () => setImmediate(resolve))
+    console.log('handling')
+  })`
+
+/** Every recipe with a shutdown, by its place: a whole file, or a snippet; and that of docs/production.md with the other clients. */
+function recipes(): Record<string, string> {
+  const files = readdirSync(`${ROOT}examples`, { recursive: true, encoding: 'utf8' })
+    .map((name) => `examples/${name}`)
+    .filter((name) => name.endsWith('.ts') && !ELSEWHERE.includes(name))
+  const found = Object.fromEntries(files.map((name) => [name, readFileSync(join(ROOT, name), 'utf8')]))
+  for (const page of SNIPPETS) {
+    const [snippet = '', ...more] = snippetsOf(page, 'ts').filter((code) => code.includes(SIGNAL))
+    if (more.length > 0) throw new Error(`${page} has several recipes`)
+    found[page] = snippet.replace('listen(3000)', 'listen(0)')
+  }
+  const withRedis = found['docs/production.md'] ?? ''
+  found['docs/production.md, node-redis'] = withRedis
+    .replace("import { Redis } from 'ioredis'", "import { createClient } from 'redis'")
+    .replace(/new Redis\(.*\)/, 'createClient({ url: process.env.REDIS_URL })')
+    .replace('const hooks', 'await redis.connect()\nconst hooks')
+    .replace('redis.disconnect()', callOf('node-redis 5 or 6'))
+  found['docs/production.md, postgres.js'] = withRedis
+    .replace("import { Redis } from 'ioredis'", "import postgres from 'postgres'")
+    .replace(/const redis = .*\nredis\.on.*/, 'const sql = postgres(process.env.DATABASE_URL)')
+    .replace("{ redisStore } from 'tix-webhooks/redis'", "{ postgresStore } from 'tix-webhooks/postgres'")
+    .replace('store: redisStore(redis)', 'store')
+    .replace('const hooks', 'const store = postgresStore(sql)\nawait store.migrate()\nconst hooks')
+    .replace('redis.disconnect()', callOf('postgres.js'))
+  found[`docs/production.md${DOWN}`] = withRedis
+  return Object.fromEntries(Object.entries(found).filter(([, code]) => code.includes(SIGNAL)))
+}
+
+/** A cell of the table in docs/production.md. */
+function callOf(client: string): string {
+  const rows = readFileSync(join(ROOT, 'docs/production.md'), 'utf8').split('\n')
+  const [, , call = ''] = rows.find((row) => row.startsWith(`| ${client} |`))?.split('|') ?? []
+  return call.trim().replaceAll('`', '')
+}
+
+onPostgres('every recipe with a shutdown', () => {
+  const RECIPES = recipes()
+  const database = testDatabase()
+  let folder = ''
+
+  beforeAll(async () => {
+    const { write, remove } = snippetsFolder()
+    const names = Object.keys(RECIPES)
+    const entries = names.map((name, index) => write(`recipe-${index}`, RECIPES[name] ?? ''))
+    const before = write('before', BEFORE)
+    const outdir = dirname(before)
+    await build({
+      entryPoints: [before, ...entries],
+      outdir,
+      bundle: true,
+      splitting: true,
+      platform: 'node',
+      format: 'esm',
+      packages: 'external',
+      outExtension: { '.js': '.mjs' },
+      logLevel: 'error',
+    })
+    for (const index of names.keys()) await database.query(`CREATE SCHEMA ${database.schema}_${index}`)
+    folder = outdir
+    return remove
+  })
+
+  test('ends its process by itself, once the running handler has ended, whatever connections are open', async () => {
+    const redis = await startRedis()
+    // The printer of an example prints; the collector of another refuses what it is sent.
+    const other = await listen((request, response) => {
+      response.statusCode = request.url?.startsWith('/v1/') ? 400 : 200
+      response.end('{}')
+    })
+    const ends = await Promise.all(
+      Object.entries(RECIPES).map(async ([name, recipe], index) => {
+        const own = name.endsWith(DOWN) ? await startRedis() : undefined
+        const options = `-c search_path=${database.schema}_${index}`
+        const child = spawn(
+          process.execPath,
+          ['--import', join(folder, 'before.mjs'), join(folder, `recipe-${index}.mjs`)],
+          {
+            stdio: ['ignore', 'pipe', 'pipe'],
+            env: {
+              PATH: process.env.PATH,
+              PORT: '0',
+              TIX_SIGNING_SECRET: SECRET,
+              REDIS_URL: (own ?? redis).url,
+              ...postgresSettings(options),
+              DATABASE_FILE: ':memory:',
+              OTEL_EXPORTER_OTLP_ENDPOINT: other.url,
+              PRINTER_URL: other.url,
+            },
+          },
+        )
+        return [name, await play(child, recipe, own)]
+      }),
+    )
+    await other.close()
+    await redis.stop()
+    const expected = (name: string) => ({
+      answer: name.endsWith(DOWN) ? '503 unavailable' : '200 handled',
+      code: 0,
+      signal: null,
+    })
+    expect(Object.fromEntries(ends)).toEqual(
+      Object.fromEntries(Object.keys(RECIPES).map((name) => [name, expected(name)])),
+    )
+  })
+})
+
+/** As a connection string, and as the variables that pg reads without one. */
+function postgresSettings(options: string): Record<string, string> {
+  const url = new URL(postgresUrl())
+  const variables = {
+    PGHOST: url.hostname,
+    PGPORT: url.port,
+    PGUSER: decodeURIComponent(url.username),
+    PGPASSWORD: decodeURIComponent(url.password),
+    PGDATABASE: url.pathname.slice(1),
+    PGOPTIONS: options,
+  }
+  url.searchParams.set('options', options)
+  return { ...variables, DATABASE_URL: url.href }
+}
+
+/** Delivers an order, signals the process, and waits for its end; before that it stops a Redis, if one is given. */
+async function play(child: ChildProcess, recipe: string, toStop?: RedisServer) {
+  const exited = once(child, 'close')
+  const timer = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS)
+  let stdout = ''
+  let stderr = ''
+  child.stderr?.on('data', (chunk) => {
+    stderr += chunk
+  })
+  const printed = (what: RegExp): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        const found = what.exec(stdout)?.[1]
+        if (found !== undefined) resolve(found)
+      }
+      child.stdout?.on('data', look)
+      exited.then(() => reject(new Error(`It ended before it printed ${what}: ${stderr}`)))
+      look()
+    })
+  child.stdout?.on('data', (chunk) => {
+    stdout += chunk
+  })
+  const port = Number(await printed(/on port (\d+)/))
+  // A client that sends nothing, and holds its connection. Without it the recipe ends three seconds earlier.
+  const silent = toStop === undefined ? connect(port, '127.0.0.1') : undefined
+  silent?.on('error', () => {})
+  if (silent !== undefined) await once(silent, 'connect')
+  await toStop?.stop()
+  const event = recipe.includes("'order.created'") ? orderCreated() : lifecycleEvent('event.cancelled')
+  const path = recipe.includes('/hooks/orders') ? '/hooks/orders' : '/hooks'
+  const answering = deliver(port, await sign(event), { path })
+  const isSlow = toStop === undefined && recipe.includes('handleOrder')
+  await (isSlow ? printed(/(handling)/) : answering)
+  child.kill('SIGTERM')
+  const { status, text } = await answering
+  const [code, signal] = await exited
+  clearTimeout(timer)
+  silent?.destroy()
+  return { answer: `${status} ${JSON.parse(text).outcome}`, code, signal, ...(code !== 0 && { stderr }) }
+}
