@@ -45,7 +45,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
       response.on('error', () => {})
       const outcome = await receiver.receive({
         header: request.headers[receiver.headerName],
-        body: streamBody(request),
+        body: streamBody(request, NEXT_META in request ? NEXT_ADVICE : undefined),
         request,
         path: () => request.url,
         method: request.method,
@@ -60,6 +60,11 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
 
   return Object.assign(handle, { drain: receiver.drain })
 }
+
+/** Set by Next on the requests of its pages router, which parses the body before it calls a file. */
+const NEXT_META = Symbol.for('NextInternalRequestMeta')
+const NEXT_ADVICE =
+  "In Next's pages router, add this line to the file: export const config = { api: { bodyParser: false } }"
 
 /**
  * Sends an answer, unless the request was already answered or the client is gone. Preset headers of the response are removed.

@@ -7,6 +7,7 @@ import { listen, post } from '../support/http.js'
 import { deferred } from '../support/promises.js'
 import { harnessOf, type MountedApp, rawBytesCases } from '../support/raw-bytes-cases.js'
 import { assertAnswer, deliver } from '../support/raw-bytes-harness.js'
+import { watched } from '../support/watched.js'
 
 const harness = harnessOf((options) => listen(createServer(tixWebhooks(options))))
 
@@ -47,6 +48,19 @@ describe('the method', () => {
       'handled',
     )
   })
+})
+
+test("in Next's pages router, a body that was parsed says what the file needs: it cannot be mounted earlier", async () => {
+  const { options, reports } = watched({})
+  const hooks = tixWebhooks(options)
+  const { port, close } = await listen((request, response) => {
+    // As Next 16 marks its requests.
+    Object.assign(request, { [Symbol.for('NextInternalRequestMeta')]: {} })
+    request.resume().on('end', () => void hooks(request, response))
+  })
+  onTestFinished(close)
+  assertAnswer(await deliver(port, await sign(orderCreated())), 500, 'misconfigured')
+  expect(String(reports[0])).toMatch(/already read.*export const config = \{ api: \{ bodyParser: false \} \}/)
 })
 
 describe('sendAnswer', () => {
