@@ -124,6 +124,26 @@ describe('the command as a process', () => {
     expect(orders.length).toBeGreaterThanOrEqual(9)
   })
 
+  test('is the only one with its --state: a second one ends with 2, and says who has the file, until the first is killed', async () => {
+    const cwd = emptyFolder()
+    const argv = ['sandbox', '--port', '0', '--json', '--state', 'state.json', '--to', 'http://127.0.0.1:9']
+    const first = start(argv, { cwd })
+    await first.until('"event":"ready"')
+    const { url } = JSON.parse(first.said.stdout.split('\n')[0] ?? '')
+    const second = start(argv, { cwd })
+    expect(await second.ended).toBe(2)
+    expect(second.said.stderr).toContain(
+      `is in use by another sandbox at ${url} (process ${first.child.pid}): stop that one first`,
+    )
+    first.child.kill('SIGKILL')
+    expect(await first.ended).toBe('SIGKILL')
+    const third = start(argv, { cwd })
+    await third.until('"event":"ready"')
+    third.child.kill('SIGTERM')
+    expect(await third.ended).toBe(0)
+    expect(readdirSync(cwd)).toEqual(['state.json'])
+  })
+
   test('ends without an error when the reader of its output closes the pipe', async () => {
     const { url: to } = await receiver()
     const { url, json } = await sandbox(['--to', to])
