@@ -87,7 +87,7 @@ export interface Sandbox {
  * ```
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
-  return new RunningSandbox(options)
+  return new RunningSandbox(options, process.cwd())
 }
 
 export { type ReservedPort, reservePort }
@@ -97,10 +97,11 @@ export { type ReservedPort, reservePort }
  * that is refused leaves a sandbox that is running, and its state file, as they are.
  *
  * @param port closed with the sandbox, and left open when this throws
+ * @param folder the one that it was started in
  * @throws what `createSandbox` throws
  */
-export function createSandboxOn(port: ReservedPort, options: SandboxOptions): Sandbox {
-  return new RunningSandbox(options, port)
+export function createSandboxOn(port: ReservedPort, folder: string, options: SandboxOptions): Sandbox {
+  return new RunningSandbox(options, folder, port)
 }
 
 /** The URL of a sandbox that does not listen: its name resolves only to this machine. */
@@ -119,7 +120,7 @@ class RunningSandbox implements Sandbox {
   readonly deliveries: SandboxDeliveries
   readonly faults: SandboxFaults
 
-  constructor(options: SandboxOptions, port?: ReservedPort) {
+  constructor(options: SandboxOptions, folder: string, port?: ReservedPort) {
     const settings = readSettings(options)
     const { stateFile, onWarning } = settings
     const onError = (error: unknown): void => onWarning(`The sandbox failed. ${inspect(error)}`)
@@ -130,6 +131,7 @@ class RunningSandbox implements Sandbox {
       url: () => this.#url,
       reset: () => service.reset(),
       version: VERSION,
+      folder,
     })
     if (port !== undefined) {
       this.#server = Promise.resolve(port)

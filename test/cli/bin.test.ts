@@ -1,7 +1,16 @@
 /** @module-tag slow */
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from 'esbuild'
@@ -142,6 +151,24 @@ describe('the command as a process', () => {
     third.child.kill('SIGTERM')
     expect(await third.ended).toBe(0)
     expect(readdirSync(cwd)).toEqual(['state.json'])
+  })
+
+  test('appends a secret to .env once, however often it is asked to', async () => {
+    const cwd = emptyFolder()
+    const append = (argv: string) =>
+      spawnSync('sh', ['-c', `"${process.execPath}" "${BIN}" ${argv} >> .env`], {
+        cwd,
+        encoding: 'utf8',
+        env: { PATH: process.env.PATH, TIX_SANDBOX_URL: 'none' },
+      })
+    expect(append('secret')).toMatchObject({ status: 0, stderr: '' })
+    const text = readFileSync(join(cwd, '.env'), 'utf8')
+    expect(text).toMatch(/^TIX_SIGNING_SECRET=whsec_\S+\n$/)
+    expect(append('secret').status).toBe(0)
+    const { status, stderr } = append('secret --new')
+    expect(status).toBe(2)
+    expect(stderr).toContain('.env has a TIX_SIGNING_SECRET already: a second one would hide it')
+    expect(readFileSync(join(cwd, '.env'), 'utf8')).toBe(text)
   })
 
   test('ends without an error when the reader of its output closes the pipe', async () => {
