@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { setMaxListeners } from 'node:events'
+import { fstatSync, statSync } from 'node:fs'
 import { MAX_INPUT_BYTES } from './arguments/input.js'
 import { EXIT } from './failure.js'
 import type { Io, Sink } from './io.js'
@@ -34,7 +35,10 @@ function broken(stream: NodeJS.WriteStream, error: NodeJS.ErrnoException): void 
 const otherOf = (stream: NodeJS.WriteStream): NodeJS.WriteStream =>
   stream === process.stdout ? process.stderr : process.stdout
 
-function sinkOf(stream: NodeJS.WriteStream): Sink {
+// The inodes of some file systems are larger than a number is exact.
+const EXACT = { bigint: true } as const
+
+function sinkOf(stream: NodeJS.WriteStream & { readonly fd: number }): Sink {
   stream.on('error', (error) => broken(stream, error))
   return {
     write(text) {
@@ -47,6 +51,14 @@ function sinkOf(stream: NodeJS.WriteStream): Sink {
     },
     get isTTY() {
       return stream.isTTY
+    },
+    isFile(path) {
+      try {
+        const [open, named] = [fstatSync(stream.fd, EXACT), statSync(path, EXACT)]
+        return open.isFile() && open.dev === named.dev && open.ino === named.ino
+      } catch {
+        return false
+      }
     },
     get columns() {
       return stream.columns

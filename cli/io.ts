@@ -1,6 +1,8 @@
 /** A destination of text: a terminal, a pipe, or a test. */
 export interface Sink {
   write(text: string): void
+  /** Whether what is written goes to this file. */
+  readonly isFile?: (path: string) => boolean
   readonly isTTY?: boolean
   readonly columns?: number
 }

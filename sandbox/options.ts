@@ -47,7 +47,7 @@ export interface SandboxOptions {
   allowPublic?: boolean | undefined
   /** The names, beside those of this machine, under which it may be called. */
   allowHosts?: readonly string[] | undefined
-  /** Keeps its state in this file, and goes on from there. Default: in memory alone. */
+  /** Keeps its state in this file, and goes on from there. One sandbox at a time can use a file. Default: in memory alone. */
   stateFile?: string | undefined
   /**
    * Which time `t` has: `real`, so that a receiver finds fast-forwarded retries fresh, or `virtual`, for a receiver that was given

@@ -20,8 +20,9 @@ import type { SandboxAccount } from './service/sandbox-account.js'
 import { type Fixtures, type Seeded, seed } from './service/seed.js'
 import { CLOSED, Service } from './service/service.js'
 import { readSettings } from './service/settings.js'
-import { restore, type Snapshot, snapshotOf } from './service/snapshot.js'
+import { restore, snapshotOf } from './service/snapshot.js'
 import { readStateFile, StateFile, unusable } from './service/state-file.js'
+import { lockState, type StateLock } from './service/state-lock.js'
 import type { NewEndpoint } from './service/subscriptions.js'
 import { type Triggered, type TriggerRequest, trigger } from './service/trigger.js'
 
@@ -68,7 +69,7 @@ export interface Sandbox {
  * Makes a local stand-in of the ticketing service: its whole API, and webhooks that are signed, delivered, and retried for 72 hours
  * of a time that you can fast-forward. It opens no port until you tell it to listen.
  *
- * @throws TypeError that names the invalid option; Error if the state file cannot be used, and in jsdom
+ * @throws TypeError that names the invalid option; Error if the state file cannot be used or is in use by another sandbox, and in jsdom
  * @example
  * ```ts
  * import { tixWebhooks } from 'tix-webhooks/fetch'
@@ -86,7 +87,7 @@ export interface Sandbox {
  * ```
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
-  return new RunningSandbox(options)
+  return new RunningSandbox(options, process.cwd())
 }
 
 export { type ReservedPort, reservePort }
@@ -96,10 +97,11 @@ export { type ReservedPort, reservePort }
  * that is refused leaves a sandbox that is running, and its state file, as they are.
  *
  * @param port closed with the sandbox, and left open when this throws
+ * @param folder the one that it was started in
  * @throws what `createSandbox` throws
  */
-export function createSandboxOn(port: ReservedPort, options: SandboxOptions): Sandbox {
-  return new RunningSandbox(options, port)
+export function createSandboxOn(port: ReservedPort, folder: string, options: SandboxOptions): Sandbox {
+  return new RunningSandbox(options, folder, port)
 }
 
 /** The URL of a sandbox that does not listen: its name resolves only to this machine. */
@@ -109,6 +111,7 @@ class RunningSandbox implements Sandbox {
   readonly #service: Service
   readonly #app: ReturnType<typeof createApp>
   readonly #stateFile: StateFile | undefined
+  readonly #lock: StateLock | undefined
   #server: Promise<Listening> | undefined
   #url = IN_PROCESS_URL
   readonly account: SandboxAccount
@@ -117,10 +120,9 @@ class RunningSandbox implements Sandbox {
   readonly deliveries: SandboxDeliveries
   readonly faults: SandboxFaults
 
-  constructor(options: SandboxOptions, port?: ReservedPort) {
+  constructor(options: SandboxOptions, folder: string, port?: ReservedPort) {
     const settings = readSettings(options)
     const { stateFile, onWarning } = settings
-    const saved = stateFile === undefined ? undefined : readStateFile(stateFile)
     const onError = (error: unknown): void => onWarning(`The sandbox failed. ${inspect(error)}`)
     const service = new Service({ ...settings, onError, publicUrl: () => this.#url })
     this.#service = service
@@ -129,21 +131,28 @@ class RunningSandbox implements Sandbox {
       url: () => this.#url,
       reset: () => service.reset(),
       version: VERSION,
+      folder,
     })
     if (port !== undefined) {
       this.#server = Promise.resolve(port)
       this.#url = port.url
     }
+    let lock: StateLock | undefined
     try {
-      if (saved !== undefined && stateFile !== undefined) resume(service, saved, stateFile)
+      if (stateFile !== undefined) {
+        lock = lockState(stateFile, port?.url)
+        resume(service, stateFile)
+      }
       addEndpoints(service, settings.endpoints)
       this.#stateFile = stateFile === undefined ? undefined : keepState(service, stateFile, onWarning)
     } catch (error) {
       // Nobody gets this sandbox, so nobody could close it: what was restored must not be sent.
       service.close()
       service.engine.close()
+      lock?.release()
       throw error
     }
+    this.#lock = lock
     // An event always has a tier: its schema checks that, but its type does not say so.
     this.account = service.accounts.test as unknown as SandboxAccount
     this.clock = clockOf(service)
@@ -212,6 +221,7 @@ class RunningSandbox implements Sandbox {
     await server?.close()
     // An attempt without an answer is written as waiting: the next sandbox makes it again.
     this.#stateFile?.close()
+    this.#lock?.release()
     this.#service.engine.close()
   }
 }
@@ -222,7 +232,9 @@ function droppedConnection(): TypeError {
   return new TypeError('fetch failed', { cause })
 }
 
-function resume(service: Service, saved: Snapshot, path: string): void {
+function resume(service: Service, path: string): void {
+  const saved = readStateFile(path)
+  if (saved === undefined) return
   try {
     restore(service, saved)
   } catch (error) {

@@ -6,6 +6,8 @@ import type { Io } from '../io.js'
 
 /** The file that `node --env-file=.env` reads too. */
 export const ENV_FILE = '.env'
+/** The files that are read, in this order: Next and others prefer `.env.local`. */
+const ENV_FILES = ['.env.local', ENV_FILE] as const
 
 /** A file of a few settings is never larger. */
 const MAX_BYTES = 1024 * 1024
@@ -13,41 +15,59 @@ const MAX_BYTES = 1024 * 1024
 // Windows has no such flag.
 const { O_RDONLY, O_NONBLOCK = 0 } = constants
 
-/** The content of `.env`. */
+/** The content of `.env` or `.env.local`. */
 export interface EnvFile {
+  readonly name: (typeof ENV_FILES)[number]
   readonly values: Readonly<Record<string, string | undefined>>
   /** Whether a line that is appended would become part of the last one. */
   readonly isOpenEnded: boolean
 }
 
 /**
- * Reads `.env` of the folder, as Node does.
+ * Reads `.env.local` and `.env` of the folder, as Node does. A folder or a pipe of that name is no such file.
  *
- * @returns nothing if there is no such file: a folder or a pipe of that name is none
+ * @returns those that exist, the preferred one first
  * @throws UsageError if there is one that cannot be read
  */
-export function readEnvFile({ cwd }: Pick<Io, 'cwd'>): EnvFile | undefined {
+export function readEnvFiles({ cwd }: Pick<Io, 'cwd'>): readonly EnvFile[] {
+  return ENV_FILES.flatMap((name): EnvFile[] => {
+    const bytes = bytesOf(name, cwd())
+    if (bytes === undefined) return []
+    // Text has no NUL, and every second byte of UTF-16 is one.
+    if (bytes.includes(0)) throw utf16(name)
+    const text = bytes.toString('utf8')
+    const isOpenEnded = text !== '' && !text.endsWith('\n')
+    return [{ name, values: parseEnv(text.replace(/^\ufeff/, '')), isOpenEnded }]
+  })
+}
+
+/** What the `>>` of Windows PowerShell writes, at the end of a file of another encoding too. */
+function utf16(name: string): UsageError {
+  return new UsageError(
+    `${name} is UTF-16, or a part of it is, so that neither Node nor dotenv can read it: the >> of Windows PowerShell writes that. To convert it there: (Get-Content ${name}) -replace "\\0" | Set-Content -Encoding ascii ${name}`,
+  )
+}
+
+function bytesOf(name: string, folder: string): Buffer | undefined {
   try {
-    const text = textOf(join(cwd(), ENV_FILE))
-    if (text === undefined) return undefined
-    return { values: parseEnv(text.replace(/^\ufeff/, '')), isOpenEnded: text !== '' && !text.endsWith('\n') }
+    return contentOf(join(folder, name))
   } catch (cause) {
     if (['ENOENT', 'ENOTDIR', 'EISDIR', 'ENXIO'].includes(codeOf(cause) ?? '')) return undefined
     throw new UsageError(
-      `${ENV_FILE} cannot be read (${messageOf(cause)}): pass the secret with --secret, or set TIX_SIGNING_SECRET.`,
+      `${name} cannot be read (${messageOf(cause)}): pass the secret with --secret, or set TIX_SIGNING_SECRET.`,
       { cause },
     )
   }
 }
 
 /** Links are followed, as Node does. A pipe is not waited for, and a device not read. */
-function textOf(path: string): string | undefined {
+function contentOf(path: string): Buffer | undefined {
   const file = openSync(path, O_RDONLY | O_NONBLOCK)
   try {
     const stats = fstatSync(file)
     if (!stats.isFile()) return undefined
     if (stats.size > MAX_BYTES) throw new Error('it is larger than 1 MiB')
-    return readFileSync(file, 'utf8')
+    return readFileSync(file)
   } finally {
     closeSync(file)
   }

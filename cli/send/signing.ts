@@ -4,9 +4,9 @@ import { option } from '../arguments/options.js'
 import { oneOf, readText } from '../arguments/values.js'
 import { UsageError } from '../failure.js'
 import type { Io } from '../io.js'
-import { ENV_FILE, readEnvFile } from './env-file.js'
+import { ENV_FILE, type EnvFile, readEnvFiles } from './env-file.js'
 
-/** The variable that holds the secret, in the environment and in `.env`. */
+/** The variable that holds the secret, in the environment, `.env.local` and `.env`. */
 export const SECRET_VARIABLE = 'TIX_SIGNING_SECRET'
 
 /** The options of commands that sign or verify by themselves. */
@@ -14,7 +14,7 @@ export const SIGNING_OPTIONS = {
   secret: option(
     'SECRET',
     readText,
-    `signing secret of the endpoint (default: $${SECRET_VARIABLE}, else that of ${ENV_FILE})`,
+    `signing secret of the endpoint (default: $${SECRET_VARIABLE}, else that of .env.local or ${ENV_FILE})`,
   ),
   signature: option(
     'FORM',
@@ -27,20 +27,28 @@ export const SIGNING_OPTIONS = {
 /** A secret and its source. */
 export interface FoundSecret {
   readonly secret: string
-  readonly from: '--secret' | 'the environment' | typeof ENV_FILE
+  readonly from: '--secret' | 'the environment' | EnvFile['name']
 }
 
 /**
- * The secret of the flag, else that of the environment, else that of `.env` in this folder.
+ * The secret of the flag, else that of the environment, else that of `.env.local` or `.env` in this folder.
  *
- * @throws UsageError if there is an `.env` that cannot be read
+ * @throws UsageError if there is such a file that cannot be read
  */
 export function findSecret(flag: string | undefined, io: Pick<Io, 'env' | 'cwd'>): FoundSecret | undefined {
   if (flag) return { secret: flag, from: '--secret' }
   const variable = io.env[SECRET_VARIABLE]
   if (variable) return { secret: variable, from: 'the environment' }
-  const written = readEnvFile(io)?.values[SECRET_VARIABLE]
-  return written ? { secret: written, from: ENV_FILE } : undefined
+  return writtenSecret(io)
+}
+
+/** The secret that this folder keeps in `.env.local` or `.env`. @throws UsageError if such a file cannot be read */
+export function writtenSecret(io: Pick<Io, 'cwd'>): (FoundSecret & { from: EnvFile['name'] }) | undefined {
+  for (const { name, values } of readEnvFiles(io)) {
+    const secret = values[SECRET_VARIABLE]
+    if (secret) return { secret, from: name }
+  }
+  return undefined
 }
 
 /** The same, without its source. */

@@ -41,6 +41,8 @@ export interface AppOptions {
   url: () => string
   /** The version of the package. */
   version: string
+  /** The folder that it was started in: the secrets that it knows are of the project there. */
+  folder: string
   /** Real time, in milliseconds since the epoch. Default `Date.now`. */
   realNow?: (() => number) | undefined
   /** How a fault waits. Default: in real time. */

@@ -1,7 +1,16 @@
 /** @module-tag slow */
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from 'esbuild'
@@ -122,6 +131,44 @@ describe('the command as a process', () => {
     }
     expect(new Set(orders).size).toBe(orders.length)
     expect(orders.length).toBeGreaterThanOrEqual(9)
+  })
+
+  test('is the only one with its --state: a second one ends with 2, and says who has the file, until the first is killed', async () => {
+    const cwd = emptyFolder()
+    const argv = ['sandbox', '--port', '0', '--json', '--state', 'state.json', '--to', 'http://127.0.0.1:9']
+    const first = start(argv, { cwd })
+    await first.until('"event":"ready"')
+    const { url } = JSON.parse(first.said.stdout.split('\n')[0] ?? '')
+    const second = start(argv, { cwd })
+    expect(await second.ended).toBe(2)
+    expect(second.said.stderr).toContain(
+      `is in use by another sandbox at ${url} (process ${first.child.pid}): stop that one first`,
+    )
+    first.child.kill('SIGKILL')
+    expect(await first.ended).toBe('SIGKILL')
+    const third = start(argv, { cwd })
+    await third.until('"event":"ready"')
+    third.child.kill('SIGTERM')
+    expect(await third.ended).toBe(0)
+    expect(readdirSync(cwd)).toEqual(['state.json'])
+  })
+
+  test('appends a secret to .env once, however often it is asked to', async () => {
+    const cwd = emptyFolder()
+    const append = (argv: string) =>
+      spawnSync('sh', ['-c', `"${process.execPath}" "${BIN}" ${argv} >> .env`], {
+        cwd,
+        encoding: 'utf8',
+        env: { PATH: process.env.PATH, TIX_SANDBOX_URL: 'none' },
+      })
+    expect(append('secret')).toMatchObject({ status: 0, stderr: '' })
+    const text = readFileSync(join(cwd, '.env'), 'utf8')
+    expect(text).toMatch(/^TIX_SIGNING_SECRET=whsec_\S+\n$/)
+    expect(append('secret').status).toBe(0)
+    const { status, stderr } = append('secret --new')
+    expect(status).toBe(2)
+    expect(stderr).toContain('.env has a TIX_SIGNING_SECRET already: a second one would hide it')
+    expect(readFileSync(join(cwd, '.env'), 'utf8')).toBe(text)
   })
 
   test('ends without an error when the reader of its output closes the pipe', async () => {

@@ -3,10 +3,14 @@ import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
 /** Serves on a free port, or on this one, until the test ends. */
-export async function listening(handle: RequestListener, port = 0): Promise<{ url: string }> {
+export async function listening(
+  handle: RequestListener,
+  port = 0,
+  host = '127.0.0.1',
+): Promise<{ url: string }> {
   const server = createServer(handle)
   await new Promise<void>((resolve) => {
-    server.listen(port, '127.0.0.1', resolve)
+    server.listen(port, host, resolve)
   })
   onTestFinished(
     () =>
@@ -15,5 +19,6 @@ export async function listening(handle: RequestListener, port = 0): Promise<{ ur
         server.closeAllConnections()
       }),
   )
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks` }
+  const name = host === '127.0.0.1' ? host : 'localhost'
+  return { url: `http://${name}:${(server.address() as AddressInfo).port}/hooks` }
 }

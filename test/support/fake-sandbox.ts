@@ -5,6 +5,7 @@ export const STATUS = {
   name: 'tix-webhooks sandbox',
   version: '0.1.0',
   url: 'http://sandbox',
+  folder: '/nowhere',
   clock: {
     now: '2031-05-01T12:00:00.000Z',
     frozen: true,

@@ -95,6 +95,7 @@ export function httpSandbox(options: HttpSandboxOptions = {}): HttpSandbox {
   onTestFinished(() => service.clock.close())
   const app = createApp(service, {
     checkUrl: checkDestination,
+    folder: '/nowhere',
     ...options,
     url,
     reset: () => service.reset(),

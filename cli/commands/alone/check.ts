@@ -6,6 +6,7 @@ import { SCENARIO_NAMES } from '../../arguments/scenario-names.js'
 import { listOf, oneOf, readText, readUrl } from '../../arguments/values.js'
 import { type ProbeResult, probe } from '../../check/probe.js'
 import { awaitListener } from '../../client/await-listener.js'
+import { twoServers } from '../../client/two-servers.js'
 import { asUsage, EXIT, UsageError } from '../../failure.js'
 import type { Io } from '../../io.js'
 import { sendAnywhere, whileWanted } from '../../send/send-once.js'
@@ -59,6 +60,8 @@ export const check = defineCommand({
       out.progress(`Waiting for ${url}…`)
       await awaitListener(url, wait, io.signal)
     }
+    const two = await twoServers(url, io.signal)
+    if (two !== undefined) throw new UsageError(`${two} Nothing was probed.`)
     out.progress(`Probing ${url}…`)
     let isFirst = true
     const results = await asUsage(() =>

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { defineCommand } from '../../arguments/command.js'
 import { readDuration, readSeconds } from '../../arguments/durations.js'
+import { textOf } from '../../arguments/input.js'
 import { readKinds } from '../../arguments/kinds.js'
 import { flag, option } from '../../arguments/options.js'
 import { listOf, readPort, readUrl, wholeNumber } from '../../arguments/values.js'
@@ -12,6 +13,7 @@ import { type Inspected, inspect } from '../../client/inspect-delivery.js'
 import { deliveryCounter, finderIn } from '../../client/known-deliveries.js'
 import { type Received, type Reply, receive } from '../../client/receiving-server.js'
 import { addTemporaryEndpoint } from '../../client/temporary-endpoint.js'
+import { isForeignSuccess, twoServers } from '../../client/two-servers.js'
 import { EXIT, UsageError } from '../../failure.js'
 import { aborted } from '../../io.js'
 import { printAnswered, printReady, printReceived } from '../../render/listen-lines.js'
@@ -78,6 +80,7 @@ export const listen = defineCommand({
     const secret = secretOf(values.secret, io) ?? (client && newSecret())
     const statusFor = scriptedAnswers(respond)
     let find: ReturnType<typeof finderIn> | undefined
+    let isAsked = false
     const known = deliveryCounter(async (body) => find?.(body))
 
     const server = await receive(values.port, async (request) => {
@@ -95,7 +98,15 @@ export const listen = defineCommand({
     })
 
     async function answerTo(request: Received, { verdict }: Inspected): Promise<Reply> {
-      if (forward !== undefined) return forward(request)
+      if (forward !== undefined) {
+        const reply = await forward(request)
+        if (!isAsked && isForeignSuccess(reply.status, textOf(reply.body ?? new Uint8Array()))) {
+          isAsked = true
+          // Not awaited: the sender waits for the answer.
+          void twoServers(target ?? '', io.signal).then((two) => two !== undefined && out.warn(two))
+        }
+        return reply
+      }
       await pause(delay, undefined, { signal: io.signal }).catch(() => {})
       const status = verdict === 'refused' ? UNAUTHENTICATED : statusFor(request.body)
       return { status, headers: KEEPS_NOTHING_OPEN }

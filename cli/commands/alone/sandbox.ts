@@ -43,7 +43,7 @@ export const sandbox = defineCommand({
       running = await asUsage(() => {
         const made = created(
           () =>
-            createSandboxOn(port, {
+            createSandboxOn(port, io.cwd(), {
               ...options,
               onWarning: out.warn,
               onRequest: (request) => printRequest(request, out),

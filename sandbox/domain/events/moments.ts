@@ -18,16 +18,29 @@ const DAY = String.raw`(\d{4})-(\d\d)-(\d\d)`
 const TIME = String.raw`T(\d\d):(\d\d)(?::(\d\d)(\.\d{1,9})?)?`
 const OFFSET = String.raw`(Z|([+-])(\d\d):(\d\d))`
 
-/** How each form is written, as a pattern of JSON Schema. */
-export const MOMENT_PATTERNS: Readonly<Record<MomentForm, string>> = {
-  'with offset': `^${DAY}${TIME}${OFFSET}$`,
-  'offset optional': `^${DAY}${TIME}${OFFSET}?$`,
-  'day or moment': `^${DAY}(?:${TIME}${OFFSET}?)?$`,
-}
-
 const READERS = Object.fromEntries(
-  Object.entries(MOMENT_PATTERNS).map(([form, pattern]) => [form, new RegExp(pattern)]),
+  Object.entries(patterns(DAY, TIME, OFFSET)).map(([form, pattern]) => [form, new RegExp(pattern)]),
 ) as Record<MomentForm, RegExp>
+
+// The years that are read, with the days that each month has, and the 29th of February of leap years.
+const YEAR = String.raw`(?:19[7-9]\d|[2-8]\d{3}|9[0-8]\d\d|99[0-8]\d|999[0-8])`
+const MONTH_DAY = String.raw`(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))`
+const LEAP_YEAR = String.raw`(?:19(?:7[26]|8[048]|9[26])|[2-9]\d(?:0[48]|[2468][048]|[13579][26])|(?:[2468][048]|[3579][26])00)`
+
+/** The moments that `readMoment` takes, as patterns of JSON Schema: it explains what is wrong with any other one. */
+export const MOMENT_PATTERNS: Readonly<Record<MomentForm, string>> = patterns(
+  `(?:${YEAR}-${MONTH_DAY}|${LEAP_YEAR}-02-29)`,
+  String.raw`T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?`,
+  String.raw`(?:Z|\+(?:0\d|1[0-3]):[0-5]\d|\+14:00|-(?:0[1-9]|1[01]):[0-5]\d|-00:(?:0[1-9]|[1-5]\d)|-12:00)`,
+)
+
+function patterns(day: string, time: string, offset: string): Record<MomentForm, string> {
+  return {
+    'with offset': `^${day}${time}${offset}$`,
+    'offset optional': `^${day}${time}${offset}?$`,
+    'day or moment': `^${day}(?:${time}${offset}?)?$`,
+  }
+}
 
 const EXAMPLES: Readonly<Record<MomentForm, string>> = {
   'with offset': 'such as 2026-12-01T19:00:00+01:00',

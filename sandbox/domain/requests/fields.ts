@@ -41,7 +41,19 @@ export function reference(prefix: string): z.ZodString {
 
 /** Controls, line breaks among them, and halves of characters: no database of a service would take a NUL, no ticket shows a bell. */
 const CONTROL = /[\p{Cc}\p{Cs}]/u
-const NO_CONTROL = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$'
+const C = '\\u0000-\\u001f\\u007f-\\u009f'
+
+/** What `trim` takes away, but for controls. A line has something else, and the pattern says so in one pass. */
+const B = '\\u0020\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff'
+const LINE = `^[${B}]*[^${C}${B}][^${C}]*$`
+
+/** At most so many characters, as JSON Schema counts them: an emoji is one, and `length` has two. */
+function atMost(maximum: number) {
+  return (text: string, context: z.RefinementCtx): void => {
+    if (text.length <= maximum || [...text].length <= maximum) return
+    context.addIssue({ code: 'too_big', origin: 'string', maximum, inclusive: true, input: text })
+  }
+}
 
 /** Text on one line. Blanks around it are taken away. */
 export function line(maxCharacters: number) {
@@ -49,16 +61,17 @@ export function line(maxCharacters: number) {
     .string()
     .trim()
     .min(1)
-    .max(maxCharacters)
+    .superRefine(atMost(maxCharacters))
     .refine((text) => !CONTROL.test(text), {
       error: 'must have no control characters, such as NUL or a line break: leave them out',
       ...refusal('parameter_invalid'),
     })
-    .meta({ pattern: NO_CONTROL })
+    .meta({ pattern: LINE, maxLength: maxCharacters })
 }
 
 /** Text without a tag, which HTML opens by `<` before a letter, `/`, `!` or `?`: "I <3 NY" and "A < B" are allowed. */
-const NO_HTML = '^(?:[^<\\u0000-\\u001f\\u007f-\\u009f]|<(?![A-Za-z/!?]))*$'
+const NO_TAG = '<(?![A-Za-z/!?])'
+const TITLE = `^[${B}]*(?:[^<${C}${B}]|${NO_TAG})(?:[^<${C}]|${NO_TAG})*$`
 const TAG = /<[A-Za-z/!?]/
 
 /** The title of an event: text without HTML. */
@@ -67,19 +80,25 @@ export const title = line(LIMITS.titleCharacters)
     error: 'must have no HTML: leave out the tags, or put a blank after each <',
     ...refusal('title_contains_html'),
   })
-  .meta({ pattern: NO_HTML, description: 'Shown on the event page and on tickets. No HTML.' })
+  .meta({
+    pattern: TITLE,
+    maxLength: LIMITS.titleCharacters,
+    description: 'Shown on the event page and on tickets. No HTML.',
+  })
 
 /** Tabs and line breaks are of the text. */
 const CONTROL_IN_TEXT = /(?![\t\n\r])[\p{Cc}\p{Cs}]/u
 
 export const description = z
   .string()
-  .max(LIMITS.descriptionCharacters)
+  .superRefine(atMost(LIMITS.descriptionCharacters))
   .refine((text) => !CONTROL_IN_TEXT.test(text), {
     error: 'must have no control characters but tabs and line breaks: leave them out',
     ...refusal('parameter_invalid'),
   })
   .meta({
+    pattern: '^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f]*$',
+    maxLength: LIMITS.descriptionCharacters,
     description:
       'Markdown. The tags of raw HTML are taken out, and so are link targets other than http, https, mailto, tel and relative ones.',
   })

@@ -48,7 +48,6 @@ export const listEventsQuery = z
       'is earlier than starts_after: there is nothing between them',
     ),
   )
-  .meta({ id: 'ListEventsQuery' })
 
 export type ListEvents = z.infer<typeof listEventsQuery>
 
@@ -56,7 +55,7 @@ export type ListEvents = z.infer<typeof listEventsQuery>
 export const listVenuesQuery = z
   .strictObject(page('ven'))
   .refine(hasOneDirection, ONE_DIRECTION)
-  .meta({ id: 'ListVenuesQuery', ...NOT_SHOWN })
+  .meta({ ...NOT_SHOWN })
 
 export type PageQuery = z.infer<typeof listVenuesQuery>
 

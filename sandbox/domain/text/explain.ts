@@ -98,7 +98,7 @@ function boundOf(which: string, bound: number, origin: string): string {
 /** The size that was given, if the size is wrong. */
 function sizeOf({ code, input }: Issue): string {
   if (code === 'too_small' || code === 'too_big') {
-    if (typeof input === 'string') return String(input.length)
+    if (typeof input === 'string') return String([...input].length)
     if (Array.isArray(input)) return String(input.length)
   }
   return typeof input === 'string' ? `the string ${quote(input)}` : quote(input)

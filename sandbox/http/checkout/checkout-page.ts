@@ -98,9 +98,11 @@ function page(title: string, content: Html): Html {
 <style>${raw(STYLE)}</style>
 </head>
 <body>
+<main>
 <h1>${title}</h1>
 ${content}
-<p><small>A page of the tix-webhooks sandbox: nothing is charged, and nothing is emailed.</small></p>
+</main>
+<footer><p><small>A page of the tix-webhooks sandbox: nothing is charged, and nothing is emailed.</small></p></footer>
 </body>
 </html>
 `

@@ -11,6 +11,8 @@ export interface ControlParts {
   readonly reset: () => void
   readonly url: () => string
   readonly version: string
+  /** The folder that it was started in. */
+  readonly folder: string
   /** @throws AddressRefused if nothing is sent to the address */
   readonly checkUrl: (url: string) => void
   /** Real time, in milliseconds since the epoch. */

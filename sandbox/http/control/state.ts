@@ -79,12 +79,13 @@ function nextAttemptJson({ engine }: Service): object | null {
   return next === undefined ? null : { delivery: next.delivery.id, at: utcText(next.atMs) }
 }
 
-function statusJson({ service, url, version, realNow }: ControlParts): StatusView {
+function statusJson({ service, url, version, folder, realNow }: ControlParts): StatusView {
   const { accounts, engine, assumptions } = service
   return {
     name: 'tix-webhooks sandbox',
     version,
     url: url(),
+    folder,
     clock: clockJson(service, realNow),
     counts: { test: accounts.test.counts(), live: accounts.live.counts() },
     deliveries: engine.totals(),

@@ -5,6 +5,8 @@ export interface StatusView {
   readonly name: string
   readonly version: string
   readonly url: string
+  /** The folder that it was started in. */
+  readonly folder: string
   readonly clock: ClockView
   readonly counts: Readonly<Record<'test' | 'live', { events: number; venues: number; orders: number }>>
   /** How many there have been of each status. */

@@ -28,6 +28,7 @@ export function describeWebhooks(schemas: SchemaCollection): Json {
     kind,
     {
       post: {
+        operationId: kind,
         summary: EMITTED_BY[kind as keyof typeof webhookData],
         // Webhooks have a signature, and no API key.
         security: [],

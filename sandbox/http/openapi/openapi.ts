@@ -3,7 +3,7 @@ import { ASSUMPTIONS, type AssumptionName, type Assumptions } from '../../servic
 import { ERROR_FORMS, type ErrorForm } from '../error-form.js'
 import { type ErrorCode, type ErrorStatus, statusOf } from '../errors.js'
 import { describeWebhooks } from './openapi-webhooks.js'
-import { type Operation, operationsFor } from './operations.js'
+import { type Operation, operationsFor, TAGS } from './operations.js'
 import { type Json, SchemaCollection } from './schema-collection.js'
 
 const REQUEST_ID = { 'x-request-id': { $ref: '#/components/headers/RequestId' } }
@@ -50,10 +50,13 @@ export function describeApi(assumptions: Assumptions, url: string): Json {
       title: 'Event ticketing service',
       // The version is part of the path, and the only one documented.
       version: 'v2',
+      contact: { name: 'tix-webhooks' },
+      license: { name: 'MIT', identifier: 'MIT' },
       description:
         'The interface of the service as its specification has it. What the specification does not show is marked x-not-shown: there this is an assumption of the sandbox, and the service may differ.',
     },
     servers: [{ url }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     security: [{ apiKey: [] }],
     paths,
     webhooks: describeWebhooks(schemas),
@@ -86,10 +89,12 @@ interface Parts {
 }
 
 function describeOperation(operation: Operation, parts: Parts): Json {
-  const { id, summary, body, status, answer, isShown } = operation
+  const { id, tag, summary, description, body, status, answer, isShown } = operation
   return {
     operationId: id,
+    tags: [tag],
     summary,
+    description,
     parameters: [...pathParameters(operation), ...queryParameters(operation, parts)],
     ...(body && {
       requestBody: {
@@ -131,8 +136,7 @@ function pathParameters({ path }: Operation): Json[] {
 
 function queryParameters({ query }: Operation, { schemas }: Parts): Json[] {
   if (query === undefined) return []
-  const { $ref, ...inline } = schemas.add(query, 'input')
-  const whole = $ref === undefined ? inline : (schemas.named()[String($ref).split('/').at(-1) ?? ''] as Json)
+  const whole = schemas.add(query, 'input')
   return Object.entries(whole.properties as Record<string, Json>).map(
     ([name, { description, ...schema }]) => ({
       name,

@@ -27,13 +27,22 @@ interface OperationInput {
   readonly baseUrl: string
 }
 
+/** The groups of operations. */
+export const TAGS = {
+  events: 'Shows, with their ticket tiers',
+  venues: 'Places of events',
+  orders: 'Sales that are faked, with a test key',
+} as const
+
 /** One operation of the API: its route and its description are made from it. */
 export interface Operation {
   readonly id: string
   readonly method: 'get' | 'post' | 'patch'
   /** The path in OpenAPI form: `/v2/events/{id}`. */
   readonly path: string
+  readonly tag: keyof typeof TAGS
   readonly summary: string
+  readonly description: string
   readonly query?: z.ZodObject
   readonly body?: BodyRule & { readonly schema: z.ZodType }
   readonly status: 200 | 201
@@ -69,7 +78,10 @@ export function operationsFor(assumptions: Assumptions): readonly Operation[] {
       id: 'createEvent',
       method: 'post',
       path: '/v2/events',
+      tag: 'events',
       summary: 'Create an event, which is a draft',
+      description:
+        'A draft is not sold until it is published. Its venue is an existing one, or is created with it. The answer has the ids of the ticket tiers, which an order needs.',
       body: { schema: createEventBody, required: true, image: true },
       status: created,
       answer: createdEvent,
@@ -81,7 +93,10 @@ export function operationsFor(assumptions: Assumptions): readonly Operation[] {
       id: 'listEvents',
       method: 'get',
       path: '/v2/events',
+      tag: 'events',
       summary: 'List events, the newest first',
+      description:
+        'A page of the events that the key sees, of one status, one venue or a range of dates if that is asked for.',
       query: listEventsQuery,
       status: 200,
       answer: list.schema(eventObject),
@@ -94,7 +109,9 @@ export function operationsFor(assumptions: Assumptions): readonly Operation[] {
       id: 'retrieveEvent',
       method: 'get',
       path: '/v2/events/{id}',
+      tag: 'events',
       summary: 'Retrieve an event',
+      description: 'An event that the key sees, with what has been sold of it.',
       status: 200,
       answer: showsTiers ? createdEvent : eventObject,
       isShown: !showsTiers,
@@ -105,7 +122,10 @@ export function operationsFor(assumptions: Assumptions): readonly Operation[] {
       id: 'updateEvent',
       method: 'patch',
       path: '/v2/events/{id}',
+      tag: 'events',
       summary: 'Update an event',
+      description:
+        'Changes the fields that are given, and no others. The date, the venue and the go-live of a draft alone: reschedule any other event.',
       body: { schema: updateEventBody, required: true, image: true },
       status: 200,
       answer: eventObject,
@@ -117,7 +137,9 @@ export function operationsFor(assumptions: Assumptions): readonly Operation[] {
       id: 'publishEvent',
       method: 'post',
       path: '/v2/events/{id}/publish',
+      tag: 'events',
       summary: 'Flip a draft to on_sale',
+      description: 'From now on tickets can be bought.',
       body: { schema: emptyBody, required: false },
       status: 200,
       answer: eventObject,
@@ -135,7 +157,9 @@ export function operationsFor(assumptions: Assumptions): readonly Operation[] {
       id: 'cancelEvent',
       method: 'post',
       path: '/v2/events/{id}/cancel',
+      tag: 'events',
       summary: 'Cancel an event and refund everyone',
+      description: 'Ends the sale, and refunds each order in full.',
       body: { schema: emptyBody, required: false },
       status: 200,
       answer: eventObject,
@@ -147,7 +171,9 @@ export function operationsFor(assumptions: Assumptions): readonly Operation[] {
       id: 'rescheduleEvent',
       method: 'post',
       path: '/v2/events/{id}/reschedule',
+      tag: 'events',
       summary: 'Change the date of an event',
+      description: 'Moves the doors, and the end with them unless another one is given.',
       body: { schema: rescheduleEventBody, required: true },
       status: 200,
       answer: eventObject,
@@ -167,7 +193,9 @@ export function operationsFor(assumptions: Assumptions): readonly Operation[] {
       id: 'listVenues',
       method: 'get',
       path: '/v2/venues',
+      tag: 'venues',
       summary: 'List venues, the newest first',
+      description: 'A page of the venues that the key sees. A venue is created with an event.',
       query: listVenuesQuery,
       status: 200,
       answer: list.schema(venueObject),
@@ -180,7 +208,9 @@ export function operationsFor(assumptions: Assumptions): readonly Operation[] {
       id: 'createOrder',
       method: 'post',
       path: '/v2/sandbox/orders',
+      tag: 'orders',
       summary: 'Fake an order, with a test key',
+      description: 'Sells tickets of an event that is on sale: no buyer, no payment and no mail are real.',
       body: { schema: createOrderBody, required: true },
       status: created,
       answer: orderResult,

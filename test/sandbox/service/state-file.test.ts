@@ -204,6 +204,7 @@ describe('a sandbox with a state file', () => {
     const start = () =>
       createSandbox({ stateFile, deliver: working, endpoints: [{ url: 'http://localhost/hooks' }] })
     const [first] = start().endpoints.list()
+    rmSync(`${stateFile}.lock`)
     const second = start()
     expect(second.endpoints.list()).toEqual([first])
     await second.close()
@@ -344,8 +345,10 @@ describe('a state file that cannot be written', () => {
     expect(warnings).toEqual([expect.stringContaining('could not be written: ')])
   })
 
-  test('because another sandbox writes it is left to that one', async () => {
-    const [first, second] = [open(), open()]
+  test('because another sandbox writes it, which took its lock, is left to that one', async () => {
+    const first = open()
+    rmSync(`${stateFile}.lock`)
+    const second = open()
     await first.trigger('order.created')
     await second.trigger('event.published')
     await second.close()
@@ -367,7 +370,7 @@ describe('a state file on a full disk', () => {
     await sandbox.trigger('order.created')
     vi.advanceTimersByTime(3_600_000)
     expect(warnings).toEqual([expect.stringContaining('could not be written: ENOSPC')])
-    expect(readdirSync(folder)).toEqual(['state.json'])
+    expect(readdirSync(folder)).toEqual(['state.json', 'state.json.lock'])
     expect(saved()).toBe(0)
     restore()
     vi.advanceTimersByTime(60_000)

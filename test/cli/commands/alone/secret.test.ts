@@ -21,7 +21,7 @@ describe('secret', () => {
   test('is printed with its endpoint if there are several, or for one endpoint only', async () => {
     const { run: runHere, json } = await sandbox([...to('a'), '--secret', 'whsec_one'])
     const [added] = await json('endpoints', 'add', 'http://127.0.0.1:9/b', '--secret', "it's $5")
-    const { stdout } = await runHere(['secret'])
+    const { stdout } = await runHere(['secret', '--no-color'], { isTTY: true })
     expect(stdout.replaceAll(/we_\w+/g, 'we_')).toBe(
       [
         '# we_ http://127.0.0.1:9/a',
@@ -34,6 +34,72 @@ describe('secret', () => {
     expect(await json('secret', String(added?.id))).toEqual([
       { secret: "it's $5", endpoints: [{ id: added?.id, url: 'http://127.0.0.1:9/b' }] },
     ])
+  })
+
+  test('is refused for a file if there are several, of which a reader of the file would see one', async () => {
+    const { run: runHere, json } = await sandbox([...to('a'), '--secret', 'whsec_one'])
+    const [added] = await json('endpoints', 'add', 'http://127.0.0.1:9/b', '--secret', 'whsec_two')
+    const ran = await runHere(['secret'])
+    expect(ran).toMatchObject({ code: 2, stdout: '' })
+    expect(ran.stderr).toContain(`Name the endpoint: tix-webhooks secret ENDPOINT, which is one of we_`)
+    expect(ran.stderr).toContain(`${added?.id} http://127.0.0.1:9/b`)
+    expect((await runHere(['secret', String(added?.id)])).stdout).toBe('TIX_SIGNING_SECRET=whsec_two\n')
+  })
+
+  test.each<[string, string, string, number, RegExp]>([
+    ['the same', '.env', 'whsec_one', 0, /^\.env has a TIX_SIGNING_SECRET already: it is kept\.\n$/],
+    [
+      'the same',
+      '.env.local',
+      'whsec_one',
+      0,
+      /^\.env\.local has a TIX_SIGNING_SECRET already: it is kept\.\n$/,
+    ],
+    [
+      'another one',
+      '.env',
+      'whsec_two',
+      1,
+      /^\.env has .+ not the secret of http:\S+\/a in the sandbox at \S+, so your app will refuse its deliveries\. Nothing was printed/,
+    ],
+  ])('is no second line where the folder has %s in %s', async (_, name, secret, code, message) => {
+    const { run: runHere, json, folder } = await sandbox([...to('a'), '--secret', 'whsec_one'])
+    writeFileSync(join(folder, name), `TIX_SIGNING_SECRET=${secret}\n`)
+    const ran = await runHere(['secret'])
+    expect(ran).toMatchObject({ code, stdout: '' })
+    expect(ran.stderr).toMatch(message)
+    expect(ran.stderr).not.toContain('whsec_')
+    const [{ id } = {}] = await json('endpoints')
+    expect(await runHere(['secret', String(id)])).toMatchObject({ code, stdout: '' })
+    expect(await json('secret')).toMatchObject([{ secret: 'whsec_one' }])
+    expect((await runHere(['secret'], { isTTY: true })).stdout).toBe('TIX_SIGNING_SECRET=whsec_one\n')
+  })
+
+  test('is that of another folder only if its sandbox is named, and then it says so', async () => {
+    const { url, folder } = await sandbox([...to('a'), '--secret', 'whsec_one'])
+    const [cwd, inner] = [emptyFolder(), join(folder, 'packages/app')]
+    mkdirSync(inner, { recursive: true })
+    const env = { TIX_SANDBOX_URL: '' }
+    const elsewhere = `The sandbox at ${url} was started in another folder, ${folder}, so`
+    writeFileSync(join(cwd, '.tix-webhooks-sandbox.json'), JSON.stringify({ url }))
+    const other = await run(['secret'], { cwd, env })
+    expect(other.stdout).toMatch(/^TIX_SIGNING_SECRET=whsec_[\w-]{32}\n$/)
+    expect(other.stderr).toContain(elsewhere)
+    writeFileSync(join(cwd, '.env'), other.stdout)
+    expect(await run(['secret'], { cwd, env })).toMatchObject({ code: 0, stdout: '' })
+
+    const about = `This is about the sandbox at ${url}, which was started in ${folder}.\n`
+    for (const [argv, where] of [
+      [['secret', '--sandbox', url], { cwd: emptyFolder(), env }],
+      [['secret'], { cwd: inner, env }],
+    ] as const) {
+      expect(await run(argv, where)).toEqual({
+        code: 0,
+        stdout: 'TIX_SIGNING_SECRET=whsec_one\n',
+        stderr: about,
+        records: expect.anything(),
+      })
+    }
   })
 
   test('is the new one during a rotation', async () => {
@@ -78,7 +144,13 @@ describe('secret without a sandbox', () => {
     const second = await run(['secret'], { cwd })
     expect(second).toMatchObject({ code: 0, stdout: '' })
     expect(second.stderr).toMatch(/^\.env has a TIX_SIGNING_SECRET already: it is kept\./)
-    expect((await run(['secret', '--new'], { cwd })).stdout).toMatch(NEW)
+    const env = { TIX_SIGNING_SECRET: 'whsec_env' }
+    expect(await run(['secret'], { cwd, env })).toMatchObject({ code: 0, stdout: '' })
+    const another = await run(['secret', '--new'], { cwd })
+    expect(another.stdout).toMatch(NEW)
+    expect(another.stderr).toBe(
+      '.env has a TIX_SIGNING_SECRET already: put this in its place, and not below it.\n',
+    )
   })
 
   test.each([
@@ -138,6 +210,37 @@ describe('.env of the folder', () => {
     mkdirSync(join(folder, '.env'))
     execFileSync('mkfifo', [join(pipe, '.env')])
     for (const cwd of [folder, pipe]) expect(await signed(cwd)).toMatchObject({ code: 2, stdout: '' })
+  })
+
+  test.each([
+    ['.env', { '.env': 'A=1\nTIX_SIGNING_SECRET=\n', '.env.local': 'TIX_SIGNING_SECRET=whsec_local\n' }],
+    [
+      '.env.local',
+      { '.env': 'TIX_SIGNING_SECRET=whsec_file\n', '.env.local': 'TIX_SIGNING_SECRET=whsec_local\n' },
+    ],
+  ])('yields to .env.local, as in Next: %s', async (_, files) => {
+    const cwd = emptyFolder()
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text)
+    expect((await signed(cwd)).stdout).toBe(await expected('whsec_local'))
+  })
+
+  const LINE = 'TIX_SIGNING_SECRET=whsec_file\r\n'
+  test.each([
+    ['made by it', Buffer.from(`\ufeff${LINE}`, 'utf16le')],
+    ['appended to by it', Buffer.concat([Buffer.from('PORT=3000\r\n'), Buffer.from(LINE, 'utf16le')])],
+  ])('is refused where it is UTF-16, %s: the >> of Windows PowerShell', async (_, bytes) => {
+    for (const name of ['.env', '.env.local']) {
+      const cwd = emptyFolder()
+      writeFileSync(join(cwd, name), bytes)
+      for (const argv of [['secret'], ['sign', '--body', 'x'], ['sandbox', '--port', '0']]) {
+        const { code, stdout, stderr } = await run(argv, { cwd })
+        expect([code, stdout]).toEqual([2, ''])
+        expect(stderr).toContain(
+          `${name} is UTF-16, or a part of it is, so that neither Node nor dotenv can read it`,
+        )
+        expect(stderr).toContain(`(Get-Content ${name}) -replace "\\0" | Set-Content -Encoding ascii ${name}`)
+      }
+    }
   })
 
   test('is refused where it is too large', async () => {

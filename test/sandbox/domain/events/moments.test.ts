@@ -87,6 +87,33 @@ test('[N52] a go-live needs a time of day', () => {
   expect(readMoment('2026-12-01', 'offset optional')).toContain('a day without a time')
 })
 
+test('the pattern of a form fits what is read, and nothing else', () => {
+  const YEARS = [1900, 1969, 1970, 1972, 2000, 2023, 2024, 2100, 2400, 9900, 9989, 9996, 9998, 9999]
+  const two = (value: number): string => String(value).padStart(2, '0')
+  const texts = [
+    ...YEARS.flatMap((year) =>
+      Array.from(
+        { length: 14 * 33 },
+        (_, at) => `${year}-${two(Math.floor(at / 33))}-${two(at % 33)}T19:00Z`,
+      ),
+    ),
+    ...Array.from({ length: 26 * 62 }, (_, at) => `${two(Math.floor(at / 62))}:${two(at % 62)}`).flatMap(
+      (time) => [
+        `2026-12-01T${time}`,
+        `2026-12-01T12:${time}.5Z`,
+        `2026-12-01T12:00+${time}`,
+        `2026-12-01T12:00-${time}`,
+      ],
+    ),
+    ...['2026-12-01', '2026-12-01T12:00:00.', '2026-12-01T12:00:00.1234567890', 'x2026-12-01T12:00Z'],
+  ]
+  for (const [form, pattern] of Object.entries(MOMENT_PATTERNS)) {
+    const fits = new RegExp(pattern, 'u')
+    const isRead = (text: string) => typeof readMoment(text, form as MomentForm) === 'object'
+    expect(texts.filter((text) => fits.test(text) !== isRead(text))).toEqual([])
+  }
+})
+
 test('a text of any length is refused', () => {
   // A pattern that backtracks over these would run into the time limit of the test.
   for (const text of [

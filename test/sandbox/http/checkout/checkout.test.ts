@@ -25,7 +25,7 @@ test('[S2] [S8] [S9] [N50] the url of an event is a page with its tiers and a fo
   expect(url).toBe(`${BASE_URL}/e/${sandbox.event.slug}`)
   expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=UTF-8'])
   for (const text of [
-    '<h1>Night of lights</h1>',
+    '<main>\n<h1>Night of lights</h1>',
     '2026-12-01T19:00:00+01:00',
     '<p>Bring <em>light</em>.</p>',
     'On sale.',
@@ -222,6 +222,7 @@ test('[N154] the wallet page shows the ticket until it is refunded, and refuses 
   }>()
   const [ticket] = tickets
   const look = async () => (await sandbox.call('GET', ticket?.wallet_pass_url ?? '')).text
+  expect(await look()).toMatch(/<main>\n<h1>[\s\S]+<\/main>/)
   for (const part of ['<h1>Night of lights</h1>', 'Old mill', 'seat', ticket?.id, ticket?.scan_token]) {
     expect(await look()).toContain(part)
   }

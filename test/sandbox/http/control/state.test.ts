@@ -13,6 +13,7 @@ test('GET /_sandbox returns the version and the number of records', async () => 
   expect((await sandbox.call('GET', '/_sandbox')).json()).toEqual({
     name: 'tix-webhooks sandbox',
     version: '1.2.3',
+    folder: '/nowhere',
     url: BASE_URL,
     clock: {
       ...CLOCK,

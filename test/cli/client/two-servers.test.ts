@@ -1,0 +1,67 @@
+/** @module-tag slow */
+import type { RequestListener } from 'node:http'
+import { tixWebhooks } from 'tix-webhooks/node'
+import { signedDelivery } from 'tix-webhooks/testing'
+import { describe, expect, test } from 'vitest'
+import { run } from '../../support/cli.js'
+import { sandbox } from '../../support/cli-sandbox.js'
+import { listening } from '../../support/cli-server.js'
+import { begin } from '../../support/cli-session.js'
+
+const secret = 'whsec_two_servers_0123456789'
+const app = () =>
+  tixWebhooks({ secret, on: { 'order.created': () => {}, 'event.*': () => {} }, onError: () => {} })
+const stranger: RequestListener = (_request, response) => void response.writeHead(200).end('It works!')
+
+/** Two servers on one port, at 127.0.0.1 and at [::1], and the URL of both by name. */
+async function two(at4: RequestListener, at6: RequestListener): Promise<string> {
+  const port = Number(new URL((await listening(at4)).url).port)
+  return (await listening(at6, port, '::1')).url
+}
+
+const FOUND =
+  /^localhost:\d+ is two servers: to a request without a signature 127\.0\.0\.1:\d+ answers 200, and \[::1\]:\d+ answers 400\. .+ Write 127\.0\.0\.1 or \[::1\] in the URL/m
+
+describe('two servers behind localhost', () => {
+  test.each<[string, number, string[]]>([
+    ['check, before it probes', 2, ['check', 'URL', '--secret', secret]],
+    ['trigger --to', 1, ['trigger', 'order.created', '--to', 'URL', '--secret', secret]],
+  ])('are reported by %s', async (_, exitCode, argv) => {
+    const url = await two(stranger, app())
+    const { code, stderr } = await run(argv.map((word) => (word === 'URL' ? url : word)))
+    expect(code).toBe(exitCode)
+    expect(stderr).toMatch(FOUND)
+  })
+
+  test('are reported by trigger in a sandbox', async () => {
+    const url = await two(stranger, app())
+    const { run: runHere } = await sandbox(['--to', url, '--secret', secret])
+    const { code, stderr, stdout } = await runHere(['trigger', 'order.created'])
+    expect(stdout).toContain('<-- [200]')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(FOUND)
+    expect(await runHere(['trigger', 'order.created', '--no-wait'])).toMatchObject({ code: 0 })
+  })
+
+  test('are reported by listen, which goes on', async () => {
+    const url = await two(stranger, app())
+    const session = begin(['listen', '--forward-to', url, '--secret', secret])
+    const { url: to } = await session.record(({ event }) => event === 'listening')
+    const { body, headers } = await signedDelivery('order.created', { secret })
+    expect((await fetch(String(to), { method: 'POST', headers, body })).status).toBe(200)
+    await expect.poll(() => session.said.stderr).toMatch(FOUND)
+  })
+
+  test.each<[string, () => Promise<string>]>([
+    ['one server at both addresses', async () => (await listening(app(), 0, '::')).url],
+    ['two servers that answer alike', () => two(app(), app())],
+    ['one that is alone there', async () => (await listening(app())).url.replace('127.0.0.1', 'localhost')],
+    ['a literal address of two', async () => (await two(app(), stranger)).replace('localhost', '127.0.0.1')],
+  ])('are not taken for %s', async (_, open) => {
+    const url = await open()
+    const only = ['--only', 'wrong-secret', '--secret', secret]
+    expect(await run(['check', url, ...only])).toMatchObject({ code: 0, stderr: '' })
+    const ran = await run(['trigger', 'order.created', '--to', url, '--secret', secret])
+    expect(ran).toMatchObject({ code: 0, stderr: '' })
+  })
+})
