@@ -53,7 +53,7 @@ const ADVICE: readonly [says: RegExp, code: 'store_unavailable' | 'store_full', 
 
 /** A reply of the server: it begins with its kind in capitals, unlike the error of a client or a socket. */
 const REPLY = /^[A-Z]{2,} /
-const MAX_REPLY_LENGTH = 200
+const MAX_REPLY_LENGTH = 250
 const UNREACHABLE =
   'Redis could not be reached, or did not answer as it should: is it up, and does the client reconnect?'
 

@@ -38,8 +38,9 @@ export interface LeaseMemory {
   readonly doubtedKeys: Set<string>
 }
 
-export function leaseMemory(): LeaseMemory {
-  return { nextToken: tokenSource(), doubtedKeys: new Set() }
+/** @param randomUuid for the tokens */
+export function leaseMemory(randomUuid: () => string): LeaseMemory {
+  return { nextToken: tokenSource(randomUuid), doubtedKeys: new Set() }
 }
 
 /** More than there are if a store is slow now and then; during an outage no claim is granted. */

@@ -138,7 +138,7 @@ function reportedFailure(value: Result): Failure | undefined {
   if (ok === false && typeof status === 'number') {
     return { what: `a Response with status ${status}: ${IF_HANDLED}` }
   }
-  if (typeof statusCode === 'number' && statusCode >= 400) {
+  if (typeof statusCode === 'number' && Math.floor(statusCode / 100) >= 4) {
     return { what: `an object with statusCode ${statusCode}: ${IF_HANDLED}` }
   }
   if (status === 'rejected' && 'reason' in value) {

@@ -9,6 +9,7 @@ import { STORE_CALL_MS } from '../idempotency/store-call.js'
 import { ignoreRejection } from '../lib/call-safely.js'
 import { isMisuse } from '../lib/call-site.js'
 import { describeType, describeValue } from '../lib/describe-type.js'
+import { hmacEngine } from '../signature/hmac.js'
 import { RETRY_WINDOW_SECONDS } from '../signature/scheme.js'
 import type { WebhookOptions } from './options.js'
 
@@ -73,7 +74,7 @@ export function guardOf<Request>(
   now: () => number,
   { leaseMs, retainMs, maxRunMs }: { leaseMs: number; retainMs: number; maxRunMs: number },
 ): Guard<Request> {
-  const leases = { leaseMs, retainMs, ...leaseMemory() }
+  const leases = { leaseMs, retainMs, ...leaseMemory(() => hmacEngine().randomUuid()) }
   const onStore = (value: unknown): Guard => leaseGuard(checkedStore(value), leases)
   const onInbox = (value: unknown): Guard => inboxGuard(checkedInbox(value), { retainMs, maxRunMs })
   if (inbox === undefined) {

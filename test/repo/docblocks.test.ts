@@ -40,7 +40,10 @@ const SURROUNDINGS: Record<string, string> = {
 }
 
 const READER_HAS = `
-import { ${Object.keys(core).join(', ')} } from 'tix-webhooks'
+import { ${Object.keys(core)
+  // That of the main entry only says which one to import.
+  .filter((name) => name !== 'tixWebhooks')
+  .join(', ')} } from 'tix-webhooks'
 import type { AnyEvent, Delivery, HeaderValue, OrderCreatedEvent, OrderTicket, Receiver } from 'tix-webhooks'
 interface Refund { order_id: string }
 declare const secret: string, on: {}, busy: boolean

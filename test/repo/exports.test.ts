@@ -6,6 +6,7 @@ import {
   PayloadError,
   RunError,
   StoreError,
+  UnavailableError,
   WebhookError,
   WebhookVerificationError,
 } from 'tix-webhooks'
@@ -47,6 +48,7 @@ const ERRORS = {
   PayloadError,
   RunError,
   StoreError,
+  UnavailableError,
   WebhookError,
   WebhookVerificationError,
 }
@@ -65,6 +67,7 @@ const PUBLIC = {
     'memoryStore',
     'parseEvent',
     'signPayload',
+    'tixWebhooks',
     'unchecked',
     'verifySignature',
     'verifyWebhook',

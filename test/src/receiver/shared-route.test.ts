@@ -1,7 +1,7 @@
-import { type DeliveryContext, type DeliveryRecord, signPayload, type UnknownEvent } from 'tix-webhooks'
+import type { DeliveryContext, DeliveryRecord, UnknownEvent } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/fetch'
 import { expect, test, vi } from 'vitest'
-import { orderCreated } from '../../support/deliveries.js'
+import { orderCreated, sign } from '../../support/deliveries.js'
 import { requestOf } from '../../support/fetching.js'
 import { receiving } from '../../support/receiving.js'
 
@@ -15,9 +15,9 @@ test('a test order does not make the live order of the same id a duplicate if th
     key: ({ data }: UnknownEvent, { secretIndex }) => `${secretIndex}-${(data.order as { id: string }).id}`,
     on: { 'order.created': (_, { key }) => runs.push(key) },
   })
-  const body = new TextEncoder().encode(JSON.stringify(orderCreated({ id: 'ord_1' })))
+  const order = orderCreated({ id: 'ord_1' })
   const send = async (secret: string) =>
-    receiver.receive({ header: await signPayload(body, { secret }), body, request: null })
+    receiver.receive({ ...(await sign(order, { secret })), request: null })
   expect(await send(TEST)).toEqual({ outcome: 'handled' })
   expect(await send(LIVE)).toEqual({ outcome: 'handled' })
   expect(await send(LIVE)).toEqual({ outcome: 'duplicate' })
@@ -44,11 +44,7 @@ test('a handler of fetch gets what the platform passed beside the request', asyn
     secret: LIVE,
     on: { 'order.created': (_, { platform, request }) => seen(platform, request) },
   })
-  const body = JSON.stringify(orderCreated())
-  const request = requestOf({
-    body: new TextEncoder().encode(body),
-    header: await signPayload(body, { secret: LIVE }),
-  })
+  const request = requestOf(await sign(orderCreated(), { secret: LIVE }))
   const platform = { env: { DB: 'bindings' } }
   expect((await hooks(request, platform)).status).toBe(200)
   expect(seen).toHaveBeenCalledWith(platform, request)
