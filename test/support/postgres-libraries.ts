@@ -4,11 +4,13 @@ import type { MikroORM, SqlEntityManager } from '@mikro-orm/postgresql'
 import { sql as drizzleSql } from 'drizzle-orm'
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type { PgTable } from 'drizzle-orm/pg-core'
+import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js'
 import type { Knex } from 'knex'
 import { CompiledQuery, type Transaction as KyselyTransaction } from 'kysely'
 import type { Model } from 'objection'
 import type { Pool } from 'pg'
 import type { ITask } from 'pg-promise'
+import type { Sql, TransactionSql } from 'postgres'
 import type { Sequelize, Transaction as SequelizeTransaction } from 'sequelize'
 import { type DatabasePool, type DatabaseTransactionConnection, sql } from 'slonik'
 import type { PostgresInbox } from 'tix-webhooks/postgres'
@@ -81,6 +83,16 @@ export const LIBRARIES: readonly Library[] = [
           () => work(tx),
         ),
     },
+  }),
+  library<TransactionSql, { sql: Sql; orders: PgTable; drizzleOf(tx: TransactionSql): PostgresJsDatabase }>({
+    name: 'Drizzle on postgres.js',
+    close: ({ sql }) => sql.end(),
+    write: async (tx, id, { drizzleOf, orders }) => drizzleOf(tx).insert(orders).values({ id }),
+    prepare(tx, id, { drizzleOf, orders }) {
+      const late = drizzleOf(tx).insert(orders).values({ id })
+      return async () => late
+    },
+    nested: { savepoint: (tx, work) => tx.savepoint((inner) => work(inner)) },
   }),
   library<KyselyTransaction<{ orders: { id: string } }>, { pool: Pool }>({
     name: 'Kysely',

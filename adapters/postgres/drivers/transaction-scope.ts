@@ -162,7 +162,7 @@ function sendsStatements(value: unknown): value is object {
   return isObject(value) && SENDING.some((method) => has(value, method))
 }
 
-const SENDING = ['query', 'execute', 'executeQuery', 'unsafe', 'raw']
+const SENDING = ['query', '$queryRawUnsafe', 'execute', 'executeQuery', 'unsafe', 'raw']
 
 /** Such as an entity of TypeORM: the library knows it by its identity. */
 function isClass(value: object): boolean {

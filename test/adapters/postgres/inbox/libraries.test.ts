@@ -1,4 +1,5 @@
-import { schema } from 'tix-webhooks/postgres'
+import type { SqlEntityManager } from '@mikro-orm/postgresql'
+import { type PostgresInbox, schema } from 'tix-webhooks/postgres'
 import { signedDelivery } from 'tix-webhooks/testing'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { atOnce } from '../../../support/at-once.js'
@@ -24,7 +25,10 @@ onPostgres('postgresInbox, by the lines of docs/postgres-libraries.md,', () => {
 
   beforeEach(async () => {
     vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
-    vi.stubEnv('DATABASE_URL', database.url)
+    const url = new URL(database.url)
+    url.searchParams.set('options', database.settings())
+    vi.stubEnv('DATABASE_URL', url.href)
+    // MikroORM ignores them in the URL, and postgres.js in the environment.
     vi.stubEnv('PGOPTIONS', database.settings())
     // Sequelize and pg-promise print warnings of their own.
     for (const method of ['log', 'warn'] as const) vi.spyOn(console, method).mockImplementation(() => {})
@@ -151,5 +155,21 @@ onPostgres('postgresInbox, by the lines of docs/postgres-libraries.md,', () => {
     await send(orderCreated({ id: library.name }))
     await turns(5)
     expect(await written('')).toEqual([])
+  })
+
+  test('says that it was the flush of MikroORM that failed, after the handler had returned', async () => {
+    const library = LIBRARIES.find(({ name }) => name === 'MikroORM') as Library
+    const { inbox } = (await open(library)) as unknown as { inbox: PostgresInbox<SqlEntityManager> }
+    await database.query("INSERT INTO orders VALUES ('taken')")
+    const { send, reports } = await endpoint({
+      inbox,
+      on: { 'order.created': (_event, { tx }) => void tx.persist(tx.create('Order', { id: 'taken' })) },
+    })
+    expect((await send(orderCreated())).status).toBe(503)
+    expect(reports).toEqual([
+      expect.objectContaining({
+        message: expect.stringMatching(/the end of its transaction failed.* the flush of MikroORM/),
+      }),
+    ])
   })
 })
