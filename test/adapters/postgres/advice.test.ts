@@ -12,7 +12,7 @@ const UNREACHABLE = /^Postgres could not be reached/
 const ROLLED_BACK =
   /^Postgres rolled back all that the handler had written: one of its SQL statements failed and it went on\./
 const FAILED_AT_END =
-  /^Postgres rolled back .*, because the end of its transaction failed: .* the flush of MikroORM/
+  /^Postgres rolled back .*, or the end of its transaction failed: .* the flush of MikroORM/
 
 /** As Prisma passes on an error of the server. */
 const prismas = (originalCode: string): Error =>

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql'
 import { type PostgresInbox, schema } from 'tix-webhooks/postgres'
 import { signedDelivery } from 'tix-webhooks/testing'
-import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { atOnce } from '../../../support/at-once.js'
 import { orderCreated, SECRET } from '../../../support/deliveries.js'
 import { onPostgres } from '../../../support/on-servers.js'
@@ -10,13 +10,21 @@ import { endpoint } from '../../../support/postgres-endpoint.js'
 import { LIBRARIES, type Library, loadSnippet } from '../../../support/postgres-libraries.js'
 import { deferred, turns } from '../../../support/promises.js'
 
+/** An order that ends its connection. */
+const TERMINATE = 'terminate'
+
 const HANDLED = { status: 200, outcome: 'handled' }
 const NESTED = LIBRARIES.flatMap((library) =>
   Object.keys(library.nested).map((way) => ({ name: `${library.name}, ${way}`, library, way })),
 )
 
 onPostgres('postgresInbox, by the lines of docs/postgres-libraries.md,', () => {
-  const database = testDatabase('CREATE TABLE orders (id text PRIMARY KEY)', schema)
+  const database = testDatabase(
+    'CREATE TABLE orders (id text PRIMARY KEY)',
+    "CREATE FUNCTION terminate() RETURNS trigger AS 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END' LANGUAGE plpgsql",
+    `CREATE TRIGGER terminate BEFORE INSERT ON orders FOR EACH ROW WHEN (NEW.id = '${TERMINATE}') EXECUTE FUNCTION terminate()`,
+    schema,
+  )
   const written = (prefix: string): Promise<unknown[]> =>
     database.column('SELECT substr(id, $2) FROM orders WHERE starts_with(id, $1) ORDER BY id', [
       prefix,
@@ -39,11 +47,23 @@ onPostgres('postgresInbox, by the lines of docs/postgres-libraries.md,', () => {
     }
   })
 
-  async function open(library: Library) {
+  const opened = new Map<string, ReturnType<typeof load>>()
+
+  async function load(library: Library) {
     const snippet = await loadSnippet(library.name)
-    onTestFinished(() => library.close(snippet as never).then(() => undefined))
+    return { ...snippet, close: () => library.close(snippet as never) }
+  }
+
+  /** One for all tests, but for those that run at once: each needs the one connection. */
+  function open(library: Library) {
+    const snippet = opened.get(library.name) ?? load(library)
+    opened.set(library.name, snippet)
     return snippet
   }
+
+  afterAll(async () => {
+    for (const snippet of opened.values()) await (await snippet).close()
+  })
 
   test.each(LIBRARIES)('has an effect exactly once over $name', async (library) => {
     const { inbox, POST } = await open(library)
@@ -68,7 +88,8 @@ onPostgres('postgresInbox, by the lines of docs/postgres-libraries.md,', () => {
   /** A nested transaction that is still open when its run ends goes on while the next delivery has the connection. */
   async function outliveRun(row: (typeof NESTED)[number], how: string, end: string): Promise<void> {
     const { library } = row
-    const snippet = await open(row.library)
+    const snippet = await (how === 'given up' ? load(library) : open(library))
+    if (how === 'given up') onTestFinished(async () => void (await snippet.close()))
     const prefix = `${row.name}, ${how}, ${end}: `
     const write = (tx: never, id: string) => row.library.write(tx, `${prefix}${id}`, snippet as never)
     const nested = (tx: never, work: (inner: never) => Promise<unknown>) =>
@@ -156,6 +177,40 @@ onPostgres('postgresInbox, by the lines of docs/postgres-libraries.md,', () => {
     await turns(5)
     expect(await written('')).toEqual([])
   })
+
+  // An 'error' that nothing listens for would end the process, and fails this run.
+  test.each(LIBRARIES)(
+    'survives backends that are terminated in a transaction over $name',
+    async (library) => {
+      const snippet = await open(library)
+      const write = (tx: never, id: string) => library.write(tx, id, snippet as never)
+      let run = 0
+      const { send } = await endpoint({
+        inbox: snippet.inbox,
+        on: {
+          'order.created': async (_event, { tx }) => {
+            run++
+            await write(tx, 'once')
+            // In a statement, and between two.
+            if (run === 1) await write(tx, TERMINATE)
+            if (run === 2) {
+              await database.query(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE relation = 'orders'::regclass AND mode = 'RowExclusiveLock'",
+              )
+              await write(tx, 'never')
+            }
+          },
+        },
+      })
+      const order = orderCreated({ id: `terminated ${library.name}` })
+      for (const _ of ['in a statement', 'between two']) {
+        expect((await send(order)).status).toBeGreaterThanOrEqual(500)
+      }
+      // postgres.js may give the next transaction the connection that is about to close.
+      while ((await send(order)).status !== 200);
+      expect(await written('')).toEqual(['once'])
+    },
+  )
 
   test('says that it was the flush of MikroORM that failed, after the handler had returned', async () => {
     const library = LIBRARIES.find(({ name }) => name === 'MikroORM') as Library
