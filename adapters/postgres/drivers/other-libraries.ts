@@ -61,7 +61,7 @@ const OTHERS: readonly OtherLibrary[] = [
     name: 'a Prisma client',
     methods: ['$transaction', '$queryRawUnsafe'],
     inbox:
-      'postgresInbox({ transaction: (work) => prisma.$transaction(work, { maxWait: 2_000, timeout: 60_000 }), query: (tx, text, parameters) => tx.$queryRawUnsafe(text, ...parameters) }), with Prisma 7',
+      'postgresInbox({ transaction: (work) => prisma.$transaction(work, { maxWait: 2_000, timeout: 310_000 }), query: (tx, text, parameters) => tx.$queryRawUnsafe(text, ...parameters) }), with Prisma 7',
   },
   {
     name: 'a Drizzle database',

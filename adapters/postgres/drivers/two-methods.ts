@@ -58,16 +58,12 @@ export function twoMethodDriver<Tx>(driver: PostgresDriver<Tx>): CheckedDriver<T
         let id: string | undefined
         // Kept here, because a driver may return nothing.
         let ended: { result: R } | undefined
-        let failed: { error: unknown } | undefined
         await driver.transaction(async (tx) => {
-          // A library that tries again by itself must not run the handler twice in one delivery.
-          if (failed !== undefined) throw failed.error
           // A statement that sets the isolation of its transaction must be its first, so nothing may be sent before it.
           if (idOf !== noId) await refuseOpen(tx)
           const result = await scope
             .unlessLost(() => scope.run(() => work(tx, handedOf(tx))))
             .catch(async (error) => {
-              failed = { error }
               await scope.unlessLost(() => sendLast(tx, scope.isNested() ? 'ROLLBACK' : 'SELECT 1'))
               throw error
             })

@@ -2,14 +2,16 @@ import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { Client } from 'pg'
-import { schema } from 'tix-webhooks/postgres'
+import { Client, Pool } from 'pg'
+import { postgresInbox, schema } from 'tix-webhooks/postgres'
 import { expect, onTestFinished, test } from 'vitest'
 import { snippetsFolder, snippetsOf } from '../../support/compile.js'
 import { onPostgres, postgresUrl } from '../../support/on-servers.js'
 import { ROOT } from '../../support/root.js'
 
 const TABLES = ['tix_webhooks', 'tix_webhooks_inbox', 'tix_webhooks_inbox_newest']
+/** In the schema `webhooks`. */
+const OWN = ['inbox', 'inbox_newest']
 const FILTER = /^ *tablesFilter: .*\n/m
 
 /** A database of its own: drizzle-kit drops what it finds in the schema `public`. */
@@ -23,6 +25,8 @@ async function ownDatabase(): Promise<{ url: string; tables(): Promise<string[]>
   const client = new Client(url.href)
   await client.connect()
   await client.query(schema)
+  await client.query('CREATE SCHEMA webhooks')
+  await client.query(postgresInbox(new Pool(), { table: 'webhooks.inbox' }).schema)
   onTestFinished(async () => {
     await client.end()
     await server.query(`DROP DATABASE ${name}`)
@@ -32,9 +36,9 @@ async function ownDatabase(): Promise<{ url: string; tables(): Promise<string[]>
     url: url.href,
     async tables() {
       const { rows } = await client.query(
-        "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename",
+        "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace IN ('public'::regnamespace, 'webhooks'::regnamespace) ORDER BY relnamespace::regnamespace::text, relname",
       )
-      return rows.map(({ tablename }) => tablename)
+      return rows.map(({ relname }) => relname)
     },
   }
 }
@@ -59,12 +63,12 @@ async function push(config: string, url: string): Promise<void> {
 }
 
 onPostgres('drizzle-kit push', () => {
-  test('leaves our tables alone with the configuration of docs/idempotency.md, and drops them without', async () => {
+  test('leaves our tables alone with the configuration of docs/idempotency.md, and drops them without, but in a schema of their own', async () => {
     const [config = ''] = snippetsOf('docs/idempotency.md', 'ts').filter((code) => FILTER.test(code))
     const { url, tables } = await ownDatabase()
     await push(config, url)
-    expect(await tables()).toEqual(['orders', ...TABLES])
+    expect(await tables()).toEqual(['orders', ...TABLES, ...OWN])
     await push(config.replace(FILTER, ''), url)
-    expect(await tables()).toEqual(['orders'])
+    expect(await tables()).toEqual(['orders', ...OWN])
   })
 })
