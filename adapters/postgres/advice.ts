@@ -1,6 +1,6 @@
 import { StoreError } from '../../src/index.js'
 import { messageOf } from '../../src/store-kit.js'
-import { ENDED, OUTSIDE, ROLLED_BACK } from './drivers/commit-check.js'
+import { ENDED, FAILED_AT_END, OUTSIDE, ROLLED_BACK } from './drivers/commit-check.js'
 
 /** The names that advice on a table of ours needs. */
 export interface TableNames {
@@ -24,8 +24,8 @@ const STARTING =
 const SLOW_CONNECTION =
   'No connection could be had within the time-out: is Postgres reachable, and the pool large enough for concurrent deliveries?'
 
-/** A code of the server, not of a connection that broke (class 08) or of a socket, such as EPIPE. */
-const SQLSTATE = /^(?!08|E)[0-9A-Z]{5}$/
+/** A code of the server, not of a connection that broke (class 08), of a socket, such as EPIPE, or of Prisma itself. */
+const SQLSTATE = /^(?!08|E|P1|P2028)[0-9A-Z]{5}$/
 
 type Advice = string | ((names: TableNames) => string)
 
@@ -61,6 +61,7 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   '57P01': STARTING,
   '57P02': STARTING,
   '57P03': STARTING,
+  P2028: `Prisma got no connection within maxWait (2 s by default), or ended the transaction at its own timeout (5 s by default), before the run was over: pass both to prisma.$transaction(work, { maxWait, timeout }), in milliseconds, and a timeout longer than maxRunSeconds. ${NOTHING_WRITTEN}`,
   ECONNREFUSED: NO_SERVER,
   ENOTFOUND: NO_SERVER,
   CONNECT_TIMEOUT: SLOW_CONNECTION,
@@ -86,10 +87,9 @@ export function notCommitted(error: unknown, names: TableNames): StoreError {
   }
   // The code of a statement of the handler or of a deferred constraint. Any transaction can fail at COMMIT with the others:
   // classes 08, 28, 3D, 53, 55 and 57 are the server's, 40 is a conflict, 25P03 and 25P04 are limits on its time.
-  const isHandlers = /^(?!08|28|3D|40|53|55|57|25P03|25P04|E)[0-9A-Z]{5}$/.test(String(code))
-  return isHandlers
-    ? new StoreError('store_unavailable', ROLLED_BACK, { cause: error })
-    : unavailable(error, names)
+  const isHandlers = /^(?!08|28|3D|40|53|55|57|25P03|25P04|E|P1|P2028)[0-9A-Z]{5}$/.test(String(code))
+  if (!isHandlers) return unavailable(error, names)
+  return new StoreError('store_unavailable', code === '25P02' ? ROLLED_BACK : FAILED_AT_END, { cause: error })
 }
 
 /** Whether a statement that belongs into the transaction of the inbox failed because it was in none. */
@@ -127,7 +127,7 @@ function codeOf(error: unknown): unknown {
 
 /** The driver's error: some libraries wrap it, and put the statement into a message of their own. */
 function innermost(error: unknown): { code?: unknown; message?: unknown } {
-  let found = (error ?? {}) as { code?: unknown; message?: unknown }
+  let found = prismasCause(error) ?? ((error ?? {}) as { code?: unknown; message?: unknown })
   for (let depth = 0; found.code === undefined && depth < MAX_DEPTH; depth++) {
     const { cause, original, driverError } = found as Record<string, unknown>
     // The last two are the names of Sequelize and TypeORM.
@@ -139,6 +139,13 @@ function innermost(error: unknown): { code?: unknown; message?: unknown } {
 }
 
 const MAX_DEPTH = 5
+
+/** Prisma has a code of its own, and the server's error beside it. */
+function prismasCause(error: unknown): { code: unknown; message: unknown } | undefined {
+  const { meta } = (error ?? {}) as { meta?: { driverAdapterError?: { cause?: Record<string, unknown> } } }
+  const cause = meta?.driverAdapterError?.cause
+  return cause && { code: cause.originalCode, message: cause.originalMessage }
+}
 
 const ENDED_BY_HANDLER =
   'The handler ended the transaction of the inbox itself, so what it wrote may be lost, or kept without its record: leave BEGIN, COMMIT and ROLLBACK to the inbox, and use a SAVEPOINT within it.'

@@ -40,7 +40,8 @@ export interface TableDefinition {
 }
 
 /** Deploys that migrate at the same time wait for each other: CREATE TABLE IF NOT EXISTS alone can fail then. */
-const MIGRATION_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('tix-webhooks migrate', 0))"
+// Cast, because Prisma cannot read a column of the type void.
+const MIGRATION_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('tix-webhooks migrate', 0))::text"
 
 export function tableOf({
   place,

@@ -21,4 +21,8 @@ export function checkFor(id: string): string {
 
 /** The advice on a transaction that was rolled back though the handler had returned. */
 export const ROLLED_BACK =
-  'Postgres rolled back all that the handler had written: one of its SQL statements failed and it went on, or a deferred constraint failed at COMMIT. Let such an error leave the handler, or put a SAVEPOINT around a statement that may fail.'
+  'Postgres rolled back all that the handler had written: one of its SQL statements failed and it went on. Let such an error leave the handler, or put a SAVEPOINT around a statement that may fail.'
+
+/** The same if the error is that of a statement, which postgres.js passes on at the end of the transaction too. */
+export const FAILED_AT_END =
+  'Postgres rolled back all that the handler had written: one of its SQL statements failed and it went on, or the end of its transaction failed: a deferred constraint failed at COMMIT, or a statement failed that the library sends only then, such as the flush of MikroORM. The cause of this error describes it. Let such an error leave the handler, or put a SAVEPOINT around a statement that may fail.'

@@ -60,12 +60,14 @@ const OTHERS: readonly OtherLibrary[] = [
   {
     name: 'a Prisma client',
     methods: ['$transaction', '$queryRawUnsafe'],
-    inbox: `${INBOX}: Prisma keeps its connections to itself, so handlers write through a client of pg`,
+    inbox:
+      'postgresInbox({ transaction: (work) => prisma.$transaction(work, { maxWait: 2_000, timeout: 310_000 }), query: (tx, text, parameters) => tx.$queryRawUnsafe(text, ...parameters) }), with Prisma 7',
   },
   {
     name: 'a Drizzle database',
     methods: ['select', 'insert', 'execute', 'transaction'],
-    inbox: 'postgresInbox(pool, { as: (client) => drizzle(client) }), with the Pool of pg that it is made of',
+    inbox:
+      'postgresInbox(pool, { as: (client) => drizzle(client) }), with the Pool of pg that it is made of; for postgres.js see docs/postgres-libraries.md',
     store: 'postgresStore(pool), with the Pool of pg or the sql of postgres.js that it is made of',
   },
   {
@@ -96,7 +98,7 @@ export function notAPool(value: unknown, factory: 'postgresStore' | 'postgresInb
   }
   const others =
     factory === 'postgresInbox'
-      ? ' For other libraries pass a driver, { transaction, query }: see docs/idempotency.md.'
+      ? ' For other libraries pass a driver, { transaction, query }: see docs/postgres-libraries.md.'
       : ''
   return new TypeError(
     `pool must be a Pool of pg, or the sql of postgres.js, not ${describeType(value)} without their methods.${others}`,

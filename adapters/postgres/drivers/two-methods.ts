@@ -1,7 +1,9 @@
 import { StoreError } from '../../../src/index.js'
+import { within } from '../../../src/store-kit.js'
 import { CHECK } from './commit-check.js'
 import { type CheckedDriver, type IdOf, noId, type PostgresDriver } from './driver.js'
 import { has, isOtherLibrary } from './other-libraries.js'
+import { ROLLBACK_MS } from './pg.js'
 import { transactionScope } from './transaction-scope.js'
 
 export function isTwoMethodDriver<Tx>(pool: unknown): pool is PostgresDriver<Tx> {
@@ -34,6 +36,19 @@ export function twoMethodDriver<Tx>(driver: PostgresDriver<Tx>): CheckedDriver<T
     })
   }
 
+  /**
+   * Some libraries queue statements, and their ROLLBACK overtakes these: what Kysely still had to send would be committed by
+   * itself. So a statement is awaited that comes after them. It is a ROLLBACK while a nested transaction is open, of which TypeORM would
+   * end only the savepoint.
+   */
+  async function sendLast(tx: Tx, statement: string): Promise<void> {
+    try {
+      await within<unknown>(query(tx, statement, []), ROLLBACK_MS, () => {})
+    } catch {
+      // In a failed transaction each statement fails.
+    }
+  }
+
   return {
     async transaction<R>(work: (tx: Tx, handed: Tx) => Promise<R>, idOf: IdOf<R> = noId) {
       const scope = transactionScope()
@@ -46,7 +61,12 @@ export function twoMethodDriver<Tx>(driver: PostgresDriver<Tx>): CheckedDriver<T
         await driver.transaction(async (tx) => {
           // A statement that sets the isolation of its transaction must be its first, so nothing may be sent before it.
           if (idOf !== noId) await refuseOpen(tx)
-          const result = await scope.unlessLost(() => scope.run(() => work(tx, handedOf(tx))))
+          const result = await scope
+            .unlessLost(() => scope.run(() => work(tx, handedOf(tx))))
+            .catch(async (error) => {
+              await scope.unlessLost(() => sendLast(tx, scope.isNested() ? 'ROLLBACK' : 'SELECT 1'))
+              throw error
+            })
           id = idOf(result)
           if (id !== undefined) await scope.unlessLost(() => query(tx, CHECK, [id]))
           ended = { result }

@@ -10,7 +10,16 @@ const CLOSED = /^The pool is closed/
 const SLOW = /^No connection could be had within the time-out/
 const STARTING = /^Postgres is shutting down or starting/
 const UNREACHABLE = /^Postgres could not be reached/
-const ROLLED_BACK = /^Postgres rolled back all that the handler had written/
+const ROLLED_BACK =
+  /^Postgres rolled back all that the handler had written: one of its SQL statements failed and it went on\./
+const FAILED_AT_END =
+  /^Postgres rolled back .*, or the end of its transaction failed: .* the flush of MikroORM/
+
+/** As Prisma passes on an error of the server. */
+const prismas = (originalCode: string): Error =>
+  Object.assign(fault('P2010'), {
+    meta: { driverAdapterError: { cause: { originalCode, originalMessage: 'what it says' } } },
+  })
 
 describe('the advice on an error of Postgres', () => {
   test.each<[string, Error, RegExp]>([
@@ -22,6 +31,7 @@ describe('the advice on an error of Postgres', () => {
     ],
     ['no rights', fault('42501'), /^The user of this connection has no rights on "seen"/],
     ['a replica', fault('25006'), /^This database is read-only/],
+    ['an error that Prisma wrapped', prismas('25006'), /^This database is read-only/],
     [
       'an error that a library wrapped',
       new Error('query failed', { cause: fault('25006') }),
@@ -67,9 +77,12 @@ describe('the advice on an error of Postgres', () => {
   })
 
   test.each<[string, Error, RegExp]>([
-    ['a deferred constraint', fault('23503'), ROLLED_BACK],
+    ['a deferred constraint', fault('23503'), FAILED_AT_END],
     ['a statement that had failed', fault('25P02'), ROLLED_BACK],
-    ['one that a library wrapped', new Error('query failed', { cause: fault('23505') }), ROLLED_BACK],
+    ['one that a library wrapped', new Error('query failed', { cause: fault('23505') }), FAILED_AT_END],
+    ['the timeout of Prisma', fault('P2028'), /^Prisma got no connection within maxWait .*, or ended/],
+    ['a statement that had failed, in Prisma', prismas('25P02'), ROLLED_BACK],
+    ['a server that Prisma cannot reach', fault('P1001'), UNREACHABLE],
     ['a connection that broke', fault('08006'), UNREACHABLE],
     ['a server that shut down', fault('57P01'), STARTING],
     ['a server that is full', fault('53100'), /^The disk of Postgres is full/],

@@ -95,7 +95,7 @@ describe.each([
     [
       'a Prisma client',
       () => ({ $transaction() {}, $queryRawUnsafe() {}, $connect() {} }),
-      POOL_OF_PG,
+      '{ transaction: (work) => prisma.$transaction(work, {',
       POOL_OF_PG,
     ],
   ])('refuses %s, and shows the lines that work', (what, object, inbox, store) => {

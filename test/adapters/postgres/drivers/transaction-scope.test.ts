@@ -3,6 +3,7 @@ import { transactionScope } from '../../../../adapters/postgres/drivers/transact
 import { onPostgres } from '../../../support/on-servers.js'
 import { openPg } from '../../../support/postgres-clients.js'
 import { testDatabase } from '../../../support/postgres-database.js'
+import { deferred, never } from '../../../support/promises.js'
 
 const OVER = /transaction of this delivery is over/
 
@@ -56,5 +57,100 @@ describe('the guard of a function', () => {
     expect(sql('SELECT 1')).toBe('run: SELECT 1')
     lose()
     expect(() => sql('SELECT 1')).toThrow(OVER)
+  })
+})
+
+describe('a function that is given to the transaction', () => {
+  interface Tx {
+    readonly given: unknown[]
+    query(sql: string): Promise<string>
+    nested(work: (inner: Tx) => unknown): unknown
+    map(row: string, read: (row: string) => unknown): unknown
+    take(value: unknown): void
+  }
+
+  /** As pg-promise's, its methods cannot be replaced. */
+  const transaction = (): Tx => {
+    const given: unknown[] = []
+    const tx: Tx = {
+      given,
+      query: async (sql) => sql,
+      nested: (work) => work(tx),
+      map: (row, read) => read(row),
+      take: (value) => void given.push(value),
+    }
+    return Object.freeze(tx)
+  }
+  const settled = async (promise: unknown): Promise<boolean> => {
+    let isSettled = false
+    const settle = () => {
+      isSettled = true
+    }
+    Promise.resolve(promise).then(settle, settle)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    return isSettled
+  }
+
+  test('gets a transaction that is refused after the end, and then never settles', async () => {
+    const { bind, run } = transactionScope()
+    const tx = bind(transaction())
+    const resumed = deferred<void>()
+    const calls: unknown[] = []
+    let nested: unknown
+    const failing = run(async () => {
+      nested = tx.nested(async (inner) => {
+        calls.push(await inner.query('early'))
+        await resumed.promise
+        calls.push(await inner.query('late'))
+      })
+      await settled(nested)
+      throw new Error('beside')
+    })
+    await expect(failing).rejects.toThrow('beside')
+    resumed.resolve()
+    expect(await settled(nested)).toBe(false)
+    expect(calls).toEqual(['early'])
+  })
+
+  test('is not called after the end', async () => {
+    const original = transaction()
+    const { bind, run } = transactionScope()
+    const tx = bind(original)
+    let called = false
+    const work = () => {
+      called = true
+    }
+    await run(async () => tx.take(work))
+    expect(await settled((original.given[0] as () => unknown)())).toBe(false)
+    expect(called).toBe(false)
+  })
+
+  test('must have ended when the handler returns', async () => {
+    const { bind, run } = transactionScope()
+    const tx = bind(transaction())
+    await expect(run(async () => void tx.nested(() => never()))).rejects.toThrow(/returned while a nested/)
+  })
+
+  test('returns what it returns: a value at once, a promise later, a builder of queries without running it', async () => {
+    const { bind, run } = transactionScope()
+    const tx = bind(transaction())
+    await run(async () => {
+      expect(tx.map('1', Number)).toBe(1)
+      expect(tx.map('1', (row) => [row])).toEqual(['1'])
+      expect(await tx.nested((inner) => inner.query('SELECT 1'))).toBe('SELECT 1')
+      expect(tx.nested((inner) => inner)).toBe(tx)
+    })
+  })
+
+  test('is one and the same each time, and a class as it is', () => {
+    const original = transaction()
+    const tx = transactionScope().bind(original)
+    const listener = (): void => {}
+    class Order {}
+    for (const value of [listener, listener, Order, 'text']) tx.take(value)
+    const [first, second, third] = original.given
+    expect(first).not.toBe(listener)
+    expect(second).toBe(first)
+    expect(third).toBe(Order)
   })
 })

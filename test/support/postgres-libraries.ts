@@ -1,0 +1,231 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { MikroORM, SqlEntityManager } from '@mikro-orm/postgresql'
+import { sql as drizzleSql } from 'drizzle-orm'
+import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
+import type { PgTable } from 'drizzle-orm/pg-core'
+import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js'
+import type { Knex } from 'knex'
+import { CompiledQuery, type Transaction as KyselyTransaction } from 'kysely'
+import type { Model } from 'objection'
+import type { Pool } from 'pg'
+import type { ITask } from 'pg-promise'
+import type { Sql, TransactionSql } from 'postgres'
+import type { Sequelize, Transaction as SequelizeTransaction } from 'sequelize'
+import { type DatabasePool, type DatabaseTransactionConnection, sql } from 'slonik'
+import type { PostgresInbox } from 'tix-webhooks/postgres'
+import type { DataSource, EntityManager, QueryRunner } from 'typeorm'
+import { snippetsFolder } from './compile.js'
+import { ROOT } from './root.js'
+
+/** What a snippet of docs/postgres-libraries.md declares. */
+export interface Snippet<Tx> {
+  readonly inbox: PostgresInbox<Tx>
+  POST(request: Request): Promise<Response>
+}
+
+/** A library of docs/postgres-libraries.md, as a handler uses it. */
+export interface Library<Tx = never, Names = never> {
+  /** The heading of its snippet. */
+  readonly name: string
+  close(snippet: Names): Promise<unknown>
+  write(tx: Tx, id: string, snippet: Names): Promise<unknown>
+  /** A write that is made of the transaction now, and sent later: a builder of a query, a repository. Default: `write`. */
+  prepare?(tx: Tx, id: string, snippet: Names): () => Promise<unknown>
+  /** The ways to run `work` in a transaction within the transaction. */
+  readonly nested: Readonly<Record<string, Nested<Tx, Names>>>
+}
+
+type Nested<Tx, Names> = (tx: Tx, work: (inner: Tx) => Promise<unknown>, snippet: Names) => Promise<unknown>
+
+const insert = (id: string): string => `INSERT INTO orders VALUES ('${id}')`
+
+function library<Tx, Names extends object>(row: Library<Tx, Names & Snippet<Tx>>): Library {
+  return row as unknown as Library
+}
+
+async function byHand(
+  work: () => Promise<unknown>,
+  commit: () => Promise<unknown>,
+  rollBack: () => Promise<unknown>,
+) {
+  try {
+    await work()
+  } catch (error) {
+    await rollBack()
+    throw error
+  }
+  await commit()
+}
+
+async function inSavepoint(run: (text: string) => Promise<unknown>, work: () => Promise<unknown>) {
+  await run('SAVEPOINT mine')
+  await byHand(
+    work,
+    () => run('RELEASE SAVEPOINT mine'),
+    () => run('ROLLBACK TO SAVEPOINT mine'),
+  )
+}
+
+export const LIBRARIES: readonly Library[] = [
+  library<NodePgDatabase, { pool: Pool; orders: PgTable }>({
+    name: 'Drizzle',
+    close: ({ pool }) => pool.end(),
+    write: (tx, id) => tx.execute(drizzleSql`INSERT INTO orders VALUES (${id})`),
+    prepare(tx, id, { orders }) {
+      const late = tx.insert(orders).values({ id })
+      return async () => late
+    },
+    nested: {
+      statements: (tx, work) =>
+        inSavepoint(
+          (text) => tx.execute(text),
+          () => work(tx),
+        ),
+    },
+  }),
+  library<TransactionSql, { sql: Sql; orders: PgTable; drizzleOf(tx: TransactionSql): PostgresJsDatabase }>({
+    name: 'Drizzle on postgres.js',
+    close: ({ sql }) => sql.end(),
+    write: async (tx, id, { drizzleOf, orders }) => drizzleOf(tx).insert(orders).values({ id }),
+    prepare(tx, id, { drizzleOf, orders }) {
+      const late = drizzleOf(tx).insert(orders).values({ id })
+      return async () => late
+    },
+    nested: { savepoint: (tx, work) => tx.savepoint((inner) => work(inner)) },
+  }),
+  library<KyselyTransaction<{ orders: { id: string } }>, { pool: Pool }>({
+    name: 'Kysely',
+    close: ({ pool }) => pool.end(),
+    write: (tx, id) => tx.executeQuery(CompiledQuery.raw(insert(id))),
+    prepare(tx, id) {
+      const late = tx.insertInto('orders').values({ id })
+      return () => late.execute()
+    },
+    nested: {
+      statements: (tx, work) =>
+        inSavepoint(
+          (text) => tx.executeQuery(CompiledQuery.raw(text)),
+          () => work(tx),
+        ),
+    },
+  }),
+  library<Knex.Transaction, { knex: Knex }>({
+    name: 'Knex',
+    close: ({ knex }) => knex.destroy(),
+    write: async (trx, id) => trx('orders').insert({ id }),
+    prepare(trx, id) {
+      const late = trx('orders').insert({ id })
+      return async () => late
+    },
+    nested: {
+      transaction: (trx, work) => trx.transaction(work),
+      'transaction by hand': async (trx, work) => {
+        const inner = await trx.transaction()
+        await byHand(
+          () => work(inner),
+          async () => inner.commit(),
+          async () => inner.rollback(),
+        )
+      },
+    },
+  }),
+  library<Knex.Transaction, { knex: Knex; Order: typeof Model }>({
+    name: 'Objection',
+    close: ({ knex }) => knex.destroy(),
+    write: async (trx, id, { Order }) => Order.query(trx).insert({ id } as never),
+    prepare(trx, id, { Order }) {
+      const late = Order.query(trx).insert({ id } as never)
+      return async () => late
+    },
+    nested: {
+      'Model.transaction': (trx, work, { Order }) =>
+        Order.transaction(trx, (inner) => work(inner as Knex.Transaction)),
+    },
+  }),
+  library<EntityManager, { dataSource: DataSource }>({
+    name: 'TypeORM',
+    close: ({ dataSource }) => dataSource.destroy(),
+    write: (manager, id) => manager.insert('Order', { id }),
+    prepare(manager, id) {
+      const orders = manager.getRepository('Order')
+      return () => orders.insert({ id })
+    },
+    nested: {
+      transaction: (manager, work) => manager.transaction(work),
+      'a query runner': async (manager, work) => {
+        const runner = manager.queryRunner as QueryRunner
+        await runner.startTransaction()
+        await byHand(
+          () => work(manager),
+          () => runner.commitTransaction(),
+          () => runner.rollbackTransaction(),
+        )
+      },
+    },
+  }),
+  library<SequelizeTransaction, { sequelize: Sequelize }>({
+    name: 'Sequelize',
+    close: ({ sequelize }) => sequelize.close(),
+    write: (transaction, id, { sequelize }) =>
+      sequelize.query('INSERT INTO orders VALUES ($id)', { bind: { id }, transaction }),
+    nested: {
+      transaction: (transaction, work, { sequelize }) => sequelize.transaction({ transaction }, work),
+      'transaction by hand': async (transaction, work, { sequelize }) => {
+        const inner = await sequelize.transaction({ transaction })
+        await byHand(
+          () => work(inner),
+          () => inner.commit(),
+          () => inner.rollback(),
+        )
+      },
+    },
+  }),
+  library<SqlEntityManager, { orm: MikroORM }>({
+    name: 'MikroORM',
+    close: ({ orm }) => orm.close(),
+    write: (em, id) => em.insert('Order', { id }),
+    prepare(em, id) {
+      const orders = em.getRepository<object>('Order')
+      return () => orders.insert({ id })
+    },
+    nested: {
+      transactional: (em, work) => em.transactional((inner) => work(inner as SqlEntityManager)),
+      // In the context of the handler, the global manager is in its transaction too.
+      'the global manager': (_, work, { orm }) =>
+        orm.em.transactional((inner) => work(inner as SqlEntityManager)),
+    },
+  }),
+  library<ITask<object>, { db: { $pool: { end(): Promise<void> } } }>({
+    name: 'pg-promise',
+    close: ({ db }) => db.$pool.end(),
+    write: (t, id) => t.none('INSERT INTO orders VALUES ($1)', [id]),
+    nested: { tx: (t, work) => t.tx(work), task: (t, work) => t.task((inner) => inner.txIf(work)) },
+  }),
+  library<DatabaseTransactionConnection, { pool: DatabasePool }>({
+    name: 'Slonik',
+    close: ({ pool }) => pool.end(),
+    write: (tx, id) => tx.query(sql.unsafe`INSERT INTO orders VALUES (${id})`),
+    nested: { transaction: (tx, work) => tx.transaction(work) },
+  }),
+]
+
+/** Loads the snippet of a library, unchanged but for its pool: a single connection, which each delivery gets after the other. */
+export async function loadSnippet(name: string): Promise<Snippet<never>> {
+  const page = readFileSync(join(ROOT, 'docs/postgres-libraries.md'), 'utf8')
+  const [, code] = new RegExp(`^### ${name}\\n[^#]*?^\`\`\`ts\\n(.*?)^\`\`\`$`, 'ms').exec(page) ?? []
+  if (code === undefined) throw new Error(`docs/postgres-libraries.md has no snippet of ${name}`)
+  const { write, remove } = snippetsFolder()
+  try {
+    return await import(
+      /* @vite-ignore */ write(
+        'snippet',
+        code
+          .replaceAll(/^(const|class) /gm, 'export $1 ')
+          .replace(/\b(max|poolSize|maximumPoolSize): 20\b/, '$1: 1'),
+      )
+    )
+  } finally {
+    remove()
+  }
+}
