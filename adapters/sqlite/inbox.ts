@@ -86,7 +86,7 @@ export interface SqliteInbox<Db> extends Inbox<SqliteTransaction<Db>>, Purgeable
  * Effects exactly once, in a file: the handler's writes in `ctx.tx.commit` and the record that the event was handled are committed
  * together, or not at all. Two deliveries of one event may overlap; the effects of one of them are kept.
  *
- * @param db an open database of better-sqlite3, libsql or `node:sqlite`; it is switched to WAL and `synchronous = FULL`
+ * @param db an open database of better-sqlite3, libsql or `node:sqlite`; a file is kept in WAL and at least at `synchronous = FULL`
  * @throws TypeError when it is something else, or an option is invalid
  * @example
  * ```ts
