@@ -63,6 +63,7 @@ const PUBLIC = {
     'isWebhookError',
     'memoryStore',
     'parseEvent',
+    'redactError',
     'signPayload',
     'unchecked',
     'verifySignature',
