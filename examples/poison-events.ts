@@ -22,7 +22,9 @@ pool.on('error', (error) => console.error(`an idle connection broke: ${error.mes
 pool.on('connect', (client) => client.on('error', () => {}))
 
 const store = postgresStore(pool, { purgeEverySeconds: 3600 })
-const inbox = postgresInbox(pool, { purgeEverySeconds: 3600 })
+// Events can be put back for so long: after that, isNewest has forgotten what was newer. On the inbox, so that it is also true in a process
+// that has had no delivery yet.
+const inbox = postgresInbox(pool, { purgeEverySeconds: 3600, retentionSeconds: 30 * 86_400 })
 
 // When you deploy.
 await store.migrate()
@@ -30,8 +32,10 @@ await inbox.migrate()
 await pool.query('CREATE TABLE IF NOT EXISTS listing (event_id text PRIMARY KEY, state text NOT NULL)')
 // Not jsonb: it refuses a NUL and halves of surrogate pairs, which may be what makes an event poison.
 await pool.query(
-  'CREATE TABLE IF NOT EXISTS poison (key text PRIMARY KEY, event json NOT NULL, reason text NOT NULL)',
+  'CREATE TABLE IF NOT EXISTS poison (key text PRIMARY KEY, event json NOT NULL, reason text NOT NULL, put_back_at timestamptz)',
 )
+// A row that was put back stays for as long as the service may still retry its event.
+await pool.query("DELETE FROM poison WHERE put_back_at < now() - interval '4 days'")
 
 async function setAside(
   db: Pool | PoolClient,
@@ -43,7 +47,8 @@ async function setAside(
   await db.query('INSERT INTO poison VALUES ($1, $2, $3) ON CONFLICT (key) DO NOTHING', [key, event, reason])
 }
 
-async function isAside(key: string | null): Promise<boolean> {
+/** Also if it was put back meanwhile. */
+async function wasSetAside(key: string | null): Promise<boolean> {
   const { rows } = await pool.query('SELECT 1 FROM poison WHERE key = $1', [key])
   return rows.length > 0
 }
@@ -71,8 +76,9 @@ const orders = tixWebhooks({
   on: {
     'order.created': async (event, ctx) => {
       const attempt = ctx.attempt ?? 1
-      // An attempt that ended between the row and its record: an order that is printed now would be printed again when it is put back.
-      if (attempt > MOST_ATTEMPTS && (await isAside(ctx.key))) throw new Discard('it was set aside before')
+      // The process may die between the row and the record of its Discard. Then the service retries an order that is printed when it is put back.
+      if (attempt > MOST_ATTEMPTS && (await wasSetAside(ctx.key)))
+        throw new Discard('it was set aside before')
       try {
         await printTickets(event)
       } catch (error) {
@@ -90,42 +96,45 @@ const events = tixWebhooks({
   secret: process.env.TIX_SIGNING_SECRET,
   inbox,
   namespace: 'listing',
-  // Events can be put back for so long: after that, isNewest has forgotten what was newer.
-  retentionSeconds: 30 * 86_400,
   on: {
     'event.*': async (event, ctx) => {
       await ctx.tx.query('SAVEPOINT handler')
       try {
         await list(event, ctx.tx)
+        // A deferred constraint would fail at COMMIT, after this handler.
+        await ctx.tx.query('SET CONSTRAINTS ALL IMMEDIATE')
       } catch (error) {
         if (Date.now() - Date.parse(event.created_at) < MOST_MS) throw error
         await ctx.tx.query('ROLLBACK TO SAVEPOINT handler')
         await setAside(ctx.tx, ctx.key, event, error)
-        console.error(`${ctx.key} is set aside: ${error}`)
+        console.error(`${ctx.key} is set aside: the table has the reason`)
       }
     },
   },
 })
 
 /**
- * Handles an event that was set aside, in one transaction with the end of its row: it stays if the handler fails again. Not by a new delivery, which
- * would be a duplicate.
+ * Handles an event that was set aside, in one transaction with the mark on its row: it can be put back again if the handler fails again. Not by
+ * a new delivery, which would be a duplicate.
  */
 export async function putBack(key: string): Promise<boolean> {
   const client = await pool.connect()
   try {
     await client.query('BEGIN')
-    const { rows } = await client.query('DELETE FROM poison WHERE key = $1 RETURNING event', [key])
+    const { rows } = await client.query(
+      'UPDATE poison SET put_back_at = now() WHERE key = $1 AND put_back_at IS NULL RETURNING event',
+      [key],
+    )
     const event: TicketEvent | undefined = rows[0]?.event
     if (event?.type === 'order.created') await printTickets(event)
     else if (event !== undefined) await list(event, client)
     await client.query('COMMIT')
+    client.release()
     return event !== undefined
   } catch (error) {
-    await client.query('ROLLBACK').catch(() => {})
+    // Closed, which rolls back, because the connection may be what failed.
+    client.release(true)
     throw error
-  } finally {
-    client.release()
   }
 }
 

@@ -11,7 +11,13 @@ import {
   type TracerProvider,
   trace,
 } from '@opentelemetry/api'
-import { type AnyEvent, type Handler, type HandlerContext, isWebhookError } from '../../src/index.js'
+import {
+  type AnyEvent,
+  type Handler,
+  type HandlerContext,
+  isWebhookError,
+  redactError,
+} from '../../src/index.js'
 import { settled } from '../../src/store-kit.js'
 import type { Meters } from './meters.js'
 import { SCOPE, SYSTEM } from './names.js'
@@ -147,7 +153,7 @@ class Run {
       if (span === undefined || errorType === undefined) return
       span.setAttribute('error.type', errorType)
       span.setStatus({ code: SpanStatusCode.ERROR })
-      span.recordException(error as Exception)
+      span.recordException(redactError(error) as Exception)
     })
     safely(() => span?.end())
     safely(() => {

@@ -3,6 +3,7 @@ import {
   checkedFor,
   checkOnce,
   checkOptionNames,
+  checkRetentionSeconds,
   createPurger,
   describeValue,
   isDiscard,
@@ -26,6 +27,11 @@ export interface PostgresInboxOptions {
   idleTimeoutSeconds?: number | undefined
   /** Purges in the background, every so many seconds, from the first delivery on. Default: only when you call `purge`. */
   purgeEverySeconds?: number | undefined
+  /**
+   * How long `isNewest` remembers a change, in seconds; longer if a receiver of this inbox keeps its records for longer. It must be the
+   * same in each process that asks `isNewest`. Default 604,800 (7 days); at least 262,800 (73 h).
+   */
+  retentionSeconds?: number | undefined
 }
 
 /** Options for a `Pool` of pg whose handlers get another object than its client. */
@@ -70,9 +76,9 @@ export interface PostgresInbox<Tx> extends Inbox<Tx>, Purgeable {
   isNewest(tx: Tx, change: Change): Promise<boolean>
   isNewest(tx: Tx, changes: readonly Change[]): Promise<boolean[]>
   /**
-   * Deletes records, and then the changes of `isNewest`, past their retention, oldest first. A change is kept as long as the longest
-   * retention of a receiver of this inbox, at least 7 days. Without rights on their table it deletes records alone, and warns once if there
-   * are changes.
+   * Deletes records, and then the changes of `isNewest`, past their retention, oldest first. A change is kept for
+   * `retentionSeconds`, or for the longest retention of a receiver of this inbox. Without rights on their table it deletes records alone,
+   * and warns once if there are changes.
    *
    * @param options.limit the most records and changes to delete, so that one call stays short. Default 1,000
    * @returns the number of deleted records and changes
@@ -140,7 +146,13 @@ function createInbox<Tx>(
   pool: PgPool | PostgresJs | PostgresDriver<Tx>,
   options: AnyInboxOptions<Tx>,
 ): PostgresInbox<Tx> {
-  options = checkOptionNames(options, ['table', 'idleTimeoutSeconds', 'purgeEverySeconds', 'as'])
+  options = checkOptionNames(options, [
+    'table',
+    'idleTimeoutSeconds',
+    'purgeEverySeconds',
+    'retentionSeconds',
+    'as',
+  ])
   if (options.as !== undefined && typeof options.as !== 'function') {
     throw new TypeError(
       `as must be a function, such as (client) => drizzle(client), not ${describeValue(options.as)}.`,
@@ -156,7 +168,7 @@ function createInbox<Tx>(
   })
   const open = opener(driver, table, idleMs)
   const newest = newestTable(place, driver, MIGRATE)
-  let longestRetentionMs = LEAST_RETENTION_MS
+  let longestRetentionMs = checkRetentionSeconds(options.retentionSeconds) * 1000
   const { start, purge } = createPurger(deleteExpired, options.purgeEverySeconds)
 
   async function deleteExpired(limit: number): Promise<number> {
@@ -242,9 +254,6 @@ function createInbox<Tx>(
 
 const TABLE = 'tix_webhooks_inbox'
 const MIGRATE = 'inbox.migrate()'
-
-/** A change must be remembered for as long as an older one can arrive. */
-const LEAST_RETENTION_MS = 7 * 86_400_000
 
 /** The schema of the tables by their default names. */
 export const inboxSchema: string = [

@@ -14,27 +14,62 @@ export interface SqliteStatement {
 /** The longest that a statement waits while another process writes, if the connection sets no limit. It blocks the event loop. */
 const BUSY_TIMEOUT_MS = 2_000
 
-const configured = new WeakSet<SqliteDatabase>()
+/** Whether each configured database is on a file: one in memory has no other journal, and ends with its process. */
+const configured = new WeakMap<SqliteDatabase, { readonly isOnFile: boolean }>()
 
-/** Configures each connection once: again would fail in a transaction, in which a second table may first be used. */
+/**
+ * Sets what only we need, once for each connection: again would fail in a transaction, in which a second table may first be used.
+ */
 export function configureOnce(db: SqliteDatabase): void {
   if (configured.has(db)) return
-  configure(db)
-  configured.add(db)
+  const { timeout } = firstRow<{ timeout?: number }>(db, 'PRAGMA busy_timeout')
+  if (!timeout) db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  const { file } = firstRow<{ file?: string }>(
+    db,
+    "SELECT file FROM pragma_database_list WHERE name = 'main'",
+  )
+  const isOnFile = Boolean(file)
+  if (isOnFile) useWal(db)
+  // Also if it is FULL already: better-sqlite3 changes it to NORMAL when the file is next read in WAL mode.
+  syncCommits(db, EXTRA)
+  // On macOS, where an ordinary fsync ends before the disk has written; elsewhere it does nothing.
+  if (isOnFile) db.exec('PRAGMA fullfsync = ON')
+  configured.set(db, { isOnFile })
 }
 
 /**
- * Allows readers beside a writer, and waits instead of failing while another process writes. Commits survive a power cut, because an
- * event is acknowledged right after its commit.
+ * Makes the next commit durable, because an event is acknowledged right after it: all or nothing of it survives a killed process, and all
+ * of it a power cut. Checked before each transaction, because an app may set its own pragmas after ours: `synchronous = NORMAL` is usual.
  */
-function configure(db: SqliteDatabase): void {
-  const { timeout } = firstRow<{ timeout?: number }>(db, 'PRAGMA busy_timeout')
-  if (!timeout) db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-  const { journal_mode: mode } = firstRow<{ journal_mode?: string }>(db, 'PRAGMA journal_mode')
-  if (mode === 'delete') switchToWal(db)
-  const { synchronous } = firstRow<{ synchronous?: number }>(db, 'PRAGMA synchronous')
-  // Also if it is FULL already: better-sqlite3 changes it to NORMAL when the file is next read in WAL mode.
-  if (synchronous !== 3) db.exec('PRAGMA synchronous = FULL')
+export function keepDurable(db: SqliteDatabase): void {
+  if (configured.get(db)?.isOnFile !== true) return
+  useWal(db)
+  syncCommits(db, FULL)
+}
+
+/** In every other journal mode a reader blocks a writer; in `memory` and `off`, a killed process leaves half of a commit. */
+function useWal(db: SqliteDatabase): void {
+  if (journalModeOf(db) === 'wal') return
+  switchToWal(db)
+  const mode = journalModeOf(db)
+  if (mode === 'wal') return
+  throw new StoreError(
+    'store_unavailable',
+    `This SQLite database stays in the journal mode ${mode} and cannot be switched to WAL, so a killed process could leave half of a commit in it: put the file on a local disk, and open it without nolock, immutable or a VFS of its own.`,
+  )
+}
+
+function journalModeOf(db: SqliteDatabase): string | undefined {
+  return firstRow<{ journal_mode?: string }>(db, 'PRAGMA journal_mode').journal_mode
+}
+
+const FULL = 2
+const EXTRA = 3
+
+/** Sets `synchronous = FULL` if it is below this level. */
+function syncCommits(db: SqliteDatabase, leastLevel: number): void {
+  const { synchronous } = firstRow<{ synchronous?: number | bigint }>(db, 'PRAGMA synchronous')
+  if (Number(synchronous) < leastLevel) db.exec('PRAGMA synchronous = FULL')
 }
 
 /** SQLite does not wait for a lock here, and several processes that start at once all switch. */

@@ -4,6 +4,7 @@ import {
   checkedFor,
   checkOnce,
   checkOptionNames,
+  checkRetentionSeconds,
   createPurger,
   isDiscard,
 } from '../../src/store-kit.js'
@@ -19,6 +20,11 @@ export interface SqliteInboxOptions {
   now?: (() => number) | undefined
   /** Purges in the background, every so many seconds, from the first delivery on. Default: only when you call `purge`. */
   purgeEverySeconds?: number | undefined
+  /**
+   * How long `isNewest` remembers a change, in seconds; longer if a receiver of this inbox keeps its records for longer. It must be the
+   * same in each process that asks `isNewest`. Default 604,800 (7 days); at least 262,800 (73 h).
+   */
+  retentionSeconds?: number | undefined
 }
 
 /** The `ctx.tx` of handlers. */
@@ -69,8 +75,8 @@ export interface SqliteInbox<Db> extends Inbox<SqliteTransaction<Db>>, Purgeable
   isNewest(db: Db, change: Change): boolean
   isNewest(db: Db, changes: readonly Change[]): boolean[]
   /**
-   * Deletes records, and then the changes of `isNewest`, past their retention, oldest first. A change is kept as long as the longest
-   * retention of a receiver of this inbox, at least 7 days.
+   * Deletes records, and then the changes of `isNewest`, past their retention, oldest first. A change is kept for
+   * `retentionSeconds`, or for the longest retention of a receiver of this inbox.
    *
    * @param options.limit the most records and changes to delete, so that one call stays short. Default 1,000
    * @returns the number of deleted records and changes
@@ -86,7 +92,7 @@ export interface SqliteInbox<Db> extends Inbox<SqliteTransaction<Db>>, Purgeable
  * Effects exactly once, in a file: the handler's writes in `ctx.tx.commit` and the record that the event was handled are committed
  * together, or not at all. Two deliveries of one event may overlap; the effects of one of them are kept.
  *
- * @param db an open database of better-sqlite3, libsql or `node:sqlite`; it is switched to WAL and `synchronous = FULL`
+ * @param db an open database of better-sqlite3, libsql or `node:sqlite`; a file is kept in WAL and at least at `synchronous = FULL`
  * @throws TypeError when it is something else, or an option is invalid
  * @example
  * ```ts
@@ -112,7 +118,7 @@ export function sqliteInbox<Db extends SqliteDatabase>(
 }
 
 function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOptions): SqliteInbox<Db> {
-  options = checkOptionNames(options, ['table', 'now', 'purgeEverySeconds'])
+  options = checkOptionNames(options, ['table', 'now', 'purgeEverySeconds', 'retentionSeconds'])
   const table = sqliteTable(db, {
     table: options.table ?? TABLE,
     columns: {
@@ -123,7 +129,7 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
     migrate: MIGRATE,
   })
   const newest = newestTable(db, options.table ?? TABLE, MIGRATE)
-  let longestRetentionMs = LEAST_RETENTION_MS
+  let longestRetentionMs = checkRetentionSeconds(options.retentionSeconds) * 1000
   const find = `SELECT 1 AS found FROM ${table.name} WHERE key = @key AND expires_at > @now`
   const now = checkedClock(options.now)
   const { start, purge } = createPurger(async (limit) => {
@@ -172,9 +178,6 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
 
 const TABLE = 'tix_webhooks_inbox'
 const MIGRATE = 'inbox.migrate()'
-
-/** A change must be remembered for as long as an older one can arrive. */
-const LEAST_RETENTION_MS = 7 * 86_400_000
 
 function notInCommit(): TypeError {
   return new TypeError(

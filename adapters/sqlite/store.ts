@@ -34,7 +34,7 @@ export interface SqliteStore extends RemoteStore, Purgeable {
  * Remembers handled events in a file, for the processes of one machine: it survives restarts, and needs no server. The file must not
  * be on a network file system. It does not forget by itself: see `purge` and `purgeEverySeconds`.
  *
- * @param db an open database of better-sqlite3, libsql or `node:sqlite`; it is switched to WAL and `synchronous = FULL`
+ * @param db an open database of better-sqlite3, libsql or `node:sqlite`; a file is kept in WAL and at least at `synchronous = FULL`
  * @throws TypeError when it is something else, or an option is invalid
  * @example
  * ```ts

@@ -1,7 +1,13 @@
 import { isWebhookError } from '../../src/index.js'
 import { describeType } from '../../src/store-kit.js'
 import { unavailable } from './advice.js'
-import { configureOnce, isClosed, type SqliteDatabase, type SqliteStatement } from './database.js'
+import {
+  configureOnce,
+  isClosed,
+  keepDurable,
+  type SqliteDatabase,
+  type SqliteStatement,
+} from './database.js'
 import { type FoundColumn, missingFrom, ofAnotherVersion, purgeStatement, tableSchema } from './schema.js'
 
 type Parameters = Readonly<Record<string, string | number>>
@@ -85,6 +91,7 @@ export function sqliteTable(
       withAdvice(() => statement(sql).all(parameters as never)[0]) as Record<string, unknown> | undefined,
     run: (sql, parameters) => withAdvice(() => Number(statement(sql).run(parameters as never).changes)),
     transaction(work) {
+      withAdvice(() => keepDurable(db))
       exec('BEGIN IMMEDIATE')
       try {
         const result = work()

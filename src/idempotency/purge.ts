@@ -1,6 +1,7 @@
 import { callSafely } from '../lib/call-safely.js'
 import { checkTimerSeconds, checkWholeNumber } from '../lib/check-number.js'
 import { messageOf } from '../lib/message-of.js'
+import { redactError } from '../lib/redact-error.js'
 import { pause, startBackgroundTimer } from '../lib/timers.js'
 
 /** A store that does not delete expired records by itself. */
@@ -68,7 +69,7 @@ export function createPurger(
       hasFailed = false
     } catch (error) {
       if (!hasFailed) {
-        const line = `tix-webhooks: records past their retention could not be purged: ${messageOf(error)}`
+        const line = `tix-webhooks: records past their retention could not be purged: ${messageOf(redactError(error))}`
         callSafely(() => console.warn(line))
       }
       hasFailed = true

@@ -8,16 +8,9 @@ import type { IdempotencyStore } from '../idempotency/store.js'
 import { STORE_CALL_MS } from '../idempotency/store-call.js'
 import { ignoreRejection } from '../lib/call-safely.js'
 import { isMisuse } from '../lib/call-site.js'
-import { describeType, describeValue } from '../lib/describe-type.js'
+import { describeType } from '../lib/describe-type.js'
 import { hmacEngine } from '../signature/hmac.js'
-import { RETRY_WINDOW_SECONDS } from '../signature/scheme.js'
 import type { WebhookOptions } from './options.js'
-
-/** The retry window, and an hour for clock differences and backlogs. An event that is forgotten sooner can run twice. */
-const MIN_RETENTION_SECONDS = RETRY_WINDOW_SECONDS + 3600
-/** A hundred years. A longer time is in the wrong unit, and overflows some backends. */
-const MAX_RETENTION_SECONDS = 100 * 365 * 24 * 3600
-const DEFAULT_RETENTION_SECONDS = 7 * 24 * 3600
 
 /** Required with a store or an inbox, which other endpoints may share. The built-in memory store is not shared, so it defaults to `'default'`. */
 export function namespaceSource<Request>({
@@ -185,15 +178,4 @@ function isInbox(value: unknown): value is Inbox<unknown> {
 function isProduction(): boolean {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } }
   return process?.env?.NODE_ENV === 'production'
-}
-
-/** @param bounds what a record must outlive: a delivery within the tolerance, a lease, a run */
-export function retentionSeconds(value: number = DEFAULT_RETENTION_SECONDS, ...bounds: number[]): number {
-  const floor = Math.max(MIN_RETENTION_SECONDS, ...bounds)
-  if (typeof value !== 'number' || !(value >= floor) || value > MAX_RETENTION_SECONDS) {
-    throw new TypeError(
-      `retentionSeconds must be a number of at least ${floor} and at most ${MAX_RETENTION_SECONDS}, not ${describeValue(value)}: the sender retries for 72 h, and a record must outlive toleranceSeconds, leaseSeconds and maxRunSeconds.`,
-    )
-  }
-  return value
 }

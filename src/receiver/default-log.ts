@@ -1,6 +1,7 @@
 import { codeOf, isWebhookError, type WebhookError } from '../errors.js'
 import { callSafely } from '../lib/call-safely.js'
 import { causeOf, messageOf } from '../lib/message-of.js'
+import { redactError } from '../lib/redact-error.js'
 import { monotonicMs } from '../lib/timers.js'
 import { userFrames } from '../lib/user-frames.js'
 import type { Delivery } from './delivery.js'
@@ -17,8 +18,10 @@ const MAX_STACK_LINES = 50
 const MAX_CAUSES = 5
 const MAX_PATH_LENGTH = 100
 
-const REFUSALS_LOGGED = 3
-const REFUSALS_PER_MS = 60_000
+const REPEATS_LOGGED = 3
+const REPEATS_PER_MS = 60_000
+/** More causes than our own messages have: the others are counted by their code alone. */
+const MAX_CAUSES_COUNTED = 100
 
 /** The kinds come from the sender. */
 const MAX_UNHANDLED_KINDS = 100
@@ -29,40 +32,52 @@ const UNWANTED =
 
 /**
  * The log of a receiver without `onError`. For errors of the user's code it writes the stack with its causes; for our own errors only the
- * message, because a cause can quote the payload, as the text of a JSON error does.
+ * message, because a cause can quote the payload, as the text of a JSON error does. No line has the bound parameters of a database error.
  */
 export class DefaultLog {
   private readonly unhandledKinds = new Set<string>()
-  /** Refusals by code, so that strangers without a header do not hide signatures that do not match. */
-  private readonly refusals = new Map<string, { fromMs: number; count: number }>()
+  /** By cause, so that strangers without a header do not hide signatures that do not match. */
+  private readonly repeats = new Map<string, { fromMs: number; count: number }>()
 
   /** @param namespace absent if there is none, or if it depends on the request */
   constructor(private readonly namespace: string | undefined) {}
 
-  /** Logs a fault of ours or of the user's code. */
+  /** Logs a fault of ours or of the user's code in a delivery of the service: each one. */
   fault(delivery: Delivery, error: unknown, { kind, key }: LogPlace): void {
-    const thrown = thrownByUser(error)
-    const line = lineOf([kind, key], messageOf(error), codeOf(error))
-    write(delivery, line, thrown)
+    const { message, code, thrown } = shownOf(error)
+    write(delivery, lineOf([kind, key], message, code), thrown)
+  }
+
+  /** Logs a fault in a delivery that was not verified. Anybody can cause it at any rate, so a few a minute are logged. */
+  unverifiedFault(delivery: Delivery, error: unknown): void {
+    const { message, code, thrown } = shownOf(error)
+    const isOurs = isWebhookError(error)
+    this.limited(delivery, { message, code, thrown, cause: isOurs ? message : '', ending: 'failed' })
   }
 
   /** Logs a refused request. Anybody can send those at any rate, so a few a minute are logged. */
   refusal(delivery: Delivery, error: unknown): void {
+    this.limited(delivery, { message: messageOf(error), code: codeOf(error), cause: '', ending: 'refused' })
+  }
+
+  /** Logs the first few of a cause in a minute, and then their number. */
+  private limited(delivery: Delivery, { message, code = '', thrown, cause, ending }: Limited): void {
     const now = monotonicMs()
-    const code = codeOf(error) ?? ''
-    let refused = this.refusals.get(code)
-    if (refused === undefined || now - refused.fromMs >= REFUSALS_PER_MS) {
-      const unlogged = (refused?.count ?? 0) - REFUSALS_LOGGED
+    const own = `${code} ${cause}`
+    const key = this.repeats.has(own) || this.repeats.size < MAX_CAUSES_COUNTED ? own : code
+    let repeated = this.repeats.get(key)
+    if (repeated === undefined || now - repeated.fromMs >= REPEATS_PER_MS) {
+      const unlogged = (repeated?.count ?? 0) - REPEATS_LOGGED
       if (unlogged > 0) {
-        write(delivery, lineOf([this.namespace], `… and ${unlogged} more refused.`, code))
+        write(delivery, lineOf([this.namespace], `… and ${unlogged} more ${ending}.`, code))
       }
-      refused = { fromMs: now, count: 0 }
-      this.refusals.set(code, refused)
+      repeated = { fromMs: now, count: 0 }
+      this.repeats.set(key, repeated)
     }
-    refused.count += 1
-    if (refused.count > REFUSALS_LOGGED) return
-    const further = refused.count === REFUSALS_LOGGED ? ' Further ones are counted for a minute.' : ''
-    write(delivery, lineOf([pathOf(delivery), this.namespace], `${messageOf(error)}${further}`, code))
+    repeated.count += 1
+    if (repeated.count > REPEATS_LOGGED) return
+    const further = repeated.count === REPEATS_LOGGED ? ' Further ones are counted for a minute.' : ''
+    write(delivery, lineOf([pathOf(delivery), this.namespace], `${message}${further}`, code), thrown)
   }
 
   /** Logs that no handler takes this kind: once for each kind, for at most a hundred kinds. */
@@ -72,6 +87,23 @@ export class DefaultLog {
     this.unhandledKinds.add(known)
     write(delivery, lineOf([kind], UNWANTED))
   }
+}
+
+interface Shown {
+  readonly message: string
+  readonly code: string | undefined
+  readonly thrown?: { readonly error: unknown } | undefined
+}
+
+interface Limited extends Shown {
+  /** Causes of one code are counted apart. */
+  readonly cause: string
+  readonly ending: 'failed' | 'refused'
+}
+
+function shownOf(error: unknown): Shown {
+  const redacted = redactError(error)
+  return { message: messageOf(redacted), code: codeOf(redacted), thrown: thrownByUser(redacted) }
 }
 
 /** Writes to the framework's logger, which has its own way to show an error; else to the console, with the stack below the line. */

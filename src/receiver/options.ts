@@ -79,8 +79,9 @@ export interface WebhookOptions<
   onDelivery?: ((record: DeliveryRecord, ctx: DeliveryContext<Request>) => unknown) | undefined
   /**
    * Called with each error, for your logs; it does not change the answer. Not awaited; its errors are swallowed. Default: logs to the
-   * framework's logger if it has one, else to `console.error`. The default log has the stack and the causes of errors of your own code, and only
-   * the message of the package's errors; refusals of strangers are limited to a few a minute.
+   * framework's logger if it has one, else to `console.error`. The default log has the stack and the causes of errors of your own code, without
+   * the bound parameters of a database (`redactError`), and only the message of the package's errors; what ends before the signature is
+   * verified is limited to a few lines a minute.
    */
   onError?: ((error: unknown, ctx: ErrorContext<Request>) => unknown) | undefined
   /**

@@ -91,6 +91,7 @@ export function createReceiver<
       // Set before the check, so that the record of a stale delivery has it.
       state.signatureAgeSeconds = ageSeconds
       checkTimestamp(header.t, scheme, settings.toleranceSeconds, ageSeconds)
+      state.isVerified = true
 
       const envelope = parseEnvelope(rawBody)
       const kind = envelope.type

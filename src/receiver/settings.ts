@@ -14,10 +14,11 @@ import {
   signatureScheme,
 } from '../signature/scheme.js'
 import { secretSource } from '../signature/secrets.js'
-import { guardOf, namespaceSource, retentionSeconds } from './deduplication.js'
+import { guardOf, namespaceSource } from './deduplication.js'
 import { type AnyHandler, handlerLookup } from './handlers.js'
 import type { KeyFunction } from './key.js'
 import type { WebhookOptions } from './options.js'
+import { recordRetentionSeconds } from './retention.js'
 
 /** The options, checked and with their defaults. */
 export interface Settings<Request> {
@@ -83,7 +84,7 @@ export function resolveSettings<Request, Tx, Schemas extends SchemaMap>(
   const leaseSeconds = checkTimerSeconds('leaseSeconds', options.leaseSeconds ?? 60, MIN_LEASE_SECONDS)
   const maxRunMs = maxRunSeconds * 1000
   const retainMs =
-    retentionSeconds(options.retentionSeconds, toleranceSeconds, leaseSeconds, maxRunSeconds) * 1000
+    recordRetentionSeconds(options.retentionSeconds, toleranceSeconds, leaseSeconds, maxRunSeconds) * 1000
   const now = checkedClock(options.now, systemClock)
 
   return {

@@ -28,6 +28,8 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery {
   key: string | undefined = undefined
   attempt: number | undefined = undefined
   signatureAgeSeconds: number | undefined = undefined
+  /** Whether signature and timestamp are those of a fresh delivery: before, anybody may have sent it. */
+  isVerified = false
   private controller: AbortController | undefined = undefined
   private aborted: { readonly reason: unknown } | undefined = undefined
   private whenFinished: (() => void) | undefined
@@ -75,7 +77,9 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery {
     const { kind, key } = this
     const place = { ...(kind === '' ? {} : { kind }), ...(key === undefined ? {} : { key }) }
     const { onError } = this.shared.settings
-    if (onError === undefined) this.shared.log.fault(this.delivery, error, place)
+    const { delivery, shared } = this
+    if (onError === undefined && this.isVerified) shared.log.fault(delivery, error, place)
+    else if (onError === undefined) shared.log.unverifiedFault(delivery, error)
     else callSafely(() => onError(error, { request: this.delivery.request, ...place }))
   }
 

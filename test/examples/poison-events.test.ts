@@ -3,10 +3,15 @@ import type { AddressInfo } from 'node:net'
 import { sampleEvent } from 'tix-webhooks/testing'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
+import { freePort } from '../support/free-port.js'
 import { listen } from '../support/http.js'
 import { onPostgres } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
 import { deliver } from '../support/raw-bytes-harness.js'
+import { ROOT } from '../support/root.js'
+import { startProcess } from '../support/server-process.js'
+
+const START = "await import('./examples/poison-events.ts'); console.log('ready')"
 
 onPostgres('examples/poison-events.ts', () => {
   const database = testDatabase()
@@ -56,7 +61,7 @@ onPostgres('examples/poison-events.ts', () => {
     const { status, text } = await deliver(port, await sign(event), { path })
     return [status, JSON.parse(text).outcome]
   }
-  const aside = (): Promise<unknown[]> => database.column('SELECT key FROM poison')
+  const aside = (): Promise<unknown[]> => database.column('SELECT key FROM poison WHERE put_back_at IS NULL')
 
   test('sets an order aside at the fifth attempt, discards it, and puts it back once', async () => {
     const order = orderCreated({ id: 'ord_1' })
@@ -128,7 +133,7 @@ onPostgres('examples/poison-events.ts', () => {
     for (let attempt = 1; attempt < 5; attempt++) await send('/hooks/orders', order)
     expect(await send('/hooks/orders', order)).toEqual([200, 'discarded'])
     const [key] = await aside()
-    const [event] = await database.column('SELECT event FROM poison')
+    const [event] = await database.column('SELECT event FROM poison WHERE put_back_at IS NULL')
     expect(event).toMatchObject({ note: 'a\0b \ud800' })
     isPrinterBroken = false
     expect(await example.putBack(String(key))).toBe(true)
@@ -151,12 +156,69 @@ onPostgres('examples/poison-events.ts', () => {
     expect(await example.putBack(String(key))).toBe(true)
   })
 
-  test('remembers for 30 days what is newer than an event that is put back', async () => {
+  test('remembers for 30 days what was newer, also if it is put back before any delivery', async () => {
     const cancelled = sampleEvent('event.cancelled', { data: { event: { id: 'evt_3' } }, exact: true })
-    expect(await send('/hooks/events', cancelled)).toEqual([200, 'handled'])
+    await database.query("INSERT INTO poison VALUES ('a cancellation', $1, '')", [JSON.stringify(cancelled)])
+    expect(await example.putBack('a cancellation')).toBe(true)
     const kept = await database.column(
       "SELECT expires_at > now() + interval '29 days' FROM tix_webhooks_inbox_newest WHERE subject = 'evt_3'",
     )
     expect(kept).toEqual([true])
+  })
+
+  test('sets an event aside whose deferred constraint fails at COMMIT', async () => {
+    await database.query('CREATE TABLE venues (event_id text PRIMARY KEY)')
+    await database.query(
+      'ALTER TABLE listing ADD CONSTRAINT venue FOREIGN KEY (event_id) REFERENCES venues DEFERRABLE INITIALLY DEFERRED NOT VALID',
+    )
+    const old = sampleEvent('event.published', {
+      data: { event: { id: 'evt_4' } },
+      exact: true,
+      at: new Date(Date.now() - 7 * 3_600_000).toISOString(),
+    })
+    expect(await send('/hooks/events', old)).toEqual([200, 'handled'])
+    const [key] = await aside()
+    await expect(example.putBack(String(key))).rejects.toThrow('violates foreign key constraint')
+    await database.query("INSERT INTO venues VALUES ('evt_4')")
+    expect(await example.putBack(String(key))).toBe(true)
+    expect(await database.column("SELECT state FROM listing WHERE event_id = 'evt_4'")).toEqual([
+      'event.published',
+    ])
+  })
+
+  test('prints an order once that is put back after its process died between the row and the record', async () => {
+    const order = orderCreated({ id: 'ord_5' })
+    for (let attempt = 1; attempt < 5; attempt++) await send('/hooks/orders', order)
+    const other = await freePort()
+    const doomed = await startProcess({
+      file: process.execPath,
+      args: ['--import', 'tsx', '--input-type=module', '-e', START],
+      options: { cwd: ROOT, env: { ...process.env, PORT: String(other) } },
+      ready: /ready/,
+      abort: 'SIGKILL',
+    })
+    // Holds the record during the fifth attempt, so that it cannot be completed.
+    const holder = await example.pool.connect()
+    whilePrinting = async () => {
+      await holder.query("BEGIN; SELECT 1 FROM tix_webhooks WHERE key LIKE '%/ord_5' FOR UPDATE")
+    }
+    const unanswered = deliver(other, await sign(order), { path: '/hooks/orders' }).catch(() => {})
+    await vi.waitFor(async () => expect(await aside()).toHaveLength(1), { interval: 10 })
+    await doomed.end('SIGKILL')
+    await unanswered
+    // Its statement is still waiting.
+    await holder.query(
+      'SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))',
+    )
+    await holder.query("UPDATE tix_webhooks SET state = 'released' WHERE key LIKE '%/ord_5'")
+    await holder.query('COMMIT')
+    holder.release()
+
+    whilePrinting = async () => {}
+    isPrinterBroken = false
+    const [key] = await aside()
+    expect(await example.putBack(String(key))).toBe(true)
+    expect(await send('/hooks/orders', order)).toEqual([200, 'discarded'])
+    expect(printed).toEqual(['ord_5'])
   })
 })

@@ -66,6 +66,7 @@ const PUBLIC = {
     'isWebhookError',
     'memoryStore',
     'parseEvent',
+    'redactError',
     'signPayload',
     'tixWebhooks',
     'unchecked',

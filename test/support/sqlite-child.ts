@@ -70,8 +70,11 @@ async function tell(stories: number, child: number): Promise<ChildReply> {
   return {}
 }
 
+type DeliverTask = Extract<ChildTask, { task: 'deliver' }>
+
 /** Handles an event, and is killed during it. */
-async function deliver(payload: object, killAt: KillPoint): Promise<ChildReply> {
+async function deliver({ payload, killAt, setup, times = 1 }: DeliverTask): Promise<ChildReply> {
+  if (setup !== undefined) db.exec(setup)
   const at = (point: KillPoint): void => {
     if (point === killAt) process.kill(process.pid, 'SIGKILL')
   }
@@ -81,7 +84,7 @@ async function deliver(payload: object, killAt: KillPoint): Promise<ChildReply> 
       at('in the handler')
       tx.commit((handed) => {
         at('before the effects')
-        insert(event)(handed)
+        for (let i = 0; i < times; i++) insert(event)(handed)
         at('after the effects')
       })
       at('after ctx.tx.commit')
@@ -114,7 +117,7 @@ async function work(): Promise<ChildReply> {
     case 'tell':
       return tell(task.stories, task.child)
     case 'deliver':
-      return deliver(task.payload, task.killAt)
+      return deliver(task)
   }
 }
 

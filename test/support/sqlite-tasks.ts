@@ -16,7 +16,15 @@ export type ChildTask = { readonly driver: string; readonly file: string } & (
   | { readonly task: 'hold'; readonly by: 'writing' | 'reading' }
   /** Delivers the webhooks of so many stories, in an order of its own. */
   | { readonly task: 'tell'; readonly stories: number; readonly child: number }
-  | { readonly task: 'deliver'; readonly payload: object; readonly killAt: KillPoint }
+  | {
+      readonly task: 'deliver'
+      readonly payload: object
+      readonly killAt: KillPoint
+      /** SQL that the app runs before anything else. */
+      readonly setup?: string
+      /** How often the effect is written. Default 1. */
+      readonly times?: number
+    }
 )
 
 export interface ChildReply {

@@ -115,6 +115,7 @@ describe.each([
       [{ tabel: 'typo' }, /tabel/],
       [{ purgeEverySecond: 1 }, /purgeEverySecond\b/],
       [{ purgeEverySeconds: 0 }, /^purgeEverySeconds must be .* above 0/],
+      [{ retentionSeconds: 86_400 }, /retentionSeconds/],
     ]
     for (const client of [pool, sql]) {
       expect(notRefusedInputs((options: object) => create(client as never, options), rows)).toEqual([])

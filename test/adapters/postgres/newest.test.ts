@@ -346,6 +346,20 @@ onPostgres('isNewest', () => {
     expect(await days()).toBe(30)
   })
 
+  test('is remembered for retentionSeconds in a process that has had no delivery', async () => {
+    const pool = openPg(database)
+    const inbox = postgresInbox(pool, { retentionSeconds: 90 * 86_400 })
+    const client = await pool.connect()
+    await client.query('BEGIN; CREATE TEMPORARY TABLE written ON COMMIT DROP AS SELECT 1')
+    expect(await inbox.isNewest(client, { subject: 'put back', at: at(1) })).toBe(true)
+    await client.query('COMMIT')
+    client.release()
+    const kept = await database.column(
+      `SELECT expires_at > now() + interval '89 days' FROM ${TABLE} WHERE subject = 'put back'`,
+    )
+    expect(kept).toEqual([true])
+  })
+
   test('that cannot be purged does not keep the records from being purged', async () => {
     const inbox = postgresInbox(openPg(database))
     await database.query(

@@ -2,7 +2,8 @@ import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { expect, test } from 'vitest'
 import { claim, handle } from '../../support/sqlite-claims.js'
 import { listening, onEachDriver } from '../../support/sqlite-drivers.js'
-import { rowOf, type TestDatabase } from '../../support/sqlite-open.js'
+import { openDatabase, rowOf, type TestDatabase, valuesOf } from '../../support/sqlite-open.js'
+import { expectUnavailable } from '../../support/sqlite-rejections.js'
 
 /** How the connection is set, once it has read what the file says. */
 function settings(db: TestDatabase) {
@@ -14,7 +15,7 @@ function settings(db: TestDatabase) {
   }
 }
 
-onEachDriver('the connection', ({ open }) => {
+onEachDriver('the connection', ({ open, path, driver }) => {
   const OURS = { journal_mode: 'wal', synchronous: 2, busy_timeout: 2_000 }
 
   /** A database as a driver without a busy timeout opens it. */
@@ -82,26 +83,64 @@ onEachDriver('the connection', ({ open }) => {
     expect(settings(db)).toEqual({ ...OURS, synchronous: expected })
   })
 
-  test('keeps the journal mode that its user chose', async () => {
-    for (const mode of ['truncate', 'persist', 'memory']) {
-      const db = impatient(`${mode}.db`)
-      db.exec(`PRAGMA journal_mode = ${mode}`)
-      const store = sqliteStore(db)
-      await store.migrate()
-      await handle(store, 'k')
-      expect(settings(db)).toEqual({ ...OURS, journal_mode: mode })
+  test.each(['truncate', 'persist', 'memory', 'off'])(
+    'to a file in journal mode %s is in WAL',
+    async (mode) => {
+      for (const make of [sqliteStore, sqliteInbox]) {
+        const db = impatient(`${make.name}.db`)
+        db.exec(`PRAGMA journal_mode = ${mode}`)
+        expect(settings(db)).toMatchObject({ journal_mode: mode })
+        await make(db).migrate()
+        expect(settings(db)).toEqual(OURS)
+      }
+    },
+  )
+
+  test.each([
+    ['journal_mode = OFF', OURS],
+    ['synchronous = NORMAL', OURS],
+    ['synchronous = OFF', OURS],
+    ['synchronous = EXTRA', { ...OURS, synchronous: 3 }],
+  ])('whose app sets %s after the first call is durable at the next one', async (pragma, expected) => {
+    const db = impatient()
+    const store = sqliteStore(db)
+    await store.migrate()
+    await sqliteInbox(db).migrate()
+    for (const call of [() => claim(store, 'k', 'a'), () => once(db, 'k'), () => once(db, null)]) {
+      db.exec(`PRAGMA ${pragma}`)
+      await call()
+      expect(settings(db)).toEqual(expected)
     }
   })
 
-  test('to a database in memory works', async () => {
-    const db = impatient(':memory:')
+  test('to a file that cannot be in WAL is refused, with the reason', async () => {
+    // A file: URL is a file's name to better-sqlite3.
+    if (driver === 'better-sqlite3') return
+    const db = openDatabase(driver, `file:${path()}?nolock=1`)
+    try {
+      await expectUnavailable(
+        sqliteStore(db).migrate(),
+        /stays in the journal mode delete and cannot be switched/,
+      )
+      db.exec('PRAGMA journal_mode = MEMORY')
+      await expectUnavailable(sqliteInbox(db).migrate(), /stays in the journal mode memory.+killed process/)
+      expect(valuesOf(db, 'SELECT name FROM sqlite_master')).toEqual([])
+    } finally {
+      db.close()
+    }
+  })
+
+  test.each([':memory:', ''])('to a database in memory, of the name %j, works', async (name) => {
+    const db = openDatabase(driver, name)
+    db.exec('PRAGMA busy_timeout = 0')
     const [store, inbox] = [sqliteStore(db), sqliteInbox(db)]
     await store.migrate()
     await inbox.migrate()
     await handle(store, 'k')
     expect(await claim(store, 'k', 'other')).toEqual({ status: 'completed' })
     expect(await inbox.once({ key: 'k', retainMs: 1_000 }, async () => {})).toBe('handled')
-    expect(settings(db)).toEqual({ ...OURS, journal_mode: 'memory' })
+    expect(settings(db)).toEqual({ ...OURS, journal_mode: expect.not.stringMatching('wal') })
+    db.close()
   })
 
   test('is asked for one statement by each method that changes something', async () => {
@@ -124,8 +163,10 @@ onEachDriver('the connection', ({ open }) => {
     for (const [name, sql, call] of calls) {
       statements.length = 0
       await call()
-      // Nobody sees a transaction half done; and a claim that is refused may look why.
-      const within = statements.filter((statement) => !/^(BEGIN IMMEDIATE|COMMIT)$/.test(statement))
+      // Nobody sees a transaction half done, and its settings are read before; a claim that is refused may look why.
+      const within = statements.filter(
+        (statement) => !/^(PRAGMA \w+|BEGIN IMMEDIATE|COMMIT)$/.test(statement),
+      )
       expect(within.length, name).toBeLessThanOrEqual(sql === refused ? 2 : 1)
       for (const statement of within) expect(statement, name).toMatch(sql)
     }
@@ -142,8 +183,10 @@ onEachDriver('the connection', ({ open }) => {
       await deliver(key)
       return statements.map((sql) => sql.split(/\s/)[0])
     }
-    expect(await asked('k')).toEqual(['SELECT', 'BEGIN', 'INSERT', 'SAVEPOINT', 'RELEASE', 'COMMIT'])
+    const settingsRead = ['PRAGMA', 'PRAGMA']
+    const kept = ['SAVEPOINT', 'RELEASE', 'COMMIT']
+    expect(await asked('k')).toEqual(['SELECT', ...settingsRead, 'BEGIN', 'INSERT', ...kept])
     expect(await asked('k')).toEqual(['SELECT'])
-    expect(await asked(null)).toEqual(['BEGIN', 'SAVEPOINT', 'RELEASE', 'COMMIT'])
+    expect(await asked(null)).toEqual([...settingsRead, 'BEGIN', ...kept])
   })
 })

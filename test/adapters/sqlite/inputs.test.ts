@@ -62,6 +62,7 @@ describe.each(FACTORIES)('%s', (_, factory) => {
       [{ now: new Date(0) }, /^now must be a function/],
       [{ purgeEverySeconds: 0 }, /^purgeEverySeconds must be .* above 0/],
       [{ purgeEverySeconds: 3_000_000 }, /^purgeEverySeconds .* at most/],
+      [{ retentionSeconds: 86_400 }, /retentionSeconds/],
     ]
     expect(notRefusedInputs((options: object) => factory(untouched, options), rows)).toEqual([])
   })

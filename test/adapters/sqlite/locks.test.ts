@@ -1,5 +1,5 @@
 import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
 import { receiving } from '../../support/receiving.js'
 import { useChildren } from '../../support/sqlite-children.js'
@@ -20,17 +20,24 @@ onEachDriver('a database that another connection has locked', ({ open, path, dri
     return { db, store, inbox }
   }
 
-  test('at the commit of a claim: it is not granted', async () => {
+  test('against a switch to WAL: nothing is written in the mode that it is in', async () => {
     const db = open()
-    db.exec('PRAGMA journal_mode = TRUNCATE; PRAGMA busy_timeout = 1')
-    const { store } = await migrated(db)
+    db.exec('PRAGMA journal_mode = OFF; PRAGMA busy_timeout = 1; CREATE TABLE orders (id TEXT)')
     const reader = open()
     reader.exec('BEGIN')
-    reader.prepare('SELECT * FROM tix_webhooks').all()
+    reader.prepare('SELECT * FROM orders').all()
 
-    await expectUnavailable(claim(store, 'k', 'a'), /Another process held the database/)
+    let ms = 0
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => {
+      ms += 1_000
+      return ms
+    })
+    await expectUnavailable(sqliteStore(db).migrate(), /Another process held the database/)
+    clock.mockRestore()
     reader.exec('COMMIT')
-    expect(await claim(store, 'k', 'b')).toEqual({ status: 'claimed', attempt: 1 })
+    expect(valuesOf(db, 'SELECT name FROM sqlite_master')).toEqual(['orders'])
+    await migrated(db)
+    expect(valuesOf(db, 'PRAGMA journal_mode')).toEqual(['wal'])
   })
 
   test('during one claim: the next claim is of its own key', async () => {

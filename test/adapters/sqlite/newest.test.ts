@@ -139,6 +139,16 @@ onEachDriver('isNewest', ({ open, driver, path }) => {
     expect(await inbox.purge()).toBe(1)
   })
 
+  test('is remembered for retentionSeconds, also in a process without a receiver, or as long as a receiver keeps records', async () => {
+    const { now } = testClock()
+    const { db, ask } = await opened({ now, retentionSeconds: 90 * 86_400 })
+    const days = (): unknown => valuesOf(db, `SELECT (expires_at - ${now()}) / ${DAY} FROM ${TABLE}`)[0]
+    await ask({ subject: 's', at: at(1) }, 7 * DAY)
+    expect(days()).toBe(90)
+    await ask({ subject: 's', at: at(1) }, 100 * DAY)
+    expect(days()).toBe(100)
+  })
+
   test('is purged after the records, the oldest first, and no more than asked for in all', async () => {
     const { now, jump } = testClock()
     const { db, inbox, ask } = await opened({ now })

@@ -1,0 +1,47 @@
+import { describeValue } from '../lib/describe-type.js'
+import { RETRY_WINDOW_SECONDS } from '../signature/scheme.js'
+
+/** The retry window, and an hour for clock differences and backlogs. An event that is forgotten sooner can run twice. */
+const MIN_RETENTION_SECONDS = RETRY_WINDOW_SECONDS + 3600
+/** A hundred years. A longer time is in the wrong unit, and overflows some backends. */
+const MAX_RETENTION_SECONDS = 100 * 365 * 24 * 3600
+const DEFAULT_RETENTION_SECONDS = 7 * 24 * 3600
+
+/**
+ * Checks the option `retentionSeconds` of an inbox that remembers changes, as the receiver checks its own.
+ *
+ * @param value in seconds. Default 604,800 (7 days)
+ * @returns the value, or the default
+ * @throws TypeError when it is less than 262,800 (73 h), because the sender retries for 72, or more than a hundred years
+ * @example
+ * ```ts
+ * import { checkRetentionSeconds } from 'tix-webhooks/store-kit'
+ *
+ * export function myInbox(options: { retentionSeconds?: number } = {}) {
+ *   const retainMs = checkRetentionSeconds(options.retentionSeconds) * 1000
+ *   return { retainMs }
+ * }
+ * ```
+ */
+export function checkRetentionSeconds(value: number = DEFAULT_RETENTION_SECONDS): number {
+  return retentionSeconds(value, MIN_RETENTION_SECONDS, 'the sender retries for 72 h')
+}
+
+/** @param bounds what a record must outlive: a delivery within the tolerance, a lease, a run */
+export function recordRetentionSeconds(
+  value: number = DEFAULT_RETENTION_SECONDS,
+  ...bounds: number[]
+): number {
+  const reason =
+    'the sender retries for 72 h, and a record must outlive toleranceSeconds, leaseSeconds and maxRunSeconds'
+  return retentionSeconds(value, Math.max(MIN_RETENTION_SECONDS, ...bounds), reason)
+}
+
+function retentionSeconds(value: number, floor: number, reason: string): number {
+  if (typeof value !== 'number' || !(value >= floor) || value > MAX_RETENTION_SECONDS) {
+    throw new TypeError(
+      `retentionSeconds must be a number of at least ${floor} and at most ${MAX_RETENTION_SECONDS}, not ${describeValue(value)}: ${reason}.`,
+    )
+  }
+  return value
+}
