@@ -7,10 +7,10 @@ const PAGE = new URL('../docs/reference.md', import.meta.url)
 
 /** The tables of the page by the name of their marker: an interface of a source file, one row for each member. */
 const TABLES: Readonly<Record<string, { file: string; interface: string; head: string }>> = {
-  options: { file: 'src/receiver/options.ts', interface: 'WebhookOptions', head: 'option' },
+  options: { file: 'src/receiver/options/options.ts', interface: 'WebhookOptions', head: 'option' },
   signature: { file: 'src/signature/scheme.ts', interface: 'SignatureOptions', head: 'option' },
   context: { file: 'src/receiver/handlers.ts', interface: 'HandlerContext', head: 'member' },
-  record: { file: 'src/receiver/options.ts', interface: 'DeliveryRecord', head: 'member' },
+  record: { file: 'src/receiver/options/options.ts', interface: 'DeliveryRecord', head: 'member' },
   memory: { file: 'src/idempotency/memory/memory-store.ts', interface: 'MemoryStoreOptions', head: 'option' },
 }
 

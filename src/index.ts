@@ -59,7 +59,7 @@ export { type Eviction, type MemoryStoreOptions, memoryStore } from './idempoten
 export type { Purgeable } from './idempotency/purge.js'
 export type { ClaimRequest, ClaimResult, IdempotencyStore, Lease, RemoteStore } from './idempotency/store.js'
 export { redactError } from './lib/redact-error.js'
-export type { BodyReader } from './receiver/body.js'
+export type { BodyReader } from './receiver/body/body.js'
 export type { Delivery } from './receiver/delivery.js'
 export type {
   EventForKey,
@@ -72,7 +72,12 @@ export type {
   KindOf,
 } from './receiver/handlers.js'
 export type { DeliveryForKey, KeyFunction } from './receiver/key.js'
-export type { DeliveryContext, DeliveryRecord, ErrorContext, WebhookOptions } from './receiver/options.js'
+export type {
+  DeliveryContext,
+  DeliveryRecord,
+  ErrorContext,
+  WebhookOptions,
+} from './receiver/options/options.js'
 export {
   type Answer,
   answerTo,

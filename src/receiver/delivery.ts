@@ -1,5 +1,5 @@
 import type { HeaderValue } from '../signature/header.js'
-import type { BodyReader } from './body.js'
+import type { BodyReader } from './body/body.js'
 
 /** One request in plain values: an adapter makes it from the framework's request. */
 export interface Delivery<Request = unknown> {

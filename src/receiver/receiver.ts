@@ -6,14 +6,15 @@ import { awaitable } from '../lib/returned.js'
 import { parseSignatureHeader } from '../signature/header.js'
 import { matchSignature } from '../signature/match.js'
 import { checkTimestamp, signatureAgeSeconds } from '../signature/signature.js'
-import { incompleteIfCutOff, readBody } from './body.js'
+import { incompleteIfCutOff, readBody } from './body/body.js'
 import { contextOf } from './context.js'
 import { DefaultLog } from './default-log.js'
 import { type Delivery, mismatchHint } from './delivery.js'
 import { Drain } from './drain.js'
 import { keyOf } from './key.js'
 import { watchForRoute } from './made-in-route.js'
-import type { WebhookOptions } from './options.js'
+import type { WebhookOptions } from './options/options.js'
+import { resolveSettings } from './options/settings.js'
 import {
   DRAINING,
   METHOD_NOT_ALLOWED,
@@ -23,7 +24,6 @@ import {
   UNHANDLED,
 } from './outcome.js'
 import { runHandler, timedOutBeforeRun } from './run.js'
-import { resolveSettings } from './settings.js'
 import { DeliveryState } from './state.js'
 
 /** Turns deliveries into outcomes. Adapters translate requests and responses. */

@@ -7,9 +7,9 @@ import { monotonicMs } from '../lib/timers.js'
 import type { DefaultLog } from './default-log.js'
 import type { Delivery } from './delivery.js'
 import type { Bounded, Drain } from './drain.js'
-import type { DeliveryRecord } from './options.js'
+import type { DeliveryRecord } from './options/options.js'
+import type { Settings } from './options/settings.js'
 import { isFault, isRefusal, type Outcome, statusOf } from './outcome.js'
-import type { Settings } from './settings.js'
 
 /** The parts of a receiver that its deliveries share. */
 export interface Shared<Request> {

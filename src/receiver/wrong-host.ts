@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../errors.js'
 import { callSafely } from '../lib/call-safely.js'
-import type { WebhookOptions } from './options.js'
+import type { WebhookOptions } from './options/options.js'
 import { answerTo } from './outcome.js'
 
 /** The subpaths of the adapters. */

@@ -12,7 +12,7 @@ import {
 } from 'tix-webhooks'
 import { expect, test } from 'vitest'
 import { referencePage } from '../../build/reference.js'
-import { resolveSettings } from '../../src/receiver/settings.js'
+import { resolveSettings } from '../../src/receiver/options/settings.js'
 import { orderCreated } from '../support/deliveries.js'
 import { readPage, tableUnder } from '../support/pages.js'
 import { receiving } from '../support/receiving.js'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ByteCollector } from '../../../src/receiver/byte-collector.js'
-import { heldBeyond, usedMemory } from '../../support/memory.js'
+import { ByteCollector } from '../../../../src/receiver/body/byte-collector.js'
+import { heldBeyond, usedMemory } from '../../../support/memory.js'
 
 function collected(chunks: Iterable<Uint8Array>): ByteCollector {
   const collector = new ByteCollector()

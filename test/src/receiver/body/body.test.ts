@@ -1,9 +1,9 @@
 import { BodyError, type BodyReader, ConfigurationError, type Delivery } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
-import { orderCreated, sign } from '../../support/deliveries.js'
-import { throwing } from '../../support/delivering.js'
-import { never } from '../../support/promises.js'
-import { receiving } from '../../support/receiving.js'
+import { orderCreated, sign } from '../../../support/deliveries.js'
+import { throwing } from '../../../support/delivering.js'
+import { never } from '../../../support/promises.js'
+import { receiving } from '../../../support/receiving.js'
 
 describe('the body', () => {
   test.each([

@@ -9,12 +9,12 @@ import {
 } from 'tix-webhooks'
 import { redisStore } from 'tix-webhooks/redis'
 import { describe, expect, test, vi } from 'vitest'
-import { lifecycleEvent, orderCreated, SECRET, sign } from '../../support/deliveries.js'
-import { honestInbox } from '../../support/honest-inbox.js'
-import { make } from '../../support/make-receiver.js'
-import { never } from '../../support/promises.js'
-import { receiving, storeWith } from '../../support/receiving.js'
-import { advance, useVirtualTime } from '../../support/virtual-time.js'
+import { lifecycleEvent, orderCreated, SECRET, sign } from '../../../support/deliveries.js'
+import { honestInbox } from '../../../support/honest-inbox.js'
+import { make } from '../../../support/make-receiver.js'
+import { never } from '../../../support/promises.js'
+import { receiving, storeWith } from '../../../support/receiving.js'
+import { advance, useVirtualTime } from '../../../support/virtual-time.js'
 
 useVirtualTime()
 

@@ -2,9 +2,9 @@ import { createHook } from 'node:async_hooks'
 import { runInNewContext } from 'node:vm'
 import { type IdempotencyStore, memoryStore } from 'tix-webhooks'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { orderCreated, SECRET, sign } from '../../support/deliveries.js'
-import { handler, make } from '../../support/make-receiver.js'
-import { schemaOf } from '../../support/schema-of.js'
+import { orderCreated, SECRET, sign } from '../../../support/deliveries.js'
+import { handler, make } from '../../../support/make-receiver.js'
+import { schemaOf } from '../../../support/schema-of.js'
 
 const DAY = 86_400
 

@@ -1,7 +1,7 @@
 import { createReceiver, memoryStore, type WebhookOptions } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
-import { SECRET } from '../../support/deliveries.js'
-import { handler, make } from '../../support/make-receiver.js'
+import { SECRET } from '../../../support/deliveries.js'
+import { handler, make } from '../../../support/make-receiver.js'
 
 const DAY = 86_400
 

@@ -2,9 +2,9 @@ import { EventEmitter } from 'node:events'
 import { Pool } from 'pg'
 import { type Inbox, memoryStore } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { orderCreated, SECRET, sign } from '../../support/deliveries.js'
-import { honestInbox } from '../../support/honest-inbox.js'
-import { handler, make } from '../../support/make-receiver.js'
+import { orderCreated, SECRET, sign } from '../../../support/deliveries.js'
+import { honestInbox } from '../../../support/honest-inbox.js'
+import { handler, make } from '../../../support/make-receiver.js'
 
 const { inbox } = honestInbox()
 const NO_INBOX = /^inbox must be an Inbox, such as postgresInbox\(pool\), not a pool or a database/

@@ -1,11 +1,11 @@
-import type { SchemaMap } from '../event/schema.js'
-import type { Inbox } from '../idempotency/inbox.js'
-import type { IdempotencyStore } from '../idempotency/store.js'
-import type { SignatureOptions } from '../signature/scheme.js'
-import type { Secrets } from '../signature/secrets.js'
-import type { HandledEvent, Handler, Handlers } from './handlers.js'
-import type { KeyFunction } from './key.js'
-import type { OutcomeCode, OutcomeName } from './outcome.js'
+import type { SchemaMap } from '../../event/schema.js'
+import type { Inbox } from '../../idempotency/inbox.js'
+import type { IdempotencyStore } from '../../idempotency/store.js'
+import type { SignatureOptions } from '../../signature/scheme.js'
+import type { Secrets } from '../../signature/secrets.js'
+import type { HandledEvent, Handler, Handlers } from '../handlers.js'
+import type { KeyFunction } from '../key.js'
+import type { OutcomeCode, OutcomeName } from '../outcome.js'
 
 /** Keeps TypeScript from inferring a type from `on`. TypeScript's own `NoInfer` came with 5.4; this works from 5.0. */
 type NotInferred<T> = [T][T extends unknown ? 0 : never]

@@ -1,8 +1,8 @@
 import { memoryStore, type WebhookOptions } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
-import { orderCreated, sign } from '../../support/deliveries.js'
-import { honestInbox } from '../../support/honest-inbox.js'
-import { receiving } from '../../support/receiving.js'
+import { orderCreated, sign } from '../../../support/deliveries.js'
+import { honestInbox } from '../../../support/honest-inbox.js'
+import { receiving } from '../../../support/receiving.js'
 
 const SECRETS: Readonly<Record<string, string>> = { a: 'whsec_tenant_a', b: 'whsec_tenant_b' }
 

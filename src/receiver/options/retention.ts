@@ -1,5 +1,5 @@
-import { describeValue } from '../lib/describe-type.js'
-import { RETRY_WINDOW_SECONDS } from '../signature/scheme.js'
+import { describeValue } from '../../lib/describe-type.js'
+import { RETRY_WINDOW_SECONDS } from '../../signature/scheme.js'
 
 /** The retry window, and an hour for clock differences and backlogs. An event that is forgotten sooner can run twice. */
 const MIN_RETENTION_SECONDS = RETRY_WINDOW_SECONDS + 3600

@@ -1,22 +1,22 @@
-import { checkSchemas } from '../event/payload.js'
-import type { SchemaMap } from '../event/schema.js'
-import type { Guard } from '../idempotency/guard.js'
-import { checkTimerSeconds, checkWholeNumber } from '../lib/check-number.js'
-import { checkedClock, systemClock } from '../lib/clock.js'
-import { describeType } from '../lib/describe-type.js'
-import type { MaybePromise } from '../lib/maybe-promise.js'
-import { checkOptionNames } from '../lib/option-names.js'
-import type { SecretKey } from '../signature/hmac.js'
+import { checkSchemas } from '../../event/payload.js'
+import type { SchemaMap } from '../../event/schema.js'
+import type { Guard } from '../../idempotency/guard.js'
+import { checkTimerSeconds, checkWholeNumber } from '../../lib/check-number.js'
+import { checkedClock, systemClock } from '../../lib/clock.js'
+import { describeType } from '../../lib/describe-type.js'
+import type { MaybePromise } from '../../lib/maybe-promise.js'
+import { checkOptionNames } from '../../lib/option-names.js'
+import type { SecretKey } from '../../signature/hmac.js'
 import {
   checkTolerance,
   DEFAULT_TOLERANCE_SECONDS,
   type SignatureScheme,
   signatureScheme,
-} from '../signature/scheme.js'
-import { secretSource } from '../signature/secrets.js'
+} from '../../signature/scheme.js'
+import { secretSource } from '../../signature/secrets.js'
+import { type AnyHandler, handlerLookup } from '../handlers.js'
+import type { KeyFunction } from '../key.js'
 import { guardOf, namespaceSource } from './deduplication.js'
-import { type AnyHandler, handlerLookup } from './handlers.js'
-import type { KeyFunction } from './key.js'
 import type { WebhookOptions } from './options.js'
 import { recordRetentionSeconds } from './retention.js'
 
