@@ -58,7 +58,7 @@ export type { Inbox, OnceRequest, OnceResult } from './idempotency/inbox.js'
 export { type Eviction, type MemoryStoreOptions, memoryStore } from './idempotency/memory/memory-store.js'
 export type { Purgeable } from './idempotency/purge.js'
 export type { ClaimRequest, ClaimResult, IdempotencyStore, Lease, RemoteStore } from './idempotency/store.js'
-export { redactError } from './lib/redact-error.js'
+export { redactError } from './lib/errors/redact-error.js'
 export type { BodyReader } from './receiver/body/body.js'
 export type { Delivery } from './receiver/delivery.js'
 export type {

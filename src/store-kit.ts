@@ -8,12 +8,12 @@ export {
   checkRelease,
   checkRenew,
 } from './idempotency/store-rules.js'
-export { within } from './lib/alarm-clock.js'
 export { type Caller, checkedFor } from './lib/call-site.js'
 export { checkWholeNumber } from './lib/check-number.js'
-export { checkedClock } from './lib/clock.js'
 export { describeType, describeValue } from './lib/describe-type.js'
-export { messageOf } from './lib/message-of.js'
+export { messageOf } from './lib/errors/message-of.js'
 export { checkOptionNames } from './lib/option-names.js'
 export { settled } from './lib/returned.js'
+export { within } from './lib/time/alarm-clock.js'
+export { checkedClock } from './lib/time/clock.js'
 export { checkRetentionSeconds } from './receiver/options/retention.js'

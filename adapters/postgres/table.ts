@@ -9,7 +9,7 @@ export interface Table {
   readonly name: string
   /** To be called before a statement that uses the table, on the same connection. */
   readonly find: Place['find']
-  /** What is made of the name, and made again if its schema has been found since. */
+  /** Text made from the name: made again if the schema has been found since. */
   byName<T>(make: (name: string) => T): () => T
   /** The SQL that creates it. */
   readonly schema: string

@@ -8,7 +8,7 @@ import type { AttemptSummary } from './attempt-summary.js'
 /** A server on this machine takes no longer than this. */
 const TIMEOUT_MS = 5_000
 const LOOPBACK = /^(127\.|::1$)/
-/** What the system says if nothing listens at an address, or it has no such address. */
+/** Errors of an address at which nothing listens, or which this machine does not have. */
 const NOTHING = ['ECONNREFUSED', 'EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EHOSTUNREACH', 'ENETUNREACH']
 
 /**

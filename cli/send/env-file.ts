@@ -41,7 +41,7 @@ export function readEnvFiles({ cwd }: Pick<Io, 'cwd'>): readonly EnvFile[] {
   })
 }
 
-/** What the `>>` of Windows PowerShell writes, at the end of a file of another encoding too. */
+/** The encoding of `>>` in Windows PowerShell, also at the end of a file in another one. */
 function utf16(name: string): UsageError {
   return new UsageError(
     `${name} is UTF-16, or a part of it is, so that neither Node nor dotenv can read it: the >> of Windows PowerShell writes that. To convert it there: (Get-Content ${name}) -replace "\\0" | Set-Content -Encoding ascii ${name}`,

@@ -1,5 +1,5 @@
-import type { AlarmClock } from '../lib/alarm-clock.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
+import type { AlarmClock } from '../lib/time/alarm-clock.js'
 
 /** Makes sure that an event's handler runs once: with a lease on a store, or a transaction of an inbox. Each receiver has one. */
 export interface Guard<Request = unknown> {

@@ -1,7 +1,7 @@
 import { StoreError } from '../errors.js'
-import type { Alarm } from '../lib/alarm-clock.js'
 import { isThenable } from '../lib/call-safely.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
+import type { Alarm } from '../lib/time/alarm-clock.js'
 import {
   CONFIRMED,
   type CommitResult,

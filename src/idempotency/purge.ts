@@ -1,8 +1,8 @@
 import { callSafely } from '../lib/call-safely.js'
 import { checkTimerSeconds, checkWholeNumber } from '../lib/check-number.js'
-import { messageOf } from '../lib/message-of.js'
-import { redactError } from '../lib/redact-error.js'
-import { pause, startBackgroundTimer } from '../lib/timers.js'
+import { messageOf } from '../lib/errors/message-of.js'
+import { redactError } from '../lib/errors/redact-error.js'
+import { pause, startBackgroundTimer } from '../lib/time/timers.js'
 
 /** A store that does not delete expired records by itself. */
 export interface Purgeable {

@@ -1,7 +1,7 @@
 import { codeOf, StoreError } from '../errors.js'
-import type { AlarmClock } from '../lib/alarm-clock.js'
 import { describeType } from '../lib/describe-type.js'
-import { causeOf, messageOf } from '../lib/message-of.js'
+import { causeOf, messageOf } from '../lib/errors/message-of.js'
+import type { AlarmClock } from '../lib/time/alarm-clock.js'
 import type { ClaimResult, IdempotencyStore } from './store.js'
 
 /** The limit of every store call: a store that hangs must not block the delivery. */

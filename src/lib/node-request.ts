@@ -1,4 +1,4 @@
-import { pause } from './timers.js'
+import { pause } from './time/timers.js'
 
 /** The part of Node's request, over HTTP/1 or HTTP/2, that says whether its client is still there. */
 export interface NodeRequest {

@@ -1,4 +1,4 @@
-/** What `String()` makes of a missing value, and what a shell, a template or a document has in place of one. */
+/** The text of a missing value, and the marks for one in a shell, a template or a document. */
 const PLACEHOLDER =
   /^(undefined|null|NaN|\[object \w+\]|\$[A-Za-z_]\w*|%[A-Za-z_]\w*%|<[\w .-]+>|\{\{.*\}\})$|\$\{[^}]*\}/s
 

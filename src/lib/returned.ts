@@ -1,6 +1,6 @@
 import { isWebhookError, RunError } from '../errors.js'
 import { isThenable } from './call-safely.js'
-import { isError } from './is-error.js'
+import { isError } from './errors/is-error.js'
 import { isPlainObject } from './option-names.js'
 
 /** How deep promises are looked for: a handler may map orders to lists of tickets. */

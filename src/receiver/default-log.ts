@@ -1,9 +1,9 @@
 import { codeOf, isWebhookError, type WebhookError } from '../errors.js'
 import { callSafely } from '../lib/call-safely.js'
-import { causeOf, messageOf } from '../lib/message-of.js'
-import { redactError } from '../lib/redact-error.js'
-import { monotonicMs } from '../lib/timers.js'
-import { userFrames } from '../lib/user-frames.js'
+import { causeOf, messageOf } from '../lib/errors/message-of.js'
+import { redactError } from '../lib/errors/redact-error.js'
+import { userFrames } from '../lib/errors/user-frames.js'
+import { monotonicMs } from '../lib/time/timers.js'
 import type { Delivery } from './delivery.js'
 
 /** The place in an endpoint that a log line is about; unknown parts are left out. */

@@ -9,7 +9,7 @@ export interface Delivery<Request = unknown> {
   readonly body: Uint8Array | BodyReader
   /** The framework's own request, for handlers and the secret function. */
   readonly request: Request
-  /** What the platform passed beside the request, for `ctx.platform`: a Worker's bindings, SvelteKit's event, Deno's connection. */
+  /** The argument of the platform beside the request, for `ctx.platform`: a Worker's bindings, SvelteKit's event, Deno's connection. */
   readonly platform?: unknown
   /** The HTTP method. Pass it unless a router has checked it: all but POST are refused. */
   readonly method?: string | undefined

@@ -1,4 +1,4 @@
-import { monotonicMs } from '../lib/timers.js'
+import { monotonicMs } from '../lib/time/timers.js'
 
 /** Ongoing work, and the latest time at which it ends, on the monotonic clock; that may change meanwhile. */
 export interface Bounded {

@@ -10,7 +10,7 @@ import {
   type VerificationCode,
 } from '../errors.js'
 import { type Denial, RETRY_MS } from '../idempotency/guard.js'
-import { isError } from '../lib/is-error.js'
+import { isError } from '../lib/errors/is-error.js'
 
 /** The ways a delivery can end. */
 export type OutcomeName =

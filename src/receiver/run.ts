@@ -1,11 +1,11 @@
 import { RunError } from '../errors.js'
 import { CONFIRMED, type CommitResult, type Execution } from '../idempotency/guard.js'
 import { SETTLING_MS } from '../idempotency/store-call.js'
-import type { Alarm } from '../lib/alarm-clock.js'
 import { isThenable } from '../lib/call-safely.js'
 import { deferred } from '../lib/deferred.js'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
 import { checkReturned, settled } from '../lib/returned.js'
+import type { Alarm } from '../lib/time/alarm-clock.js'
 import type { Bounded } from './drain.js'
 import {
   HANDLED,

@@ -1,8 +1,8 @@
 import { WebhookVerificationError } from '../errors.js'
-import { checkedClock, systemClock } from '../lib/clock.js'
 import { describeType, describeValue } from '../lib/describe-type.js'
 import { type MaybePromise, whenSettled } from '../lib/maybe-promise.js'
 import { checkOptionNames } from '../lib/option-names.js'
+import { checkedClock, systemClock } from '../lib/time/clock.js'
 import { type HeaderValue, MAX_SIGNATURES, parseSignatureHeader } from './header.js'
 import { digest, matchSignature } from './match.js'
 import {

@@ -18,7 +18,7 @@ import type { DataSource, EntityManager, QueryRunner } from 'typeorm'
 import { snippetsFolder } from './compile.js'
 import { ROOT } from './root.js'
 
-/** What a snippet of docs/postgres-libraries.md declares. */
+/** The declarations of a snippet of docs/postgres-libraries.md. */
 export interface Snippet<Tx> {
   readonly inbox: PostgresInbox<Tx>
   POST(request: Request): Promise<Response>

@@ -1,7 +1,7 @@
 import type { Envelope, EventKind, EventOf, JsonValue } from '../../src/index.js'
-import { checkedClock } from '../../src/lib/clock.js'
 import { describeType, describeValue } from '../../src/lib/describe-type.js'
 import { checkOptionNames } from '../../src/lib/option-names.js'
+import { checkedClock } from '../../src/lib/time/clock.js'
 import { isoUtc, toEpochMs } from './dates.js'
 import { checkPlainObject, type DeepPartial, overridden } from './overrides.js'
 import { MAX_SEED, SAMPLES, type SampleDataByKind, sampleTime } from './samples.js'

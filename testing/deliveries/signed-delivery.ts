@@ -6,9 +6,9 @@ import {
   type SignatureOptions,
   signPayload,
 } from '../../src/index.js'
-import { checkedClock, systemClock } from '../../src/lib/clock.js'
 import { describeType } from '../../src/lib/describe-type.js'
 import { checkOptionNames } from '../../src/lib/option-names.js'
+import { checkedClock, systemClock } from '../../src/lib/time/clock.js'
 import { signatureScheme, toUnit } from '../../src/signature/scheme.js'
 import { toEpochMs } from './dates.js'
 import {

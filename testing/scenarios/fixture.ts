@@ -1,6 +1,6 @@
 import { type Secret, signPayload } from '../../src/index.js'
-import { checkedClock, systemClock } from '../../src/lib/clock.js'
 import { checkOptionNames } from '../../src/lib/option-names.js'
+import { checkedClock, systemClock } from '../../src/lib/time/clock.js'
 import { checkTolerance, DEFAULT_TOLERANCE_SECONDS, signatureScheme } from '../../src/signature/scheme.js'
 import { type AnyOptions, makeEvent } from '../deliveries/sample-event.js'
 import { type SignedBody, type SigningOptions, signedBody } from '../deliveries/signed-delivery.js'

@@ -43,7 +43,7 @@ export function reference(prefix: string): z.ZodString {
 const CONTROL = /[\p{Cc}\p{Cs}]/u
 const C = '\\u0000-\\u001f\\u007f-\\u009f'
 
-/** What `trim` takes away, but for controls. A line has something else, and the pattern says so in one pass. */
+/** The characters that `trim` removes, without controls. A line has at least one other, and the pattern checks that in one pass. */
 const B = '\\u0020\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff'
 const LINE = `^[${B}]*[^${C}${B}][^${C}]*$`
 

@@ -1,8 +1,8 @@
 import { BodyError, ConfigurationError, isWebhookError } from '../../errors.js'
-import type { AlarmClock } from '../../lib/alarm-clock.js'
 import { callSafely } from '../../lib/call-safely.js'
 import { describeType } from '../../lib/describe-type.js'
 import type { MaybePromise } from '../../lib/maybe-promise.js'
+import type { AlarmClock } from '../../lib/time/alarm-clock.js'
 
 /**
  * Reads a request's exact bytes and stops at `maxBytes`. It rejects with a `BodyError` of code `too_large` over the limit, and with a

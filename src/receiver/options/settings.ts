@@ -2,10 +2,10 @@ import { checkSchemas } from '../../event/payload.js'
 import type { SchemaMap } from '../../event/schema.js'
 import type { Guard } from '../../idempotency/guard.js'
 import { checkTimerSeconds, checkWholeNumber } from '../../lib/check-number.js'
-import { checkedClock, systemClock } from '../../lib/clock.js'
 import { describeType } from '../../lib/describe-type.js'
 import type { MaybePromise } from '../../lib/maybe-promise.js'
 import { checkOptionNames } from '../../lib/option-names.js'
+import { checkedClock, systemClock } from '../../lib/time/clock.js'
 import type { SecretKey } from '../../signature/hmac.js'
 import {
   checkTolerance,

@@ -1,7 +1,7 @@
 import { Discard, type HandlerContext, RetryLater, type WebhookOptions } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { UNPROTECTED } from '../../../src/idempotency/guard.js'
-import { AlarmClock } from '../../../src/lib/alarm-clock.js'
+import { AlarmClock } from '../../../src/lib/time/alarm-clock.js'
 import { runHandler } from '../../../src/receiver/run.js'
 import { ALL_TRIES, BOOM, begin, throwing } from '../../support/delivering.js'
 import { deferred, never } from '../../support/promises.js'

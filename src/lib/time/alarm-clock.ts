@@ -1,5 +1,5 @@
-import { callSafely, ignoreRejection } from './call-safely.js'
-import { describeValue } from './describe-type.js'
+import { callSafely, ignoreRejection } from '../call-safely.js'
+import { describeValue } from '../describe-type.js'
 import { MAX_TIMER_SECONDS, monotonicMs } from './timers.js'
 
 /** A callback due at a time of the monotonic clock. */

@@ -16,8 +16,8 @@ import { Worker } from 'node:worker_threads'
 import { build } from 'esbuild'
 import { createSandbox } from 'tix-webhooks/sandbox'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { lockState } from '../../../sandbox/service/state-lock.js'
-import { ROOT } from '../../support/root.js'
+import { lockState } from '../../../../sandbox/service/state/state-lock.js'
+import { ROOT } from '../../../support/root.js'
 
 let folder: string
 let stateFile: string
@@ -116,7 +116,7 @@ describe('the lock of a state file', () => {
       vi.resetModules()
     })
     vi.resetModules()
-    const { lockState } = await import('../../../sandbox/service/state-lock.js')
+    const { lockState } = await import('../../../../sandbox/service/state/state-lock.js')
     const held = lockState(stateFile)
     await vi.advanceTimersByTimeAsync(3_600_000)
     expect(() => lockState(stateFile)).toThrow('is in use')
@@ -163,7 +163,7 @@ function open(gate: Int32Array, at: number, round: number): void {
 /** Takes the lock in each round at the same moment as the others. */
 const CONTENDER = `
   import { parentPort, workerData } from 'node:worker_threads'
-  import { lockState } from './sandbox/service/state-lock.js'
+  import { lockState } from './sandbox/service/state/state-lock.js'
   const { stateFile, gate, rounds } = workerData
   const say = (what) => parentPort.postMessage(what)
   const wait = (at, round) => Atomics.wait(gate, at, round - 1)

@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs'
-import { messageOf } from '../lib/message-of.js'
-import { readOwnFile, removeLeftOvers, replaceOwnFile } from '../lib/own-file.js'
+import { messageOf } from '../../lib/message-of.js'
+import { readOwnFile, removeLeftOvers, replaceOwnFile } from '../../lib/own-file.js'
 import { checkSnapshot, type Snapshot } from './snapshot.js'
 
 /** Changes that come together are written together. */

@@ -1,6 +1,6 @@
-import { ConfigurationError } from '../errors.js'
-import { ignoreRejection } from './call-safely.js'
-import { describeValue } from './describe-type.js'
+import { ConfigurationError } from '../../errors.js'
+import { ignoreRejection } from '../call-safely.js'
+import { describeValue } from '../describe-type.js'
 
 /** The machine's clock. `Date.now` is looked up at each reading, so that fake timers installed later are used. */
 export function systemClock(): number {

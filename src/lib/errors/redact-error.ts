@@ -17,7 +17,7 @@ const SIGNS = [
   'driverError',
 ] as const
 
-/** What of such an error is kept beside its message: names in the schema, and numbers of errors. */
+/** Kept of such an error, beside its message: names in the schema, and numbers of errors. */
 const KEPT = ['code', 'errno', 'sqlState', 'severity', 'schema', 'table', 'column', 'constraint'] as const
 
 const VALUES = ['params', 'parameters', 'bindings', 'values', 'args', 'fields', 'value'] as const

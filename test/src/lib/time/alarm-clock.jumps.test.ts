@@ -1,13 +1,13 @@
 import type { Delivery, WebhookOptions } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { orderCreated, SECRET, sign } from '../../support/deliveries.js'
-import { begin } from '../../support/delivering.js'
-import { deferred, never } from '../../support/promises.js'
-import { receiving } from '../../support/receiving.js'
-import { schemaOf } from '../../support/schema-of.js'
-import { receivingWith, scriptedInbox } from '../../support/scripted-inbox.js'
-import { jump } from '../../support/time-jumps.js'
-import { advance, sleep, useVirtualTime } from '../../support/virtual-time.js'
+import { orderCreated, SECRET, sign } from '../../../support/deliveries.js'
+import { begin } from '../../../support/delivering.js'
+import { deferred, never } from '../../../support/promises.js'
+import { receiving } from '../../../support/receiving.js'
+import { schemaOf } from '../../../support/schema-of.js'
+import { receivingWith, scriptedInbox } from '../../../support/scripted-inbox.js'
+import { jump } from '../../../support/time-jumps.js'
+import { advance, sleep, useVirtualTime } from '../../../support/virtual-time.js'
 
 useVirtualTime()
 

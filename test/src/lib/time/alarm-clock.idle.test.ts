@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ROOT } from '../../support/root.js'
-import { makeFolder, removeFolder } from '../../support/server-process.js'
+import { ROOT } from '../../../support/root.js'
+import { makeFolder, removeFolder } from '../../../support/server-process.js'
 
 const run = promisify(execFile)
 

@@ -19,8 +19,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSandbox, type Sandbox, type SandboxOptions } from 'tix-webhooks/sandbox'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { SECRET } from '../../support/deliveries.js'
-import { barrier } from '../../support/engine-fixture.js'
+import { SECRET } from '../../../support/deliveries.js'
+import { barrier } from '../../../support/engine-fixture.js'
 
 let folder: string
 let stateFile: string

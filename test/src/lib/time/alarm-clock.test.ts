@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { AlarmClock } from '../../../src/lib/alarm-clock.js'
-import { orderCreated, SECRET, sign } from '../../support/deliveries.js'
-import { begin } from '../../support/delivering.js'
-import { packageWithEngine } from '../../support/engines.js'
-import { never } from '../../support/promises.js'
-import { receiving } from '../../support/receiving.js'
-import { advance, sleep } from '../../support/virtual-time.js'
+import { AlarmClock } from '../../../../src/lib/time/alarm-clock.js'
+import { orderCreated, SECRET, sign } from '../../../support/deliveries.js'
+import { begin } from '../../../support/delivering.js'
+import { packageWithEngine } from '../../../support/engines.js'
+import { never } from '../../../support/promises.js'
+import { receiving } from '../../../support/receiving.js'
+import { advance, sleep } from '../../../support/virtual-time.js'
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { closeSync, lstatSync, openSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { messageOf } from '../lib/message-of.js'
-import { readOwnFile } from '../lib/own-file.js'
+import { messageOf } from '../../lib/message-of.js'
+import { readOwnFile } from '../../lib/own-file.js'
 
 // Taken before any test puts a clock of its own in their place.
 const { setInterval, clearInterval } = globalThis
@@ -21,7 +21,7 @@ const TRIES = 5
 
 const STARTED_MS = now() - process.uptime() * 1000
 
-/** What the lock says of its holder. */
+/** The holder, as the lock names it. */
 interface Holder {
   /** The lock's own: a process may have had the file before. */
   readonly id: string
@@ -44,7 +44,7 @@ export interface StateLock {
  * Takes the lock of a state file, a file beside it: two sandboxes would undo each other's changes.
  *
  * It is free when its process has ended, and when it was not renewed for half a minute: so it can be taken over at once from a process
- * that was killed, soon from a machine or container that has gone, and whoever has its process id now keeps nobody out.
+ * that was killed, soon from a machine or container that has gone, and another process with the same id does not keep it.
  *
  * @param url the address of the sandbox, for the message to the next one
  * @throws Error that says who has it, or why it cannot be written

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Service } from './service.js'
+import type { Service } from '../service.js'
 
 const FORMAT = 'tix-webhooks-sandbox'
 const VERSION = 1

@@ -1,8 +1,8 @@
 import { verifySignature } from 'tix-webhooks'
 import { signedBody } from 'tix-webhooks/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { orderCreated, sign } from '../../support/deliveries.js'
-import { receiving } from '../../support/receiving.js'
+import { orderCreated, sign } from '../../../support/deliveries.js'
+import { receiving } from '../../../support/receiving.js'
 
 afterEach(() => vi.useRealTimers())
 
