@@ -13,8 +13,9 @@ const MAX_DEPTH = 3
 export function awaitable(returned: unknown): unknown {
   if (typeof returned !== 'object' || returned === null) return returned
   try {
-    const parts = partsOf(returned, MAX_DEPTH)
-    return parts[0] !== returned && parts.some(isThenable) ? Promise.all(parts) : returned
+    return !isThenable(returned) && holdsPromise(returned, MAX_DEPTH)
+      ? Promise.all(partsOf(returned, MAX_DEPTH))
+      : returned
   } catch {
     // A getter or a proxy that throws.
     return returned
@@ -61,13 +62,27 @@ export function checkReturned(returned: unknown, kind: string): void {
   )
 }
 
+/** Makes no list of the parts, because most results hold no promise. */
+function holdsPromise(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (isThenable(value)) return true
+  if (depth === 0) return false
+  if (Array.isArray(value)) return value.some((part) => holdsPromise(part, depth - 1))
+  return (
+    isPlainObject(value) && Object.keys(value).some((name) => holdsPromise(field(value, name), depth - 1))
+  )
+}
+
 function partsOf(value: unknown, depth: number): readonly unknown[] {
-  if (depth === 0 || typeof value !== 'object' || value === null) return [value]
+  if (depth === 0 || typeof value !== 'object' || value === null || isThenable(value)) return [value]
   if (Array.isArray(value)) return value.flatMap((part) => partsOf(part, depth - 1))
   if (!isPlainObject(value)) return [value]
-  // By descriptors: a getter may begin work of its own.
-  const fields = Object.values(Object.getOwnPropertyDescriptors(value))
-  return fields.flatMap((field) => partsOf(field.value, depth - 1))
+  return Object.keys(value).flatMap((name) => partsOf(field(value, name), depth - 1))
+}
+
+/** By its descriptor: a getter may begin work of its own. */
+function field(value: object, name: string): unknown {
+  return Object.getOwnPropertyDescriptor(value, name)?.value
 }
 
 const IF_HANDLED = 'throw an error if the event was not handled, and return nothing if it was.'
