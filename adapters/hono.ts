@@ -117,6 +117,7 @@ interface NodeEnv {
 
 interface Incoming {
   readonly headers?: { 'content-length'?: string; 'transfer-encoding'?: string }
+  readonly httpVersionMajor?: number
   readonly readableDidRead?: boolean
   /** The body, if the host of a cloud function has read it. */
   readonly rawBody?: unknown
@@ -147,16 +148,18 @@ function consumed(): ConfigurationError {
   )
 }
 
-/** The server keeps each chunk of a body that it reads at once, and a sender may have sent it byte by byte: some 3 MB then. */
-const MAX_AT_ONCE_BYTES = 16_384
+/** The server keeps each chunk of a body that it reads at once, and a sender may have sent it byte by byte: some 0.8 MB then. */
+const MAX_AT_ONCE_BYTES = 4_096
 
 /**
  * Whether Node itself ensures that the body is within this limit and ours, so that it can be read at once: under @hono/node-server,
  * a web stream costs more than all the rest of a delivery.
  */
-function isBounded({ headers, readableDidRead }: Incoming, maxBytes: number): boolean {
+function isBounded({ headers, readableDidRead, httpVersionMajor }: Incoming, maxBytes: number): boolean {
   const { 'content-length': length, 'transfer-encoding': coding } = headers ?? {}
   // With both, which a lenient parser lets through, the chunks decide and not the length.
   const isDeclared = length !== undefined && coding === undefined
+  // One connection of HTTP/2 has a hundred such bodies at the same time.
+  if (httpVersionMajor !== 1) return false
   return isDeclared && !readableDidRead && Number(length) <= Math.min(maxBytes, MAX_AT_ONCE_BYTES)
 }

@@ -5,21 +5,18 @@ import { isPlainObject } from './option-names.js'
 
 /** How deep promises are looked for: a handler may map orders to lists of tickets. */
 const MAX_DEPTH = 3
+/** How many values are looked at: more than a body of 1 MiB has tickets. */
+const MAX_VALUES = 100_000
 
 /**
- * All promises in a list or a plain object as one promise, which observes each rejection; anything else as it is. Nothing else would
- * await `tickets.map((ticket) => issue(ticket.id))`: the event would be lost, and the first rejection end the process.
+ * One promise of all promises in a list or a plain object; anything else as it is. Nothing else would await
+ * `tickets.map((ticket) => issue(ticket.id))`: the event would be lost, and the first rejection end the process.
+ *
+ * @param kind the kind of the event, for the message
  */
-export function awaitable(returned: unknown): unknown {
-  if (typeof returned !== 'object' || returned === null) return returned
-  try {
-    return !isThenable(returned) && holdsPromise(returned, MAX_DEPTH)
-      ? Promise.all(partsOf(returned, MAX_DEPTH))
-      : returned
-  } catch {
-    // A getter or a proxy that throws.
-    return returned
-  }
+export function awaitable(returned: unknown, kind: string): unknown {
+  if (typeof returned !== 'object' || returned === null || isThenable(returned)) return returned
+  return promisesIn(returned).length > 0 ? settled(returned, kind) : returned
 }
 
 /**
@@ -39,9 +36,9 @@ export function awaitable(returned: unknown): unknown {
  * ```
  */
 export async function settled(returned: unknown, kind: string): Promise<void> {
-  let value = await awaitable(returned)
-  // A promise may resolve to a list of promises.
-  for (let rest = awaitable(value); rest !== value; rest = awaitable(value)) value = await rest
+  const value = await returned
+  const promises = promisesIn(value)
+  if (promises.length > 0) await Promise.all(promises.map((promise) => settled(promise, kind)))
   checkReturned(value, kind)
 }
 
@@ -62,27 +59,38 @@ export function checkReturned(returned: unknown, kind: string): void {
   )
 }
 
-/** Makes no list of the parts, because most results hold no promise. */
-function holdsPromise(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (isThenable(value)) return true
-  if (depth === 0) return false
-  if (Array.isArray(value)) return value.some((part) => holdsPromise(part, depth - 1))
-  return (
-    isPlainObject(value) && Object.keys(value).some((name) => holdsPromise(field(value, name), depth - 1))
-  )
+/** All promises in a list, a set, a map or a plain object, and in those within it. */
+function promisesIn(value: unknown): unknown[] {
+  const promises: unknown[] = []
+  let looked = 0
+
+  function look(parts: Iterable<unknown>, depth: number): void {
+    for (const part of parts) {
+      looked += 1
+      if (looked > MAX_VALUES) return
+      if (typeof part !== 'object' || part === null) continue
+      if (isThenable(part)) promises.push(part)
+      else if (depth > 1) look(partsOf(part), depth - 1)
+    }
+  }
+
+  try {
+    if (typeof value === 'object' && value !== null) look(partsOf(value), MAX_DEPTH)
+  } catch {
+    // A getter or a proxy that throws.
+  }
+  return promises
 }
 
-function partsOf(value: unknown, depth: number): readonly unknown[] {
-  if (depth === 0 || typeof value !== 'object' || value === null || isThenable(value)) return [value]
-  if (Array.isArray(value)) return value.flatMap((part) => partsOf(part, depth - 1))
-  if (!isPlainObject(value)) return [value]
-  return Object.keys(value).flatMap((name) => partsOf(field(value, name), depth - 1))
+function partsOf(value: object): Iterable<unknown> {
+  if (Array.isArray(value) || value instanceof Set) return value
+  if (value instanceof Map) return value.values()
+  return isPlainObject(value) ? fieldsOf(value) : []
 }
 
-/** By its descriptor: a getter may begin work of its own. */
-function field(value: object, name: string): unknown {
-  return Object.getOwnPropertyDescriptor(value, name)?.value
+/** By descriptors: a getter may begin work of its own. */
+function* fieldsOf(value: object): Iterable<unknown> {
+  for (const name of Object.keys(value)) yield Object.getOwnPropertyDescriptor(value, name)?.value
 }
 
 const IF_HANDLED = 'throw an error if the event was not handled, and return nothing if it was.'
@@ -95,10 +103,12 @@ interface Failure {
 function failureIn(returned: unknown): Failure | undefined {
   if ((typeof returned !== 'object' && typeof returned !== 'function') || returned === null) return undefined
   try {
-    const parts: readonly unknown[] = Array.isArray(returned) ? returned.flat(MAX_DEPTH) : [returned]
-    for (const part of parts) {
-      const failure = failureOf(part)
-      if (failure !== undefined) return failure
+    if (!Array.isArray(returned)) return failureOf(returned, false)
+    let looked = 0
+    for (const item of itemsOf(returned, MAX_DEPTH)) {
+      looked += 1
+      const failure = looked > MAX_VALUES ? undefined : failureOf(item, true)
+      if (failure !== undefined || looked > MAX_VALUES) return failure
     }
   } catch {
     // A getter or a proxy that throws is no result that we know.
@@ -106,12 +116,21 @@ function failureIn(returned: unknown): Failure | undefined {
   return undefined
 }
 
-function failureOf(value: unknown): Failure | undefined {
+/** The items of a list, and of the lists within it. */
+function* itemsOf(list: readonly unknown[], depth: number): Iterable<unknown> {
+  for (const item of list) {
+    if (depth > 1 && Array.isArray(item)) yield* itemsOf(item, depth - 1)
+    else yield item
+  }
+}
+
+/** @param isListed among others, which may be the rows of a table */
+function failureOf(value: unknown, isListed: boolean): Failure | undefined {
   if (typeof value === 'function') {
     return { what: 'a function, and nothing calls it: call it in the handler, and await its result.' }
   }
-  if (typeof value !== 'object' || value === null) return undefined
-  return lazyWork(value) ?? reportedFailure(value as Result)
+  if (typeof value !== 'object' || value === null || isThenable(value)) return undefined
+  return lazyWork(value) ?? reportedFailure(value as Result, isListed)
 }
 
 /** The fields of the results that libraries return instead of throwing. */
@@ -121,12 +140,11 @@ interface Result {
   readonly statusCode?: unknown
   readonly error?: unknown
   readonly data?: unknown
-  readonly reason?: unknown
 }
 
 /** A result that does nothing until it is used, which nothing will. */
 function lazyWork(value: object): Failure | undefined {
-  const { subscribe, pipe, next } = value as Readonly<Record<string, unknown>>
+  const { subscribe, pipe, next, execute, exec } = value as Readonly<Record<string, unknown>>
   if (typeof subscribe === 'function' && (typeof pipe === 'function' || isMarkedObservable(value))) {
     return { what: 'an Observable, and nothing subscribes to it: return lastValueFrom(observable).' }
   }
@@ -135,8 +153,17 @@ function lazyWork(value: object): Failure | undefined {
       what: 'an iterator or a generator object, and nothing runs its code: run it to its end in the handler.',
     }
   }
+  if ((typeof execute === 'function' || typeof exec === 'function') && !(value instanceof RegExp)) {
+    return { what: 'a query or a pipeline, and nothing executes it: await its execute() or exec().' }
+  }
+  if (EFFECT in value) {
+    return { what: 'an Effect, and nothing runs it: return Effect.runPromise(effect).' }
+  }
   return undefined
 }
+
+/** The mark of the library of that name. */
+const EFFECT = Symbol.for('effect/Effect')
 
 /** The symbol is not of the language: libraries define it, perhaps later than this module is loaded. */
 function isMarkedObservable(value: object): boolean {
@@ -144,7 +171,7 @@ function isMarkedObservable(value: object): boolean {
   return '@@observable' in value || (observable !== undefined && observable in value)
 }
 
-function reportedFailure(value: Result): Failure | undefined {
+function reportedFailure(value: Result, isListed: boolean): Failure | undefined {
   const { ok, status, statusCode, error, data } = value
   if (isError(value)) {
     const name = isWebhookError(value) ? `a ${value.name}` : 'an error'
@@ -153,17 +180,18 @@ function reportedFailure(value: Result): Failure | undefined {
   if (ok === false && typeof status === 'number') {
     return { what: `a Response with status ${status}: ${IF_HANDLED}` }
   }
-  if (typeof statusCode === 'number' && Math.floor(statusCode / 100) >= 4) {
+  if (typeof statusCode === 'number' && isHttpError(statusCode)) {
     return { what: `an object with statusCode ${statusCode}: ${IF_HANDLED}` }
   }
-  if (status === 'rejected' && 'reason' in value) {
-    return {
-      what: 'a rejected result of Promise.allSettled: throw its reason, or return nothing if the event was handled all the same.',
-      cause: value.reason,
-    }
-  }
-  if (error && (data === null || data === undefined)) {
-    return { what: 'a result with an error and no data: throw the error.', cause: error }
+  // Loggers have a function of that name. A row of a table may have a column of that name, and rows come in lists.
+  const hasError = Boolean(error) && typeof error !== 'function' && (!isListed || 'data' in value)
+  if (isError(error) || (hasError && (data === null || data === undefined))) {
+    return { what: 'a result with an error: throw the error.', cause: error }
   }
   return undefined
+}
+
+/** Classes 4 and 5 of HTTP; a larger number is no status. */
+function isHttpError(status: number): boolean {
+  return [4, 5].includes(Math.floor(status / 100))
 }

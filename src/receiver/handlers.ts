@@ -48,7 +48,7 @@ export interface HandlerContext<Request = unknown, Tx = unknown> {
  * Handles an event. When it returns, or its promise resolves, the event is handled; a `RetryLater` or a `Discard` that it throws is
  * obeyed, and any other error makes the service retry. A list of promises is awaited. A result that shows a failure (an error, a
  * `Response` that is not ok, `{ statusCode: 500 }`, `{ data: null, error }`), or work that nothing has begun (an Observable, an iterator,
- * a function), counts as an error.
+ * a function, a query that was not executed), counts as an error.
  */
 export type Handler<Event, Request, Tx = unknown> = (
   event: Event,

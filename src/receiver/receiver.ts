@@ -127,7 +127,8 @@ export function createReceiver<
       state.attempt = execution.attempt
 
       const verified = { t: header.t, secretIndex, rawBody, key }
-      const handle = (): unknown => awaitable(handler(event, contextOf(state, execution, verified, scheme)))
+      const handle = (): unknown =>
+        awaitable(handler(event, contextOf(state, execution, verified, scheme)), kind)
       const run = runHandler(state, execution, handle, settings)
       return state.end(isPromise(run) ? await run : run)
     } catch (fault) {

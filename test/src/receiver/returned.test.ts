@@ -1,3 +1,5 @@
+import { Redis } from 'ioredis'
+import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
 import { Discard, RetryLater } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
@@ -7,21 +9,42 @@ import { receiving } from '../../support/receiving.js'
 const fails = async (): Promise<never> => {
   throw new Error('no paper')
 }
+const kysely = new Kysely<{ orders: object }>({
+  dialect: {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  },
+})
 const observable = { subscribe() {}, pipe() {} }
+
+/** Work that begins when it is awaited, as a query of Prisma: its fields are not real. */
+const lazy = (): PromiseLike<never> =>
+  new Proxy({} as PromiseLike<never>, {
+    get: (_, name) => (name === 'then' ? (...done: never[]) => fails().then(...done) : undefined),
+    ownKeys: () => ['then'],
+    getOwnPropertyDescriptor: () => ({ configurable: true, enumerable: true, value: undefined }),
+  })
 
 const FAILED: readonly [what: string, make: () => unknown, message: RegExp][] = [
   ['a list of promises', () => [Promise.resolve(1), fails(), fails()], /^no paper$/],
+  ['a list of thenables that begin when they are awaited', () => [lazy()], /^no paper$/],
+  ['an object of one', async () => ({ ticket: lazy() }), /^no paper$/],
   ['lists of promises in a list', () => [[Promise.resolve(1)], [fails()]], /^no paper$/],
   ['an object of promises', () => ({ mail: fails(), lists: [[fails()]] }), /^no paper$/],
+  ['a set of promises', () => new Set([fails()]), /^no paper$/],
+  ['a map of promises', async () => new Map([[1, fails()]]), /^no paper$/],
   ['a promise of a list of promises', async () => [fails()], /^no paper$/],
   [
     'a Response that is not ok',
     () => new Response(null, { status: 500 }),
     /returned a Response with status 500: throw/,
   ],
+  ['a Response among others', async () => [new Response(), [Response.error()]], /a Response with status 0/],
   [
-    'a Response among others',
-    async () => Promise.all([new Response(), Response.error()]),
+    'a Response that is awaited',
+    () => ({ sent: Promise.resolve(Response.error()) }),
     /a Response with status 0/,
   ],
   [
@@ -29,24 +52,18 @@ const FAILED: readonly [what: string, make: () => unknown, message: RegExp][] = 
     () => ({ statusCode: 500, body: 'oops' }),
     /returned an object with statusCode 500: throw/,
   ],
+  ['one beside a promise', () => [{ statusCode: 500 }, Promise.resolve()], /an object with statusCode 500/],
   [
     'a result of supabase-js',
     async () => ({ data: null, error: { message: 'no table' } }),
-    /a result with an error and no data/,
+    /a result with an error: throw/,
   ],
-  [
-    'a result without data',
-    () => ({ ok: false, error: new Error('no') }),
-    /a result with an error and no data/,
-  ],
+  ['one of its auth', () => ({ data: { user: null }, error: new Error('taken') }), /a result with an error/],
+  ['one among others', () => [{ data: null, error: 'x' }, Promise.resolve()], /a result with an error/],
+  ['a result without data', () => ({ ok: false, error: 'no' }), /a result with an error/],
   ['an error', () => new TypeError('no'), /returned an error instead of throwing it/],
   ['a RetryLater', () => new RetryLater({ afterSeconds: 5 }), /returned a RetryLater instead of throwing it/],
   ['a Discard', async () => new Discard(), /returned a Discard instead of throwing it/],
-  [
-    'a rejected result',
-    () => Promise.allSettled([Promise.resolve(), fails()]),
-    /a rejected result of Promise.allSettled/,
-  ],
   [
     'an Observable',
     () => observable,
@@ -58,6 +75,9 @@ const FAILED: readonly [what: string, make: () => unknown, message: RegExp][] = 
   ['an iterator', () => [1].values(), /an iterator or a generator object/],
   ['a function', () => () => fails(), /returned a function, and nothing calls it/],
   ['functions in a list', async () => [() => {}], /returned a function/],
+  ['a query of Kysely', () => kysely.deleteFrom('orders'), /a query or a pipeline, and nothing executes it/],
+  ['a pipeline of Redis', () => new Redis({ lazyConnect: true }).pipeline().del('x'), /nothing executes it/],
+  ['an Effect', () => ({ [Symbol.for('effect/Effect')]: {} }), /returned an Effect, and nothing runs it/],
 ]
 
 const cyclic: unknown[] = []
@@ -71,8 +91,16 @@ const HANDLED: readonly [what: string, make: () => unknown][] = [
   ['an answer of Lambda', () => ({ statusCode: 200 })],
   ['a result of supabase-js', async () => ({ data: [], error: null, status: 201 })],
   ['a result with data and an error', () => ({ data: [], error: 'partial' })],
-  ['fulfilled results', () => Promise.allSettled([Promise.resolve()])],
-  ['rows', () => [{ id: 1, status: 'rejected', error: null }]],
+  [
+    'the results of Promise.allSettled, which says that failures are no matter',
+    () => Promise.allSettled([fails()]),
+  ],
+  ['rows', () => [{ id: 1, status: 'late', error: 'none' }]],
+  ['a large number', () => ({ statusCode: 5001 })],
+  ['a logger', () => ({ info() {}, error() {} })],
+  ['a handle with its end', () => ({ done: Promise.resolve(), cancel() {} })],
+  ['a regular expression', () => /x/],
+  ['a list with holes', () => Object.assign([], { 100000000: 1 })],
   ['a client', () => ({ subscribe() {}, next() {} })],
   ['a list within itself', () => cyclic],
   ['a revoked proxy', () => revoked()],
