@@ -97,6 +97,11 @@ export function isOutside(error: unknown): boolean {
   return says(error, OUTSIDE)
 }
 
+/** Whether the table, or its schema, is missing. */
+export function isMissing(error: unknown): boolean {
+  return ['42P01', '3F000'].includes(String(codeOf(error)))
+}
+
 /** Whether the user of the connection has no right to what was asked. */
 export function isForbidden(error: unknown): boolean {
   return codeOf(error) === '42501'

@@ -96,8 +96,8 @@ export function newestTable(
 
 /** A table without rights can still be measured. That of a table with partitions is theirs. */
 const SIZE = `
-  SELECT to_regclass($1::text) IS NOT NULL AS is_found,
-    coalesce((SELECT relkind = 'p' OR pg_relation_size(oid) > 0 FROM pg_class WHERE oid = to_regclass($1::text)), false) AS is_used`
+  SELECT to_regclass($1::text) IS NOT NULL AS found,
+    coalesce((SELECT relkind = 'p' OR pg_relation_size(oid) > 0 FROM pg_class WHERE oid = to_regclass($1::text)), false) AS used`
 
 /**
  * One boolean for each change, in their order. JSON, because clients differ in how they pass lists. It waits for another transaction that
@@ -119,7 +119,7 @@ function recordIn(table: string): string {
       WHERE (stored.changed_at, stored.rank) <= (excluded.changed_at, excluded.rank)
       RETURNING subject
     )
-    SELECT subject IN (SELECT recorded.subject FROM recorded) AS is_newest FROM change ORDER BY position`
+    SELECT subject IN (SELECT recorded.subject FROM recorded) AS newest FROM change ORDER BY position`
 }
 
 /** The SQL of the table. */

@@ -26,7 +26,7 @@ export function opener(
       key === null
         ? await driver.first(tx, sql.open, limits)
         : await driver.first(tx, sql.record, [key, retainMs, ...limits])
-    // By position, because clients can rename columns.
+    // By position, because clients can rename columns. Ours are single words: one that is renamed may also move to the end.
     const [isLocked, isNew, id] = Object.values(row ?? {})
     if (typeof isLocked !== 'boolean' || typeof isNew !== 'boolean') throw table.misread()
     if (!isLocked) return { status: 'in-flight' }
@@ -48,21 +48,21 @@ function statementsFor(table: string): Record<'open' | 'record', string> {
       ELSE ${limit('statement_timeout', run)}
     END`
   return {
-    open: `SELECT true AS is_locked, true AS is_new, txid_current()::text AS id, ${limits('$1', '$2')}`,
+    open: `SELECT true AS locked, true AS fresh, txid_current()::text AS id, ${limits('$1', '$2')}`,
     // Without the lock, a second delivery would wait for the row of the first, and hold a connection and a socket. The lock ends
     // with the transaction or its connection, so there is no lease, no renewal and no clock. It is of the table's oid, because
     // two schemas can have tables of one name. If two keys have one hash, one is merely in flight while the other runs.
     record: `
       WITH lock AS MATERIALIZED (
-        SELECT pg_try_advisory_xact_lock(hashtextextended($1::text, '${table.replaceAll("'", "''")}'::regclass::oid::bigint)) AS is_locked
+        SELECT pg_try_advisory_xact_lock(hashtextextended($1::text, '${table.replaceAll("'", "''")}'::regclass::oid::bigint)) AS locked
       ), recorded AS (
         INSERT INTO ${table} AS stored (key, expires_at)
-        SELECT $1::text, now() + $2::float8 * interval '1 ms' FROM lock WHERE is_locked
+        SELECT $1::text, now() + $2::float8 * interval '1 ms' FROM lock WHERE locked
         ON CONFLICT (key) DO UPDATE SET handled_at = now(), expires_at = excluded.expires_at
         WHERE stored.expires_at <= now()
         RETURNING 1
       )
-      SELECT is_locked, is_new, CASE WHEN is_new THEN txid_current()::text END AS id, ${limits('$3', '$4')}
-      FROM lock, (SELECT EXISTS (SELECT FROM recorded) AS is_new) AS outcome`,
+      SELECT locked, fresh, CASE WHEN fresh THEN txid_current()::text END AS id, ${limits('$3', '$4')}
+      FROM lock, (SELECT EXISTS (SELECT FROM recorded) AS fresh) AS outcome`,
   }
 }

@@ -17,6 +17,8 @@ export interface Place {
   readonly schema: string
   /** Asks for the schema unless it is known. A table that is missing is asked for again. */
   find(ask: Ask): Promise<void>
+  /** To be called when the table is missing: it may have been moved. */
+  forget(): void
 }
 
 /** A second inbox of a pool must not look for itself: by then, a handler may have left another `search_path`. */
@@ -55,6 +57,9 @@ export function placeOf(given: string): Place {
       const found = nameIn(await ask(FIND, [quote(table)]))
       // Another delivery may have found it in the meantime.
       if (schema === '' && found !== '') schema = `${quote(found)}.`
+    },
+    forget() {
+      schema = named
     },
   }
 }

@@ -189,12 +189,12 @@ function statementsFor(table: string): Statements {
         WHERE NOT ${isFree}
       )
       RETURNING
-        state = 'running' AND token = $2 AS is_ours,
-        state = 'completed' AS is_completed,
-        state = 'released' AS is_released,
+        state = 'running' AND token = $2 AS ours,
+        state = 'completed' AS completed,
+        state = 'released' AS released,
         attempt,
         -- The clock: this statement may have waited for another one since now().
-        date_part('epoch', lease_until - clock_timestamp()) * 1000 AS lease_ms`,
+        date_part('epoch', lease_until - clock_timestamp()) * 1000 AS remaining`,
     renew: `
       UPDATE ${table} SET lease_until = ${inMs('$3')}
       WHERE ${isHolders} AND state = 'running'`,

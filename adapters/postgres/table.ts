@@ -1,5 +1,5 @@
 import { StoreError } from '../../src/index.js'
-import { notCommitted, unavailable } from './advice.js'
+import { isMissing, notCommitted, unavailable } from './advice.js'
 import type { CheckedDriver, Row } from './drivers/driver.js'
 import { type Ask, misread, type Place, quote } from './place.js'
 
@@ -114,7 +114,11 @@ export function tableOf({
       await place.find(ask)
       return (await ask(purging(), [limit])).length
     },
-    unavailable: (error) => unavailable(error, names),
+    unavailable(error) {
+      const advised = unavailable(error, names)
+      if (isMissing(error)) place.forget()
+      return advised
+    },
     misread,
     notCommitted: (error) => notCommitted(error, names),
     async migrate(driver) {
@@ -145,10 +149,10 @@ const IS_DEFERRABLE = `
   SELECT EXISTS (
     SELECT FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND indkey::text = attnum::text
     WHERE indrelid = to_regclass($1) AND attname = $2::text AND indisunique AND NOT indimmediate
-  ) AS is_deferrable`
+  ) AS found`
 
 const IS_UNLOGGED =
-  "SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass($1) AND relpersistence <> 'p') AS is_unlogged"
+  "SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass($1) AND relpersistence <> 'p') AS found"
 
 function isTrue(rows: readonly Row[]): boolean {
   const [value] = Object.values(rows[0] ?? {})

@@ -34,6 +34,9 @@ function adviceFor(text: string, { name, migrate }: TableNames): string {
   if (/no such savepoint|no transaction is active/.test(text)) {
     return 'The effects ended the transaction of the inbox (COMMIT, ROLLBACK, OR ROLLBACK, or a full disk whose error they caught): what they wrote after that is kept without the record.'
   }
+  if (/FOREIGN KEY constraint failed/.test(text)) {
+    return 'SQLite rolled back all that the effects had written: a deferred foreign key failed at COMMIT. Write the row that it refers to in the same effects.'
+  }
   if (/(within|inside) a transaction/.test(text)) {
     return 'This connection is in a transaction that other code began: give tix-webhooks a connection of its own, or keep transactions synchronous.'
   }

@@ -16,9 +16,9 @@ export interface TransactionScope {
    */
   run<T>(work: () => Promise<T>): Promise<T>
   /**
-   * The transaction, which refuses every use after the scope's end. A function that is given to one of its methods, such as the
-   * work of a nested transaction, gets bound transactions too; if it settles after the scope's end, the library never learns of it, so
-   * that it does not send the end of a savepoint.
+   * The transaction, which refuses every use after the scope's end. A function that is given to one of its methods and called with a
+   * transaction, as the work of a nested one is, gets a bound one too; if it settles after the scope's end, the library never learns of it,
+   * so that it does not send the end of a savepoint.
    */
   bind<Tx extends object>(tx: Tx): Tx
   /** Whether a function that was given to the transaction is running. */
@@ -54,6 +54,8 @@ export function transactionScope(): TransactionScope {
           return sendsStatements(value) ? bind(value) : value
         },
         set: (_, name, value) => Reflect.set(tx, name, value),
+        defineProperty: (_, name, property) => Reflect.defineProperty(tx, name, property),
+        deleteProperty: (_, name) => Reflect.deleteProperty(tx, name),
         has: (_, name) => Reflect.has(tx, name),
         ownKeys: () => Reflect.ownKeys(tx),
         getOwnPropertyDescriptor(_, name) {
@@ -82,6 +84,9 @@ export function transactionScope(): TransactionScope {
       () =>
         new Proxy(given as Callable, {
           apply(work, self, parameters: unknown[]) {
+            // A callback, a listener or a hook gets no transaction, and no savepoint ends with it.
+            if (!parameters.some(sendsStatements))
+              return Reflect.apply(work, boundParameter(self), parameters)
             if (isOver) return new Promise(() => {})
             const bound = parameters.map(boundParameter)
             const result = original(Reflect.apply(work, boundParameter(self), bound))
@@ -128,6 +133,8 @@ export function transactionScope(): TransactionScope {
     async run(work) {
       try {
         const result = await work()
+        // Knex ends a nested transaction at its commit(), a moment before the function that has called it.
+        for (let turn = 0; running > 0 && turn < LAST_TURNS; turn++) await nextTurn()
         if (running > 0) throw new StoreError('store_unavailable', LEFT_RUNNING)
         return result
       } finally {
@@ -150,6 +157,8 @@ export function transactionScope(): TransactionScope {
     },
   }
 }
+
+const LAST_TURNS = 3
 
 type Callable = (...parameters: unknown[]) => unknown
 

@@ -29,7 +29,7 @@ export function twoMethodDriver<Tx>(driver: PostgresDriver<Tx>): CheckedDriver<T
   async function checkCommitted(id: string): Promise<void> {
     await driver.transaction(async (tx) => {
       await refuseOpen(tx)
-      const [row] = await query(tx, "SELECT txid_status($1::bigint) = 'committed' AS is_committed", [id])
+      const [row] = await query(tx, "SELECT txid_status($1::bigint) = 'committed' AS committed", [id])
       if (Object.values(row ?? {})[0] !== true) {
         throw new StoreError('store_unavailable', NOT_COMMITTED)
       }
@@ -38,14 +38,14 @@ export function twoMethodDriver<Tx>(driver: PostgresDriver<Tx>): CheckedDriver<T
 
   /**
    * Some libraries queue statements, and their ROLLBACK overtakes these: what Kysely still had to send would be committed by
-   * itself. So a statement is awaited that comes after them. It is a ROLLBACK while a nested transaction is open, of which TypeORM would
-   * end only the savepoint.
+   * itself. So a statement is awaited that comes after them. While a nested transaction is open it ends the connection: TypeORM would end
+   * only the savepoint, and after a ROLLBACK of ours the statements that a library still has to send would be committed one by one.
    */
-  async function sendLast(tx: Tx, statement: string): Promise<void> {
+  async function sendLast(tx: Tx, isNested: boolean): Promise<void> {
     try {
-      await within<unknown>(query(tx, statement, []), ROLLBACK_MS, () => {})
+      await within<unknown>(query(tx, isNested ? DISCONNECT : 'SELECT 1', []), ROLLBACK_MS, () => {})
     } catch {
-      // In a failed transaction each statement fails.
+      // In a failed transaction each statement fails, and so does one that ends its connection.
     }
   }
 
@@ -64,7 +64,7 @@ export function twoMethodDriver<Tx>(driver: PostgresDriver<Tx>): CheckedDriver<T
           const result = await scope
             .unlessLost(() => scope.run(() => work(tx, handedOf(tx))))
             .catch(async (error) => {
-              await scope.unlessLost(() => sendLast(tx, scope.isNested() ? 'ROLLBACK' : 'SELECT 1'))
+              await scope.unlessLost(() => sendLast(tx, scope.isNested()))
               throw error
             })
           id = idOf(result)
@@ -85,7 +85,8 @@ export function twoMethodDriver<Tx>(driver: PostgresDriver<Tx>): CheckedDriver<T
   }
 }
 
-const IS_OPEN = 'SELECT txid_current_if_assigned() IS NOT NULL AS is_open'
+const DISCONNECT = 'SELECT pg_terminate_backend(pg_backend_pid())'
+const IS_OPEN = 'SELECT txid_current_if_assigned() IS NOT NULL AS opened'
 const LEFT_OPEN =
   'This connection was in the transaction of an earlier delivery, whose handler left a nested transaction open. That is rolled back now, and both events run again: await what tx.transaction() returns, and use a SAVEPOINT in one statement after the other instead.'
 const NOT_AWAITED =

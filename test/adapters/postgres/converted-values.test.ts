@@ -153,7 +153,7 @@ onPostgres('values that the user’s client converts', () => {
     expect(await inbox.once(request, async () => {})).toBe('handled')
   })
 
-  test.each(['is_locked', 'is_new', 'id'])(
+  test.each(['locked', 'fresh', 'id'])(
     'are never guessed: without %s, no event is a duplicate',
     async (lost) => {
       const inbox = changing(database, (value, name) => (name === lost ? undefined : value))

@@ -121,8 +121,34 @@ describe('a function that is given to the transaction', () => {
       called = true
     }
     await run(async () => tx.take(work))
-    expect(await settled((original.given[0] as () => unknown)())).toBe(false)
+    expect(await settled((original.given[0] as (inner: Tx) => unknown)(original))).toBe(false)
     expect(called).toBe(false)
+  })
+
+  test('is no nested transaction if it gets none: a callback, a listener, a hook', async () => {
+    const original = transaction()
+    const { bind, run } = transactionScope()
+    const tx = bind(original)
+    const calls: unknown[] = []
+    await run(async () => {
+      tx.take(async (row: unknown) => {
+        calls.push(row)
+        await never()
+      })
+      ;(original.given[0] as (row: unknown) => unknown)('notice')
+    })
+    ;(original.given[0] as (row: unknown) => unknown)('after the commit')
+    expect(calls).toEqual(['notice', 'after the commit'])
+  })
+
+  test('has a transaction whose properties can be defined and deleted', () => {
+    const { bind } = transactionScope()
+    const original: Partial<Record<'kept', number>> & { query(): void } = { query() {} }
+    const tx = bind(original)
+    Object.defineProperty(tx, 'kept', { value: 1, configurable: true })
+    expect([tx.kept, original.kept]).toEqual([1, 1])
+    delete tx.kept
+    expect('kept' in original).toBe(false)
   })
 
   test('must have ended when the handler returns', async () => {
