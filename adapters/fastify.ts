@@ -150,14 +150,29 @@ export function tixWebhooks<
     },
     drain: receiver.drain,
   }
-  // `http.createServer` would take this for its own options, and answer nothing. Not enumerable, or Fastify would copy it.
-  return Object.defineProperty(routeOptions, 'IncomingMessage', {
-    get() {
-      throw new TypeError(
-        'This is tix-webhooks/fastify, whose route options are no handler: in a node:http server import tix-webhooks/node.',
-      )
-    },
-  })
+  return refusingMisuse(routeOptions)
+}
+
+/** What is read of route options that are used for something else, and the advice then. */
+const MISUSES = {
+  // `http.createServer` would take them for its own options, and answer nothing.
+  IncomingMessage: 'in a node:http server import tix-webhooks/node',
+  // Fastify binds a handler.
+  bind: "pass them whole: app.post('/hooks', tixWebhooks({ … })), or app.route({ method: 'POST', url: '/hooks', ...tixWebhooks({ … }) })",
+  // A route that returns or sends them would answer 200 with their JSON.
+  toJSON: "do not return or send them in a route: app.post('/hooks', tixWebhooks({ … }))",
+} as const
+
+function refusingMisuse(routeOptions: FastifyWebhooks): FastifyWebhooks {
+  for (const [name, advice] of Object.entries(MISUSES)) {
+    // Not enumerable, or Fastify would copy it.
+    Object.defineProperty(routeOptions, name, {
+      get() {
+        throw new TypeError(`This is tix-webhooks/fastify, whose route options are no handler: ${advice}.`)
+      },
+    })
+  }
+  return routeOptions
 }
 
 /** Whether it is Fastify's stand-in for a logger: one function, which does nothing, under every name, and no level. */

@@ -2,10 +2,11 @@
 const NEW_FOR_TURNS = 4
 
 const MADE_IN_ROUTE =
-  'tix-webhooks: a receiver is made inside its route, for each request, so that it deduplicates nothing: each has a memory store of its own. Make it once, outside of the route, as in const hooks = tixWebhooks({ … }), or pass a store. Logged once.'
+  'tix-webhooks: a receiver is made inside its route, for each request, so that it deduplicates nothing: each has a memory store of its own. Make it once, outside of the route, as in const hooks = tixWebhooks({ … }), or pass a store. If each is kept and used again, nothing is wrong. Logged once.'
 
-/** Receivers that had a delivery as soon as they were made: in a test there may be one. */
+/** Receivers that had a delivery as soon as they were made, and none since: in a test there may be one. */
 let found = 0
+let hasWarned = false
 
 /**
  * Watches for a receiver with the default store that is made for each request.
@@ -20,10 +21,17 @@ export function watchForRoute(): () => void {
     for (let turn = 0; turn < NEW_FOR_TURNS; turn++) await undefined
     isNew = false
   })()
+  let isFound = false
   return () => {
-    if (!isNew) return
+    // One that is used again was kept, such as one for each tenant that is made at its first request.
+    if (isFound) found -= 1
+    isFound = isNew
     isNew = false
+    if (!isFound) return
     found += 1
-    if (found === 2) console.warn(MADE_IN_ROUTE)
+    if (found === 2 && !hasWarned) {
+      hasWarned = true
+      console.warn(MADE_IN_ROUTE)
+    }
   }
 }

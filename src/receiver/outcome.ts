@@ -219,7 +219,7 @@ function mistakeIn(thrown: unknown): string | undefined {
     }
     const success = [status, statusCode].find((one) => typeof one === 'number' && one >= 200 && one < 300)
     if (success !== undefined) {
-      return `something with status ${success}, but whatever is thrown is a failure: return instead, or throw a Discard if the event must never be handled.`
+      return `something with status ${success}, and whatever is thrown is a failure. If the event was handled, return instead; if it must never be handled, throw a Discard.`
     }
   } catch {
     // A getter or a proxy that throws.

@@ -94,6 +94,23 @@ describe('there is no warning of', () => {
       async ({ inFetch }) => [toFetch(async (request) => inFetch.tixWebhooks(options)(request))],
     ],
     [
+      'receivers that are made at the first request of a tenant, and kept',
+      async ({ inFetch }) => {
+        const kept = new Map<string, ReturnType<Adapters['inFetch']['tixWebhooks']>>()
+        return ['a', 'b', 'c'].map((tenant) => {
+          const send = toFetch(async (request) => {
+            const hooks = kept.get(tenant) ?? inFetch.tixWebhooks(options)
+            kept.set(tenant, hooks)
+            return hooks(request)
+          })
+          return async (delivery) => {
+            await send(delivery)
+            return send(delivery)
+          }
+        })
+      },
+    ],
+    [
       'receivers with a store, which they share',
       async ({ main, inFetch }) => {
         const shared = { ...options, store: main.memoryStore(), namespace: 'orders' }

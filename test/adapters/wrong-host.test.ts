@@ -159,6 +159,40 @@ describe('route options of Fastify, which are no function,', () => {
     ])
   })
 
+  test.each(FASTIFY_VERSIONS)(
+    'are refused as a handler by Fastify $version at start, with the lines that work',
+    async ({ fastify }) => {
+      const hooks = onFastify(options) as never
+      for (const mount of [
+        () => fastify().post('/hooks', { handler: hooks }),
+        () => fastify().route({ method: 'POST', url: '/hooks', handler: hooks }),
+      ]) {
+        await expect(async () => mount()).rejects.toThrow(
+          /pass them whole: app\.post\('\/hooks', tixWebhooks/,
+        )
+      }
+    },
+  )
+
+  test.each(FASTIFY_VERSIONS)(
+    'are never answered 200 by a route of Fastify $version that returns or sends them',
+    async ({ fastify }) => {
+      const app = fastify()
+      const thrown: string[] = []
+      app.setErrorHandler((error: Error, _request, reply) => {
+        thrown.push(error.message)
+        void reply.code(500).send('failed')
+      })
+      app.post('/returned', async () => onFastify(options))
+      app.post('/sent', (_request, reply) => void reply.send(onFastify(options)))
+      for (const url of ['/returned', '/sent']) {
+        expect((await app.inject({ method: 'POST', url })).statusCode).toBe(500)
+      }
+      expect(thrown).toEqual(Array(2).fill(expect.stringMatching(/do not return or send them in a route/)))
+      await app.close()
+    },
+  )
+
   test('can be spread and listed without being touched', () => {
     expect(Object.keys({ ...onFastify(options) })).toEqual(['preParsing', 'handler', 'drain'])
   })

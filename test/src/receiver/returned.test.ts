@@ -161,7 +161,7 @@ describe('what a handler throws', () => {
     [
       'an error with status 200',
       Object.assign(new Error('done'), { status: 200 }),
-      /with status 200, but whatever is thrown is a failure: return instead/,
+      /with status 200, and whatever is thrown is a failure. If the event was handled, return instead/,
     ],
     [
       'an error with statusCode 204',

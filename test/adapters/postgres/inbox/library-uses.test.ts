@@ -4,7 +4,6 @@ import type { Client } from 'pg'
 import type { IInitOptions, ITask } from 'pg-promise'
 import type { Transaction } from 'sequelize'
 import { type PostgresInbox, postgresInbox, schema } from 'tix-webhooks/postgres'
-import type { EntityManager } from 'typeorm'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { orderCreated, SECRET } from '../../../support/deliveries.js'
 import { onPostgres } from '../../../support/on-servers.js'
@@ -109,29 +108,6 @@ onPostgres('a handler of postgresInbox', () => {
     expect(await send(orderCreated())).toEqual(HANDLED)
     expect(hook).toHaveBeenCalledOnce()
     expect(await written()).toEqual(['a'])
-  })
-
-  test('over TypeORM fails beside a nested transaction with a slow statement: what is queued behind it is written once', async () => {
-    const { inbox } = await open('TypeORM')
-    let runs = 0
-    const strays: Promise<unknown>[] = []
-    const { send } = await sendTo(inbox, async (manager: EntityManager) => {
-      runs += 1
-      const nested = manager.transaction((inner) => inner.query('SELECT pg_sleep(0.3)'))
-      await turns(5)
-      const orders = manager.getRepository('Order')
-      strays.push(orders.save({ id: `run ${runs}` }))
-      await Promise.all([
-        nested,
-        ...strays.slice(-1),
-        runs === 1 ? Promise.reject(new Error('beside')) : undefined,
-      ])
-    })
-    const order = orderCreated()
-    expect((await send(order)).status).toBe(500)
-    await Promise.allSettled(strays)
-    while ((await send(order)).status !== 200);
-    expect(await written()).toEqual([`run ${runs}`])
   })
 
   test('over pg-promise has a client that makes camels of columns, as its documentation shows', async () => {
