@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { isWebhookError } from '../../src/index.js'
+import { streamBody } from '../../src/node.js'
 import { codeOf, UsageError } from '../failure.js'
 
 /** A request as it came in. */
@@ -96,8 +98,6 @@ async function answer(
     ...(content !== undefined && { 'content-length': content.length }),
   })
   response.end(content)
-  // The rest is discarded; without this, the sender would wait to send it.
-  if (body === 'too large') request.resume()
 }
 
 /** One answer that cannot be given ends neither the process nor what else it receives. */
@@ -107,17 +107,9 @@ function fail(response: ServerResponse): void {
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Uint8Array | 'too large' | 'gone'> {
-  const chunks: Buffer[] = []
-  let size = 0
   try {
-    // The connection outlives a body that is too large: it is to carry the answer.
-    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-      size += chunk.length
-      if (size > MAX_BODY_BYTES) return 'too large'
-      chunks.push(chunk)
-    }
-  } catch {
-    return 'gone'
+    return await streamBody(request)(MAX_BODY_BYTES)
+  } catch (error) {
+    return isWebhookError(error) && error.code === 'too_large' ? 'too large' : 'gone'
   }
-  return Buffer.concat(chunks)
 }

@@ -37,8 +37,19 @@ export function readEnvFiles({ cwd }: Pick<Io, 'cwd'>): readonly EnvFile[] {
     if (bytes.includes(0)) throw utf16(name)
     const text = bytes.toString('utf8')
     const isOpenEnded = text !== '' && !text.endsWith('\n')
-    return [{ name, values: parseEnv(text.replace(/^\ufeff/, '')), isOpenEnded }]
+    const values = parseEnv(text)
+    if (Object.keys(values).some((key) => key.startsWith(BYTE_ORDER_MARK))) throw marked(name)
+    return [{ name, values, isOpenEnded }]
   })
+}
+
+const BYTE_ORDER_MARK = '\ufeff'
+
+/** Node takes the mark for a part of the first name, whose value is then missing from the app. */
+function marked(name: string): UsageError {
+  return new UsageError(
+    `${name} begins with a byte order mark, so that node --env-file does not find its first variable. Save it as UTF-8 without one: in an editor, or in PowerShell 7 with (Get-Content ${name}) | Set-Content ${name}`,
+  )
 }
 
 /** The encoding of `>>` in Windows PowerShell, also at the end of a file in another one. */

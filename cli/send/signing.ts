@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { SignatureOptions } from '../../src/index.js'
+import { createReceiver, type SignatureOptions } from '../../src/index.js'
 import { option } from '../arguments/options.js'
 import { oneOf, readText } from '../arguments/values.js'
 import { UsageError } from '../failure.js'
@@ -33,16 +33,34 @@ export interface FoundSecret {
 /**
  * The secret of the flag, else that of the environment, else that of `.env.local` or `.env` in this folder.
  *
- * @throws UsageError if there is such a file that cannot be read
+ * @throws UsageError if there is such a file that cannot be read, and if the receiver would refuse the secret that was found
  */
 export function findSecret(flag: string | undefined, io: Pick<Io, 'env' | 'cwd'>): FoundSecret | undefined {
   if (flag) return { secret: flag, from: '--secret' }
   const variable = io.env[SECRET_VARIABLE]
-  if (variable) return { secret: variable, from: 'the environment' }
-  return writtenSecret(io)
+  const found = variable ? { secret: variable, from: 'the environment' as const } : writtenSecret(io)
+  if (found !== undefined) checkSecret(found)
+  return found
 }
 
-/** The secret that this folder keeps in `.env.local` or `.env`. @throws UsageError if such a file cannot be read */
+/** @throws UsageError if the receiver would refuse the secret, such as a placeholder: it must not be signed with either */
+export function checkSecret({ secret, from }: FoundSecret): void {
+  try {
+    createReceiver({ secret, on: {}, onUnhandled: () => {} })
+  } catch (cause) {
+    if (!(cause instanceof TypeError)) throw cause
+    throw new UsageError(
+      `The ${SECRET_VARIABLE} of ${from} would be refused by your app: ${cause.message} To make one: tix-webhooks secret --new`,
+      { cause },
+    )
+  }
+}
+
+/**
+ * The secret that this folder keeps in `.env.local` or `.env`, whether or not a receiver would take it.
+ *
+ * @throws UsageError if such a file cannot be read
+ */
 export function writtenSecret(io: Pick<Io, 'cwd'>): (FoundSecret & { from: EnvFile['name'] }) | undefined {
   for (const { name, values } of readEnvFiles(io)) {
     const secret = values[SECRET_VARIABLE]

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { checkOptionNames } from '../../src/lib/option-names.js'
 import { toEpochMs } from '../../testing/internal.js'
 import { checkDestination } from '../engine/network/address-rules.js'
@@ -70,7 +71,8 @@ export function readSettings(options: SandboxOptions) {
     keys: options.keys,
     allowHosts: options.allowHosts,
     rateLimit: options.rateLimit,
-    stateFile: options.stateFile,
+    /** Resolved once: the process may change its folder later. */
+    stateFile: options.stateFile === undefined ? undefined : resolve(options.stateFile),
     signsVirtually: signWith === 'virtual',
     onWarning: options.onWarning ?? ((message: string) => console.warn(message)),
     onRequest: options.onRequest,

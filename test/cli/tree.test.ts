@@ -20,7 +20,7 @@ function usesOfProcess(nodes: Iterable<ts.Node>): string[] {
 }
 
 /** The entries of the other rooms, and the one door of the sandbox that users do not have. */
-const DOORS = ['src/index.ts', 'sandbox/index.ts', 'sandbox/internal.ts', ...DOORS_OF_TESTING]
+const DOORS = ['src/index.ts', 'src/node.ts', 'sandbox/index.ts', 'sandbox/internal.ts', ...DOORS_OF_TESTING]
 const LIBRARIES = ['ms', 'picocolors']
 
 const MAX_LINES = 250

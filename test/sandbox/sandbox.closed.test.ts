@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -17,6 +17,24 @@ const post = (sandbox: Sandbox, body: object): Promise<Response> =>
   })
 
 describe('a sandbox that is closed', () => {
+  test('has kept its state in the folder of its start, though the process went to another', async () => {
+    const [folder, before] = [mkdtempSync(join(tmpdir(), 'sandbox-folder-')), process.cwd()]
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const warnings: string[] = []
+    process.chdir(folder)
+    const sandbox = createSandbox({ stateFile: 'state.json', onWarning: (message) => warnings.push(message) })
+    process.chdir(before)
+    sandbox.account.createEvent({
+      title: 'Harbour Jazz',
+      venue: { name: 'Yard' },
+      doors_at: '2099-05-17T19:30:00Z',
+      tickets: [{ name: 'GA', price_cents: 2700, quantity: 10 }],
+    })
+    await sandbox.close()
+    expect([warnings, readdirSync(folder)]).toEqual([[], ['state.json']])
+    expect(readFileSync(join(folder, 'state.json'), 'utf8')).toContain('Harbour Jazz')
+  })
+
   test('triggers nothing and listens nowhere', async () => {
     const sandbox = createSandbox({ deliver: () => new Response() })
     await sandbox.close()

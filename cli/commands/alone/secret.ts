@@ -7,6 +7,7 @@ import { SANDBOX_OPTIONS, SANDBOX_VARIABLE } from '../../client/find-sandbox.js'
 import { EXIT, type ExitCode, Failure, UsageError } from '../../failure.js'
 import { ENV_FILE, readEnvFiles } from '../../send/env-file.js'
 import {
+  checkSecret,
   envLine,
   type FoundSecret,
   findSecret,
@@ -44,11 +45,12 @@ export const secret = defineCommand({
     }
     const written = writtenSecret(context.io)
     if (isNew) return printNew(written, context)
+    if (written !== undefined) checkSecret(written)
     const client = await sandboxOf(id, sandbox, context)
     if (client === undefined) return printOwn(written, context)
     const isAppended = context.io.stdout.isTTY !== true && !context.out.json
     const endpoints = await endpointsOf(client, id)
-    if (written !== undefined) noteWritten(written, endpoints, { client, isAppended, context })
+    if (written !== undefined) noteWritten(written, endpoints, { id, client, isAppended, context })
     if (endpoints.length === 0 && (written === undefined || !isAppended)) throw withoutEndpoint(client)
     return written !== undefined && isAppended ? EXIT.ok : printEndpoints(endpoints, isAppended, context)
   },
@@ -151,7 +153,12 @@ const withoutEndpoint = ({ url }: Client): Failure =>
 function noteWritten(
   written: WrittenSecret,
   endpoints: readonly EndpointView[],
-  { client, isAppended, context: { out } }: { client: Client; isAppended: boolean; context: Context },
+  {
+    id,
+    client,
+    isAppended,
+    context: { out },
+  }: { id: string | undefined; client: Client; isAppended: boolean; context: Context },
 ): void {
   const isTheirs = endpoints.length === 0 || endpoints.some(({ secrets }) => secrets.includes(written.secret))
   if (isTheirs) {
@@ -165,7 +172,7 @@ function noteWritten(
   }
   throw new Failure(
     EXIT.failed,
-    `${other} Nothing was printed, because a second line would hide the first, or be hidden. To see the secret of the sandbox, and put it in its place: tix-webhooks secret --json`,
+    `${other} Nothing was printed, because a second line would hide the first, or be hidden. To see the secret of the sandbox, and put it in its place: tix-webhooks secret ${id === undefined ? '' : `${id} `}--sandbox ${client.url} --json`,
   )
 }
 

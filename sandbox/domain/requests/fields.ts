@@ -55,17 +55,18 @@ function atMost(maximum: number) {
   }
 }
 
-/** Text on one line. Blanks around it are taken away. */
+/** Text on one line. Blanks around it are taken away; a line break there is refused, as the pattern says. */
 export function line(maxCharacters: number) {
   return z
     .string()
+    .refine((text) => !CONTROL.test(text), {
+      error: 'must have no control characters, such as NUL or a line break: leave them out',
+      abort: true,
+      ...refusal('parameter_invalid'),
+    })
     .trim()
     .min(1)
     .superRefine(atMost(maxCharacters))
-    .refine((text) => !CONTROL.test(text), {
-      error: 'must have no control characters, such as NUL or a line break: leave them out',
-      ...refusal('parameter_invalid'),
-    })
     .meta({ pattern: LINE, maxLength: maxCharacters })
 }
 

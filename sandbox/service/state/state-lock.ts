@@ -1,6 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, lstatSync, openSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { hostname } from 'node:os'
+import { dirname } from 'node:path'
 import { messageOf } from '../../lib/message-of.js'
 import { readOwnFile } from '../../lib/own-file.js'
 
@@ -10,26 +20,23 @@ const { now } = Date
 
 /** How often the holder renews its lock. */
 const RENEWAL_MS = 5_000
-/** A lock that was not renewed for so long is free, whatever became of its holder. */
+/** A lock that was not renewed for so long is free, unless its holder is known to run. */
 const EXPIRY_MS = 30_000
-/** How exactly the start of a process is known: the wall clock may be corrected while it runs. */
-const START_TOLERANCE_MS = 1_000
 /** The file is smaller than this. */
 const MAX_BYTES = 4096
 /** How often a lock that is released or expires meanwhile is tried again. */
 const TRIES = 5
-
-const STARTED_MS = now() - process.uptime() * 1000
 
 /** The holder, as the lock names it. */
 interface Holder {
   /** The lock's own: a process may have had the file before. */
   readonly id: string
   readonly pid: number
-  /** A process id means something on its own machine alone. */
   readonly host: string
-  /** When the process started, in milliseconds since the epoch: a process id is given again. */
-  readonly started: number
+  /** The PID namespace, on Linux: containers may share a host name, and each has a process 1 of its own. */
+  readonly namespace?: string | undefined
+  /** When the process started, if the system says so: a process id is given again. */
+  readonly started?: string | undefined
   /** The address of the sandbox, if it has one. */
   readonly url?: string | undefined
 }
@@ -43,15 +50,25 @@ export interface StateLock {
 /**
  * Takes the lock of a state file, a file beside it: two sandboxes would undo each other's changes.
  *
- * It is free when its process has ended, and when it was not renewed for half a minute: so it can be taken over at once from a process
- * that was killed, soon from a machine or container that has gone, and another process with the same id does not keep it.
+ * Of a holder on the same host and in the same PID namespace, the process decides. On Linux its start is known too, so the lock is held
+ * exactly as long as that process runs, whatever the wall clock does, and is free at once when it was killed. Elsewhere a process id that
+ * is running may be that of a later process, so the lock must be renewed as well. Of any other holder, only the renewal is seen: its lock
+ * is free when it was not renewed for half a minute.
  *
  * @param url the address of the sandbox, for the message to the next one
  * @throws Error that says who has it, or why it cannot be written
  */
 export function lockState(path: string, url?: string): StateLock {
   const lock = `${path}.lock`
-  const mine: Holder = { id: randomUUID(), pid: process.pid, host: hostname(), started: STARTED_MS, url }
+  const { pid } = process
+  const mine: Holder = {
+    id: randomUUID(),
+    pid,
+    host: hostname(),
+    namespace: pidNamespace(),
+    started: startOf(pid),
+    url,
+  }
   for (let tries = 0; tries < TRIES; tries += 1) {
     if (create(lock, JSON.stringify(mine), path)) return hold(lock, mine.id)
     const there = readLock(lock, path)
@@ -97,7 +114,9 @@ function create(lock: string, text: string, path: string): boolean {
   try {
     file = openSync(lock, 'wx', 0o600)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return false
+    if (code === 'ENOENT') throw withoutFolder(path, error)
     throw unlockable(path, error)
   }
   try {
@@ -131,27 +150,67 @@ function readLock(lock: string, path: string): Lock | undefined {
 
 function holderIn(text: string | undefined): Holder | undefined {
   try {
-    const { id, pid, host, started, url } = JSON.parse(text ?? '')
+    const { id, pid, host, namespace, started, url } = JSON.parse(text ?? '')
     if (typeof id !== 'string' || !Number.isSafeInteger(pid) || pid <= 0) return undefined
-    return { id, pid, host: String(host), started: Number(started), ...(typeof url === 'string' && { url }) }
+    return { id, pid, host: String(host), namespace, started, ...(typeof url === 'string' && { url }) }
   } catch {
     return undefined
   }
 }
 
 function isHeld({ holder, renewedMs }: Lock): boolean {
+  if (holder !== undefined && isHere(holder)) {
+    if (!isRunning(holder.pid)) return false
+    const started = startOf(holder.pid)
+    if (started !== undefined && holder.started !== undefined) return started === holder.started
+  }
   // A clock that was set back leaves a time that is ahead.
-  if (Math.abs(now() - renewedMs) > EXPIRY_MS) return false
-  if (holder?.host !== hostname()) return true
-  // A container that starts again has the process id that it had before.
-  if (holder.pid === process.pid) return Math.abs(holder.started - STARTED_MS) < START_TOLERANCE_MS
-  return isRunning(holder.pid)
+  return Math.abs(now() - renewedMs) <= EXPIRY_MS
+}
+
+/** Whether the id of the holder's process means the same process here. */
+function isHere({ host, namespace }: Holder): boolean {
+  return host === hostname() && namespace === pidNamespace()
+}
+
+/** Undefined on systems that have no such namespaces. */
+function pidNamespace(): string | undefined {
+  try {
+    return readlinkSync('/proc/self/ns/pid')
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * When a process started, in ticks since the machine did, so that no change of the wall clock moves it. Undefined if the system does not
+ * say, or not to this user.
+ */
+function startOf(pid: number): string | undefined {
+  return statOf(pid)?.[START_FIELD]
+}
+
+/** Whether a process has ended, and its parent has not asked for its exit code yet: its id still exists. */
+function isZombie(pid: number): boolean {
+  return statOf(pid)?.[0] === 'Z'
+}
+
+const START_FIELD = 19
+
+/** The fields of `/proc/PID/stat` after the name of the program, which may have blanks and brackets in it. */
+function statOf(pid: number): readonly string[] | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    return text.slice(text.lastIndexOf(')') + 2).split(' ')
+  } catch {
+    return undefined
+  }
 }
 
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)
-    return true
+    return !isZombie(pid)
   } catch (error) {
     // EPERM: the process of another user.
     return (error as NodeJS.ErrnoException).code !== 'ESRCH'
@@ -180,14 +239,20 @@ function removeExpired(lock: string, { holder }: Lock, path: string): void {
 }
 
 function inUse(path: string, holder: Holder | undefined): Error {
-  const isHere = holder?.host === hostname()
-  const place = isHere ? '' : ` on ${holder?.host}`
+  const isSeen = holder !== undefined && isHere(holder)
+  const place = isSeen ? '' : ` on ${holder?.host}`
   const who =
     holder === undefined ? '' : `${holder.url ? ` at ${holder.url}` : ''} (process ${holder.pid}${place})`
-  // Whether a process of this machine lives can be seen.
-  const wait = isHere ? '' : ` If that one was killed, try again in ${EXPIRY_MS / 1000} seconds.`
+  const wait = isSeen ? '' : ` If that one was killed, try again in ${EXPIRY_MS / 1000} seconds.`
   return new Error(
     `The state file ${path} is in use by another sandbox${who}: stop that one first, or name another file.${wait}`,
+  )
+}
+
+function withoutFolder(path: string, cause: unknown): Error {
+  return new Error(
+    `The folder ${dirname(path)} of the state file does not exist: make it first, or name another file.`,
+    { cause },
   )
 }
 

@@ -63,14 +63,26 @@ describe('secret', () => {
       /^\.env has .+ not the secret of http:\S+\/a in the sandbox at \S+, so your app will refuse its deliveries\. Nothing was printed/,
     ],
   ])('is no second line where the folder has %s in %s', async (_, name, secret, code, message) => {
-    const { run: runHere, json, folder } = await sandbox([...to('a'), '--secret', 'whsec_one'])
+    const { run: runHere, json, folder, url } = await sandbox([...to('a'), '--secret', 'whsec_one'])
     writeFileSync(join(folder, name), `TIX_SIGNING_SECRET=${secret}\n`)
     const ran = await runHere(['secret'])
     expect(ran).toMatchObject({ code, stdout: '' })
     expect(ran.stderr).toMatch(message)
     expect(ran.stderr).not.toContain('whsec_')
     const [{ id } = {}] = await json('endpoints')
-    expect(await runHere(['secret', String(id)])).toMatchObject({ code, stdout: '' })
+    const ofEndpoint = await runHere(['secret', String(id)])
+    expect(ofEndpoint).toMatchObject({ code, stdout: '' })
+    if (code === 1) {
+      for (const [{ stderr }, argument] of [
+        [ran, ''],
+        [ofEndpoint, `${id} `],
+      ] as const) {
+        const [, advised = ''] = /: tix-webhooks (secret .+)\n$/.exec(stderr) ?? []
+        expect(advised).toBe(`secret ${argument}--sandbox ${url} --json`)
+        const elsewhere = await run(advised.split(' '), { cwd: emptyFolder(), env: { TIX_SANDBOX_URL: '' } })
+        expect(JSON.parse(elsewhere.stdout)).toMatchObject({ secret: 'whsec_one' })
+      }
+    }
     expect(await json('secret')).toMatchObject([{ secret: 'whsec_one' }])
     expect((await runHere(['secret'], { isTTY: true })).stdout).toBe('TIX_SIGNING_SECRET=whsec_one\n')
   })
@@ -190,7 +202,7 @@ describe('.env of the folder', () => {
 
   test.each([
     ['plain', 'TIX_SIGNING_SECRET=whsec_file\n', 'whsec_file'],
-    ['in quotes, after a byte order mark', '\ufeffTIX_SIGNING_SECRET="whsec_file"\r\n', 'whsec_file'],
+    ['in quotes', 'TIX_SIGNING_SECRET="whsec_file"\r\n', 'whsec_file'],
     ['given twice: the last one', 'TIX_SIGNING_SECRET=a\nTIX_SIGNING_SECRET=whsec_file\n', 'whsec_file'],
   ])('gives the secret: %s', async (_, text, secret) => {
     const cwd = emptyFolder()
@@ -242,6 +254,39 @@ describe('.env of the folder', () => {
       }
     }
   })
+
+  test.each(['.env', '.env.local'])(
+    'is refused where a byte order mark hides its first line: %s',
+    async (name) => {
+      const cwd = emptyFolder()
+      writeFileSync(join(cwd, name), `\ufeff${LINE}`)
+      for (const argv of [['secret'], ['sign', '--body', 'x'], ['sandbox', '--port', '0']]) {
+        const { code, stdout, stderr } = await run(argv, { cwd })
+        expect([code, stdout]).toEqual([2, ''])
+        expect(stderr).toContain(
+          `${name} begins with a byte order mark, so that node --env-file does not find its first variable. Save it as UTF-8 without one`,
+        )
+      }
+    },
+  )
+
+  test.each(['undefined', 'null', '$SECRET', 'whsec_', 'whsec_undefined'])(
+    'is refused where it has a secret that a receiver refuses: %s',
+    async (placeholder) => {
+      const cwd = emptyFolder()
+      writeFileSync(join(cwd, '.env'), `TIX_SIGNING_SECRET=${placeholder}\n`)
+      const start = ['sandbox', '--port', '0', '--to', 'http://127.0.0.1:9']
+      for (const argv of [['secret'], ['secret', '--json'], ['sign', '--body', 'x'], start]) {
+        const { code, stdout, stderr } = await run(argv, { cwd, signal: AbortSignal.timeout(2000) })
+        expect([code, stdout]).toEqual([2, ''])
+        expect(stderr).toMatch(
+          /^The TIX_SIGNING_SECRET of \.env would be refused by your app: .+ is a placeholder/,
+        )
+        expect(stderr).toContain('To make one: tix-webhooks secret --new')
+      }
+      expect((await run(['secret', '--new'], { cwd })).code).toBe(0)
+    },
+  )
 
   test('is refused where it is too large', async () => {
     const cwd = emptyFolder()

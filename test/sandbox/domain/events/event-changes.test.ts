@@ -94,6 +94,7 @@ describe('an update', () => {
 
   test.each<[Record<string, unknown>, RefusalCode, string]>([
     [{ title: '<b>' }, 'title_contains_html', 'title'],
+    [{ title: 'a\n' }, 'parameter_invalid', 'title'],
     [{ title: null }, 'parameter_invalid', 'title'],
     [{ refund_policy: null }, 'parameter_invalid', 'refund_policy'],
     [{ ends_at: null }, 'parameter_invalid', 'ends_at'],

@@ -18,21 +18,28 @@ describe('create refuses', () => {
     expect(refusal).toEqual(['parameter_missing', `tickets[1].${name}`])
   })
 
-  test.each(['\u0000', '\u0007', '\n', '\t', '\u001b[2J', '\u007f', '\u009b', '\ud800'])(
-    '[N143] a control character in a text: %j',
-    (control) => {
-      const text = `a${control}b`
-      for (const [given, param] of [
-        [{ title: text }, 'title'],
-        [tiers({ name: text }), 'tickets[0].name'],
-        [{ venue_id: undefined, venue: { name: text } }, 'venue.name'],
-        [{ venue_id: undefined, venue: { name: 'Yard', city: text } }, 'venue.city'],
-        ...(/\s/.test(control) ? [] : [[{ description_md: text }, 'description_md'] as const]),
-      ] as const) {
-        expect(apiRefusalOf(() => create(given))).toEqual(['parameter_invalid', param])
-      }
-    },
-  )
+  test.each([
+    'a\u0000b',
+    'a\u0007b',
+    'a\nb',
+    'a\tb',
+    'a\u001b[2Jb',
+    'a\u007fb',
+    'a\u009bb',
+    'a\ud800b',
+    'a\n',
+    '\ta',
+  ])('[N143] a control character in a text: %j', (text) => {
+    for (const [given, param] of [
+      [{ title: text }, 'title'],
+      [tiers({ name: text }), 'tickets[0].name'],
+      [{ venue_id: undefined, venue: { name: text } }, 'venue.name'],
+      [{ venue_id: undefined, venue: { name: 'Yard', city: text } }, 'venue.city'],
+      ...(/\s/.test(text) ? [] : [[{ description_md: text }, 'description_md'] as const]),
+    ] as const) {
+      expect(apiRefusalOf(() => create(given))).toEqual(['parameter_invalid', param])
+    }
+  })
 
   test.each<[string, unknown, RefusalCode, string]>([
     ['[S58] [N32] an empty title', { title: '' }, 'parameter_invalid', 'title'],

@@ -332,8 +332,10 @@ describe('a sandbox that cannot be made', () => {
 
 describe('a state file that cannot be written', () => {
   test('because its folder is not there is refused at once', () => {
-    const path = join(folder, 'missing', 'state.json')
-    expect(() => open({ stateFile: path })).toThrow(`The state file ${path} could not be written: ENOENT`)
+    const missing = join(folder, 'missing')
+    expect(() => open({ stateFile: join(missing, 'state.json') })).toThrow(
+      `The folder ${missing} of the state file does not exist: make it first, or name another file.`,
+    )
   })
 
   test('any more, because its folder is gone, is reported, and the sandbox goes on', async () => {

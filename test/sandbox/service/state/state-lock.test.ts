@@ -1,10 +1,11 @@
 /** @module-tag slow */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   symlinkSync,
   utimesSync,
@@ -30,11 +31,17 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-const STARTED = Date.now() - process.uptime() * 1000
+const IS_LINUX = process.platform === 'linux'
+const NAMESPACE = IS_LINUX ? readlinkSync('/proc/self/ns/pid') : undefined
+
+/** When a process started, on Linux. */
+function startOf(pid: number): string | undefined {
+  return IS_LINUX ? readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)?.split(' ')[19] : undefined
+}
 
 /** Leaves a lock as another process would have, renewed so many seconds ago. */
 function leave(holder: object | string, secondsAgo: number): void {
-  const mine = { id: 'other', pid: process.pid, host: hostname(), started: STARTED }
+  const mine = { id: 'other', pid: process.pid, host: hostname(), namespace: NAMESPACE }
   writeFileSync(lock, typeof holder === 'string' ? holder : JSON.stringify({ ...mine, ...holder }))
   const at = Date.now() / 1000 - secondsAgo
   utimesSync(lock, at, at)
@@ -45,6 +52,24 @@ async function endedPid(): Promise<number> {
   const child = spawn(process.execPath, ['-e', ''])
   await once(child, 'exit')
   return child.pid ?? 0
+}
+
+/** A process that has ended, while its parent, which is stopped, has not asked how. */
+async function zombie(): Promise<object> {
+  const shell = spawn('sh', ['-c', 'sleep 1000 & echo $!; kill -STOP $$'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  onTestFinished(() => void shell.kill('SIGKILL'))
+  const pid = Number(String((await once(shell.stdout, 'data'))[0]))
+  const started = startOf(pid)
+  await vi.waitFor(() => expect(stateOf(shell.pid ?? 0)).toBe('T'))
+  process.kill(pid, 'SIGKILL')
+  await vi.waitFor(() => expect(stateOf(pid)).toBe('Z'))
+  return { pid, started }
+}
+
+function stateOf(pid: number): string | undefined {
+  return readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)?.[0]
 }
 
 describe('the lock of a state file', () => {
@@ -67,13 +92,20 @@ describe('the lock of a state file', () => {
   })
 
   test.each<[string, () => Promise<object | string> | object | string, number, boolean]>([
-    ['a process that runs', () => ({ pid: process.ppid }), 0, true],
+    ['a process that runs', () => ({ pid: process.ppid, started: startOf(process.ppid) }), 0, true],
     ['a process that ended', async () => ({ pid: await endedPid() }), 0, false],
-    ['a process whose id another one has now', () => ({ pid: process.ppid }), 31, false],
+    ['a process whose id another one may have now', () => ({ pid: process.ppid }), 31, false],
     [
-      'an earlier process with this id, as in a container that was restarted',
-      () => ({ started: STARTED - 5000 }),
+      'a process of another PID namespace',
+      async () => ({ namespace: 'other', pid: await endedPid() }),
       0,
+      true,
+    ],
+    ['one of another PID namespace with this id', () => ({ namespace: 'other', started: '1' }), 0, true],
+    [
+      'a PID namespace that has gone',
+      () => ({ namespace: 'other', started: startOf(process.pid) }),
+      31,
       false,
     ],
     ['another machine or container', () => ({ host: 'elsewhere' }), 0, true],
@@ -92,6 +124,37 @@ describe('the lock of a state file', () => {
       expect(readdirSync(folder)).toEqual([])
     }
   })
+
+  test.runIf(IS_LINUX).each<[string, () => Promise<object> | object, number, boolean]>([
+    [
+      'a process that runs, after the wall clock was set forward',
+      () => ({ pid: process.ppid, started: startOf(process.ppid) }),
+      3600,
+      true,
+    ],
+    ['a process whose id another one has now', () => ({ pid: process.ppid, started: '1' }), 0, false],
+    ['an earlier process with this id', () => ({ started: '1' }), 0, false],
+    ['a process that was killed, and whose parent does not look', () => zombie(), 0, false],
+  ])('of %s, whose start Linux says', async (_, holder, secondsAgo, isHeld) => {
+    leave(await holder(), secondsAgo)
+    if (isHeld) expect(() => lockState(stateFile)).toThrow('is in use by another sandbox')
+    else lockState(stateFile).release()
+  })
+
+  test.runIf(IS_LINUX && spawnSync('unshare', ['-p', '-f', 'true']).status === 0)(
+    'of a sandbox in another container with the same host name is kept',
+    async () => {
+      const { outputFiles } = await build({ ...BUNDLE, stdin: { ...BUNDLE.stdin, contents: HOLDER } })
+      const code = outputFiles[0]?.text ?? ''
+      const inside = ['-p', '-f', '--kill-child', '--mount-proc', process.execPath, '-e', code, stateFile]
+      const holder = spawn('unshare', inside, { stdio: ['pipe', 'pipe', 'inherit'] })
+      onTestFinished(() => void holder.kill('SIGKILL'))
+      await once(holder.stdout, 'data')
+      expect(() => lockState(stateFile)).toThrow(
+        `process 1 on ${hostname()}): stop that one first, or name another file. If that one was killed, try again in 30 seconds.`,
+      )
+    },
+  )
 
   test('is not removed by one that lost it', () => {
     const lost = lockState(stateFile)
@@ -125,12 +188,7 @@ describe('the lock of a state file', () => {
   })
 
   test('of a holder that is gone is taken over by one of those that race for it', async () => {
-    const code = await build({
-      stdin: { contents: CONTENDER, resolveDir: ROOT, loader: 'ts' },
-      bundle: true,
-      write: false,
-      platform: 'node',
-    })
+    const code = await build({ ...BUNDLE, stdin: { ...BUNDLE.stdin, contents: CONTENDER } })
     const gate = new Int32Array(new SharedArrayBuffer(8))
     const contenders = Array.from({ length: 4 }, () => {
       const workerData = { stateFile, gate, rounds: ROUNDS }
@@ -152,6 +210,21 @@ describe('the lock of a state file', () => {
     }
   })
 })
+
+const BUNDLE = {
+  stdin: { contents: '', resolveDir: ROOT, loader: 'ts' },
+  bundle: true,
+  write: false,
+  platform: 'node',
+} as const
+
+/** Takes the lock, says so, and runs on. */
+const HOLDER = `
+  import { lockState } from './sandbox/service/state/state-lock.js'
+  lockState(process.argv[1])
+  console.log('held')
+  process.stdin.resume()
+`
 
 const ROUNDS = 200
 
