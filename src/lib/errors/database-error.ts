@@ -26,30 +26,30 @@ const DOUBLE_QUOTED = /"[^"]*(?:"|$)/g
  * have `params`, `query` or `detail` too.
  */
 export function isOfDatabase(error: unknown): boolean {
-  const text = (name: string): string => {
-    const value = read(error, name)
-    return typeof value === 'string' ? value : ''
-  }
+  const text = (name: string): string => textOf(read(error, name))
   const has = (name: string): boolean => read(error, name) !== undefined
   const code = text('code')
+  const message = textOf(error) || text('message')
   return (
-    (/^[0-9A-Z]{5}$/.test(code) && text('severity') !== '') || // pg, postgres.js
-    /^SQLITE_|^EREQUEST$/.test(code) || // SQLite, SQL Server
-    text('sqlMessage') !== '' || // MySQL
-    text('sqlState') !== '' ||
-    has('driverError') || // TypeORM
-    STATEMENT.test(text('sql')) || // Sequelize
-    STATEMENT.test(text('query')) || // Drizzle
+    // MySQL, TypeORM, MongoDB
+    ['sqlMessage', 'sqlState', 'driverError', 'keyPattern'].some(has) ||
+    // Drizzle, Sequelize
+    ['query', 'sql'].some((name) => STATEMENT.test(text(name))) ||
     Array.isArray(read(error, 'bindings')) ||
-    read(read(error, 'command'), 'args') !== undefined || // ioredis
-    (code !== '' && has('details') && has('hint')) || // PostgREST
-    Object(read(error, 'keyPattern')) === read(error, 'keyPattern') || // MongoDB
-    containsValues(typeof error === 'string' ? error : text('message'))
+    // PostgREST
+    (code !== '' && has('details') && has('hint')) ||
+    // Postgres
+    (/^[0-9A-Z]{5}$/.test(code) && text('severity') !== '') ||
+    // SQLite, SQL Server
+    /^SQLITE_|^EREQUEST$/.test(code) ||
+    // ioredis
+    read(read(error, 'command'), 'args') !== undefined ||
+    shortened(message) !== message
   )
 }
 
-function containsValues(message: string): boolean {
-  return shortened(message) !== message
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }
 
 /** The message of a database's error without the values in it. */
