@@ -1,6 +1,7 @@
 import { codeOf, isWebhookError, type WebhookError } from '../errors.js'
 import { callSafely } from '../lib/call-safely.js'
 import { causeOf, messageOf } from '../lib/errors/message-of.js'
+import { readProperty } from '../lib/errors/read-property.js'
 import { redactError } from '../lib/errors/redact-error.js'
 import { userFrames } from '../lib/errors/user-frames.js'
 import { monotonicMs } from '../lib/time/timers.js'
@@ -16,6 +17,8 @@ export interface LogPlace {
 const MAX_LINE_LENGTH = 1000
 const MAX_STACK_LINES = 50
 const MAX_CAUSES = 5
+/** Of an AggregateError. */
+const MAX_ERRORS = 5
 const MAX_PATH_LENGTH = 100
 
 const REPEATS_LOGGED = 3
@@ -160,19 +163,25 @@ function stackLines(error: unknown): string[] {
     const [head = '', ...below] = stackOf(current).split('\n')
     lines.push(
       `    ${depth === 0 ? '' : 'caused by '}${head}`,
-      ...userFrames(below).map((line) => `    ${line}`),
+      ...[...userFrames(below), ...headsWithin(current)].map((line) => `    ${line}`),
     )
     current = causeOf(current)
   }
   return lines.slice(0, MAX_STACK_LINES).map(printable)
 }
 
-/** A foreign error: reading its fields may throw too. */
+/** The first lines of the errors in an AggregateError, such as that of `Promise.any`, or in a SuppressedError. */
+function headsWithin(error: unknown): string[] {
+  const suppressed = readProperty(error, 'suppressed')
+  const found =
+    suppressed === undefined ? readProperty(error, 'errors') : [readProperty(error, 'error'), suppressed]
+  const errors: unknown[] = Array.isArray(found) ? found : []
+  return errors
+    .slice(0, MAX_ERRORS)
+    .map((one, index) => `    error ${index + 1} of ${errors.length}: ${stackOf(one).split('\n', 1)[0]}`)
+}
+
 function stackOf(error: unknown): string {
-  try {
-    const { stack } = error as Partial<Error>
-    return typeof stack === 'string' && stack !== '' ? stack : String(error)
-  } catch {
-    return 'an unreadable error'
-  }
+  const stack = readProperty(error, 'stack')
+  return typeof stack === 'string' && stack !== '' ? stack : messageOf(error)
 }

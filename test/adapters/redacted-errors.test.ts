@@ -1,7 +1,9 @@
+import { EntitySchema, MikroORM } from '@mikro-orm/postgresql'
 import { sql as drizzleSql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import express from 'express'
 import fastify from 'fastify'
+import knex from 'knex'
 import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pino from 'pino'
 import { DataTypes, Sequelize } from 'sequelize'
@@ -139,6 +141,31 @@ onPostgres('the bound parameters of', () => {
           { timestamps: false },
         )
         return Buyer.create({ email, token })
+      },
+    ],
+    [
+      'Knex',
+      async ([email, token]) => {
+        const db = knex({ client: 'pg', connection: url() })
+        onTestFinished(() => db.destroy())
+        return db('buyers').insert({ email, token })
+      },
+    ],
+    [
+      'MikroORM',
+      async ([email, token]) => {
+        const Buyer = new EntitySchema<{ email: string; token: string }>({
+          name: 'Buyer',
+          tableName: 'buyers',
+          properties: { email: { type: 'text', primary: true }, token: { type: 'text' } },
+        })
+        const orm = await MikroORM.init({
+          clientUrl: url(),
+          entities: [Buyer],
+          driverOptions: { connection: { options: database.settings() } },
+        })
+        onTestFinished(() => orm.close())
+        return orm.em.fork().insert('Buyer', { email, token })
       },
     ],
   ])('%s stay out of every log', async (_, insert) => {

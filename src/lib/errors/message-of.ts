@@ -1,3 +1,5 @@
+import { readProperty } from './read-property.js'
+
 /**
  * The message of anything thrown: an error's `message`, or the value as text. Node's error for a host with several addresses,
  * such as `localhost`, has no message, but one error for each address: then it is their messages.
@@ -28,11 +30,7 @@ function ownMessageOf(error: unknown): string {
   return String((error as { message?: unknown } | null)?.message ?? error)
 }
 
-/** The cause of anything thrown. Reading a field of a foreign error may throw too. */
+/** The cause of anything thrown. */
 export function causeOf(error: unknown): unknown {
-  try {
-    return (error as Partial<Error> | null | undefined)?.cause
-  } catch {
-    return undefined
-  }
+  return readProperty(error, 'cause')
 }

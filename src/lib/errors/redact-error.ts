@@ -1,48 +1,38 @@
-import { causeOf } from './message-of.js'
+import { isOfDatabase, REDACTED, textOf, withoutValues } from './database-error.js'
+import { readProperty as read } from './read-property.js'
 
-const REDACTED = '[redacted]'
-
-/** An error with one of these is taken for one of a database: they hold values, or quote the statement that contains them. */
-const SIGNS = [
-  'params',
-  'parameters',
-  'bindings',
-  'values',
-  'query',
-  'sql',
-  'sqlMessage',
-  'detail',
-  'where',
-  'severity',
-  'driverError',
-] as const
-
-/** Kept of such an error, beside its message: names in the schema, and numbers of errors. */
+/** Kept of an error of a database, beside its message: names in the schema, and numbers of errors. */
 const KEPT = ['code', 'errno', 'sqlState', 'severity', 'schema', 'table', 'column', 'constraint'] as const
 
-const VALUES = ['params', 'parameters', 'bindings', 'values', 'args', 'fields', 'value'] as const
+const VALUES = ['params', 'parameters', 'bindings', 'values', 'args', 'fields', 'value', 'keyValue'] as const
 const QUOTING = ['detail', 'details', 'where'] as const
-const NESTED = [
+const NESTED: readonly string[] = [
   'cause',
+  'errors',
+  'error',
+  'suppressed',
+  'inner',
+  'reason',
   'parent',
   'original',
   'originalError',
   'driverError',
   'nativeError',
-  'errors',
-] as const
+]
 
-const MAX_DEPTH = 8
+const MAX_DEPTH = 30
 /** A shorter value could be any part of a word. */
 const MIN_VALUE_LENGTH = 3
-/** Characters of a text times values to look for: some tenths of a second. */
+/** Characters of all texts times values to look for in them: some tenths of a second. */
 const MAX_WORK = 200_000_000
+/** A search in a short text takes as long as reading so many characters. */
+const WORK_OF_A_SEARCH = 100
 
 /**
  * An error without the bound parameters of a database: its message, stack, causes and properties may be logged. Any error that has none is
- * returned as it is. It recognizes the errors of SQL libraries and Redis clients by their properties (`params`, `parameters`, `bindings`,
- * `detail`, `command` and others); of those it keeps the class, the message, the stack, the causes, the code and the names of tables,
- * columns and constraints. The default log uses it; `onError` and `onDelivery` get the error itself.
+ * returned as it is. It recognizes the errors of SQL libraries, Redis clients and MongoDB by properties and messages that only those have;
+ * of those it keeps the class, the message, the stack, the causes, the code and the names of tables, columns and constraints. The default
+ * log uses it; `onError` and `onDelivery` get the error itself.
  *
  * @returns a copy of the same class, or the error itself
  * @example
@@ -59,160 +49,113 @@ const MAX_WORK = 200_000_000
  */
 export function redactError(error: unknown): unknown {
   try {
-    const findings = new Findings()
-    findings.search(error, 0)
-    return findings.isOfDatabase ? new Redaction(findings).of(error, 0) : error
+    const redaction = new Redaction(error)
+    return redaction.databases.size > 0 ? redaction.of(error, 0) : error
   } catch {
     return new Error('an unreadable error')
   }
 }
 
-/** The values to remove, from an error, its causes and the errors that it wraps. */
-class Findings {
-  isOfDatabase = false
-  readonly values = new Set<string>()
-  /** Messages of a database, which the app may have put into one of its own, with what they become. */
-  readonly messages = new Map<string, string>()
+/** Copies an error, its causes and the errors that it wraps without the values that a database has put into any of them. */
+class Redaction {
+  /** The errors of a database, and the parts of such an error, such as the problem of one column. */
+  readonly databases = new Set<unknown>()
+  /** What becomes of the values, and of the messages of a database, which the app may have put into one of its own. */
+  private readonly shown = new Map<string, string>()
+  private readonly longestFirst: readonly (readonly [string, string])[]
   private readonly seen = new Set<unknown>()
+  private readonly copies = new Map<unknown, unknown>()
+  private work = 0
 
-  /** @param isPart of an error of a database, such as the problem of one column */
-  search(error: unknown, depth: number, isPart = false): void {
-    if (typeof error !== 'object' || error === null || depth > MAX_DEPTH || this.seen.has(error)) return
-    this.seen.add(error)
-    if (Array.isArray(error)) {
-      for (const one of error) this.search(one, depth, isPart)
-      return
+  constructor(error: unknown) {
+    // The loop also reaches what is put in meanwhile, and each part once: an error may contain itself.
+    const parts = new Map<unknown, boolean>([[error, false]])
+    const put = (part: unknown, isPart: boolean): void => {
+      if (!parts.has(part)) parts.set(part, isPart)
     }
-    const hasValues = isPart || isOfDatabase(error)
-    if (hasValues) {
-      this.isOfDatabase = true
-      const message = read(error, 'message')
-      if (typeof message === 'string')
-        this.messages.set(message, withoutLiterals(message, read(error, 'code')))
-      for (const name of VALUES) this.add(read(error, name), depth)
-      this.add(read(read(error, 'command'), 'args'), depth)
-      for (const name of QUOTING) this.addQuoted(read(error, name))
+    for (const [part, isPart] of parts) {
+      if (Array.isArray(part)) {
+        for (const one of part) put(one, isPart)
+        continue
+      }
+      const isDatabase = isPart || isOfDatabase(part)
+      if (isDatabase) this.find(part)
+      for (const name of NESTED) put(read(part, name), isDatabase && name === 'errors')
     }
-    for (const name of NESTED) this.search(read(error, name), depth + 1, hasValues && name === 'errors')
+    // One may contain another.
+    this.longestFirst = [...this.shown].sort(([a], [b]) => b.length - a.length)
   }
 
-  private add(value: unknown, depth: number): void {
+  private find(error: unknown): void {
+    this.databases.add(error)
+    const message = textOf(error) || textOf(read(error, 'message'))
+    if (message !== '' && !this.shown.has(message))
+      this.shown.set(message, withoutValues(message, read(error, 'code')))
+    for (const name of VALUES) this.add(read(error, name))
+    this.add(read(read(error, 'command'), 'args'))
+    for (const name of QUOTING) {
+      const text = textOf(read(error, name))
+      // Postgres has the value in it: `Key (email)=(ada@example.com) already exists.`
+      this.add([text, /\)=\((.*)\)/s.exec(text)?.[1]])
+    }
+  }
+
+  private add(value: unknown): void {
     if (typeof value === 'object' && value !== null) {
-      if (depth > MAX_DEPTH || this.seen.has(value)) return
+      if (this.seen.has(value)) return
       this.seen.add(value)
-      if (ArrayBuffer.isView(value)) this.add(String(value), depth)
-      else for (const one of Object.values(value)) this.add(one, depth + 1)
+      if (ArrayBuffer.isView(value)) this.add(String(value))
+      else for (const one of Object.values(value)) this.add(one)
     } else if (['string', 'number', 'bigint'].includes(typeof value)) {
       const text = String(value)
-      if (text.trim().length >= MIN_VALUE_LENGTH) this.values.add(text)
+      if (text.trim().length >= MIN_VALUE_LENGTH) this.shown.set(text, REDACTED)
     }
   }
 
-  /** Postgres has the value in the text: `Key (email)=(ada@example.com) already exists.` */
-  private addQuoted(text: unknown): void {
-    if (typeof text !== 'string') return
-    this.add(text, 0)
-    this.add(/\)=\((.*)\)/s.exec(text)?.[1], 0)
-  }
-}
-
-/** Copies errors without these values. */
-class Redaction {
-  private readonly copies = new Map<unknown, unknown>()
-  private readonly messages: ReadonlyMap<string, string>
-  /** The longest first: one may contain another. */
-  private readonly values: readonly string[]
-
-  constructor({ messages, values }: Findings) {
-    this.messages = messages
-    this.values = [...values].sort((a, b) => b.length - a.length)
-  }
-
-  /** @param isPart of an error of a database */
-  of(error: unknown, depth: number, isPart = false): unknown {
+  of(error: unknown, depth: number): unknown {
     if (typeof error === 'string') return this.text(error)
-    if (!isErrorLike(error))
-      return typeof error === 'object' || typeof error === 'function' ? REDACTED : error
+    if (!isErrorLike(error)) return Object(error) === error ? REDACTED : error
     if (depth > MAX_DEPTH) return REDACTED
     const known = this.copies.get(error)
     if (known !== undefined) return known
 
-    const message = this.text(String(read(error, 'message') ?? ''))
-    const copy = Object.setPrototypeOf(new Error(message), prototypeOf(error)) as object
-    this.copies.set(error, copy)
-    define(copy, 'stack', this.stack(error, message))
-    const hasValues = isPart || isOfDatabase(error)
-    const properties = hasValues ? KEPT : Object.keys(error)
-    for (const name of properties) {
-      if (name === 'message' || name === 'stack' || name === 'cause' || name === 'errors') continue
-      const value = read(error, name)
-      if (value !== undefined) define(copy, name, this.property(value, depth), true)
-    }
     const name = read(error, 'name')
-    if (typeof name === 'string' && read(copy, 'name') !== name) define(copy, 'name', name)
-    const cause = causeOf(error)
-    if (cause !== undefined) define(copy, 'cause', this.of(cause, depth + 1))
-    const errors = read(error, 'errors')
-    if (Array.isArray(errors)) {
+    const message = this.text(error.message)
+    const copy = Object.setPrototypeOf(new Error(message), Object.getPrototypeOf(error)) as object
+    this.copies.set(error, copy)
+    define(copy, 'stack', `${String(name ?? 'Error')}: ${message}${framesOf(error)}`)
+    if (read(copy, 'name') !== name) define(copy, 'name', name)
+    const isDatabase = this.databases.has(error)
+    for (const own of new Set([...(isDatabase ? KEPT : Object.keys(error)), ...NESTED])) {
+      const value = read(error, own)
+      if (value === undefined || Object.hasOwn(copy, own)) continue
+      const isEnumerable = Object.keys(error).includes(own)
       define(
         copy,
-        'errors',
-        errors.map((one) => this.of(one, depth + 1, hasValues)),
+        own,
+        isDatabase && !isNested(own) ? value : this.property(own, value, depth + 1),
+        isEnumerable,
       )
     }
     return copy
   }
 
-  private property(value: unknown, depth: number): unknown {
-    return typeof value === 'object' && value !== null && !isErrorLike(value)
-      ? value
-      : this.of(value, depth + 1)
-  }
-
-  /** The frames are kept: they name functions and files. */
-  private stack(error: object, message: string): string {
-    const stack = read(error, 'stack')
-    const head = `${String(read(error, 'name') ?? 'Error')}: `
-    if (typeof stack !== 'string') return head + message
-    const original = String(read(error, 'message') ?? '')
-    const messageAt = original === '' ? -1 : stack.indexOf(original)
-    const [frames = ''] =
-      /\n[ \t]+at .*/s.exec(messageAt < 0 ? stack : stack.slice(messageAt + original.length)) ?? []
-    return (messageAt < 0 ? head : stack.slice(0, messageAt)) + message + this.text(frames)
+  private property(name: string, value: unknown, depth: number): unknown {
+    if (Array.isArray(value) && isNested(name)) return value.map((one) => this.of(one, depth))
+    return typeof value === 'string' || isErrorLike(value) || isNested(name) ? this.of(value, depth) : value
   }
 
   private text(text: string): string {
-    let redacted = text
-    for (const [message, shown] of this.messages) {
-      if (message.length >= MIN_VALUE_LENGTH) redacted = redacted.replaceAll(message, () => shown)
-    }
-    redacted = redacted.replace(PARAMS_LINE, `$1${REDACTED}`)
-    if (redacted.length * this.values.length > MAX_WORK) return REDACTED
-    for (const value of this.values) {
-      if (redacted.includes(value)) redacted = redacted.replace(wholeText(value), REDACTED)
+    const work = (text.length + WORK_OF_A_SEARCH) * this.shown.size
+    if (this.work + work > MAX_WORK) return REDACTED
+    this.work += work
+    let redacted = this.shown.get(text) ?? text
+    for (const [found, shown] of this.longestFirst) {
+      if (redacted.includes(found))
+        redacted = redacted.replaceAll(shown === REDACTED ? wholeText(found) : found, () => shown)
     }
     return redacted
   }
-}
-
-/** Some libraries print the parameters below the statement. */
-const PARAMS_LINE = /^([ \t]*(?:params|parameters|bindings): ).*/ims
-
-/** A statement before the database's own message, with its parameters in it. */
-const STATEMENT = /^\s*(select|insert|update|delete|merge|replace|with|call)\b.* - /is
-
-const SINGLE_QUOTED = /(?<!\w)'(?:[^'\\]|''|\\.?)*(?:'|$)/gs
-const DOUBLE_QUOTED = /"[^"]*(?:"|$)/g
-const REDIS_ARGUMENTS = /(with args beginning with: ).*/s
-
-/** In SQL a text in single quotes is a value; in a data exception of Postgres (class 22) also one in double quotes. */
-function withoutLiterals(message: string, code: unknown): string {
-  const unquoted = message
-    .replace(STATEMENT, '$1 … - ')
-    .replace(REDIS_ARGUMENTS, `$1${REDACTED}`)
-    .replace(SINGLE_QUOTED, `'${REDACTED}'`)
-  const isDataException = typeof code === 'string' && /^22[0-9A-Z]{3}$/.test(code)
-  return isDataException ? unquoted.replace(DOUBLE_QUOTED, `"${REDACTED}"`) : unquoted
 }
 
 /** Not within a word: the value `order` is no part of the table `orders`. */
@@ -220,31 +163,18 @@ function wholeText(value: string): RegExp {
   return new RegExp(`(?<!\\w)${value.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')}(?!\\w)`, 'g')
 }
 
-function isOfDatabase(error: object): boolean {
-  if (SIGNS.some((name) => read(error, name) !== undefined)) return true
-  // Errors of other origin have a command or details too: of a shell, of gRPC.
-  if (read(read(error, 'command'), 'args') !== undefined) return true
-  if (typeof read(error, 'details') === 'string' && read(error, 'hint') !== undefined) return true
-  const message = read(error, 'message')
-  return typeof message === 'string' && (PARAMS_LINE.test(message) || REDIS_ARGUMENTS.test(message))
+/** The frames have no values, but functions, files and lines that a value may equal. */
+function framesOf(error: { readonly message: string }): string {
+  const stack = String(read(error, 'stack')).replace(error.message, '')
+  return (stack.match(/\n[ \t]+at .*/g) ?? []).join('')
 }
 
-function isErrorLike(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && typeof read(value, 'message') === 'string'
+function isNested(name: string): boolean {
+  return NESTED.includes(name)
 }
 
-function prototypeOf(error: object): object {
-  const prototype: object | null = Object.getPrototypeOf(error)
-  return prototype === null || prototype === Object.prototype ? Error.prototype : prototype
-}
-
-/** Reading a field of a foreign error may throw. */
-function read(holder: unknown, name: string): unknown {
-  try {
-    return (holder as Readonly<Record<string, unknown>> | null | undefined)?.[name]
-  } catch {
-    return undefined
-  }
+function isErrorLike(value: unknown): value is { readonly message: string } {
+  return typeof value === 'object' && typeof read(value, 'message') === 'string'
 }
 
 function define(target: object, name: string, value: unknown, enumerable = false): void {

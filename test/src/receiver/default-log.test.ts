@@ -46,6 +46,28 @@ describe('the default report', () => {
     expect(stack.every((one) => one.startsWith('    '))).toBe(true)
   })
 
+  test.each<[string, (errors: Error[]) => unknown, string[]]>([
+    [
+      'an AggregateError',
+      (errors) => Promise.any(errors.map(async (error) => Promise.reject(error))),
+      [1, 2, 3, 4, 5].map((i) => `        error ${i} of 100: Error: no printer ${i}`),
+    ],
+    [
+      'a SuppressedError',
+      ([error, suppressed]) =>
+        Promise.reject(Object.assign(new Error('two problems'), { error, suppressed })),
+      ['        error 1 of 2: Error: no printer 1', '        error 2 of 2: Error: no printer 2'],
+    ],
+  ])('of %s has the first lines of the first few errors in it', async (_, thrown, heads) => {
+    const errors = Array.from({ length: 100 }, (_, i) => new Error(`no printer ${i + 1}`))
+    const [text] = await linesOf(orderCreated(), { on: { 'order.created': () => thrown(errors) as never } })
+    expect(
+      String(text?.[0])
+        .split('\n')
+        .filter((line) => line.includes('no printer')),
+    ).toEqual(heads)
+  })
+
   test('of our own errors is one line, the message alone', async () => {
     const [text] = await linesOf('{"card":"4242424242424242"', {})
     expect(text?.[0]).toMatch(/^tix-webhooks: The body is authentic, but not JSON[^\n]* \(not_json\)$/)

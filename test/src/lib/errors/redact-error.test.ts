@@ -1,3 +1,5 @@
+import { inspect } from 'node:util'
+import { Ajv } from 'ajv'
 import { redactError, StoreError } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 
@@ -27,6 +29,58 @@ describe('an error without parameters of a database is returned as it is:', () =
       'that of a broken connection',
       Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }),
     ],
+    [
+      'a problem of RFC 9457',
+      Object.assign(new Error('Sold out'), {
+        type: 'about:blank',
+        title: 'Sold out',
+        detail: "No 'A1' left",
+      }),
+    ],
+    [
+      'that of yup',
+      Object.assign(new Error('email must be a valid email'), {
+        params: { path: 'email', value: 'ada@' },
+        errors: ['email must be a valid email'],
+        inner: [Object.assign(new Error('email must be a valid email'), { params: { path: 'email' } })],
+      }),
+    ],
+    [
+      'that of Ajv',
+      new Ajv.ValidationError([{ keyword: 'type', params: { type: 'string' }, message: 'no' }]),
+    ],
+    [
+      'that of a Stripe client',
+      Object.assign(new Error("No such customer: 'cus_1'"), {
+        type: 'StripeConnectionError',
+        detail: new Error('socket hang up'),
+        requestId: 'req_1',
+      }),
+    ],
+    [
+      "that of the user's code with parameters",
+      Object.assign(new Error("no 'A1' for ord_1"), {
+        code: 'E_SEAT',
+        params: { id: 'ord_1' },
+        values: ['A1'],
+      }),
+    ],
+    [
+      'that of a search',
+      Object.assign(new Error('no seat'), {
+        query: 'select a seat with a view',
+        sql: 'update me',
+        where: 'row 5',
+        parameters: { row: 5 },
+      }),
+    ],
+    [
+      'that of GraphQL',
+      Object.assign(new Error('denied'), { query: 'query ($id: ID!) { order(id: $id) { id } }' }),
+    ],
+    ['one of some severity', Object.assign(new Error("no 'A1'"), { severity: 'high', code: 'E_SEAT' })],
+    ['one with details', Object.assign(new Error("no 'A1'"), { code: 'E_SEAT', details: 'A1' })],
+    ['one whose text has a dash', new Error('Select a seat from the map - none is left')],
     ['a text', 'no ink'],
     ['nothing', undefined],
   ])('%s', (_, error) => {
@@ -48,24 +102,97 @@ describe('an error without parameters of a database is returned as it is:', () =
 })
 
 describe('parameters of a database are removed', () => {
+  const SQL = 'insert into "orders" ("email", "seats") values'
+  const INLINE = `${SQL} ('${ADDRESS}', 4711)`
+
   test.each<[string, object]>([
     [
       'from a statement before the message, as Knex writes it',
       {
-        message: `insert into "orders" ("email", "seats") values ('${ADDRESS}', 4711) - duplicate key value violates unique constraint`,
+        message: `${INLINE} - duplicate key value violates unique constraint`,
         detail: `Key (email)=(${ADDRESS}) already exists.`,
       },
     ],
     [
-      'from the text in quotes of MySQL',
-      { message: `Duplicate entry '${ADDRESS}-4711' for key`, sqlMessage: '', sql: `INSERT … '${ADDRESS}'` },
+      'from such a statement for SQLite',
+      { message: `${INLINE} - UNIQUE constraint failed`, code: 'SQLITE_CONSTRAINT_UNIQUE', rawCode: 2067 },
     ],
-    ['from nested values', { message: `no ${ADDRESS} 4711`, params: [[{ to: [ADDRESS] }], 4711] }],
+    ['from an update', { message: `update orders set seats = 4711 where email = '${ADDRESS} - 1' - locked` }],
+    [
+      'from the text in quotes of MySQL',
+      { message: `Duplicate entry '${ADDRESS}-4711' for key`, sqlMessage: 'Duplicate', sqlState: '23000' },
+    ],
+    [
+      'from the text in quotes of MySQL, by its statement',
+      { message: `Duplicate entry '${ADDRESS}-4711' for key`, sql: INLINE },
+    ],
+    ['from SQLite', { message: `no '${ADDRESS}' '4711'`, code: 'SQLITE_ERROR' }],
+    [
+      'from the values of Postgres',
+      {
+        message: `no ${ADDRESS}`,
+        severity: 'ERROR',
+        code: '23505',
+        detail: `Key (email)=(${ADDRESS}) exists`,
+        where: '4711',
+      },
+    ],
+    [
+      'from the parameters of Drizzle',
+      { message: `no ${ADDRESS} 4711`, query: `${SQL} ($1, $2)`, params: [ADDRESS, 4711] },
+    ],
+    [
+      'from those of Sequelize',
+      { message: `no ${ADDRESS} 4711`, sql: `${SQL} (?, ?)`, parameters: [ADDRESS, 4711] },
+    ],
+    [
+      'from those of TypeORM',
+      { message: `no ${ADDRESS} 4711`, driverError: {}, parameters: [ADDRESS, 4711] },
+    ],
+    ['from nested values', { message: `no ${ADDRESS} 4711`, bindings: [[{ to: [ADDRESS] }], 4711] }],
     ['from bytes', { message: `no ${ADDRESS} 4711`, bindings: [Buffer.from(ADDRESS), 4711] }],
     ['from the lines below', { message: `Failed:\nparams: ${ADDRESS},4711` }],
     [
       'from the details of PostgREST',
-      { message: 'duplicate key', details: `Key (email)=(${ADDRESS}) exists, 4711`, hint: null },
+      {
+        message: 'duplicate key',
+        code: '23505',
+        details: `Key (email)=(${ADDRESS}) exists, 4711`,
+        hint: null,
+      },
+    ],
+    [
+      'from a command of Redis',
+      { message: `ERR ${ADDRESS}`, command: { name: 'set', args: [ADDRESS, '4711'] } },
+    ],
+    [
+      'from the message of Redis',
+      { message: `ERR unknown command, with args beginning with: '${ADDRESS}' '4711' ` },
+    ],
+    [
+      'from the key of MongoDB',
+      { message: `no ${ADDRESS} 4711`, keyPattern: { email: 1 }, keyValue: { email: ADDRESS, seats: 4711 } },
+    ],
+    [
+      'from the message of MongoDB',
+      { message: `E11000 duplicate key error index: email_1 dup key: { email: "${ADDRESS}", seats: 4711 }` },
+    ],
+    [
+      'from the message of SQL Server',
+      { message: `Cannot insert duplicate key. The duplicate key value is (${ADDRESS}, 4711).` },
+    ],
+    ['from the texts in quotes of SQL Server', { message: `no '${ADDRESS}' '4711'`, code: 'EREQUEST' }],
+    [
+      'from a call of Prisma',
+      {
+        message: `\nInvalid \`prisma.buyer.create()\` invocation in\n/app/a.ts:3:20\n\n  2 \n→ 3 await prisma.buyer.create({\n        data: {\n          email: "${ADDRESS}",\n          seats: 4711,\n\n+         name: String\n        }\n      })\n\nArgument \`name\` is missing.`,
+      },
+    ],
+    [
+      'from a raw query of Prisma',
+      {
+        message: `\nInvalid \`prisma.$executeRaw()\` invocation:\n\n\nRaw query failed. Message: \`Key (email, seats)=(${ADDRESS}, 4711) already exists.\``,
+      },
     ],
   ])('%s', (_, { message, ...properties }: { message?: string }) => {
     const error = Object.assign(new RangeError(message), properties)
@@ -76,9 +203,53 @@ describe('parameters of a database are removed', () => {
     expect(copy.stack).toMatch(/redact-error\.test/)
   })
 
+  test('and the message of the database is kept', () => {
+    expect(redacted(new Error(`${INLINE} - UNIQUE constraint failed`)).message).toBe(
+      'insert into … - UNIQUE constraint failed',
+    )
+    const source = '  8 \n→ 9 await prisma.buyer.create('
+    const prisma = `\nInvalid \`prisma.buyer.create()\` invocation in\n/app/a.ts:9:25\n\n${source}\nUnique constraint failed`
+    expect(redacted(new Error(prisma)).message).toBe(
+      'Invalid `prisma.buyer.create()` invocation: Unique constraint failed',
+    )
+  })
+
+  const failedQuery = (): Error => new Error(`Failed query: ${SQL} ($1)\nparams: ${ADDRESS}`)
+
+  test.each<[string, (error: Error) => unknown]>([
+    ['a text that is thrown', (error) => error.message],
+    ['a text that is the cause', (error) => new Error('not saved', { cause: error.message })],
+    ...['error', 'suppressed', 'inner', 'reason', 'parent'].map(
+      (name): [string, (error: Error) => unknown] => [
+        `the ${name} of an error`,
+        (error) => Object.defineProperty(new Error('not saved'), name, { value: error }),
+      ],
+    ),
+    ['the errors of an error', (error) => new AggregateError([error, error.message], 'not saved')],
+    [
+      'a long chain of causes',
+      (error) => Array.from({ length: 12 }).reduce((cause) => new Error('not saved', { cause }), error),
+    ],
+    [
+      'a chain of causes without an end',
+      (error) => Array.from({ length: 1000 }).reduce((cause) => new Error('not saved', { cause }), error),
+    ],
+  ])('from %s', (_, wrap) => {
+    const printed = inspect(redactError(wrap(failedQuery())), { depth: Infinity, showHidden: true })
+    expect(printed).not.toMatch(/buyer8/)
+    expect(printed).toMatch(/\[redacted\]|Failed query/)
+  })
+
+  test('but the frames of the stack are kept', () => {
+    const error = Object.assign(new Error('no seat 120'), { bindings: [120, 'src'] })
+    error.stack = 'Error: no seat 120\n    at book (/app/src/seats.ts:120:7)'
+    expect(redacted(error).stack).toBe('Error: no seat [redacted]\n    at book (/app/src/seats.ts:120:7)')
+  })
+
   test('from what wraps the error, which keeps the rest', () => {
     const cause = Object.assign(new Error('duplicate key'), {
       code: '23505',
+      severity: 'ERROR',
       table: 'orders',
       params: [ADDRESS],
     })
@@ -103,7 +274,7 @@ describe('parameters of a database are removed', () => {
 
   test('and not from within the names of tables', () => {
     const copy = redacted(
-      Object.assign(new Error('no relation "orders", order'), { params: ['order', 'no', ''] }),
+      Object.assign(new Error('no relation "orders", order'), { bindings: ['order', 'no', ''] }),
     )
     expect(copy.message).toBe('no relation "orders", [redacted]')
   })
@@ -119,9 +290,20 @@ describe('parameters of a database are removed', () => {
       '\n'.repeat(300_000),
       `'${"''\\".repeat(100_000)}`,
       'select - '.repeat(50_000),
+      'insert into '.repeat(50_000),
+      'with a as '.repeat(50_000),
+      'dup key: '.repeat(50_000),
+      ')=('.repeat(100_000),
+      '\nInvalid `'.repeat(50_000),
     ]) {
-      expect(shown(redacted(Object.assign(new Error(text), { query: 'q' })))).toBeDefined()
+      expect(shown(redacted(Object.assign(new Error(text), { bindings: [] })))).toBeDefined()
     }
+    const many = Array.from({ length: 5_000 }, (_, i) =>
+      Object.assign(new Error(`no ${i}-${ADDRESS}`), { bindings: [`${i}-${ADDRESS}`], code: '23505' }),
+    )
+    const copies = redacted(new AggregateError(many)).errors ?? []
+    expect(copies.map(shown).join('')).not.toMatch(/buyer8/)
+    expect(copies.at(-1)).toMatchObject({ code: '23505' })
     // Quadratic work would take minutes.
     expect(performance.now() - started).toBeLessThan(5_000)
   })
