@@ -36,9 +36,16 @@ export function awaitable(returned: unknown, kind: string): unknown {
  * ```
  */
 export async function settled(returned: unknown, kind: string): Promise<void> {
+  await settledOnce(returned, kind, new Set())
+}
+
+/** @param seen a promise may resolve to the object that holds it */
+async function settledOnce(returned: unknown, kind: string, seen: Set<unknown>): Promise<void> {
   const value = await returned
+  if (seen.has(value)) return
+  if (typeof value === 'object') seen.add(value)
   const promises = promisesIn(value)
-  if (promises.length > 0) await Promise.all(promises.map((promise) => settled(promise, kind)))
+  if (promises.length > 0) await Promise.all(promises.map((promise) => settledOnce(promise, kind, seen)))
   checkReturned(value, kind)
 }
 
@@ -59,7 +66,7 @@ export function checkReturned(returned: unknown, kind: string): void {
   )
 }
 
-/** All promises in a list, a set, a map or a plain object, and in those within it. */
+/** All promises in a list or a plain object, and in those within it. Not in a map or a set: `cache.set(key, promise)` returns all of it. */
 function promisesIn(value: unknown): unknown[] {
   const promises: unknown[] = []
   let looked = 0
@@ -83,8 +90,7 @@ function promisesIn(value: unknown): unknown[] {
 }
 
 function partsOf(value: object): Iterable<unknown> {
-  if (Array.isArray(value) || value instanceof Set) return value
-  if (value instanceof Map) return value.values()
+  if (Array.isArray(value)) return value
   return isPlainObject(value) ? fieldsOf(value) : []
 }
 
@@ -140,11 +146,12 @@ interface Result {
   readonly statusCode?: unknown
   readonly error?: unknown
   readonly data?: unknown
+  readonly exitCode?: unknown
 }
 
 /** A result that does nothing until it is used, which nothing will. */
 function lazyWork(value: object): Failure | undefined {
-  const { subscribe, pipe, next, execute, exec } = value as Readonly<Record<string, unknown>>
+  const { subscribe, pipe, next } = value as Readonly<Record<string, unknown>>
   if (typeof subscribe === 'function' && (typeof pipe === 'function' || isMarkedObservable(value))) {
     return { what: 'an Observable, and nothing subscribes to it: return lastValueFrom(observable).' }
   }
@@ -153,17 +160,30 @@ function lazyWork(value: object): Failure | undefined {
       what: 'an iterator or a generator object, and nothing runs its code: run it to its end in the handler.',
     }
   }
-  if ((typeof execute === 'function' || typeof exec === 'function') && !(value instanceof RegExp)) {
+  if (isQuery(value)) {
     return { what: 'a query or a pipeline, and nothing executes it: await its execute() or exec().' }
   }
-  if (EFFECT in value) {
+  // Its values have a tag: an Option, an Either, an Exit.
+  if (EFFECTS.some((mark) => mark in value) && !('_tag' in value)) {
     return { what: 'an Effect, and nothing runs it: return Effect.runPromise(effect).' }
   }
   return undefined
 }
 
-/** The mark of the library of that name. */
-const EFFECT = Symbol.for('effect/Effect')
+/** The marks of versions 3 and 4 of the library of that name. */
+const EFFECTS = [Symbol.for('effect/Effect'), '~effect/Effect']
+
+/**
+ * A query of Kysely or TypeORM, or a pipeline of Redis. A method `execute` or `exec` alone says nothing: a shell, a task, a database and
+ * MikroORM's manager have one too.
+ */
+function isQuery(value: object): boolean {
+  const { execute, exec, compile, getQuery, isPipeline, execAsPipeline } = value as Readonly<
+    Record<string, unknown>
+  >
+  if (typeof execute === 'function') return typeof compile === 'function' || typeof getQuery === 'function'
+  return typeof exec === 'function' && (isPipeline === true || typeof execAsPipeline === 'function')
+}
 
 /** The symbol is not of the language: libraries define it, perhaps later than this module is loaded. */
 function isMarkedObservable(value: object): boolean {
@@ -172,20 +192,23 @@ function isMarkedObservable(value: object): boolean {
 }
 
 function reportedFailure(value: Result, isListed: boolean): Failure | undefined {
-  const { ok, status, statusCode, error, data } = value
-  if (isError(value)) {
+  const { ok, status, statusCode, error, data, exitCode } = value
+  // zx makes errors of processes that succeeded.
+  if (isError(value) && exitCode !== 0) {
     const name = isWebhookError(value) ? `a ${value.name}` : 'an error'
     return { what: `${name} instead of throwing it: throw it.`, cause: value }
   }
-  if (ok === false && typeof status === 'number') {
+  // Lists hold the rows of tables, with columns of any name.
+  const isRow = isListed && isPlainObject(value)
+  if (!isRow && ok === false && typeof status === 'number') {
     return { what: `a Response with status ${status}: ${IF_HANDLED}` }
   }
-  if (typeof statusCode === 'number' && isHttpError(statusCode)) {
+  if (!isRow && typeof statusCode === 'number' && isHttpError(statusCode)) {
     return { what: `an object with statusCode ${statusCode}: ${IF_HANDLED}` }
   }
-  // Loggers have a function of that name. A row of a table may have a column of that name, and rows come in lists.
-  const hasError = Boolean(error) && typeof error !== 'function' && (!isListed || 'data' in value)
-  if (isError(error) || (hasError && (data === null || data === undefined))) {
+  // Loggers have a function of that name.
+  const hasError = isRow ? typeof error === 'object' && 'data' in value : typeof error !== 'function'
+  if (isError(error) || (error && hasError && (data === null || data === undefined))) {
     return { what: 'a result with an error: throw the error.', cause: error }
   }
   return undefined

@@ -33,8 +33,6 @@ const FAILED: readonly [what: string, make: () => unknown, message: RegExp][] = 
   ['an object of one', async () => ({ ticket: lazy() }), /^no paper$/],
   ['lists of promises in a list', () => [[Promise.resolve(1)], [fails()]], /^no paper$/],
   ['an object of promises', () => ({ mail: fails(), lists: [[fails()]] }), /^no paper$/],
-  ['a set of promises', () => new Set([fails()]), /^no paper$/],
-  ['a map of promises', async () => new Map([[1, fails()]]), /^no paper$/],
   ['a promise of a list of promises', async () => [fails()], /^no paper$/],
   [
     'a Response that is not ok',
@@ -52,14 +50,13 @@ const FAILED: readonly [what: string, make: () => unknown, message: RegExp][] = 
     () => ({ statusCode: 500, body: 'oops' }),
     /returned an object with statusCode 500: throw/,
   ],
-  ['one beside a promise', () => [{ statusCode: 500 }, Promise.resolve()], /an object with statusCode 500/],
   [
     'a result of supabase-js',
     async () => ({ data: null, error: { message: 'no table' } }),
     /a result with an error: throw/,
   ],
   ['one of its auth', () => ({ data: { user: null }, error: new Error('taken') }), /a result with an error/],
-  ['one among others', () => [{ data: null, error: 'x' }, Promise.resolve()], /a result with an error/],
+  ['one among others', () => [{ data: null, error: {} }, Promise.resolve()], /a result with an error/],
   ['a result without data', () => ({ ok: false, error: 'no' }), /a result with an error/],
   ['an error', () => new TypeError('no'), /returned an error instead of throwing it/],
   ['a RetryLater', () => new RetryLater({ afterSeconds: 5 }), /returned a RetryLater instead of throwing it/],
@@ -78,10 +75,13 @@ const FAILED: readonly [what: string, make: () => unknown, message: RegExp][] = 
   ['a query of Kysely', () => kysely.deleteFrom('orders'), /a query or a pipeline, and nothing executes it/],
   ['a pipeline of Redis', () => new Redis({ lazyConnect: true }).pipeline().del('x'), /nothing executes it/],
   ['an Effect', () => ({ [Symbol.for('effect/Effect')]: {} }), /returned an Effect, and nothing runs it/],
+  ['an Effect of version 4', () => ({ '~effect/Effect': {} }), /returned an Effect/],
 ]
 
 const cyclic: unknown[] = []
 cyclic.push(cyclic)
+const task: { done?: Promise<unknown> } = {}
+task.done = Promise.resolve(task)
 const HANDLED: readonly [what: string, make: () => unknown][] = [
   ['null', () => null],
   ['false', () => false],
@@ -96,6 +96,15 @@ const HANDLED: readonly [what: string, make: () => unknown][] = [
     () => Promise.allSettled([fails()]),
   ],
   ['rows', () => [{ id: 1, status: 'late', error: 'none' }]],
+  [
+    'rows of requests',
+    () => [{ statusCode: 404, ok: false, status: 3, data: null, error: 'first try failed' }],
+  ],
+  ['an Option of Effect', () => ({ [Symbol.for('effect/Effect')]: {}, _tag: 'Some' })],
+  ['a manager, a shell or a task', () => [{ execute() {}, persist() {} }, { exec() {} }]],
+  ['a process that succeeded', () => Object.assign(new Error('output'), { exitCode: 0 })],
+  ['a cache of promises', () => new Map([[1, new Promise(() => {})]])],
+  ['an object whose promise leads back to it', () => task],
   ['a large number', () => ({ statusCode: 5001 })],
   ['a logger', () => ({ info() {}, error() {} })],
   ['a handle with its end', () => ({ done: Promise.resolve(), cancel() {} })],
