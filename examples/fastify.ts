@@ -23,11 +23,11 @@ app.post('/hooks', hooks)
 // Other routes keep Fastify's own parsers, even those declared earlier.
 app.post('/echo', async (request) => request.body)
 
-await app.listen({ port: Number(process.env.PORT ?? 3000) })
-
 process.once('SIGTERM', async () => {
   await hooks.drain()
   // The connections that clients keep open.
   setTimeout(() => app.server.closeAllConnections(), 3_000).unref()
   await app.close()
 })
+
+await app.listen({ port: Number(process.env.PORT ?? 3000) })

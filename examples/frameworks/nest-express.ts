@@ -24,14 +24,14 @@ async function bootstrap(): Promise<void> {
   })
   app.use('/hooks', hooks)
 
-  await app.listen(process.env.PORT ?? 3000)
-
   process.once('SIGTERM', async () => {
     await hooks.drain()
     // The connections that clients keep open.
     setTimeout(() => app.getHttpServer().closeAllConnections(), 3_000).unref()
     await app.close()
   })
+
+  await app.listen(process.env.PORT ?? 3000)
 }
 
 void bootstrap()
