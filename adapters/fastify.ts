@@ -153,7 +153,7 @@ export function tixWebhooks<
   return refusingMisuse(routeOptions)
 }
 
-/** What is read of route options that are used for something else, and the advice then. */
+/** The property that each other use of route options reads, and the advice against that use. */
 const MISUSES = {
   // `http.createServer` would take them for its own options, and answer nothing.
   IncomingMessage: 'in a node:http server import tix-webhooks/node',

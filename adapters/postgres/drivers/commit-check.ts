@@ -5,8 +5,8 @@ export const ENDED = 'tix-webhooks: the handler ended the transaction'
 export const OUTSIDE = 'tix-webhooks: not in the transaction of the inbox'
 
 /**
- * What is acknowledged is on disk, whatever the server, the database, the role or the handler has set: those that are weaker than `on`
- * would let a server that crashes lose what it has confirmed. Set last, because the setting counts at COMMIT.
+ * Has COMMIT wait for the disk, whatever the server, the database, the role or the handler has set: with a setting weaker than `on`, a
+ * server that crashes loses transactions that it has confirmed. Set last, because the setting counts at COMMIT.
  */
 const DURABLE =
   "set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)"

@@ -6,7 +6,7 @@ export const REDACTED = '[redacted]'
 const STATEMENT =
   /^[\s(]*(select|(?:insert|replace|merge)\b.{0,20}?\binto|update(?=.+?\bset\b)|delete\s+from|with(?=.+?\bas\b)|call(?=\s+\S+\())\b.*?[('"`=$?*]/is
 
-/** What ends in values: the parameters below a statement of Drizzle, and the messages of Redis, MongoDB and SQL Server. */
+/** Texts that end in values: the parameters below a statement of Drizzle, and the messages of Redis, MongoDB and SQL Server. */
 const VALUES_AT_THE_END =
   /(^[ \t]*(?:params|parameters|bindings): |with args beginning with: |dup key: (?=\{)|duplicate key value is (?=\()).*/ims
 

@@ -60,7 +60,7 @@ export function redactError(error: unknown): unknown {
 class Redaction {
   /** The errors of a database, and the parts of such an error, such as the problem of one column. */
   readonly databases = new Set<unknown>()
-  /** What becomes of the values, and of the messages of a database, which the app may have put into one of its own. */
+  /** The replacements of the values, and of the messages of a database, which the app may have put into one of its own. */
   private readonly shown = new Map<string, string>()
   private readonly longestFirst: readonly (readonly [string, string])[]
   private readonly seen = new Set<unknown>()

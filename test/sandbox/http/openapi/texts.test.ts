@@ -40,7 +40,7 @@ test.each(Object.entries(PLACES))(
       fc.property(texts, (text) => {
         const isAccepted = (sent: string): boolean => createEventBody.safeParse(bodyWith(sent)).success
         const isFitting = (sent: string): boolean => fits(JSON.parse(JSON.stringify(bodyWith(sent))))
-        // What fits is accepted; what is accepted fits once the blanks around it are gone, line breaks among them.
+        // A text that fits is accepted; one that is accepted fits without the blanks and line breaks around it.
         if (isFitting(text)) expect(isAccepted(text)).toBe(true)
         const bare = place === 'description_md' ? text : text.trim()
         expect(isFitting(bare)).toBe(isAccepted(bare))
