@@ -4,9 +4,12 @@ import { configDefaults, defineConfig } from 'vitest/config'
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
-const allTests = readdirSync(here('test'), { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.test.ts'))
-  .map((file) => `test/${file.replaceAll('\\', '/')}`)
+/** The tests of both packages. */
+const allTests = ['test', 'sandbox/test'].flatMap((folder) =>
+  readdirSync(here(folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => `${folder}/${file.replaceAll('\\', '/')}`),
+)
 
 /**
  * Tests with fake timers. What Node loads meanwhile, such as parts of its streams, keeps them for good, and would never
@@ -23,10 +26,10 @@ const SLOW = allTests.filter((file) => readFileSync(here(file), 'utf8').includes
 /** It needs a server, as the pages that it runs do. */
 const SNIPPETS = 'test/repo/readme.snippets.test.ts'
 
-const UNIT = ['test/{sandbox,testing,cli,src}/**/*.test.ts']
+const UNIT = ['test/{testing,src}/**/*.test.ts', 'sandbox/test/**/*.test.ts']
 
 /** Tests of the sandbox's page, in a browser. */
-const IN_BROWSER = 'test/sandbox/page/**/*.test.ts'
+const IN_BROWSER = 'sandbox/test/page/**/*.test.ts'
 
 export default defineConfig({
   resolve: {
@@ -36,7 +39,7 @@ export default defineConfig({
       { find: /^tix-webhooks\/(fetch|node|store-kit)$/, replacement: here('src/$1.ts') },
       { find: /^tix-webhooks\/testing$/, replacement: here('testing/index.ts') },
       { find: /^tix-webhooks\/testing\/(.+)$/, replacement: here('testing/$1.ts') },
-      { find: /^tix-webhooks\/sandbox$/, replacement: here('sandbox/index.ts') },
+      { find: /^tix-webhooks-sandbox$/, replacement: here('sandbox/index.ts') },
       { find: /^tix-webhooks\/(.+)$/, replacement: here('adapters/$1.ts') },
     ],
   },

@@ -10,7 +10,7 @@ import type { WebhookOptions } from 'tix-webhooks'
 import { tixWebhooks as expressWebhooks } from 'tix-webhooks/express'
 import { tixWebhooks as fastifyWebhooks } from 'tix-webhooks/fastify'
 import { tixWebhooks as honoWebhooks } from 'tix-webhooks/hono'
-import { type Attempt, createSandbox } from 'tix-webhooks/sandbox'
+import { type Attempt, createSandbox } from 'tix-webhooks-sandbox'
 
 const secret = 'whsec_demo'
 const HOST = '127.0.0.1'

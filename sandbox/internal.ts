@@ -2,7 +2,7 @@
  * The door of the sandbox for the command line: what both use, and what users cannot import. The service itself is loaded on
  * demand, so that a command that talks to a running sandbox starts without it.
  */
-export { isSuccessStatus } from '../testing/internal.js'
+
 export { type Diagnosis, diagnose } from './diagnose/diagnose.js'
 export { hintFor } from './engine/hints.js'
 export { matchesKind } from './engine/kinds.js'
@@ -29,6 +29,7 @@ export type {
   TriggeredView,
 } from './http/control/views.js'
 export type { ReservedPort } from './http/server.js'
+export { isSuccessStatus } from './lib/is-success-status.js'
 export { messageOf } from './lib/message-of.js'
 export { nearestName } from './lib/nearest-name.js'
 export { readOwnFile, replaceOwnFile } from './lib/own-file.js'

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import type { EventKind } from '../src/index.js'
+import type { EventKind } from 'tix-webhooks'
 import type { EngineChange } from './engine/engine-parts.js'
 import { createApp } from './http/app.js'
 import { type Listening, listen, type ReservedPort, reservePort } from './http/server.js'
@@ -73,7 +73,7 @@ export interface Sandbox {
  * @example
  * ```ts
  * import { tixWebhooks } from 'tix-webhooks/fetch'
- * import { createSandbox } from 'tix-webhooks/sandbox'
+ * import { createSandbox } from 'tix-webhooks-sandbox'
  *
  * const secret = 'whsec_test'
  * let failures = 3

@@ -1,4 +1,4 @@
-import { type CreatedEvent, createSandbox, type Sandbox } from 'tix-webhooks/sandbox'
+import { type CreatedEvent, createSandbox, type Sandbox } from 'tix-webhooks-sandbox'
 
 /** The amount of data in a sandbox. */
 export interface Amount {

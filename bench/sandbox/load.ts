@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createSandbox, type Sandbox } from 'tix-webhooks/sandbox'
+import { createSandbox, type Sandbox } from 'tix-webhooks-sandbox'
 import type { Group } from '../support/bench.js'
 import { short, spread, times, whole } from '../support/figures.js'
 import { judged } from '../support/goal.js'

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import type { Browser, Page } from 'playwright-core'
-import { createSandbox, type Sandbox } from 'tix-webhooks/sandbox'
+import { createSandbox, type Sandbox } from 'tix-webhooks-sandbox'
 import { findChromium, launchChromium } from '../../test/support/chromium.js'
 import type { Bench, Group } from '../support/bench.js'
 import { short, spread, whole } from '../support/figures.js'

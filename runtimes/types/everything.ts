@@ -15,11 +15,11 @@ import { tixWebhooks as forHono } from 'tix-webhooks/hono'
 import { tixWebhooks as forNode } from 'tix-webhooks/node'
 import { postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { redisStore } from 'tix-webhooks/redis'
-import { createSandbox } from 'tix-webhooks/sandbox'
 import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { checkClaim } from 'tix-webhooks/store-kit'
 import { adapterCases, signedDelivery, storeCases } from 'tix-webhooks/testing'
 import { knownEvents } from 'tix-webhooks/testing/fast-check'
+import { createSandbox } from 'tix-webhooks-sandbox'
 
 const secret = process.env.TIX_SIGNING_SECRET
 const on = { 'order.created': async (event: OrderCreatedEvent) => event.data.order.id satisfies string }

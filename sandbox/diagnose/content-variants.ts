@@ -1,4 +1,4 @@
-import type { SignatureOptions } from '../../src/index.js'
+import type { SignatureOptions } from 'tix-webhooks'
 import type { Variant } from './variant.js'
 
 /** Builds the signed bytes from the digits of `t` and the body. */

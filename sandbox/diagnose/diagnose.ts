@@ -3,7 +3,7 @@ import {
   type VerificationCode,
   verifySignature,
   WebhookVerificationError,
-} from '../../src/index.js'
+} from 'tix-webhooks'
 import { type HeaderForm, readHeader } from './header-form.js'
 import { findNeighbour } from './neighbours.js'
 import { foreignHash, spellingsOf } from './spelling.js'

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { HmacAlgorithm, SignatureOptions } from '../../src/index.js'
+import type { HmacAlgorithm, SignatureOptions } from 'tix-webhooks'
 import { bodyVariants } from './body-variants.js'
 import { type Content, contentVariants } from './content-variants.js'
 import { secretVariants } from './secret-variants.js'

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
-import { type SignatureOptions, signPayload } from '../../src/index.js'
-import { isSuccessStatus } from '../../testing/internal.js'
+import { type SignatureOptions, signPayload } from 'tix-webhooks'
+import { isSuccessStatus } from '../lib/is-success-status.js'
 import type { Random } from '../lib/random.js'
 import type { VirtualClock } from '../time/clock.js'
 import type { Endpoint } from './endpoint.js'

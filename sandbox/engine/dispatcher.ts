@@ -1,10 +1,10 @@
-import { nextAttempt, retryAfterSeconds } from '../../testing/internal.js'
 import type { Random } from '../lib/random.js'
 import type { VirtualClock } from '../time/clock.js'
 import { type Attempts, isSuccess, type ScenarioRequest } from './attempts.js'
 import type { Concurrency } from './concurrency.js'
 import type { Endpoint } from './endpoint.js'
 import type { Endpoints } from './endpoints.js'
+import { nextAttempt, retryAfterSeconds } from './next-attempt.js'
 import { DeliveryGone } from './record/delivery-gone.js'
 import type { DeliveryLog, Tracked } from './record/delivery-log.js'
 import { LIMITS } from './record/limits.js'
@@ -188,7 +188,7 @@ export class Dispatcher {
     const { clock, schedule, jitter, networkErrors, signingNow } = this.#parts
     if (attempt.error !== undefined && networkErrors === 'final') return undefined
     const answered = clock.now() - delivery.firstAtMs
-    const asked = retryAfterSeconds(attempt.response, signingNow) * 1000
+    const asked = retryAfterSeconds(attempt.response?.headers['retry-after'] ?? '', signingNow()) * 1000
     const gap = attempt.virtualMs + MIN_GAP_MS - clock.now()
     const end = (schedule.at(-1) ?? 0) * 1000
     const next = nextAttempt(jittered(schedule, jitter, seed), answered, Math.max(asked, gap), end)

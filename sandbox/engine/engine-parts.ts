@@ -1,5 +1,5 @@
-import type { SignatureOptions } from '../../src/index.js'
-import { RETRY_SCHEDULE } from '../../testing/index.js'
+import type { SignatureOptions } from 'tix-webhooks'
+import { RETRY_SCHEDULE } from 'tix-webhooks/testing'
 import { isWithin } from '../lib/numbers.js'
 import type { Random } from '../lib/random.js'
 import type { VirtualClock } from '../time/clock.js'

@@ -1,4 +1,4 @@
-import { isSuccessStatus } from '../../testing/internal.js'
+import { isSuccessStatus } from '../lib/is-success-status.js'
 import type { SendResult } from './network/send.js'
 
 /** The request that failed. */

@@ -1,5 +1,5 @@
 import ms from 'ms'
-import { RETRY_SCHEDULE } from '../../testing/index.js'
+import { RETRY_SCHEDULE } from 'tix-webhooks/testing'
 import { Random } from '../lib/random.js'
 
 /** How long the service goes on trying (spec section 8). */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { SignatureOptions } from '../../src/index.js'
-import { makeScenario, SCENARIOS, type ScenarioInfo } from '../../testing/index.js'
+import type { SignatureOptions } from 'tix-webhooks'
+import { makeScenario, SCENARIOS, type ScenarioInfo } from 'tix-webhooks/testing'
 import type { Chaos, ChaosRequest } from '../engine/dispatcher.js'
 import type { Message } from '../engine/record/records.js'
 import { isWithin } from '../lib/numbers.js'

@@ -1,4 +1,4 @@
-import type { TicketedEvent } from '../../src/index.js'
+import type { TicketedEvent } from 'tix-webhooks'
 
 /** An event as the API shows it. What was not given, and has no default, is null: an assumption. */
 export interface SandboxEvent extends Omit<TicketedEvent, 'description_md' | 'image_url'> {

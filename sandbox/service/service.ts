@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import type { SignatureOptions } from '../../src/index.js'
+import type { SignatureOptions } from 'tix-webhooks'
 import { Account } from '../domain/account.js'
 import type { Mode } from '../domain/mode.js'
 import { Engine } from '../engine/engine.js'

@@ -1,4 +1,4 @@
-import type { EventKind } from '../../src/index.js'
+import type { EventKind } from 'tix-webhooks'
 import type { Mode } from '../domain/mode.js'
 import { webhookData } from '../domain/resources.js'
 import type { EndpointInput, EndpointPatch } from '../engine/endpoint.js'

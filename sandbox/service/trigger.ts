@@ -1,4 +1,4 @@
-import { makeScenario, type ScenarioName, sampleEvent } from '../../testing/index.js'
+import { makeScenario, type ScenarioName, sampleEvent } from 'tix-webhooks/testing'
 import type { Account } from '../domain/account.js'
 import type { Mode } from '../domain/mode.js'
 import { Refusal } from '../domain/refusal.js'

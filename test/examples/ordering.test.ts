@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { createSandbox } from 'tix-webhooks/sandbox'
+import { createSandbox } from 'tix-webhooks-sandbox'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { SECRET } from '../support/deliveries.js'
 import { onPostgres } from '../support/on-servers.js'

@@ -1,6 +1,6 @@
 /** @module-tag slow */
 import type { AddressInfo } from 'node:net'
-import { createSandbox } from 'tix-webhooks/sandbox'
+import { createSandbox } from 'tix-webhooks-sandbox'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { SECRET } from '../support/deliveries.js'
 

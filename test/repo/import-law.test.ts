@@ -39,7 +39,7 @@ const LAYERS_OF_TESTING = [
   ['retries', 'arbitraries'],
   ['scenarios'],
   ['adapter-cases'],
-  ['index', 'internal', 'fast-check'],
+  ['index', 'fast-check'],
 ]
 
 /** The library of the kit's second entry, and the files of that entry. */
@@ -79,11 +79,10 @@ describe('src', () => {
 })
 
 test('nothing imports in a circle', () => {
-  const cli = filesIn('cli')
   const bench = ['http', 'loading', 'receiver', 'sandbox', 'stores', 'support'].flatMap((room) =>
     filesIn(`bench/${room}`),
   )
-  expect(circlesIn([...src, ...adapters, ...testing, ...filesIn('sandbox'), ...cli, ...bench])).toEqual([])
+  expect(circlesIn([...src, ...adapters, ...testing, ...filesIn('sandbox'), ...bench])).toEqual([])
 })
 
 describe('an adapter', () => {
@@ -112,8 +111,8 @@ describe('an adapter', () => {
       (target.startsWith('adapters/') && roomOf(target) === roomOf(file)) ||
       target === TELEMETRY.thirdParty
     expect(refused(ofTelemetry, isAllowed)).toEqual([])
-    const naming = [...src, ...adapters, ...testing, ...filesIn('sandbox'), ...filesIn('cli')].filter(
-      (file) => namedBy(file).some(({ specifier }) => specifier.startsWith('@opentelemetry/')),
+    const naming = [...src, ...adapters, ...testing, ...filesIn('sandbox')].filter((file) =>
+      namedBy(file).some(({ specifier }) => specifier.startsWith('@opentelemetry/')),
     )
     expect(naming.filter((file) => roomOf(file) !== TELEMETRY.room)).toEqual([])
     expect(naming).not.toEqual([])

@@ -44,8 +44,8 @@ describe('the command, where nothing but the package is installed,', () => {
 })
 
 test.each([
-  ['imported', "import { createSandbox } from 'tix-webhooks/sandbox'", 'module'],
-  ['required', "const { createSandbox } = require('tix-webhooks/sandbox')", 'commonjs'],
+  ['imported', "import { createSandbox } from 'tix-webhooks-sandbox'", 'module'],
+  ['required', "const { createSandbox } = require('tix-webhooks-sandbox')", 'commonjs'],
 ])('the sandbox of the package delivers where it is %s', async (_, load, type) => {
   const script = `${load}
     const sandbox = createSandbox({ deliver: async (request) => new Response(null, { status: 500 }) })

@@ -3,8 +3,8 @@ import { builtinModules } from 'node:module'
 import { dirname, join } from 'node:path'
 import { build } from 'esbuild'
 import { describe, expect, test } from 'vitest'
-import { bundledPage } from '../../build/page.js'
 import packageJson from '../../package.json' with { type: 'json' }
+import { bundledPage } from '../../sandbox/build/page.js'
 import { ROOT } from '../support/root.js'
 import { importsOf } from '../support/source.js'
 
@@ -53,7 +53,7 @@ describe('the build', () => {
 
   test('names whose code is in the sandbox and the command line, with their licenses', async () => {
     const { metafile } = await build({
-      entryPoints: ['sandbox/index.ts', 'cli/bin.ts'],
+      entryPoints: ['sandbox/index.ts', 'sandbox/cli/bin.ts'],
       absWorkingDir: ROOT,
       bundle: true,
       format: 'esm',

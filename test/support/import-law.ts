@@ -14,9 +14,6 @@ export interface Room {
   readonly theirs: readonly string[]
 }
 
-/** The files of the testing kit that other folders may import: its public entry, and one for our own sandbox and command line. */
-export const DOORS_OF_TESTING = ['testing/index.ts', 'testing/internal.ts']
-
 /** The source files of a folder, as paths from the root. */
 export function filesIn(folder: string): string[] {
   return modulesIn(folder).map((name) => `${folder}/${name}.ts`)

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import ts from 'typescript'
 import { ROOT } from './root.js'
 
-/** The names of the source files in a folder, without their extension. */
+/** The names of the source files in a folder, without their extension; not what is built or installed in it. */
 export function modulesIn(folder: string): string[] {
   return readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
+    .filter((file) => file.endsWith('.ts') && !/^(dist|node_modules)\//.test(file))
     .map((file) => file.slice(0, -'.ts'.length))
 }
 

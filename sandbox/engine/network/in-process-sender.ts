@@ -1,4 +1,3 @@
-import { areMicrotasksFake, isFakeTimer } from '../../../testing/internal.js'
 import { MAX_TIMER_MS } from '../../time/duration.js'
 import { answerOf, MAX_BODY_BYTES } from './answer.js'
 import type { OutgoingRequest, Send, SendResult } from './send.js'
@@ -104,7 +103,7 @@ async function bodyOf(
   for (let bytes = 0; ; ) {
     const { value, done } = await reader.read()
     if (done) return { chunks, truncated: false }
-    if (areMicrotasksFake() && isSame(value, chunks.at(-1))) {
+    if (isFakeTimer(globalThis.queueMicrotask) && isSame(value, chunks.at(-1))) {
       reader.cancel().catch(() => {})
       return { chunks, truncated: false }
     }
@@ -115,6 +114,11 @@ async function bodyOf(
       return { chunks, truncated: true }
     }
   }
+}
+
+/** Whether a timer function is one of sinon's, on which those of jest and vitest are built: it fires only when its clock ticks. */
+function isFakeTimer(timer: unknown): boolean {
+  return typeof timer === 'function' && 'clock' in timer
 }
 
 /** Whether a chunk repeats the one before. With a fake queueMicrotask the text of a Response repeats without end, so a repetition counts as its end. */

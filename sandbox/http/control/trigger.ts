@@ -1,5 +1,5 @@
+import { SCENARIOS } from 'tix-webhooks/testing'
 import * as z from 'zod'
-import { SCENARIOS } from '../../../testing/index.js'
 import { firstAnswers } from '../../service/first-answers.js'
 import { seed } from '../../service/seed.js'
 import { CLOSED } from '../../service/service.js'

@@ -1,8 +1,8 @@
-import { SCENARIOS, type ScenarioInfo } from '../../../testing/index.js'
-import { isSuccessStatus } from '../../../testing/internal.js'
+import { SCENARIOS, type ScenarioInfo } from 'tix-webhooks/testing'
 import { type Diagnosis, diagnose } from '../../diagnose/diagnose.js'
 import { isSuccess } from '../../engine/attempts.js'
 import type { Attempt, Delivery } from '../../engine/record/records.js'
+import { isSuccessStatus } from '../../lib/is-success-status.js'
 import type { Service } from '../../service/service.js'
 import type { WhyView } from './views.js'
 

@@ -1,4 +1,5 @@
 import type { AttemptView, DeliveryStatus } from '../../http/control/views.js'
+import { isSuccessStatus } from '../../lib/is-success-status.js'
 
 export type {
   AssumptionView,
@@ -21,6 +22,5 @@ export const STATUSES: readonly DeliveryStatus[] = ['pending', 'retrying', 'deli
 
 /** Whether an endpoint took it. */
 export function isAccepted({ response }: Pick<AttemptView, 'response'>): boolean {
-  // The page imports no code of the testing kit, which has this test as isSuccessStatus.
-  return response !== undefined && response.status >= 200 && response.status < 300
+  return response !== undefined && isSuccessStatus(response.status)
 }

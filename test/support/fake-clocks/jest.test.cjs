@@ -1,7 +1,7 @@
 const modules = {
   main: require('tix-webhooks'),
   fetch: require('tix-webhooks/fetch'),
-  sandbox: require('tix-webhooks/sandbox'),
+  sandbox: require('tix-webhooks-sandbox'),
   testing: require('tix-webhooks/testing'),
 }
 const { outcomes, report } = require('./parts.cjs')

@@ -1,8 +1,8 @@
 import { jest } from '@jest/globals'
 import * as main from 'tix-webhooks'
 import * as fetch from 'tix-webhooks/fetch'
-import * as sandbox from 'tix-webhooks/sandbox'
 import * as testing from 'tix-webhooks/testing'
+import * as sandbox from 'tix-webhooks-sandbox'
 import parts from './parts.cjs'
 
 test('the parts', async () => {

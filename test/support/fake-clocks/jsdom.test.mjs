@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-import { createSandbox } from 'tix-webhooks/sandbox'
+import { createSandbox } from 'tix-webhooks-sandbox'
 import { test } from 'vitest'
 import { report } from './parts.cjs'
 

@@ -2,7 +2,7 @@ const { install } = require('@sinonjs/fake-timers')
 const modules = {
   main: require('tix-webhooks'),
   fetch: require('tix-webhooks/fetch'),
-  sandbox: require('tix-webhooks/sandbox'),
+  sandbox: require('tix-webhooks-sandbox'),
   testing: require('tix-webhooks/testing'),
 }
 const { outcomes, report } = require('./parts.cjs')

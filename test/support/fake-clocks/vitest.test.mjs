@@ -1,7 +1,7 @@
 import * as main from 'tix-webhooks'
 import * as fetch from 'tix-webhooks/fetch'
-import * as sandbox from 'tix-webhooks/sandbox'
 import * as testing from 'tix-webhooks/testing'
+import * as sandbox from 'tix-webhooks-sandbox'
 import { test, vi } from 'vitest'
 import parts from './parts.cjs'
 

@@ -1,4 +1,0 @@
-import { SCENARIOS } from '../../testing/index.js'
-
-/** The names of all scenarios, in the order in which they are played. */
-export const SCENARIO_NAMES: readonly string[] = SCENARIOS.map(({ name }) => name)

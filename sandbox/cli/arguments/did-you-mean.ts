@@ -1,0 +1,31 @@
+import { nearestName } from '../../internal.js'
+
+/** ` Did you mean x?`, or nothing. */
+export function didYouMean(word: string, names: Iterable<string>): string {
+  const known = [...names]
+  const name = nearestName(word, known) ?? likeTheEnd(word, known) ?? likeTheBeginning(word, known)
+  return name === undefined ? '' : ` Did you mean ${name}?`
+}
+
+/** `event.craeted` is like `order.created`, of which there is one. */
+function likeTheEnd(word: string, names: readonly string[]): string | undefined {
+  const endOf = (text: string): string => /\.([a-z]+)$/.exec(text)?.[1] ?? ''
+  const end = endOf(word)
+  const nearest = end === '' ? undefined : nearestName(end, names.map(endOf))
+  return onlyOne(names.filter((name) => endOf(name) === nearest))
+}
+
+const LEAST_BEGINNING = 3
+
+/** `dupe` begins as `duplicate` does, and as no other. */
+function likeTheBeginning(word: string, names: readonly string[]): string | undefined {
+  const beginning = word.slice(0, LEAST_BEGINNING).toLowerCase()
+  const isTooShort = !/^[a-z]{3}/.test(beginning)
+  // A word longer than the name is another word.
+  return isTooShort
+    ? undefined
+    : onlyOne(names.filter((name) => name.startsWith(beginning) && word.length <= name.length))
+}
+
+const onlyOne = ([first, ...others]: readonly string[]): string | undefined =>
+  others.length === 0 ? first : undefined

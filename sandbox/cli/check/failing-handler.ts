@@ -1,0 +1,50 @@
+import type { ScenarioInfo } from 'tix-webhooks/testing'
+import { REFUSED } from './judge.js'
+
+/** How to judge a receiver that does not accept a genuine delivery. */
+export interface FailingHandler {
+  /** The status that a genuine delivery got. */
+  readonly status: number
+  /** The fault, and what to do about it. */
+  readonly advice: string
+  /** Whether its answers to such a scenario say anything. */
+  judges(verdict: ScenarioInfo['verdict']): boolean
+}
+
+/**
+ * Compares the answers to a genuine delivery and to a forgery. Where they differ, it verifies, and it is the handler that fails: what
+ * needs no handler can still be tried.
+ *
+ * @param genuine the status of a genuine delivery, which is no 2xx
+ * @param forged that of a forgery; undefined if there was no answer
+ * @param isMadeUp whether the delivery is of an order that does not exist
+ * @returns nothing where all that followed would fail for the same reason, or seem to pass
+ */
+export function failingHandler(
+  genuine: number,
+  forged: number | undefined,
+  isMadeUp: boolean,
+): FailingHandler | undefined {
+  const lookUp = isMadeUp
+    ? ' If it looks the order up, give one that exists: --data @data.json.'
+    : ' Its log has the reason.'
+  const isServerError = genuine >= 500
+  if (genuine < 400 || genuine === 429 || forged === undefined) return undefined
+  if (forged === genuine) {
+    if (!isServerError) return undefined
+    return {
+      status: genuine,
+      advice: `It answers ${genuine} to a genuine delivery and to a forgery alike: it fails before it verifies, or does not verify.${lookUp} Only forgeries were tried besides.`,
+      judges: (verdict) => verdict === 'forged',
+    }
+  }
+  const refusal = isServerError ? '' : ' A failing handler should answer 5xx, so that the service retries.'
+  const caveat = REFUSED.includes(genuine)
+    ? ' Until it does, an accepted forgery looks like a refused one.'
+    : ''
+  return {
+    status: genuine,
+    advice: `It answers ${genuine} to a genuine delivery and ${forged} to a forgery, so it verifies, and its handler fails.${lookUp}${refusal}${caveat} Only probes that need no order were tried besides.`,
+    judges: (verdict) => verdict !== 'genuine',
+  }
+}

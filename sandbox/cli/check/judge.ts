@@ -1,0 +1,129 @@
+import type { Secrets } from 'tix-webhooks'
+import type { ScenarioInfo } from 'tix-webhooks/testing'
+import { hintFor, isSuccessStatus, type SendResult } from '../../internal.js'
+import { ACCEPTED, ADVICE } from './advice.js'
+import { OF_ONE_EVENT } from './scenario-deliveries.js'
+
+/** A scenario that was sent, and its target. */
+export interface Probed {
+  readonly scenario: Pick<ScenarioInfo, 'name' | 'verdict' | 'isBurst'>
+  readonly url: string
+  readonly timeoutMs: number
+  readonly secret: Secrets
+  /** Whether all deliveries are of one order, which may have been handled before: then a 409 means that it was. Default false. */
+  readonly isOneOrder?: boolean
+  /** The status of a genuine delivery, if its handler fails: an answer with this status is no refusal. */
+  readonly failsWith?: number | undefined
+}
+
+/** The result of a scenario. */
+export interface Judgement {
+  readonly passed: boolean
+  /** The answers that it must get, in words. */
+  readonly expected: string
+  /** The fault and what to do about it; absent if it passed. */
+  readonly advice?: string
+}
+
+/** The statuses by which a receiver says that a delivery is not genuine. */
+export const REFUSED: readonly number[] = [400, 401, 403]
+
+/** Statuses for a delivery that another request is handling: they ask for a retry. */
+export const COME_AGAIN: readonly number[] = [409, 425, 429, 503]
+
+/** The status that many receivers give a duplicate. It does not refuse the bytes. */
+const CONFLICT = 409
+
+/**
+ * Judges the answers of a receiver in any language, by the meaning of statuses alone: 2xx is done, 4xx refused, 5xx retry.
+ *
+ * @param results in the order of the deliveries; fewer if the scenario was stopped early
+ */
+export function judge(probed: Probed, results: readonly SendResult[]): Judgement {
+  const { verdict, isBurst } = probed.scenario
+  const expected = isBurst ? EXPECTED.burst : EXPECTED[verdict]
+  const advice = faultOf(probed, results)
+  return advice === undefined ? { passed: true, expected } : { passed: false, expected, advice }
+}
+
+const EXPECTED = {
+  genuine: 'each answered 2xx',
+  burst: `at least one answered 2xx, the others 2xx, ${COME_AGAIN.join(', ')}`,
+  forged: 'each answered 4xx',
+  unusable: 'none answered 2xx',
+  unknown: 'each answered 2xx',
+} as const
+
+function faultOf(probed: Probed, results: readonly SendResult[]): string | undefined {
+  const { url, timeoutMs, scenario, failsWith } = probed
+  const { name, verdict } = scenario
+  const hint = (result: SendResult): string => hintFor({ url, timeoutMs, secrets: [] }, result) ?? ''
+  const statuses = results.map(({ response }) => response?.status ?? 0)
+  const isDone = handledFlags(probed, statuses)
+  const [first] = results
+  if (name === 'valid') return first === undefined || isDone[0] ? undefined : faultOfFirst(probed, first)
+  const hasStatusClass = (digit: number): boolean =>
+    statuses.some((status) => Math.floor(status / 100) === digit)
+  const unanswered = results.find(({ error }) => error !== undefined)
+  const silence = unanswered === undefined ? undefined : hint(unanswered)
+  // An accepted forgery is the worst fault, so it is reported first.
+  const accepted = hasStatusClass(2) ? acceptance(probed) : undefined
+  if (accepted !== undefined) return [accepted, ...(silence === undefined ? [] : [silence])].join(' ')
+  if (silence !== undefined) return silence
+  if (verdict === 'unusable') return undefined
+  const redirect = results.find(
+    ({ response }) => response !== undefined && response.status >= 300 && response.status < 400,
+  )
+  if (redirect !== undefined) return hint(redirect)
+  if (scenario.isBurst) {
+    const isFine =
+      isDone.includes(true) && statuses.every((status, index) => isDone[index] || COME_AGAIN.includes(status))
+    return isFine ? undefined : ADVICE[name]
+  }
+  if (statuses.includes(429)) {
+    return 'It answers 429, which proves nothing: allow more requests while you check.'
+  }
+  if (verdict !== 'forged') return isDone.includes(false) ? ADVICE[name] : undefined
+  if (failsWith !== undefined && !REFUSED.includes(failsWith) && statuses.includes(failsWith)) {
+    return `It answers ${failsWith}, as to a genuine delivery: it accepts this as genuine, or fails before it verifies. ${ADVICE[name]}`
+  }
+  if (hasStatusClass(5)) {
+    return `It answers 5xx, which makes the service retry for 72 hours: answer 4xx. ${ADVICE[name]}`
+  }
+  return statuses.every((status) => status >= 400) ? undefined : ADVICE[name]
+}
+
+/** For each delivery, whether the receiver counts it as handled: by a 2xx, or by a 409 if its event was sent before. */
+function handledFlags(
+  { scenario: { name }, isOneOrder = false }: Probed,
+  statuses: readonly number[],
+): boolean[] {
+  const isKnown = isOneOrder
+    ? name !== 'duplicate'
+    : OF_ONE_EVENT.includes(name) && statuses[0] !== undefined && isSuccessStatus(statuses[0])
+  return statuses.map((status) => isSuccessStatus(status) || (isKnown && status === CONFLICT))
+}
+
+/** The advice if a 2xx is the fault. */
+function acceptance({ scenario: { name, verdict } }: Probed): string | undefined {
+  if (verdict === 'forged') return `${ACCEPTED[name] ?? 'It ACCEPTED A FORGERY.'} ${ADVICE[name]}`
+  return verdict === 'unusable' ? ADVICE[name] : undefined
+}
+
+/** The fault of the first genuine delivery: every later one would have it too. */
+function faultOfFirst({ url, timeoutMs, secret }: Probed, result: SendResult): string | undefined {
+  const status = result.response?.status ?? 0
+  if (!REFUSED.includes(status)) {
+    const hint = hintFor({ url, timeoutMs, secrets: [] }, result)
+    return hint && `${hint} Nothing else was tried.`
+  }
+  return `It refuses a genuine delivery, so nothing else was tried: its secret is not the one${endOf(secret)}, it does not verify the raw body, or its clock is wrong. Its log may have the reason; if not, log the header and the exact body, and try: tix-webhooks verify`
+}
+
+/** The last characters of a secret: enough to distinguish two, and too few to leak one. */
+function endOf(secret: Secrets): string {
+  const newest = Array.isArray(secret) ? secret[0] : secret
+  return typeof newest === 'string' && newest.length > 8
+    ? ` that ends in ${newest.slice(-4)}`
+    : ' that you gave'
+}

@@ -1,0 +1,95 @@
+import { randomInt } from 'node:crypto'
+import type { EventKind } from 'tix-webhooks'
+import { sampleEvent } from 'tix-webhooks/testing'
+import { piecesOf, withChanges } from '../../internal.js'
+import { asUsage, messageOf, UsageError } from '../failure.js'
+
+const MAX_SEED = 2 ** 32
+
+/** Longer than a piece of the event that it is in. */
+const WIDE = '€'.repeat(80)
+
+/**
+ * The JSON of an event that nobody has seen before, with ids that are made up: a receiver that remembers those of an earlier check
+ * would take them for duplicates.
+ */
+export function madeUpEvent(kind: EventKind): string {
+  return JSON.stringify(sampleEvent(kind, unseen()))
+}
+
+/** An event whose bytes, sent in pieces, are cut within a character: a receiver that decodes each piece corrupts it. */
+export function madeUpEventToCut(kind: EventKind): string {
+  const options = unseen()
+  const bodies = Array.from({ length: 16 }, (_, shift) => {
+    const text = 'x'.repeat(shift) + WIDE
+    return JSON.stringify(
+      kind === 'order.created'
+        ? sampleEvent(kind, { ...options, data: { tickets: [{ tier: text }] } })
+        : sampleEvent(kind, { ...options, data: { event: { title: text } } }),
+    )
+  })
+  return bodies.find(isCutWithinCharacter) ?? madeUpEvent(kind)
+}
+
+/** The JSON of an event with data of the user's own: the same data each time, at another date. */
+export function givenEvent(type: string, data: object): string {
+  latestMs = Math.max(latestMs + 1, Date.now())
+  return JSON.stringify({ type, created_at: new Date(latestMs).toISOString(), data })
+}
+
+let latestMs = 0
+
+function unseen(): { seed: number; at: number } {
+  return { seed: unseenSeed(), at: Date.now() }
+}
+
+/** Samples begin again in each process: without a seed, a receiver would know the first one already. */
+function unseenSeed(): number {
+  return randomInt(MAX_SEED)
+}
+
+/** A byte that begins with 10 goes on with a character. */
+function isCutWithinCharacter(body: string): boolean {
+  return piecesOf(Buffer.from(body)).some(([first = 0]) => (first & 0b1100_0000) === 0b1000_0000)
+}
+
+/** An event to be sent without a sandbox. */
+export interface EventRequest {
+  readonly kind: string
+  /** `data` whole. Default: a sample, for a kind that is documented. */
+  readonly data?: Readonly<Record<string, unknown>> | undefined
+  /** The JSON of a captured event, to be sent as it is. */
+  readonly event?: string | undefined
+  /** Other values at some paths. */
+  readonly set: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Makes the JSON of another event each time it is called.
+ *
+ * @throws UsageError if there is no sample of the kind, or a path that is set is not there
+ */
+export async function eventMaker({ kind, data, event: captured, set }: EventRequest): Promise<() => string> {
+  if (captured !== undefined) return () => captured
+  const make = (): string => {
+    const sample = data === undefined ? sampleOf(kind, unseenSeed()) : { data }
+    const event = { type: kind, created_at: new Date().toISOString(), data: sample.data }
+    return JSON.stringify(withChanges(event, set))
+  }
+  await asUsage(() => tried(make))
+  return make
+}
+
+/** The sample of a kind. Any text may be given as a kind, and `sampleEvent` refuses one that it does not know. */
+function sampleOf(kind: string, seed: number): { data: object } {
+  return sampleEvent(kind as 'order.created', { seed })
+}
+
+function tried(make: () => string): void {
+  try {
+    make()
+  } catch (cause) {
+    if (cause instanceof TypeError) throw cause
+    throw new UsageError(messageOf(cause), { cause })
+  }
+}

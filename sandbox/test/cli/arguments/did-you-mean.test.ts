@@ -1,0 +1,65 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { didYouMean } from '../../../cli/arguments/did-you-mean.js'
+import { nearestName } from '../../../lib/nearest-name.js'
+
+const NAMES = ['sandbox', 'trigger', 'listen', 'check', 'resend', 'advance', 'clock', 'endpoints', 'reset']
+
+describe('the nearest name', () => {
+  test.each([
+    ['sandbx', 'sandbox'],
+    ['Trigger', 'trigger'],
+    ['tirgger', 'trigger'],
+    ['resnd', 'resend'],
+    ['rest', 'reset'],
+    ['endpoint', 'endpoints'],
+    ['clokc', 'clock'],
+    ['chekcs', 'check'],
+  ])('to %s is %s', (word, expected) => {
+    expect(nearestName(word, NAMES)).toBe(expected)
+  })
+
+  test.each(['', 'x', 'frobnicate', 'sand', 'listeners'])('to %j is none', (word) => {
+    expect(nearestName(word, NAMES)).toBeUndefined()
+  })
+
+  test('is the text itself if that is a name', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...NAMES), (name) => {
+        expect(nearestName(name, NAMES)).toBe(name)
+      }),
+    )
+  })
+
+  test('is found if one letter of it is missing', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...NAMES), fc.nat(), (name, at) => {
+        const index = at % name.length
+        expect(nearestName(name.slice(0, index) + name.slice(index + 1), NAMES)).toBe(name)
+      }),
+    )
+  })
+})
+
+test('"did you mean" is asked only if there is a nearest name', () => {
+  expect(didYouMean('--porr', ['--port'])).toBe(' Did you mean --port?')
+  expect(didYouMean('--frobnicate', ['--port'])).toBe('')
+})
+
+test.each([
+  ['dupe', ['duplicate', 'stale'], 'duplicate'],
+  ['dup', ['duplicate', 'stale'], 'duplicate'],
+  ['event.craeted', ['order.created', 'event.published', 'event.cancelled', 'event.*', '*'], 'order.created'],
+  ['order.published', ['order.created', 'event.published', 'event.*'], 'event.published'],
+])('to %s of %j it is whether %s was meant', (word, names, name) => {
+  expect(didYouMean(word, names)).toBe(` Did you mean ${name}?`)
+})
+
+test.each([
+  ['tri', ['trigger', 'trickle']],
+  ['du', ['duplicate']],
+  ['duplicated-again', ['duplicate']],
+  ['order.refunded', ['order.created', 'event.published']],
+])('to %s of %j it is none', (word, names) => {
+  expect(didYouMean(word, names)).toBe('')
+})

@@ -1,0 +1,383 @@
+/** @module-tag slow */
+import { createServer, type RequestListener } from 'node:http'
+import { tixWebhooks } from 'tix-webhooks/express'
+import { SCENARIOS } from 'tix-webhooks/testing'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { SECRET } from '../../../../test/support/deliveries.js'
+import { EXPRESS_VERSIONS } from '../../../../test/support/express.js'
+import { freePort } from '../../../../test/support/free-port.js'
+import { listen } from '../../../../test/support/http.js'
+import { type ProbeOptions, type ProbeResult, probe } from '../../../cli/check/probe.js'
+import { httpSender } from '../../../engine/network/http-sender.js'
+import {
+  byHand,
+  CHECKED_RECEIVERS,
+  crash,
+  type Failures,
+  FORGED,
+  readWhole,
+} from '../../support/checked-receivers.js'
+
+const send = httpSender()
+const NAMES = SCENARIOS.map(({ name }) => name)
+
+/** Probes what listens there. */
+async function check(
+  listener: RequestListener,
+  options: Partial<ProbeOptions> = {},
+): Promise<readonly ProbeResult[]> {
+  const { url, close } = await listen(listener)
+  onTestFinished(close)
+  return probe(`${url}/hooks`, { secret: SECRET, send, ...options })
+}
+
+const failed = (results: readonly ProbeResult[]): string[] =>
+  results.filter(({ passed }) => !passed).map(({ name }) => name)
+
+const names: readonly string[] = NAMES
+const byOrder = (a: string, b: string): number => names.indexOf(a) - names.indexOf(b)
+
+const beginning = (advice: Failures): object =>
+  Object.fromEntries(Object.entries(advice).map(([name, start]) => [name, expect.stringContaining(start)]))
+
+// The adapter's own tests run on each version of Express.
+describe.each(EXPRESS_VERSIONS.slice(0, 1))('our receiver on Express $version', ({ express }) => {
+  const app = (on: object = { 'order.created': () => {}, 'event.published': () => {} }) =>
+    express().post('/hooks', tixWebhooks({ secret: SECRET, on, onUnhandled: () => {}, onError: () => {} }))
+
+  test('passes all probes', async () => {
+    const results = await check(app())
+    expect(failed(results)).toEqual([])
+    expect(results.map(({ name }) => name)).toEqual(NAMES)
+    expect(results.every(({ advice }) => advice === undefined)).toBe(true)
+  })
+
+  test.each(['order.created', 'event.cancelled'])(
+    'passes those of %s, though it has no handler for them',
+    async (kind) => {
+      const another = kind === 'order.created' ? 'event.published' : 'order.created'
+      const results = await check(app({ [another]: () => {} }), { kind })
+      expect(failed(results)).toEqual([])
+      expect(results).toHaveLength(kind === 'order.created' ? NAMES.length - 1 : NAMES.length)
+    },
+  )
+})
+
+/** How many scenarios a receiver is probed with that it should pass. */
+const PASSED_PER_RECEIVER = 8
+
+/**
+ * The scenarios that a receiver fails, and some that it passes, others for each row: to play them all takes half a second. Rows about
+ * the choice of scenarios itself play all.
+ */
+const ROWS = CHECKED_RECEIVERS.map((row, index) => {
+  const { fails, unseen = {}, options, tried } = row
+  const isAboutChoice = options !== undefined || tried !== undefined || 'valid' in fails
+  const some = NAMES.filter((_, at) => (at + index) % Math.ceil(NAMES.length / PASSED_PER_RECEIVER) === 0)
+  // A correct receiver may handle or refuse some bodies, which not-an-envelope leaves out: rows that handle them must play it.
+  const only = new Set<string>([
+    'valid',
+    'not-an-envelope',
+    ...Object.keys(fails),
+    ...Object.keys(unseen),
+    ...some,
+  ])
+  return { ...row, ...(!isAboutChoice && { tried: only.size, options: { only: [...only] } }) }
+})
+
+describe('a receiver that', () => {
+  test.each(ROWS)('$does', async ({ listener, fails, unseen = {}, options, tried }) => {
+    const results = await check(listener(), options)
+    const advised = results.filter(({ advice }) => advice !== undefined)
+    expect(failed(results)).toEqual(Object.keys(fails).sort(byOrder))
+    expect(Object.fromEntries(advised.map(({ name, advice }) => [name, advice]))).toEqual(beginning(fails))
+    const noted = results.flatMap(({ name, note }) => (name in unseen ? [[name, note]] : []))
+    expect(Object.fromEntries(noted)).toEqual(beginning(unseen))
+    expect(results).toHaveLength(tried ?? (options?.data === undefined ? NAMES.length : NAMES.length - 1))
+  })
+
+  test('refuses forgeries with other 4xx, and asks for a retry of a burst and of unreadable bodies, is fine', async () => {
+    const statuses = { 400: 404, 401: 403, 500: 503 }
+    const results = await check((request, response) => {
+      const { writeHead } = response
+      response.writeHead = ((status: number) =>
+        writeHead.call(response, statuses[status as keyof typeof statuses] ?? status)) as typeof writeHead
+      byHand()(request, response)
+    })
+    expect(failed(results)).toEqual([])
+  })
+
+  test('accepts a forgery gets a warning in capitals', async () => {
+    const verifiesNothing = CHECKED_RECEIVERS.find(({ does }) => does === 'verifies nothing')
+    const results = await check(verifiesNothing?.listener() ?? byHand(), { only: ['stale'] })
+    expect(results).toEqual([
+      {
+        name: 'stale',
+        description: expect.stringContaining('Signed longer ago than is allowed'),
+        passed: false,
+        expected: 'each answered 4xx',
+        got: ['204'],
+        advice: expect.stringMatching(/^It ACCEPTED A REPLAY\. Answer 401 if it was signed more than/),
+      },
+    ])
+  })
+
+  test('answers 5xx to a forgery gets the consequence explained', async () => {
+    const results = await check(byHand({ first: (body) => void JSON.parse(body.toString()) }), {
+      only: ['empty-body'],
+    })
+    expect(results[0]).toMatchObject({
+      got: ['500'],
+      advice: expect.stringMatching(
+        /^It answers 5xx, which makes the service retry for 72 hours: answer 4xx\. /,
+      ),
+    })
+  })
+
+  test('redirects forgeries gets the advice that redirects are not followed', async () => {
+    let first = true
+    const results = await check(
+      (request, response) => {
+        request.resume()
+        response.writeHead(first ? 204 : 302, { location: '/login' }).end()
+        first = false
+      },
+      { only: ['stale', 'not-json'] },
+    )
+    expect(results).toMatchObject([
+      { name: 'stale', passed: false, advice: expect.stringMatching(/^Redirects are not followed/) },
+      { name: 'not-json', passed: true },
+    ])
+  })
+
+  test('limits requests gets no verdict', async () => {
+    let count = 0
+    const results = await check(
+      (request, response) => {
+        count += 1
+        if (count < 3) byHand()(request, response)
+        else response.writeHead(429).end()
+      },
+      { only: ['future', 'stale', 'extra-fields'] },
+    )
+    expect(results.map(({ name, passed, advice }) => [name, passed, advice])).toEqual([
+      ['extra-fields', true, undefined],
+      ['stale', false, expect.stringMatching(/^It answers 429, which proves nothing/)],
+      ['future', false, expect.stringMatching(/^It answers 429/)],
+    ])
+  })
+})
+
+describe('nothing but the refusal of a genuine delivery is reported if', () => {
+  test('the secret differs', async () => {
+    const results = await check(byHand(), { secret: 'whsec_of_somebody_else' })
+    expect(results).toMatchObject([
+      {
+        name: 'valid',
+        passed: false,
+        got: ['401'],
+        advice: expect.stringMatching(
+          /^It refuses a genuine delivery, so nothing else was tried: its secret is not the one that ends in else, it does not verify the raw body, or its clock is wrong\. .*tix-webhooks verify$/,
+        ),
+      },
+    ])
+    expect(JSON.stringify(results)).not.toContain('_else')
+  })
+
+  test.each<[string, ProbeOptions['secret']]>([
+    ['short', 'short'],
+    ['bytes', Buffer.from('whsec_of_bytes')],
+  ])('a secret that is %s is not shown at all', async (_, secret) => {
+    const [result] = await check(byHand(), { secret })
+    expect(result?.advice).toContain('is not the one that you gave, it does not verify')
+  })
+
+  test('another signature scheme, and then the right one', async () => {
+    const listener = () => byHand({ signedContent: (t, body) => `${t}${body}` })
+    expect(await check(listener())).toMatchObject([{ name: 'valid', passed: false }])
+    expect(failed(await check(listener(), { signature: { signedContent: 'concat' } }))).toEqual([])
+  })
+
+  test.each<[number, RegExp]>([
+    [404, /^Nothing is served at \/hooks.* Nothing else was tried\.$/],
+    [
+      308,
+      /^Redirects are not followed: set the endpoint's URL to http:\/\/127\.0\.0\.1:\d+\/hooks\/\. Nothing/,
+    ],
+  ])('it answers %d', async (status, advice) => {
+    const listener: RequestListener = (request, response) => {
+      request.resume()
+      response.writeHead(status, { location: '/hooks/' }).end()
+    }
+    const results = await check(listener, { only: ['stale'] })
+    expect(results).toMatchObject([
+      { name: 'valid', passed: false, got: [String(status)], advice: expect.stringMatching(advice) },
+    ])
+  })
+
+  test('nothing listens there', async () => {
+    const port = await freePort()
+    const results = await probe(`http://127.0.0.1:${port}/hooks`, { secret: SECRET, send })
+    expect(results).toMatchObject([
+      {
+        name: 'valid',
+        got: ['ECONNREFUSED'],
+        advice: expect.stringMatching(`^Nothing listens on 127.0.0.1:${port}`),
+      },
+    ])
+  })
+
+  test('it does not answer in time', async () => {
+    const results = await check(() => {}, { timeoutSeconds: 0.2 })
+    expect(results).toMatchObject([
+      { name: 'valid', got: ['timeout'], advice: expect.stringMatching(/^It took over 0\.2 s/) },
+    ])
+  })
+})
+
+describe('a receiver that ends or hangs on the way', () => {
+  test('is reported with the probe during which it did, and no other probe is sent', async () => {
+    const server = createServer(async (request, response) => {
+      const body = await readWhole(request)
+      const probed = byHand({}, async () => body)
+      if (request.headers['x-service-signature'] !== undefined && body.length === 0) crash(server)
+      else probed(request, response)
+    })
+    const { url, close } = await listen(server)
+    onTestFinished(() => close().catch(() => {}))
+    const results = await probe(`${url}/hooks`, { secret: SECRET, send })
+    expect(results.slice(-2)).toMatchObject([
+      {
+        name: 'empty-body',
+        got: ['ECONNRESET'],
+        advice: expect.stringMatching(
+          /closed the connection without a complete answer: did your receiver crash/,
+        ),
+      },
+      {
+        name: 'not-json',
+        got: ['ECONNREFUSED'],
+        passed: false,
+        advice: expect.stringMatching(
+          /^Nothing listens there any more: the receiver crashed, maybe by empty-body\. Its log/,
+        ),
+      },
+    ])
+    expect(failed(results)).toEqual(['empty-body', 'not-json'])
+  })
+
+  test('is not waited for at each delivery', async () => {
+    let hung = 0
+    const results = await check(
+      async (request, response) => {
+        const body = await readWhole(request)
+        if (request.headers['x-service-signature']?.includes('v1=') && !String(body).startsWith('{'))
+          hung += 1
+        else byHand({}, async () => body)(request, response)
+      },
+      { timeoutSeconds: 0.3, only: ['not-json', 'unknown-kind'] },
+    )
+    expect(results).toMatchObject([
+      { name: 'not-json', got: ['timeout'], passed: false },
+      { name: 'unknown-kind', passed: true },
+    ])
+    expect(hung).toBe(1)
+  })
+})
+
+describe('the options', () => {
+  test('choose scenarios, in the order of the table, after a genuine delivery that is not reported', async () => {
+    const results: ProbeResult[] = []
+    const only = ['stale', 'missing-header']
+    const given = await check(byHand(), { only, onProgress: (result) => results.push(result) })
+    expect(given.map(({ name }) => name)).toEqual(['missing-header', 'stale'])
+    expect(results).toEqual(given)
+    expect((await check(byHand(), { only: ['valid'] })).map(({ name }) => name)).toEqual(['valid'])
+  })
+
+  test('set how far t is off, and what the receiver allows', async () => {
+    const strict = () => byHand({ isFresh: (t) => Math.abs(Date.now() / 1000 - Number(t)) <= 1800 })
+    const only = ['stale', 'future']
+    expect(failed(await check(strict(), { only }))).toEqual(only)
+    expect(failed(await check(strict(), { only, toleranceSeconds: 1800 }))).toEqual([])
+  })
+
+  test.each<[string, Partial<ProbeOptions>, RegExp]>([
+    [
+      'a scenario that there is not',
+      { only: ['stale', 'mayhem'] },
+      /^There is no scenario "mayhem"\. The scenarios are valid, /,
+    ],
+    [
+      'a kind without samples',
+      { kind: 'order.refunded' },
+      /^There are samples of order\.created, .* only: give the data of "order\.refunded" with --data\.$/,
+    ],
+    [
+      'a scenario of other kinds',
+      { kind: 'order.created', only: ['thin'] },
+      /^The scenario thin needs an event\.\*/,
+    ],
+    ['no secret', { secret: undefined }, /^secret is undefined/],
+  ])('are refused before anything is sent: %s', async (_, options, message) => {
+    let requests = 0
+    const listener: RequestListener = () => {
+      requests += 1
+    }
+    await expect(check(listener, options)).rejects.toThrow(message)
+    expect(requests).toBe(0)
+  })
+
+  test('make no event twice, so that a receiver can be checked again', async () => {
+    const seen: string[] = []
+    const listener = byHand({ first: (body) => void seen.push(String(body)) })
+    await check(listener, { only: ['valid'] })
+    await check(listener, { only: ['valid'] })
+    expect(new Set(seen.map((body) => JSON.parse(body).data.order.id)).size).toBe(2)
+  })
+})
+
+test('an order that exists is sent in each probe, at a date of its own, and of any kind', async () => {
+  const bodies: string[] = []
+  const data = { order: { id: 'ord_7' } }
+  const only = ['valid', 'whitespace', 'reordered']
+  await check(byHand({ first: (body) => void bodies.push(String(body)) }), {
+    data,
+    only,
+    kind: 'order.refunded',
+  })
+  const events = bodies.map((body) => JSON.parse(body))
+  for (const event of events) expect(event).toMatchObject({ type: 'order.refunded', data })
+  expect(new Set(events.map(({ created_at }) => created_at)).size).toBe(6)
+})
+
+test('each delivery of a probe has an order of its own, except in probes about one order', async () => {
+  const ids: Record<string, string[]> = {}
+  for (const name of [
+    'whitespace',
+    'unicode',
+    'two-v1',
+    'reordered',
+    'tied',
+    'duplicate',
+    'concurrent-burst',
+  ]) {
+    const seen: string[] = []
+    const first = (body: Buffer) => void seen.push(JSON.parse(body.toString()).data.order.id)
+    await check(byHand({ first }), { only: [name] })
+    ids[name] = seen.slice(1)
+  }
+  expect(Object.entries(ids).map(([name, seen]) => [name, seen.length, new Set(seen).size])).toEqual([
+    ['whitespace', 2, 2],
+    ['unicode', 2, 2],
+    ['two-v1', 2, 2],
+    ['reordered', 3, 3],
+    ['tied', 3, 2],
+    ['duplicate', 3, 1],
+    ['concurrent-burst', 12, 1],
+  ])
+})
+
+test('only forgeries are reported as forged', () => {
+  expect(SCENARIOS.filter(({ verdict }) => verdict === 'forged').map(({ name }) => name)).toEqual(FORGED)
+})

@@ -1,0 +1,210 @@
+/** @module-tag slow */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { tixWebhooks } from 'tix-webhooks/node'
+import { sampleEvent } from 'tix-webhooks/testing'
+import { describe, expect, test } from 'vitest'
+import { freePort } from '../../../../../test/support/free-port.js'
+import { run } from '../../../support/cli.js'
+import { receiver } from '../../../support/cli-receiver.js'
+import { emptyFolder } from '../../../support/cli-sandbox.js'
+import { listening } from '../../../support/cli-server.js'
+
+const secret = 'whsec_check_0123456789'
+const good = () =>
+  tixWebhooks({ secret, on: { 'order.created': () => {}, 'event.*': () => {} }, onError: () => {} })
+const check = (url: string, ...argv: string[]) => run(['check', url, '--secret', secret, ...argv])
+
+describe('check', () => {
+  test('passes a receiver that does all right', async () => {
+    const { url } = await listening(good())
+    const { code, stdout, stderr } = await check(url)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/^ok {4}valid +200\n/m)
+    expect(stdout).toMatch(/^ok {4}stale +401$/m)
+    expect(stdout).not.toContain('FAIL')
+    const [, passed, all] = /^(\d+) of (\d+) probes passed\n$/m.exec(stdout) ?? []
+    expect(passed).toBe(all)
+    expect(Number(all)).toBeGreaterThan(20)
+  })
+
+  test('fails a receiver that accepts everything, with advice', async () => {
+    const { url } = await receiver(() => 200)
+    const { code, stdout } = await check(url, '--only', 'wrong-secret,duplicate')
+    expect(code).toBe(1)
+    expect(stdout).toMatch(
+      /^FAIL {2}wrong-secret +200; expected: each answered 4xx\n {6}It ACCEPTED A FORGERY\./m,
+    )
+    expect(stdout).toMatch(/^1 of 2 probes passed$/m)
+  })
+
+  test('prints the results and their number as JSON', async () => {
+    const { url } = await listening(good())
+    const { code, records } = await check(url, '--only', 'stale', '--json')
+    expect(code).toBe(0)
+    expect(records()).toEqual([
+      {
+        name: 'stale',
+        description: expect.any(String),
+        passed: true,
+        expected: 'each answered 4xx',
+        got: expect.arrayContaining(['401']),
+      },
+      { passed: 1, failed: 0 },
+    ])
+  })
+
+  test('says what the answers of a passed probe do not show, with the order to look for', async () => {
+    const { url } = await receiver(({ headers }) => (headers['x-service-signature'] ? 200 : 400))
+    const { code, stdout } = await check(url, '--only', 'duplicate,missing-header')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(
+      /^ok {4}duplicate +200\n {6}Answers do not show how often your handler ran\. Check that it handled ord_\w+ once\.$/m,
+    )
+    const { records } = await check(url, '--only', 'duplicate,missing-header', '--json')
+    expect(records()).toMatchObject([
+      { name: 'missing-header', passed: true },
+      { name: 'duplicate', passed: true, note: expect.stringMatching(/^Answers do not show/) },
+      { passed: 2, failed: 0 },
+    ])
+  })
+
+  test('takes an order that exists from a file, for a handler that looks it up', async () => {
+    const known = 'ord_4711'
+    const hook = tixWebhooks({
+      secret,
+      onError: () => {},
+      on: {
+        'order.created': ({ data }) => {
+          if (data.order.id !== known) throw new Error('no such order')
+        },
+      },
+    })
+    const { url } = await listening(hook)
+    const failing = await check(url)
+    expect(failing.code).toBe(1)
+    expect(failing.stdout).toMatch(
+      /^FAIL {2}valid +500; expected: each answered 2xx\n {6}.*--data @data\.json/m,
+    )
+    expect(failing.stdout).toMatch(/^ok {4}stale +401$/m)
+    expect(failing.stdout).toMatch(/^13 of 14 probes passed$/m)
+
+    const data = sampleEvent('order.created', { data: { order: { id: known } } }).data
+    const cwd = emptyFolder()
+    writeFileSync(join(cwd, 'data.json'), JSON.stringify(data))
+    writeFileSync(join(cwd, 'event.json'), JSON.stringify({ type: 'order.created', data }))
+    const argv = ['check', url, '--secret', secret, '--data']
+    expect(await run([...argv, '@data.json'], { cwd })).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('26 of 26 probes passed'),
+    })
+    expect(await run([...argv, '@event.json'], { cwd })).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^--data is a whole event: give only its data, and its type as --kind\./),
+    })
+  })
+
+  test('stops at a receiver that has another secret, and shows the end of ours alone', async () => {
+    const { url } = await listening(good())
+    const { code, stdout } = await run(['check', url, '--secret', 'whsec_another_9876'])
+    expect(code).toBe(1)
+    expect(stdout).toMatch(
+      /^FAIL {2}valid +401; expected: each answered 2xx\n {6}It refuses a genuine delivery/m,
+    )
+    expect(stdout).toContain('9876')
+    expect(stdout).not.toContain('whsec_another')
+    expect(stdout).toMatch(/^0 of 1 probes passed$/m)
+  })
+
+  test('stops where nothing listens', async () => {
+    const { code, stdout } = await check(`http://127.0.0.1:${await freePort()}/hooks`)
+    expect(code).toBe(1)
+    expect(stdout).toContain('is your receiver running')
+  })
+
+  test('waits for a receiver that is still starting', async () => {
+    const port = await freePort()
+    let isWaiting = (): void => {}
+    const waiting = new Promise<void>((resolve) => {
+      isWaiting = resolve
+    })
+    const checked = run(
+      ['check', `http://127.0.0.1:${port}/hooks`, '--secret', secret, '--only', 'stale', '--wait', '60s'],
+      { isTTY: true, onOutput: ({ stderr }) => stderr.includes('Waiting for') && isWaiting() },
+    )
+    await waiting
+    await listening(good(), port)
+    expect(await checked).toMatchObject({ code: 0, stdout: expect.stringContaining('1 of 1 probes passed') })
+  })
+
+  test('waits no longer than the given time, and names the URL where nothing listens', async () => {
+    const port = await freePort()
+    expect(await check(`http://127.0.0.1:${port}/hooks`, '--wait', '50ms')).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: `Nothing listens on 127.0.0.1:${port} after 50 ms: did your receiver start, and is that its port?\n`,
+    })
+  })
+
+  test('does not keep Ctrl-C waiting for a receiver that never starts', async () => {
+    const stopped = new AbortController()
+    const url = `http://127.0.0.1:${await freePort()}/hooks`
+    const { code } = await run(['check', url, '--secret', secret, '--wait', '60s'], {
+      isTTY: true,
+      signal: stopped.signal,
+      onOutput: () => stopped.abort(),
+    })
+    expect(code).toBe(130)
+  })
+
+  test('signs by the given options', async () => {
+    const hook = tixWebhooks({
+      secret,
+      signature: { signedContent: 'concat' },
+      on: { 'order.created': () => {} },
+      onError: () => {},
+    })
+    const { url } = await listening(hook)
+    expect((await check(url, '--only', 'valid')).code).toBe(1)
+    expect((await check(url, '--only', 'valid', '--signature', 'concat')).code).toBe(0)
+  })
+
+  test('does not keep Ctrl-C waiting for a receiver that hangs', async () => {
+    const stopped = new AbortController()
+    const { url } = await listening(() => stopped.abort())
+    expect(
+      (await run(['check', url, '--secret', secret, '--timeout', '0'], { signal: stopped.signal })).code,
+    ).toBe(130)
+  })
+
+  test('shows its progress on a terminal', async () => {
+    const { url } = await listening(good())
+    const { stderr } = await run(['check', url, '--secret', secret, '--only', 'stale', '--no-color'], {
+      isTTY: true,
+    })
+    expect(stderr).toContain(`Probing ${url}…\r\u001b[2K`)
+  })
+
+  test.each([
+    [[], /^URL is missing/],
+    [['localhost:3000'], /Did you mean http:\/\/localhost:3000\?/],
+    [['http://127.0.0.1:9', '--only', 'stael'], /Did you mean stale\?/],
+    [['http://127.0.0.1:9', '--kind', 'order.refunded'], /give the data of "order\.refunded" with --data/],
+    [
+      ['http://127.0.0.1:9', '--kind', 'order.created', '--only', 'thin'],
+      /^The scenario thin needs an event\.\*/,
+    ],
+    [['http://127.0.0.1:9', '--tolerance', '0'], /tolerance/],
+  ])('refuses %j', async (argv, message) => {
+    const { code, stdout, stderr } = await run(['check', ...argv], { env: { TIX_SIGNING_SECRET: secret } })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(message)
+  })
+
+  test('needs a secret', async () => {
+    expect(await run(['check', 'http://127.0.0.1:9'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('There is no signing secret'),
+    })
+  })
+})

@@ -1,0 +1,136 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { RefusalCode } from '../../../domain/refusal.js'
+import { apiRefusalOf, HOUR_MS, ticketing } from '../../support/ticketing.js'
+
+test('[S43] [S44] [S55] [N77] [N95] a reschedule changes the dates, keeps the length, and is sent with the previous dates', async () => {
+  const { account, clock, publish, emitted } = ticketing()
+  const { id } = publish({ ends_at: '2026-07-01T20:30:00+01:00' })
+  const before = account.retrieveEvent(id)
+  await clock.advanceBy(1000)
+  emitted.length = 0
+  const after = account.rescheduleEvent(id, { doors_at: '2026-08-01T22:00-04:00' })
+  expect(after).toEqual({
+    ...before,
+    doors_at: '2026-08-01T22:00-04:00',
+    ends_at: '2026-08-01T23:30-04:00',
+    updated_at: '2026-06-01T10:00:01.000Z',
+  })
+  expect(account.retrieveEvent(id)).toEqual(after)
+  expect(emitted).toEqual([
+    {
+      kind: 'event.rescheduled',
+      data: {
+        event: after,
+        previous_attributes: { doors_at: before.doors_at, ends_at: before.ends_at },
+      },
+    },
+  ])
+})
+
+test('[N77] the end may be given', () => {
+  const { account, create } = ticketing()
+  const dates = { doors_at: '2026-08-01T22:00Z', ends_at: '2026-08-03T06:00Z' }
+  expect(account.rescheduleEvent(create().id, dates)).toMatchObject(dates)
+})
+
+test('[N77] the length is kept in the offset of the new doors, whatever these are', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 5000 }),
+      fc.integer({ min: 1, max: 200_000 }),
+      fc.constantFrom('Z', '+05:45', '-03:00'),
+      (minutes, ahead, zone) => {
+        const { account, create } = ticketing()
+        const at = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16)}${zone}`
+        const doorsMs = Date.parse('2026-07-01T18:00Z')
+        const { id } = create({ ends_at: new Date(doorsMs + minutes * 60_000).toISOString() })
+        const { doors_at, ends_at } = account.rescheduleEvent(id, {
+          doors_at: at(doorsMs + 12 * HOUR_MS + ahead * 60_000),
+        })
+        expect(Date.parse(ends_at) - Date.parse(doors_at)).toBe(minutes * 60_000)
+        expect(ends_at.endsWith(zone)).toBe(true)
+      },
+    ),
+  )
+})
+
+test('[N80] the tickets stay valid: sold, gross and tiers are as before', () => {
+  const { account, publish, order } = ticketing()
+  const event = publish()
+  order(event, 2)
+  account.rescheduleEvent(event.id, { doors_at: '2026-08-01T22:00Z' })
+  expect(account.retrieveWithTickets(event.id)).toMatchObject({
+    sold: 2,
+    gross_cents: 5000,
+    tickets: event.tickets,
+  })
+})
+
+test('[N88] it is past at its new end, not at the one before', async () => {
+  const service = ticketing()
+  const { account, clock } = service
+  const { id, ends_at } = service.publish()
+  account.rescheduleEvent(id, { doors_at: '2026-08-01T22:00Z' })
+  await clock.advanceTo(Date.parse(ends_at))
+  expect(account.retrieveEvent(id).status).toBe('on_sale')
+  await clock.advanceTo(Date.parse('2026-08-02T02:00Z'))
+  expect(account.retrieveEvent(id).status).toBe('past')
+})
+
+test('a change and its reversal are sent as two changes', () => {
+  const { account, publish, emitted } = ticketing()
+  const { id, doors_at } = publish()
+  account.rescheduleEvent(id, { doors_at: '2026-08-01T22:00Z' })
+  account.rescheduleEvent(id, { doors_at })
+  expect(account.retrieveEvent(id).doors_at).toBe(doors_at)
+  expect(emitted.map(({ kind }) => kind)).toEqual([
+    'event.published',
+    'event.rescheduled',
+    'event.rescheduled',
+  ])
+})
+
+test.each<[string, unknown, RefusalCode, string | undefined]>([
+  ['[N77] no doors', {}, 'parameter_missing', 'doors_at'],
+  ['[N10] no body', undefined, 'parameter_invalid', undefined],
+  ['doors that are null', { doors_at: null }, 'parameter_invalid', 'doors_at'],
+  ['doors without an offset', { doors_at: '2026-08-01T22:00' }, 'parameter_invalid', 'doors_at'],
+  ['[N78] the same doors', { doors_at: '2026-07-01T19:00:00+01:00' }, 'doors_at_unchanged', 'doors_at'],
+  [
+    '[N78] the same moment in another offset',
+    { doors_at: '2026-07-01T18:00Z' },
+    'doors_at_unchanged',
+    'doors_at',
+  ],
+  [
+    '[N78] the same doors with another end',
+    { doors_at: '2026-07-01T18:00Z', ends_at: '2026-07-02T18:00Z' },
+    'doors_at_unchanged',
+    'doors_at',
+  ],
+  ['[N79] this very moment', { doors_at: '2026-06-01T12:00+02:00' }, 'doors_at_in_past', 'doors_at'],
+  ['[N79] yesterday', { doors_at: '2026-05-31T10:00Z' }, 'doors_at_in_past', 'doors_at'],
+  [
+    '[N35] an end before the doors',
+    { doors_at: '2026-08-01T22:00Z', ends_at: '2026-08-01T21:00Z' },
+    'ends_at_before_doors_at',
+    'ends_at',
+  ],
+  ['doors so late that there is no end', { doors_at: '9998-12-31T23:00Z' }, 'parameter_invalid', 'doors_at'],
+  ['another field', { doors_at: '2026-08-01T22:00Z', title: 'x' }, 'parameter_unknown', 'title'],
+])('[N93] it is refused with %s', (_, given, code, param) => {
+  const { account, publish, emitted } = ticketing()
+  const { id } = publish()
+  emitted.length = 0
+  const before = account.snapshot()
+  expect(apiRefusalOf(() => account.rescheduleEvent(id, given))).toEqual([code, param])
+  expect(account.snapshot()).toEqual(before)
+  expect(emitted).toEqual([])
+})
+
+test('[N79] the next millisecond lies ahead', () => {
+  const { account, create } = ticketing()
+  const doors_at = '2026-06-01T10:00:00.001Z'
+  expect(account.rescheduleEvent(create().id, { doors_at }).doors_at).toBe(doors_at)
+})

@@ -1,0 +1,263 @@
+import { describe, expect, test } from 'vitest'
+import type { RefusalCode } from '../../../domain/refusal.js'
+import type { EventStatus } from '../../../domain/resources.js'
+import { apiRefusalOf, thrownRefusal, ticketing } from '../../support/ticketing.js'
+
+const PLAIN = {
+  title: 'Another',
+  description_md: '*new*',
+  refund_policy: 'final',
+  transferable: false,
+  ends_at: '2026-07-02T01:00:00+01:00',
+}
+const UNTIL_IT_IS_OVER: EventStatus[] = ['draft', 'on_sale', 'sold_out']
+
+describe('an update', () => {
+  test.each(UNTIL_IT_IS_OVER)(
+    '[S52] [N68] [N74] of an event that is %s changes the named fields, and sends no webhook',
+    async (status) => {
+      const service = ticketing()
+      const { account, clock, emitted } = service
+      const { id } = await service.eventIn(status)
+      const before = account.retrieveEvent(id)
+      await clock.advanceBy(1000)
+      const image = 'https://example.com/new.jpg'
+      const after = account.updateEvent(id, { ...PLAIN, image })
+      expect(after).toEqual({ ...before, ...PLAIN, image_url: image, updated_at: '2026-06-01T10:00:01.000Z' })
+      expect(account.retrieveEvent(id)).toEqual(after)
+      expect(emitted).toEqual([])
+    },
+  )
+
+  test.each(Object.entries(PLAIN))('[N68] of %s alone leaves the rest', (name, value) => {
+    const { account, create } = ticketing()
+    const { tickets: _, ...event } = create({ description_md: 'old' })
+    expect(account.updateEvent(event.id, { [name]: value })).toEqual({ ...event, [name]: value })
+  })
+
+  test.each(UNTIL_IT_IS_OVER)('[N73] with {} of an event that is %s changes nothing', async (status) => {
+    const service = ticketing()
+    const { account, clock, emitted } = service
+    const { id } = await service.eventIn(status)
+    await clock.advanceBy(1000)
+    const before = account.snapshot()
+    expect(account.updateEvent(id, {})).toEqual(account.retrieveEvent(id))
+    expect(account.snapshot()).toEqual(before)
+    expect(emitted).toEqual([])
+  })
+
+  test('[N46] with null takes description and image away', () => {
+    const { account, create } = ticketing()
+    const { id } = create({ description_md: 'x', image: 'https://example.com/a.jpg' })
+    expect(account.updateEvent(id, { description_md: null, image: null })).toMatchObject({
+      description_md: null,
+      image_url: null,
+    })
+  })
+
+  test('[S14] [N43] sanitizes the description too', () => {
+    const { account, create } = ticketing()
+    expect(account.updateEvent(create().id, { description_md: 'a<b>c</b>' }).description_md).toBe('ac')
+  })
+
+  test('[N69] [N47] of a draft also moves its doors, its venue and its tiers', () => {
+    const { account, create } = ticketing()
+    const { id, ends_at } = create()
+    const { id: venue_id } = account.createVenue({ name: 'Barn' })
+    const given = {
+      doors_at: '2026-07-01T20:00Z',
+      venue_id,
+      tickets: [{ name: 'VIP', price_cents: 1, quantity: 9 }],
+    }
+    const { tickets, ...rest } = given
+    expect(account.updateEvent(id, given)).toMatchObject({ ...rest, ends_at, capacity: 9 })
+    expect(account.retrieveWithTickets(id).tickets).toEqual([
+      { ...tickets[0], id: expect.stringMatching(/^tkt_/) },
+    ])
+  })
+
+  test('[N70] keeps a tier by its name, and so its id', () => {
+    const { account, create } = ticketing()
+    const { id, tickets } = create()
+    const given = [
+      { name: 'Balcony', price_cents: 1, quantity: 7 },
+      { name: 'New', price_cents: 2, quantity: 1 },
+    ]
+    account.updateEvent(id, { tickets: given })
+    const after = account.retrieveWithTickets(id).tickets
+    expect(after).toEqual([
+      { ...given[0], id: tickets[1]?.id },
+      { ...given[1], id: expect.stringMatching(/^tkt_/) },
+    ])
+    expect(tickets.map((tier) => tier.id)).not.toContain(after[1]?.id)
+  })
+
+  test.each<[Record<string, unknown>, RefusalCode, string]>([
+    [{ title: '<b>' }, 'title_contains_html', 'title'],
+    [{ title: 'a\n' }, 'parameter_invalid', 'title'],
+    [{ title: null }, 'parameter_invalid', 'title'],
+    [{ refund_policy: null }, 'parameter_invalid', 'refund_policy'],
+    [{ ends_at: null }, 'parameter_invalid', 'ends_at'],
+    [{ ends_at: '2026-07-01T18:00Z' }, 'ends_at_before_doors_at', 'ends_at'],
+    [{ doors_at: '2026-07-01T23:00+01:00' }, 'ends_at_before_doors_at', 'doors_at'],
+    [{ doors_at: '2026-07-05T19:00Z', ends_at: '2026-07-05T18:00Z' }, 'ends_at_before_doors_at', 'ends_at'],
+    [{ on_sale_at: '2026-07-02T00:00Z' }, 'on_sale_after_end', 'on_sale_at'],
+    [{ venue_id: 'ven_none' }, 'resource_missing', 'venue_id'],
+    [{ venue: { name: 'Barn' } }, 'parameter_unknown', 'venue'],
+    [{ tickets: [] }, 'parameter_invalid', 'tickets'],
+    [{ image: 'data:,x' }, 'image_upload_not_shown', 'image'],
+    [{ colour: 'red' }, 'parameter_unknown', 'colour'],
+  ])('with %j is refused', (given, code, param) => {
+    const { account, create } = ticketing()
+    const { id } = create()
+    const before = account.snapshot()
+    expect(apiRefusalOf(() => account.updateEvent(id, given))).toEqual([code, param])
+    expect(account.snapshot()).toEqual(before)
+  })
+
+  test.each([
+    'id',
+    'slug',
+    'url',
+    'status',
+    'image_url',
+    'capacity',
+    'sold',
+    'gross_cents',
+    'created_at',
+    'updated_at',
+  ])('[N72] of %s, which the service sets, is refused', (name) => {
+    const { account, create } = ticketing()
+    const { code, param, message } = thrownRefusal(() => account.updateEvent(create().id, { [name]: 1 }))
+    expect([code, param]).toEqual(['parameter_unknown', name])
+    expect(message).toMatch(new RegExp(`^${name} cannot be given: `))
+  })
+
+  test('of the end before the go-live names the field that was given', () => {
+    const { account, create } = ticketing()
+    const { id } = create({ on_sale_at: '2026-06-20T00:00Z' })
+    const refusal = apiRefusalOf(() =>
+      account.updateEvent(id, { doors_at: '2026-06-10T19:00Z', ends_at: '2026-06-11T00:00Z' }),
+    )
+    expect(refusal).toEqual(['on_sale_after_end', 'ends_at'])
+  })
+})
+
+describe('an update of what is published', () => {
+  test.each<[Record<string, unknown>, RefusalCode, string]>([
+    [{ doors_at: '2026-08-01T19:00Z' }, 'use_reschedule', 'doors_at'],
+    [{ doors_at: '2026-08-01T19:00Z', title: 'Another' }, 'use_reschedule', 'doors_at'],
+    [{ on_sale_at: '2026-06-20T00:00Z' }, 'event_already_published', 'on_sale_at'],
+    [{ on_sale_at: null }, 'event_already_published', 'on_sale_at'],
+  ])('[N71] [N69] with %j is refused', async (given, code, param) => {
+    for (const status of ['on_sale', 'sold_out'] as const) {
+      const service = ticketing()
+      const { id } = await service.eventIn(status)
+      const before = service.account.snapshot()
+      expect(apiRefusalOf(() => service.account.updateEvent(id, given))).toEqual([code, param])
+      expect(service.account.snapshot()).toEqual(before)
+    }
+  })
+
+  test('[N69] does not move it to another venue', async () => {
+    const service = ticketing()
+    const { id } = await service.eventIn('on_sale')
+    const { code, param, message } = thrownRefusal(() =>
+      service.account.updateEvent(id, { venue_id: service.venueId }),
+    )
+    expect([code, param]).toEqual(['event_already_published', 'venue_id'])
+    expect(message).toContain('leave it out')
+  })
+
+  test('says where doors_at is changed', async () => {
+    const service = ticketing()
+    const { id } = await service.eventIn('on_sale')
+    const { message } = thrownRefusal(() =>
+      service.account.updateEvent(id, { doors_at: '2026-08-01T19:00Z' }),
+    )
+    expect(message).toContain(`POST /v2/events/${id}/reschedule`)
+  })
+
+  test('[N90] [N70] puts it on sale again by more capacity, and sold out by less', async () => {
+    const service = ticketing()
+    const { account, order, emitted } = service
+    const event = await service.eventIn('sold_out')
+    const tickets = (ga: number, balcony: number) => ({
+      tickets: [
+        { name: 'GA', price_cents: 9000, quantity: ga },
+        { name: 'Balcony', price_cents: 4000, quantity: balcony },
+      ],
+    })
+    expect(account.updateEvent(event.id, tickets(4, 2))).toMatchObject({
+      status: 'on_sale',
+      capacity: 6,
+      sold: 5,
+    })
+    expect(account.updateEvent(event.id, tickets(3, 2))).toMatchObject({ status: 'sold_out', capacity: 5 })
+    expect(account.updateEvent(event.id, tickets(3, 3)).status).toBe('on_sale')
+    expect(emitted).toEqual([])
+    expect(order(event, 1, 1).order.total_cents).toBe(4000)
+    expect(account.retrieveEvent(event.id).status).toBe('sold_out')
+  })
+
+  test('[N48] a new price is that of later orders', () => {
+    const { account, publish, order } = ticketing()
+    const event = publish()
+    order(event, 1)
+    account.updateEvent(event.id, { tickets: [{ name: 'GA', price_cents: 1, quantity: 3 }] })
+    order(event, 1)
+    expect(account.retrieveEvent(event.id)).toMatchObject({ gross_cents: 2501, sold: 2 })
+  })
+
+  test('[N70] [N89] a tier that stays keeps what it has sold, so that none is sold twice', () => {
+    const { account, publish, order } = ticketing()
+    const event = publish()
+    order(event, 2)
+    account.updateEvent(event.id, { tickets: [{ name: 'GA', price_cents: 1, quantity: 4 }] })
+    expect(thrownRefusal(() => order(event, 3)).message).toContain('has 2 left of 4')
+    expect(order(event, 2).tickets).toHaveLength(2)
+    expect(account.retrieveEvent(event.id)).toMatchObject({ status: 'sold_out', sold: 4 })
+  })
+
+  test.each<[string, unknown, string]>([
+    ['fewer than are sold', [{ name: 'GA', price_cents: 1, quantity: 1 }], 'tickets[0].quantity'],
+    [
+      'without the tier of which some are sold',
+      [{ name: 'Balcony', price_cents: 1, quantity: 9 }],
+      'tickets',
+    ],
+    ['with that tier under another name', [{ name: 'Stalls', price_cents: 1, quantity: 3 }], 'tickets'],
+  ])('[N70] is refused tickets %s', (_, tickets, param) => {
+    const { account, publish, order } = ticketing()
+    const event = publish()
+    order(event, 2)
+    const before = account.snapshot()
+    const refusal = thrownRefusal(() => account.updateEvent(event.id, { tickets }))
+    expect([refusal.code, refusal.param]).toEqual(['parameter_invalid', param])
+    expect(refusal.message).toContain(
+      'the tier "GA", of which 2 are sold: give it with a quantity of at least 2',
+    )
+    expect(account.snapshot()).toEqual(before)
+  })
+
+  test('may end it sooner: at a moment that is over it is past at once', async () => {
+    const service = ticketing()
+    const { account, clock, emitted } = service
+    const { id } = await service.eventIn('on_sale')
+    await clock.advanceTo(Date.parse('2026-07-01T20:00+01:00'))
+    expect(account.updateEvent(id, { ends_at: '2026-07-01T19:30+01:00' }).status).toBe('past')
+    expect(clock.nextAt()).toBeUndefined()
+    expect(emitted).toEqual([])
+  })
+
+  test('may end it later: it is past then, and not before', async () => {
+    const service = ticketing()
+    const { account, clock } = service
+    const { id, ends_at } = await service.eventIn('on_sale')
+    account.updateEvent(id, { ends_at: '2026-07-03T00:00Z' })
+    await clock.advanceTo(Date.parse(ends_at))
+    expect(account.retrieveEvent(id).status).toBe('on_sale')
+    await clock.advanceTo(Date.parse('2026-07-03T00:00Z'))
+    expect(account.retrieveEvent(id).status).toBe('past')
+  })
+})

@@ -1,0 +1,182 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { runs } from '../../../../test/support/runs.js'
+import { MOMENT_PATTERNS, type MomentForm, readMoment, shiftMoment } from '../../../domain/events/moments.js'
+import { HOUR_MS } from '../../support/ticketing.js'
+
+test.each([
+  ['2026-12-01T19:00:00+01:00', '2026-12-01T18:00:00.000Z'],
+  ['2026-12-01T19:00+01:00', '2026-12-01T18:00:00.000Z'],
+  ['2026-12-01T19:00Z', '2026-12-01T19:00:00.000Z'],
+  ['2026-12-01T19:00:30.5Z', '2026-12-01T19:00:30.500Z'],
+  ['2026-12-01T19:00:00.123456789Z', '2026-12-01T19:00:00.123Z'],
+  ['2028-02-29T00:00:00-05:00', '2028-02-29T05:00:00.000Z'],
+  ['2000-02-29T23:59:59Z', '2000-02-29T23:59:59.000Z'],
+  ['1970-01-01T00:00:00+14:00', '1969-12-31T10:00:00.000Z'],
+  ['9998-12-31T23:59:59-12:00', '9999-01-01T11:59:59.000Z'],
+  ['2026-12-01T19:00:00+05:45', '2026-12-01T13:15:00.000Z'],
+  ['2026-12-01T00:30:00-00:30', '2026-12-01T01:00:00.000Z'],
+  ['2026-12-01T19:00:00+00:00', '2026-12-01T19:00:00.000Z'],
+])('[S12] [S60] [N34] %s is a moment', (text, utc) => {
+  const moment = readMoment(text, 'with offset')
+  expect(moment).toEqual({ text, ms: Date.parse(utc) })
+})
+
+test.each([
+  ['2026-12-01T19:00:00', 'lacks its timezone offset'],
+  ['2026-12-01T19:00', 'lacks its timezone offset'],
+  ['2026-12-01', 'a day without a time'],
+  ['2026-12-01T19:00:00+0100', 'must be ISO 8601'],
+  ['2026-12-01T19:00:00+01', 'must be ISO 8601'],
+  ['2026-12-01 19:00:00+01:00', 'must be ISO 8601'],
+  ['2026-12-01T19:00:00 01:00', 'write %2B'],
+  ['2026-12-01t19:00:00Z', 'capitals'],
+  ['2026-12-01T19:00:00z', 'capitals'],
+  ['2026-02-30T19:00:00Z', 'a day that there is not'],
+  ['2027-02-29T19:00:00Z', 'a day that there is not'],
+  ['2100-02-29T19:00:00Z', 'a day that there is not'],
+  ['2026-04-31T19:00:00Z', 'a day that there is not'],
+  ['2026-00-01T19:00:00Z', 'a day that there is not'],
+  ['2026-13-01T19:00:00Z', 'a day that there is not'],
+  ['2026-12-00T19:00:00Z', 'a day that there is not'],
+  ['2026-12-01T24:00:00Z', 'the hour 24'],
+  ['2026-12-01T25:00:00Z', 'a time of day that there is not'],
+  ['2026-12-01T19:60:00Z', 'a time of day that there is not'],
+  ['2026-12-31T23:59:60Z', 'a leap second'],
+  ['2026-12-01T19:00:61Z', 'a time of day that there is not'],
+  ['2026-12-01T19:00:00+14:01', 'of no time zone'],
+  ['2026-12-01T19:00:00+99:00', 'of no time zone'],
+  ['2026-12-01T19:00:00-12:01', 'of no time zone'],
+  ['2026-12-01T19:00:00+01:60', 'of no time zone'],
+  ['2026-12-01T19:00:00-00:00', 'write Z or +00:00'],
+  ['1969-12-31T23:59:59Z', 'the years 1970 to 9998'],
+  ['0000-01-01T00:00:00Z', 'the years 1970 to 9998'],
+  ['9999-01-01T00:00:00Z', 'the years 1970 to 9998'],
+  ['+010000-01-01T00:00:00Z', 'the years 1970 to 9998'],
+  ['-000001-01-01T00:00:00Z', 'the years 1970 to 9998'],
+  ['2026-12-01T19:00:00,5Z', 'must be ISO 8601'],
+  ['2026-12-01T19:00:00.Z', 'must be ISO 8601'],
+  ['2026-12-01T19:00:00.1234567890Z', 'must be ISO 8601'],
+  [' 2026-12-01T19:00:00Z', 'must be ISO 8601'],
+  ['2026-12-01T19:00:00Z\n', 'must be ISO 8601'],
+  ['2026-W49-2T19:00:00Z', 'must be ISO 8601'],
+  ['２０２６-12-01T19:00:00Z', 'must be ISO 8601'],
+  ['1796150400', 'must be ISO 8601'],
+  ['tomorrow', 'must be ISO 8601'],
+  ['', 'must be ISO 8601'],
+])('[S60] [N34] %j is no moment of a show, and it is said why', (text, complaint) => {
+  expect(readMoment(text, 'with offset')).toContain(complaint)
+})
+
+test.each<[MomentForm, string, string]>([
+  ['offset optional', '2026-12-01T19:00:00', '2026-12-01T19:00:00.000Z'],
+  ['offset optional', '2026-12-01T19:00:00+01:00', '2026-12-01T18:00:00.000Z'],
+  ['day or moment', '2026-12-01', '2026-12-01T00:00:00.000Z'],
+  ['day or moment', '2026-12-01T19:00', '2026-12-01T19:00:00.000Z'],
+  ['day or moment', '2026-12-01T19:00:00-02:00', '2026-12-01T21:00:00.000Z'],
+])('[N52] [N63] %s: %s is UTC where it has no offset', (form, text, utc) => {
+  expect(readMoment(text, form)).toEqual({ text, ms: Date.parse(utc) })
+})
+
+test('[N52] a go-live needs a time of day', () => {
+  expect(readMoment('2026-12-01', 'offset optional')).toContain('a day without a time')
+})
+
+test('the pattern of a form fits what is read, and nothing else', () => {
+  const YEARS = [1900, 1969, 1970, 1972, 2000, 2023, 2024, 2100, 2400, 9900, 9989, 9996, 9998, 9999]
+  const two = (value: number): string => String(value).padStart(2, '0')
+  const texts = [
+    ...YEARS.flatMap((year) =>
+      Array.from(
+        { length: 14 * 33 },
+        (_, at) => `${year}-${two(Math.floor(at / 33))}-${two(at % 33)}T19:00Z`,
+      ),
+    ),
+    ...Array.from({ length: 26 * 62 }, (_, at) => `${two(Math.floor(at / 62))}:${two(at % 62)}`).flatMap(
+      (time) => [
+        `2026-12-01T${time}`,
+        `2026-12-01T12:${time}.5Z`,
+        `2026-12-01T12:00+${time}`,
+        `2026-12-01T12:00-${time}`,
+      ],
+    ),
+    ...['2026-12-01', '2026-12-01T12:00:00.', '2026-12-01T12:00:00.1234567890', 'x2026-12-01T12:00Z'],
+  ]
+  for (const [form, pattern] of Object.entries(MOMENT_PATTERNS)) {
+    const fits = new RegExp(pattern, 'u')
+    const isRead = (text: string) => typeof readMoment(text, form as MomentForm) === 'object'
+    expect(texts.filter((text) => fits.test(text) !== isRead(text))).toEqual([])
+  }
+})
+
+test('a text of any length is refused', () => {
+  // A pattern that backtracks over these would run into the time limit of the test.
+  for (const text of [
+    '2'.repeat(1e6),
+    `2026-12-01T19:00${' '.repeat(1e6)}`,
+    `2026-12-01t00:00${'t'.repeat(1e6)}x`,
+  ]) {
+    for (const form of Object.keys(MOMENT_PATTERNS)) {
+      expect(typeof readMoment(text, form as MomentForm)).toBe('string')
+    }
+  }
+})
+
+/** Moments in every form that is accepted. */
+const moments = fc
+  .record({
+    ms: fc.date({ min: new Date('1971-01-01'), max: new Date('9997-01-01'), noInvalidDate: true }),
+    offset: fc.oneof(fc.constant('Z' as const), fc.integer({ min: -12 * 60, max: 14 * 60 })),
+    seconds: fc.constantFrom('none', 'whole', 'parts'),
+  })
+  .map(({ ms, offset, seconds }) => {
+    const minutes = offset === 'Z' ? 0 : offset
+    const local = new Date(ms.getTime() + minutes * 60_000).toISOString()
+    const cut = { none: 16, whole: 19, parts: 23 }[seconds]
+    const two = (value: number): string => String(value).padStart(2, '0')
+    const zone =
+      offset === 'Z'
+        ? 'Z'
+        : `${minutes < 0 ? '-' : '+'}${two(Math.floor(Math.abs(minutes) / 60))}:${two(Math.abs(minutes) % 60)}`
+    return local.slice(0, cut) + zone
+  })
+
+test('[N34] every moment is read as the platform reads it', () => {
+  fc.assert(
+    fc.property(moments, (text) => {
+      expect(readMoment(text, 'with offset')).toEqual({ text, ms: Date.parse(text) })
+    }),
+    { numRuns: runs(300) },
+  )
+})
+
+test('[N35] [S61] 4 hours later is exactly 4 hours later, in the same offset, and with seconds where these were given', () => {
+  fc.assert(
+    fc.property(moments, (text) => {
+      const moment = readMoment(text, 'with offset')
+      if (typeof moment === 'string') throw new Error(moment)
+      const shifted = shiftMoment(moment, 4 * HOUR_MS)
+      const zone = /(Z|[+-]\d\d:\d\d)$/
+      expect(Date.parse(shifted?.text ?? '')).toBe(Date.parse(text) + 4 * HOUR_MS)
+      expect(shifted?.ms).toBe(Date.parse(text) + 4 * HOUR_MS)
+      expect(zone.exec(shifted?.text ?? '')?.[0]).toBe(zone.exec(text)?.[0])
+      expect(/T\d\d:\d\d:/.test(shifted?.text ?? '')).toBe(/T\d\d:\d\d:/.test(text))
+    }),
+    { numRuns: runs(300) },
+  )
+})
+
+test.each([
+  ['2026-12-01T19:00+01:00', '2026-12-01T23:00+01:00'],
+  ['2026-12-31T22:30:00-05:00', '2027-01-01T02:30:00-05:00'],
+  ['2028-02-28T21:00:00Z', '2028-02-29T01:00:00Z'],
+  ['2026-12-01T19:00:00.250Z', '2026-12-01T23:00:00.250Z'],
+])('[N35] 4 hours after %s it is %s', (text, later) => {
+  expect(shiftMoment({ text, ms: Date.parse(text) }, 4 * HOUR_MS)?.text).toBe(later)
+})
+
+test('there is nothing beyond the years that can be written', () => {
+  const last = '9998-12-31T23:00:00Z'
+  expect(shiftMoment({ text: last, ms: Date.parse(last) }, 4 * HOUR_MS)).toBeUndefined()
+  expect(shiftMoment({ text: last, ms: Date.parse(last) }, 1e16)).toBeUndefined()
+})

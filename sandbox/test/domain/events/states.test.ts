@@ -1,0 +1,225 @@
+import { describe, expect, test } from 'vitest'
+import { OCCURRENCES, TRANSITIONS, type Trigger } from '../../../domain/events/states.js'
+import type { RefusalCode } from '../../../domain/refusal.js'
+import {
+  type CreatedEvent,
+  EVENT_STATUSES,
+  type EventStatus,
+  type WebhookKind,
+} from '../../../domain/resources.js'
+import { type Ticketing, thrownRefusal, ticketing, tierId } from '../../support/ticketing.js'
+
+const TRIGGERS: Record<Trigger, (service: Ticketing, event: CreatedEvent) => unknown> = {
+  publish: ({ account }, { id }) => account.publishEvent(id),
+  cancel: ({ account }, { id }) => account.cancelEvent(id, {}),
+  reschedule: ({ account }, { id }) => account.rescheduleEvent(id, { doors_at: '2026-09-01T19:00+02:00' }),
+  update: ({ account }, { id }) => account.updateEvent(id, { title: 'Another' }),
+  order: ({ account }, event) =>
+    account.createOrder({ event_id: event.id, ticket_tier_id: tierId(event), quantity: 1 }),
+}
+
+const EMITS: Partial<Record<Trigger, WebhookKind>> = {
+  publish: 'event.published',
+  cancel: 'event.cancelled',
+  reschedule: 'event.rescheduled',
+  order: 'order.created',
+}
+
+/** Written down a second time, from the specification and the conventions: where each trigger leads, or how it is refused. */
+const MATRIX: [EventStatus, Record<Trigger, EventStatus | RefusalCode>][] = [
+  [
+    'draft',
+    {
+      publish: 'on_sale',
+      cancel: 'cancelled',
+      reschedule: 'draft',
+      update: 'draft',
+      order: 'event_not_on_sale',
+    },
+  ],
+  [
+    'on_sale',
+    {
+      publish: 'event_already_published',
+      cancel: 'cancelled',
+      reschedule: 'on_sale',
+      update: 'on_sale',
+      order: 'on_sale',
+    },
+  ],
+  [
+    'sold_out',
+    {
+      publish: 'event_already_published',
+      cancel: 'cancelled',
+      reschedule: 'sold_out',
+      update: 'sold_out',
+      order: 'event_sold_out',
+    },
+  ],
+  [
+    'past',
+    {
+      publish: 'event_past',
+      cancel: 'event_past',
+      reschedule: 'event_past',
+      update: 'event_past',
+      order: 'event_past',
+    },
+  ],
+  [
+    'cancelled',
+    {
+      publish: 'event_cancelled',
+      cancel: 'event_already_cancelled',
+      reschedule: 'event_cancelled',
+      update: 'event_cancelled',
+      order: 'event_cancelled',
+    },
+  ],
+]
+
+const isStatus = (answer: string): answer is EventStatus =>
+  (EVENT_STATUSES as readonly string[]).includes(answer)
+
+const cells = MATRIX.flatMap(([status, row]) =>
+  Object.entries(row).map(([trigger, answer]) => ({ status, trigger: trigger as Trigger, answer })),
+)
+
+describe('an event', () => {
+  test.each(cells.filter(({ answer }) => isStatus(answer)))(
+    '[S38] [S40] [S43] [S53] [S54] [N80] [N82] [N83] [N84] that is $status: $trigger makes it $answer, and sends one webhook',
+    async ({ status, trigger, answer }) => {
+      const service = ticketing()
+      const event = await service.eventIn(status)
+      TRIGGERS[trigger](service, event)
+      const kinds = service.emitted.map(({ kind }) => kind)
+      expect(service.account.retrieveEvent(event.id).status).toBe(answer)
+      expect(kinds).toEqual(EMITS[trigger] ? [EMITS[trigger]] : [])
+    },
+  )
+
+  test.each(cells.filter(({ answer }) => !isStatus(answer)))(
+    '[N82] [N83] [N84] [N85] [N86] [N93] that is $status: $trigger is refused with $answer, changes nothing and sends no webhook',
+    async ({ status, trigger, answer }) => {
+      const service = ticketing()
+      const event = await service.eventIn(status)
+      await service.clock.advanceBy(1)
+      const before = [service.account.snapshot(), service.account.counts()]
+      const { code, param, message } = thrownRefusal(() => TRIGGERS[trigger](service, event))
+      expect([code, param]).toEqual([answer, undefined])
+      expect(message).toContain(`The event ${event.id} `)
+      expect([service.account.snapshot(), service.account.counts()]).toEqual(before)
+      expect(service.emitted).toEqual([])
+    },
+  )
+
+  test.each(MATRIX)('that is %s has an answer to each trigger, and no other', (status, row) => {
+    const told = Object.fromEntries(
+      Object.entries(TRANSITIONS[status]).map(([trigger, answer]) => [
+        trigger,
+        'to' in answer ? answer.to : answer.refused,
+      ]),
+    )
+    expect(told).toEqual(row)
+  })
+
+  test.each(EVENT_STATUSES)(
+    '[N93] that is %s is refused what is no request, before its state is looked at',
+    async (status) => {
+      const service = ticketing()
+      const { account } = service
+      const { id } = await service.eventIn(status)
+      const before = account.snapshot()
+      expect(thrownRefusal(() => account.publishEvent(id, { now: true })).code).toBe('parameter_unknown')
+      expect(thrownRefusal(() => account.cancelEvent(id, { why: 1 })).code).toBe('parameter_unknown')
+      expect(thrownRefusal(() => account.rescheduleEvent(id, {})).code).toBe('parameter_missing')
+      expect(thrownRefusal(() => account.updateEvent(id, { title: 5 })).code).toBe('parameter_invalid')
+      expect(account.snapshot()).toEqual(before)
+    },
+  )
+
+  test('[N17] that there is not is missing, whatever is asked of it', () => {
+    const { account, venueId } = ticketing()
+    for (const id of ['evt_none', venueId, '', '__proto__']) {
+      for (const call of [
+        () => account.retrieveEvent(id),
+        () => account.retrieveWithTickets(id),
+        () => account.updateEvent(id, { nonsense: true }),
+        () => account.publishEvent(id),
+        () => account.cancelEvent(id),
+        () => account.rescheduleEvent(id, {}),
+      ]) {
+        const { code, param } = thrownRefusal(call)
+        expect([code, param]).toEqual(['resource_missing', undefined])
+      }
+    }
+  })
+})
+
+describe('by itself, an event', () => {
+  test.each<[EventStatus, EventStatus]>([
+    ['draft', 'draft'],
+    ['on_sale', 'past'],
+    ['sold_out', 'past'],
+    ['past', 'past'],
+    ['cancelled', 'cancelled'],
+  ])(
+    '[N87] [N88] [N91] that is %s is %s when its end is reached, without a webhook',
+    async (status, then) => {
+      const service = ticketing()
+      const { account, clock, emitted } = service
+      const { id, ends_at } = await service.eventIn(status)
+      if (status !== 'past') {
+        await clock.advanceTo(Date.parse(ends_at) - 1)
+        expect(account.retrieveEvent(id).status).toBe(status)
+      }
+      await clock.advanceTo(Math.max(Date.parse(ends_at), clock.now()))
+      expect(account.retrieveEvent(id).status).toBe(then)
+      expect(account.listEvents({ status: then }).data).toHaveLength(1)
+      await clock.advanceBy(1e10)
+      expect(account.retrieveEvent(id).status).toBe(then)
+      expect(emitted).toEqual([])
+    },
+  )
+
+  test('changes only while it is on sale or sold out', () => {
+    expect(OCCURRENCES).toEqual({
+      ended: { on_sale: 'past', sold_out: 'past' },
+      soldOut: { on_sale: 'sold_out' },
+      restocked: { sold_out: 'on_sale' },
+    })
+  })
+
+  test('[N88] becomes past by a job, at the very moment, although nobody looks', async () => {
+    const service = ticketing()
+    const { account, clock } = service
+    const { ends_at } = service.publish()
+    expect(clock.nextAt()).toBe(Date.parse(ends_at))
+    await clock.advanceTo(Date.parse(ends_at) + 5000)
+    const [event] = (account.snapshot() as { events: unknown[] }).events
+    expect(event).toMatchObject({ status: 'past', updated_at: new Date(ends_at).toISOString() })
+    expect(clock.nextAt()).toBeUndefined()
+  })
+
+  test.each(['retrieveEvent', 'listEvents', 'findBySlug', 'createOrder', 'cancelEvent'] as const)(
+    '[N88] becomes past when %s reads it, although its job has not run',
+    (reader) => {
+      // The clock runs: its job waits for the queue of this process, which is busy with this test.
+      const service = ticketing()
+      const { account, clock } = service
+      const event = service.publish()
+      // A clock that has jumped, as after a sleep of the machine.
+      const late = Date.parse(event.ends_at)
+      Object.defineProperty(clock, 'now', { value: () => late })
+      const read = {
+        retrieveEvent: () => account.retrieveEvent(event.id).status,
+        listEvents: () => account.listEvents({}).data[0]?.status,
+        findBySlug: () => account.findBySlug(event.slug)?.status,
+        createOrder: () => thrownRefusal(() => service.order(event, 1)).code,
+        cancelEvent: () => thrownRefusal(() => account.cancelEvent(event.id)).code,
+      }[reader]
+      expect(read()).toBe(reader === 'createOrder' || reader === 'cancelEvent' ? 'event_past' : 'past')
+    },
+  )
+})

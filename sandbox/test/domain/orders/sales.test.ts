@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest'
+import type { RefusalCode } from '../../../domain/refusal.js'
+import { orderResult } from '../../../domain/resources.js'
+import { apiRefusalOf, PUBLIC_URL, thrownRefusal, ticketing, tierId } from '../../support/ticketing.js'
+
+interface Snapshot {
+  events: { orders: [string, string, number, number, number, boolean][] }[]
+}
+
+describe('an order', () => {
+  test('[S3] [S28] [S29] [S30] [S31] [S32] [S33] [S34] [S57] [N53] [N54] has a ticket per unit, each with its token and its pass', () => {
+    const { publish, order } = ticketing()
+    const event = publish()
+    const result = order(event, 2, 1)
+    const ticket = {
+      id: expect.stringMatching(/^tik_[0-9A-Za-z]{20}$/),
+      tier: 'Balcony',
+      scan_token: expect.stringMatching(/^[0-9A-Za-z]{24}$/),
+      wallet_pass_url: expect.stringContaining(`${PUBLIC_URL}/`),
+    }
+    expect(result).toEqual({
+      order: {
+        id: expect.stringMatching(/^ord_[0-9A-Za-z]{20}$/),
+        event_id: event.id,
+        total_cents: 8000,
+        buyer_email: 'buyer1@example.com',
+      },
+      tickets: [ticket, ticket],
+    })
+    const distinct = result.tickets.flatMap(({ id, scan_token, wallet_pass_url }) => [
+      id,
+      scan_token,
+      wallet_pass_url,
+    ])
+    expect(new Set(distinct).size).toBe(6)
+    expect(orderResult.parse(result)).toEqual(result)
+  })
+
+  test('[S79] [S92] [N96] [N55] is sent as the specification shows it, and no more', () => {
+    const { publish, order, emitted } = ticketing()
+    const event = publish()
+    emitted.length = 0
+    const { order: sold, tickets } = order(event, 2)
+    expect(emitted).toEqual([
+      {
+        kind: 'order.created',
+        data: {
+          order: { id: sold.id, total_cents: 5000, buyer_email: 'buyer1@example.com' },
+          tickets: tickets.map(({ id }) => ({ id, tier: 'GA' })),
+        },
+      },
+    ])
+    expect(JSON.stringify(emitted)).not.toMatch(/scan_token|wallet|event_id/)
+  })
+
+  test('[S17] [S18] [N48] raises sold and gross, which a cancel does not lower', async () => {
+    const { account, clock, publish, order } = ticketing()
+    const event = publish()
+    await clock.advanceBy(1000)
+    order(event, 2, 0)
+    order(event, 1, 1)
+    const sums = { sold: 3, gross_cents: 9000 }
+    expect(account.retrieveEvent(event.id)).toMatchObject({
+      ...sums,
+      status: 'on_sale',
+      updated_at: '2026-06-01T10:00:01.000Z',
+    })
+    expect(account.cancelEvent(event.id)).toMatchObject(sums)
+  })
+
+  test('[N54] is of a buyer of its own', () => {
+    const { publish, order } = ticketing()
+    const [one, other] = [publish(), publish()]
+    const emails = [order(one, 1), order(other, 1), order(one, 1)].map((result) => result.order.buyer_email)
+    expect(emails).toEqual(['buyer1@example.com', 'buyer2@example.com', 'buyer3@example.com'])
+  })
+
+  test('[S29] may be free', () => {
+    const { publish, order, account } = ticketing()
+    const event = publish({ tickets: [{ name: 'Free', price_cents: 0, quantity: 2 }] })
+    expect(order(event, 2).order.total_cents).toBe(0)
+    expect(account.retrieveEvent(event.id)).toMatchObject({ status: 'sold_out', gross_cents: 0 })
+  })
+
+  test('[N56] [N81] may be of 1000 tickets, whose ids all differ', () => {
+    const { publish, order } = ticketing()
+    const event = publish({ tickets: [{ name: 'GA', price_cents: 99_999_999, quantity: 10_000_000 }] })
+    const { tickets, order: sold } = order(event, 1000)
+    expect(new Set(tickets.map(({ id }) => id)).size).toBe(1000)
+    expect(sold.total_cents).toBe(99_999_999_000)
+  })
+
+  test('[N90] [N91] of the last ticket makes the event sold_out, for which there is no webhook', () => {
+    const { account, publish, order, emitted } = ticketing()
+    const event = publish()
+    order(event, 3, 0)
+    expect(account.retrieveEvent(event.id).status).toBe('on_sale')
+    order(event, 2, 1)
+    expect(account.retrieveEvent(event.id)).toMatchObject({ status: 'sold_out', sold: 5, capacity: 5 })
+    expect(emitted.map(({ kind }) => kind)).toEqual(['event.published', 'order.created', 'order.created'])
+  })
+
+  test('[S41] [S54] [N76] is refunded by a cancel, every one of them, whatever the refund policy says', () => {
+    for (const refund_policy of ['anytime', 'final', 'exchange_only']) {
+      const { account, publish, order } = ticketing()
+      const [event, other] = [publish({ refund_policy }), publish()]
+      for (const one of [event, other, event]) order(one, 1)
+      account.cancelEvent(event.id)
+      const { events } = account.snapshot() as Snapshot
+      expect(events.map(({ orders }) => orders.map(([, , , , , refunded]) => refunded))).toEqual([
+        [true, true],
+        [false],
+      ])
+      expect(account.counts().orders).toBe(3)
+    }
+  })
+})
+
+describe('an order is refused', () => {
+  const { account, publish, emitted } = ticketing()
+  const event = publish()
+  const other = publish()
+  emitted.length = 0
+  const good = { event_id: event.id, ticket_tier_id: tierId(event), quantity: 1 }
+
+  test.each<[string, unknown, RefusalCode, string | undefined]>([
+    ['[S78] without event_id', { event_id: undefined }, 'parameter_missing', 'event_id'],
+    ['[S78] without ticket_tier_id', { ticket_tier_id: undefined }, 'parameter_missing', 'ticket_tier_id'],
+    ['[S78] without quantity', { quantity: undefined }, 'parameter_missing', 'quantity'],
+    ['[N81] of no tickets', { quantity: 0 }, 'parameter_invalid', 'quantity'],
+    ['[N81] of less', { quantity: -1 }, 'parameter_invalid', 'quantity'],
+    ['[S78] of half a ticket', { quantity: 0.5 }, 'parameter_invalid', 'quantity'],
+    ['[S78] of a string', { quantity: '1' }, 'parameter_invalid', 'quantity'],
+    ['[N56] of 1001 tickets', { quantity: 1001 }, 'parameter_invalid', 'quantity'],
+    ['[N16] of no event', { event_id: 'evt_none' }, 'resource_missing', 'event_id'],
+    ['[N16] of no tier', { ticket_tier_id: 'tkt_none' }, 'resource_missing', 'ticket_tier_id'],
+    [
+      '[S27] [N16] of a tier of another event',
+      { ticket_tier_id: tierId(other) },
+      'resource_missing',
+      'ticket_tier_id',
+    ],
+    ['[N89] of more than the tier has', { quantity: 4 }, 'tier_sold_out', 'quantity'],
+    ['[N13] with a buyer', { buyer_email: 'me@example.com' }, 'parameter_unknown', 'buyer_email'],
+  ])('%s', (_, differences, code, param) => {
+    const before = [account.snapshot(), account.counts()]
+    expect(apiRefusalOf(() => account.createOrder({ ...good, ...(differences as object) }))).toEqual([
+      code,
+      param,
+    ])
+    expect([account.snapshot(), account.counts()]).toEqual(before)
+    expect(emitted).toEqual([])
+  })
+
+  test('[N89] and it is said how many are left', () => {
+    const service = ticketing()
+    const sold = service.publish()
+    service.order(sold, 2)
+    expect(thrownRefusal(() => service.order(sold, 2)).message).toBe(
+      'The tier "GA" has 1 left of 3, and the order is for 2: order fewer.',
+    )
+    service.order(sold, 1)
+    expect(thrownRefusal(() => service.order(sold, 1)).message).toBe(
+      'The tier "GA" has 0 left of 3, and the order is for 1: choose another tier.',
+    )
+  })
+})

@@ -1,0 +1,269 @@
+import fc from 'fast-check'
+import { fromMarkdown } from 'mdast-util-from-markdown'
+import { describe, expect, test } from 'vitest'
+import { runs } from '../../../../test/support/runs.js'
+import { isSafeTarget, sanitizeMarkdown } from '../../../domain/text/sanitize-markdown.js'
+import { ticketing } from '../../support/ticketing.js'
+
+describe('sanitized Markdown', () => {
+  test.each([
+    '',
+    'Plain text, with *emphasis* and **more**.',
+    '# Title\n\n- one\n- two\n\n> quote\n\n1. first',
+    'I <3 NY, and 1 < 2 > 0',
+    '[site](https://example.com "title") and ![poster](/poster.jpg)',
+    '<https://example.com> <me@example.com>',
+    '[mail](mailto:me@example.com) [call](tel:+351123) [page](#top) [up](../a:b) [other](//example.com)',
+    '[ref][a]\n\n[a]: http://example.com "t"',
+    '`<b>` and\n\n    <script>\n\n```html\n<b onclick="x">javascript:alert(1)</b>\n```',
+    String.raw`\<b> &lt;b&gt; \[x](javascript:alert)`,
+    'javascript:alert(1) as a text',
+    'Windows\r\nlines\r\n',
+  ])('[S14] [S64] [N43] is what it was where there is nothing to take out: %j', (markdown) => {
+    expect(sanitizeMarkdown(markdown)).toBe(markdown)
+  })
+
+  test.each([
+    ['a <b>bold</b> word', 'a bold word'],
+    ['<script>alert(1)</script>', ''],
+    ['before\n\n<div class="x">\ninside\n</div>\n\nafter', 'before\n\ninside\n\nafter'],
+    ['a <!-- comment --> b', 'a  b'],
+    ['a <?php echo 1 ?> b', 'a  b'],
+    ['a <!DOCTYPE html> b', 'a  b'],
+    ['a <![CDATA[x]]> b', 'a  b'],
+    ['<img src=x onerror=alert(1)>', ''],
+    ['> <b>in</b> a quote\n\n- <i>in</i> a list', '> in a quote\n\n- in a list'],
+    ['*a <b>c</b>*', '*a c*'],
+    ['[<b>text</b>](https://example.com)', '[text](https://example.com)'],
+    ['<<b>script>alert(1)<</b>/script>', '&lt;script>alert(1)&lt;/script>'],
+  ])('[N43] has no HTML: %j becomes %j', (markdown, sanitized) => {
+    expect(sanitizeMarkdown(markdown)).toBe(sanitized)
+  })
+
+  test.each([
+    ['<p>Doors open at 19:00</p>', 'Doors open at 19:00'],
+    ['<p>Doors 19:00</p><p>Show 20:00</p>', 'Doors 19:00 Show 20:00'],
+    ['Doors 19:00<br>Show<br/><br />20:00', 'Doors 19:00 Show 20:00'],
+    ['<div><p>By the <b>har</b>bour</p></div>', 'By the harbour'],
+    ['<ul>\n  <li>One</li>\n      <li>Two</li>\n</ul>', 'One\nTwo'],
+    ['> <div>\n> in a quote\n> </div>', '> \n> in a quote\n> '],
+    ['<a title="a > b" href=x>Tickets</a>', 'Tickets'],
+    ['<p>Rock &amp; Roll, 1 < 2, &lt;b&gt;</p>', 'Rock &amp; Roll, 1 < 2, &lt;b&gt;'],
+    // Begun, and never ended: written as text.
+    ['<div Doors open', '&lt;div Doors open'],
+    ['<p class="x>Doors open</p>', '&lt;p class="x>Doors open'],
+    ['<!-- Doors open\n\nAll welcome', '&lt;!-- Doors open\n\nAll welcome'],
+    // Not text.
+    ['<div><!-- a <b>note</b> --> Doors open</div>', 'Doors open'],
+    ['<p>Doors open</p><script>alert(1)</script><p>19:00</p>', 'Doors open 19:00'],
+    ['Doors <script>alert(1)</script>open', 'Doors open'],
+    ['Doors <STYLE>p { }</STYLE >open', 'Doors open'],
+    ['<div><script>\n\nalert(1)\n\n</script>Doors open</div>', 'Doors open'],
+    ['<p>Doors open</p><script>alert(1)\n\nAll welcome', 'Doors open\n\nAll welcome'],
+    ['Doors open <script>alert(1)\n\nAll welcome', 'Doors open \n\nAll welcome'],
+    ['<iframe src=x>none</iframe>Doors open', 'Doors open'],
+    // Links that are their own text.
+    ['<geo:38.7,-9.1> <https://example.com>', 'geo:38.7,-9.1 <https://example.com>'],
+    // Removing a part does not join the parts around it.
+    ['<scr<script>ipt>alert(1)</scr</script>ipt> Doors open', '&lt;scr ipt> Doors open'],
+    ['<p><<b>script>alert(1)</p>', '&lt;script>alert(1)'],
+    ['<p>[Tickets](javascript:alert)</p>', '[Tickets](#)'],
+  ])('[N43] keeps the text: %j becomes %j', (markdown, sanitized) => {
+    expect(sanitizeMarkdown(markdown)).toBe(sanitized)
+  })
+
+  test.each([
+    ['[a](javascript:alert(1))', '[a](#)'],
+    ['[a](JavaScript:alert "title")', '[a](# "title")'],
+    ['[a](<javascript:alert(1) x> "t")', '[a](# "t")'],
+    ['[a](data:text/html,x)', '[a](#)'],
+    ['![a](data:image/png;base64,AAAA)', '![a](#)'],
+    ['[a](vbscript:x) [b](file:///etc/passwd) [c](blob:x)', '[a](#) [b](#) [c](#)'],
+    ['[a](java&#10;script:alert)', '[a](#)'],
+    ['[a](&#1;javascript:alert)', '[a](#)'],
+    ['[a](&#x6A;avascript:alert)', '[a](#)'],
+    [String.raw`[a](javascript\:alert)`, '[a](#)'],
+    ['[a][x]\n\n[x]: javascript:alert "t"', '[a][x]\n\n[x]: # "t"'],
+    ['<javascript:alert>', ''],
+    ['[![a](data:x)](javascript:y)', '[![a](#)](#)'],
+    ['![a [b](https://example.com)](javascript:y)', '![a [b](https://example.com)](#)'],
+    ['[[a](javascript:x)](javascript:y)', '[[a](#)](javascript:y)'],
+    ['> [a](javascript:x)\n> and [b](data:y)', '> [a](#)\n> and [b](#)'],
+  ])('[N43] has no target that runs: %j becomes %j', (markdown, sanitized) => {
+    expect(sanitizeMarkdown(markdown)).toBe(sanitized)
+  })
+
+  test('[S14] [S64] is what an event shows', () => {
+    const { create } = ticketing()
+    expect(create({ description_md: 'a <b>b</b> [c](javascript:d)' }).description_md).toBe('a b [c](#)')
+    expect(create({ description_md: '<p></p>' }).description_md).toBe('')
+  })
+})
+
+/** Pieces of which HTML, links, code and their edges are made. */
+const pieces = fc.constantFrom(
+  ...[
+    '<',
+    '>',
+    '</',
+    '/>',
+    '<b>',
+    '</b>',
+    '<script>',
+    '<!--',
+    '-->',
+    '<?',
+    '?>',
+    '<![CDATA[',
+    ']]>',
+    '<div>\n',
+    'b',
+    'a',
+  ],
+  ...[
+    '[',
+    ']',
+    '](',
+    ')',
+    '![',
+    '](javascript:',
+    '](data:x',
+    '[a]:',
+    '[a]: javascript:b',
+    '<javascript:',
+    'javascript:',
+    ':',
+  ],
+  ...[
+    '`',
+    '```\n',
+    '    ',
+    '\t',
+    '\n',
+    '\n\n',
+    '> ',
+    '- ',
+    '1. ',
+    '# ',
+    '*',
+    '_',
+    '\\',
+    '&lt;',
+    '&#58;',
+    '&#10;',
+    '"',
+    "'",
+    ' ',
+    '=',
+    '\r',
+    'é',
+    '\u0000',
+  ],
+)
+const hostile = fc.oneof(
+  fc.array(pieces, { maxLength: 40 }).map((parts) => parts.join('')),
+  fc.string({ unit: 'grapheme', maxLength: 80 }),
+)
+
+interface Found {
+  readonly type: string
+  readonly url?: string
+  readonly children?: readonly Found[]
+}
+
+function* nodesOf(node: Found): Generator<Found> {
+  yield node
+  for (const child of node.children ?? []) yield* nodesOf(child)
+}
+
+test('[N43] whatever is sanitized has no node of HTML and no target that runs, and is not changed by sanitizing it again', {
+  tags: ['slow'],
+  timeout: 60_000,
+}, () => {
+  fc.assert(
+    fc.property(hostile, (markdown) => {
+      const sanitized = sanitizeMarkdown(markdown)
+      const faults = [...nodesOf(fromMarkdown(sanitized) as Found)].filter(
+        ({ type, url = '' }) => type === 'html' || /^\s*(javascript|data|vbscript):/i.test(url),
+      )
+      expect(faults).toEqual([])
+      expect(sanitizeMarkdown(sanitized)).toBe(sanitized)
+    }),
+    { numRuns: runs(200) },
+  )
+})
+
+const tag = fc.constantFrom(
+  ...[
+    'p',
+    'div',
+    'li',
+    'td',
+    'h1',
+    'pre',
+    'section',
+    'b',
+    'a',
+    'span',
+    'em',
+    'textarea',
+    'title',
+    'x-y',
+    'svg',
+  ],
+)
+const markup = fc.oneof(
+  tag.map((name) => `<${name}>`),
+  tag.map((name) => `</${name}>`),
+  tag.map((name) => `<${name} class="a > b" id='c' hidden>`),
+  fc.constantFrom('<br>', '<hr/>', '<!-- no -->', '<?no?>', '<script>no</script>', '<style>\nno\n</style>'),
+  fc.constantFrom(' ', '\n', '\n\n', '> ', '- ', '*', '_'),
+)
+
+test('[N43] the words between tags stay, in their order, and what a page would not show goes', {
+  tags: ['slow'],
+  timeout: 60_000,
+}, () => {
+  fc.assert(
+    fc.property(fc.array(markup, { maxLength: 30 }), (marks) => {
+      const words = marks.map((_, index) => `word${index}.`)
+      const sanitized = sanitizeMarkdown(marks.map((mark, index) => `${mark}word${index}.`).join(''))
+      expect(sanitized.match(/word\d+\./g) ?? []).toEqual(words)
+      expect(sanitized).not.toContain('no')
+    }),
+    { numRuns: runs(120) },
+  )
+})
+
+test('[N43] what has no < and no colon stays as it is', { tags: ['slow'] }, () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+      const plain = text.replace(/[<:&]/g, '')
+      expect(sanitizeMarkdown(plain)).toBe(plain)
+    }),
+  )
+})
+
+test('what was written to get through many times is written as text', { tags: ['slow'] }, () => {
+  for (const open of ['<', '<<b>', '<div>\n```\n\n']) {
+    const sanitized = sanitizeMarkdown(open.repeat(200) + 'b>'.repeat(200))
+    expect([...nodesOf(fromMarkdown(sanitized) as Found)].filter(({ type }) => type === 'html')).toEqual([])
+  }
+})
+
+test.each([
+  ['https://example.com', true],
+  ['HTTP://example.com', true],
+  ['mailto:a@b.c', true],
+  ['tel:1', true],
+  ['/path:with/colon', true],
+  ['?a:b', true],
+  ['#a:b', true],
+  ['', true],
+  ['javascript:x', false],
+  [' \tjava\nscript:x', false],
+  ['data:,x', false],
+  ['intent:x', false],
+])('a link to %j is safe: %s', (url, safe) => {
+  expect(isSafeTarget(url)).toBe(safe)
+})

@@ -1,0 +1,330 @@
+import { verifySignature } from 'tix-webhooks'
+import { describe, expect, test } from 'vitest'
+import { SECRET } from '../../../test/support/deliveries.js'
+import type { EndpointInput, EndpointPatch } from '../../engine/endpoint.js'
+import { barrier, engineFixture, type FixtureAnswer, HOUR_MS } from '../support/engine-fixture.js'
+import { verifiesPlainly } from '../support/plain-verifier.js'
+
+const URL_OF = 'http://localhost:3000/hooks'
+
+describe('an endpoint', () => {
+  test('[S87] [N119] has defaults: everything of the test account, enabled, a secret of its own', () => {
+    const { engine } = engineFixture({ endpoints: [] })
+    const endpoint = engine.createEndpoint({ url: URL_OF })
+    expect(endpoint).toEqual({
+      id: expect.stringMatching(/^we_[0-9A-Za-z]{20}$/),
+      url: URL_OF,
+      events: ['*'],
+      secrets: [expect.stringMatching(/^whsec_[0-9A-Za-z]{32}$/)],
+      enabled: true,
+      mode: 'test',
+    })
+    expect(engine.endpoint(endpoint.id)).toEqual(endpoint)
+    const other = engine.createEndpoint({ url: URL_OF })
+    expect(other.secrets).not.toEqual(endpoint.secrets)
+    expect(engine.endpoints()).toEqual([endpoint, other])
+  })
+
+  test.each<[string, unknown, string]>([
+    ['no object', 'http://localhost', 'An endpoint is described by an object'],
+    ['null', null, 'An endpoint is described by an object'],
+    ['no url', {}, "The endpoint's url must be a string."],
+    [
+      'a url without a scheme',
+      { url: 'localhost:3000' },
+      "The endpoint's url must be an http or https address",
+    ],
+    ['another scheme', { url: 'file:///etc/passwd' }, "The endpoint's url must be an http or https address"],
+    ['a password in the url', { url: 'http://me:pw@localhost/' }, 'without a name and password in it'],
+    [
+      'a url without end',
+      { url: `http://localhost/${'x'.repeat(2048)}` },
+      'must have at most 2048 characters',
+    ],
+    ['a misspelt name', { url: URL_OF, event: ['*'] }, 'An endpoint has no event.'],
+    ['events that are text', { url: URL_OF, events: '*' }, "The endpoint's events must be a list of kinds"],
+    ['no events', { url: URL_OF, events: [] }, 'must not be empty'],
+    [
+      'an event that is none',
+      { url: URL_OF, events: ['order.created', 'event.*.x'] },
+      "The endpoint's events must be a list",
+    ],
+    [
+      'an event with a blank',
+      { url: URL_OF, events: ['order created'] },
+      "The endpoint's events must be a list",
+    ],
+    ['too many events', { url: URL_OF, events: Array(51).fill('*') }, 'at most 50'],
+    ['an empty secret', { url: URL_OF, secret: '' }, "The endpoint's secret must not be empty."],
+    [
+      'a secret with a line end',
+      { url: URL_OF, secret: 'whsec_x\n' },
+      'must not begin or end with white space',
+    ],
+    ['enabled that is text', { url: URL_OF, enabled: 'no' }, "The endpoint's enabled must be true or false."],
+    [
+      'a mode that is none',
+      { url: URL_OF, mode: 'Production!' },
+      "The endpoint's mode must be test or live.",
+    ],
+  ])('is refused with %s', (_, input, message) => {
+    const { engine } = engineFixture({ endpoints: [] })
+    expect(() => engine.createEndpoint(input as EndpointInput)).toThrow(TypeError)
+    expect(() => engine.createEndpoint(input as EndpointInput)).toThrow(message)
+    expect(engine.endpoints()).toEqual([])
+  })
+
+  test('never has its secret in an error', () => {
+    const { engine, endpointId } = engineFixture()
+    const secret = ' whsec_quite_secret'
+    for (const attempt of [
+      () => engine.createEndpoint({ url: URL_OF, secret }),
+      () => engine.updateEndpoint(endpointId, { secret }),
+      () => engine.rotateSecret(endpointId, { secret }),
+    ]) {
+      expect(attempt).toThrow(expect.not.stringContaining('quite_secret'))
+    }
+  })
+
+  test('is held to the rules about addresses, when it is made and when it changes', () => {
+    const checkUrl = (url: string) => {
+      if (url.includes('example.com')) throw new TypeError('not there')
+    }
+    const { engine, endpointId } = engineFixture({ checkUrl })
+    expect(() => engine.createEndpoint({ url: 'https://example.com/x' })).toThrow('not there')
+    expect(() => engine.updateEndpoint(endpointId, { url: 'https://example.com/x' })).toThrow('not there')
+    expect(engine.endpoints()).toMatchObject([{ url: URL_OF }])
+  })
+
+  test('that is unknown is undefined, or false, whatever is done to it', () => {
+    const { engine } = engineFixture()
+    expect(engine.endpoint('we_none')).toBeUndefined()
+    expect(engine.updateEndpoint('we_none', { enabled: false })).toBeUndefined()
+    expect(engine.rotateSecret('we_none')).toBeUndefined()
+    expect(engine.removeEndpoint('we_none')).toBe(false)
+  })
+
+  test('changes in what is given alone', () => {
+    const { engine, endpointId } = engineFixture()
+    const before = engine.endpoint(endpointId)
+    expect(engine.updateEndpoint(endpointId, {})).toEqual(before)
+    expect(engine.updateEndpoint(endpointId, { events: ['order.created', 'order.created'] })).toEqual({
+      ...before,
+      events: ['order.created'],
+    })
+    expect(() => engine.updateEndpoint(endpointId, { mode: 'live' } as EndpointPatch)).toThrow(
+      'An endpoint has no mode.',
+    )
+    expect(before?.events).toEqual(['*'])
+  })
+
+  test('may be one of 100, not more', () => {
+    const { engine } = engineFixture({ endpoints: [] })
+    for (let count = 0; count < 100; count++) engine.createEndpoint({ url: URL_OF })
+    expect(() => engine.createEndpoint({ url: URL_OF })).toThrow('There are 100 endpoints already')
+  })
+})
+
+describe('a message goes to the endpoints that', () => {
+  test.each([
+    [['*'], 'anything.at.all', true],
+    [['order.created'], 'order.created', true],
+    [['order.created'], 'order.created.twice', false],
+    [['order.created'], 'order', false],
+    [['event.*'], 'event.published', true],
+    [['event.*'], 'event.dates.changed', true],
+    [['event.*'], 'event', false],
+    [['event.*'], 'events.published', false],
+    [['order.created', 'event.*'], 'event.cancelled', true],
+    [['order.created', 'event.published'], 'event.cancelled', false],
+  ])('[S86] subscribe to its kind: %j to %s: %j', (events, type, isSubscribed) => {
+    const { engine, publish } = engineFixture({ endpoints: [{ url: URL_OF, events }] })
+    publish(type)
+    expect(engine.deliveries()).toHaveLength(isSubscribed ? 1 : 0)
+  })
+
+  test('are of its account', () => {
+    const { engine } = engineFixture({ endpoints: [{ url: URL_OF }, { url: URL_OF, mode: 'live' }] })
+    const [test, live] = engine.endpoints()
+    const message = engine.publish({ mode: 'live', type: 'order.created', data: {} })
+    expect(engine.deliveriesOf(message).map(({ endpointId }) => endpointId)).toEqual([live?.id])
+    const other = engine.publish({ mode: 'test', type: 'order.created', data: {} })
+    expect(engine.deliveriesOf(other).map(({ endpointId }) => endpointId)).toEqual([test?.id])
+  })
+
+  test('are there: each has a delivery and an id of its own, with the same bytes', async () => {
+    const { engine, clock, publish, received } = engineFixture({
+      endpoints: [{ url: URL_OF }, { url: `${URL_OF}/2` }],
+    })
+    publish()
+    await clock.idle()
+    expect(received.map(({ url }) => url).sort()).toEqual([URL_OF, `${URL_OF}/2`])
+    expect(new Set(received.map(({ body }) => body)).size).toBe(1)
+    expect(new Set(engine.deliveries().map(({ id }) => id)).size).toBe(2)
+  })
+})
+
+describe('an endpoint that is disabled', () => {
+  test('[N120] has new messages recorded as skipped, and enabling it replays none', async () => {
+    const { engine, clock, publish, at, endpointId, received } = engineFixture()
+    engine.updateEndpoint(endpointId, { enabled: false })
+    const id = publish()
+    expect(at(id)).toMatchObject({ status: 'skipped', reason: 'The endpoint is disabled.', attempts: [] })
+    expect(at(id).nextAtMs).toBeUndefined()
+    engine.updateEndpoint(endpointId, { enabled: true })
+    await clock.advanceBy(72 * HOUR_MS)
+    expect(received).toEqual([])
+    publish()
+    await clock.idle()
+    expect(received).toHaveLength(1)
+  })
+
+  test('[N120] has those that wait skipped, for good', async () => {
+    const { engine, clock, publish, at, endpointId, received, changes } = engineFixture({ answer: () => 500 })
+    const id = publish()
+    await clock.idle()
+    changes.length = 0
+    engine.updateEndpoint(endpointId, { enabled: false })
+    expect(at(id)).toMatchObject({ status: 'skipped', reason: 'The endpoint was disabled.' })
+    expect(changes).toEqual([{ what: 'delivery', delivery: at(id) }, { what: 'endpoints' }])
+    engine.updateEndpoint(endpointId, { enabled: true })
+    await clock.advanceBy(72 * HOUR_MS)
+    expect(received).toHaveLength(1)
+    expect(clock.nextAt()).toBeUndefined()
+  })
+
+  test('leaves those of others alone', async () => {
+    const { engine, clock, publish, endpointId } = engineFixture({
+      answer: () => 500,
+      endpoints: [{ url: URL_OF }, { url: `${URL_OF}/2` }],
+    })
+    publish()
+    await clock.idle()
+    engine.updateEndpoint(endpointId, { enabled: false })
+    const statuses = Object.fromEntries(engine.deliveries().map(({ endpointId: of, status }) => [of, status]))
+    expect(statuses).toMatchObject({ [endpointId]: 'skipped' })
+    expect(Object.values(statuses).sort()).toEqual(['retrying', 'skipped'])
+  })
+
+  test('while an attempt is under way: a success is one all the same, a failure ends there', async () => {
+    for (const [answer, status] of [
+      [200, 'delivered'],
+      [500, 'skipped'],
+    ] as const) {
+      const hold = barrier<number>()
+      const { engine, clock, publish, at, endpointId, received } = engineFixture({
+        answer: (): FixtureAnswer => hold.opened,
+      })
+      const id = publish()
+      while (received.length === 0) await new Promise((resolve) => setImmediate(resolve))
+      engine.updateEndpoint(endpointId, { enabled: false })
+      engine.updateEndpoint(endpointId, { enabled: true })
+      hold.open(answer)
+      await clock.advanceBy(72 * HOUR_MS)
+      expect(at(id)).toMatchObject({ status, attempts: [{ response: { status: answer } }] })
+      expect(received).toHaveLength(1)
+    }
+  })
+})
+
+test('[N121] an endpoint that only ever fails, or says that it is gone, stays enabled', async () => {
+  const { engine, clock, publish, at, endpointId } = engineFixture({
+    answer: (_, count) => (count <= 11 ? 410 : 200),
+  })
+  const id = publish()
+  await clock.advanceBy(72 * HOUR_MS)
+  expect(at(id).status).toBe('failed')
+  expect(engine.endpoint(endpointId)?.enabled).toBe(true)
+  const next = publish()
+  await clock.idle()
+  expect(at(next).status).toBe('delivered')
+})
+
+describe('an endpoint that is removed', () => {
+  test('leaves its deliveries in the log, and those that waited are skipped', async () => {
+    const { engine, clock, publish, at, endpointId, received } = engineFixture({ answer: () => 500 })
+    const id = publish()
+    await clock.idle()
+    expect(engine.removeEndpoint(endpointId)).toBe(true)
+    expect(engine.removeEndpoint(endpointId)).toBe(false)
+    expect(at(id)).toMatchObject({ status: 'skipped', reason: 'The endpoint was removed.', attempts: [{}] })
+    await clock.advanceBy(72 * HOUR_MS)
+    expect(received).toHaveLength(1)
+  })
+})
+
+describe('what an endpoint is at the time of an attempt is what counts', () => {
+  test('[N122] a corrected URL and a new secret are used by the next retry', async () => {
+    const { engine, clock, publish, at, endpointId, received } = engineFixture({
+      answer: ({ url }) => (url.endsWith('/right') ? 200 : 404),
+    })
+    const id = publish()
+    await clock.idle()
+    engine.updateEndpoint(endpointId, { url: 'http://localhost:3000/right', secret: 'whsec_right' })
+    await clock.advanceBy(6000)
+    expect(at(id)).toMatchObject({ status: 'delivered' })
+    expect(at(id).attempts.map(({ url }) => url)).toEqual([URL_OF, 'http://localhost:3000/right'])
+    const last = received.at(-1)
+    await verifySignature(last?.body ?? '', last?.header, { secret: 'whsec_right' })
+  })
+
+  test('events that it no longer subscribes to are still delivered, when they were published before', async () => {
+    const { engine, clock, publish, at, endpointId } = engineFixture({
+      answer: (_, count) => (count === 1 ? 500 : 200),
+    })
+    const id = publish('event.published')
+    await clock.idle()
+    engine.updateEndpoint(endpointId, { events: ['order.created'] })
+    await clock.advanceBy(6000)
+    expect(at(id).status).toBe('delivered')
+  })
+})
+
+describe('a rotation', () => {
+  async function headerNow({ publish, clock, received }: ReturnType<typeof engineFixture>) {
+    publish()
+    await clock.idle()
+    const { header = '', body = '' } = received.at(-1) ?? {}
+    return { header, body }
+  }
+
+  test('[N107] has the new secret sign first, and the old one beside it', async () => {
+    const fixture = engineFixture()
+    const rotated = fixture.engine.rotateSecret(fixture.endpointId)
+    const [fresh = '', old] = rotated?.secrets ?? []
+    expect(fresh).toMatch(/^whsec_[0-9A-Za-z]{32}$/)
+    expect(old).toBe(SECRET)
+    const { header, body } = await headerNow(fixture)
+    expect(header.match(/v1=/g)).toHaveLength(2)
+    expect(verifiesPlainly(body, header, [fresh, SECRET])).toBe(true)
+    expect((await verifySignature(body, header, { secret: SECRET })).secretIndex).toBe(0)
+  })
+
+  test('twice leaves the two newest', () => {
+    const { engine, endpointId } = engineFixture()
+    engine.rotateSecret(endpointId, { secret: 'whsec_2' })
+    expect(engine.rotateSecret(endpointId, { secret: 'whsec_3' })?.secrets).toEqual(['whsec_3', 'whsec_2'])
+  })
+
+  test('that keeps no old one has the new one sign alone, at once', async () => {
+    const fixture = engineFixture()
+    fixture.engine.rotateSecret(fixture.endpointId, { secret: 'whsec_2', keepOld: false })
+    const { header, body } = await headerNow(fixture)
+    expect(verifiesPlainly(body, header, ['whsec_2'])).toBe(true)
+  })
+
+  test('ends when it is rotated to the newest secret, without the old one', () => {
+    const { engine, endpointId } = engineFixture()
+    engine.rotateSecret(endpointId, { secret: 'whsec_2' })
+    expect(engine.rotateSecret(endpointId, { secret: 'whsec_2' })?.secrets).toEqual(['whsec_2', SECRET])
+    expect(engine.rotateSecret(endpointId, { secret: 'whsec_2', keepOld: false })?.secrets).toEqual([
+      'whsec_2',
+    ])
+  })
+
+  test('back to the old secret names each once', () => {
+    const { engine, endpointId } = engineFixture()
+    engine.rotateSecret(endpointId, { secret: 'whsec_2' })
+    expect(engine.rotateSecret(endpointId, { secret: SECRET })?.secrets).toEqual([SECRET, 'whsec_2'])
+  })
+})

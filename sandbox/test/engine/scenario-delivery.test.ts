@@ -1,0 +1,218 @@
+import { signedBody } from 'tix-webhooks/testing'
+import { describe, expect, test } from 'vitest'
+import { SECRET } from '../../../test/support/deliveries.js'
+import type { Chaos } from '../../engine/dispatcher.js'
+import type { Message } from '../../engine/record/records.js'
+import { barrier, engineFixture, type FixtureAnswer, HOUR_MS } from '../support/engine-fixture.js'
+
+const tampered = { body: '{"tampered":true}', headers: { 'content-type': 'application/json' } }
+
+/** The message as it is, signed as the service signs it. */
+async function genuine({ body }: Message) {
+  const { headers } = await signedBody(body, { secret: SECRET })
+  return { body, headers: { 'content-type': 'application/json', ...headers } }
+}
+
+describe('what is spoilt on purpose', () => {
+  const messageOf = ({ engine }: ReturnType<typeof engineFixture>) =>
+    engine.createMessage({ mode: 'test', type: 'order.created', data: { order: { id: 'ord_1' } } })
+
+  test('[N115] is one delivery, whose attempts record the scenario and what was sent, and is not retried', async () => {
+    const fixture = engineFixture({ answer: () => 401 })
+    const { engine, clock, endpointId, received, changes } = fixture
+    const message = messageOf(fixture)
+    const delivery = await engine.deliverScenario(endpointId, message, {
+      scenario: 'tampered-byte',
+      requests: [tampered, await genuine(message)],
+    })
+    expect(delivery).toMatchObject({
+      id: expect.stringMatching(/^dlv_/),
+      message,
+      endpointId,
+      status: 'failed',
+      reason: 'It was made invalid on purpose (tampered-byte), and is not retried.',
+      attempts: [
+        {
+          number: 1,
+          trigger: 'scenario',
+          scenario: 'tampered-byte',
+          sentBody: tampered.body,
+          response: { status: 401 },
+        },
+        { number: 2, trigger: 'scenario', scenario: 'tampered-byte', response: { status: 401 } },
+      ],
+    })
+    expect(delivery.attempts[1]).not.toHaveProperty('sentBody')
+    expect(engine.delivery(delivery.id)).toEqual(delivery)
+    expect(received.map(({ body }) => body)).toEqual([tampered.body, message.body])
+    expect(received[0]?.headers).toEqual({
+      'content-type': 'application/json',
+      'content-length': '17',
+      'user-agent': 'tix-webhooks-sandbox',
+    })
+    expect(changes.map(({ what }) => what)).toEqual([
+      'endpoints',
+      'message',
+      'delivery',
+      'attempt',
+      'attempt',
+      'delivery',
+    ])
+    await clock.advanceBy(72 * HOUR_MS)
+    expect(received).toHaveLength(2)
+  })
+
+  test('is delivered where the last answer is a success', async () => {
+    const fixture = engineFixture({ answer: (_, count) => (count === 1 ? 401 : 200) })
+    const message = messageOf(fixture)
+    const delivery = await fixture.engine.deliverScenario(fixture.endpointId, message, {
+      scenario: 'duplicate',
+      requests: [tampered, tampered],
+    })
+    expect(delivery.status).toBe('delivered')
+    expect(delivery.reason).toBeUndefined()
+  })
+
+  test('can be sent to a URL that is no endpoint, and cannot be resent', async () => {
+    const fixture = engineFixture()
+    const { engine, received } = fixture
+    const to = { url: 'http://localhost:9999/elsewhere' }
+    const delivery = await engine.deliverScenario(to, messageOf(fixture), {
+      scenario: 'stale',
+      requests: [tampered],
+    })
+    expect(delivery).toMatchObject({ endpointId: '', attempts: [{ url: to.url }] })
+    expect(received).toMatchObject([to])
+    await expect(engine.resend(delivery.id)).rejects.toThrow(/^The endpoint of this delivery was removed/)
+  })
+
+  test('is refused for an unknown endpoint or an invalid URL', async () => {
+    const fixture = engineFixture()
+    const spoilt = { scenario: 'stale', requests: [tampered] }
+    const message = messageOf(fixture)
+    await expect(fixture.engine.deliverScenario('we_none', message, spoilt)).rejects.toThrow(
+      'There is no endpoint we_none.',
+    )
+    await expect(fixture.engine.deliverScenario({ url: 'ftp://x' }, message, spoilt)).rejects.toThrow(
+      TypeError,
+    )
+    expect(fixture.engine.deliveries()).toEqual([])
+  })
+
+  test('is sent one after the other, or all at once', async () => {
+    for (const [atOnce, most] of [
+      [false, 1],
+      [true, 12],
+    ] as const) {
+      let under = 0
+      let seen = 0
+      const fixture = engineFixture({
+        answer: async () => {
+          under += 1
+          seen = Math.max(seen, under)
+          do await new Promise((resolve) => setImmediate(resolve))
+          while (seen < most)
+          under -= 1
+          return 200
+        },
+      })
+      const delivery = await fixture.engine.deliverScenario(fixture.endpointId, messageOf(fixture), {
+        scenario: 'concurrent-burst',
+        requests: Array(12).fill(tampered),
+        atOnce,
+      })
+      expect(seen).toBe(most)
+      expect(delivery.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
+    }
+  })
+
+  test('is awaited by an advance, and left alone by the disabling of its endpoint', async () => {
+    const hold = barrier<number>()
+    const fixture = engineFixture({ answer: (): FixtureAnswer => hold.opened })
+    const { engine, clock, endpointId, received } = fixture
+    const sent = engine.deliverScenario(endpointId, messageOf(fixture), {
+      scenario: 's',
+      requests: [tampered],
+    })
+    let advanced = false
+    const advance = clock.advanceBy(1000).then(() => {
+      advanced = true
+    })
+    while (received.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    engine.updateEndpoint(endpointId, { enabled: false })
+    expect(engine.deliveries()).toMatchObject([{ status: 'pending' }])
+    expect(advanced).toBe(false)
+    hold.open(200)
+    await advance
+    expect((await sent).status).toBe('delivered')
+  })
+
+  test('is dropped by a reset', async () => {
+    const hold = barrier<number>()
+    const fixture = engineFixture({ answer: (): FixtureAnswer => hold.opened })
+    const { engine, endpointId, received } = fixture
+    const sent = engine.deliverScenario(endpointId, messageOf(fixture), {
+      scenario: 's',
+      requests: [tampered],
+    })
+    while (received.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    engine.reset()
+    hold.open(200)
+    expect((await sent).attempts).toEqual([])
+    expect(engine.deliveries()).toEqual([])
+  })
+})
+
+describe('chaos', () => {
+  const before: Chaos = async (message) => [
+    { scenario: 'tampered-byte', ...tampered },
+    { scenario: 'duplicate', ...(await genuine(message)) },
+  ]
+
+  test('sends extra attempts before each attempt of the schedule, which neither count nor decide', async () => {
+    const { clock, publish, at, received } = engineFixture({
+      chaos: before,
+      // Whatever is not the attempt itself is a success.
+      answer: (_, count) => (count % 3 === 0 ? 500 : 200),
+      jitter: 0,
+    })
+    const id = publish()
+    await clock.advanceBy(72 * HOUR_MS)
+    expect(at(id).status).toBe('failed')
+    expect(received).toHaveLength(33)
+    expect(at(id).attempts.slice(0, 3)).toMatchObject([
+      { number: 1, trigger: 'scenario', scenario: 'tampered-byte', sentBody: tampered.body },
+      { number: 2, trigger: 'scenario', scenario: 'duplicate' },
+      { number: 3, trigger: 'auto' },
+    ])
+    expect(at(id).attempts.filter(({ trigger }) => trigger === 'auto')).toHaveLength(11)
+  })
+
+  test('sends nothing before a resend, nor for a delivery that has ended meanwhile', async () => {
+    const hold = barrier<number>()
+    const { engine, clock, publish, at, received, endpointId } = engineFixture({
+      chaos: () => [{ scenario: 's', ...tampered }],
+      answer: (_, count): FixtureAnswer => (count === 1 ? hold.opened : 200),
+    })
+    const id = publish()
+    while (received.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    await engine.resend(id)
+    expect(at(id).status).toBe('delivered')
+    hold.open(200)
+    await clock.advanceBy(72 * HOUR_MS)
+    expect(at(id).attempts.map(({ trigger }) => trigger)).toEqual(['scenario', 'manual'])
+    engine.removeEndpoint(endpointId)
+  })
+
+  test('that throws is reported to the clock, and the attempt is made nevertheless', async () => {
+    const { clock, publish, at, errors } = engineFixture({
+      chaos: () => {
+        throw new Error('too much of it')
+      },
+    })
+    const id = publish()
+    await clock.idle()
+    expect(errors).toEqual([new Error('too much of it')])
+    expect(at(id).status).toBe('delivered')
+  })
+})

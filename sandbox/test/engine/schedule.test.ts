@@ -1,0 +1,145 @@
+import fc from 'fast-check'
+import { RETRY_SCHEDULE } from 'tix-webhooks/testing'
+import { describe, expect, test } from 'vitest'
+import { jittered, retrySchedule } from '../../engine/schedule.js'
+
+const HOURS_72 = 259_200
+
+describe('a schedule by its name', () => {
+  test('[N98] default is that of the testing kit: 10 retries, the last after 72 hours', () => {
+    expect(retrySchedule('default')).toEqual(RETRY_SCHEDULE)
+    expect(retrySchedule('default')).toHaveLength(10)
+    expect(retrySchedule('default').at(-1)).toBe(HOURS_72)
+  })
+
+  test('[N103] tickettailor is n⁴ seconds within 72 hours: 22 attempts with the first', () => {
+    const steps = retrySchedule('tickettailor')
+    expect(steps.slice(0, 3)).toEqual([16, 81, 256])
+    expect(steps).toHaveLength(21)
+    expect(steps.at(-1)).toBe(22 ** 4)
+    expect(23 ** 4).toBeGreaterThan(HOURS_72)
+  })
+
+  test('[N103] fast is 1, 2 and 4 seconds', () => {
+    expect(retrySchedule('fast')).toEqual([1, 2, 4])
+  })
+})
+
+describe('a schedule that is given', () => {
+  test.each<[string, readonly number[]]>([
+    ['5s,1m,1h', [5, 60, 3600]],
+    ['1s', [1]],
+    [' 1.5s , 2500ms ,  0.5h,1d, 72h', [1.5, 2.5, 1800, 86_400, HOURS_72]],
+    ['3d', [HOURS_72]],
+  ])('[N103] is read from %j', (text, seconds) => {
+    expect(retrySchedule(text)).toEqual(seconds)
+  })
+
+  test('may be numbers of seconds, or none: then nothing is tried again', () => {
+    expect(retrySchedule([5, 60.5, HOURS_72])).toEqual([5, 60.5, HOURS_72])
+    expect(retrySchedule([])).toEqual([])
+  })
+
+  test('does not change when the list that it was made from does', () => {
+    const list = [5, 60]
+    const schedule = retrySchedule(list)
+    list.push(1)
+    expect(schedule).toEqual([5, 60])
+  })
+
+  test.each([
+    ['', '"" is none of them'],
+    ['5s,', '"" is none of them'],
+    ['5', '"5" is none of them'],
+    ['5s;1m', '"5s;1m" is none of them'],
+    ['-5s', '"-5s" is none of them'],
+    ['1e3s', '"1e3s" is none of them'],
+    ['5s,soon', '"soon" is none of them'],
+    ['fats', 'The retry schedule is default, tickettailor, fast, or a list of times after the first attempt'],
+    ['constructor', '"constructor" is none of them'],
+    ['5s,5s', '5s comes after 5s'],
+    ['1m,5s', '5s comes after 1m'],
+    ['1s,1500ms', 'at least 1 s later than the one before'],
+    ['0s', '0s comes after its 0 s'],
+    ['500ms', '500ms comes after its 0 s'],
+    ['1m,73h', "must end within 72 hours, as the service's does; 73h is later"],
+  ])('%j is refused', (text, message) => {
+    expect(() => retrySchedule(text)).toThrow(TypeError)
+    expect(() => retrySchedule(text)).toThrow(message)
+  })
+
+  test.each([
+    [[5, 4], '4 comes after 5'],
+    [[0], '0 comes after its 0 s'],
+    [[Number.NaN], 'NaN comes after'],
+    [['5'], '5 comes after'],
+    [[Number.POSITIVE_INFINITY], 'Infinity is later'],
+    [Array.from({ length: 101 }, (_, index) => index + 1), 'has 101 steps: 100 is the maximum'],
+    [{ 0: 5 }, 'must be a list of seconds'],
+  ])('%j is refused', (list, message) => {
+    expect(() => retrySchedule(list as readonly number[])).toThrow(message)
+  })
+})
+
+/** Rising, each at least a second after the one before, within 72 hours. */
+const schedules = fc
+  .array(fc.integer({ min: 1, max: 20_000 }), { minLength: 1, maxLength: 12 })
+  .map((gaps) => gaps.map((_, index) => gaps.slice(0, index + 1).reduce((sum, gap) => sum + gap, 0)))
+
+describe('jitter', () => {
+  const jitters = fc.double({ min: 0, max: 0.5, noNaN: true })
+
+  test('keeps steps in their order, within the schedule', () => {
+    fc.assert(
+      fc.property(schedules, jitters, fc.integer(), (schedule, jitter, seed) => {
+        const steps = jittered(schedule, jitter, seed)
+        expect(steps).toHaveLength(schedule.length)
+        expect(steps).toEqual([...steps].sort((a, b) => a - b))
+        expect(steps[0]).toBeGreaterThan(0)
+        expect(steps.at(-1)).toBeLessThanOrEqual((schedule.at(-1) ?? 0) * 1000)
+      }),
+    )
+  })
+
+  test('[N100] moves each step by no more than its part of the gap before it, the last one only back', () => {
+    fc.assert(
+      fc.property(jitters, fc.integer(), (jitter, seed) => {
+        for (const [index, step] of jittered(RETRY_SCHEDULE, jitter, seed).entries()) {
+          const at = (RETRY_SCHEDULE[index] ?? 0) * 1000
+          const gap = at - (RETRY_SCHEDULE[index - 1] ?? 0) * 1000
+          expect(step - at).toBeGreaterThanOrEqual(-jitter * gap - 1)
+          expect(step - at).toBeLessThanOrEqual(index === RETRY_SCHEDULE.length - 1 ? 0 : jitter * gap)
+        }
+      }),
+    )
+  })
+
+  test('is even in both directions, and uses its whole range', () => {
+    const offs = Array.from({ length: 20_000 }, (_, seed) => {
+      const [, second = 0] = jittered([100, 300, 600], 0.1, seed)
+      return (second / 1000 - 300) / 20
+    })
+    expect(Math.min(...offs)).toBeLessThan(-0.99)
+    expect(Math.max(...offs)).toBeGreaterThan(0.99)
+    expect(Math.abs(offs.reduce((sum, off) => sum + off, 0) / offs.length)).toBeLessThan(0.02)
+  })
+
+  test('of the last step spreads over the time before it', () => {
+    const ends = Array.from({ length: 2000 }, (_, seed) => jittered([100], 0.1, seed)[0] ?? 0)
+    expect(new Set(ends).size).toBeGreaterThan(1500)
+    expect(Math.min(...ends)).toBeLessThan(90_200)
+  })
+
+  test('of 0 leaves the schedule as it is', () => {
+    fc.assert(
+      fc.property(schedules, fc.integer(), (schedule, seed) => {
+        expect(jittered(schedule, 0, seed)).toEqual(schedule.map((seconds) => seconds * 1000))
+      }),
+    )
+  })
+
+  test('is the same for the same seed', () => {
+    expect(jittered(RETRY_SCHEDULE, 0.1, 9)).toEqual(jittered(RETRY_SCHEDULE, 0.1, 9))
+    expect(jittered(RETRY_SCHEDULE, 0.1, 9)).not.toEqual(jittered(RETRY_SCHEDULE, 0.1, 10))
+  })
+})

@@ -1,0 +1,207 @@
+/** @module-tag slow */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { runs } from '../../../test/support/runs.js'
+import { operationsFor } from '../../http/openapi/operations.js'
+import { assume } from '../../service/assumptions.js'
+import { apiFixture } from '../support/api-fixture.js'
+import { EVENT } from '../support/http-sandbox.js'
+import { like, near } from '../support/schema-arbitrary.js'
+
+/** Values that are odd in any field. */
+const odd = fc.oneof(
+  fc.jsonValue({ maxDepth: 3 }),
+  fc.constantFrom(
+    '',
+    ' ',
+    '\u0000',
+    '\ud800',
+    '__proto__',
+    'constructor',
+    '<b>',
+    'data:,',
+    '9'.repeat(400),
+    1e308,
+    -0,
+    2 ** 53,
+  ),
+  fc.string({ unit: 'binary', maxLength: 30 }),
+)
+
+/** Not sold out soon. */
+const LARGE = { tickets: [{ name: 'GA', price_cents: 100, quantity: 1_000_000 }] }
+
+const OPERATIONS = operationsFor(assume())
+
+test.each(OPERATIONS.filter(({ body }) => body).map((operation) => [operation.id, operation] as const))(
+  '%s never fails, whatever its body is: each answer is described',
+  async (name, { method, path, body, status }) => {
+    const sandbox = apiFixture()
+    const { id, tickets } = await sandbox.create(LARGE)
+    await sandbox.act(id, 'publish')
+    // An event is published and cancelled once: then the body alone can be wrong.
+    const isDone = name === 'publishEvent'
+    const venues = sandbox.service.accounts.test.listVenues({}).data.map((venue) => venue.id)
+    const known = [id, ...tickets.map((tier) => tier.id), ...venues]
+    const schema = z.toJSONSchema(body?.schema ?? z.never(), { io: 'input' })
+    const statuses = new Set<number>()
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(like(schema, known), near(like(schema, known), odd)), async (given) => {
+        const answer = await sandbox.call(method.toUpperCase(), path.replace('{id}', id), {
+          raw: JSON.stringify(given),
+          headers: { 'content-type': 'application/json' },
+        })
+        statuses.add(answer.status)
+        expect(sandbox.failures).toEqual([])
+        expect(answer.status).toBeLessThan(500)
+      }),
+      { numRuns: runs(70) },
+    )
+    // Otherwise it would have tried nothing but what is refused at once.
+    expect([...statuses]).toEqual(expect.arrayContaining(isDone ? [400, 409] : [400, status]))
+  },
+)
+
+test.each(OPERATIONS.filter(({ query }) => query).map((operation) => [operation.id, operation] as const))(
+  '%s never fails, whatever its query is: each answer is described',
+  async (_, { path, query }) => {
+    const sandbox = apiFixture()
+    const { id } = await sandbox.create()
+    const names = fc.oneof(fc.constantFrom(...Object.keys(query?.shape ?? {})), fc.string({ maxLength: 8 }))
+    const values = fc.oneof(
+      fc.constantFrom(
+        id,
+        '1',
+        '25',
+        '100',
+        '101',
+        'on_sale',
+        '2026-12-01',
+        '2026-12-01T00:00:00Z',
+        '2026-12-01T00:00:00+01:00',
+      ),
+      fc.string({ unit: 'grapheme', maxLength: 12 }),
+    )
+    const statuses = new Set<number>()
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(names, values), { maxLength: 4 }), async (pairs) => {
+        const answer = await sandbox.call('GET', `${path}?${new URLSearchParams(pairs)}`)
+        statuses.add(answer.status)
+        expect([200, 400]).toContain(answer.status)
+      }),
+      { numRuns: runs(70) },
+    )
+    expect([...statuses].sort()).toEqual([200, 400])
+  },
+)
+
+test('no path and no method fails: each answer is described', async () => {
+  const sandbox = apiFixture()
+  const { id } = await sandbox.create()
+  const step = fc.oneof(
+    fc.constantFrom(
+      'v2',
+      'events',
+      'venues',
+      'sandbox',
+      'orders',
+      'publish',
+      'cancel',
+      id,
+      '%',
+      '%00',
+      '%2F',
+      '..',
+      '',
+      '*',
+      ':id',
+    ),
+    fc.webSegment({ size: 'xsmall' }),
+  )
+  const methods = fc.constantFrom('GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND')
+  await fc.assert(
+    fc.asyncProperty(methods, fc.array(step, { maxLength: 4 }), async (method, steps) => {
+      const answer = await sandbox.call(method, `/v2/${steps.join('/')}`)
+      expect(answer.status).toBeLessThan(500)
+    }),
+    { numRuns: runs(120) },
+  )
+})
+
+test('no bytes fail', async () => {
+  const sandbox = apiFixture()
+  const text = JSON.stringify(EVENT)
+  const damaged = fc
+    .tuple(fc.nat(text.length), fc.nat(20), fc.uint8Array({ maxLength: 20 }))
+    .map(([at, length, bytes]) =>
+      Buffer.concat([Buffer.from(text.slice(0, at)), bytes, Buffer.from(text.slice(at + length))]),
+    )
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(damaged, fc.uint8Array()), async (raw) => {
+      const answer = await sandbox.call('POST', '/v2/events', {
+        raw: new Uint8Array(raw),
+        headers: { 'content-type': 'application/json' },
+      })
+      expect([200, 201, 400]).toContain(answer.status)
+    }),
+    { numRuns: runs(70) },
+  )
+})
+
+const CONTROL = [
+  ['POST', 'clock', ['advance', 'to', 'freeze', 'run']],
+  ['POST', 'endpoints', ['url', 'events', 'secret', 'enabled', 'mode']],
+  ['PATCH', 'endpoints/ID', ['url', 'events', 'secret', 'enabled']],
+  ['POST', 'endpoints/ID/rotate', ['secret', 'keep_old']],
+  ['POST', 'resend', ['failed', 'since', 'to']],
+  ['POST', 'deliveries/ID/resend', ['to']],
+  ['POST', 'trigger', ['kind', 'set', 'data', 'chain', 'repeat', 'mode', 'wait']],
+  ['POST', 'seed', ['account', 'venues', 'events']],
+] as const
+
+test.each(CONTROL)('%s /_sandbox/%s never fails, whatever its body is', async (method, path, names) => {
+  const sandbox = apiFixture()
+  const endpoint = sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/' })
+  await sandbox.order()
+  await sandbox.service.clock.idle()
+  const id = path.startsWith('deliveries') ? sandbox.service.engine.deliveries()[0]?.id : endpoint.id
+  const values = fc.oneof(
+    odd,
+    fc.constantFrom(
+      'http://127.0.0.1:3000/',
+      'http://8.8.8.8/',
+      '1h',
+      'next',
+      'order.created',
+      'test',
+      ['*'],
+      true,
+      1,
+      'data.order.total_cents',
+    ),
+    fc.dictionary(fc.constantFrom('data.order.total_cents', 'title', 'name', '__proto__', 'data'), odd, {
+      maxKeys: 2,
+    }),
+  )
+  const bodies = fc.dictionary(
+    fc.oneof(
+      { weight: 6, arbitrary: fc.constantFrom(...names) },
+      { weight: 1, arbitrary: fc.string({ maxLength: 6 }) },
+    ),
+    values,
+    { maxKeys: 4 },
+  )
+  await fc.assert(
+    fc.asyncProperty(bodies, async (body) => {
+      const answer = await sandbox.call(method, `/_sandbox/${path.replace('ID', id ?? '')}`, { body })
+      expect(sandbox.failures).toEqual([])
+      expect(answer.status).toBeLessThan(500)
+      if (answer.status >= 400)
+        expect(answer.json()).toMatchObject({
+          error: { code: expect.any(String), message: expect.any(String) },
+        })
+    }),
+    { numRuns: runs(60) },
+  )
+})

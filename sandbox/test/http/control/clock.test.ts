@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest'
+import { apiFixture } from '../../support/api-fixture.js'
+import { answered, httpSandbox, NOW } from '../../support/http-sandbox.js'
+
+const REAL = Date.parse('2026-11-21T00:00:00.000Z')
+const startSandbox = () => httpSandbox({ realNow: () => REAL })
+const later = (ms: number) => new Date(Date.parse(NOW) + ms).toISOString()
+const HOUR = 3_600_000
+
+test('[N127] GET /clock returns both times, and what is next', async () => {
+  const { call } = startSandbox()
+  const clock = {
+    now: NOW,
+    frozen: true,
+    next_at: null,
+    next_what: null,
+    real_now: '2026-11-21T00:00:00.000Z',
+  }
+  expect((await call('GET', '/_sandbox/clock')).json()).toEqual(clock)
+  expect((await call('GET', '/_sandbox')).json()).toMatchObject({ clock })
+})
+
+test.each([
+  ['72h', 72 * HOUR],
+  ['90s', 90_000],
+  ['1.5d', 36 * HOUR],
+  [3600, HOUR],
+  [0.5, 500],
+  [0, 0],
+])('[N123] advances %j', async (advance, ms) => {
+  const { call } = startSandbox()
+  const answer = await call('POST', '/_sandbox/clock', { body: { advance } })
+  expect([answer.status, answer.json()]).toEqual([
+    200,
+    {
+      now: later(ms),
+      frozen: true,
+      next_at: null,
+      next_what: null,
+      real_now: '2026-11-21T00:00:00.000Z',
+      from: NOW,
+      ran: 0,
+      attempts: { delivered: 0, failed: 0 },
+      deliveries: { delivered: 0, given_up: 0, retrying: 0, given_up_after: null },
+    },
+  ])
+})
+
+test('[N123] goes to a moment, and to what is next', async () => {
+  const sandbox = apiFixture()
+  await sandbox.create({ on_sale_at: '2026-11-25T10:00:00Z' })
+  expect((await sandbox.call('GET', '/_sandbox/clock')).json()).toMatchObject({
+    next_at: '2026-11-25T10:00:00.000Z',
+    next_what: expect.stringMatching(/^event evt_\w+ goes on sale$/),
+  })
+  const to = (to: string) => sandbox.call('POST', '/_sandbox/clock', { body: { to } })
+  expect((await to('2026-11-24T12:00:00+01:00')).json()).toMatchObject({
+    now: '2026-11-24T11:00:00.000Z',
+    ran: 0,
+  })
+  const { now, next_at, ran } = (await to('next')).json()
+  expect([now, ran]).toEqual(['2026-11-25T10:00:00.000Z', 1])
+  // The end of the event.
+  expect(next_at).toBe('2026-12-01T22:00:00.000Z')
+})
+
+test('[N123] runs and stands still', async () => {
+  const sandbox = startSandbox()
+  const clock = (body: object) => sandbox.call('POST', '/_sandbox/clock', { body })
+  expect((await clock({ run: true })).json()).toMatchObject({ frozen: false })
+  expect((await clock({ freeze: true })).json()).toMatchObject({ frozen: true })
+  expect(await sandbox.call('GET', '/_sandbox/clock').then((answer) => answer.json())).not.toHaveProperty(
+    'attempts',
+  )
+})
+
+test('[N126] does not go back', async () => {
+  const sandbox = startSandbox()
+  const answer = await sandbox.call('POST', '/_sandbox/clock', { body: { to: '2026-11-20T11:23:59Z' } })
+  expect([answer.status, answer.code]).toEqual([400, 'time_goes_forward'])
+  expect(answer.json()).toMatchObject({ error: { param: 'to', message: expect.stringContaining('reset') } })
+  expect(sandbox.service.clock.now()).toBe(Date.parse(NOW))
+})
+
+test.each([
+  [{}, 'parameter_invalid'],
+  [{ advance: '1h', run: true }, 'parameter_invalid'],
+  [{ freeze: false }, 'parameter_invalid'],
+  [{ advance: '72' }, 'parameter_invalid'],
+  [{ advance: '-1h' }, 'parameter_invalid'],
+  [{ advance: -1 }, 'parameter_invalid'],
+  [{ advance: 'soon' }, 'parameter_invalid'],
+  [{ advance: null }, 'parameter_invalid'],
+  [{ advance: '1000000d' }, 'parameter_invalid'],
+  [{ advance: 1e300 }, 'parameter_invalid'],
+  [{ to: 'tomorrow' }, 'parameter_invalid'],
+  [{ to: '2026-12-01' }, 'parameter_invalid'],
+  [{ to: '2026-12-01T10:00:00' }, 'parameter_invalid'],
+  [{ to: '9999-12-31T23:59:59Z' }, 'parameter_invalid'],
+  [{ to: 5 }, 'parameter_invalid'],
+  [{ forward: '1h' }, 'parameter_unknown'],
+])('refuses %j', async (body, code) => {
+  const sandbox = startSandbox()
+  const answer = await sandbox.call('POST', '/_sandbox/clock', { body })
+  expect([answer.status, answer.code]).toEqual([400, code])
+  expect(sandbox.service.clock.now()).toBe(Date.parse(NOW))
+})
+
+test('goes no further than years of four digits, however often', async () => {
+  const { call } = startSandbox()
+  const statuses = new Set<number>()
+  for (let century = 0; century < 72; century++) {
+    statuses.add((await call('POST', '/_sandbox/clock', { body: { advance: '36500d' } })).status)
+  }
+  expect([...statuses]).toEqual([200, 400])
+  expect((await call('GET', '/_sandbox')).status).toBe(200)
+})
+
+describe('an advance', () => {
+  test('[N124] awaits the answers, and returns the results of the attempts', async () => {
+    const sandbox = httpSandbox()
+    sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/hooks' })
+    let attempts = 0
+    sandbox.answerWith(async () => {
+      attempts += 1
+      await new Promise(setImmediate)
+      return answered(attempts < 4 ? 500 : 204)
+    })
+    await sandbox.call('POST', '/_sandbox/trigger', { body: { kind: 'order.created', wait: true } })
+    expect(attempts).toBe(1)
+    const first = await sandbox.call('POST', '/_sandbox/clock', { body: { advance: '1m' } })
+    expect(first.json()).toMatchObject({ attempts: { delivered: 0, failed: 2 } })
+    const rest = await sandbox.call('POST', '/_sandbox/clock', { body: { advance: '72h' } })
+    expect(rest.json()).toMatchObject({ from: later(60_000), attempts: { delivered: 1, failed: 0 } })
+    expect(attempts).toBe(4)
+  })
+
+  test('[N125] does not count the attempts of another one, which it waits for', async () => {
+    const sandbox = httpSandbox()
+    sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/hooks' })
+    sandbox.answerWith(() => answered(500))
+    await sandbox.call('POST', '/_sandbox/trigger', { body: { kind: 'order.created', wait: true } })
+    const advance = () => sandbox.call('POST', '/_sandbox/clock', { body: { advance: '1m' } })
+    const told = (await Promise.all([advance(), advance(), advance()])).map((answer) => answer.json())
+    expect(told.map(({ ran, attempts }) => [ran, attempts])).toEqual([
+      [2, { delivered: 0, failed: 2 }],
+      [0, { delivered: 0, failed: 0 }],
+      [0, { delivered: 0, failed: 0 }],
+    ])
+  })
+
+  test('[N125] waits for another one', async () => {
+    const { call } = startSandbox()
+    const advance = () => call('POST', '/_sandbox/clock', { body: { advance: '1h' } })
+    const froms = (await Promise.all([advance(), advance(), advance()])).map((answer) => answer.json().from)
+    expect(froms).toEqual([NOW, later(HOUR), later(2 * HOUR)])
+  })
+})

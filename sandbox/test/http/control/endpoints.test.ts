@@ -1,0 +1,131 @@
+import { expect, test } from 'vitest'
+import { type Answer, httpSandbox } from '../../support/http-sandbox.js'
+
+const URL_ONE = 'http://127.0.0.1:3000/hooks'
+
+function stage() {
+  const sandbox = httpSandbox()
+  const at = (path: string) => `/_sandbox/endpoints${path}`
+  return {
+    ...sandbox,
+    create: (body: object = {}) => sandbox.call('POST', at(''), { body: { url: URL_ONE, ...body } }),
+    get: async (path = '') => (await sandbox.call('GET', at(path))).json<unknown>(),
+    patch: (id: unknown, body: object) => sandbox.call('PATCH', at(`/${id}`), { body }),
+    rotate: (id: unknown, body: object = {}) => sandbox.call('POST', at(`/${id}/rotate`), { body }),
+    remove: (id: unknown) => sandbox.call('DELETE', at(`/${id}`)),
+  }
+}
+const told = (answer: Answer) => [answer.status, answer.code]
+
+test('[S87] [N119] POST creates one, with a secret', async () => {
+  const { create, get } = stage()
+  const answer = await create()
+  const endpoint = {
+    id: expect.stringMatching(/^we_[0-9A-Za-z]{20}$/),
+    url: URL_ONE,
+    events: ['*'],
+    secrets: [expect.stringMatching(/^whsec_\w+$/)],
+    enabled: true,
+    mode: 'test',
+  }
+  expect([answer.status, answer.json()]).toEqual([201, endpoint])
+  expect(await get()).toEqual({ data: [endpoint] })
+  expect(await get(`/${answer.json().id}`)).toEqual(endpoint)
+})
+
+test('[S86] POST takes all that an endpoint is', async () => {
+  const given = { events: ['order.created', 'event.*'], enabled: false, mode: 'live' }
+  const answer = await stage().create({ ...given, secret: 'whsec_mine' })
+  expect(answer.json()).toMatchObject({ ...given, secrets: ['whsec_mine'] })
+})
+
+test.each([
+  [{ url: undefined }, 'parameter_missing', 'url'],
+  [{ url: 5 }, 'parameter_invalid', 'url'],
+  [{ url: 'nonsense' }, 'parameter_invalid', 'url'],
+  [{ url: 'ftp://127.0.0.1/' }, 'parameter_invalid', 'url'],
+  [{ url: 'http://127.0.0.1/\nhooks' }, 'parameter_invalid', 'url'],
+  [{ url: 'http://8.8.8.8/hooks' }, 'parameter_invalid', 'url'],
+  [{ url: 'http://169.254.169.254/latest' }, 'parameter_invalid', 'url'],
+  [{ url: `http://127.0.0.1/${'x'.repeat(5000)}` }, 'parameter_invalid', 'url'],
+  [{ url: 'http://[::ffff:a9fe:a9fe]/' }, 'parameter_invalid', 'url'],
+  [{ events: [] }, 'parameter_invalid', 'events'],
+  [{ events: 'order.created' }, 'parameter_invalid', 'events'],
+  [{ events: ['order.create'] }, 'parameter_invalid', 'events[0]'],
+  [{ events: ['event.*', 'orders.*'] }, 'parameter_invalid', 'events[1]'],
+  [{ enabled: 'yes' }, 'parameter_invalid', 'enabled'],
+  [{ mode: 'prod' }, 'parameter_invalid', 'mode'],
+  [{ kinds: ['*'] }, 'parameter_unknown', 'kinds'],
+])('[N144] POST refuses %j', async (body, code, param) => {
+  const { create, get } = stage()
+  const answer = await create(body)
+  expect(told(answer)).toEqual([400, code])
+  expect(answer.json()).toMatchObject({ error: { param } })
+  expect(await get()).toEqual({ data: [] })
+})
+
+test('the refusal of an unknown kind lists the known ones', async () => {
+  const answer = await stage().create({ events: ['order.create'] })
+  expect(answer.text).toContain(
+    'order.created, event.published, event.cancelled, event.rescheduled, order.*, event.*, *',
+  )
+})
+
+test('a secret that is refused is not repeated', async () => {
+  for (const secret of ['', ' hunter2 ', `hunter2${'x'.repeat(5000)}`]) {
+    const answer = await stage().create({ secret })
+    expect(told(answer)).toEqual([400, 'parameter_invalid'])
+    expect(answer.text).not.toContain('hunter2')
+  }
+})
+
+test('PATCH changes what is given, and nothing else', async () => {
+  const { create, patch, get } = stage()
+  const before = (await create({ secret: 'whsec_a' })).json()
+  const changes = { url: 'http://localhost:4000/', events: ['event.*'], enabled: false }
+  const answer = await patch(before.id, changes)
+  expect([answer.status, answer.json()]).toEqual([200, { ...before, ...changes }])
+  expect(await get(`/${before.id}`)).toEqual({ ...before, ...changes })
+  expect((await patch(before.id, {})).json()).toEqual({ ...before, ...changes })
+})
+
+test.each([
+  [{ mode: 'live' }, 'parameter_unknown'],
+  [{ id: 'we_other' }, 'parameter_unknown'],
+  [{ url: 'http://127.0.0.1/hooks\n' }, 'parameter_invalid'],
+  [{ url: 'http://8.8.8.8/' }, 'parameter_invalid'],
+  [{ events: ['nope'] }, 'parameter_invalid'],
+])('[N144] PATCH refuses %j', async (body, code) => {
+  const { create, patch, get } = stage()
+  const before = (await create()).json()
+  expect(told(await patch(before.id, body))).toEqual([400, code])
+  expect(await get(`/${before.id}`)).toEqual(before)
+})
+
+test('[N107] rotate has a new secret beside the old one, or alone', async () => {
+  const { create, rotate } = stage()
+  const { id } = (await create({ secret: 'whsec_a' })).json()
+  expect((await rotate(id, { secret: 'whsec_b' })).json()).toMatchObject({ secrets: ['whsec_b', 'whsec_a'] })
+  expect((await rotate(id)).json()).toMatchObject({ secrets: [expect.stringMatching(/^whsec_/), 'whsec_b'] })
+  expect((await rotate(id, { secret: 'whsec_d', keep_old: false })).json()).toMatchObject({
+    secrets: ['whsec_d'],
+  })
+  expect(told(await rotate(id, { keepOld: false }))).toEqual([400, 'parameter_unknown'])
+  expect(told(await rotate(id, { secret: '' }))).toEqual([400, 'parameter_invalid'])
+})
+
+test('DELETE removes it, once', async () => {
+  const { create, remove, get } = stage()
+  const { id } = (await create()).json()
+  const answer = await remove(id)
+  expect([answer.status, answer.text]).toEqual([204, ''])
+  expect(await get()).toEqual({ data: [] })
+  expect(told(await remove(id))).toEqual([404, 'resource_missing'])
+})
+
+test('an unknown endpoint is answered 404', async () => {
+  const { call, patch, rotate } = stage()
+  expect(told(await call('GET', '/_sandbox/endpoints/we_none'))).toEqual([404, 'resource_missing'])
+  expect(told(await patch('we_none', { enabled: true }))).toEqual([404, 'resource_missing'])
+  expect(told(await rotate('we_none'))).toEqual([404, 'resource_missing'])
+})

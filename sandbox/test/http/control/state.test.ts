@@ -1,0 +1,207 @@
+import { expect, test } from 'vitest'
+import { trigger } from '../../../service/trigger.js'
+import { apiFixture } from '../../support/api-fixture.js'
+import { BASE_URL, httpSandbox, LIVE_KEY, NOW } from '../../support/http-sandbox.js'
+
+const CLOCK = { now: NOW, frozen: true, next_at: null, next_what: null, real_now: expect.any(String) }
+
+test('GET /_sandbox returns the version and the number of records', async () => {
+  const sandbox = apiFixture({ assume: { list: 'links' } })
+  sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/' })
+  await sandbox.order()
+  await sandbox.service.clock.idle()
+  expect((await sandbox.call('GET', '/_sandbox')).json()).toEqual({
+    name: 'tix-webhooks sandbox',
+    version: '1.2.3',
+    folder: '/nowhere',
+    url: BASE_URL,
+    clock: {
+      ...CLOCK,
+      next_at: expect.any(String),
+      next_what: expect.stringMatching(/^event evt_\w+ ends$/),
+    },
+    counts: { test: { events: 1, venues: 4, orders: 1 }, live: { events: 0, venues: 3, orders: 0 } },
+    deliveries: { pending: 0, retrying: 0, delivered: 2, failed: 0, skipped: 0 },
+    endpoints: 1,
+    assumptions: {
+      signature: 'dot',
+      list: 'links',
+      errors: 'stripe',
+      'create-status': '201',
+      'tiers-on-get': 'no',
+      'network-error': 'retry',
+      'created-at': 'milliseconds',
+    },
+  })
+})
+
+test('[N29] GET /assumptions lists the choices', async () => {
+  const { data } = (
+    await httpSandbox({ assume: { errors: 'problem' } }).call('GET', '/_sandbox/assumptions')
+  ).json<{
+    data: { name: string; chosen: string }[]
+  }>()
+  expect(data.find(({ name }) => name === 'errors')).toEqual({
+    name: 'errors',
+    says: expect.stringContaining('form of an error'),
+    choices: { stripe: expect.any(String), problem: expect.any(String) },
+    chosen: 'problem',
+  })
+  expect(data).toHaveLength(7)
+})
+
+test('GET /requests has the latest, as many as are asked for', async () => {
+  const sandbox = httpSandbox()
+  for (const path of ['/v2/venues?limit=1', '/v2/events', '/v2/none']) await sandbox.call('GET', path)
+  await sandbox.call('GET', '/v2/venues', { key: LIVE_KEY })
+  const list = async (query: string) =>
+    (await sandbox.call('GET', `/_sandbox/requests${query}`)).json<{
+      data: { path: string; mode: string }[]
+    }>().data
+  expect((await list('')).map(({ path, mode }) => `${mode} ${path}`)).toEqual([
+    'live /v2/venues',
+    'test /v2/none',
+    'test /v2/events',
+    'test /v2/venues?limit=1',
+  ])
+  expect(await list('?limit=1')).toHaveLength(1)
+  for (const query of ['?limit=0', '?limit=501', '?limit=', '?status=200']) {
+    expect((await sandbox.call('GET', `/_sandbox/requests${query}`)).status).toBe(400)
+  }
+})
+
+test('each request is reported when it is answered', async () => {
+  const told: string[] = []
+  const sandbox = httpSandbox({
+    onRequest: ({ method, path, status }) => told.push(`${method} ${path} ${status}`),
+  })
+  await sandbox.call('GET', '/v2/events/evt_x')
+  await sandbox.call('GET', '/_sandbox')
+  expect(told).toEqual(['GET /v2/events/evt_x 404'])
+})
+
+test('GET /state has all that a page shows', async () => {
+  const sandbox = apiFixture()
+  sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/', secret: 'whsec_a' })
+  await sandbox.order()
+  await sandbox.service.clock.idle()
+  const state = (await sandbox.call('GET', '/_sandbox/state')).json()
+  const status = (await sandbox.call('GET', '/_sandbox')).json()
+  expect(state).toEqual({
+    status: { ...status, clock: expect.objectContaining({ now: NOW }) },
+    clock: expect.objectContaining({ now: NOW, frozen: true }),
+    endpoints: [expect.objectContaining({ url: 'http://127.0.0.1:3000/', secrets: ['whsec_a'] })],
+    deliveries: [
+      expect.objectContaining({ type: 'order.created', status: 'delivered' }),
+      expect.objectContaining({ type: 'event.published' }),
+    ],
+    requests: [
+      expect.objectContaining({ path: '/v2/sandbox/orders' }),
+      expect.objectContaining({ path: expect.stringContaining('/publish') }),
+      expect.objectContaining({ path: '/v2/events' }),
+    ],
+    events: [expect.objectContaining({ sold: 1, tickets: [expect.anything(), expect.anything()] })],
+    faults: [],
+  })
+})
+
+test('GET /state has no more than the latest hundred of each', { tags: ['slow'] }, async () => {
+  const sandbox = httpSandbox()
+  sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/' })
+  await trigger(sandbox.service, { kind: 'order.created', repeat: 120 })
+  for (let index = 0; index < 110; index++) await sandbox.call('GET', '/v2/venues')
+  const state = (await sandbox.call('GET', '/_sandbox/state')).json<Record<string, object[]>>()
+  expect([state.deliveries?.length, state.events?.length, state.requests?.length]).toEqual([100, 100, 100])
+})
+
+test('POST /reset starts over', async () => {
+  const sandbox = apiFixture()
+  await sandbox.order()
+  await sandbox.call('POST', '/_sandbox/clock', { body: { advance: '5h' } })
+  const answer = await sandbox.call('POST', '/_sandbox/reset', { body: {} })
+  expect([answer.status, answer.text]).toEqual([204, ''])
+  expect((await sandbox.call('GET', '/_sandbox')).json()).toMatchObject({
+    clock: CLOCK,
+    counts: { test: { events: 0, venues: 3, orders: 0 } },
+  })
+  expect((await sandbox.call('GET', '/_sandbox/requests')).json()).toEqual({ data: [] })
+  expect((await sandbox.call('POST', '/_sandbox/reset', { body: { all: true } })).status).toBe(400)
+})
+
+test('a missing resource is reported as such', async () => {
+  const { call } = httpSandbox()
+  const none = await call('GET', '/_sandbox/none')
+  expect([none.status, none.code]).toEqual([404, 'unknown_url'])
+  const wrong = await call('PUT', '/_sandbox/clock', { body: {} })
+  expect([wrong.status, wrong.code, wrong.headers.get('allow')]).toEqual([
+    405,
+    'method_not_allowed',
+    'GET, HEAD, POST',
+  ])
+})
+
+test('GET /state?brief=true has the lines of a list: as many as are asked for, and what matches', async () => {
+  const sandbox = httpSandbox()
+  const { engine } = sandbox.service
+  const { id } = engine.createEndpoint({ url: 'http://127.0.0.1:3000/' })
+  sandbox.answerWith(() => ({ error: { code: 'ECONNREFUSED', message: 'connect ECONNREFUSED' } }))
+  const { deliveries } = await trigger(sandbox.service, { kind: 'order.created', repeat: 3 })
+  await sandbox.service.clock.idle()
+  const state = async (query: string) =>
+    (await sandbox.call('GET', `/_sandbox/state?brief=true${query}`)).json()
+  expect(await state('&limit=1')).toMatchObject({
+    matching: 3,
+    next_attempt: {
+      delivery: expect.stringMatching(/^dlv_/),
+      at: expect.stringMatching(/^2026-11-20T11:24:0/),
+    },
+    deliveries: [
+      {
+        id: deliveries[2],
+        type: 'order.created',
+        mode: 'test',
+        endpoint: id,
+        url: 'http://127.0.0.1:3000/',
+        status: 'retrying',
+        created_at: expect.any(String),
+        first_at: NOW,
+        next_at: expect.any(String),
+        attempts: 1,
+        last: { attempt: expect.stringMatching(/^att_/), trigger: 'auto', error: 'ECONNREFUSED' },
+      },
+    ],
+  })
+  expect(await state(`&q=${deliveries[1]?.toUpperCase()}`)).toMatchObject({
+    matching: 1,
+    deliveries: [{ id: deliveries[1] }],
+  })
+  expect(await state('&q=BUYER2@')).toMatchObject({ matching: 1, deliveries: [{ id: deliveries[1] }] })
+  expect(await state('&status=delivered')).toMatchObject({ matching: 0, deliveries: [] })
+  expect((await sandbox.call('GET', '/_sandbox/state?brief=no')).status).toBe(400)
+  expect((await sandbox.call('GET', '/_sandbox/stream?limit=0')).status).toBe(400)
+})
+
+test.each([
+  [401, true],
+  [204, false],
+])('of a scenario, the line says whether the answer %i is right: %s', async (status, is_right) => {
+  const sandbox = httpSandbox()
+  sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/' })
+  sandbox.answerWith(() => ({ response: { status, headers: {}, body: '', truncated: false } }))
+  await trigger(sandbox.service, { kind: 'order.created', scenario: 'wrong-secret' })
+  expect((await sandbox.call('GET', '/_sandbox/state?brief=true')).json()).toMatchObject({
+    deliveries: [{ last: { scenario: 'wrong-secret', status, is_right } }],
+  })
+})
+
+test('[N44] [N52] on_sale_at is shown while it is scheduled, and not by the API', async () => {
+  const sandbox = apiFixture()
+  const on_sale_at = '2026-11-25T10:00:00+01:00'
+  const { id } = await sandbox.create({ on_sale_at, image: 'https://pictures.example/a.png' })
+  const shown = async () =>
+    (await sandbox.call('GET', '/_sandbox/state')).json<{ events: object[] }>().events[0]
+  expect(await shown()).toMatchObject({ id, on_sale_at, image_url: 'https://pictures.example/a.png' })
+  expect((await sandbox.call('GET', `/v2/events/${id}`)).json()).not.toHaveProperty('on_sale_at')
+  await sandbox.act(id, 'publish')
+  expect(await shown()).toMatchObject({ status: 'on_sale', on_sale_at: null })
+})

@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest'
+import { SCENARIOS } from '../../../../testing/index.js'
+import { type Answer, answered, httpSandbox } from '../../support/http-sandbox.js'
+
+function stage() {
+  const sandbox = httpSandbox()
+  sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/hooks' })
+  const trigger = (body: object) => sandbox.call('POST', '/_sandbox/trigger', { body })
+  const seed = (body: object) => sandbox.call('POST', '/_sandbox/seed', { body })
+  return { ...sandbox, trigger, seed }
+}
+const told = (answer: Answer) => [answer.status, answer.code]
+
+describe('trigger', () => {
+  test('makes what the kind is about, and returns what was sent', async () => {
+    const sandbox = stage()
+    const answer = await sandbox.trigger({
+      kind: 'order.created',
+      set: { 'data.order.total_cents': 0 },
+      wait: true,
+    })
+    expect([answer.status, answer.json()]).toEqual([
+      201,
+      {
+        messages: [expect.stringMatching(/^msg_/)],
+        deliveries: [expect.stringMatching(/^dlv_/)],
+        attempts: [expect.objectContaining({ number: 1, trigger: 'auto' })],
+      },
+    ])
+    const [body] = sandbox.sent.map(({ body }) => JSON.parse(Buffer.from(body).toString()))
+    expect(body).toMatchObject({ type: 'order.created', data: { order: { total_cents: 0 } } })
+    expect(sandbox.service.accounts.test.counts()).toMatchObject({ events: 1, orders: 1 })
+  })
+
+  test('sends what led to it too, repeats it, and sends data as it is', async () => {
+    const sandbox = stage()
+    await sandbox.trigger({ kind: 'event.cancelled', chain: true, wait: true })
+    await sandbox.trigger({ kind: 'order.created', repeat: 3, wait: true })
+    await sandbox.trigger({ kind: 'order.refunded', data: { order: { id: 'ord_1' } }, wait: true })
+    const types = sandbox.sent.map(({ body }) => JSON.parse(Buffer.from(body).toString()).type)
+    expect(types.sort()).toEqual([
+      'event.cancelled',
+      'event.published',
+      'order.created',
+      'order.created',
+      'order.created',
+      'order.refunded',
+    ])
+  })
+
+  test('answers at once, or when the first attempts are answered', async () => {
+    const sandbox = stage()
+    let answer = (): void => {}
+    sandbox.answerWith(
+      () =>
+        new Promise((resolve) => {
+          answer = () => resolve(answered(500))
+        }),
+    )
+    await sandbox.trigger({ kind: 'order.created' })
+    const waiting = sandbox.trigger({ kind: 'event.published', wait: true })
+    let isAnswered = false
+    void waiting.then(() => {
+      isAnswered = true
+    })
+    while (sandbox.sent.length < 2) await new Promise(setImmediate)
+    for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
+    expect(isAnswered).toBe(false)
+    answer()
+    expect((await waiting).status).toBe(201)
+    expect(sandbox.service.engine.deliveries({ type: 'event.published' })[0]?.attempts).toHaveLength(1)
+  })
+
+  test('does not wait if no endpoint takes the kind', async () => {
+    const sandbox = httpSandbox()
+    expect(
+      (await sandbox.call('POST', '/_sandbox/trigger', { body: { kind: 'order.created', wait: true } }))
+        .status,
+    ).toBe(201)
+    const { id } = sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/', enabled: false })
+    const body = { kind: 'order.created', wait: true }
+    expect((await sandbox.call('POST', '/_sandbox/trigger', { body })).status).toBe(201)
+    expect(sandbox.service.engine.deliveries({ endpointId: id })[0]?.status).toBe('skipped')
+  })
+
+  test('stops waiting when the sandbox is reset', async () => {
+    const sandbox = stage()
+    sandbox.answerWith(() => new Promise(() => {}))
+    const waiting = sandbox.trigger({ kind: 'order.created', wait: true })
+    await new Promise(setImmediate)
+    await sandbox.call('POST', '/_sandbox/reset', { body: {} })
+    expect((await waiting).status).toBe(201)
+  })
+
+  test('stops waiting when the client disconnects', async () => {
+    const sandbox = stage()
+    sandbox.answerWith(() => new Promise(() => {}))
+    const leaving = new AbortController()
+    const waiting = sandbox.app.request('http://127.0.0.1:4010/_sandbox/trigger', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"kind":"order.created","wait":true}',
+      signal: leaving.signal,
+    })
+    await expect.poll(() => sandbox.sent.length).toBe(1)
+    leaving.abort()
+    expect((await waiting).status).toBe(201)
+  })
+
+  test.each([
+    [{}, 'parameter_missing'],
+    [{ kind: '' }, 'parameter_invalid'],
+    [{ kind: 'order.refunded' }, 'parameter_missing'],
+    [{ kind: 'order.created', repeat: 0 }, 'parameter_invalid'],
+    [{ kind: 'order.created', repeat: 1e9 }, 'parameter_invalid'],
+    [{ kind: 'order.created', mode: 'prod' }, 'parameter_invalid'],
+    [{ kind: 'order.created', data: [] }, 'parameter_invalid'],
+    [{ kind: 'order.created', payload: {} }, 'parameter_unknown'],
+    [{ kind: 'order.created', set: { 'data.order.totals': 0 } }, expect.stringMatching(/^parameter_/)],
+  ])('refuses %j', async (body, code) => {
+    const sandbox = stage()
+    expect(told(await sandbox.trigger(body))).toEqual([400, code])
+    expect(sandbox.sent).toEqual([])
+  })
+})
+
+test('[N132] the scenarios are those of the testing kit', async () => {
+  const { data } = (await stage().call('GET', '/_sandbox/scenarios')).json<{ data: { name: string }[] }>()
+  expect(data.map(({ name }) => name)).toEqual(SCENARIOS.map(({ name }) => name))
+  expect(data[0]).toEqual({
+    name: expect.any(String),
+    description: expect.any(String),
+    expect: { statuses: expect.any(Array), runs: expect.any(Number) },
+  })
+})
+
+describe('seed', () => {
+  const FIXTURES = {
+    venues: [{ name: 'Quay' }],
+    events: [
+      {
+        title: 'Seeded',
+        doors_at: '2026-12-01T19:00:00Z',
+        tickets: [{ name: 'GA', price_cents: 100, quantity: 5 }],
+        status: 'on_sale',
+        orders: [{ tier: 'GA', quantity: 2 }],
+      },
+    ],
+  }
+
+  test('fills an account, without webhooks', async () => {
+    const sandbox = stage()
+    const answer = await sandbox.seed(FIXTURES)
+    expect([answer.status, answer.json()]).toEqual([201, { venues: 1, events: 1, orders: 1 }])
+    expect(sandbox.sent).toEqual([])
+    const { data } = (await sandbox.call('GET', '/v2/events')).json<{ data: object[] }>()
+    expect(data).toMatchObject([{ title: 'Seeded', status: 'on_sale', sold: 2 }])
+  })
+
+  test.each([
+    [{ evens: [] }],
+    [{ events: [{ title: 'x' }] }],
+    [{ events: [{ ...FIXTURES.events[0], orders: [{ tier: 'VIP', quantity: 1 }] }] }],
+  ])('refuses %j, and keeps nothing of it', async (fixtures) => {
+    const sandbox = stage()
+    const before = sandbox.service.accounts.test.counts()
+    expect((await sandbox.seed(fixtures)).status).toBe(400)
+    expect(sandbox.service.accounts.test.counts()).toEqual(before)
+  })
+
+  test('needs fixtures', async () => {
+    const headers = { 'content-type': 'application/json' }
+    expect(told(await stage().call('POST', '/_sandbox/seed', { headers }))).toEqual([400, 'invalid_json'])
+  })
+})

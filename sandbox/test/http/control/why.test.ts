@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest'
+import { controlFixture } from '../../support/control-fixture.js'
+import { answered, NOW } from '../../support/http-sandbox.js'
+
+/** The explanation of the last attempt of the newest delivery. */
+async function why({ call, service }: ReturnType<typeof controlFixture>) {
+  const [delivery] = service.engine.deliveries()
+  const attempt = delivery?.attempts.at(-1)
+  return (await call('GET', `/_sandbox/deliveries/${delivery?.id}/attempts/${attempt?.id}/why`)).json()
+}
+
+test('of an attempt that was accepted there is nothing to do, and the signature was valid', async () => {
+  const sandbox = controlFixture({ signsVirtually: true })
+  await sandbox.trigger()
+  expect(await why(sandbox)).toEqual({
+    advice: null,
+    signature: { valid: true, age_seconds: 0, findings: [] },
+  })
+})
+
+test('of one that was refused there is what to do, and what is to be said of its signature', async () => {
+  const sandbox = controlFixture({ signsVirtually: true })
+  sandbox.answerWith(() => answered(404))
+  await sandbox.trigger()
+  expect(await why(sandbox)).toEqual({
+    advice: 'Nothing is served at /hooks: is that the path of your receiver?',
+    signature: { valid: true, age_seconds: 0, findings: [] },
+  })
+})
+
+test.each([
+  ['wrong-secret', 401, '4xx', true, 'signature_mismatch'],
+  ['wrong-secret', 204, '4xx', false, 'signature_mismatch'],
+  ['wrong-secret', 500, '4xx', false, 'signature_mismatch'],
+  ['stale', 401, '4xx', true, 'timestamp_too_old'],
+  ['missing-header', 400, '4xx', true, 'header_missing'],
+])(
+  'of the scenario %s that was answered %i: owed %s, right: %s',
+  async (scenario, status, owed, is_right, code) => {
+    const sandbox = controlFixture()
+    sandbox.answerWith(() => answered(status))
+    await sandbox.trigger({ scenario })
+    expect(await why(sandbox)).toMatchObject({
+      signature: { valid: false, code, reason: expect.any(String) },
+      scenario: { name: scenario, owed, did: String(status), is_right },
+    })
+  },
+)
+
+test.each([
+  ['not-json', 500, true],
+  ['not-json', 204, false],
+  ['duplicate', 204, true],
+  ['concurrent-burst', 503, true],
+  ['concurrent-burst', 401, false],
+  ['valid', 401, false],
+])('the scenario %s that is answered %i got what it is owed: %s', async (scenario, status, is_right) => {
+  const sandbox = controlFixture()
+  sandbox.answerWith(() => answered(status))
+  await sandbox.trigger({ scenario })
+  expect(await why(sandbox)).toMatchObject({ signature: { valid: true }, scenario: { is_right } })
+})
+
+test('of the secrets of a rotation, the one that matches is reported', async () => {
+  const sandbox = controlFixture()
+  await sandbox.trigger()
+  sandbox.service.engine.rotateSecret(sandbox.endpoint.id)
+  expect(await why(sandbox)).toMatchObject({ signature: { valid: true } })
+  sandbox.service.engine.rotateSecret(sandbox.endpoint.id, { keepOld: false })
+  expect(await why(sandbox)).toMatchObject({ signature: { valid: false, code: 'signature_mismatch' } })
+})
+
+test('where the endpoint was removed, its secret is gone', async () => {
+  const sandbox = controlFixture()
+  await sandbox.trigger()
+  sandbox.service.engine.removeEndpoint(sandbox.endpoint.id)
+  expect(await why(sandbox)).toEqual({ advice: null, signature: null })
+})
+
+test('an unknown delivery or attempt is answered 404', async () => {
+  const sandbox = controlFixture()
+  await sandbox.trigger()
+  const [delivery] = await sandbox.list()
+  for (const path of ['dlv_none/attempts/att_x/why', `${delivery?.id}/attempts/att_x/why`, 'dlv_none/plan']) {
+    const answer = await sandbox.call('GET', `/_sandbox/deliveries/${path}`)
+    expect([answer.status, answer.code]).toEqual([404, 'resource_missing'])
+  }
+})
+
+test('the plan of a delivery equals its later attempts', async () => {
+  const sandbox = controlFixture()
+  sandbox.answerWith(() => answered(500))
+  await sandbox.trigger()
+  const [delivery] = await sandbox.list()
+  const plan = (await sandbox.call('GET', `/_sandbox/deliveries/${delivery?.id}/plan`)).json<{
+    data: string[]
+  }>()
+  expect(plan.data).toHaveLength(10)
+  await sandbox.post('/clock', { advance: '72h' })
+  const done = sandbox.service.engine.delivery(String(delivery?.id))
+  expect(done?.status).toBe('failed')
+  const times = done?.attempts.map(({ virtualMs }) => new Date(virtualMs).toISOString())
+  expect(times).toEqual([NOW, ...plan.data])
+  expect((await sandbox.call('GET', `/_sandbox/deliveries/${delivery?.id}/plan`)).json()).toEqual({
+    data: [],
+  })
+})

@@ -1,0 +1,259 @@
+/** @module-tag slow */
+import { createSandbox } from 'tix-webhooks-sandbox'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Wait } from '../../http/inject-faults.js'
+import { apiFixture } from '../support/api-fixture.js'
+import { EVENT, type HttpSandboxOptions } from '../support/http-sandbox.js'
+
+interface Fault {
+  id: string
+  hits: number
+  times?: number
+}
+
+function stage(options: HttpSandboxOptions = {}) {
+  const sandbox = apiFixture(options)
+  const get = (path = '/v2/events') => sandbox.call('GET', path)
+  return {
+    ...sandbox,
+    get,
+    add: async (body: object) => (await sandbox.call('POST', '/_sandbox/faults', { body })).json<Fault>(),
+    faults: async () => (await sandbox.call('GET', '/_sandbox/faults')).json<{ data: Fault[] }>().data,
+    remove: (id = '') => sandbox.call('DELETE', `/_sandbox/faults${id}`),
+    statuses: async (count: number) => {
+      const answers = []
+      for (let index = 0; index < count; index++) answers.push((await get()).status)
+      return answers
+    },
+    logged: async () =>
+      (await sandbox.call('GET', '/_sandbox/requests')).json<{ data: { status: number; note?: string }[] }>()
+        .data,
+  }
+}
+
+/** Waits until a test says that the time is over, or until it is broken off. */
+function heldTime() {
+  const waits: { ms: number; end: () => void }[] = []
+  const wait: Wait = (ms, signal) =>
+    new Promise((resolve) => {
+      signal.addEventListener('abort', () => resolve())
+      waits.push({ ms, end: resolve })
+    })
+  return { wait, waits }
+}
+
+describe('[N145] an error', () => {
+  test.each([
+    [400, 'parameter_invalid'],
+    [401, 'api_key_invalid'],
+    [403, 'test_key_required'],
+    [404, 'resource_missing'],
+    [409, 'event_not_on_sale'],
+    [429, 'rate_limited'],
+    [500, 'internal'],
+    [503, 'internal'],
+    [599, 'internal'],
+  ])('of %i is answered in the form of the service, in either one', async (status, code) => {
+    for (const errors of ['stripe', 'problem']) {
+      const { app, add } = stage({ assume: { errors } })
+      const { id } = await add({ path: '/v2/events', status })
+      const answer = await app.request('http://127.0.0.1:4010/v2/events')
+      expect(answer.status).toBe(status)
+      const body = (await answer.json()) as { error?: object; status?: number }
+      expect(errors === 'stripe' ? body.error : body).toMatchObject({ code })
+      expect(JSON.stringify(body)).toContain(id)
+      if (errors === 'problem') expect(body.status).toBe(status)
+    }
+  })
+
+  test('is described', async () => {
+    const { add, get } = stage()
+    for (const status of [401, 429, 500, 502, 503]) {
+      await add({ path: '/v2/events', status, times: 1 })
+      expect((await get()).status).toBe(status)
+    }
+  })
+
+  test('comes with the headers that it has without a fault', async () => {
+    const { add, get } = stage()
+    await add({ path: '/v2', status: 429, times: 1 })
+    await add({ path: '/v2', status: 401, times: 1 })
+    expect((await get()).headers.get('retry-after')).toBe('1')
+    expect((await get()).headers.get('www-authenticate')).toBe('Bearer')
+  })
+
+  test('does nothing else, and is logged', async () => {
+    const { add, call, service, logged } = stage()
+    const { id } = await add({ path: '/v2/events', status: 503 })
+    expect((await call('POST', '/v2/events', { body: EVENT })).status).toBe(503)
+    expect(service.accounts.test.counts().events).toBe(0)
+    expect(await logged()).toMatchObject([{ status: 503, error_code: 'internal', note: `fault ${id}` }])
+  })
+})
+
+describe('[N146] a fault', () => {
+  test('hits the requests whose path begins with its own, of its method', async () => {
+    const { add, call, create } = stage()
+    const { id } = await create()
+    await add({ path: '/v2/events/', method: 'get', status: 500 })
+    expect((await call('GET', `/v2/events/${id}`)).status).toBe(500)
+    expect((await call('PATCH', `/v2/events/${id}`, { body: {} })).status).toBe(200)
+    expect((await call('GET', '/v2/events')).status).toBe(200)
+    expect((await call('GET', '/v2/venues')).status).toBe(200)
+  })
+
+  test('hits what the router takes for its path', async () => {
+    const { add, app } = stage()
+    await add({ path: '/v2/venues', status: 500 })
+    expect((await app.request('http://127.0.0.1:4010/v2/%76enues')).status).toBe(500)
+  })
+
+  test('counts down, and the next one takes its place', async () => {
+    const { add, faults, statuses } = stage()
+    await add({ path: '/v2', status: 500, times: 2 })
+    const next = await add({ path: '/v2', status: 429, times: 5 })
+    expect(await statuses(3)).toEqual([500, 500, 429])
+    expect(await faults()).toEqual([{ ...next, times: 4, hits: 1 }])
+  })
+
+  test('stays until it is removed, alone or with all others', async () => {
+    const { add, faults, remove, statuses } = stage()
+    const { id } = await add({ path: '/v2', status: 500 })
+    expect(await statuses(3)).toEqual([500, 500, 500])
+    expect(await faults()).toMatchObject([{ id, hits: 3 }])
+    expect((await remove(`/${id}`)).status).toBe(204)
+    expect((await remove(`/${id}`)).code).toBe('resource_missing')
+    expect(await statuses(1)).toEqual([200])
+    await add({ path: '/v2', status: 500 })
+    expect((await remove()).status).toBe(204)
+    expect(await faults()).toEqual([])
+  })
+
+  test('is gone after a reset, and in the state that is streamed', async () => {
+    const { add, call, faults } = stage()
+    const fault = await add({ path: '/v2', delay_ms: 5, drop: true })
+    expect((await call('GET', '/_sandbox/state')).json()).toMatchObject({ faults: [fault] })
+    await call('POST', '/_sandbox/reset', { body: {} })
+    expect(await faults()).toEqual([])
+  })
+
+  test.each([
+    [{}, 'parameter_missing', /path/],
+    [{ path: '/_sandbox', status: 500 }, 'parameter_invalid', /beginning of a path of the API/],
+    [{ path: '/', status: 500 }, 'parameter_invalid', /beginning of a path of the API/],
+    [{ path: '/v2/events?limit=1', status: 500 }, 'parameter_invalid', /without a query/],
+    [{ path: '/v2' }, 'parameter_invalid', /does nothing/],
+    [{ path: '/v2', drop: false }, 'parameter_invalid', /does nothing/],
+    [{ path: '/v2', drop: true, status: 500 }, 'parameter_invalid', /not both/],
+    [{ path: '/v2', status: 200 }, 'parameter_invalid', /status must be 400, 401/],
+    [{ path: '/v2', status: 500.5 }, 'parameter_invalid', /status must be 400, 401/],
+    [{ path: '/v2', delay_ms: 0 }, 'parameter_invalid', /ten minutes/],
+    [{ path: '/v2', delay_ms: 600_001 }, 'parameter_invalid', /ten minutes/],
+    [{ path: '/v2', status: 500, times: 0 }, 'parameter_invalid', /times must be/],
+    [{ path: '/v2', status: 500, method: 'FETCH' }, 'parameter_invalid', /GET, HEAD, POST/],
+    [{ path: '/v2', status: '500' }, 'parameter_invalid', /status/],
+    [{ path: '/v2', status: 500, delay: '5s' }, 'parameter_unknown', /delay/],
+  ])('that is %j is refused', async (body, code, message) => {
+    const { call, faults } = stage()
+    const answer = await call('POST', '/_sandbox/faults', { body })
+    expect([answer.status, answer.code]).toEqual([400, code])
+    expect(answer.text).toMatch(message)
+    expect(await faults()).toEqual([])
+  })
+
+  test('is one of a hundred at most', async () => {
+    const { add, call } = stage()
+    const fault = { path: '/v2', status: 500 }
+    for (let count = 0; count < 100; count++) await add(fault)
+    expect((await call('POST', '/_sandbox/faults', { body: fault })).text).toContain('remove some')
+  })
+})
+
+describe('[N147] a delay', () => {
+  test('is of real time, and holds the answer to a request that was done', async () => {
+    const { wait, waits } = heldTime()
+    const { add, call, service } = stage({ wait })
+    await add({ path: '/v2/events', delay_ms: 30_000 })
+    const answer = call('POST', '/v2/events', { body: EVENT })
+    await expect.poll(() => waits).toHaveLength(1)
+    expect(waits[0]?.ms).toBe(30_000)
+    expect(service.accounts.test.counts().events).toBe(1)
+    waits[0]?.end()
+    expect((await answer).status).toBe(201)
+  })
+
+  test('comes before an error', async () => {
+    const { wait, waits } = heldTime()
+    const { add, get } = stage({ wait })
+    await add({ path: '/v2/events', delay_ms: 1, status: 503 })
+    const answer = get()
+    await expect.poll(() => waits).toHaveLength(1)
+    waits[0]?.end()
+    expect((await answer).status).toBe(503)
+  })
+
+  test.each([
+    [
+      'its fault is removed',
+      undefined,
+      ({ remove }: ReturnType<typeof stage>, id: string) => remove(`/${id}`),
+    ],
+    ['all are removed', undefined, ({ remove }: ReturnType<typeof stage>) => remove()],
+    [
+      'a reset, though the fault is used up',
+      1,
+      ({ call }: ReturnType<typeof stage>) => call('POST', '/_sandbox/reset', { body: {} }),
+    ],
+    ['the sandbox is closed', 1, ({ service }: ReturnType<typeof stage>) => service.close()],
+  ])('ends when %s', async (_, times, end) => {
+    const { wait, waits } = heldTime()
+    const sandbox = stage({ wait })
+    const { id } = await sandbox.add({ path: '/v2/events', delay_ms: 1, ...(times && { times }) })
+    const answer = sandbox.get()
+    await expect.poll(() => waits).toHaveLength(1)
+    await end(sandbox, id)
+    expect((await answer).status).toBe(200)
+  })
+})
+
+describe('[N148] a dropped connection', () => {
+  test('is one on a socket, and the next request is answered', async () => {
+    const sandbox = createSandbox()
+    onTestFinished(() => sandbox.close())
+    const url = await sandbox.listen()
+    sandbox.faults.add({ path: '/v2/sandbox/orders', drop: true, times: 1 })
+    const order = () => fetch(`${url}/v2/sandbox/orders`, { method: 'POST', body: '{}' })
+    await expect(order()).rejects.toThrow('fetch failed')
+    expect((await order()).status).toBe(401)
+    const log = (await (await fetch(`${url}/_sandbox/requests`)).json()) as { data: object[] }
+    expect(log.data).toMatchObject([
+      { status: 401 },
+      { status: 0, note: expect.stringMatching(/^fault flt_\w+: connection dropped$/) },
+    ])
+  })
+
+  test('is an error of fetch in this process', async () => {
+    const sandbox = createSandbox()
+    onTestFinished(() => sandbox.close())
+    const fault = sandbox.faults.add({ path: '/v2', drop: true })
+    await expect(sandbox.fetch('/v2/events')).rejects.toMatchObject({
+      name: 'TypeError',
+      message: 'fetch failed',
+      cause: { code: 'UND_ERR_SOCKET' },
+    })
+    expect(sandbox.faults.list()).toEqual([{ ...fault, hits: 1 }])
+    expect(sandbox.faults.remove(fault.id)).toBe(true)
+    expect((await sandbox.fetch('/v2/events')).status).toBe(401)
+    expect(() => sandbox.faults.add({ path: '/v2', delayMs: 0.5 })).toThrow(
+      new TypeError('The delay must be from 1 to 600000 whole milliseconds: at most ten minutes.'),
+    )
+  })
+})
+
+test('[N149] the control, the pages and the description are never hit', async () => {
+  const { add, call } = stage()
+  await add({ path: '/v2', status: 500 })
+  for (const path of ['/_sandbox', '/_sandbox/state', '/_sandbox/faults', '/openapi.json', '/']) {
+    expect((await call('GET', path)).status).toBe(200)
+  }
+})

@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest'
+import { HttpError } from '../../../http/errors.js'
+import { createAuthenticator } from '../../../http/protection/authentication.js'
+
+const KEY = 'sk_test_a1b2c3d4'
+
+function apiRefusalOf(authorization: string | null, options = {}): HttpError {
+  try {
+    createAuthenticator(options).authenticate(authorization)
+  } catch (error) {
+    if (error instanceof HttpError) return error
+    throw error
+  }
+  throw new Error('it was taken')
+}
+
+test.each([
+  ['bearer sk_test_a1b2c3d4', 'test', 'c3d4'],
+  ['Bearer sk_test_a1b2c3d4', 'test', 'c3d4'],
+  ['BEARER sk_live_w6x7y8z9', 'live', 'y8z9'],
+  ['bearer   sk_live_w6x7y8z9 ', 'live', 'y8z9'],
+  ['bearer sk_test_x', 'test', 'x'],
+  ['bearer sk_live_~', 'live', '~'],
+])('[S80] [S81] [S82] [N1] [N3] [N8] takes %j', (authorization, mode, keyEnd) => {
+  expect(createAuthenticator({}).authenticate(authorization)).toEqual({ mode, keyEnd })
+})
+
+test.each([null, '', 'bearer', 'Bearer ', 'basic c2tfdGVzdF9h', KEY, `token ${KEY}`, `bearer:${KEY}`])(
+  '[S48] [N2] finds no key in %j',
+  (authorization) => {
+    const fault = apiRefusalOf(authorization)
+    expect(fault.code).toBe('api_key_missing')
+    expect(fault.headers).toEqual({ 'www-authenticate': 'Bearer' })
+    expect(fault.message).toContain('authorization: bearer sk_test_…')
+  },
+)
+
+test.each([
+  'sk_test_',
+  'sk_live_',
+  'sk_tset_a1',
+  'SK_TEST_a1',
+  'pk_test_a1',
+  'test_sk_a1',
+  'sk_test_a1 b2',
+  'sk_test_clé',
+  'sk_test_\u0000',
+  `x${KEY}`,
+])('[N3] refuses the key %j', (key) => {
+  const fault = apiRefusalOf(`bearer ${key}`)
+  expect(fault.code).toBe('api_key_invalid')
+  expect(fault.headers).toEqual({ 'www-authenticate': 'Bearer' })
+})
+
+describe('where keys are listed', () => {
+  const keys = [KEY, 'sk_live_w6x7y8z9']
+
+  test.each(keys)('[N4] takes %s', (key) => {
+    expect(createAuthenticator({ keys }).authenticate(`bearer ${key}`).keyEnd).toBe(key.slice(-4))
+  })
+
+  test('[N4] [N8] refuses another one, and shows only its end', () => {
+    const fault = apiRefusalOf('bearer sk_test_secretsecret9876', { keys })
+    expect(fault.code).toBe('api_key_invalid')
+    expect(fault.message).toContain('9876')
+    expect(fault.message).not.toContain('secret')
+  })
+
+  test('refuses a list with what is no key, and does not repeat it', () => {
+    expect(() => createAuthenticator({ keys: [KEY, 'hunter2'] })).toThrow(
+      new TypeError('keys[1] is not an API key: it begins with sk_test_ or sk_live_.'),
+    )
+  })
+})
+
+test('[N7] [N8] warns once of each live key, and shows only its end', () => {
+  const warnings: string[] = []
+  const { authenticate } = createAuthenticator({ onWarning: (warning) => warnings.push(warning) })
+  for (const key of ['sk_live_first1111', 'sk_test_a1b2c3d4', 'sk_live_first1111', 'sk_live_other1111']) {
+    authenticate(`bearer ${key}`)
+  }
+  expect(warnings).toEqual([
+    expect.stringMatching(/ends in 1111.*is this key meant to be here/),
+    expect.stringMatching(/ends in 1111/),
+  ])
+  expect(warnings.join()).not.toMatch(/first|other/)
+})
+
+test('warns of at most 100 keys', () => {
+  let warnings = 0
+  const { authenticate } = createAuthenticator({ onWarning: () => warnings++ })
+  for (let index = 0; index < 1000; index++) authenticate(`bearer sk_live_${index}`)
+  expect(warnings).toBe(100)
+})

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { RequestLog, type RequestRecord } from '../../http/request-log.js'
+
+const record = (path: string): RequestRecord => ({
+  id: 'req_1',
+  at: '2026-11-20T11:24:00.000Z',
+  method: 'GET',
+  path,
+  mode: 'test',
+  key_end: 'c3d4',
+  status: 200,
+})
+
+test('has the newest first, and no more than 500', () => {
+  const log = new RequestLog()
+  for (let index = 0; index < 2345; index++) log.add(record(`/v2/${index}`))
+  expect(log.latest(2).map(({ path }) => path)).toEqual(['/v2/2344', '/v2/2343'])
+  expect(log.latest(10_000)).toHaveLength(500)
+  expect(log.latest(10_000).at(-1)?.path).toBe('/v2/1845')
+  log.clear()
+  expect(log.latest(10)).toEqual([])
+})
+
+test('[N8] keeps no key that a message quotes, and no endless message', () => {
+  const log = new RequestLog()
+  log.add({ ...record('/v2'), error_message: `"sk_live_abcdefgh" is none.${'x'.repeat(5000)}` })
+  const [{ error_message: message = '' } = {}] = log.latest(1)
+  expect(message).toMatch(/^"sk_live_…" is none\.x+$/)
+  expect(message).toHaveLength(500)
+})
+
+test('[N8] keeps a message about keys as it is, but for the keys', () => {
+  const log = new RequestLog()
+  const said = (message: string) => {
+    log.add({ ...record('/v2'), error_message: message })
+    return log.latest(1)[0]?.error_message
+  }
+  const advice = 'Send "authorization: bearer sk_test_…". A key begins with sk_test_ or sk_live_.'
+  expect(said(advice)).toBe(advice)
+  expect(said('No key is "sk_test_.a\\"b".')).toBe('No key is "sk_test_…".')
+})
+
+test('[N8] keeps no key that stands in an address, and no endless address', () => {
+  const log = new RequestLog()
+  log.add(record('/v2/events?api_key=sk_live_abcdefgh&key=SK_test_zyx#sk_test_q'))
+  log.add(record(`/v2/${'x'.repeat(5000)}`))
+  const [endless, withKeys] = log.latest(2)
+  expect(endless?.path).toHaveLength(500)
+  expect(withKeys?.path).toBe('/v2/events?api_key=sk_live_…&key=sk_test_…#sk_test_…')
+})
+
+test('calls its listeners until they unsubscribe', () => {
+  const log = new RequestLog()
+  const told: string[] = []
+  const stop = log.subscribe(({ path }) => told.push(path))
+  log.add(record('/v2/1'))
+  stop()
+  log.add(record('/v2/2'))
+  expect(told).toEqual(['/v2/1'])
+})

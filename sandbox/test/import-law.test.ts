@@ -1,0 +1,121 @@
+import { readdirSync } from 'node:fs'
+import ts from 'typescript'
+import { describe, expect, test } from 'vitest'
+import { filesIn, isAllowedBy, type Named, type Room, refused } from '../../test/support/import-law.js'
+import { ROOT } from '../../test/support/root.js'
+import { nodesOf } from '../../test/support/source.js'
+
+/** The other package: its public entries, by name, as a stranger imports them. */
+const PUBLIC = ['tix-webhooks']
+
+/** Virtual time and random ids: they import nothing of the service. */
+const GROUND = ['sandbox/time/', 'sandbox/lib/']
+
+/** The answers of the control API: types alone, shared with the page and the command line. */
+const VIEWS = 'sandbox/http/control/views.ts'
+
+/** For the command line: the public entry of the sandbox, and its other door, which users do not have. */
+const DOORS = ['sandbox/index.ts', 'sandbox/internal.ts']
+
+/** The folders of the sandbox. `domain` and `engine` do not import each other; `service` puts them together; `http` translates. */
+const ROOMS: readonly Room[] = [
+  { folder: 'sandbox/time/', ours: ['sandbox/lib/'], theirs: ['ms', 'tinyqueue', 'node:'] },
+  { folder: 'sandbox/lib/', ours: [], theirs: ['pure-rand', 'node:'] },
+  {
+    folder: 'sandbox/domain/',
+    ours: GROUND,
+    theirs: ['zod', 'mdast-util-from-markdown', 'micromark', 'node:crypto'],
+  },
+  { folder: 'sandbox/engine/', ours: GROUND, theirs: [...PUBLIC, 'zod', 'p-limit', 'ms', 'node:'] },
+  {
+    folder: 'sandbox/service/',
+    ours: [...GROUND, 'sandbox/domain/', 'sandbox/engine/', 'sandbox/options.ts'],
+    theirs: [...PUBLIC, 'zod', 'node:'],
+  },
+  { folder: 'sandbox/diagnose/', ours: [], theirs: [...PUBLIC, 'node:crypto'] },
+  // Code in a browser imports nothing of the rest but the types of the answers: it asks over HTTP.
+  { folder: 'sandbox/page/', ours: ['sandbox/build/page.ts', 'sandbox/lib/', VIEWS], theirs: ['preact'] },
+  {
+    folder: 'sandbox/http/',
+    ours: [
+      ...GROUND,
+      'sandbox/domain/',
+      'sandbox/engine/',
+      'sandbox/service/',
+      'sandbox/diagnose/',
+      'sandbox/page/page-files.ts',
+    ],
+    theirs: [...PUBLIC, 'hono', '@hono/node-server', 'zod', 'p-limit', 'node:'],
+  },
+  { folder: 'sandbox/cli/', ours: DOORS, theirs: [...PUBLIC, 'ms', 'picocolors', 'node:'] },
+  { folder: 'sandbox/', ours: ['sandbox/'], theirs: [...PUBLIC, 'node:'] },
+]
+
+const files = [...filesIn('sandbox').filter(isShipped), ...jsxIn('sandbox/page')]
+const isAllowed = (file: string, { target }: Pick<Named, 'target'>): boolean =>
+  isAllowedBy(ROOMS, file, target)
+
+/** What is not built, tested or installed. */
+function isShipped(file: string): boolean {
+  return !/^sandbox\/(test|build)\/|^sandbox\/tsup/.test(file)
+}
+
+function jsxIn(folder: string): string[] {
+  const files = readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: 'utf8' })
+  return files.filter((file) => file.endsWith('.tsx')).map((file) => `${folder}/${file}`)
+}
+
+describe('the sandbox', () => {
+  test('imports what each room may, and nothing else', () => {
+    expect(refused(files, isAllowed)).toEqual([])
+  })
+
+  test.each([
+    ['sandbox/domain/account.ts', 'sandbox/engine/engine.ts'],
+    ['sandbox/domain/account.ts', 'hono'],
+    ['sandbox/domain/account.ts', 'sandbox/service/service.ts'],
+    ['sandbox/engine/engine.ts', 'sandbox/domain/account.ts'],
+    ['sandbox/engine/engine.ts', 'sandbox/http/app.ts'],
+    ['sandbox/engine/engine.ts', 'testing/retries/retry-schedule.ts'],
+    ['sandbox/engine/engine.ts', 'src/index.ts'],
+    ['sandbox/cli/main.ts', 'sandbox/engine/engine.ts'],
+    ['sandbox/cli/main.ts', 'src/index.ts'],
+    ['sandbox/service/service.ts', 'sandbox/http/app.ts'],
+    ['sandbox/http/app.ts', 'sandbox/cli/main.ts'],
+    ['sandbox/http/app.ts', 'express'],
+    ['sandbox/page/app.tsx', 'sandbox/http/app.ts'],
+    ['sandbox/page/app.tsx', 'node:crypto'],
+  ])('would be caught: %s imports %s', (file, target) => {
+    expect(isAllowed(file, { target })).toBe(false)
+  })
+
+  test('shares types alone with its page, which import nothing', () => {
+    const statements = [...nodesOf(VIEWS)].filter(
+      ({ parent }) => parent !== undefined && ts.isSourceFile(parent),
+    )
+    const isType = (node: ts.Node): boolean =>
+      ts.isInterfaceDeclaration(node) ||
+      ts.isTypeAliasDeclaration(node) ||
+      node.kind === ts.SyntaxKind.EndOfFileToken
+    expect(statements.filter((node) => !isType(node)).map((node) => node.getText())).toEqual([])
+    expect(statements.length).toBeGreaterThan(1)
+  })
+
+  test('has no `any`', () => {
+    const hasAny = (file: string): boolean =>
+      [...nodesOf(file)].some(({ kind }) => kind === ts.SyntaxKind.AnyKeyword)
+    expect(files.filter(hasAny)).toEqual([])
+  })
+
+  // sandbox/http/errors.ts is the one place for them.
+  test('knows no status of the API in its domain and its engine', () => {
+    const inside = files.filter((file) => /^sandbox\/(domain|engine)\//.test(file))
+    const found = inside.flatMap((file) =>
+      [...nodesOf(file)]
+        .filter(ts.isStringLiteral)
+        .filter(({ text }) => /^(invalid_request_error|api_error|authentication_error)$/.test(text))
+        .map(({ text }) => `${file}: ${text}`),
+    )
+    expect(found).toEqual([])
+  })
+})

@@ -1,0 +1,254 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import { expect, onTestFinished, test } from 'vitest'
+import { fillStage, inBrowser, pageStage, SECRET, useBrowser } from '../support/page-stage.js'
+
+const run = promisify(execFile)
+
+inBrowser('deliveries in the page', () => {
+  const browser = useBrowser()
+
+  test('appear as they are sent, the newest first', async () => {
+    const stage = await pageStage()
+    const { page, errors } = await browser.open(stage)
+    await page.getByRole('heading', { name: 'Nothing was sent yet' }).waitFor()
+    const { deliveries: first } = await stage.sandbox.trigger('order.created')
+    const links = page.getByRole('table', { name: 'Deliveries' }).getByRole('link')
+    await links.first().waitFor()
+    const { deliveries: second } = await stage.sandbox.trigger('event.published')
+    await page.locator(`a[href="#/deliveries/${second[0]}"]`).waitFor()
+    const hrefs = await links.evaluateAll((all) => all.map((link) => link.getAttribute('href')))
+    expect(hrefs).toEqual([...second, ...first].map((id) => `#/deliveries/${id}`))
+    expect(errors).toEqual([])
+  })
+
+  test('show their payload while the first attempt is unanswered', async () => {
+    const stage = await pageStage()
+    const silent = createServer(() => {}).listen(0, '127.0.0.1')
+    onTestFinished(() => {
+      silent.closeAllConnections()
+      silent.close()
+    })
+    await once(silent, 'listening')
+    const { id } = stage.sandbox.endpoints.create({
+      url: `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`,
+    })
+    const sent = stage.sandbox.trigger('order.created')
+    const deliveries = () => stage.sandbox.deliveries.list({ endpointId: id })
+    await expect.poll(deliveries).toHaveLength(1)
+    const [delivery] = deliveries()
+    const { page, errors } = await browser.open(stage, `#/deliveries/${delivery?.id}`)
+    await page.getByRole('region', { name: 'Payload' }).getByText('buyer_email').first().waitFor()
+    expect(stage.sandbox.deliveries.get(String(delivery?.id))?.attempts).toEqual([])
+    expect(errors).toEqual([])
+    silent.closeAllConnections()
+    await sent
+  })
+
+  test('are resent by the keyboard alone, and the new attempt is shown', async () => {
+    const stage = await pageStage()
+    stage.fail(true)
+    await stage.sandbox.trigger('order.created')
+    stage.fail(false)
+    const [delivery] = stage.sandbox.deliveries.list()
+    const { page, errors } = await browser.open(stage)
+    await page.getByRole('link', { name: /order\.created/ }).waitFor()
+
+    await page.keyboard.press('j')
+    await page.keyboard.press('Enter')
+    const heading = page.getByRole('heading', { name: 'order.created' })
+    await heading.waitFor()
+    expect(await heading.evaluate((element) => element === document.activeElement)).toBe(true)
+    await page.keyboard.down('r')
+    // A key that is held down is one resend.
+    await page.keyboard.down('r')
+    await page.keyboard.up('r')
+    await page.waitForURL(/#\/deliveries\/dlv_\w+\/att_\w+$/)
+    const [, last] = stage.sandbox.deliveries.get(String(delivery?.id))?.attempts ?? []
+    expect(page.url()).toContain(`#/deliveries/${delivery?.id}/${last?.id}`)
+    await page.getByRole('region', { name: 'Answer' }).getByText('200', { exact: true }).first().waitFor()
+    expect(stage.sandbox.deliveries.get(String(delivery?.id))?.status).toBe('delivered')
+
+    await page.keyboard.press('Escape')
+    await heading.waitFor({ state: 'detached' })
+    const focused = await page.evaluate(() => document.activeElement?.getAttribute('href'))
+    expect(focused).toBe(`#/deliveries/${delivery?.id}`)
+    await stage.sandbox.settled()
+    expect(stage.sandbox.deliveries.get(String(delivery?.id))?.attempts).toHaveLength(2)
+    expect(errors).toEqual([])
+  })
+
+  test('are moved through by j and k, while arrows and what is typed are left alone', async () => {
+    const stage = await pageStage()
+    for (let count = 0; count < 3; count++) await stage.sandbox.trigger('order.created')
+    const { page } = await browser.open(stage)
+    await page
+      .getByRole('link', { name: /order\.created/ })
+      .first()
+      .waitFor()
+    const ids = stage.sandbox.deliveries.list().map(({ id }) => `#/deliveries/${id}`)
+    const focused = () => page.evaluate(() => document.activeElement?.getAttribute('href'))
+    for (const [key, index] of [
+      ['j', 0],
+      ['j', 1],
+      ['j', 2],
+      ['j', 2],
+      ['k', 1],
+      ['ArrowDown', 1],
+    ] as const) {
+      await page.keyboard.press(key)
+      expect(await focused(), key).toBe(ids[index])
+    }
+    await page.getByRole('searchbox', { name: 'Search' }).fill('jkr')
+    await page.getByText('No delivery matches.').waitFor()
+    expect(page.url()).toContain('q=jkr')
+  })
+
+  test('are searched and filtered, and the address has the filter', async () => {
+    const stage = await pageStage()
+    const { retrying, refused } = await fillStage(stage)
+    const { page } = await browser.open(stage)
+    const rows = page.getByRole('table', { name: 'Deliveries' }).locator('tbody tr')
+    await page.getByRole('combobox', { name: 'Status' }).selectOption('failed')
+    await expect.poll(() => rows.count()).toBe(1)
+    expect(await rows.getByRole('link').getAttribute('href')).toBe(`#/deliveries/${refused}?status=failed`)
+    await page.getByRole('combobox', { name: 'Status' }).selectOption('')
+    await expect.poll(() => rows.count()).toBe(5)
+    await page.getByRole('searchbox', { name: 'Search' }).fill(retrying.toUpperCase())
+    await expect.poll(() => rows.count()).toBe(1)
+    await page.reload()
+    await expect.poll(() => rows.count()).toBe(1)
+    expect(await page.getByRole('searchbox', { name: 'Search' }).inputValue()).toBe(retrying.toUpperCase())
+  })
+
+  test('are followed, until one is chosen', async () => {
+    const stage = await pageStage()
+    await stage.sandbox.trigger('event.published')
+    const { page } = await browser.open(stage)
+    const follow = page.getByRole('button', { name: 'Follow' })
+    await follow.click()
+    await page.getByRole('heading', { name: 'event.published' }).waitFor()
+    await stage.sandbox.trigger('order.created')
+    await page.getByRole('heading', { name: 'order.created' }).waitFor()
+    expect(await follow.getAttribute('aria-pressed')).toBe('true')
+    await page.getByRole('link', { name: /event\.published/ }).click()
+    await page.getByRole('heading', { name: 'event.published' }).waitFor()
+    expect(await follow.getAttribute('aria-pressed')).toBe('false')
+  })
+
+  test('show what was signed, and why they were refused', async () => {
+    const stage = await pageStage()
+    const { retrying, refused } = await fillStage(stage)
+    const { page, errors } = await browser.open(stage, `#/deliveries/${refused}`)
+    await page.getByRole('region', { name: 'Scenario' }).getByText('Owed: 4xx. Did: 401.').waitFor()
+    await page.getByRole('region', { name: 'Why' }).getByText('timestamp_too_old').waitFor()
+    const signature = page.getByRole('region', { name: 'Signature' })
+    await signature.getByText('= v1', { exact: true }).waitFor()
+    expect(await signature.innerText()).toMatch(/6 min old when it was sent/)
+    expect(await signature.innerText()).not.toContain(SECRET)
+
+    await page.goto(`${stage.sandbox.url}/#/deliveries/${retrying}`)
+    await page.getByRole('region', { name: 'Why' }).getByText('Your receiver failed with 500').waitFor()
+    await page.getByRole('region', { name: 'Why' }).getByText('valid', { exact: true }).waitFor()
+    expect(await page.getByRole('button', { name: /^Advance to here/ }).count()).toBe(5)
+    await page
+      .getByRole('button', { name: /^Advance to here/ })
+      .first()
+      .click()
+    await page.getByRole('link', { name: 'Attempt 7' }).waitFor()
+    expect(errors).toEqual([])
+  })
+
+  test('shows which v1 is of which secret while secrets are rotated', async () => {
+    const stage = await pageStage()
+    const [endpoint] = stage.sandbox.endpoints.list()
+    stage.sandbox.endpoints.rotate(String(endpoint?.id), { secret: 'whsec_another_one_9999' })
+    await stage.sandbox.trigger('order.created')
+    const [delivery] = stage.sandbox.deliveries.list()
+    const { page } = await browser.open(stage, `#/deliveries/${delivery?.id}`)
+    const lines = page.getByRole('region', { name: 'Signature' }).locator('.digests li')
+    await expect.poll(() => lines.count()).toBe(2)
+    const told = await lines.allInnerTexts()
+    expect(told[0]).toMatch(/^new secret …9999[\s\S]*= v1 number 1 of 2$/)
+    expect(told[1]).toMatch(/^old secret …7bN5[\s\S]*= v1 number 2 of 2$/)
+  })
+
+  test('show the difference between two answers', async () => {
+    const stage = await pageStage()
+    stage.fail(true)
+    await stage.sandbox.trigger('order.created')
+    stage.fail(false)
+    await stage.sandbox.clock.next()
+    const [delivery] = stage.sandbox.deliveries.list()
+    const { page } = await browser.open(stage, `#/deliveries/${delivery?.id}`)
+    const answer = page.getByRole('region', { name: 'Answer' })
+    await answer.getByText('Difference to another answer').click()
+    const difference = await answer.getByRole('group', { name: 'Difference' }).innerText()
+    expect(difference.split('\n')).toEqual(expect.arrayContaining(['- 500', '+ 200']))
+    expect(difference).toContain('-   "outcome": "failed"')
+  })
+
+  test('are copied as a cURL command that is accepted when it is pasted', async () => {
+    const stage = await pageStage({ now: '2020-01-01T00:00:00Z' })
+    await stage.sandbox.trigger('order.created', { set: { 'data.order.id': "o'1 $HOME `id`" } })
+    const [delivery] = stage.sandbox.deliveries.list()
+    const { page } = await browser.open(stage, `#/deliveries/${delivery?.id}`, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    await page.getByRole('button', { name: 'Copy as cURL' }).click()
+    await page.getByText(/^Copied, with a signature of now/).waitFor()
+    const command = await page.evaluate(() => navigator.clipboard.readText())
+    const { stdout } = await run('sh', ['-c', command])
+    expect(stdout).toMatch(/^HTTP\/1\.1 200 /)
+    expect(stdout).toContain('{"outcome":"duplicate"}')
+  })
+
+  test('are copied as a cURL command that sends what it says, whatever curl makes of a URL or an empty header', async () => {
+    const arrived: { url: string | undefined; header: string | undefined; body: string }[] = []
+    const echo = createServer(async (request, response) => {
+      const header = request.headers['x-service-signature'] as string | undefined
+      arrived.push({ url: request.url, header, body: await text(request) })
+      response.end()
+    }).listen(0, '127.0.0.1')
+    onTestFinished(() => void echo.close())
+    await once(echo, 'listening')
+    const stage = await pageStage()
+    for (const { id } of stage.sandbox.endpoints.list()) stage.sandbox.endpoints.remove(id)
+    const { port } = echo.address() as AddressInfo
+    stage.sandbox.endpoints.create({ url: `http://127.0.0.1:${port}/hooks?a={x,y}&b[]=[1-3]` })
+    await stage.sandbox.trigger('order.created', { scenario: 'missing-header' })
+    const sent = [...arrived]
+    expect(sent.map(({ header }) => header)).toContain('')
+    const { page } = await browser.open(stage, '', { permissions: ['clipboard-read', 'clipboard-write'] })
+    for (const { id, attempts } of stage.sandbox.deliveries.list()) {
+      for (const attempt of attempts) {
+        await page.goto(`${stage.sandbox.url}/#/deliveries/${id}/${attempt.id}`)
+        await page.locator(`a[href$="/${attempt.id}"][aria-current]`).waitFor()
+        await page.getByRole('button', { name: 'Copy as cURL' }).click()
+        await page.getByText('Copied, exactly as it was sent.').waitFor()
+        await run('sh', ['-c', await page.evaluate(() => navigator.clipboard.readText())])
+      }
+    }
+    const order = (all: typeof arrived) => all.map((one) => JSON.stringify(one)).sort()
+    expect(order(arrived.slice(sent.length))).toEqual(order(sent))
+  })
+
+  test('of 1 MB are copied as a cURL command too', async () => {
+    const stage = await pageStage()
+    await stage.sandbox.trigger('order.created', { set: { 'data.order.buyer_email': 'x'.repeat(900_000) } })
+    const [delivery] = stage.sandbox.deliveries.list()
+    const { page } = await browser.open(stage, `#/deliveries/${delivery?.id}`, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    await page.getByRole('button', { name: 'Copy as cURL' }).click()
+    await page.getByText(/^Copied, with a signature of now/).waitFor()
+    const command = await page.evaluate(() => navigator.clipboard.readText())
+    const shell = run('sh', { maxBuffer: 10_000_000 })
+    shell.child.stdin?.end(command)
+    expect((await shell).stdout).toContain('{"outcome":"duplicate"}')
+  })
+})

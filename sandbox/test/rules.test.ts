@@ -1,0 +1,79 @@
+import ts from 'typescript'
+import { expect, test } from 'vitest'
+import { modulesIn, nodesIn, nodesOf } from '../../test/support/source.js'
+import { RULES } from './support/sandbox-rules.js'
+
+const TEST_CALLS = /^(?:test|it|describe)(?:\.(?:each|for|skipIf|runIf|concurrent|sequential))*$/
+
+/** The name of what is called: `test.each` in `test.each(rows)('…')`, with type arguments or without. */
+function calleeName(node: ts.Expression): string {
+  if (ts.isCallExpression(node)) return calleeName(node.expression)
+  if (ts.isTaggedTemplateExpression(node)) return calleeName(node.tag)
+  return node.getText()
+}
+
+/** The titles of the tests of a file: those that stand there as text, and what rows of a table put into them. */
+function titlesOf(nodes: Iterable<ts.Node>): string[] {
+  return [...nodes].filter(ts.isCallExpression).flatMap(({ expression, arguments: [title] }) => {
+    const isTitle = title !== undefined && ts.isStringLiteralLike(title)
+    return isTitle && TEST_CALLS.test(calleeName(expression)) ? [title.text, ...textsOf(expression)] : []
+  })
+}
+
+/** The texts of the table of a `test.each(table)`. */
+function textsOf(callee: ts.Node): string[] {
+  const texts = ts.isCallExpression(callee) ? callee.arguments.flatMap((table) => [...withinOf(table)]) : []
+  return texts.filter(ts.isStringLiteralLike).map(({ text }) => text)
+}
+
+function* withinOf(node: ts.Node): Generator<ts.Node> {
+  yield node
+  for (const child of node.getChildren()) yield* withinOf(child)
+}
+
+const idsIn = (title: string): string[] => [...title.matchAll(/\[([SN]\d+)\]/g)].map(([, id]) => id ?? '')
+
+const files = ['test/sandbox', 'test/cli'].flatMap((folder) => {
+  try {
+    return modulesIn(folder)
+      .filter((name) => name.endsWith('.test'))
+      .map((name) => `${folder}/${name}.ts`)
+  } catch {
+    return []
+  }
+})
+const named = files.flatMap((file) =>
+  titlesOf(nodesOf(file)).flatMap((title) => idsIn(title).map((id) => ({ file, title, id }))),
+)
+
+test('each rule is in the list once, in its order', () => {
+  const ids = RULES.map(({ id }) => id)
+  const inOrder = ['S', 'N'].flatMap((letter) =>
+    ids.filter((id) => id.startsWith(letter)).map((_, index) => `${letter}${index + 1}`),
+  )
+  expect(ids).toEqual(inOrder)
+  expect(RULES.length).toBeGreaterThan(200)
+})
+
+test('each rule is named by the title of a test', () => {
+  const known = new Set(named.map(({ id }) => id))
+  const missing = RULES.filter(({ id }) => !known.has(id))
+  expect(missing.map(({ id, section, says }) => `${id} (${section}) ${says}`)).toEqual([])
+})
+
+test('each title names rules that there are', () => {
+  const ids = new Set(RULES.map(({ id }) => id))
+  expect(named.filter(({ id }) => !ids.has(id))).toEqual([])
+})
+
+test('titles are found in every form of test, and nowhere else', () => {
+  const code = `
+    test('[S1] one', () => {})
+    test.each([1])('[S2] [N3] two', () => {})
+    test.each<[string]>([['[S8] a', ['[N9] b']]])(\`[S4] %s\`, () => {})
+    describe('[S5] four', () => {})
+    // test('[S6] not one', () => {})
+    note('[S7] not one either')
+  `
+  expect(titlesOf(nodesIn(code)).flatMap(idsIn).sort()).toEqual(['N3', 'N9', 'S1', 'S2', 'S4', 'S5', 'S8'])
+})

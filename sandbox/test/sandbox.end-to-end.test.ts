@@ -1,0 +1,230 @@
+/** @module-tag slow */
+import { memoryStore, type WebhookOptions } from 'tix-webhooks'
+import { createSandbox, type Delivery, type Sandbox } from 'tix-webhooks-sandbox'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { SERVERS } from '../../test/support/adapter-harnesses.js'
+import { SECRET } from '../../test/support/deliveries.js'
+import { type Listening, listen } from '../../test/support/http.js'
+
+type Start = (typeof SERVERS)[number][1]
+
+/** A receiver that can be stopped and restarted on its port, as in a deploy; its store stays. */
+class Receiver {
+  readonly #start: Start
+  readonly #options: WebhookOptions
+  #listening: Listening | undefined
+  #port = 0
+
+  constructor(start: Start, options: WebhookOptions) {
+    this.#start = start
+    this.#options = options
+  }
+
+  async up(): Promise<string> {
+    this.#listening = await listen(await this.#start(this.#options), this.#port)
+    this.#port = this.#listening.port
+    return `${this.#listening.url}/hooks`
+  }
+
+  async down(): Promise<void> {
+    await this.#listening?.close()
+    this.#listening = undefined
+  }
+}
+
+/** Who counts, from outside of the receiver, how often each event was tried and how often it was done. */
+class Ledger {
+  readonly tries = new Map<string, number>()
+  readonly done = new Map<string, number>()
+  /** How often a handler must still fail, by what the event is about. */
+  readonly failures = new Map<string, number>()
+
+  readonly handle = (about: string): void => {
+    count(this.tries, about)
+    const left = this.failures.get(about) ?? 0
+    if (left > 0) {
+      this.failures.set(about, left - 1)
+      throw new Error('not yet')
+    }
+    count(this.done, about)
+  }
+}
+
+function count(counts: Map<string, number>, what: string): void {
+  counts.set(what, (counts.get(what) ?? 0) + 1)
+}
+
+/** The subject of a delivery, as the ledger's handlers name it. */
+function aboutOf({ message }: Delivery): string {
+  const { type, created_at, data } = JSON.parse(message.body)
+  return type === 'order.created' ? data.order.id : `${type} ${created_at}`
+}
+
+function receiverOptions(ledger: Ledger, more: Partial<WebhookOptions> = {}): WebhookOptions {
+  return {
+    secret: SECRET,
+    on: {
+      'order.created': (event) => ledger.handle(event.data.order.id),
+      'event.*': (event) => ledger.handle(`${event.type} ${event.created_at}`),
+    },
+    store: memoryStore(),
+    namespace: 'tickets',
+    onError: () => {},
+    ...more,
+  }
+}
+
+/** Creates an event, publishes, sells, reschedules and cancels: one message of each kind, and several of orders. */
+function doBusiness({ account }: Sandbox, orders: number): void {
+  const [venue] = account.listVenues().data
+  const event = account.createEvent({
+    title: 'Harbour Jazz',
+    venue_id: venue?.id ?? '',
+    doors_at: '2027-05-17T19:30:00+02:00',
+    tickets: [{ name: 'general admission', price_cents: 2700, quantity: 100 }],
+  })
+  account.publishEvent(event.id)
+  for (let order = 0; order < orders; order++) {
+    account.createOrder({ event_id: event.id, ticket_tier_id: event.tickets[0].id, quantity: 2 })
+  }
+  account.rescheduleEvent(event.id, { doors_at: '2027-06-17T19:30:00+02:00' })
+  account.cancelEvent(event.id)
+}
+
+/** The newest version of each framework: the adapters have tests of their own on the others. */
+const NEWEST = SERVERS.filter(([name]) => !/^(Express|Fastify) 4/.test(name))
+
+describe.each(NEWEST)('the sandbox and %s, over HTTP', (_, start) => {
+  async function open(options: {
+    ledger: Ledger
+    chaos?: Record<string, number>
+  }): Promise<{ sandbox: Sandbox; receiver: Receiver }> {
+    const receiver = new Receiver(start, receiverOptions(options.ledger))
+    const url = await receiver.up()
+    const sandbox = createSandbox({
+      now: '2026-11-20T12:00:00Z',
+      seed: 7,
+      secret: SECRET,
+      endpoints: [{ url }],
+      ...(options.chaos && { chaos: options.chaos }),
+    })
+    onTestFinished(async () => {
+      await sandbox.close()
+      await receiver.down()
+    })
+    return { sandbox, receiver }
+  }
+
+  test('keep the guarantees over 72 hours of failures, restarts, duplicates and forgeries', async () => {
+    const ledger = new Ledger()
+    const { sandbox, receiver } = await open({
+      ledger,
+      chaos: { duplicate: 0.3, 'tampered-byte': 0.3, 'wrong-secret': 0.3, 'missing-header': 0.2 },
+    })
+    doBusiness(sandbox, 24)
+    // Two orders fail for ever, the others at most as often as the schedule has attempts.
+    const orders = sandbox.deliveries.list({ type: 'order.created' }).map(aboutOf)
+    orders.forEach((about, index) => {
+      ledger.failures.set(about, index < 2 ? Number.POSITIVE_INFINITY : index % 7)
+    })
+    await sandbox.clock.advance('10m')
+    await receiver.down()
+    await sandbox.clock.advance('3h')
+    await receiver.up()
+    await sandbox.clock.advance('21h')
+    await receiver.down()
+    await receiver.up()
+    await sandbox.clock.advance('72h')
+
+    const deliveries = sandbox.deliveries.list()
+    expect(deliveries).toHaveLength(24 + 3)
+    const lost = deliveries.filter(({ status }) => status !== 'delivered').map(aboutOf)
+    // G2: only events that were never handled are undelivered, and each attempt of the 11 got an error.
+    expect(lost.sort()).toEqual(orders.slice(0, 2).sort())
+    for (const delivery of deliveries) {
+      const about = aboutOf(delivery)
+      const acknowledged = delivery.attempts.filter(({ response }) => isSuccess(response?.status))
+      const forged = delivery.attempts.filter(({ scenario = 'duplicate' }) => scenario !== 'duplicate')
+      // G1: nothing that is forged is acknowledged.
+      expect(forged.filter(({ response }) => isSuccess(response?.status))).toEqual([])
+      // G2 and G3: what was acknowledged was done, once.
+      expect([about, ledger.done.get(about) ?? 0]).toEqual([about, acknowledged.length > 0 ? 1 : 0])
+      expect(delivery.attempts.filter(({ trigger }) => trigger === 'auto').length).toBeLessThanOrEqual(11)
+    }
+    expect([...ledger.done.values()].every((times) => times === 1)).toBe(true)
+    // The story had all of it: failures, refused connections, duplicates and forgeries.
+    const attempts = deliveries.flatMap((delivery) => delivery.attempts)
+    expect(new Set(attempts.map(({ scenario }) => scenario))).toEqual(
+      new Set([undefined, 'duplicate', 'tampered-byte', 'wrong-secret', 'missing-header']),
+    )
+    expect(attempts.some(({ error }) => error?.code === 'ECONNREFUSED')).toBe(true)
+    expect(attempts.some(({ response }) => response?.status === 500)).toBe(true)
+  })
+
+  test('take what failed for 72 hours, once it is resent', async () => {
+    const ledger = new Ledger()
+    const { sandbox } = await open({ ledger })
+    ledger.failures.set('ord_lost', Number.POSITIVE_INFINITY)
+    await sandbox.trigger('order.created', { set: { 'data.order.id': 'ord_lost' } })
+    await sandbox.clock.advance('72h')
+    const [failed] = sandbox.deliveries.list()
+    expect([failed?.status, failed?.attempts.length]).toEqual(['failed', 11])
+
+    ledger.failures.clear()
+    await sandbox.deliveries.resend(failed?.id ?? '')
+    await sandbox.deliveries.resend(failed?.id ?? '')
+    expect(sandbox.deliveries.list()[0]?.status).toBe('delivered')
+    expect(ledger.tries.get('ord_lost')).toBe(12)
+    expect(ledger.done.get('ord_lost')).toBe(1)
+  })
+})
+
+test('what a crash left claimed is run once its lease is over, by the clock that both share', async () => {
+  let runs = 0
+  let crashed = (): void => {}
+  const dying = new Promise<void>((resolve) => {
+    crashed = resolve
+  })
+  const sandbox = createSandbox({ now: '2026-11-20T12:00:00Z', signWith: 'virtual', timeoutSeconds: 0.2 })
+  const options: WebhookOptions = {
+    secret: SECRET,
+    on: {
+      'order.created': () => {
+        runs += 1
+        // A process that dies leaves its claim behind: here a handler that never returns.
+        return runs === 1 ? dying : undefined
+      },
+    },
+    now: sandbox.clock.now,
+    store: memoryStore({ now: sandbox.clock.now }),
+    namespace: 'orders',
+    timeoutSeconds: 10,
+    onError: () => {},
+  }
+  const [, start] = SERVERS[0] as (typeof SERVERS)[number]
+  const receiver = new Receiver(start, options)
+  onTestFinished(async () => {
+    crashed()
+    await sandbox.close()
+    await receiver.down()
+  })
+  sandbox.endpoints.create({ url: await receiver.up(), secret: SECRET })
+
+  await sandbox.trigger('order.created')
+  await sandbox.settled()
+  const [first] = sandbox.deliveries.list()
+  expect(first?.attempts[0]?.error?.code).toBe('timeout')
+  await sandbox.clock.advance('5s')
+  await sandbox.clock.advance('72h')
+  const [delivery] = sandbox.deliveries.list()
+  expect(delivery?.status).toBe('delivered')
+  // The retries within the lease of 60 s got a 503.
+  const answers = delivery?.attempts.map(({ response, error }) => response?.status ?? error?.code)
+  expect([answers?.at(0), answers?.at(-1)]).toEqual(['timeout', 200])
+  expect(new Set(answers?.slice(1, -1))).toEqual(new Set([503]))
+  expect(runs).toBe(2)
+})
+
+function isSuccess(status: number | undefined): boolean {
+  return status !== undefined && status >= 200 && status < 300
+}

@@ -1,0 +1,14 @@
+import { createSandbox } from 'tix-webhooks-sandbox'
+import { expect, onTestFinished, test } from 'vitest'
+
+test('what goes wrong within a delivery is warned of, instead of being lost', async () => {
+  const warned = new Promise<string>((onWarning) => {
+    const sandbox = createSandbox({ secret: 'whsec_test', deliver: () => new Response(null), onWarning })
+    onTestFinished(() => sandbox.close())
+    sandbox.subscribe(({ what }) => {
+      if (what === 'attempt') throw new Error('a listener failed')
+    })
+    void sandbox.trigger('order.created')
+  })
+  expect(await warned).toMatch(/^The sandbox failed\. Error: a listener failed/)
+})

@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest'
+import { withChanges } from '../../service/payload-changes.js'
+
+const order = () => ({
+  type: 'order.created',
+  data: {
+    order: { id: 'ord_1', total_cents: 5400 },
+    tickets: [
+      { id: 'tik_1', tier: 'GA' },
+      { id: 'tik_2', tier: 'GA' },
+    ],
+  },
+})
+
+describe('a change of a payload', () => {
+  test.each([
+    ['data.order.total_cents', 0],
+    ['data.order.id', null],
+    ['data.order', { any: 'thing' }],
+    ['data.tickets[1].tier', 'VIP'],
+    ['data.tickets.1.tier', 'VIP'],
+    ['data.tickets', []],
+  ])('sets %s, and nothing else', (path, value) => {
+    const before = order()
+    const { data } = withChanges(before, { [path]: value })
+    expect(before).toEqual(order())
+    const expected = order() as { data: Record<string, unknown> }
+    const steps = path.replace(/\[(\d+)\]/, '.$1').split('.')
+    const last = steps.pop() ?? ''
+    let at: Record<string, unknown> = expected as never
+    for (const step of steps) at = at[step] as Record<string, unknown>
+    at[last] = value
+    expect(data).toEqual(expected.data)
+  })
+
+  test.each([
+    'data.order.total',
+    'data.order.id.x',
+    'data.tickets[2].tier',
+    'data.tickets.length',
+    'data.tickets[-1].tier',
+    'order.total_cents',
+    'type',
+    'created_at',
+    'data',
+    '',
+    '.',
+    'data.__proto__.polluted',
+    'data.order.constructor',
+    'data.tickets.length.x',
+  ])('of a path that is not there is refused, with those that are: %j', (path) => {
+    expect(() => withChanges(order(), { [path]: 1 })).toThrow(
+      /^The payload has no .*It has data\.order\.id, data\.order\.total_cents, data\.tickets\[0\]\.id/,
+    )
+  })
+
+  test('is made in the order in which it is given', () => {
+    const { data } = withChanges(order(), { 'data.order': { a: 1 }, 'data.order.a': 2 })
+    expect(data.order).toEqual({ a: 2 })
+  })
+})

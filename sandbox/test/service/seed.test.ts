@@ -1,0 +1,90 @@
+import { createSandbox, type Fixtures, type Sandbox } from 'tix-webhooks-sandbox'
+import { beforeEach, describe, expect, test } from 'vitest'
+
+let sandbox: Sandbox
+
+beforeEach(() => {
+  sandbox = createSandbox({ now: '2026-11-20T12:00:00Z', deliver: () => new Response() })
+})
+
+const event = (more: object = {}) => ({
+  title: 'Harbour Jazz',
+  doors_at: '2027-05-17T19:30:00+02:00',
+  tickets: [
+    { name: 'GA', price_cents: 2700, quantity: 10 },
+    { name: 'balcony', price_cents: 3900, quantity: 2 },
+  ],
+  ...more,
+})
+
+describe('fixtures', () => {
+  test('fill the account with events in their states, and orders, without a webhook', async () => {
+    const seeded = sandbox.seed({
+      venues: [{ name: 'The Old Customs House' }],
+      events: [
+        event({ title: 'Draft' }),
+        event({ title: 'Selling', status: 'on_sale', orders: [{ tier: 'GA', quantity: 3 }] }),
+        event({ title: 'Cancelled', status: 'cancelled', orders: [{ tier: 'balcony', quantity: 1 }] }),
+        event({
+          title: 'Sold out',
+          status: 'on_sale',
+          orders: [
+            { tier: 'GA', quantity: 10 },
+            { tier: 'balcony', quantity: 2 },
+          ],
+        }),
+      ],
+    })
+    expect(seeded).toEqual({ venues: 1, events: 4, orders: 4 })
+    const events = sandbox.account.listEvents().data
+    expect(events.map(({ title, status, sold }) => [title, status, sold])).toEqual([
+      ['Sold out', 'sold_out', 12],
+      ['Cancelled', 'cancelled', 1],
+      ['Selling', 'on_sale', 3],
+      ['Draft', 'draft', 0],
+    ])
+    await sandbox.settled()
+    expect(sandbox.deliveries.list()).toEqual([])
+    // Later messages are sent as usual.
+    sandbox.account.cancelEvent(events[2]?.id ?? '')
+    expect(sandbox.deliveries.list()).toHaveLength(1)
+  })
+
+  test('may be for the account of live keys', () => {
+    sandbox.seed({ account: 'live', events: [event()] })
+    expect(sandbox.account.listEvents().data).toEqual([])
+  })
+
+  test.each<[string, unknown, RegExp]>([
+    ['that are no object', [], /^Fixtures must be an object with account, venues and events\./],
+    ['of another account', { account: 'prod' }, /account: /],
+    ['with a word that nobody reads', { event: [] }, /event/],
+    [
+      'with an event that is refused',
+      { events: [event(), event({ title: '<b>' })] },
+      /^events\[1\]: .*HTML/i,
+    ],
+    ['of a venue that is refused', { venues: [{ name: 'Hall' }, {}] }, /^venues\[1\]: /],
+    ['with a status of its own', { events: [event({ status: 'past' })] }, /events\[0\]\.status/],
+    [
+      'that sell what is a draft',
+      { events: [event({ orders: [{ tier: 'GA', quantity: 1 }] })] },
+      /events\[0\]\.orders: orders need/,
+    ],
+    [
+      'that sell another tier',
+      { events: [event({ status: 'on_sale', orders: [{ tier: 'VIP', quantity: 1 }] })] },
+      /^events\[0\]\.orders\[0\]: The event has no tier "VIP": it has GA, balcony\.$/,
+    ],
+    [
+      'that sell more than there is',
+      { events: [event(), event({ status: 'on_sale', orders: [{ tier: 'balcony', quantity: 3 }] })] },
+      /^events\[1\]\.orders\[0\]: /,
+    ],
+  ])('%s are refused as a whole, by their place', (_, fixtures, message) => {
+    const before = sandbox.account.listVenues()
+    expect(() => sandbox.seed(fixtures as Fixtures)).toThrow(message)
+    expect(sandbox.account.listEvents().data).toEqual([])
+    expect(sandbox.account.listVenues()).toEqual(before)
+  })
+})

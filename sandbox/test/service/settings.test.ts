@@ -1,0 +1,107 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { createSandbox, type SandboxOptions } from 'tix-webhooks-sandbox'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { listen } from '../../../test/support/http.js'
+import { OPTION_NAMES } from '../../options.js'
+
+describe('an invalid option', () => {
+  test.each<[Record<string, unknown>, RegExp]>([
+    [{ frozn: true }, /^There is no option frozn\. The options are now, frozen, seed/],
+    [{ now: '2026-11-20' }, /^now is not a date/],
+    [{ now: Number.NaN }, /^now is not a date/],
+    [{ frozen: 'yes' }, /^frozen must be true or false\.$/],
+    [{ seed: 1.5 }, /^seed must be a whole number from 0 to 2147483647\.$/],
+    [{ seed: -1 }, /^seed must be/],
+    [{ deliver: 'http://localhost:3000' }, /^deliver must be a function \(request\) => response\.$/],
+    [{ endpoints: { url: 'http://localhost' } }, /^endpoints must be a list such as/],
+    [{ endpoints: [{ url: 'localhost:3000/hooks' }] }, /localhost:3000\/hooks/],
+    [{ endpoints: [{ url: 'http://169.254.169.254/' }] }, /169\.254\.169\.254/],
+    [{ endpoints: [{ url: 'https://203.0.114.1/hooks' }] }, /allowPublic/],
+    ...['\n', '\t', ' ', '\u0000', '\u2028', '\u202e', '\u200b'].flatMap(
+      (character): [Record<string, unknown>, RegExp][] =>
+        [
+          `http://localhost${character}/hooks`,
+          `http://localhost/ho${character}oks`,
+          `http://localhost/${character}`,
+        ].map((url) => [
+          { endpoints: [{ url }] },
+          /^The endpoint's url must have no line breaks, blanks or invisible/,
+        ]),
+    ),
+    [{ endpoints: [{ url: 'http://localhost', secret: '' }] }, /secret/],
+    [{ secret: ' whsec_x' }, /secret must not begin or end with white space/],
+    [{ secret: '' }, /^secret must be a string that is not empty\.$/],
+    [{ retry: 'often' }, /often/],
+    [{ retry: [60, 5] }, /60/],
+    [{ jitter: 0.6 }, /^jitter must be a number from 0 to 0\.5\.$/],
+    [{ timeoutSeconds: -1 }, /^timeoutSeconds must be a number of seconds from 0/],
+    [{ serial: 1 }, /^serial must be true or false\.$/],
+    [{ assume: { signature: 'comma' } }, /^The assumption signature is one of dot, concat, body/],
+    [{ chaos: { mayhem: 0.1 } }, /mayhem/],
+    [{ chaos: { duplicate: 2 } }, /duplicate/],
+    [{ keys: [] }, /^keys must be a list of API keys/],
+    [{ keys: ['secret'] }, /^keys must be a list of API keys, which begin with sk_test_ or sk_live_\.$/],
+    [{ lenient: 'no' }, /^lenient must be/],
+    [{ rateLimit: { requests: 0, perSeconds: 1 } }, /^rateLimit must be an object such as/],
+    [{ rateLimit: 25 }, /^rateLimit must be an object such as/],
+    [{ allowPublic: 'yes' }, /^allowPublic must be/],
+    [{ allowHosts: 'tickets.test' }, /^allowHosts must be a list of host names\.$/],
+    [{ stateFile: ' ' }, /^stateFile must be the path of a file\.$/],
+    [{ signWith: 'sun' }, /^signWith must be "real" or "virtual"\.$/],
+    [{ onWarning: true }, /^onWarning must be a function/],
+  ])('%j is refused by name', (options, message) => {
+    const make = () => createSandbox(options as SandboxOptions)
+    expect(make).toThrow(TypeError)
+    expect(make).toThrow(message)
+  })
+
+  test('is reported without the secret or the keys that came with it', () => {
+    const make = () => createSandbox({ keys: ['hush-hush'], secret: 'whsec_hush' })
+    expect(make).toThrow(/^(?!.*hush)/)
+  })
+})
+
+test('all options are optional', async () => {
+  const sandbox = createSandbox()
+  expect(sandbox.clock.frozen).toBe(true)
+  expect(sandbox.endpoints.list()).toEqual([])
+  await sandbox.close()
+})
+
+test('secret is that of each endpoint that is given none, whenever it comes', async () => {
+  const [first, own] = [{ url: 'http://localhost/1' }, { url: 'http://localhost/2', secret: 'whsec_own' }]
+  const sandbox = createSandbox({ secret: 'whsec_shared', endpoints: [first, own] })
+  sandbox.endpoints.create({ url: 'http://localhost/3' })
+  sandbox.endpoints.create({ url: 'http://localhost/4', secret: 'whsec_other' })
+  await sandbox.fetch('/_sandbox/endpoints', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ url: 'http://localhost/5' }),
+  })
+  expect(sandbox.endpoints.list().map(({ secrets: [secret] }) => secret)).toEqual([
+    'whsec_shared',
+    'whsec_own',
+    'whsec_shared',
+    'whsec_other',
+    'whsec_shared',
+  ])
+  await sandbox.close()
+})
+
+test('with no time-out a sandbox still lets go of a receiver that never answers, when it is closed', async () => {
+  const silent = createServer()
+  const receiver = await listen(silent)
+  onTestFinished(() => receiver.close())
+  const sandbox = createSandbox({ timeoutSeconds: 0, endpoints: [{ url: receiver.url }] })
+  const asked = once(silent, 'request')
+  const triggered = sandbox.trigger('order.created')
+  const [request] = await asked
+  const isGone = once(request.socket, 'close')
+  await sandbox.close()
+  await Promise.all([isGone, triggered])
+})
+
+test('every option is named in the table of names once', () => {
+  expect(new Set(OPTION_NAMES).size).toBe(OPTION_NAMES.length)
+})

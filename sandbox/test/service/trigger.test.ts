@@ -1,0 +1,188 @@
+import { SCENARIOS } from 'tix-webhooks/testing'
+import { createSandbox, type Sandbox, type TriggerRequest } from 'tix-webhooks-sandbox'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { SECRET } from '../../../test/support/deliveries.js'
+
+let sandbox: Sandbox
+let received: { type: string; data: Record<string, never> }[]
+
+beforeEach(() => {
+  received = []
+  sandbox = createSandbox({
+    now: '2026-11-20T12:00:00Z',
+    seed: 1,
+    secret: SECRET,
+    deliver: async (request) => {
+      const text = await request.text()
+      try {
+        received.push(JSON.parse(text))
+      } catch {
+        return new Response(null, { status: 400 })
+      }
+      return new Response(null, { status: 204 })
+    },
+  })
+})
+
+async function trigger(kind: string, options?: Omit<TriggerRequest, 'kind'>) {
+  const triggered = await sandbox.trigger(kind, options)
+  await sandbox.settled()
+  return triggered
+}
+
+describe('a trigger', () => {
+  test.each(['order.created', 'event.published', 'event.cancelled', 'event.rescheduled'])(
+    'of %s sends that kind alone, about something that the API has',
+    async (kind) => {
+      const { messages, deliveries } = await trigger(kind)
+      expect([messages.length, deliveries.length]).toEqual([1, 1])
+      expect(received.map(({ type }) => type)).toEqual([kind])
+      const [event] = sandbox.account.listEvents().data
+      if (kind === 'order.created') expect(event?.sold).toBe(2)
+      else expect(received[0]?.data.event).toEqual(event)
+    },
+  )
+
+  test('[S91] sends an envelope of type, created_at and data, and nothing else', async () => {
+    await trigger('order.created')
+    expect(received).toEqual([
+      {
+        type: 'order.created',
+        created_at: expect.stringMatching(/^2026-11-20T12:00:00(\.\d{3})?Z$/),
+        data: expect.any(Object),
+      },
+    ])
+  })
+
+  test.each([
+    ['event.cancelled', ['event.published', 'event.cancelled']],
+    ['event.rescheduled', ['event.published', 'event.rescheduled']],
+    ['order.created', ['event.published', 'order.created']],
+    ['event.published', ['event.published']],
+  ])('of %s in a chain sends what came before it too', async (kind, kinds) => {
+    await trigger(kind, { chain: true })
+    expect(received.map(({ type }) => type).sort()).toEqual([...kinds].sort())
+  })
+
+  test('of many sends as many, each of its own', async () => {
+    const { messages } = await trigger('order.created', { repeat: 5 })
+    expect(new Set(messages).size).toBe(5)
+    expect(new Set(received.map(({ data }) => JSON.stringify(data))).size).toBe(5)
+  })
+
+  test('sends the values that are set, and the rest as it is', async () => {
+    await trigger('order.created', { set: { 'data.order.total_cents': 0, 'data.tickets[1].tier': 'VIP' } })
+    expect(received[0]?.data).toMatchObject({
+      order: { total_cents: 0, buyer_email: expect.stringContaining('@') },
+      tickets: [{ tier: 'general admission' }, { tier: 'VIP' }],
+    })
+  })
+
+  test('sends data as it is given, of any kind, and makes nothing', async () => {
+    await trigger('venue.opened', { data: { venue: { id: 'ven_1' } } })
+    expect(received).toMatchObject([{ type: 'venue.opened', data: { venue: { id: 'ven_1' } } }])
+    expect(sandbox.account.listEvents().data).toEqual([])
+  })
+
+  test('for the live account goes to the endpoints of that account', async () => {
+    await trigger('order.created', { mode: 'live' })
+    expect(received).toEqual([])
+    sandbox.endpoints.create({ url: 'http://localhost/live', mode: 'live', secret: SECRET })
+    await trigger('order.created', { mode: 'live' })
+    expect(received).toHaveLength(1)
+    expect(sandbox.account.listEvents().data).toEqual([])
+  })
+
+  test.each<[string, string, Omit<TriggerRequest, 'kind'>, RegExp]>([
+    [
+      'a kind that is not documented',
+      'order.refunded',
+      {},
+      /For "order\.refunded", which it does not document, pass the data\.$/,
+    ],
+    ['a kind of Object', 'toString', {}, /does not document/],
+    [
+      'a path that is not there',
+      'order.created',
+      { set: { 'data.order.total': 0 } },
+      /^The payload has no data\.order\.total\./,
+    ],
+    ['no times', 'order.created', { repeat: 0 }, /^repeat must be a whole number from 1 to 1000\.$/],
+    ['too many times', 'order.created', { repeat: 1001 }, /^repeat must be/],
+    [
+      'a scenario that there is not',
+      'order.created',
+      { scenario: 'mayhem' },
+      /There is no scenario "mayhem"/,
+    ],
+    [
+      'a scenario of other kinds',
+      'order.created',
+      { scenario: 'thin' },
+      /There is no thin of this order\.created/,
+    ],
+  ])('of %s is refused, and nothing is made or sent', async (_, kind, options, message) => {
+    await expect(trigger(kind, options)).rejects.toThrow(message)
+    expect(received).toEqual([])
+    expect(sandbox.deliveries.list()).toEqual([])
+    expect(sandbox.account.listEvents().data).toEqual([])
+  })
+})
+
+describe('data that cannot be written', () => {
+  const nested = (depth: number): Record<string, unknown> => {
+    let value: Record<string, unknown> = {}
+    for (let level = 0; level < depth; level++) value = { inner: value }
+    return value
+  }
+  const circle: Record<string, unknown> = {}
+  circle.itself = circle
+
+  test.each([
+    ['3,000 levels', 'data', { data: nested(3000) }],
+    ['100,000 levels', 'data', { data: nested(100_000) }],
+    ['a circle', 'data', { data: circle }],
+    ['a value of 3,000 levels', 'set', { set: { 'data.order.id': nested(3000) } }],
+  ] as const)('is refused, and nothing is sent: %s', async (_, param, request) => {
+    await expect(sandbox.trigger('order.created', { ...request })).rejects.toMatchObject({
+      name: 'Fault',
+      code: 'parameter_invalid',
+      param,
+      message: `${param} is nested deeper than 1000 levels, or contains itself: it cannot be sent.`,
+    })
+    expect(sandbox.deliveries.list()).toEqual([])
+  })
+
+  test('is sent up to 1,000 levels', async () => {
+    await trigger('order.created', { data: nested(1000) })
+    expect(received).toHaveLength(1)
+  })
+})
+
+describe('a scenario', () => {
+  test.each(SCENARIOS.filter(({ name }) => name !== 'thin').map(({ name }) => name))(
+    '%s is sent at once, recorded as what it is, and not retried',
+    async (scenario) => {
+      const { attempts, deliveries } = await trigger('order.created', { scenario })
+      expect(deliveries).toHaveLength(1)
+      expect(attempts.length).toBeGreaterThan(0)
+      const delivery = sandbox.deliveries.get(deliveries[0] ?? '')
+      expect(delivery?.attempts).toEqual(attempts)
+      for (const attempt of attempts) expect(attempt).toMatchObject({ trigger: 'scenario', scenario })
+      expect(delivery?.nextAtMs).toBeUndefined()
+    },
+  )
+
+  test('thin is sent of an event', async () => {
+    await trigger('event.cancelled', { scenario: 'thin' })
+    expect(Object.keys(received[0]?.data.event ?? {})).toEqual(['id'])
+  })
+
+  test('goes to each endpoint that takes the kind, signed by its own secret', async () => {
+    sandbox.endpoints.create({ url: 'http://localhost/other', secret: 'whsec_other', events: ['event.*'] })
+    sandbox.endpoints.create({ url: 'http://localhost/third', secret: 'whsec_third' })
+    const { deliveries, attempts } = await trigger('order.created', { scenario: 'valid' })
+    expect(deliveries).toHaveLength(2)
+    expect(new Set(attempts.map(({ requestHeaders }) => requestHeaders['x-service-signature'])).size).toBe(2)
+  })
+})

@@ -1,0 +1,391 @@
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { ScenarioName } from 'tix-webhooks/testing'
+import { HONEST, type OwnEvent, ownReceiver, type Steps } from '../../../test/support/own-receiver.js'
+import type { ProbeOptions } from '../../cli/check/probe.js'
+
+/** A way to read a request; undefined: it is answered already. */
+type Reading = (request: IncomingMessage, response: ServerResponse) => Promise<Buffer | undefined>
+
+/** Scenarios that a receiver fails, and the start of the advice for each. */
+export type Failures = Readonly<Partial<Record<ScenarioName, string>>>
+
+/** A receiver on `node:http` with one fault or none, and the verdicts of `check` about it. */
+export interface CheckedReceiver {
+  readonly does: string
+  /** These scenarios fail, and no others. */
+  readonly fails: Failures
+  /** The fault, if answers cannot show it: the passed scenario whose note mentions it, and the start of that note. */
+  readonly unseen?: Failures
+  /** The number of scenarios tried. Default: all, or, with data of an order, all but `thin`. */
+  readonly tried?: number
+  readonly options?: Partial<ProbeOptions>
+  listener(): RequestListener
+}
+
+export const FORGED: readonly ScenarioName[] = [
+  'missing-header',
+  'malformed-header',
+  'tampered-byte',
+  're-serialised-body',
+  'wrong-secret',
+  'stale',
+  'future',
+  'truncated',
+  'other-endpoints-secret',
+  'empty-body',
+]
+
+const FORGERY = 'It ACCEPTED A FORGERY. '
+const REPLAY = 'It ACCEPTED A REPLAY'
+const SERVER_ERROR = 'It answers 5xx, which makes the service retry for 72 hours: answer 4xx. '
+const RAW_BYTES = 'Verify the raw bytes of the body'
+const WHOLE_BODY = 'Read the whole body'
+const UNKNOWN = 'Answer 2xx to kinds that you do not handle'
+const LIKE_GENUINE = 'as to a genuine delivery: it accepts this as genuine, or fails before it verifies. '
+const RAN_ONCE = 'Answers do not show how often your handler ran. Check that it handled ord_'
+
+const KNOWN_ORDER = { order: { id: 'ord_known', total_cents: 0 }, tickets: [{ id: 'tik_1', tier: 'VIP' }] }
+
+const all = (names: readonly ScenarioName[], advice: string): Failures =>
+  Object.fromEntries(names.map((name) => [name, advice]))
+
+const fail = (): never => {
+  throw new Error('there is no such order')
+}
+
+/** A handler that looks up its order. */
+const lookingUp = (status: number): Partial<Steps> => ({
+  once: async (key, memory, run) => (key === 'ord_known' ? HONEST.once(key, memory, run) : status),
+})
+
+/** The hand-written receiver, over HTTP. */
+export function byHand(steps: Partial<Steps> = {}, reading: Reading = readWhole): RequestListener {
+  const receiver = ownReceiver(steps)
+  return async (request, response) => {
+    const body = await reading(request, response)
+    if (body === undefined) return
+    const toRequest = () =>
+      new Request('http://localhost/hooks', { method: 'POST', body: new Uint8Array(body) })
+    const headers = request.headers as Record<string, string>
+    const { status } = await receiver.send({ headers, toRequest }).catch(() => ({ status: 500 }))
+    response.writeHead(status).end()
+  }
+}
+
+/** The common practice of 409 for duplicates. */
+const conflicting: Partial<Steps> = {
+  once: async (key, memory, run) => (memory.get(key) === 'done' ? 409 : HONEST.once(key, memory, run)),
+}
+
+export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
+  correct('makes no mistake', {}),
+  correct('ignores created_at, blanks in the header, and signatures of other versions', {
+    readHeader: (header = '') => HONEST.readHeader(header.replaceAll(' ', '')),
+    isEvent: (value) => HONEST.isEvent({ created_at: 'whenever', ...(value as object | null) }),
+  }),
+  correct('answers 202 to an event that it has put aside', {
+    once: async (key, memory, run) => ((await HONEST.once(key, memory, run)) === 200 ? 202 : 503),
+  }),
+  correct('answers 204', { once: async () => 204, onUnknownKind: 204 }),
+  correct('is slow, and asks for retries of the others meanwhile', {
+    once: (key, memory, run) =>
+      HONEST.once(key, memory, async () => {
+        await new Promise((resolve) => setTimeout(resolve, 100))
+        await run()
+      }),
+  }),
+  {
+    does: 'looks its order up, and is given one that exists',
+    fails: {},
+    options: { data: KNOWN_ORDER },
+    listener: () => byHand(lookingUp(404)),
+  },
+  {
+    does: 'answers 409 to a duplicate, and is given one order alone',
+    fails: { duplicate: 'Answer 2xx to an event that was handled before' },
+    options: { data: KNOWN_ORDER },
+    listener: () => byHand(conflicting),
+  },
+
+  unseen(
+    'deduplicates nothing',
+    { duplicate: RAN_ONCE, 'concurrent-burst': RAN_ONCE },
+    {
+      once: async (_key, _memory, run) => {
+        await run()
+        return 200
+      },
+    },
+  ),
+  unseen(
+    'answers before it handles, and then fails',
+    { valid: 'Answers do not show whether the work was done before the 2xx' },
+    {
+      once: async (_key, _memory, run) => {
+        void run().catch(() => {})
+        return 200
+      },
+      handle: fail,
+    },
+  ),
+  unseen(
+    'compares signatures character by character',
+    { 'wrong-secret': 'Answers do not show whether signatures are compared in constant time' },
+    { isSame: (given, expected) => given === expected },
+  ),
+  unseen('reads bodies of any size', { large: 'Nothing larger was sent. Stop reading at a limit' }, {}),
+
+  wrong(
+    'looks its order up, and fails where there is none',
+    {
+      valid:
+        'It answers 500 to a genuine delivery and 401 to a forgery, so it verifies, and its handler fails. If it looks the order up, give one that exists: --data @data.json. Only probes',
+    },
+    lookingUp(500),
+    14,
+  ),
+  wrong(
+    'looks its order up, and answers 404 where there is none',
+    {
+      valid:
+        'It answers 404 to a genuine delivery and 401 to a forgery, so it verifies, and its handler fails. If it looks the order up, give one that exists: --data @data.json. A failing handler should answer 5xx',
+    },
+    lookingUp(404),
+    14,
+  ),
+  wrong(
+    'looks its order up, and answers 400 where there is none',
+    { valid: 'It answers 400 to a genuine delivery and 401 to a forgery' },
+    lookingUp(400),
+    14,
+  ),
+  wrong(
+    'has no look at t, and a handler that fails',
+    {
+      valid: 'It answers 500',
+      ...all(['stale', 'future'], `It answers 500, ${LIKE_GENUINE}Answer 401`),
+    },
+    { isFresh: () => true, handle: fail },
+    14,
+  ),
+  {
+    does: 'verifies nothing, and has a handler that fails',
+    fails: {
+      valid:
+        'It answers 500 to a genuine delivery and to a forgery alike: it fails before it verifies, or does not verify.',
+      ...all(FORGED, `It answers 500, ${LIKE_GENUINE}`),
+    },
+    tried: 11,
+    listener: () => (request, response) =>
+      void request.resume().on('end', () => response.writeHead(500).end()),
+  },
+
+  wrong(
+    'parses before it verifies',
+    { ...all(['tampered-byte', 'truncated', 'empty-body'], SERVER_ERROR) },
+    { first: (body) => void JSON.parse(body.toString()) },
+  ),
+  wrong(
+    'verifies what it has parsed and written again',
+    {
+      ...all(['whitespace', 'unicode'], RAW_BYTES),
+      'tampered-byte': FORGERY + RAW_BYTES,
+      're-serialised-body': FORGERY + RAW_BYTES,
+      ...all(['truncated', 'empty-body'], SERVER_ERROR),
+    },
+    { signedContent: (t, body) => `${t}.${JSON.stringify(JSON.parse(body.toString()))}` },
+  ),
+  wrong(
+    'has no look at t',
+    {
+      stale: `${REPLAY}. Answer 401 if it was signed more than five minutes ago`,
+      future: 'It ACCEPTED A FUTURE REPLAY. Answer 401 if it was signed more than five minutes in the future',
+    },
+    { isFresh: () => true },
+  ),
+  wrong('answers 500 to kinds that it does not know', { 'unknown-kind': UNKNOWN }, { onUnknownKind: 500 }),
+  wrong('answers 404 to kinds that it does not know', { 'unknown-kind': UNKNOWN }, { onUnknownKind: 404 }),
+  wrong(
+    'takes what has no signature',
+    { 'missing-header': `${FORGERY}Answer 400 if there is no signature` },
+    { readHeader: (header) => (header ? HONEST.readHeader(header) : 'unsigned is fine') },
+  ),
+  wrong(
+    'compares as far as the signature goes',
+    { truncated: `${FORGERY}Compare only signatures of equal length` },
+    { isSame: (given, expected) => expected.startsWith(given) },
+  ),
+  wrong(
+    'takes an empty v1',
+    { truncated: `${FORGERY}Compare only signatures of equal length` },
+    { isSame: (given, expected) => given === '' || HONEST.isSame(given, expected) },
+  ),
+  wrong(
+    'reads t by parseInt',
+    { 'malformed-header': 'It ACCEPTED A MALFORMED HEADER. Parse the header strictly' },
+    {
+      readHeader: (header = '') => {
+        const [, text = '', v1 = ''] = /^t=([^,]*),v1=(\w*)(?:,v1=\w*)*$/.exec(header) ?? []
+        const t = Number.parseInt(text, 10)
+        const signatures = [v1, ...[...header.matchAll(/v1=(\w*)/g)].map(([, more = '']) => more)]
+        return t > 0 ? { t: String(t), signatures } : undefined
+      },
+    },
+  ),
+  wrong(
+    'answers 200 to what it cannot read',
+    {
+      'not-json': 'Answer 5xx to an authentic body that you cannot read',
+      'not-an-envelope': 'Answer 5xx to an authentic body without type or data',
+    },
+    { onBadPayload: 200 },
+  ),
+  wrong(
+    'refuses fields that it does not know',
+    { 'extra-fields': 'Ignore unknown fields', large: 'Raise the limit' },
+    { isEvent: (value) => HONEST.isEvent(value) && Object.keys(value as object).length === 3 },
+  ),
+  wrong(
+    'relies on a title',
+    { thin: 'The payload of event.* is undocumented' },
+    {
+      handle: ({ type, data }: OwnEvent) => type === 'event.published' && data.event?.title.toUpperCase(),
+    },
+  ),
+  wrong(
+    'takes the first v1 alone',
+    { 'two-v1': 'Accept a delivery if any v1 matches' },
+    {
+      readHeader: (header) => {
+        const parts = HONEST.readHeader(header)
+        return typeof parts === 'object' ? { ...parts, signatures: parts.signatures.slice(0, 1) } : parts
+      },
+    },
+  ),
+  wrong(
+    'answers 409 to a duplicate',
+    { duplicate: 'Answer 2xx to an event that was handled before' },
+    conflicting,
+  ),
+  wrong(
+    'falls over when many come at once',
+    { 'concurrent-burst': 'Record an event before you handle it' },
+    {
+      async once(key, memory, run) {
+        if (memory.get(key) === 'running') throw new Error('deadlock')
+        return HONEST.once(key, memory, async () => {
+          await new Promise((resolve) => setTimeout(resolve, 25))
+          await run()
+        })
+      },
+    },
+  ),
+  read(
+    'takes the first chunk for the whole body',
+    { large: 'Raise the limit', ...all(['chunked', 'tiny-chunks', 'slow-body'], WHOLE_BODY) },
+    (request) =>
+      new Promise((resolve) => {
+        request.once('data', resolve)
+        request.once('end', () => resolve(Buffer.of()))
+      }),
+  ),
+  read('collects text', all(['chunked', 'tiny-chunks', 'slow-body'], WHOLE_BODY), async (request) => {
+    let text = ''
+    for await (const chunk of request) text += chunk
+    return Buffer.from(text)
+  }),
+  read('reads as much as the length says', { chunked: WHOLE_BODY }, async (request) => {
+    const body = await readWhole(request)
+    return body.subarray(0, Number(request.headers['content-length'] ?? 0))
+  }),
+  read(
+    'has a limit of 100 KiB',
+    { large: 'Raise the limit of the body parser' },
+    async (request, response) => {
+      const body = await readWhole(request)
+      if (body.length <= 100 * 1024) return body
+      response.writeHead(413).end()
+      return undefined
+    },
+  ),
+  {
+    does: 'verifies nothing',
+    fails: {
+      ...all(FORGED, FORGERY),
+      'malformed-header': 'It ACCEPTED A MALFORMED HEADER. ',
+      ...all(['stale', 'future'], 'It ACCEPTED A '),
+      'not-json': 'Answer 5xx to an authentic body that you cannot read',
+      'not-an-envelope': 'Answer 5xx to an authentic body without type or data',
+    },
+    listener: () => (request, response) =>
+      void request.resume().on('end', () => response.writeHead(204).end()),
+  },
+  {
+    does: 'redirects',
+    fails: { valid: "Redirects are not followed: set the endpoint's URL to" },
+    tried: 1,
+    listener: () => (request, response) =>
+      void request.resume().on('end', () => response.writeHead(308, { location: '/hooks/' }).end()),
+  },
+  {
+    does: 'hangs',
+    fails: { valid: 'It took over 0.3 s: answer first and work later' },
+    tried: 1,
+    options: { timeoutSeconds: 0.3 },
+    listener: () => () => {},
+  },
+  {
+    does: 'crashes on bytes that are no JSON',
+    fails: {
+      'tampered-byte': 'closed the connection without a complete answer: did your receiver crash or restart?',
+      're-serialised-body':
+        'Nothing listens there any more: the receiver crashed, maybe by tampered-byte. Its log has the reason',
+    },
+    tried: 16,
+    listener: () =>
+      byHand({}, async (request) => {
+        const body = await readWhole(request)
+        if (isJson(body)) return body
+        crash((request.socket as Socket & { server: Server }).server)
+        return undefined
+      }),
+  },
+]
+
+function correct(does: string, steps: Partial<Steps>): CheckedReceiver {
+  return wrong(does, {}, steps)
+}
+
+function wrong(does: string, fails: Failures, steps: Partial<Steps>, tried?: number): CheckedReceiver {
+  return { does, fails, listener: () => byHand(steps), ...(tried !== undefined && { tried }) }
+}
+
+function unseen(does: string, seen: Failures, steps: Partial<Steps>): CheckedReceiver {
+  return { does, fails: {}, unseen: seen, listener: () => byHand(steps) }
+}
+
+function read(does: string, fails: Failures, reading: Reading): CheckedReceiver {
+  return { does, fails, listener: () => byHand({}, reading) }
+}
+
+export async function readWhole(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+/** Ends as a process does: open connections are cut, and nothing listens any more. */
+export function crash(server: Server): void {
+  server.close()
+  server.closeAllConnections()
+}
+
+function isJson(body: Buffer): boolean {
+  try {
+    JSON.parse(body.toString())
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,164 @@
+import { onTestFinished } from 'vitest'
+import { checkDestination } from '../../engine/network/address-rules.js'
+import type { OutgoingRequest, SendResult } from '../../engine/network/send.js'
+import { type AppOptions, createApp } from '../../http/app.js'
+import type { App } from '../../http/context.js'
+import { describeApi } from '../../http/openapi/openapi.js'
+import { type Assumptions, assume } from '../../service/assumptions.js'
+import { Service, type ServiceParts } from '../../service/service.js'
+import { type Contract, contractOf } from './contract.js'
+
+export const TEST_KEY = 'sk_test_a1b2c3d4'
+export const LIVE_KEY = 'sk_live_w6x7y8z9'
+export const BASE_URL = 'http://127.0.0.1:4010'
+/** The frozen time: a Friday. */
+export const NOW = '2026-11-20T11:24:00.000Z'
+
+interface Call {
+  /** null sends none. Default TEST_KEY. */
+  key?: string | null
+  headers?: Record<string, string>
+  /** Sent as JSON. */
+  body?: unknown
+  /** Sent unchanged, instead of `body`. */
+  raw?: BodyInit
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The JSON body, in the type that a test expects. */
+  json<Body = Record<string, unknown>>(): Body
+  /** The code of the error, in either form. */
+  readonly code: string | undefined
+}
+
+export interface HttpSandbox {
+  readonly service: Service
+  readonly app: App
+  /** Calls in process. Each answer of the API is checked against its description. */
+  call(method: string, path: string, call?: Call): Promise<Answer>
+  /** The requests sent to endpoints. */
+  readonly sent: readonly OutgoingRequest[]
+  /** Sets the answer of the endpoints from now on. Default 204. */
+  answerWith(respond: (request: OutgoingRequest) => SendResult | Promise<SendResult>): void
+  readonly warnings: readonly string[]
+  readonly failures: readonly unknown[]
+}
+
+export interface HttpSandboxOptions
+  extends Pick<ServiceParts, 'lenient' | 'timeoutSeconds' | 'signsVirtually'>,
+    Partial<
+      Pick<AppOptions, 'keys' | 'allowHosts' | 'rateLimit' | 'realNow' | 'wait' | 'url' | 'onRequest'>
+    > {
+  assume?: Readonly<Record<string, string>>
+}
+
+export const answered = (status: number, headers: Record<string, string> = {}): SendResult => ({
+  response: { status, headers, body: '', truncated: false },
+})
+
+const contracts = new Map<string, Contract>()
+
+/** The description under these assumptions. Cached, because making it takes longer than a test. */
+export function contractWith(assumptions: Assumptions): Contract {
+  const key = JSON.stringify(assumptions)
+  const contract = contracts.get(key) ?? contractOf(describeApi(assumptions, BASE_URL))
+  contracts.set(key, contract)
+  return contract
+}
+
+/** A service with its HTTP interface, whose time stands still, and whose endpoints answer as the test says. */
+export function httpSandbox(options: HttpSandboxOptions = {}): HttpSandbox {
+  const sent: OutgoingRequest[] = []
+  const warnings: string[] = []
+  const failures: unknown[] = []
+  let respond: (request: OutgoingRequest) => SendResult | Promise<SendResult> = () => answered(204)
+  const url = options.url ?? (() => BASE_URL)
+  const service = new Service({
+    startMs: Date.parse(NOW),
+    frozen: true,
+    seed: 1,
+    jitter: 0,
+    assumptions: assume(options.assume),
+    lenient: options.lenient,
+    timeoutSeconds: options.timeoutSeconds,
+    signsVirtually: options.signsVirtually,
+    publicUrl: url,
+    onError: (error) => failures.push(error),
+    send: async (request) => {
+      sent.push(request)
+      return respond(request)
+    },
+  })
+  onTestFinished(() => service.clock.close())
+  const app = createApp(service, {
+    checkUrl: checkDestination,
+    folder: '/nowhere',
+    ...options,
+    url,
+    reset: () => service.reset(),
+    version: '1.2.3',
+    onWarning: (message) => warnings.push(message),
+    onError: (error) => failures.push(error),
+  })
+  const { checkAnswer } = contractWith(service.assumptions)
+
+  return {
+    service,
+    app,
+    sent,
+    warnings,
+    failures,
+    answerWith(next) {
+      respond = next
+    },
+    async call(method, path, { key = TEST_KEY, headers = {}, body, raw } = {}) {
+      const address = new URL(path, url())
+      const isOfApi = /^\/v2(\/|$)/.test(address.pathname)
+      const request = new Request(address, {
+        method,
+        headers: {
+          ...(key !== null && isOfApi && { authorization: `bearer ${key}` }),
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(raw !== undefined && { body: raw, duplex: 'half' }),
+      })
+      const response = await app.fetch(request)
+      const text = await response.text()
+      if (isOfApi) {
+        checkAnswer({
+          method,
+          path: address.pathname,
+          status: response.status,
+          headers: response.headers,
+          body: text,
+        })
+      }
+      return {
+        status: response.status,
+        headers: response.headers,
+        text,
+        json: () => JSON.parse(text),
+        get code() {
+          const { error, code } = JSON.parse(text)
+          return error?.code ?? code
+        },
+      }
+    },
+  }
+}
+
+/** A valid body of `POST /v2/events`. */
+export const EVENT = {
+  title: 'Night of lights',
+  venue: { name: 'Old mill' },
+  doors_at: '2026-12-01T19:00:00+01:00',
+  tickets: [
+    { name: 'standing', price_cents: 2500, quantity: 10 },
+    { name: 'seat', price_cents: 4000, quantity: 2 },
+  ],
+}

@@ -1,0 +1,33 @@
+import { cpSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'tsup'
+import { bundledPage } from './build/page.js'
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+export default defineConfig({
+  entry: { index: 'index.ts', bin: 'cli/bin.ts' },
+  // One copy of the code serves both: Node imports CommonJS, and jest cannot require ES modules.
+  format: ['cjs'],
+  platform: 'node',
+  target: 'es2022',
+  splitting: true,
+  treeshake: true,
+  clean: true,
+  removeNodeProtocol: false,
+  dts: {
+    entry: { index: 'index.ts' },
+    // tsup sets a baseUrl, which TypeScript 6 deprecates; `npm run typecheck` checks the sources.
+    compilerOptions: { ignoreDeprecations: '6.0', noCheck: true },
+  },
+  esbuildPlugins: [bundledPage()],
+  async onSuccess() {
+    writeFileSync(here('dist/index.js'), "export { createSandbox } from './index.cjs'\n")
+    writeFileSync(here('dist/index.d.ts'), "export * from './index.cjs'\n")
+    // Preact is part of the page, and its license requires to be included.
+    const preact = dirname(createRequire(import.meta.url).resolve('preact/package.json'))
+    cpSync(`${preact}/LICENSE`, here('dist/LICENSE.preact.txt'))
+  },
+})
