@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 import { apiReports } from '../../build/api.js'
-import packageJson from '../../package.json' with { type: 'json' }
+import receiverJson from '../../package.json' with { type: 'json' }
 import { build } from '../support/packed.js'
 import { ROOT } from '../support/root.js'
 
@@ -9,9 +9,13 @@ const HOW =
   'The public types are not those of api/. If the change is meant: npm run api, and a line in CHANGELOG.md.'
 
 const fileOf = (subpath: string): string => `${subpath.slice(2).replace('/', '-') || 'index'}.md`
-const FILES = Object.keys(packageJson.exports)
-  .filter((subpath) => subpath !== './package.json')
-  .map(fileOf)
+const FILES = [
+  ...Object.keys(receiverJson.exports)
+    .filter((subpath) => subpath !== './package.json')
+    .map(fileOf),
+  // The one entry of the second package.
+  'sandbox.md',
+]
 
 let reports: ReadonlyMap<string, string>
 beforeAll(() => {
