@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { llms } from '../../build/llms.js'
+import { packAll } from '../../build/pack.js'
 import packageJson from '../../package.json' with { type: 'json' }
 import { ROOT } from './root.js'
 import { modulesIn } from './source.js'
@@ -23,9 +24,8 @@ const exec = promisify(execFile)
 export function pack(): { tarball: string; temporary: string } {
   build()
   const temporary = mkdtempSync(join(tmpdir(), 'tix-webhooks-'))
-  const flags = ['--ignore-scripts', '--silent', '--pack-destination', temporary]
-  execFileSync('npm', ['pack', ...flags], { cwd: ROOT })
-  return { tarball: join(temporary, `${packageJson.name}-${packageJson.version}.tgz`), temporary }
+  const [tarball = ''] = packAll(temporary)
+  return { tarball, temporary }
 }
 
 /** Builds the package, unless the build is newer than its sources. */
