@@ -5,6 +5,8 @@ import { join } from 'node:path'
 export interface Manifest {
   readonly name: string
   readonly version: string
+  readonly main?: string
+  readonly bin?: Readonly<Record<string, string>>
   readonly repository?: unknown
   readonly peerDependencies?: Readonly<Record<string, string>>
 }

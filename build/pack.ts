@@ -27,6 +27,7 @@ export function packAll(to: string, root = ROOT): string[] {
     const copies = manifests.map(({ folder, manifest }) => {
       const copy = join(staging, manifest.name)
       for (const { path } of listed(join(root, folder))) cpSync(join(root, folder, path), join(copy, path))
+      checkBuilt(manifest, copy)
       if (!existsSync(join(copy, 'LICENSE'))) cpSync(join(root, 'LICENSE'), join(copy, 'LICENSE'))
       const published = publishedManifest(manifest, folder, repository)
       writeFileSync(join(copy, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
@@ -59,6 +60,15 @@ function repositoryOf([first]: ReturnType<typeof manifestsIn>): string | undefin
     )
   }
   return repository
+}
+
+/** A package without its code could be published, and its version never be used again. */
+function checkBuilt({ name, main, bin = {} }: Manifest, copy: string): void {
+  for (const file of [main, ...Object.values(bin)]) {
+    if (file !== undefined && !existsSync(join(copy, file))) {
+      throw new Error(`${file} of ${name} would not be packed: run npm run build first.`)
+    }
+  }
 }
 
 /** The package.json of the tarball. */

@@ -13,6 +13,7 @@ import { ROOT } from '../support/root.js'
 const REPOSITORY = 'https://git.example/owner/name'
 const OF_REPOSITORY = { workspaces: ['sandbox'], overrides: { hono: '4.13.19' } }
 const { version } = packageJson
+const BUILT = [packageJson.main, ...Object.values(packageJson.bin)]
 
 /** A copy of the repository without code, as it is once its address is known, and with a second package. */
 let repository: string
@@ -28,6 +29,7 @@ beforeAll(() => {
     'sandbox/package.json',
     JSON.stringify({ name: 'second', version, files: ['docs'], scripts: { postinstall: 'exit 1' } }),
   )
+  for (const file of BUILT) write(file, '')
   write('sandbox/README.md', SECOND_README)
   write('sandbox/secret.txt', 'not packed')
   const before = contents(repository)
@@ -132,6 +134,12 @@ test.each([
   onTestFinished(() => rmSync(folder, { recursive: true }))
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...packageJson, repository: address }))
   expect(() => packAll(folder, folder)).toThrow('"https://HOST/OWNER/NAME"')
+})
+
+test('refuses a package that is not built', () => {
+  const [built = ''] = BUILT
+  rmSync(join(repository, built))
+  expect(() => packAll(repository, repository)).toThrow('run npm run build first')
 })
 
 test('the address of this repository is filled in', ({ skip }) => {
