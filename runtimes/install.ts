@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { HERE, ROOT } from './run/folders.js'
+import { packAll } from '../build/pack.js'
+import { HERE } from './run/folders.js'
 
 /** Installs what the lanes run on, unless it is here, and the package as it would be published. */
 installLocked()
@@ -22,13 +23,10 @@ function installLocked(): void {
 
 function installPackage(): void {
   const temporary = mkdtempSync(join(tmpdir(), 'tix-webhooks-'))
-  execFileSync('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', temporary], {
-    cwd: ROOT,
-  })
-  const [tarball = ''] = readdirSync(temporary)
+  const [tarball = ''] = packAll(temporary)
   const installed = join(HERE, 'node_modules/tix-webhooks')
   rmSync(installed, { recursive: true, force: true })
   mkdirSync(installed, { recursive: true })
-  execFileSync('tar', ['-xzf', join(temporary, tarball), '-C', installed, '--strip-components=1'])
+  execFileSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1'])
   rmSync(temporary, { recursive: true })
 }

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { llms } from '../../build/llms.js'
+import { packAll } from '../../build/pack.js'
 import receiverJson from '../../package.json' with { type: 'json' }
 import sandboxJson from '../../sandbox/package.json' with { type: 'json' }
 import { ROOT } from './root.js'
@@ -40,14 +41,12 @@ export interface Packed {
 export function pack(): { receiver: Packed; sandbox: Packed; temporary: string } {
   build()
   const temporary = mkdtempSync(join(tmpdir(), 'tix-webhooks-'))
-  return { receiver: packed(RECEIVER, temporary), sandbox: packed(SANDBOX, temporary), temporary }
-}
-
-function packed(one: Package, into: string): Packed {
-  const flags = ['--ignore-scripts', '--silent', '--pack-destination', into]
-  execFileSync('npm', ['pack', ...flags], { cwd: one.folder })
-  const { name, version } = one.manifest
-  return { package: one, tarball: join(into, `${name}-${version}.tgz`) }
+  const [receiver = '', sandbox = ''] = packAll(temporary)
+  return {
+    receiver: { package: RECEIVER, tarball: receiver },
+    sandbox: { package: SANDBOX, tarball: sandbox },
+    temporary,
+  }
 }
 
 /** The paths of the files in a tarball. */
