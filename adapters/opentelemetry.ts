@@ -1,6 +1,6 @@
 import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
 import type { DeliveryRecord, SchemaMap, WebhookOptions } from '../src/index.js'
-import { checkedFor, checkOptionNames, describeType } from '../src/store-kit.js'
+import { checkedFor, checkOptionNames, describeType } from '../src/internal.js'
 import { namedKinds } from './opentelemetry/kinds.js'
 import { Meters } from './opentelemetry/meters.js'
 import { type AnyHandler, tracedHandler } from './opentelemetry/run.js'

@@ -230,7 +230,7 @@ export class Discard extends WebhookError<'discarded'> {
  *
  * @example
  * ```ts
- * import { isDiscard } from 'tix-webhooks/store-kit'
+ * import { isDiscard } from 'tix-webhooks'
  *
  * async function transact(work: () => Promise<void>): Promise<'handled' | 'discarded'> {
  *   try {

@@ -1,5 +1,5 @@
 import { StoreError } from '../../src/index.js'
-import { messageOf } from '../../src/store-kit.js'
+import { messageOf } from '../../src/internal.js'
 
 /** Advice on an error of D1, by its message. */
 const ADVICE: readonly [says: RegExp, code: 'store_unavailable' | 'store_full', message: string][] = [

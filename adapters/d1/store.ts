@@ -7,7 +7,7 @@ import {
   checkRelease,
   checkRenew,
   createPurger,
-} from '../../src/store-kit.js'
+} from '../../src/internal.js'
 import { claimResult, hostedTable } from '../sqlite/hosted.js'
 import { type FoundColumn, missingFrom, ofAnotherVersion } from '../sqlite/schema.js'
 import { unavailable } from './advice.js'

@@ -8,7 +8,7 @@ import {
   checkRenew,
   checkWholeNumber,
   messageOf,
-} from '../../src/store-kit.js'
+} from '../../src/internal.js'
 import { checkNamespace, type DurableObjectAnswer, type DurableObjectNamespace } from './cloudflare.js'
 import type { ObjectCall } from './protocol.js'
 

@@ -1,4 +1,11 @@
-import type { Change, Inbox, OnceRequest, OnceResult, Purgeable } from '../../src/index.js'
+import {
+  type Change,
+  type Inbox,
+  isDiscard,
+  type OnceRequest,
+  type OnceResult,
+  type Purgeable,
+} from '../../src/index.js'
 import {
   checkedFor,
   checkOnce,
@@ -6,8 +13,7 @@ import {
   checkRetentionSeconds,
   createPurger,
   describeValue,
-  isDiscard,
-} from '../../src/store-kit.js'
+} from '../../src/internal.js'
 import { driverOf, type TransactionOf } from './drivers/choose.js'
 import { noId, type PostgresDriver } from './drivers/driver.js'
 import type { PgPool } from './drivers/pg.js'

@@ -1,5 +1,5 @@
 import type { Change } from '../../src/index.js'
-import { checkChanges } from '../../src/store-kit.js'
+import { checkChanges } from '../../src/internal.js'
 import { isForbidden, isOutside } from './advice.js'
 import { OUTSIDE } from './drivers/commit-check.js'
 import { type CheckedDriver, noId, type Row } from './drivers/driver.js'

@@ -7,7 +7,7 @@ import {
   checkRelease,
   checkRenew,
   createPurger,
-} from '../../src/store-kit.js'
+} from '../../src/internal.js'
 import { driverOf, queryOf } from './drivers/choose.js'
 import type { StatementResult } from './drivers/driver.js'
 import type { PgPool } from './drivers/pg.js'

@@ -1,5 +1,5 @@
 import { StoreError } from '../../src/index.js'
-import { within } from '../../src/store-kit.js'
+import { within } from '../../src/internal.js'
 import { isClusterClient, isFunction } from './client.js'
 
 interface WaitingClient {

@@ -8,7 +8,7 @@ import {
   checkRenew,
   checkWholeNumber,
   describeType,
-} from '../../src/store-kit.js'
+} from '../../src/internal.js'
 import { lacksScript, unavailable } from './advice.js'
 import { commandsOf, type RedisStoreClient } from './client.js'
 import { warnOfEvictionOnce } from './eviction.js'

@@ -1,4 +1,11 @@
-import { type Change, type Inbox, type OnceResult, type Purgeable, StoreError } from '../../src/index.js'
+import {
+  type Change,
+  type Inbox,
+  isDiscard,
+  type OnceResult,
+  type Purgeable,
+  StoreError,
+} from '../../src/index.js'
 import {
   checkedClock,
   checkedFor,
@@ -6,8 +13,7 @@ import {
   checkOptionNames,
   checkRetentionSeconds,
   createPurger,
-  isDiscard,
-} from '../../src/store-kit.js'
+} from '../../src/internal.js'
 import type { SqliteDatabase } from './database.js'
 import { DeliveryTransaction, isCommitting } from './delivery-transaction.js'
 import { newestTable } from './newest.js'

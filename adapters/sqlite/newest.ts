@@ -1,5 +1,5 @@
 import type { Change } from '../../src/index.js'
-import { checkChanges } from '../../src/store-kit.js'
+import { checkChanges } from '../../src/internal.js'
 import type { SqliteDatabase } from './database.js'
 import { type SqliteTable, sqliteTable } from './table.js'
 

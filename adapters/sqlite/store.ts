@@ -8,7 +8,7 @@ import {
   checkRelease,
   checkRenew,
   createPurger,
-} from '../../src/store-kit.js'
+} from '../../src/internal.js'
 import type { SqliteDatabase } from './database.js'
 import { STORE_COLUMNS, statementsFor } from './statements.js'
 import { sqliteTable } from './table.js'

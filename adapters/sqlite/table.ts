@@ -1,5 +1,5 @@
 import { isWebhookError } from '../../src/index.js'
-import { describeType } from '../../src/store-kit.js'
+import { describeType } from '../../src/internal.js'
 import { unavailable } from './advice.js'
 import {
   configureOnce,

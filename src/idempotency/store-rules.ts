@@ -11,16 +11,6 @@ const MAX_TOKEN_LENGTH = 64
  * 64, and durations above 0. The receiver's own requests always pass; other code may call a store too.
  *
  * @throws TypeError that names the field
- * @example
- * ```ts
- * import type { ClaimRequest } from 'tix-webhooks'
- * import { checkClaim } from 'tix-webhooks/store-kit'
- *
- * async function claim(request: ClaimRequest) {
- *   checkClaim(request)
- *   // one statement that takes the key, or returns its record
- * }
- * ```
  */
 export function checkClaim(request: ClaimRequest): void {
   checkRelease(request)
@@ -32,16 +22,6 @@ export function checkClaim(request: ClaimRequest): void {
  * Refuses a renewal that the contract of `IdempotencyStore` does not allow.
  *
  * @throws TypeError that names the field
- * @example
- * ```ts
- * import type { Lease } from 'tix-webhooks'
- * import { checkRenew } from 'tix-webhooks/store-kit'
- *
- * async function renew(lease: Lease, leaseMs: number) {
- *   checkRenew(lease, leaseMs)
- *   // one statement that sets the end of the lease if the token is the holder's
- * }
- * ```
  */
 export function checkRenew(lease: Lease, leaseMs: number): void {
   checkRelease(lease)
@@ -52,16 +32,6 @@ export function checkRenew(lease: Lease, leaseMs: number): void {
  * Refuses a completion that the contract of `IdempotencyStore` does not allow.
  *
  * @throws TypeError that names the field
- * @example
- * ```ts
- * import type { Lease } from 'tix-webhooks'
- * import { checkComplete } from 'tix-webhooks/store-kit'
- *
- * async function complete(lease: Lease, retainMs: number) {
- *   checkComplete(lease, retainMs)
- *   // one statement that records the completion, also if the record is gone
- * }
- * ```
  */
 export function checkComplete(lease: Lease, retainMs: number): void {
   checkRelease(lease)
@@ -72,16 +42,6 @@ export function checkComplete(lease: Lease, retainMs: number): void {
  * Refuses a release that the contract of `IdempotencyStore` does not allow.
  *
  * @throws TypeError that names the field
- * @example
- * ```ts
- * import type { Lease } from 'tix-webhooks'
- * import { checkRelease } from 'tix-webhooks/store-kit'
- *
- * async function release(lease: Lease) {
- *   checkRelease(lease)
- *   // one statement that keeps the record and frees the key
- * }
- * ```
  */
 export function checkRelease({ key, token }: Lease): void {
   checkKey(key)
@@ -92,16 +52,6 @@ export function checkRelease({ key, token }: Lease): void {
  * Refuses a request that the contract of `Inbox` does not allow. A key of `null`, for a plain transaction, passes.
  *
  * @throws TypeError that names the field
- * @example
- * ```ts
- * import type { OnceRequest } from 'tix-webhooks'
- * import { checkOnce } from 'tix-webhooks/store-kit'
- *
- * async function once(request: OnceRequest, work: (tx: unknown) => Promise<void>) {
- *   checkOnce(request)
- *   // a transaction that begins with the record of the key
- * }
- * ```
  */
 export function checkOnce({ key, retainMs }: OnceRequest): void {
   if (key !== null) checkKey(key)

@@ -1,5 +1,5 @@
 import { StoreError } from '../../../src/index.js'
-import { within } from '../../../src/store-kit.js'
+import { within } from '../../../src/internal.js'
 import { checkFor, ROLLED_BACK } from './commit-check.js'
 import { type CheckedDriver, noId, type Query } from './driver.js'
 import { has } from './other-libraries.js'

@@ -1,5 +1,5 @@
 import { StoreError } from '../../../src/index.js'
-import { within } from '../../../src/store-kit.js'
+import { within } from '../../../src/internal.js'
 import { CHECK } from './commit-check.js'
 import { type CheckedDriver, type IdOf, noId, type PostgresDriver } from './driver.js'
 import { has, isOtherLibrary } from './other-libraries.js'

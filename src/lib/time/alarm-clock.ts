@@ -161,17 +161,6 @@ export class AlarmClock {
  *
  * @param ms milliseconds on the monotonic clock, from 0 to 2,147,483,000, the longest timer
  * @throws the rejection of `work`, or the error that `late` throws; a TypeError when `ms` is out of range
- * @example
- * ```ts
- * import { StoreError } from 'tix-webhooks'
- * import { within } from 'tix-webhooks/store-kit'
- *
- * function answered<T>(answer: Promise<T>): Promise<T> {
- *   return within(answer, 30_000, () => {
- *     throw new StoreError('store_unavailable', 'The database did not answer within 30 s.')
- *   })
- * }
- * ```
  */
 export async function within<T>(work: Promise<T>, ms: number, late: () => T): Promise<T> {
   if (typeof ms !== 'number' || !(ms >= 0) || ms > MAX_TIMER_SECONDS * 1000) {

@@ -13,15 +13,6 @@ const DEFAULT_RETENTION_SECONDS = 7 * 24 * 3600
  * @param value in seconds. Default 604,800 (7 days)
  * @returns the value, or the default
  * @throws TypeError when it is less than 262,800 (73 h), because the sender retries for 72, or more than a hundred years
- * @example
- * ```ts
- * import { checkRetentionSeconds } from 'tix-webhooks/store-kit'
- *
- * export function myInbox(options: { retentionSeconds?: number } = {}) {
- *   const retainMs = checkRetentionSeconds(options.retentionSeconds) * 1000
- *   return { retainMs }
- * }
- * ```
  */
 export function checkRetentionSeconds(value: number = DEFAULT_RETENTION_SECONDS): number {
   return retentionSeconds(value, MIN_RETENTION_SECONDS, 'the sender retries for 72 h')

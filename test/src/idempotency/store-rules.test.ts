@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { ClaimRequest } from 'tix-webhooks'
-import { checkClaim, checkComplete, checkOnce, checkRelease, checkRenew } from 'tix-webhooks/store-kit'
 import { describe, expect, test } from 'vitest'
+import { checkClaim, checkComplete, checkOnce, checkRelease, checkRenew } from '../../../src/internal.js'
 
 const CLAIM: ClaimRequest = {
   key: 'test/order.created/ord_1',

@@ -1,6 +1,6 @@
-export { isDiscard, StoreError } from './errors.js'
+/** What our own adapters, stores and testing kit share, and a user does not need: no subpath, and no promise. */
 export { type CheckedChange, checkChanges } from './idempotency/change.js'
-export { createPurger, type Purgeable, type Purger } from './idempotency/purge.js'
+export { createPurger, type Purger } from './idempotency/purge.js'
 export {
   checkClaim,
   checkComplete,
@@ -10,10 +10,14 @@ export {
 } from './idempotency/store-rules.js'
 export { type Caller, checkedFor } from './lib/call-site.js'
 export { checkWholeNumber } from './lib/check-number.js'
+export { deferred } from './lib/deferred.js'
 export { describeType, describeValue } from './lib/describe-type.js'
 export { messageOf } from './lib/errors/message-of.js'
-export { checkOptionNames } from './lib/option-names.js'
+export { checkOptionNames, isRecord } from './lib/option-names.js'
+export { isPlaceholder } from './lib/placeholder.js'
 export { settled } from './lib/returned.js'
 export { within } from './lib/time/alarm-clock.js'
-export { checkedClock } from './lib/time/clock.js'
+export { checkedClock, systemClock } from './lib/time/clock.js'
 export { checkRetentionSeconds } from './receiver/options/retention.js'
+export { MAX_HEADER_LENGTH, MAX_SIGNATURES } from './signature/header.js'
+export { checkTolerance, DEFAULT_TOLERANCE_SECONDS, signatureScheme, toUnit } from './signature/scheme.js'
