@@ -8,8 +8,8 @@ import {
   checkRenew,
   createPurger,
 } from '../../src/internal.js'
+import { type FoundColumn, missingFrom, ofAnotherVersion } from '../sqlite/ddl.js'
 import { claimResult, hostedTable } from '../sqlite/hosted.js'
-import { type FoundColumn, missingFrom, ofAnotherVersion } from '../sqlite/schema.js'
 import { unavailable } from './advice.js'
 import { checkDatabase, type D1Database, type D1Result, type D1Statement } from './database.js'
 
@@ -20,10 +20,10 @@ export interface D1StoreOptions {
 
 /** An idempotency store in a table of D1. */
 export interface D1Store extends RemoteStore, Purgeable {
-  /** Creates the table if it is missing. Workers have no start: call it once, or apply `schema` as a migration. */
+  /** Creates the table if it is missing. Workers have no start: call it once, or apply `ddl` as a migration. */
   migrate(): Promise<void>
   /** The SQL that `migrate` runs, for a migration of wrangler or for `env.DB.exec`: one statement a line. */
-  readonly schema: string
+  readonly ddl: string
 }
 
 /**
@@ -110,7 +110,7 @@ function createStore(db: D1Database, options: D1StoreOptions): D1Store {
       await runAll(statement(createIndex))
     },
 
-    schema: `${inOneLine(createTable)}${inOneLine(createIndex)}`,
+    ddl: `${inOneLine(createTable)}${inOneLine(createIndex)}`,
   }
 }
 

@@ -32,7 +32,7 @@ type Advice = string | ((names: TableNames) => string)
 /** Advice by SQLSTATE, by the code of a socket's error, or by that of a client. */
 const ADVICE: Readonly<Record<string, Advice>> = {
   '42P01': ({ name, migrate }) =>
-    `The table ${name} is missing: run ${migrate} when you deploy, or apply the exported schema.`,
+    `The table ${name} is missing: run ${migrate} when you deploy, or apply the exported ddl.`,
   '3F000': ({ name }) =>
     `The schema of the table ${name} is missing, or none of the search_path exists: CREATE SCHEMA, or change the table option.`,
   '42703': OTHER_TABLE,

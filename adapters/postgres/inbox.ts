@@ -18,7 +18,7 @@ import { driverOf, type TransactionOf } from './drivers/choose.js'
 import { noId, type PostgresDriver } from './drivers/driver.js'
 import type { PgPool } from './drivers/pg.js'
 import type { PostgresJs } from './drivers/postgres-js.js'
-import { newestSchema, newestTable } from './newest.js'
+import { newestDdl, newestTable } from './newest.js'
 import { type Opening, opener } from './open.js'
 import { placeIn, placeOf } from './place.js'
 import { tableOf } from './table.js'
@@ -93,7 +93,7 @@ export interface PostgresInbox<Tx> extends Inbox<Tx>, Purgeable {
   /** Creates the tables of the records and of `isNewest` if they are missing. For your deploy; several may run at once. */
   migrate(): Promise<void>
   /** The SQL that `migrate` runs, for tools of your own. */
-  readonly schema: string
+  readonly ddl: string
 }
 
 const COLUMNS = {
@@ -254,17 +254,17 @@ function createInbox<Tx>(
       await table.migrate(driver)
       await newest.migrate(driver)
     },
-    schema: `${table.schema}\n${newest.schema}`,
+    ddl: `${table.ddl}\n${newest.ddl}`,
   }
 }
 
 const TABLE = 'tix_webhooks_inbox'
 const MIGRATE = 'inbox.migrate()'
 
-/** The schema of the tables by their default names. */
-export const inboxSchema: string = [
-  tableOf({ place: placeOf(TABLE), columns: COLUMNS, migrate: '' }).schema,
-  newestSchema(placeOf(TABLE)),
+/** The SQL that creates the tables, by their default names. */
+export const inboxDdl: string = [
+  tableOf({ place: placeOf(TABLE), columns: COLUMNS, migrate: '' }).ddl,
+  newestDdl(placeOf(TABLE)),
 ].join('\n')
 
 function checkSeconds(value: number): number {

@@ -27,7 +27,7 @@ export interface PostgresStore extends RemoteStore, Purgeable {
   /** Creates the table if it is missing. For your deploy; several may run at once. */
   migrate(): Promise<void>
   /** The SQL that `migrate` runs, for tools of your own. */
-  readonly schema: string
+  readonly ddl: string
 }
 
 const COLUMNS = {
@@ -140,19 +140,19 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
 
     purge,
     migrate: () => table.migrate(driverOf(pool)),
-    schema: table.schema,
+    ddl: table.ddl,
   }
 }
 
 const TABLE = 'tix_webhooks'
 
-/** The schema of the table by its default name. */
-export const storeSchema: string = tableOf({
+/** The SQL that creates the table, by its default name. */
+export const storeDdl: string = tableOf({
   place: placeOf(TABLE),
   columns: COLUMNS,
   purgedBy: 'purge_after',
   migrate: '',
-}).schema
+}).ddl
 
 type Statements = Record<'claim' | 'renew' | 'complete' | 'release', string>
 

@@ -91,7 +91,7 @@ export interface SqliteInbox<Db> extends Inbox<SqliteTransaction<Db>>, Purgeable
   /** Creates the tables of the records and of `isNewest` if they are missing. For the start of your app; several processes may run it at once. */
   migrate(): Promise<void>
   /** The SQL that `migrate` runs, for tools of your own. */
-  readonly schema: string
+  readonly ddl: string
 }
 
 /**
@@ -178,7 +178,7 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
       table.migrate()
       newest.migrate()
     },
-    schema: `${table.schema}\n${newest.schema}`,
+    ddl: `${table.ddl}\n${newest.ddl}`,
   }
 }
 

@@ -27,7 +27,7 @@ export interface SqliteStore extends RemoteStore, Purgeable {
   /** Creates the table if it is missing. For the start of your app; several processes may run it at once. */
   migrate(): Promise<void>
   /** The SQL that `migrate` runs, for tools of your own. */
-  readonly schema: string
+  readonly ddl: string
 }
 
 /**
@@ -104,6 +104,6 @@ function createStore(db: SqliteDatabase, options: SqliteStoreOptions): SqliteSto
 
     purge,
     migrate: async () => table.migrate(),
-    schema: table.schema,
+    ddl: table.ddl,
   }
 }

@@ -27,7 +27,7 @@ const DOORS_OF_SRC = ['src/index.ts', 'src/node.ts', 'src/fetch.ts', 'src/intern
 const STORES: readonly string[] = ['redis', 'postgres', 'sqlite', 'd1', 'durable-object']
 
 /** D1 and Durable Objects store in SQLite, with the same table and statements. */
-const SQL_OF_SQLITE = ['adapters/sqlite/hosted.ts', 'adapters/sqlite/schema.ts']
+const SQL_OF_SQLITE = ['adapters/sqlite/hosted.ts', 'adapters/sqlite/ddl.ts']
 const ON_SQLITE = ['d1', 'durable-object']
 
 /** The layers of the kit, lowest first: a file imports from its own layer and from the rows above. */
