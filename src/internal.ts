@@ -1,13 +1,7 @@
 /** What our own adapters, stores and testing kit share, and a user does not need: no subpath, and no promise. */
 export { type CheckedChange, checkChanges } from './idempotency/change.js'
 export { createPurger, type Purger } from './idempotency/purge.js'
-export {
-  checkClaim,
-  checkComplete,
-  checkOnce,
-  checkRelease,
-  checkRenew,
-} from './idempotency/store-rules.js'
+export { checkedStore, checkOnce } from './idempotency/store-rules.js'
 export { type Caller, checkedFor } from './lib/call-site.js'
 export { checkWholeNumber } from './lib/check-number.js'
 export { deferred } from './lib/deferred.js'

@@ -1,13 +1,5 @@
 import type { ClaimResult, Purgeable, RemoteStore } from '../../src/index.js'
-import {
-  checkClaim,
-  checkComplete,
-  checkedFor,
-  checkOptionNames,
-  checkRelease,
-  checkRenew,
-  createPurger,
-} from '../../src/internal.js'
+import { checkedFor, checkedStore, checkOptionNames, createPurger } from '../../src/internal.js'
 import { driverOf, queryOf } from './drivers/choose.js'
 import type { StatementResult } from './drivers/driver.js'
 import type { PgPool } from './drivers/pg.js'
@@ -115,33 +107,29 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
     return count === 1
   }
 
-  return {
+  return checkedStore<PostgresStore>({
     async claim(request) {
-      checkClaim(request)
       start()
       const { key, token, leaseMs, retainMs } = request
       return readClaim(await query('claim', key, token, leaseMs, retainMs))
     },
 
     async renew(lease, leaseMs) {
-      checkRenew(lease, leaseMs)
       return hasChanged(await query('renew', lease.key, lease.token, leaseMs))
     },
 
     async complete(lease, retainMs) {
-      checkComplete(lease, retainMs)
       return hasChanged(await query('complete', lease.key, lease.token, retainMs))
     },
 
     async release(lease) {
-      checkRelease(lease)
       return hasChanged(await query('release', lease.key, lease.token))
     },
 
     purge,
     migrate: () => table.migrate(driverOf(pool)),
     ddl: table.ddl,
-  }
+  })
 }
 
 const TABLE = 'tix_webhooks'

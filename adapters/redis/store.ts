@@ -1,11 +1,8 @@
 import { type ClaimResult, type Lease, type RemoteStore, StoreError } from '../../src/index.js'
 import {
-  checkClaim,
-  checkComplete,
   checkedFor,
+  checkedStore,
   checkOptionNames,
-  checkRelease,
-  checkRenew,
   checkWholeNumber,
   describeType,
 } from '../../src/internal.js'
@@ -92,9 +89,8 @@ function createStore(client: RedisStoreClient, options: RedisStoreOptions): Remo
     return isOne('completion', reply)
   }
 
-  const store: RemoteStore = {
+  const store = checkedStore<RemoteStore>({
     async claim(request) {
-      checkClaim(request)
       const { key, token } = request
       const retainMs = Math.ceil(request.retainMs)
       const args = [token, `${retainMs}`, `${retainMs - Math.ceil(request.leaseMs)}`]
@@ -103,22 +99,19 @@ function createStore(client: RedisStoreClient, options: RedisStoreOptions): Remo
     },
 
     async renew(lease, leaseMs) {
-      checkRenew(lease, leaseMs)
       return isOne('renewal', await run(RENEW, lease.key, [lease.token, `${Math.ceil(leaseMs)}`]))
     },
 
     async complete(lease, retainMs) {
-      checkComplete(lease, retainMs)
       const args = [lease.token, `${Math.ceil(retainMs)}`]
       if (required === undefined) return isOne('completion', await run(COMPLETE, lease.key, args))
       return required.explained(completeReplicated(required, lease.key, args))
     },
 
     async release(lease) {
-      checkRelease(lease)
       return isOne('release', await run(RELEASE, lease.key, [lease.token]))
     },
-  }
+  })
   return store
 }
 
