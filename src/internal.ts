@@ -1,4 +1,18 @@
 /** What our own adapters, stores and testing kit share, and a user does not need: no subpath, and no promise. */
+export {
+  BUSY_TIMEOUT_MS,
+  COMMIT_MS,
+  DEFAULT_IDLE_SECONDS,
+  DEFAULT_MAX_RUN_SECONDS,
+  DEFAULT_REPLICA_TIMEOUT_MS,
+  DEFAULT_TOLERANCE_SECONDS,
+  MAX_IDLE_SECONDS,
+  OBJECT_PURGE_MS,
+  REPLICAS_EXPLAINED_MS,
+  ROLLBACK_MARGIN_MS,
+  ROLLBACK_MS,
+  STATEMENT_MS,
+} from './durations.js'
 export { type CheckedChange, checkChanges } from './idempotency/change.js'
 export { createPurger, type Purger } from './idempotency/purge.js'
 export { checkedStore, checkOnce } from './idempotency/store-rules.js'
@@ -14,4 +28,4 @@ export { within } from './lib/time/alarm-clock.js'
 export { checkedClock, systemClock } from './lib/time/clock.js'
 export { checkRetentionSeconds } from './receiver/options/retention.js'
 export { MAX_HEADER_LENGTH, MAX_SIGNATURES } from './signature/header.js'
-export { checkTolerance, DEFAULT_TOLERANCE_SECONDS, signatureScheme, toUnit } from './signature/scheme.js'
+export { checkTolerance, signatureScheme, toUnit } from './signature/scheme.js'

@@ -12,7 +12,9 @@ import {
   checkOptionNames,
   checkRetentionSeconds,
   createPurger,
+  DEFAULT_IDLE_SECONDS,
   describeValue,
+  MAX_IDLE_SECONDS,
 } from '../../src/internal.js'
 import { driverOf, type TransactionOf } from './drivers/choose.js'
 import { noId, type PostgresDriver } from './drivers/driver.js'
@@ -164,7 +166,7 @@ function createInbox<Tx>(
       `as must be a function, such as (client) => drizzle(client), not ${describeValue(options.as)}.`,
     )
   }
-  const idleMs = checkSeconds(options.idleTimeoutSeconds ?? 60) * 1000
+  const idleMs = checkSeconds(options.idleTimeoutSeconds ?? DEFAULT_IDLE_SECONDS) * 1000
   const driver = driverOf<Tx>(pool, options.as)
   const place = placeIn(pool, options.table ?? TABLE)
   const table = tableOf({
@@ -268,9 +270,9 @@ export const inboxDdl: string = [
 ].join('\n')
 
 function checkSeconds(value: number): number {
-  if (typeof value !== 'number' || !(value >= 1) || value > 86_400) {
+  if (typeof value !== 'number' || !(value >= 1) || value > MAX_IDLE_SECONDS) {
     throw new TypeError(
-      `idleTimeoutSeconds must be a number of seconds from 1 to 86400, not ${describeValue(value)}.`,
+      `idleTimeoutSeconds must be a number of seconds from 1 to ${MAX_IDLE_SECONDS}, not ${describeValue(value)}.`,
     )
   }
   return Math.ceil(value)

@@ -4,6 +4,7 @@ import {
   checkedStore,
   checkOptionNames,
   checkWholeNumber,
+  DEFAULT_REPLICA_TIMEOUT_MS,
   describeType,
 } from '../../src/internal.js'
 import { lacksScript, unavailable } from './advice.js'
@@ -41,7 +42,7 @@ export function redisStore(client: RedisStoreClient, options: RedisStoreOptions 
 
 function createStore(client: RedisStoreClient, options: RedisStoreOptions): RemoteStore {
   options = checkOptionNames(options, ['prefix', 'replicas', 'replicaTimeoutMs'])
-  const { prefix = 'tix-webhooks:', replicas = 0, replicaTimeoutMs = 100 } = options
+  const { prefix = 'tix-webhooks:', replicas = 0, replicaTimeoutMs = DEFAULT_REPLICA_TIMEOUT_MS } = options
   checkPrefix(prefix)
   checkWholeNumber('replicas', replicas, 0)
   checkWholeNumber('replicaTimeoutMs', replicaTimeoutMs)

@@ -1,5 +1,5 @@
+import { MAX_TIMER_SECONDS } from '../durations.js'
 import { describeValue } from './describe-type.js'
-import { MAX_TIMER_SECONDS } from './time/timers.js'
 
 /**
  * Checks an option that is a count.

@@ -5,7 +5,7 @@ import { type Import, nodesOf } from '../support/source.js'
 
 /** The layers of src, lowest first: a file imports from its own layer and from the rows above, types included. */
 const LAYERS = [
-  ['lib', 'errors'],
+  ['lib', 'errors', 'durations'],
   ['signature', 'event', 'idempotency'],
   ['receiver'],
   ['index', 'fetch', 'node', 'internal'],
@@ -43,6 +43,9 @@ const LAYERS_OF_TESTING = [
 const TESTING_THIRD_PARTY = 'fast-check'
 const isArbitrary = (file: string): boolean => /^testing\/(fast-check\.ts|arbitraries\/)/.test(file)
 
+/** The one place for time limits, pauses and intervals. */
+const DURATIONS = 'src/durations.ts'
+
 /** The one place for statuses. */
 const STATUSES = 'src/receiver/outcome.ts'
 
@@ -69,7 +72,7 @@ describe('src', () => {
           layerOf(one.target) < layerOf(file) ||
           isShared(one.target))) ||
       (PLATFORM.includes(file) && isPlatformType(one))
-    // The lowest two import each other.
+    // The lowest import each other.
     const isShared = (target: string): boolean => layerOf(target) === 0
     expect(refused(src, isAllowed)).toEqual([])
   })
@@ -188,6 +191,19 @@ describe('the sources', () => {
   /** A constant whose name ends in its unit of time is not a status. */
   const isDuration = (node: ts.Node): boolean =>
     ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && /_(MS|SECONDS)$/.test(node.name.text)
+
+  test('name durations in one file', () => {
+    const named = [...src, ...adapters]
+      .filter((file) => file !== DURATIONS)
+      .flatMap((file) =>
+        [...nodesOf(file)]
+          .filter((node) => ts.isVariableDeclaration(node) && ts.isIdentifier(node.name))
+          .map((node) => (node as ts.VariableDeclaration).name.getText())
+          .filter((name) => /^[A-Z_]*(_MS|_SECONDS|TIMEOUT)$/.test(name))
+          .map((name) => `${file}: ${name}`),
+      )
+    expect(named).toEqual([])
+  })
 
   test('decide statuses in one file', () => {
     const statuses = [...src, ...adapters]
