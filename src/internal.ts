@@ -13,10 +13,10 @@ export {
   ROLLBACK_MS,
   STATEMENT_MS,
 } from './durations.js'
-export { type CheckedChange, checkChanges } from './idempotency/change.js'
-export { createPurger, type Purger } from './idempotency/purge.js'
+export { checkChanges } from './idempotency/change.js'
+export { createPurger } from './idempotency/purge.js'
 export { checkedStore, checkOnce } from './idempotency/store-rules.js'
-export { type Caller, checkedFor } from './lib/call-site.js'
+export { checkedFor } from './lib/call-site.js'
 export { checkWholeNumber } from './lib/check-number.js'
 export { deferred } from './lib/deferred.js'
 export { describeType, describeValue } from './lib/describe-type.js'
