@@ -1,3 +1,4 @@
+import { CANCEL_AFTER_MS } from './durations.js'
 import type { SchemaMap } from './event/schema.js'
 import { ignoreRejection } from './lib/call-safely.js'
 import { isCutOff, nodeRequestUnder } from './lib/node-request.js'
@@ -77,9 +78,6 @@ export function toResponse(outcome: Outcome, request?: Request): Response {
   }
   return new Response(body, { status, headers: sent })
 }
-
-/** By then the answer is sent. */
-const CANCEL_AFTER_MS = 1_000
 
 /**
  * A bounded reader of a request's body, for adapters of web-standard frameworks.

@@ -4,6 +4,7 @@ export {
   BodyError,
   ConfigurationError,
   Discard,
+  isDiscard,
   isWebhookError,
   type PayloadCode,
   PayloadError,

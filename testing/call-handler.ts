@@ -1,7 +1,5 @@
 import type { HandlerContext } from '../src/index.js'
-import { describeType, describeValue } from '../src/lib/describe-type.js'
-import { checkOptionNames, isRecord } from '../src/lib/option-names.js'
-import { settled } from '../src/lib/returned.js'
+import { checkOptionNames, describeType, describeValue, isRecord, settled } from '../src/internal.js'
 
 /** The event that a handler takes. */
 export type EventOfHandler<Handler> = Handler extends (event: infer Event, ...rest: never[]) => unknown

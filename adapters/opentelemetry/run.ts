@@ -18,7 +18,7 @@ import {
   isWebhookError,
   redactError,
 } from '../../src/index.js'
-import { settled } from '../../src/store-kit.js'
+import { settled } from '../../src/internal.js'
 import type { Meters } from './meters.js'
 import { SCOPE, SYSTEM } from './names.js'
 import { safely } from './safely.js'

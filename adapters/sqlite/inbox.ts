@@ -1,4 +1,11 @@
-import { type Change, type Inbox, type OnceResult, type Purgeable, StoreError } from '../../src/index.js'
+import {
+  type Change,
+  type Inbox,
+  isDiscard,
+  type OnceResult,
+  type Purgeable,
+  StoreError,
+} from '../../src/index.js'
 import {
   checkedClock,
   checkedFor,
@@ -6,8 +13,7 @@ import {
   checkOptionNames,
   checkRetentionSeconds,
   createPurger,
-  isDiscard,
-} from '../../src/store-kit.js'
+} from '../../src/internal.js'
 import type { SqliteDatabase } from './database.js'
 import { DeliveryTransaction, isCommitting } from './delivery-transaction.js'
 import { newestTable } from './newest.js'
@@ -85,7 +91,7 @@ export interface SqliteInbox<Db> extends Inbox<SqliteTransaction<Db>>, Purgeable
   /** Creates the tables of the records and of `isNewest` if they are missing. For the start of your app; several processes may run it at once. */
   migrate(): Promise<void>
   /** The SQL that `migrate` runs, for tools of your own. */
-  readonly schema: string
+  readonly ddl: string
 }
 
 /**
@@ -172,7 +178,7 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
       table.migrate()
       newest.migrate()
     },
-    schema: `${table.schema}\n${newest.schema}`,
+    ddl: `${table.ddl}\n${newest.ddl}`,
   }
 }
 

@@ -61,9 +61,6 @@ export type CommitResult = typeof CONFIRMED | Denial | { readonly status: 'fault
 
 export const CONFIRMED = 'confirmed'
 
-/** The delay before a retry if no better one is known. */
-export const RETRY_MS = 5_000
-
 export function isDone({ outcome }: HandlerEnd): boolean {
   return outcome === 'handled' || outcome === 'discarded'
 }

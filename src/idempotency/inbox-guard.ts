@@ -1,3 +1,4 @@
+import { COMMIT_MS, RETRY_SECONDS } from '../durations.js'
 import { StoreError } from '../errors.js'
 import { ignoreRejection } from '../lib/call-safely.js'
 import { deferred } from '../lib/deferred.js'
@@ -10,7 +11,6 @@ import {
   type GuardedDelivery,
   type HandlerEnd,
   isDone,
-  RETRY_MS,
 } from './guard.js'
 import type { Inbox, OnceRequest, OnceResult } from './inbox.js'
 import { callInbox } from './store-call.js'
@@ -21,9 +21,6 @@ const ONCE_RESULTS: readonly unknown[] = [
   'duplicate',
   'in-flight',
 ] satisfies OnceResult[]
-
-/** The longest that a commit may take: after that, its connection counts as lost, and a drain stops waiting. */
-const COMMIT_MS = 30_000
 
 /** Guards with the transactions of an inbox: the handler runs in one, which is committed or rolled back together with its record. */
 export function inboxGuard(inbox: Inbox<unknown>, terms: Omit<OnceRequest, 'key'>): Guard {
@@ -148,7 +145,7 @@ function withoutRun(result: OnceResult): Denial {
 }
 
 function denialOf(status: Denial['status']): Denial {
-  return status === 'duplicate' ? { status } : { status, retryAfterMs: RETRY_MS }
+  return status === 'duplicate' ? { status } : { status, retryAfterMs: RETRY_SECONDS * 1000 }
 }
 
 function readOnceResult(value: unknown): OnceResult | undefined {

@@ -1,23 +1,9 @@
+import { LATE_PAUSES_MS, RETRY_PAUSES_MS, STORE_CALL_MS } from '../durations.js'
 import { codeOf, StoreError } from '../errors.js'
 import { describeType } from '../lib/describe-type.js'
 import { causeOf, messageOf } from '../lib/errors/message-of.js'
 import type { AlarmClock } from '../lib/time/alarm-clock.js'
 import type { ClaimResult, IdempotencyStore } from './store.js'
-
-/** The limit of every store call: a store that hangs must not block the delivery. */
-export const STORE_CALL_MS = 2_000
-
-/** The pauses between the attempts to record an end, while the sender waits. */
-const RETRY_PAUSES_MS = [200, 800]
-
-/** The pauses after those: a cluster takes up to fifteen seconds to fail over. */
-const LATE_PAUSES_MS = [2_000, 4_000, 8_000, 15_000]
-
-const PAUSES_MS = [...RETRY_PAUSES_MS, ...LATE_PAUSES_MS]
-
-/** The longest that it takes to record an end: a renewal in progress, and all attempts. */
-export const SETTLING_MS: number =
-  PAUSES_MS.reduce((sum, pauseMs) => sum + pauseMs, 0) + (PAUSES_MS.length + 2) * STORE_CALL_MS
 
 /** A method of an idempotency store, or the one of an inbox. */
 type Method = keyof IdempotencyStore | 'once'

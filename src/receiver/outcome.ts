@@ -1,7 +1,7 @@
+import { MAX_IN_FLIGHT_SECONDS, MAX_RETRY_AFTER_SECONDS, RETRY_SECONDS } from '../durations.js'
 import {
   type BodyCode,
   codeOf,
-  MAX_RETRY_AFTER_SECONDS,
   type PayloadCode,
   type RetryLater,
   RunError,
@@ -9,7 +9,7 @@ import {
   type UnavailableCode,
   type VerificationCode,
 } from '../errors.js'
-import { type Denial, RETRY_MS } from '../idempotency/guard.js'
+import type { Denial } from '../idempotency/guard.js'
 import { isError } from '../lib/errors/is-error.js'
 
 /** The ways a delivery can end. */
@@ -109,10 +109,6 @@ const OUTCOME_OF_CODE: ReadonlyMap<string, OutcomeName> = new Map<OutcomeCode, O
   ['timed_out', 'timed-out'],
   ['given_up', 'timed-out'],
 ])
-
-/** The `Retry-After` if no better time is known. */
-const RETRY_SECONDS = RETRY_MS / 1000
-const MAX_IN_FLIGHT_SECONDS = 30
 
 export const HANDLED: Outcome = { outcome: 'handled' }
 const DUPLICATE: Outcome = { outcome: 'duplicate' }

@@ -1,3 +1,4 @@
+import { DEFAULT_TOLERANCE_SECONDS, RETRY_WINDOW_SECONDS } from '../durations.js'
 import { WebhookVerificationError } from '../errors.js'
 import { describeType, describeValue } from '../lib/describe-type.js'
 import { type MaybePromise, whenSettled } from '../lib/maybe-promise.js'
@@ -7,8 +8,6 @@ import { type HeaderValue, MAX_SIGNATURES, parseSignatureHeader } from './header
 import { digest, matchSignature } from './match.js'
 import {
   checkTolerance,
-  DEFAULT_TOLERANCE_SECONDS,
-  RETRY_WINDOW_SECONDS,
   type SignatureOptions,
   type SignatureScheme,
   signatureScheme,

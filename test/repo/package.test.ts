@@ -17,7 +17,6 @@ const OTHER_SUBPATHS = {
   opentelemetry: 'instrument',
   d1: 'd1Store',
   'durable-object': 'durableObjectStore',
-  'store-kit': 'checkClaim',
   testing: 'storeCases',
 } as const
 const SPECIFIERS = Object.keys(packageJson.exports)

@@ -1,5 +1,5 @@
 import type { OutcomeName } from '../../src/index.js'
-import { deferred } from '../../src/lib/deferred.js'
+import { deferred } from '../../src/internal.js'
 import { type AttackName, attacks } from '../scenarios/attacks.js'
 import { type AdapterCase, defineCase } from './adapter-case.js'
 import { signedOrder } from './case-deliveries.js'

@@ -1,4 +1,4 @@
-import { MAX_SIGNATURES } from '../../src/signature/header.js'
+import { MAX_SIGNATURES } from '../../src/internal.js'
 import type { SignedBody } from '../deliveries/signed-delivery.js'
 import { bytesOf, inParts, streamedRequest } from '../deliveries/streamed-body.js'
 import {

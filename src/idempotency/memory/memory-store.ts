@@ -1,3 +1,4 @@
+import { EVICTION_WARNING_MS } from '../../durations.js'
 import { StoreError } from '../../errors.js'
 import { callSafely } from '../../lib/call-safely.js'
 import { checkedFor } from '../../lib/call-site.js'
@@ -36,8 +37,6 @@ interface Running {
   /** Kept from the claim for the completion. */
   hash: number
 }
-
-const WARN_EVERY_MS = 3_600_000
 
 /**
  * Remembers handled events in this process only, and forgets them when it restarts: for tests, development, or a single process whose
@@ -130,7 +129,7 @@ function createStore(options: MemoryStoreOptions, now: () => number, runNow: () 
     return { status: 'claimed', attempt }
   }
 
-  // Each method is synchronous, so it is atomic.
+  // Each method is synchronous, so it is atomic. It checks no request, which would cost it more than all else: a Map takes any key.
   return {
     claim(request) {
       const { key, token } = request
@@ -205,7 +204,7 @@ function warnHourly(): (eviction: Eviction) => void {
   let warnedAt: number | undefined
   return ({ count, ageMs }) => {
     const time = monotonicMs()
-    if (warnedAt !== undefined && time - warnedAt < WARN_EVERY_MS) return
+    if (warnedAt !== undefined && time - warnedAt < EVICTION_WARNING_MS) return
     warnedAt = time
     console.warn(
       `tix-webhooks: the memory store is full and forgot ${count} events, the last of them ${Math.round(ageMs / 1000)} s old: they run again if they are delivered again. Raise maxKeys, or use a store outside of this process.`,

@@ -1,6 +1,6 @@
 import { CamelCasePlugin, Kysely, ParseJSONResultsPlugin, PostgresDialect } from 'kysely'
 import { type Pool, types } from 'pg'
-import { type PostgresInbox, postgresInbox, postgresStore, schema } from 'tix-webhooks/postgres'
+import { ddl, type PostgresInbox, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { beforeEach, expect, test } from 'vitest'
 import { onPostgres } from '../../support/on-servers.js'
 import { kyselyDriver, openPg, openPostgresJs } from '../../support/postgres-clients.js'
@@ -87,7 +87,7 @@ const INBOXES: [string, (database: TestDatabase) => PostgresInbox<unknown>][] = 
 ]
 
 onPostgres('values that the user’s client converts', () => {
-  const database = testDatabase(schema)
+  const database = testDatabase(ddl)
   beforeEach(() => database.query('TRUNCATE tix_webhooks, tix_webhooks_inbox, tix_webhooks_inbox_newest'))
 
   test.each(INBOXES)(

@@ -1,5 +1,5 @@
 import { Discard, RetryLater } from 'tix-webhooks'
-import { schema } from 'tix-webhooks/postgres'
+import { ddl } from 'tix-webhooks/postgres'
 import { beforeEach, expect, test } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
 import { onPostgres } from '../../support/on-servers.js'
@@ -12,7 +12,7 @@ const HANDLED = { status: 200, outcome: 'handled' }
 const DUPLICATE = { status: 200, outcome: 'duplicate' }
 
 onPostgres.each(INBOX_CLIENTS)('postgresInbox over $name', (library) => {
-  const database = testDatabase('CREATE TABLE effects (id text)', schema)
+  const database = testDatabase('CREATE TABLE effects (id text)', ddl)
   const effects = (): Promise<unknown[]> => database.column('SELECT id FROM effects ORDER BY id')
   const recorded = (): Promise<unknown[]> =>
     database.column('SELECT key FROM tix_webhooks_inbox ORDER BY key COLLATE "C"')

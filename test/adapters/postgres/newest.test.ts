@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Pool, PoolClient } from 'pg'
 import { type Change, Discard, isWebhookError } from 'tix-webhooks'
-import { type PostgresInbox, postgresInbox, schema } from 'tix-webhooks/postgres'
+import { ddl, type PostgresInbox, postgresInbox } from 'tix-webhooks/postgres'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   ARRIVALS,
@@ -25,7 +25,7 @@ const TABLE = 'tix_webhooks_inbox_newest'
 
 onPostgres('isNewest', () => {
   const database = testDatabase(
-    schema,
+    ddl,
     'CREATE TABLE listing (id text PRIMARY KEY, state text)',
     'CREATE TABLE notes (text text)',
   )

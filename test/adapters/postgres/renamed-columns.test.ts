@@ -1,7 +1,7 @@
 import { CamelCasePlugin, Kysely, PostgresDialect } from 'kysely'
 import { types } from 'pg'
 import postgres from 'postgres'
-import { postgresInbox, postgresStore, schema } from 'tix-webhooks/postgres'
+import { ddl, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { expect, test } from 'vitest'
 import { onPostgres } from '../../support/on-servers.js'
 import { kyselyDriver, openPg, openPostgresJs } from '../../support/postgres-clients.js'
@@ -11,7 +11,7 @@ const once = { retainMs: 60_000 }
 const nothing = async (): Promise<void> => {}
 
 onPostgres('columns that the user’s client renames', () => {
-  const database = testDatabase(schema)
+  const database = testDatabase(ddl)
 
   test.each([
     ['postgres.camel', postgres.camel],

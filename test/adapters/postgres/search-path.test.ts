@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { isWebhookError } from 'tix-webhooks'
-import { postgresInbox, postgresStore, schema } from 'tix-webhooks/postgres'
+import { ddl, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { onPostgres } from '../../support/on-servers.js'
 import { INBOX_CLIENTS, openPg, openPostgresJs } from '../../support/postgres-clients.js'
@@ -13,8 +13,8 @@ const TABLES = ['tix_webhooks', 'tix_webhooks_inbox', 'tix_webhooks_inbox_newest
 
 /** Its tables have the same names as ours, as those of an app with a schema for each tenant. */
 onPostgres('a search_path that changes', () => {
-  const database = testDatabase(schema, 'CREATE TABLE effects (id text)')
-  const tenants = testDatabase(schema)
+  const database = testDatabase(ddl, 'CREATE TABLE effects (id text)')
+  const tenants = testDatabase(ddl)
 
   beforeEach(async () => {
     await database.query(`TRUNCATE effects, ${TABLES}`)
@@ -107,7 +107,7 @@ onPostgres('a search_path that changes', () => {
     await store.claim(claimOf('a'))
     await inbox.once(once('a'), async () => {})
     // The SQL for a migration tool has the user's name.
-    expect(`${postgresStore(pool).schema}\n${postgresInbox(pool).schema}`).toBe(schema)
+    expect(`${postgresStore(pool).ddl}\n${postgresInbox(pool).ddl}`).toBe(ddl)
     for (const table of TABLES) await database.query(`ALTER TABLE ${table} RENAME TO ${table}_away`)
     try {
       for (const [use, table] of [

@@ -1,5 +1,5 @@
 import type { ClaimRequest } from 'tix-webhooks'
-import { postgresStore, schema } from 'tix-webhooks/postgres'
+import { ddl, postgresStore } from 'tix-webhooks/postgres'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { onPostgres } from '../../support/on-servers.js'
 import { openPg, openPostgresJs, STORE_CLIENTS } from '../../support/postgres-clients.js'
@@ -17,7 +17,7 @@ const claimOf = (more: Partial<ClaimRequest> = {}): ClaimRequest => ({
 })
 
 onPostgres.each(STORE_CLIENTS)('postgresStore over $name', (library) => {
-  const database = testDatabase(schema)
+  const database = testDatabase(ddl)
 
   beforeEach(() => database.query('TRUNCATE tix_webhooks'))
 
@@ -128,7 +128,7 @@ onPostgres.each(STORE_CLIENTS)('postgresStore over $name', (library) => {
 })
 
 onPostgres('a table of postgresStore', () => {
-  const database = testDatabase(schema)
+  const database = testDatabase(ddl)
 
   test('tells keys apart to the byte, and keeps what is in a string out of the SQL', async () => {
     const store = postgresStore(openPg(database))

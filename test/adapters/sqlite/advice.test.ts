@@ -87,7 +87,7 @@ onEachDriver('a database that fails', ({ open, driver }) => {
 
   test('whose first call comes within a transaction of other code says so, and then works', async () => {
     const made = open()
-    made.exec(sqliteStore(made).schema + sqliteInbox(made).schema)
+    made.exec(sqliteStore(made).ddl + sqliteInbox(made).ddl)
     made.close()
     for (const setting of ['PRAGMA synchronous = OFF', 'PRAGMA synchronous = FULL']) {
       const db = open()

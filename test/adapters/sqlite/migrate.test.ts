@@ -56,10 +56,10 @@ onEachDriver('migrate', ({ open, path, driver }) => {
     expect(await reader.ended).toBe(0)
   })
 
-  test('is what its schema does, for tools', async () => {
+  test('is what its ddl does, for tools', async () => {
     const db = open()
     const [store, inbox] = [sqliteStore(db), sqliteInbox(db)]
-    for (const { schema } of [store, inbox, store, inbox]) db.exec(schema)
+    for (const { ddl } of [store, inbox, store, inbox]) db.exec(ddl)
     expect(await claim(store, 'k', 'a')).toEqual({ status: 'claimed', attempt: 1 })
     expect(await inbox.once(once, async () => {})).toBe('handled')
     const tables = (sql: ReturnType<typeof open>) =>

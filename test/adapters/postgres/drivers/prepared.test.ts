@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { postgresInbox, postgresStore, schema } from 'tix-webhooks/postgres'
+import { ddl, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { onPostgres } from '../../../support/on-servers.js'
 import { INBOX_CLIENTS, openPg } from '../../../support/postgres-clients.js'
@@ -14,7 +14,7 @@ const OURS = INBOX_CLIENTS.filter(({ name }) => name === 'pg' || name === 'postg
 const ONCE = { key: 'k', retainMs: HOUR_MS }
 
 onPostgres('the prepared statements of pg', () => {
-  const database = testDatabase('CREATE TABLE effects (id text)', schema)
+  const database = testDatabase('CREATE TABLE effects (id text)', ddl)
   const effects = (): Promise<unknown[]> => database.column('SELECT id FROM effects ORDER BY id')
 
   beforeEach(() => database.query('TRUNCATE effects, tix_webhooks, tix_webhooks_inbox'))
@@ -191,7 +191,7 @@ onPostgres('the prepared statements of pg', () => {
 })
 
 onPostgres.each(OURS)('a delivery through postgresInbox over $name', ({ open }) => {
-  const database = testDatabase(schema)
+  const database = testDatabase(ddl)
 
   test('takes a round trip for BEGIN, one for the record, and one for COMMIT', async () => {
     const { hostname, port } = new URL(database.url)

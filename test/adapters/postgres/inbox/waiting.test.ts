@@ -1,4 +1,4 @@
-import { schema } from 'tix-webhooks/postgres'
+import { ddl } from 'tix-webhooks/postgres'
 import { beforeEach, expect, test } from 'vitest'
 import { atOnce } from '../../../support/at-once.js'
 import { orderCreated } from '../../../support/deliveries.js'
@@ -15,7 +15,7 @@ onPostgres('postgresInbox, over each library,', () => {
   const rows = INBOX_CLIENTS.map((library) => ({
     name: library.name,
     library,
-    database: testDatabase('CREATE TABLE effects (id text)', schema),
+    database: testDatabase('CREATE TABLE effects (id text)', ddl),
   }))
   const effectsIn = (database: TestDatabase) => database.column('SELECT id FROM effects ORDER BY id')
 
