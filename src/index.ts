@@ -80,6 +80,7 @@ export type {
 } from './receiver/options/options.js'
 export {
   type Answer,
+  type AnswerOptions,
   answerTo,
   type Outcome,
   type OutcomeCode,

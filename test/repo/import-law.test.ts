@@ -8,7 +8,7 @@ const LAYERS = [
   ['lib', 'errors'],
   ['signature', 'event', 'idempotency'],
   ['receiver'],
-  ['index', 'fetch', 'node', 'store-kit'],
+  ['index', 'fetch', 'node', 'store-kit', 'internal'],
 ]
 
 /** These may import platform modules; everything else in src runs anywhere. */
@@ -20,8 +20,14 @@ const THIRD_PARTY: Readonly<Record<string, string>> = { express: 'express', fast
 /** The adapter that wraps the options of all others, in a folder of its own; its third party is loaded, and by no other file. */
 const TELEMETRY = { room: 'opentelemetry', thirdParty: '@opentelemetry/api' }
 
-/** Open to adapters, including stores: the same entries that users have. */
-const PUBLIC_ENTRIES = ['src/index.ts', 'src/node.ts', 'src/fetch.ts', 'src/store-kit.ts']
+/** Open to adapters, including stores: the entries that users have, and what our own adapters share. */
+const OPEN_TO_ADAPTERS = [
+  'src/index.ts',
+  'src/node.ts',
+  'src/fetch.ts',
+  'src/store-kit.ts',
+  'src/internal.ts',
+]
 
 /** The adapters that are stores; each has an entry file and a folder beside it. */
 const STORES: readonly string[] = ['redis', 'postgres', 'sqlite', 'd1', 'durable-object']
@@ -89,7 +95,7 @@ test('nothing imports in a circle', () => {
 describe('an adapter', () => {
   test('that is a store imports its own files and our public entries, and no third party', () => {
     const isAllowed = (file: string, { target }: Named): boolean =>
-      PUBLIC_ENTRIES.includes(target) ||
+      OPEN_TO_ADAPTERS.includes(target) ||
       (target.startsWith('adapters/') && storeOf(target) === storeOf(file)) ||
       (SQL_OF_SQLITE.includes(target) && ON_SQLITE.includes(roomOf(file)))
     expect(refused(adapters.filter(storeOf), isAllowed)).toEqual([])
@@ -97,7 +103,7 @@ describe('an adapter', () => {
 
   test('of a framework imports its third party, as types, and our public entries', () => {
     const isAllowed = (file: string, one: Named): boolean =>
-      PUBLIC_ENTRIES.includes(one.target) ||
+      OPEN_TO_ADAPTERS.includes(one.target) ||
       isPlatformType(one) ||
       (one.typeOnly && one.specifier === THIRD_PARTY[roomOf(file)])
     const isOfFramework = (file: string): boolean =>
@@ -108,7 +114,7 @@ describe('an adapter', () => {
   test('of telemetry imports its own files, our public entries and its third party, which nothing else does', () => {
     const ofTelemetry = adapters.filter((file) => roomOf(file) === TELEMETRY.room)
     const isAllowed = (file: string, { target }: Named): boolean =>
-      PUBLIC_ENTRIES.includes(target) ||
+      OPEN_TO_ADAPTERS.includes(target) ||
       (target.startsWith('adapters/') && roomOf(target) === roomOf(file)) ||
       target === TELEMETRY.thirdParty
     expect(refused(ofTelemetry, isAllowed)).toEqual([])
