@@ -27,9 +27,9 @@ type RequestOf<Params> = [Params] extends [never] ? Request : Request<Params>
  * ```
  */
 export function tixWebhooks<
+  Params = Request['params'],
   Tx = undefined,
   Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
-  Params = Request['params'],
 >(options: WebhookOptions<RequestOf<Params>, Tx, Schemas>): ExpressWebhooks {
   // Which parameters there are, only the app's routes know.
   const plain = options as WebhookOptions<Request, Tx, Schemas>

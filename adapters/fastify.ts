@@ -73,9 +73,9 @@ type RequestOf<Route extends RouteGenericInterface> = [Route] extends [never]
  * ```
  */
 export function tixWebhooks<
+  Route extends RouteGenericInterface = RouteGenericInterface,
   Tx = undefined,
   Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
-  Route extends RouteGenericInterface = RouteGenericInterface,
 >(options: WebhookOptions<RequestOf<Route>, Tx, Schemas>): FastifyWebhooks {
   const receiver = createRouteReceiver(tixWebhooks, options as WebhookOptions<FastifyRequest, Tx, Schemas>)
 

@@ -74,12 +74,8 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
  * @param request the request that it answers: its version of HTTP decides which headers there may be
  * @example
  * ```ts
- * import { requestBody, toResponse } from 'tix-webhooks/fetch'
- *
- * async function handle(request: Request): Promise<Response> {
- *   const header = request.headers.get(receiver.headerName)
- *   return toResponse(await receiver.receive({ header, body: requestBody(request), request }), request)
- * }
+ * const outcome = await receiver.receive({ header, body: requestBody(request), request })
+ * const response = toResponse(outcome, request)
  * ```
  */
 export function toResponse(outcome: Outcome, request: Request): Response {

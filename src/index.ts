@@ -30,23 +30,18 @@ export {
   type EventOf,
   type EventPublishedEvent,
   type EventRescheduledEvent,
-  isEventLifecycle,
   isKind,
   isKnownEvent,
-  isOrderCreated,
   type JsonObject,
   type JsonValue,
-  type Narrowed,
-  type NarrowedDocumented,
+  type KindOf,
   type OrderCreatedData,
   type OrderCreatedEvent,
   type OrderTicket,
-  type TicketedEvent,
   type UnknownEvent,
   type WebhookEvent,
 } from './event/events.js'
 export {
-  type OutputOf,
   type SchemaIssue,
   type SchemaMap,
   type SchemaResult,
@@ -61,17 +56,8 @@ export type { ClaimRequest, ClaimResult, IdempotencyStore, Lease, RemoteStore } 
 export { redactError } from './lib/errors/redact-error.js'
 export type { BodyReader } from './receiver/body/body.js'
 export type { Delivery } from './receiver/delivery.js'
-export type {
-  EventForKey,
-  EventOfKind,
-  GroupOf,
-  HandledEvent,
-  Handler,
-  HandlerContext,
-  Handlers,
-  KindOf,
-} from './receiver/handlers.js'
-export type { DeliveryForKey, KeyFunction } from './receiver/key.js'
+export type { HandledEvent, Handler, HandlerContext, Handlers } from './receiver/handlers.js'
+export type { KeyContext, KeyFunction } from './receiver/key.js'
 export type {
   DeliveryContext,
   DeliveryRecord,
@@ -96,7 +82,7 @@ export type { Secret, Secrets } from './signature/secrets.js'
 export {
   type SignOptions,
   signPayload,
-  type Verified,
+  type VerifiedSignature,
   type VerifyOptions,
   verifySignature,
 } from './signature/signature.js'

@@ -82,8 +82,10 @@ export interface SendAnswerOptions {
  * @example
  * ```ts
  * import { createServer } from 'node:http'
+ * import { createReceiver } from 'tix-webhooks'
  * import { sendAnswer, streamBody } from 'tix-webhooks/node'
  *
+ * const receiver = createReceiver({ secret: process.env.TIX_SIGNING_SECRET, on: { 'order.created': () => {} } })
  * createServer(async (request, response) => {
  *   const header = request.headers[receiver.headerName]
  *   sendAnswer(response, await receiver.receive({ header, body: streamBody(request), request }))

@@ -21,7 +21,7 @@ export interface ParseOptions<Schemas extends SchemaMap<keyof Schemas>> {
  * @example
  * ```ts
  * const event = await parseEvent(rawBody)
- * if (isOrderCreated(event)) console.log(event.data.order.id)
+ * if (isKind(event, 'order.created')) console.log(event.data.order.id)
  * ```
  */
 export async function parseEvent<Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(

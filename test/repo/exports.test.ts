@@ -59,10 +59,8 @@ const PUBLIC = {
   functions: [
     'answerTo',
     'createReceiver',
-    'isEventLifecycle',
     'isKind',
     'isKnownEvent',
-    'isOrderCreated',
     'isWebhookError',
     'memoryStore',
     'parseEvent',
@@ -79,11 +77,7 @@ const PUBLIC = {
 
 /** Exports that need no example: guards are all used alike, and an error is caught like its base class. */
 const WITHOUT_EXAMPLE = new Set([
-  'isEventLifecycle',
-  'isOrderCreated',
   'isWebhookError',
-  'sendAnswer',
-  'toResponse',
   ...PUBLIC.errors.filter((name) => name !== 'WebhookError'),
 ])
 
