@@ -53,7 +53,7 @@ export type EventKind = keyof EventDataByKind
 type KnownKey<Schemas> = string extends keyof Schemas ? never : keyof Schemas & string
 
 /** The kinds that have a type: the documented ones and those of `schemas`. */
-export type KindOf<Schemas> = EventKind | KnownKey<Schemas>
+export type KindOf<Schemas = Record<never, never>> = EventKind | KnownKey<Schemas>
 
 /** The groups that a kind is in: `a.b.c` is in `a.*` and in `a.b.*`. */
 export type GroupOf<Kind extends string> = Kind extends `${infer Head}.${infer Rest}`

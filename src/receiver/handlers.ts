@@ -63,7 +63,7 @@ type EventForKey<Key extends string, Schemas> = Key extends `${infer Prefix}.*`
     : never
 
 /** Any event, with the data of `schemas` typed. */
-export type HandledEvent<Schemas> = EventOf<KindOf<Schemas>, Schemas> | UnknownEvent
+export type HandledEvent<Schemas = Record<never, never>> = EventOf<KindOf<Schemas>, Schemas> | UnknownEvent
 
 /**
  * Handlers by kind and by group; the most specific one runs, exactly one. For handlers that are not inline: `satisfies Handlers<Request>`.

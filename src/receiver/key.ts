@@ -12,10 +12,7 @@ import { hmacEngine } from '../signature/hmac.js'
  * @returns a non-empty string, the same for all deliveries of one event and of no other; or `null` to run without
  * deduplication. Not `String()` of a field that may be missing: `undefined` is refused, `'undefined'` would be the key of many events
  */
-export type KeyFunction<Request = unknown> = (
-  event: UnknownEvent,
-  delivery: KeyContext<Request>,
-) => string | null
+export type KeyFunction<Request = unknown> = (event: UnknownEvent, ctx: KeyContext<Request>) => string | null
 
 /** The context of a key function: the delivery of the event. */
 export interface KeyContext<Request = unknown> {
