@@ -49,7 +49,7 @@ const CONTEXT_NAMES: readonly (keyof HandlerContext)[] = [
  *
  * const on = {
  *   'order.created': async (event, { attempt }) => `${event.data.order.id}, attempt ${attempt}`,
- * } satisfies Handlers<Record<never, never>, Request>
+ * } satisfies Handlers<Request>
  *
  * const event = sampleEvent('order.created', { data: { order: { id: 'ord_7' } } })
  * console.assert((await callHandler(on, 'order.created', event)) === 'ord_7, attempt 1')

@@ -58,6 +58,15 @@ export interface Outcome {
   readonly error?: unknown
 }
 
+/** What an answer depends on besides its outcome. */
+export interface AnswerOptions {
+  /**
+   * The major version of the request's HTTP, as Node's `request.httpVersionMajor`: from 2 on, the protocol forbids the header `connection`,
+   * and the answer is without it. Default 1.
+   */
+  httpVersionMajor?: number | undefined
+}
+
 /** An HTTP answer, for any framework to send. */
 export interface Answer {
   readonly status: number
@@ -178,19 +187,22 @@ export function isRefusal({ outcome, error }: Outcome): boolean {
  * return new Response(body, { status, headers })
  * ```
  */
-export function answerTo({ outcome, retryAfterSeconds }: Outcome): Answer {
+export function answerTo(
+  { outcome, retryAfterSeconds }: Outcome,
+  { httpVersionMajor = 1 }: AnswerOptions = {},
+): Answer {
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)
   if (outcome === 'method-not-allowed') headers.allow = 'POST'
-  // The rest of the body is not read, so the connection cannot be reused (RFC 9112, section 9.6).
-  if (outcome === 'incomplete') headers.connection = 'close'
+  // The rest of the body is not read, so the connection cannot be reused (RFC 9112, section 9.6). HTTP/2 only resets the stream.
+  if (outcome === 'incomplete' && httpVersionMajor < 2) headers.connection = 'close'
   // No name needs escaping.
   return { status: STATUS[outcome], headers, body: `{"outcome":"${outcome}"}` }
 }
 
 /** Whether the sender should deliver the event again. */
-export function wantsRetry({ status }: Answer): boolean {
-  return status >= 500
+export function wantsRetry({ outcome }: Outcome): boolean {
+  return STATUS[outcome] >= 500
 }
 
 /** The status alone, for logs. */

@@ -17,7 +17,7 @@ import {
 import { type Secrets, secretKeys } from './secrets.js'
 
 /** The facts that a valid signature proves. */
-export interface Verified {
+export interface VerifiedSignature {
   /** When the service signed, from `t`. */
   readonly signedAt: Date
   /** The index of the secret that matched: once it is always the new one, remove the old one. */
@@ -69,7 +69,7 @@ export async function verifySignature(
   rawBody: Uint8Array | string,
   header: HeaderValue,
   options: VerifyOptions,
-): Promise<Verified> {
+): Promise<VerifiedSignature> {
   return verifyBytes(bytesOf(rawBody), header, checkOptionNames(options, VERIFY_OPTION_NAMES))
 }
 
@@ -78,7 +78,7 @@ export function verifyBytes(
   rawBody: Uint8Array,
   header: HeaderValue,
   { secret, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS, signature, now }: VerifyOptions,
-): MaybePromise<Verified> {
+): MaybePromise<VerifiedSignature> {
   const scheme = signatureScheme(signature)
   const keys = secretKeys(secret, 'secret')
   checkTolerance(toleranceSeconds)

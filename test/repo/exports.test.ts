@@ -56,10 +56,8 @@ const PUBLIC = {
     'answerTo',
     'createReceiver',
     'isDiscard',
-    'isEventLifecycle',
     'isKind',
     'isKnownEvent',
-    'isOrderCreated',
     'isWebhookError',
     'memoryStore',
     'parseEvent',
@@ -76,11 +74,7 @@ const PUBLIC = {
 
 /** Exports that need no example: guards are all used alike, and an error is caught like its base class. */
 const WITHOUT_EXAMPLE = new Set([
-  'isEventLifecycle',
-  'isOrderCreated',
   'isWebhookError',
-  'sendAnswer',
-  'toResponse',
   ...PUBLIC.errors.filter((name) => name !== 'WebhookError'),
 ])
 

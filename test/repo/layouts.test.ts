@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { durableObjectStore } from 'tix-webhooks/durable-object'
-import { schema } from 'tix-webhooks/postgres'
+import { ddl } from 'tix-webhooks/postgres'
 import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { hostedTable } from '../../adapters/sqlite/hosted.js'
@@ -23,7 +23,7 @@ test('the key of a record', async () => {
 })
 
 test('the tables of Postgres', () => {
-  expect(schema).toMatchInlineSnapshot(`
+  expect(ddl).toMatchInlineSnapshot(`
     "CREATE TABLE IF NOT EXISTS "tix_webhooks" (
       key text COLLATE "C" PRIMARY KEY,
       state text NOT NULL,

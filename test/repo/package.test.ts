@@ -225,6 +225,11 @@ describe('an app in TypeScript', () => {
       versions: 'new',
       args: ['--module', 'nodenext', '--lib', 'es2022', 'app.ts', 'app.cts'],
     },
+    {
+      compiler: 'typescript7',
+      versions: 'new',
+      args: ['--module', 'nodenext', '--skipLibCheck', '--declaration', 'wrappers.ts'],
+    },
     // Without the CommonJS file: `import … = require(…)` is not valid in code for a bundler.
     {
       compiler: 'typescript7',

@@ -190,7 +190,7 @@ test('requestBody is a bounded reader for adapters of others', async () => {
   await expect(requestBody(request())(11)).rejects.toMatchObject({ code: 'too_large' })
   const used = request()
   await used.text()
-  await expect(requestBody(used, 'Ask the cook.')(12)).rejects.toMatchObject({
+  await expect(requestBody(used, { advice: 'Ask the cook.' })(12)).rejects.toMatchObject({
     code: 'misconfigured',
     message: expect.stringMatching(/already read.+Ask the cook\.$/),
   })

@@ -41,7 +41,7 @@ describe('a handler', () => {
     const on = {
       'order.created': async (event, { attempt }) => `${event.data.order.id}, attempt ${attempt}`,
       'event.*': (event) => event.type,
-    } satisfies Handlers<Record<never, never>, Request>
+    } satisfies Handlers<Request>
     expect(await callHandler(on, 'order.created', order)).toBe('ord_7, attempt 1')
     expect(await callHandler(on, 'event.*', published)).toBe('event.published')
   })
