@@ -239,7 +239,7 @@ function createInbox<Tx>(
       // The handler's writes are rolled back. The record gets a transaction of its own, because nothing can be written in one in
       // which a statement has failed.
       const recorded = request.key === null ? 'recorded' : await transact(request, async () => {})
-      return recorded === 'duplicate' || recorded === 'in-flight' ? recorded : 'discarded'
+      return recorded === 'duplicate' || recorded === 'in_flight' ? recorded : 'discarded'
     },
     isNewest: isNewest as PostgresInbox<Tx>['isNewest'],
     hint: () => driver.hint?.(),

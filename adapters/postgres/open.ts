@@ -4,7 +4,7 @@ import { ROLLBACK_MS } from './drivers/pg.js'
 import type { Table } from './table.js'
 
 /** The state of a transaction that was opened for a handler; the server's id of it, to ask after a lost COMMIT. */
-export type Opening = { status: 'opened'; id: string } | { status: 'duplicate' | 'in-flight' }
+export type Opening = { status: 'opened'; id: string } | { status: 'duplicate' | 'in_flight' }
 
 /** The server ends a run so much later than the receiver gives it up: the roll-back may be waiting for a stuck statement. */
 const STUCK_MS = 2 * ROLLBACK_MS
@@ -29,7 +29,7 @@ export function opener(
     // By position, because clients can rename columns. Ours are single words: one that is renamed may also move to the end.
     const [isLocked, isNew, id] = Object.values(row ?? {})
     if (typeof isLocked !== 'boolean' || typeof isNew !== 'boolean') throw table.misread()
-    if (!isLocked) return { status: 'in-flight' }
+    if (!isLocked) return { status: 'in_flight' }
     if (!isNew) return { status: 'duplicate' }
     // A client may turn text that is a number into one.
     if (!/^\d+$/.test(String(id))) throw table.misread()

@@ -22,7 +22,7 @@ export function memoryLedger(): Ledger {
       async once({ key }, work) {
         const name = key ?? ''
         if (done.has(name)) return 'duplicate'
-        if (running.has(name)) return 'in-flight'
+        if (running.has(name)) return 'in_flight'
         running.add(name)
         const written: string[] = []
         try {

@@ -19,7 +19,7 @@ const ONCE_RESULTS: readonly unknown[] = [
   'handled',
   'discarded',
   'duplicate',
-  'in-flight',
+  'in_flight',
 ] satisfies OnceResult[]
 
 /** The longest that a commit may take: after that, its connection counts as lost, and a drain stops waiting. */
@@ -133,7 +133,7 @@ async function committed(
     return isDone(end) || error === end.error ? fault(error) : CONFIRMED
   }
   // The record of a discard is written after the rollback, and another delivery may have come in between.
-  if (result === 'duplicate' || result === 'in-flight') return denialOf(result)
+  if (result === 'duplicate' || result === 'in_flight') return denialOf(result)
   // The inbox reports it as handled although the handler failed: if that was recorded, the event never runs again.
   return result === end.outcome ? CONFIRMED : fault(misbehaved(result, end.error))
 }
@@ -143,7 +143,7 @@ function fault(error: unknown): CommitResult {
 }
 
 function withoutRun(result: OnceResult): Denial {
-  if (result === 'duplicate' || result === 'in-flight') return denialOf(result)
+  if (result === 'duplicate' || result === 'in_flight') return denialOf(result)
   throw misbehaved(result)
 }
 

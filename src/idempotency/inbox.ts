@@ -19,7 +19,7 @@ export type OnceResult =
   /** The event was already handled, or has been meanwhile: nothing of this delivery is kept. */
   | 'duplicate'
   /** Another delivery of the event is in its transaction right now. */
-  | 'in-flight'
+  | 'in_flight'
 
 /**
  * Runs handlers in transactions: a handler's writes and the record that the event was handled are committed together, or not at all.

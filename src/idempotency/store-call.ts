@@ -177,7 +177,7 @@ export function readClaimResult(value: unknown): ClaimResult | undefined {
       ? { status, attempt: attempt as number }
       : undefined
   }
-  if (status !== 'in-flight') return undefined
+  if (status !== 'in_flight') return undefined
   const { retryAfterMs } = value as { retryAfterMs?: unknown }
   return typeof retryAfterMs === 'number' && retryAfterMs >= 0 ? { status, retryAfterMs } : undefined
 }

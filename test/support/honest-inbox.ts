@@ -48,7 +48,7 @@ export function honestInbox({ fates = [], locks = true, idleTimeoutSeconds = 450
       if (fate.opening === 'refused') throw new Error('connect ECONNREFUSED')
       if (fate.opening === 'hangs') return never()
       if (key !== null && records.has(key)) return 'duplicate'
-      if (key !== null && locks && locked.has(key)) return 'in-flight'
+      if (key !== null && locks && locked.has(key)) return 'in_flight'
 
       const written: string[] = []
       const mine = Symbol('transaction')

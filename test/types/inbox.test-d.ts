@@ -148,7 +148,7 @@ describe('an inbox', () => {
   })
 
   test('says one of four words', () => {
-    expectTypeOf<OnceResult>().toEqualTypeOf<'handled' | 'discarded' | 'duplicate' | 'in-flight'>()
+    expectTypeOf<OnceResult>().toEqualTypeOf<'handled' | 'discarded' | 'duplicate' | 'in_flight'>()
     expectTypeOf<Discard>().not.toExtend<OnceResult>()
     const own = { once: async () => 'ok' }
     // @ts-expect-error a result that the contract does not have

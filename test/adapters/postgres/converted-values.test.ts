@@ -119,10 +119,10 @@ onPostgres('values that the user’s client converts', () => {
     const claim = { key: 'k', token: 'a', leaseMs: HOUR_MS, retainMs: HOUR_MS }
     expect(await store.claim(claim)).toEqual({ status: 'claimed', attempt: 1 })
     const denied = await store.claim({ ...claim, token: 'b' })
-    expect(denied).toEqual({ status: 'in-flight', retryAfterMs: expect.any(Number) })
-    expect(denied.status === 'in-flight' && denied.retryAfterMs).toBeGreaterThan(HOUR_MS / 2)
+    expect(denied).toEqual({ status: 'in_flight', retryAfterMs: expect.any(Number) })
+    expect(denied.status === 'in_flight' && denied.retryAfterMs).toBeGreaterThan(HOUR_MS / 2)
     expect(await store.release(claim)).toBe(true)
-    expect(await store.claim(claim)).toEqual({ status: 'in-flight', retryAfterMs: 1 })
+    expect(await store.claim(claim)).toEqual({ status: 'in_flight', retryAfterMs: 1 })
     expect(await store.claim({ ...claim, token: 'b' })).toEqual({ status: 'claimed', attempt: 2 })
     expect(await store.complete({ key: 'k', token: 'b' }, HOUR_MS)).toBe(true)
     expect(await store.claim(claim)).toEqual({ status: 'completed' })

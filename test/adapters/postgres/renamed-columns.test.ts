@@ -23,7 +23,7 @@ onPostgres('columns that the user’s client renames', () => {
     const store = postgresStore(sql)
     const claim = { key: name, token: 'a', leaseMs: 60_000, retainMs: 60_000 }
     expect(await store.claim(claim)).toEqual({ status: 'claimed', attempt: 1 })
-    expect(await store.claim({ ...claim, token: 'b' })).toMatchObject({ status: 'in-flight' })
+    expect(await store.claim({ ...claim, token: 'b' })).toMatchObject({ status: 'in_flight' })
     expect(await store.complete(claim, 60_000)).toBe(true)
     expect(await store.claim(claim)).toEqual({ status: 'completed' })
 

@@ -91,7 +91,7 @@ onPostgres('a search_path that changes', () => {
       const { store, set } = await open()
       expect(await store.claim(claimOf('a'))).toEqual({ status: 'claimed', attempt: 1 })
       await set(tenants.schema)
-      expect(await store.claim(claimOf('b'))).toMatchObject({ status: 'in-flight' })
+      expect(await store.claim(claimOf('b'))).toMatchObject({ status: 'in_flight' })
       expect(await store.complete(claimOf('a'), HOUR_MS)).toBe(true)
       expect(await store.claim(claimOf('b'))).toEqual({ status: 'completed' })
       await store.migrate()
@@ -135,7 +135,7 @@ onPostgres('a search_path that changes', () => {
         async (tx) => void (await inbox.isNewest(tx, { subject: 's', at: new Date() })),
       )
       await pool.query(`SET search_path = ${tenants.schema}`)
-      expect(await store.claim(claimOf('b'))).toMatchObject({ status: 'in-flight' })
+      expect(await store.claim(claimOf('b'))).toMatchObject({ status: 'in_flight' })
       expect(await inbox.once(once('a'), async () => {})).toBe('duplicate')
       expect(await inbox.purge()).toBe(0)
     } finally {

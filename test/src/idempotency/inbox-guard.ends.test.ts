@@ -36,10 +36,10 @@ const rollingBack: OnceScript = (_, work) => work({})
 
 const HANDLED = { outcome: 'handled' }
 const DUPLICATE = { outcome: 'duplicate' }
-const IN_FLIGHT = { outcome: 'in-flight', code: 'in_flight', retryAfterSeconds: 5 }
+const IN_FLIGHT = { outcome: 'in_flight', code: 'in_flight', retryAfterSeconds: 5 }
 const DISCARDED = { outcome: 'discarded', error: DISCARD }
 const FAILED = { outcome: 'failed', code: 'handler_failed', error: BOOM }
-const RETRY_LATER = { outcome: 'retry-later', code: 'retry_later', retryAfterSeconds: 77, error: LATER }
+const RETRY_LATER = { outcome: 'retry_later', code: 'retry_later', retryAfterSeconds: 77, error: LATER }
 const UNAVAILABLE = {
   outcome: 'unavailable',
   code: 'store_unavailable',
@@ -61,7 +61,7 @@ const ENDS: readonly [
 ][] = [
   ['returned', 'says handled', saying('handled'), HANDLED],
   ['returned', 'says duplicate, as SQLite does at its commit', saying('duplicate'), DUPLICATE],
-  ['returned', 'says in-flight', saying('in-flight'), IN_FLIGHT],
+  ['returned', 'says in_flight', saying('in_flight'), IN_FLIGHT],
   ['returned', 'says discarded', saying('discarded'), MISBEHAVED],
   ['returned', 'says nothing', saying(undefined), MISBEHAVED],
   ['returned', 'says true', saying(true), MISBEHAVED],
@@ -69,7 +69,7 @@ const ENDS: readonly [
   ['returned', 'fails at the commit', failingWith(REFUSED), UNAVAILABLE],
   ['thrown Discard', 'says discarded', saying('discarded'), DISCARDED],
   ['thrown Discard', 'says duplicate', saying('duplicate'), DUPLICATE],
-  ['thrown Discard', 'says in-flight, as it may after the roll-back', saying('in-flight'), IN_FLIGHT],
+  ['thrown Discard', 'says in_flight, as it may after the roll-back', saying('in_flight'), IN_FLIGHT],
   ['thrown Discard', 'says handled', saying('handled'), MISBEHAVED],
   [
     'thrown Discard',
@@ -81,7 +81,7 @@ const ENDS: readonly [
   ['failed', 'rolls back', rollingBack, FAILED],
   ['failed', 'fails to roll back', failingWith(REFUSED), FAILED],
   ['failed', 'says duplicate', saying('duplicate'), DUPLICATE],
-  ['failed', 'says in-flight', saying('in-flight'), IN_FLIGHT],
+  ['failed', 'says in_flight', saying('in_flight'), IN_FLIGHT],
   ['failed', 'says handled all the same', saying('handled'), { ...MISBEHAVED, error: { cause: BOOM } }],
   ['failed', 'says discarded', saying('discarded'), { ...MISBEHAVED, error: { cause: BOOM } }],
   ['thrown at once', 'rolls back', rollingBack, FAILED],
@@ -102,7 +102,7 @@ describe('a transaction', () => {
       expect(Object.keys(ended).sort()).toEqual(Object.keys(outcome).sort())
       expect(ends).toEqual([error === undefined ? 'resolved' : { rejected: error }])
       expect(records).toMatchObject([{ outcome: outcome.outcome, status: answerTo(ended).status }])
-      const isFault = !['handled', 'duplicate', 'in-flight', 'discarded', 'retry-later'].includes(
+      const isFault = !['handled', 'duplicate', 'in_flight', 'discarded', 'retry_later'].includes(
         outcome.outcome,
       )
       expect(reports.map((report) => report.error)).toEqual(isFault ? [ended.error] : [])
@@ -136,7 +136,7 @@ describe('a transaction', () => {
 
   test.each([
     ['duplicate', DUPLICATE],
-    ['in-flight', IN_FLIGHT],
+    ['in_flight', IN_FLIGHT],
   ])('whose inbox says %s before the work is over ends so, and keeps nothing', async (result, expected) => {
     const signals: AbortSignal[] = []
     const { inbox } = scriptedInbox(async (_, work) => {

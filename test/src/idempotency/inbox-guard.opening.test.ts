@@ -65,7 +65,7 @@ describe('an inbox that opens no transaction', () => {
 
   test.each([
     ['duplicate', { outcome: 'duplicate' }],
-    ['in-flight', { outcome: 'in-flight', code: 'in_flight', retryAfterSeconds: 5 }],
+    ['in_flight', { outcome: 'in_flight', code: 'in_flight', retryAfterSeconds: 5 }],
   ])('and says %s is believed, and what it calls later is rolled back', async (result, outcome) => {
     const { inbox, ends } = scriptedInbox(async (_, work) => {
       setTimeout(() => void work({}).catch(() => {}), 1_000)
@@ -158,7 +158,7 @@ describe('a transaction whose run is given up', () => {
     expect(ends).toEqual(['open'])
     await advance(0.001)
     expect(ends).toEqual([{ rejected: GIVEN_UP }])
-    expect(await outcome).toMatchObject({ outcome: 'timed-out', code: 'given_up' })
+    expect(await outcome).toMatchObject({ outcome: 'timed_out', code: 'given_up' })
     return { work, reports, outcome }
   }
 
@@ -196,7 +196,7 @@ describe('of a handler that has not returned by the deadline, the inbox', () => 
     })
     const outcome = send(orderCreated())
     await advance(10)
-    expect(await outcome).toMatchObject({ outcome: 'timed-out' })
+    expect(await outcome).toMatchObject({ outcome: 'timed_out' })
     expect(reports[0]?.error.message).toMatch(message)
     await advance(10)
   })

@@ -33,7 +33,7 @@ describe('the inbox is not asked', () => {
       orderCreated(),
       () => ({ body: new Uint8Array(9) }),
     ],
-    ['for another method', 'method-not-allowed', orderCreated(), () => ({ method: 'GET' })],
+    ['for another method', 'method_not_allowed', orderCreated(), () => ({ method: 'GET' })],
     ['for a kind that nobody handles', 'unhandled', lifecycleEvent('event.published'), () => ({})],
     ['for invalid JSON', 'unprocessable', '{', () => ({})],
     ['for data that does not fit its kind', 'unprocessable', lifecycleEvent('order.created', {}), () => ({})],

@@ -24,7 +24,7 @@ onPostgres('two tables of one name, in schemas of their own', () => {
     const outside = await first?.once(request, async () => {
       inside = [await first.once(request, async () => {}), await second?.once(request, async () => {})]
     })
-    expect([outside, ...inside]).toEqual(['handled', 'in-flight', 'handled'])
+    expect([outside, ...inside]).toEqual(['handled', 'in_flight', 'handled'])
   })
 })
 
