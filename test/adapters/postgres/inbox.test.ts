@@ -183,9 +183,11 @@ onPostgres.each(INBOX_CLIENTS)('postgresInbox over $name', (library) => {
     const client = library.open(database)
     const inbox = client.inbox({ table: `${database.schema}.Seen_Events` })
     await inbox.migrate()
-    expect(await inbox.once({ key: 'k', retainMs: 60_000 }, async () => {})).toBe('handled')
-    expect(await inbox.once({ key: 'k', retainMs: 60_000 }, async () => {})).toBe('duplicate')
-    expect(await client.inbox().once({ key: 'k', retainMs: 60_000 }, async () => {})).toBe('handled')
+    expect(await inbox.once({ key: 'k', retainMs: 60_000 }, async () => {})).toEqual({ status: 'handled' })
+    expect(await inbox.once({ key: 'k', retainMs: 60_000 }, async () => {})).toEqual({ status: 'duplicate' })
+    expect(await client.inbox().once({ key: 'k', retainMs: 60_000 }, async () => {})).toEqual({
+      status: 'handled',
+    })
     expect(await database.column(`SELECT key FROM ${database.schema}."Seen_Events"`)).toEqual(['k'])
   })
 
@@ -198,7 +200,7 @@ onPostgres.each(INBOX_CLIENTS)('postgresInbox over $name', (library) => {
     const outer = await inbox.once(request, async () => {
       inner = [await inbox.once(request, async () => {}), await other.once(request, async () => {})]
     })
-    expect([inner, outer]).toEqual([['in_flight', 'handled'], 'handled'])
+    expect([inner, outer]).toEqual([[{ status: 'in_flight' }, { status: 'handled' }], { status: 'handled' }])
   })
 
   test('purges what is past its retention, the oldest first and no more than asked for', async () => {

@@ -29,8 +29,8 @@ onPostgres('columns that the user’s client renames', () => {
 
     const inbox = postgresInbox(sql)
     await inbox.migrate()
-    expect(await inbox.once({ key: name, ...once }, nothing)).toBe('handled')
-    expect(await inbox.once({ key: name, ...once }, nothing)).toBe('duplicate')
+    expect(await inbox.once({ key: name, ...once }, nothing)).toEqual({ status: 'handled' })
+    expect(await inbox.once({ key: name, ...once }, nothing)).toEqual({ status: 'duplicate' })
   })
 
   test('whose booleans it changes as well are not taken for an event in flight', async () => {
@@ -56,7 +56,7 @@ onPostgres('columns that the user’s client renames', () => {
     })
     const inbox = postgresInbox(kyselyDriver(db))
     await inbox.migrate()
-    expect(await inbox.once({ key: 'camel', ...once }, nothing)).toBe('handled')
-    expect(await inbox.once({ key: 'camel', ...once }, nothing)).toBe('duplicate')
+    expect(await inbox.once({ key: 'camel', ...once }, nothing)).toEqual({ status: 'handled' })
+    expect(await inbox.once({ key: 'camel', ...once }, nothing)).toEqual({ status: 'duplicate' })
   })
 })

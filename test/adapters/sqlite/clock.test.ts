@@ -68,16 +68,16 @@ onEachDriver('the clock', ({ open }) => {
     await inbox.once({ key: 'k', retainMs: 7 * DAY }, async () => {})
     jump(7 * DAY - 1)
     expect(await claim(store, 'k', 'b')).toEqual({ status: 'completed' })
-    expect(await inbox.once({ key: 'k', retainMs: DAY }, async () => expect.fail('It ran.'))).toBe(
-      'duplicate',
-    )
+    expect(await inbox.once({ key: 'k', retainMs: DAY }, async () => expect.fail('It ran.'))).toEqual({
+      status: 'duplicate',
+    })
     jump(1)
     expect(await claim(store, 'k', 'b')).toEqual(CLAIMED)
-    expect(await inbox.once({ key: 'k', retainMs: DAY }, async () => {})).toBe('handled')
+    expect(await inbox.once({ key: 'k', retainMs: DAY }, async () => {})).toEqual({ status: 'handled' })
     jump(DAY - 1)
-    expect(await inbox.once({ key: 'k', retainMs: DAY }, async () => expect.fail('It ran.'))).toBe(
-      'duplicate',
-    )
+    expect(await inbox.once({ key: 'k', retainMs: DAY }, async () => expect.fail('It ran.'))).toEqual({
+      status: 'duplicate',
+    })
   })
 
   test('counts the retention from the completion', async () => {

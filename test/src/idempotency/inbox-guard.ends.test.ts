@@ -7,6 +7,7 @@ import {
   hangingAfterWork,
   type OnceScript,
   receivingWith,
+  returning,
   saying,
   scriptedInbox,
 } from '../../support/scripted-inbox.js'
@@ -63,9 +64,11 @@ const ENDS: readonly [
   ['returned', 'says duplicate, as SQLite does at its commit', saying('duplicate'), DUPLICATE],
   ['returned', 'says in_flight', saying('in_flight'), IN_FLIGHT],
   ['returned', 'says discarded', saying('discarded'), MISBEHAVED],
-  ['returned', 'says nothing', saying(undefined), MISBEHAVED],
-  ['returned', 'says true', saying(true), MISBEHAVED],
-  ['returned', 'returns a word outside the contract', saying('Handled'), MISBEHAVED],
+  ['returned', 'says more than its status', returning({ status: 'handled', attempt: 2 }), HANDLED],
+  ['returned', 'returns nothing', returning(undefined), MISBEHAVED],
+  ['returned', 'returns true', returning(true), MISBEHAVED],
+  ['returned', 'returns the bare word', returning('handled'), MISBEHAVED],
+  ['returned', 'says a word outside the contract', returning({ status: 'Handled' }), MISBEHAVED],
   ['returned', 'fails at the commit', failingWith(REFUSED), UNAVAILABLE],
   ['thrown Discard', 'says discarded', saying('discarded'), DISCARDED],
   ['thrown Discard', 'says duplicate', saying('duplicate'), DUPLICATE],
@@ -112,11 +115,11 @@ describe('a transaction', () => {
   test.each([
     ['says handled before the work is over', 'handled'],
     ['says discarded before the work is over', 'discarded'],
-  ])('whose inbox %s is not believed, and its handler is aborted', async (_, result) => {
+  ])('whose inbox %s is not believed, and its handler is aborted', async (_, status) => {
     const signals: AbortSignal[] = []
     const { inbox } = scriptedInbox(async (__, work) => {
       void work({}).catch(() => {})
-      return result
+      return { status }
     })
     const { send, reports } = receivingWith(inbox, {
       on: {
@@ -137,11 +140,11 @@ describe('a transaction', () => {
   test.each([
     ['duplicate', DUPLICATE],
     ['in_flight', IN_FLIGHT],
-  ])('whose inbox says %s before the work is over ends so, and keeps nothing', async (result, expected) => {
+  ])('whose inbox says %s before the work is over ends so, and keeps nothing', async (status, expected) => {
     const signals: AbortSignal[] = []
     const { inbox } = scriptedInbox(async (_, work) => {
       void work({}).catch(() => {})
-      return result
+      return { status }
     })
     const handler = (_: unknown, ctx: { signal: AbortSignal }) => {
       signals.push(ctx.signal)

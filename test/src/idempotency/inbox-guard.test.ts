@@ -119,7 +119,7 @@ describe('the handler', () => {
     const tx = { query: () => {} }
     const { inbox, requests } = scriptedInbox(async (_, work) => {
       await work(tx)
-      return 'handled'
+      return { status: 'handled' }
     })
     const contexts: HandlerContext[] = []
     const { send } = receivingWith(inbox, {
@@ -165,7 +165,7 @@ describe('the handler', () => {
     const { inbox } = scriptedInbox(async (_, work) => {
       await someTurns()
       await transaction.run('tx 1', () => work({}))
-      return 'handled'
+      return { status: 'handled' }
     })
     const seen: unknown[] = []
     const { send } = receivingWith(inbox, {

@@ -53,7 +53,9 @@ onPostgres('postgresInbox, over each library,', () => {
       expect(await first).toEqual({ status: 503, outcome: 'timed_out', retryAfter: '5' })
       leave.resolve()
       // Waits its turn behind the one that was given up, on the one connection.
-      expect(await client.inbox().once({ key: 'behind', retainMs: 60_000 }, async () => {})).toBe('handled')
+      expect(await client.inbox().once({ key: 'behind', retainMs: 60_000 }, async () => {})).toEqual({
+        status: 'handled',
+      })
       expect(runs).toEqual(['holding'])
       expect(await effectsIn(database)).toEqual(['holding'])
       expect([await send(holding), await send(waiting)]).toEqual([DUPLICATE, HANDLED])
