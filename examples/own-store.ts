@@ -26,9 +26,9 @@ export class MapStore implements IdempotencyStore, Purgeable {
     const isOurs = found?.token === token
     if (found?.state === 'completed') return { status: 'completed' }
     // A claim that was sent twice and arrives after its own release: nothing runs, so nothing may be taken.
-    if (found?.state === 'released' && isOurs) return { status: 'in-flight', retryAfterMs: 1 }
+    if (found?.state === 'released' && isOurs) return { status: 'in_flight', retryAfterMs: 1 }
     if (found?.state === 'running' && !isOurs && found.leaseUntil > now) {
-      return { status: 'in-flight', retryAfterMs: found.leaseUntil - now }
+      return { status: 'in_flight', retryAfterMs: found.leaseUntil - now }
     }
     const attempt = isOurs ? found.attempt : (found?.attempt ?? 0) + 1
     this.#records.set(key, {

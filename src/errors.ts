@@ -229,14 +229,14 @@ export class Discard extends WebhookError<'discarded'> {
  *
  * @example
  * ```ts
- * import { isDiscard } from 'tix-webhooks'
+ * import { isDiscard, type OnceResult } from 'tix-webhooks'
  *
- * async function transact(work: () => Promise<void>): Promise<'handled' | 'discarded'> {
+ * async function transact(work: () => Promise<void>): Promise<OnceResult> {
  *   try {
  *     await work()
- *     return 'handled'
+ *     return { status: 'handled' }
  *   } catch (error) {
- *     if (isDiscard(error)) return 'discarded'
+ *     if (isDiscard(error)) return { status: 'discarded' }
  *     throw error
  *   }
  * }

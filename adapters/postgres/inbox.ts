@@ -221,7 +221,7 @@ function createInbox<Tx>(
 
     try {
       const { status } = await driver.transaction(run, idOf)
-      return status === 'opened' ? 'handled' : status
+      return { status: status === 'opened' ? 'handled' : status }
     } catch (error) {
       if (thrown !== undefined) throw thrown.error
       throw isCommitting ? table.notCommitted(error) : table.unavailable(error)
@@ -246,8 +246,9 @@ function createInbox<Tx>(
       }
       // The handler's writes are rolled back. The record gets a transaction of its own, because nothing can be written in one in
       // which a statement has failed.
-      const recorded = request.key === null ? 'recorded' : await transact(request, async () => {})
-      return recorded === 'duplicate' || recorded === 'in-flight' ? recorded : 'discarded'
+      if (request.key === null) return { status: 'discarded' }
+      const { status } = await transact(request, async () => {})
+      return { status: status === 'handled' ? 'discarded' : status }
     },
     isNewest: isNewest as PostgresInbox<Tx>['isNewest'],
     hint: () => driver.hint?.(),

@@ -4,7 +4,7 @@ import type { CheckedDriver } from './drivers/driver.js'
 import type { Table } from './table.js'
 
 /** The state of a transaction that was opened for a handler; the server's id of it, to ask after a lost COMMIT. */
-export type Opening = { status: 'opened'; id: string } | { status: 'duplicate' | 'in-flight' }
+export type Opening = { status: 'opened'; id: string } | { status: 'duplicate' | 'in_flight' }
 
 /** Returns the function that opens the transaction of a handler: it sets its limits, and records the event if it has a key. */
 export function opener(
@@ -26,7 +26,7 @@ export function opener(
     // By position, because clients can rename columns. Ours are single words: one that is renamed may also move to the end.
     const [isLocked, isNew, id] = Object.values(row ?? {})
     if (typeof isLocked !== 'boolean' || typeof isNew !== 'boolean') throw table.misread()
-    if (!isLocked) return { status: 'in-flight' }
+    if (!isLocked) return { status: 'in_flight' }
     if (!isNew) return { status: 'duplicate' }
     // A client may turn text that is a number into one.
     if (!/^\d+$/.test(String(id))) throw table.misread()

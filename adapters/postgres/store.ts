@@ -91,7 +91,7 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
     if (isOurs) return { status: 'claimed', attempt: numberIn(attempt) }
     if (isCompleted) return { status: 'completed' }
     // Released by the token of this claim: nothing runs.
-    return { status: 'in-flight', retryAfterMs: isReleased ? 1 : Math.max(1, numberIn(leftMs)) }
+    return { status: 'in_flight', retryAfterMs: isReleased ? 1 : Math.max(1, numberIn(leftMs)) }
   }
 
   /** Clients can be set to return numbers as text. */

@@ -119,7 +119,7 @@ function createStore(client: RedisStoreClient, options: RedisStoreOptions): Remo
 function asClaimResult(reply: unknown): ClaimResult {
   const number = numberOf('claim', reply)
   if (number > 0) return { status: 'claimed', attempt: number }
-  return number === 0 ? { status: 'completed' } : { status: 'in-flight', retryAfterMs: -number }
+  return number === 0 ? { status: 'completed' } : { status: 'in_flight', retryAfterMs: -number }
 }
 
 function isOne(call: string, reply: unknown): boolean {

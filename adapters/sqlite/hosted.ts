@@ -63,5 +63,5 @@ export function claimResult(claimed: Rows, found: Rows): ClaimResult {
   if (taken !== undefined) return { status: 'claimed', attempt: taken.attempt }
   const [record] = found as readonly { state: string; left_ms: number }[]
   if (record?.state === 'completed') return { status: 'completed' }
-  return { status: 'in-flight', retryAfterMs: record?.state === 'running' ? Math.max(record.left_ms, 1) : 1 }
+  return { status: 'in_flight', retryAfterMs: record?.state === 'running' ? Math.max(record.left_ms, 1) : 1 }
 }

@@ -155,7 +155,7 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
       const { key, retainMs } = request
       longestRetentionMs = Math.max(longestRetentionMs, retainMs)
       start()
-      if (key !== null && table.get(find, { key, now: now() }) !== undefined) return 'duplicate'
+      if (key !== null && table.get(find, { key, now: now() }) !== undefined) return { status: 'duplicate' }
 
       const transaction = new DeliveryTransaction(db, table, { key, retainMs, now })
       let isDiscarded = false
@@ -169,8 +169,8 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
       }
       if (transaction.end === 'failed' && !isDiscarded) throw commitIgnored()
       if (transaction.end === undefined || transaction.end === 'failed') transaction.commitWith(() => {})
-      if (transaction.end === 'duplicate') return 'duplicate'
-      return isDiscarded ? 'discarded' : 'handled'
+      if (transaction.end === 'duplicate') return { status: 'duplicate' }
+      return { status: isDiscarded ? 'discarded' : 'handled' }
     },
     isNewest: isNewest as SqliteInbox<Db>['isNewest'],
     purge,

@@ -72,7 +72,7 @@ function createStore(db: SqliteDatabase, options: SqliteStoreOptions): SqliteSto
       if (taken !== undefined) return { status: 'claimed', attempt: Number(taken.attempt) }
       if (found?.state === 'completed') return { status: 'completed' }
       const leftMs = found?.state === 'running' ? Number(found.lease_until) - time : 1
-      return { status: 'in-flight', retryAfterMs: Math.max(leftMs, 1) }
+      return { status: 'in_flight', retryAfterMs: Math.max(leftMs, 1) }
     },
 
     async renew({ key, token }, leaseMs) {

@@ -27,7 +27,7 @@ export interface GuardedDelivery {
 export type Denial =
   | { readonly status: 'duplicate' }
   /** Another delivery of the event is being handled. */
-  | { readonly status: 'in-flight'; readonly retryAfterMs: number }
+  | { readonly status: 'in_flight'; readonly retryAfterMs: number }
 
 /** The right to run a handler once, and the duty to record how it ended. */
 export interface Execution {

@@ -96,7 +96,7 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
     // Perhaps nothing handles it: the lease may belong to a timed-out claim, and will be released soon.
     const { retryAfterMs } = result
     return {
-      status: 'in-flight',
+      status: 'in_flight',
       retryAfterMs: doubtedKeys.has(key) ? Math.min(retryAfterMs, RETRY_SECONDS * 1000) : retryAfterMs,
     }
   }

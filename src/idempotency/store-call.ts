@@ -86,7 +86,7 @@ async function retry<T>(
  *
  * @throws StoreError whatever it throws, rejects with or returns wrongly
  */
-export async function callInbox<T>(send: () => Promise<T>, read: Reader<T>): Promise<T> {
+export async function callInbox<T>(send: () => Promise<unknown>, read: Reader<T>): Promise<T> {
   let result: unknown
   try {
     result = await send()
@@ -107,10 +107,13 @@ export function known<T>(method: Method, result: unknown, read: Reader<T>): T {
   }
   throw new StoreError(
     'store_misbehaved',
-    `${nameOf(method)} returned ${describeType(result)}, which the contract does not allow: see ${method === 'once' ? 'Inbox' : 'IdempotencyStore'}.`,
+    `${nameOf(method)} returned ${describeType(result)}, which the contract does not allow: ${method === 'once' ? ONCE_FORM : 'see IdempotencyStore'}.`,
     cause === undefined ? {} : { cause },
   )
 }
+
+/** An inbox that resolves to the bare word is the likeliest mistake. */
+const ONCE_FORM = "it resolves to { status: 'handled' | 'discarded' | 'duplicate' | 'in_flight' }, see Inbox"
 
 const OWN_CODES = new Set(['store_unavailable', 'store_full', 'store_misbehaved', 'misconfigured'])
 
@@ -163,7 +166,7 @@ export function readClaimResult(value: unknown): ClaimResult | undefined {
       ? { status, attempt: attempt as number }
       : undefined
   }
-  if (status !== 'in-flight') return undefined
+  if (status !== 'in_flight') return undefined
   const { retryAfterMs } = value as { retryAfterMs?: unknown }
   return typeof retryAfterMs === 'number' && retryAfterMs >= 0 ? { status, retryAfterMs } : undefined
 }

@@ -21,14 +21,14 @@ export type OutcomeName =
   | 'malformed'
   | 'incomplete'
   | 'unauthenticated'
-  | 'method-not-allowed'
-  | 'too-large'
+  | 'method_not_allowed'
+  | 'too_large'
   | 'failed'
   | 'unprocessable'
   | 'misconfigured'
-  | 'in-flight'
-  | 'timed-out'
-  | 'retry-later'
+  | 'in_flight'
+  | 'timed_out'
+  | 'retry_later'
   | 'unavailable'
 
 /** The reason for an outcome: stable, one level finer than the outcome. */
@@ -87,14 +87,14 @@ const STATUS: Readonly<Record<OutcomeName, number>> = {
   malformed: 400,
   incomplete: 400,
   unauthenticated: 401,
-  'method-not-allowed': 405,
-  'too-large': 413,
+  method_not_allowed: 405,
+  too_large: 413,
   failed: 500,
   unprocessable: 500,
   misconfigured: 500,
-  'in-flight': 503,
-  'timed-out': 503,
-  'retry-later': 503,
+  in_flight: 503,
+  timed_out: 503,
+  retry_later: 503,
   unavailable: 503,
 }
 
@@ -103,7 +103,7 @@ const OUTCOME_OF_CODE: ReadonlyMap<string, OutcomeName> = new Map<OutcomeCode, O
   ['header_missing', 'malformed'],
   ['header_malformed', 'malformed'],
   ['body_incomplete', 'incomplete'],
-  ['too_large', 'too-large'],
+  ['too_large', 'too_large'],
   ['signature_mismatch', 'unauthenticated'],
   ['timestamp_too_old', 'unauthenticated'],
   ['timestamp_in_future', 'unauthenticated'],
@@ -115,14 +115,14 @@ const OUTCOME_OF_CODE: ReadonlyMap<string, OutcomeName> = new Map<OutcomeCode, O
   ['store_unavailable', 'unavailable'],
   ['store_full', 'unavailable'],
   ['store_misbehaved', 'unavailable'],
-  ['timed_out', 'timed-out'],
-  ['given_up', 'timed-out'],
+  ['timed_out', 'timed_out'],
+  ['given_up', 'timed_out'],
 ])
 
 export const HANDLED: Outcome = { outcome: 'handled' }
 const DUPLICATE: Outcome = { outcome: 'duplicate' }
 export const UNHANDLED: Outcome = { outcome: 'unhandled' }
-export const METHOD_NOT_ALLOWED: Outcome = { outcome: 'method-not-allowed', code: 'method_not_allowed' }
+export const METHOD_NOT_ALLOWED: Outcome = { outcome: 'method_not_allowed', code: 'method_not_allowed' }
 export const DRAINING: Outcome = {
   outcome: 'unavailable',
   code: 'draining',
@@ -133,7 +133,7 @@ export const DRAINING: Outcome = {
 export function outcomeOfDenial(denial: Denial): Outcome {
   if (denial.status === 'duplicate') return DUPLICATE
   const retryAfterSeconds = wholeSeconds(denial.retryAfterMs / 1000, MAX_IN_FLIGHT_SECONDS)
-  return { outcome: 'in-flight', code: 'in_flight', retryAfterSeconds }
+  return { outcome: 'in_flight', code: 'in_flight', retryAfterSeconds }
 }
 
 /** A valid `Retry-After`: a handler may have overwritten the seconds, and NaN is not a time. */
@@ -159,7 +159,7 @@ export function outcomeOfThrown(thrown: unknown, kind: string): Outcome {
     if (code === 'discarded') return { outcome: 'discarded', error: thrown }
     if (code === 'retry_later') {
       const retryAfterSeconds = wholeSeconds((thrown as RetryLater).afterSeconds, MAX_RETRY_AFTER_SECONDS)
-      return { outcome: 'retry-later', code: 'retry_later', retryAfterSeconds, error: thrown }
+      return { outcome: 'retry_later', code: 'retry_later', retryAfterSeconds, error: thrown }
     }
   } catch {
     // Reading an error behind a proxy can throw: it is an ordinary failure then.
@@ -169,7 +169,7 @@ export function outcomeOfThrown(thrown: unknown, kind: string): Outcome {
 
 /** Whether it ended with an error other than `RetryLater` or `Discard`. */
 export function isFault({ outcome, error }: Outcome): boolean {
-  return error !== undefined && outcome !== 'retry-later' && outcome !== 'discarded'
+  return error !== undefined && outcome !== 'retry_later' && outcome !== 'discarded'
 }
 
 /** Whether it was refused with a 4xx: anyone can have sent it. */
@@ -193,7 +193,7 @@ export function answerTo(
 ): Answer {
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)
-  if (outcome === 'method-not-allowed') headers.allow = 'POST'
+  if (outcome === 'method_not_allowed') headers.allow = 'POST'
   // The rest of the body is not read, so the connection cannot be reused (RFC 9112, section 9.6). HTTP/2 only resets the stream.
   if (outcome === 'incomplete' && httpVersionMajor < 2) headers.connection = 'close'
   // No name needs escaping.

@@ -7,7 +7,7 @@ import { NO_REPOSITORY } from '../../build/manifests.js'
 import { packAll } from '../../build/pack.js'
 import packageJson from '../../package.json' with { type: 'json' }
 import { filesUnder } from '../support/packed.js'
-import { linksOf, PAGES } from '../support/pages.js'
+import { linksOf, PACKED_PAGES } from '../support/pages.js'
 import { ROOT } from '../support/root.js'
 
 const REPOSITORY = 'https://git.example/owner/name'
@@ -23,7 +23,7 @@ let changed: readonly string[]
 
 beforeAll(() => {
   repository = mkdtempSync(join(tmpdir(), 'tix-webhooks-repository-'))
-  for (const file of [...PAGES, 'LICENSE']) cpSync(`${ROOT}${file}`, join(repository, file))
+  for (const file of [...PACKED_PAGES, 'LICENSE']) cpSync(`${ROOT}${file}`, join(repository, file))
   write('package.json', JSON.stringify({ ...packageJson, ...OF_REPOSITORY, repository: REPOSITORY }))
   write(
     'sandbox/package.json',

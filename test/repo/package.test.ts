@@ -126,7 +126,7 @@ describe('every subpath', () => {
   const answers = [
     '200 {"outcome":"handled"}',
     '400 {"outcome":"malformed"}',
-    '503 {"outcome":"retry-later"} 7',
+    '503 {"outcome":"retry_later"} 7',
   ]
   const everywhere = Object.fromEntries(SUBPATHS.map((name) => [name, answers]))
 

@@ -36,10 +36,10 @@ describe('the answer', () => {
       expect(await answerOf(response)).toMatchObject({
         status: 405,
         headers: { allow: 'POST' },
-        text: '{"outcome":"method-not-allowed"}',
+        text: '{"outcome":"method_not_allowed"}',
       })
       expect(request.bodyUsed).toBe(false)
-      expect(records).toMatchObject([{ outcome: 'method-not-allowed', code: 'method_not_allowed' }])
+      expect(records).toMatchObject([{ outcome: 'method_not_allowed', code: 'method_not_allowed' }])
       expect(runs).toEqual([])
     },
   )
@@ -103,7 +103,7 @@ describe('waitUntil', () => {
     expect(await answerOf(await answering)).toMatchObject({
       status: 503,
       headers: { 'retry-after': '5' },
-      text: '{"outcome":"timed-out"}',
+      text: '{"outcome":"timed_out"}',
     })
     expect(context.kept).toHaveLength(1)
     finish.resolve()
@@ -148,7 +148,7 @@ describe('waitUntil', () => {
     const answering = handle(requestOf(await sign(orderCreated())), context)
     await started.promise
     await vi.advanceTimersByTimeAsync(10_000)
-    expect(await answerOf(await answering)).toMatchObject({ status: 503, text: '{"outcome":"timed-out"}' })
+    expect(await answerOf(await answering)).toMatchObject({ status: 503, text: '{"outcome":"timed_out"}' })
     finish.resolve()
   })
 })

@@ -27,9 +27,9 @@ describe('the method', () => {
     async (method) => {
       const app = await mounted()
       const answer = await deliver(app.port, await sign(orderCreated()), { method })
-      assertAnswer(answer, 405, 'method-not-allowed')
+      assertAnswer(answer, 405, 'method_not_allowed')
       expect(answer.headers.allow).toBe('POST')
-      expect(app.records).toMatchObject([{ outcome: 'method-not-allowed', code: 'method_not_allowed' }])
+      expect(app.records).toMatchObject([{ outcome: 'method_not_allowed', code: 'method_not_allowed' }])
       expect([app.runs, app.reports]).toEqual([[], []])
     },
   )

@@ -27,7 +27,7 @@ async function contextWith(given?: object, event: object = order): Promise<Handl
 const freshInbox: Inbox<unknown> = {
   async once(_request, work) {
     await work({})
-    return 'handled'
+    return { status: 'handled' }
   },
 }
 

@@ -17,7 +17,7 @@ interface AttackRow {
 }
 
 /** Nearly all of a default lease is left, and 30 s is the longest Retry-After. */
-const IN_FLIGHT: ExpectedOutcome = { outcome: 'in-flight', retryAfterSeconds: 30 }
+const IN_FLIGHT: ExpectedOutcome = { outcome: 'in_flight', retryAfterSeconds: 30 }
 
 const ROWS: Readonly<Record<AttackName, AttackRow>> = {
   'missing header': refuse('missing-header', 'a delivery without a signature', 'malformed'),

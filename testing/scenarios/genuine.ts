@@ -132,7 +132,7 @@ export const REPEATED: readonly ScenarioEntry[] = [
     name: 'concurrent-burst',
     description: `The same delivery ${BURST} times at once: finds receivers that check for duplicates before they record the event.`,
     isBurst: true,
-    outcomes: ['handled', 'duplicate', 'in-flight'],
+    outcomes: ['handled', 'duplicate', 'in_flight'],
     make: async ({ sign, event }) => Array(BURST).fill(await sign(event())),
   }),
   defineScenario({

@@ -139,7 +139,7 @@ function createStore(options: MemoryStoreOptions, now: () => number, runNow: () 
       const held = findRunning(key, runTime)
       if (held !== undefined) {
         if (held.token === token) return grant(request, held.hash, held.attempt, runTime)
-        if (held.leaseUntil > runTime) return { status: 'in-flight', retryAfterMs: held.leaseUntil - runTime }
+        if (held.leaseUntil > runTime) return { status: 'in_flight', retryAfterMs: held.leaseUntil - runTime }
         return grant(request, held.hash, held.attempt + 1, runTime)
       }
       const hash = hashOf(key)
@@ -151,7 +151,7 @@ function createStore(options: MemoryStoreOptions, now: () => number, runNow: () 
       const { record } = found
       if (typeof record === 'number') return { status: 'completed' }
       // Sent before our own release and arrived after it: nothing runs, so nothing may be taken.
-      if (record.token === token) return { status: 'in-flight', retryAfterMs: 1 }
+      if (record.token === token) return { status: 'in_flight', retryAfterMs: 1 }
       settled.remove(key, found)
       return grant(request, hash, record.attempt + 1, runTime)
     },

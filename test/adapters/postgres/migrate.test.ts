@@ -136,7 +136,7 @@ onPostgres('migrate', () => {
     const inbox = postgresInbox(openPg(database))
     expect(`${store.ddl}\n${inbox.ddl}`).toBe(ddl)
     expect(await store.claim(CLAIM)).toEqual({ status: 'claimed', attempt: 1 })
-    expect(await inbox.once(ONCE, async () => {})).toBe('handled')
+    expect(await inbox.once(ONCE, async () => {})).toEqual({ status: 'handled' })
     // A migration tool may run it again.
     await database.query(ddl)
     expect(await database.column('SELECT key FROM tix_webhooks')).toEqual(['k'])

@@ -267,7 +267,7 @@ onPostgres('isNewest', () => {
         await inbox.isNewest(tx, changesOf(i % 2 === 0 ? names : [...names].reverse(), i % 7))
       }),
     )
-    expect(await Promise.all(asking)).toEqual(Array(40).fill('handled'))
+    expect(await Promise.all(asking)).toEqual(Array(40).fill({ status: 'handled' }))
 
     const both = [deferred(), deferred()] as const
     const crossing = ['a', 'b'].map((first, i) =>

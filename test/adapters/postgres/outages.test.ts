@@ -137,6 +137,6 @@ onPostgres('Postgres that cannot be used', () => {
       ).length === 0
     );
     await waiting
-    expect(await store.claim({ ...CLAIM, token: 'u' })).toMatchObject({ status: 'in-flight' })
+    expect(await store.claim({ ...CLAIM, token: 'u' })).toMatchObject({ status: 'in_flight' })
   })
 })

@@ -100,8 +100,8 @@ onPostgres('purge of a Postgres store', () => {
     await entered.promise
     expect([await inbox.purge(), await inbox.purge()]).toEqual([1, 0])
     leave.resolve()
-    expect(await handling).toBe('handled')
-    expect(await inbox.once({ key: 'a', retainMs: HOUR_MS }, async () => {})).toBe('duplicate')
+    expect(await handling).toEqual({ status: 'handled' })
+    expect(await inbox.once({ key: 'a', retainMs: HOUR_MS }, async () => {})).toEqual({ status: 'duplicate' })
   })
 
   test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5' as never])(

@@ -28,12 +28,12 @@ onPostgres('a search_path that changes', () => {
       const at = (second: number): string => `2026-11-22T10:00:0${second}Z`
       const answers: unknown[] = []
       for (const key of ['one', 'one', 'two']) {
-        const ended = await inbox.once(once(key), async (tx) => {
+        const { status } = await inbox.once(once(key), async (tx) => {
           await client.run(tx, `SET search_path = ${tenants.schema}`)
           await client.run(tx, `INSERT INTO ${database.schema}.effects VALUES ('${key}')`)
           answers.push(await inbox.isNewest(tx, { subject: 's', at: at(key === 'one' ? 2 : 1) }))
         })
-        answers.push(ended)
+        answers.push(status)
       }
       expect(answers).toEqual([true, 'handled', 'duplicate', false, 'handled'])
       expect(await database.column('SELECT id FROM effects ORDER BY id')).toEqual(['one', 'two'])
@@ -43,7 +43,7 @@ onPostgres('a search_path that changes', () => {
       expect(await inbox.purge()).toBe(3)
       await inbox.migrate()
       // Made when the connection has the other search_path.
-      expect(await client.inbox().once(once('three'), async () => {})).toBe('handled')
+      expect(await client.inbox().once(once('three'), async () => {})).toEqual({ status: 'handled' })
       expect(await database.column('SELECT key FROM tix_webhooks_inbox')).toEqual(['three'])
     })
 
@@ -60,8 +60,8 @@ onPostgres('a search_path that changes', () => {
       await inbox.migrate()
       expect(
         await inbox.once(once('k'), async (tx) => void (await client.run(tx, 'SET search_path = nowhere'))),
-      ).toBe('handled')
-      expect(await inbox.once(once('k'), async () => {})).toBe('duplicate')
+      ).toEqual({ status: 'handled' })
+      expect(await inbox.once(once('k'), async () => {})).toEqual({ status: 'duplicate' })
     })
   })
 
@@ -91,7 +91,7 @@ onPostgres('a search_path that changes', () => {
       const { store, set } = await open()
       expect(await store.claim(claimOf('a'))).toEqual({ status: 'claimed', attempt: 1 })
       await set(tenants.schema)
-      expect(await store.claim(claimOf('b'))).toMatchObject({ status: 'in-flight' })
+      expect(await store.claim(claimOf('b'))).toMatchObject({ status: 'in_flight' })
       expect(await store.complete(claimOf('a'), HOUR_MS)).toBe(true)
       expect(await store.claim(claimOf('b'))).toEqual({ status: 'completed' })
       await store.migrate()
@@ -135,8 +135,8 @@ onPostgres('a search_path that changes', () => {
         async (tx) => void (await inbox.isNewest(tx, { subject: 's', at: new Date() })),
       )
       await pool.query(`SET search_path = ${tenants.schema}`)
-      expect(await store.claim(claimOf('b'))).toMatchObject({ status: 'in-flight' })
-      expect(await inbox.once(once('a'), async () => {})).toBe('duplicate')
+      expect(await store.claim(claimOf('b'))).toMatchObject({ status: 'in_flight' })
+      expect(await inbox.once(once('a'), async () => {})).toEqual({ status: 'duplicate' })
       expect(await inbox.purge()).toBe(0)
     } finally {
       await pool.query(`DROP SCHEMA ${quoted} CASCADE`)

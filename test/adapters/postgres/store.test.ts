@@ -60,7 +60,7 @@ onPostgres.each(STORE_CLIENTS)('postgresStore over $name', (library) => {
     const store = library.open(database).store()
     await store.claim(claimOf())
     jumpTo(today + 1_000 * HOUR_MS)
-    expect(await store.claim(claimOf({ token: 'b' }))).toMatchObject({ status: 'in-flight' })
+    expect(await store.claim(claimOf({ token: 'b' }))).toMatchObject({ status: 'in_flight' })
     expect(await store.purge()).toBe(0)
     expect(
       await database.column(
@@ -76,7 +76,7 @@ onPostgres.each(STORE_CLIENTS)('postgresStore over $name', (library) => {
     await store.claim(claimOf())
     await database.query("UPDATE tix_webhooks SET lease_until = now() + interval '10 min'")
     const answer = await store.claim(claimOf({ token: 'b' }))
-    expect(answer).toEqual({ status: 'in-flight', retryAfterMs: expect.any(Number) })
+    expect(answer).toEqual({ status: 'in_flight', retryAfterMs: expect.any(Number) })
     const { retryAfterMs } = answer as { retryAfterMs: number }
     expect(retryAfterMs).toBeLessThanOrEqual(600_000)
     expect(retryAfterMs).toBeGreaterThan(480_000)
@@ -101,7 +101,7 @@ onPostgres.each(STORE_CLIENTS)('postgresStore over $name', (library) => {
   test('shares its records with every other client of that table', async () => {
     const [one, other] = STORE_CLIENTS.map((client) => client.open(database).store())
     expect(await one?.claim(claimOf({ token: 'one' }))).toEqual({ status: 'claimed', attempt: 1 })
-    expect(await other?.claim(claimOf({ token: 'other' }))).toMatchObject({ status: 'in-flight' })
+    expect(await other?.claim(claimOf({ token: 'other' }))).toMatchObject({ status: 'in_flight' })
     await one?.release({ key: 'k', token: 'one' })
     expect(await other?.claim(claimOf({ token: 'other' }))).toEqual({ status: 'claimed', attempt: 2 })
   })
@@ -121,7 +121,7 @@ onPostgres.each(STORE_CLIENTS)('postgresStore over $name', (library) => {
           claim.status === 'fulfilled' ? claim.value.status : claim.reason.code,
         )
         expect(answers.filter((answer) => answer === 'claimed')).toHaveLength(1)
-        for (const answer of answers) expect(['claimed', 'in-flight', 'store_unavailable']).toContain(answer)
+        for (const answer of answers) expect(['claimed', 'in_flight', 'store_unavailable']).toContain(answer)
       }
     },
   )

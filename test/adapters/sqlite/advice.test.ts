@@ -100,7 +100,7 @@ onEachDriver('a database that fails', ({ open, driver }) => {
         message,
       )
       db.exec('ROLLBACK')
-      expect(await inbox.once({ ...once, key: setting }, async () => {})).toBe('handled')
+      expect(await inbox.once({ ...once, key: setting }, async () => {})).toEqual({ status: 'handled' })
     }
   })
 

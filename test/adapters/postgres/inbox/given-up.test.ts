@@ -9,7 +9,7 @@ import { testDatabase } from '../../../support/postgres-database.js'
 import { endpoint } from '../../../support/postgres-endpoint.js'
 import { deferred, never } from '../../../support/promises.js'
 
-const GIVEN_UP = { status: 503, outcome: 'timed-out', retryAfter: '5' }
+const GIVEN_UP = { status: 503, outcome: 'timed_out', retryAfter: '5' }
 const LIMITS = { timeoutSeconds: 5, maxRunSeconds: 0.3 }
 
 /** Comes again, as a sender does: on a slow machine the limit of these tests can end a good run too. */
@@ -148,7 +148,7 @@ onPostgres('a pool of pg that a handler uses beside ctx.tx', () => {
         on: { 'order.created': () => pool.query('SELECT 1') },
       })
       const held = await Promise.all(Array.from({ length: max - 1 }, () => pool.connect()))
-      expect((await send(orderCreated())).outcome).toBe('timed-out')
+      expect((await send(orderCreated())).outcome).toBe('timed_out')
       expect(reports[0]?.message).toMatch(
         new RegExp(
           `no idle connection \\(${max} in use, 1 waiting\\).*Use ctx.tx alone.*connectionTimeoutMillis`,
@@ -167,7 +167,7 @@ onPostgres('a pool of pg that a handler uses beside ctx.tx', () => {
       maxRunSeconds: 1,
       on: { 'order.created': () => never() },
     })
-    expect((await send(orderCreated())).outcome).toBe('timed-out')
+    expect((await send(orderCreated())).outcome).toBe('timed_out')
     expect(reports[0]?.message).toMatch(/raise timeoutSeconds if the sender waits longer\.$/)
   })
 })

@@ -19,7 +19,7 @@ onPostgres('the transaction object of a savepoint of postgres.js', () => {
       })
       expect([...written]).toEqual([{ id: 'in time' }])
     }
-    expect(await inbox.once(once, work)).toBe('handled')
+    expect(await inbox.once(once, work)).toEqual({ status: 'handled' })
     expect(() => inner?.unsafe("INSERT INTO effects VALUES ('late')")).toThrow(
       /transaction of this delivery is over/,
     )
