@@ -32,8 +32,7 @@ export {
 } from './retries/retries.js'
 export { RETRY_SCHEDULE } from './retries/retry-schedule.js'
 export { createTestClock, type TestClock } from './retries/test-clock.js'
-export { type Attack, type AttackName, attacks } from './scenarios/attacks.js'
-export type { AttackOptions } from './scenarios/fixture.js'
+export type { ScenarioOptions } from './scenarios/fixture.js'
 export type {
   Scenario,
   ScenarioDelivery,
