@@ -15,9 +15,9 @@ import {
   type SandboxEndpoints,
   type SandboxFaults,
 } from './service/controls.js'
+import { type Filled, type Fixtures, fill } from './service/fill.js'
 import { firstAnswers } from './service/first-answers.js'
 import type { SandboxAccount } from './service/sandbox-account.js'
-import { type Fixtures, type Seeded, seed } from './service/seed.js'
 import { CLOSED, Service } from './service/service.js'
 import { readSettings } from './service/settings.js'
 import { restore, snapshotOf } from './service/state/snapshot.js'
@@ -54,7 +54,7 @@ export interface Sandbox {
    */
   trigger(kind: EventKind | (string & {}), options?: Omit<TriggerRequest, 'kind'>): Promise<Triggered>
   /** Fills an account from fixtures, all or nothing, without webhooks. @throws Error that names the place in them */
-  seed(fixtures: Fixtures): Seeded
+  fill(fixtures: Fixtures): Filled
   /** Resolves when all that is due has been answered. */
   settled(): Promise<void>
   /** Drops all data and deliveries, aborts the requests in flight, and restarts its time. Endpoints stay. */
@@ -196,8 +196,8 @@ class RunningSandbox implements Sandbox {
     return firstAnswers(this.#service, triggered)
   }
 
-  seed(fixtures: Fixtures): Seeded {
-    return seed(this.#service, fixtures)
+  fill(fixtures: Fixtures): Filled {
+    return fill(this.#service, fixtures)
   }
 
   settled(): Promise<void> {

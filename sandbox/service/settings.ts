@@ -54,7 +54,7 @@ export function readSettings(options: SandboxOptions) {
     'an object such as { requests: 25, perSeconds: 1 }',
   )
   return {
-    startMs: options.now === undefined ? undefined : toEpochMs('now', options.now),
+    startMs: options.startAt === undefined ? undefined : toEpochMs('startAt', options.startAt),
     frozen: options.frozen ?? true,
     seed: options.seed,
     send: deliver === undefined ? httpSender({ allowPublic }) : inProcessSender(deliver),

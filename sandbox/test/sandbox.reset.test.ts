@@ -11,7 +11,12 @@ function open(options: SandboxOptions = {}) {
     secret: SECRET,
     on: { 'order.created': (event) => void handled.push(event.data.order.id) },
   })
-  const sandbox = createSandbox({ secret: SECRET, deliver: POST, now: '2026-11-20T12:00:00Z', ...options })
+  const sandbox = createSandbox({
+    secret: SECRET,
+    deliver: POST,
+    startAt: '2026-11-20T12:00:00Z',
+    ...options,
+  })
   onTestFinished(() => sandbox.close())
   return { sandbox, handled }
 }

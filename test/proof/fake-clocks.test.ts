@@ -52,7 +52,7 @@ const PARTS = [
   'createTestClock',
   'storeCases',
   'createSandbox',
-  'createSandbox({ now })',
+  'createSandbox({ startAt })',
   'sandbox.trigger of a scenario',
   'sandbox.fetch',
   'sandbox.listen',

@@ -9,7 +9,7 @@ let received: { type: string; data: Record<string, never> }[]
 beforeEach(() => {
   received = []
   sandbox = createSandbox({
-    now: '2026-11-20T12:00:00Z',
+    startAt: '2026-11-20T12:00:00Z',
     seed: 1,
     secret: SECRET,
     deliver: async (request) => {

@@ -54,7 +54,8 @@ const PARTS = {
     }
   },
   createSandbox: (modules) => deliveredAfterRetries(modules, {}),
-  'createSandbox({ now })': (modules) => deliveredAfterRetries(modules, { now: '2026-05-17T14:00:00Z' }),
+  'createSandbox({ startAt })': (modules) =>
+    deliveredAfterRetries(modules, { startAt: '2026-05-17T14:00:00Z' }),
   async 'sandbox.trigger of a scenario'({ sandbox: { createSandbox }, fetch }) {
     const sandbox = createSandbox({ secret, deliver: fetch.tixWebhooks({ secret, on, onError: quiet }) })
     for (const scenario of ['slow-body', 'duplicate', 'tampered-byte']) {

@@ -45,7 +45,7 @@ const working = () => new Response(null, { status: 204 })
 
 function open(options: SandboxOptions = {}): Sandbox {
   return createSandbox({
-    now: '2026-11-20T12:00:00Z',
+    startAt: '2026-11-20T12:00:00Z',
     secret: SECRET,
     deliver: failing,
     jitter: 0,
