@@ -1,5 +1,5 @@
 export type { Endpoint } from './engine/endpoint.js'
-export type { EngineChange } from './engine/engine-parts.js'
+export type { SandboxChange } from './engine/engine-parts.js'
 export type { DeliveryFilter } from './engine/record/delivery-filter.js'
 export type {
   Attempt,
@@ -29,4 +29,4 @@ export type {
   Venue,
 } from './service/sandbox-account.js'
 export type { EndpointChanges, NewEndpoint, Subscription } from './service/subscriptions.js'
-export type { Triggered, TriggerRequest } from './service/trigger.js'
+export type { Triggered, TriggerOptions } from './service/trigger.js'

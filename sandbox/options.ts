@@ -53,7 +53,7 @@ export interface SandboxOptions {
    * Which time `t` has: `real`, so that a receiver finds fast-forwarded retries fresh, or `virtual`, for a receiver that was given
    * `now: sandbox.clock.now`. Default `real`.
    */
-  signWith?: 'real' | 'virtual' | undefined
+  signingClock?: 'real' | 'virtual' | undefined
   /** Called with warnings for people: a live key, a state file that cannot be written. Default `console.warn`. */
   onWarning?: ((message: string) => void) | undefined
   /** Called with each request to the API, when it is answered: what your code asked for, and which error it got. */
@@ -80,7 +80,7 @@ export const OPTION_NAMES: readonly (keyof SandboxOptions)[] = [
   'allowPublic',
   'allowHosts',
   'stateFile',
-  'signWith',
+  'signingClock',
   'onWarning',
   'onRequest',
 ]

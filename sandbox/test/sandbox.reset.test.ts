@@ -38,7 +38,7 @@ test('a reset forgets data, deliveries and time, and keeps the endpoints', async
     endpoints,
     now,
   ])
-  expect(sandbox.clock.nextAt).toBeUndefined()
+  expect(sandbox.clock.nextAtMs).toBeUndefined()
 })
 
 test('after a reset, a receiver that goes on running takes events as the new ones that they are', async () => {

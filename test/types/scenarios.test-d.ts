@@ -10,11 +10,11 @@ import {
   type ScenarioInfo,
   type ScenarioName,
   type ScenarioOptions,
+  type ScenarioTransport,
+  type ScenarioVerdict,
   sampleEvent,
   scenarios,
   type TestDelivery,
-  type Transport,
-  type Verdict,
 } from 'tix-webhooks/testing'
 import { describe, expectTypeOf, test } from 'vitest'
 
@@ -28,7 +28,7 @@ describe('scenarios', () => {
       Promise<readonly Scenario[]>
     >()
     expectTypeOf<Scenario['name']>().toEqualTypeOf<ScenarioName>()
-    expectTypeOf<Scenario['verdict']>().toEqualTypeOf<Verdict>()
+    expectTypeOf<Scenario['verdict']>().toEqualTypeOf<ScenarioVerdict>()
     expectTypeOf<Scenario['deliveries'][number]>().toEqualTypeOf<ScenarioDelivery>()
     expectTypeOf<ScenarioDelivery>().toExtend<TestDelivery>()
     expectTypeOf<ScenarioDelivery['transport']>().toEqualTypeOf<
@@ -85,7 +85,9 @@ describe('makeScenario', () => {
 
   test('deliver gives the answers that send gives, and gets the way a body is sent', async () => {
     const { deliver } = await makeScenario('chunked', { body, secret })
-    expectTypeOf(deliver(({ transport }) => transport)).toEqualTypeOf<Promise<(Transport | undefined)[]>>()
+    expectTypeOf(deliver(({ transport }) => transport)).toEqualTypeOf<
+      Promise<(ScenarioTransport | undefined)[]>
+    >()
     expectTypeOf(deliver((delivery) => fetch('http://localhost/hooks', delivery))).toEqualTypeOf<
       Promise<Response[]>
     >()

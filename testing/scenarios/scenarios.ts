@@ -33,7 +33,21 @@ const NOT_ACKNOWLEDGED: readonly ScenarioEntry[] = [...REFUSED, ...UNUSABLE]
 /** First the genuine deliveries, then the refused and the unusable ones, then the repeated ones. */
 const TABLE: readonly ScenarioEntry[] = [...GENUINE, ...NOT_ACKNOWLEDGED, ...REPEATED]
 
-/** All scenarios, without their deliveries: `scenarios` and `makeScenario` make those. */
+/**
+ * All scenarios, without their deliveries: `scenarios` and `makeScenario` make those.
+ *
+ * @example
+ * ```ts
+ * import { makeScenario, SCENARIOS, sampleEvent } from 'tix-webhooks/testing'
+ *
+ * const body = JSON.stringify(sampleEvent('order.created'))
+ * for (const { name, verdict } of SCENARIOS) {
+ *   if (verdict !== 'forged') continue
+ *   const { deliveries } = await makeScenario(name, { body, secret: 'whsec_test' })
+ *   console.assert(deliveries.length > 0)
+ * }
+ * ```
+ */
 export const SCENARIOS: readonly ScenarioInfo[] = TABLE
 
 /** Scenarios with events of any kind, with data of your own. */

@@ -49,7 +49,7 @@ describe('an invalid option', () => {
     [{ allowPublic: 'yes' }, /^allowPublic must be/],
     [{ allowHosts: 'tickets.test' }, /^allowHosts must be a list of host names\.$/],
     [{ stateFile: ' ' }, /^stateFile must be the path of a file\.$/],
-    [{ signWith: 'sun' }, /^signWith must be "real" or "virtual"\.$/],
+    [{ signingClock: 'sun' }, /^signingClock must be "real" or "virtual"\.$/],
     [{ onWarning: true }, /^onWarning must be a function/],
   ])('%j is refused by name', (options, message) => {
     const make = () => createSandbox(options as SandboxOptions)
