@@ -1,5 +1,5 @@
 export type { Endpoint } from './engine/endpoint.js'
-export type { EngineChange } from './engine/engine-parts.js'
+export type { SandboxChange } from './engine/engine-parts.js'
 export type { DeliveryFilter } from './engine/record/delivery-filter.js'
 export type {
   Attempt,
@@ -14,6 +14,7 @@ export { createSandbox, type Sandbox } from './sandbox.js'
 export type { ApiFault, NewFault } from './service/api-faults.js'
 export type { AssumptionName, Assumptions } from './service/assumptions.js'
 export type { SandboxClock, SandboxDeliveries, SandboxEndpoints, SandboxFaults } from './service/controls.js'
+export type { Filled, FixtureEvent, Fixtures } from './service/fill.js'
 export type {
   CreatedEvent,
   CreatedOrder,
@@ -27,6 +28,5 @@ export type {
   Tier,
   Venue,
 } from './service/sandbox-account.js'
-export type { FixtureEvent, Fixtures, Seeded } from './service/seed.js'
 export type { EndpointChanges, NewEndpoint, Subscription } from './service/subscriptions.js'
-export type { Triggered, TriggerRequest } from './service/trigger.js'
+export type { Triggered, TriggerOptions } from './service/trigger.js'

@@ -2,19 +2,19 @@ import type { RequestRecord } from './http/request-log.js'
 import type { Assumptions } from './service/assumptions.js'
 import type { NewEndpoint } from './service/subscriptions.js'
 
-/** The largest seed. */
-export const MAX_SEED = 0x7fff_ffff
+/** The largest seed, as that of `sampleEvent`. */
+export const MAX_SEED = 0xffff_ffff
 
 /** The longest time that an endpoint may be given to answer. */
 export const MAX_TIMEOUT_SECONDS = 3600
 
 /** The options of a sandbox. Everything has a default. */
 export interface SandboxOptions {
-  /** The initial time: a `Date`, milliseconds since the epoch, or ISO 8601. Default: now. */
-  now?: Date | string | number | undefined
+  /** The time at which its clock starts: a `Date`, milliseconds since the epoch, or ISO 8601. Default: now. */
+  startAt?: Date | string | number | undefined
   /** Whether time stands still until you advance it. Default true; the command line's sandbox runs. */
   frozen?: boolean | undefined
-  /** Makes the ids and the jitter the same in each run: a whole number from 0 to 2,147,483,647. Default: others each time. */
+  /** Makes ids, jitter and generated secrets the same in each run: a whole number from 0 to 4,294,967,295. Default: none, so they differ. */
   seed?: number | undefined
   /** Your receiver, called directly, without a port: what handles a `Request`. Default: endpoints are called over HTTP. */
   deliver?: ((request: Request) => Response | Promise<Response>) | undefined
@@ -53,7 +53,7 @@ export interface SandboxOptions {
    * Which time `t` has: `real`, so that a receiver finds fast-forwarded retries fresh, or `virtual`, for a receiver that was given
    * `now: sandbox.clock.now`. Default `real`.
    */
-  signWith?: 'real' | 'virtual' | undefined
+  signingClock?: 'real' | 'virtual' | undefined
   /** Called with warnings for people: a live key, a state file that cannot be written. Default `console.warn`. */
   onWarning?: ((message: string) => void) | undefined
   /** Called with each request to the API, when it is answered: what your code asked for, and which error it got. */
@@ -62,7 +62,7 @@ export interface SandboxOptions {
 
 /** All names of options: a misspelt one would be left out in silence. */
 export const OPTION_NAMES: readonly (keyof SandboxOptions)[] = [
-  'now',
+  'startAt',
   'frozen',
   'seed',
   'deliver',
@@ -80,7 +80,7 @@ export const OPTION_NAMES: readonly (keyof SandboxOptions)[] = [
   'allowPublic',
   'allowHosts',
   'stateFile',
-  'signWith',
+  'signingClock',
   'onWarning',
   'onRequest',
 ]

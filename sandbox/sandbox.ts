@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import type { EventKind } from 'tix-webhooks'
-import type { EngineChange } from './engine/engine-parts.js'
+import type { SandboxChange } from './engine/engine-parts.js'
 import { createApp } from './http/app.js'
 import { type Listening, listen, type ReservedPort, reservePort } from './http/server.js'
 import { VERSION } from './lib/version.js'
@@ -15,16 +15,16 @@ import {
   type SandboxEndpoints,
   type SandboxFaults,
 } from './service/controls.js'
+import { type Filled, type Fixtures, fill } from './service/fill.js'
 import { firstAnswers } from './service/first-answers.js'
 import type { SandboxAccount } from './service/sandbox-account.js'
-import { type Fixtures, type Seeded, seed } from './service/seed.js'
 import { CLOSED, Service } from './service/service.js'
 import { readSettings } from './service/settings.js'
 import { restore, snapshotOf } from './service/state/snapshot.js'
 import { readStateFile, StateFile, unusable } from './service/state/state-file.js'
 import { lockState, type StateLock } from './service/state/state-lock.js'
 import type { NewEndpoint } from './service/subscriptions.js'
-import { type Triggered, type TriggerRequest, trigger } from './service/trigger.js'
+import { type Triggered, type TriggerOptions, trigger } from './service/trigger.js'
 
 /** The ticketing service, on your machine. */
 export interface Sandbox {
@@ -52,15 +52,15 @@ export interface Sandbox {
    *
    * @throws Error that names what is wrong with the request
    */
-  trigger(kind: EventKind | (string & {}), options?: Omit<TriggerRequest, 'kind'>): Promise<Triggered>
+  trigger(kind: EventKind | (string & {}), options?: TriggerOptions): Promise<Triggered>
   /** Fills an account from fixtures, all or nothing, without webhooks. @throws Error that names the place in them */
-  seed(fixtures: Fixtures): Seeded
+  fill(fixtures: Fixtures): Filled
   /** Resolves when all that is due has been answered. */
   settled(): Promise<void>
   /** Drops all data and deliveries, aborts the requests in flight, and restarts its time. Endpoints stay. */
   reset(): void
   /** Calls back with each message, delivery and attempt, until the function that it gives is called. */
-  subscribe(listener: (change: EngineChange) => void): () => void
+  subscribe(listener: (change: SandboxChange) => void): () => void
   /** Stops: no attempt begins any more, those in flight are aborted, the port is free, the state is written. */
   close(): Promise<void>
 }
@@ -191,13 +191,13 @@ class RunningSandbox implements Sandbox {
     }
   }
 
-  async trigger(kind: string, options: Omit<TriggerRequest, 'kind'> = {}): Promise<Triggered> {
+  async trigger(kind: string, options: TriggerOptions = {}): Promise<Triggered> {
     const triggered = await trigger(this.#service, { ...options, kind })
     return firstAnswers(this.#service, triggered)
   }
 
-  seed(fixtures: Fixtures): Seeded {
-    return seed(this.#service, fixtures)
+  fill(fixtures: Fixtures): Filled {
+    return fill(this.#service, fixtures)
   }
 
   settled(): Promise<void> {
@@ -208,7 +208,7 @@ class RunningSandbox implements Sandbox {
     this.#service.reset()
   }
 
-  subscribe(listener: (change: EngineChange) => void): () => void {
+  subscribe(listener: (change: SandboxChange) => void): () => void {
     return this.#service.subscribe((change) => {
       if (change.what !== 'clock' && change.what !== 'state') listener(change)
     })

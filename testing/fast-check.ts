@@ -4,7 +4,6 @@ export {
   eventsOf,
   knownEvents,
   lifecycleEvents,
-  orderCreatedEvents,
   unknownEvents,
 } from './arbitraries/events.js'
 export type { HeaderOptions } from './arbitraries/header-parts.js'

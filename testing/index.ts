@@ -1,20 +1,8 @@
 export type { AdapterCase } from './adapter-cases/adapter-case.js'
 export { adapterCases } from './adapter-cases/adapter-cases.js'
 export type { AdapterAnswer, AdapterHarness, MountedAdapter } from './adapter-cases/harness.js'
-export {
-  type ContextOfHandler,
-  callHandler,
-  type EventOfHandler,
-  type ResultOfHandler,
-} from './call-handler.js'
-export type { DeepPartial } from './deliveries/overrides.js'
-export {
-  type AsJson,
-  type ExactOptions,
-  type SampleOptions,
-  sampleEvent,
-  type Undocumented,
-} from './deliveries/sample-event.js'
+export { callHandler } from './call-handler.js'
+export { type ExactOptions, type SampleOptions, sampleEvent } from './deliveries/sample-event.js'
 export type { PreviousDates, SampleDataByKind } from './deliveries/samples.js'
 export {
   type SignedBody,
@@ -32,15 +20,14 @@ export {
 } from './retries/retries.js'
 export { RETRY_SCHEDULE } from './retries/retry-schedule.js'
 export { createTestClock, type TestClock } from './retries/test-clock.js'
-export { type Attack, type AttackName, attacks } from './scenarios/attacks.js'
-export type { AttackOptions } from './scenarios/fixture.js'
+export type { ScenarioOptions } from './scenarios/fixture.js'
 export type {
   Scenario,
   ScenarioDelivery,
   ScenarioInfo,
   ScenarioName,
-  Transport,
-  Verdict,
+  ScenarioTransport,
+  ScenarioVerdict,
 } from './scenarios/scenario.js'
 export { makeScenario, SCENARIOS, type ScenarioSource, scenarios } from './scenarios/scenarios.js'
 export type { StoreCase, StoreHarness } from './store-cases/store-case.js'

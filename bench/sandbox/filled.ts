@@ -23,7 +23,7 @@ export async function fill({ events, orders }: Amount): Promise<Filled> {
   const before = heapUsed()
   const startMs = performance.now()
   const sandbox = createSandbox({
-    now: NOW,
+    startAt: NOW,
     seed: 1,
     secret: 'whsec_bench',
     deliver: async (request) => {

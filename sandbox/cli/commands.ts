@@ -12,10 +12,10 @@ import { clockCommands } from './commands/control/clock.js'
 import { deliveryCommands } from './commands/control/deliveries.js'
 import { endpointCommands } from './commands/control/endpoints.js'
 import { faultCommands } from './commands/control/faults.js'
+import { fill } from './commands/control/fill.js'
 import { orders } from './commands/control/orders.js'
 import { resend } from './commands/control/resend.js'
 import { reset } from './commands/control/reset.js'
-import { seed } from './commands/control/seed.js'
 import { status } from './commands/control/status.js'
 
 /** All commands, in the order of the help: those that a new user needs come first. */
@@ -35,7 +35,7 @@ export const commands: readonly Command[] = [
   sign,
   verify,
   status,
-  seed,
+  fill,
   reset,
   openapi,
 ]

@@ -34,7 +34,11 @@ export const START_OPTIONS = {
   events: option('LIST', readKinds, 'kinds that these endpoints take, such as order.created,event.*', '*'),
   secret: SIGNING_OPTIONS.secret,
   state: option('FILE', readText, 'saves its state in this file, and continues from it'),
-  now: option('WHEN', readInstant, 'the time it starts at, such as 2026-12-01T19:00:00Z (default: now)'),
+  'start-at': option(
+    'WHEN',
+    readInstant,
+    'the time at which its clock starts, such as 2026-12-01T19:00:00Z (default: now)',
+  ),
   freeze: flag('its clock stands still until advance moves it'),
   seed: option('N', wholeNumber(0, MAX_SEED), 'makes the same ids and jitter in each run'),
   retry: option(
@@ -73,7 +77,7 @@ export type StartValues = Values<typeof START_OPTIONS>
 
 /** The options for `createSandbox`. */
 export function sandboxOptions(values: StartValues, secret: string): SandboxOptions {
-  const { to, events, state, now, seed, chaos, keys, host } = values
+  const { to, events, state, seed, chaos, keys, host } = values
   if (!isLoopback(host) && values['allow-host'].length === 0) {
     throw new UsageError(
       `--host ${host} lets other machines in: give the name they call it by, with --allow-host NAME.`,
@@ -93,7 +97,7 @@ export function sandboxOptions(values: StartValues, secret: string): SandboxOpti
     allowPublic: values['allow-public'],
     allowHosts: values['allow-host'],
     ...(state !== undefined && { stateFile: state }),
-    ...(now !== undefined && { now }),
+    ...(values['start-at'] !== undefined && { startAt: values['start-at'] }),
     ...(seed !== undefined && { seed }),
     ...(chaos !== undefined && { chaos: Object.fromEntries(chaos) }),
     ...(keys !== undefined && { keys }),

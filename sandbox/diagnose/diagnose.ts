@@ -164,7 +164,7 @@ async function untimely(
     const ms = Number(form.t) * (signature.timestampUnit === 'ms' ? 1 : 1000)
     const when = Number.isFinite(new Date(ms).getTime()) ? ` (${new Date(ms).toISOString()})` : ''
     return [
-      `The signature is right, so the secret is too. If it was just sent, is the clock of this machine right? If you saved it, set the time when it was received: --now with the time of its t${when}, or --tolerance 0.`,
+      `The signature is right, so the secret is too. If it was just sent, is the clock of this machine right? If you saved it, pass the time when it was received: --received-at with the time of its t${when}, or --tolerance 0.`,
     ]
   }
 }

@@ -35,10 +35,10 @@ export interface EngineParts {
   /** The scenario requests to send before each scheduled attempt. Default: none. */
   readonly chaos?: Chaos
   /** Called on each change of a delivery: for logs, streams, and the state file. */
-  readonly onChange?: (change: EngineChange) => void
+  readonly onChange?: (change: SandboxChange) => void
 }
 
-export type EngineChange =
+export type SandboxChange =
   | { readonly what: 'message'; readonly message: Message }
   /** A new delivery, or one whose status changed without an attempt. */
   | { readonly what: 'delivery'; readonly delivery: Delivery }

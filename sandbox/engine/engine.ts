@@ -3,7 +3,7 @@ import { Concurrency } from './concurrency.js'
 import { Dispatcher } from './dispatcher.js'
 import type { Endpoint, EndpointInput, EndpointPatch } from './endpoint.js'
 import { Endpoints } from './endpoints.js'
-import { type EngineChange, type EngineParts, type EngineSettings, engineSettings } from './engine-parts.js'
+import { type EngineParts, type EngineSettings, engineSettings, type SandboxChange } from './engine-parts.js'
 import { Generators } from './generators.js'
 import type { DeliveryFilter } from './record/delivery-filter.js'
 import { DeliveryGone } from './record/delivery-gone.js'
@@ -242,7 +242,7 @@ export class Engine {
     }
   }
 
-  #notify(change: EngineChange): void {
+  #notify(change: SandboxChange): void {
     this.#settings.onChange(change)
   }
 }

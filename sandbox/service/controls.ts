@@ -13,7 +13,7 @@ export interface SandboxClock {
   readonly now: () => number
   readonly frozen: boolean
   /** When something is due next, in milliseconds since the epoch. */
-  readonly nextAt: number | undefined
+  readonly nextAtMs: number | undefined
   /** Lets so much time pass, such as `72h` or milliseconds, does what falls due, and awaits the answers. */
   advance(duration: string | number): Promise<void>
   /** Advances to a moment. @throws RangeError if it is past */
@@ -70,7 +70,7 @@ export function clockOf(service: Service): SandboxClock {
     get frozen() {
       return clock.isFrozen
     },
-    get nextAt() {
+    get nextAtMs() {
       return clock.nextAt()
     },
     advance: async (duration) => thenNotify(clock.advanceBy(durationMs('duration', duration))),

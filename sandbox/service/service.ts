@@ -3,7 +3,7 @@ import type { SignatureOptions } from 'tix-webhooks'
 import { Account } from '../domain/account.js'
 import type { Mode } from '../domain/mode.js'
 import { Engine } from '../engine/engine.js'
-import type { EngineChange } from '../engine/engine-parts.js'
+import type { SandboxChange } from '../engine/engine-parts.js'
 import type { Send } from '../engine/network/send.js'
 import { Random } from '../lib/random.js'
 import { VirtualClock } from '../time/clock.js'
@@ -54,7 +54,7 @@ const SIGNED_CONTENT: Record<Assumptions['signature'], NonNullable<SignatureOpti
 export const CLOSED = 'The sandbox is closed: create another one.'
 
 /** A change in a sandbox. `state` is a change of an account's data. */
-export type ServiceChange = EngineChange | { readonly what: 'clock' } | { readonly what: 'state' }
+export type ServiceChange = SandboxChange | { readonly what: 'clock' } | { readonly what: 'state' }
 
 /** The attempts of an advance by their end, as they end. */
 export type AdvanceCounts = Record<'delivered' | 'failed', number>

@@ -21,7 +21,7 @@ const IN_PROCESS_RECEIVER = 'http://localhost/hooks'
 export function readSettings(options: SandboxOptions) {
   checkRuntime()
   options = checkOptionNames(options, OPTION_NAMES)
-  const { deliver, allowPublic = false, secret, signWith = 'real' } = options
+  const { deliver, allowPublic = false, secret, signingClock = 'real' } = options
   check('frozen', options.frozen, isBoolean, 'true or false')
   check('lenient', options.lenient, isBoolean, 'true or false')
   check('serial', options.serial, isBoolean, 'true or false')
@@ -42,7 +42,12 @@ export function readSettings(options: SandboxOptions) {
     (value) => isWithin(value, 0, MAX_TIMEOUT_SECONDS),
     `a number of seconds from 0 (no limit) to ${MAX_TIMEOUT_SECONDS}`,
   )
-  check('signWith', signWith, (value) => value === 'real' || value === 'virtual', '"real" or "virtual"')
+  check(
+    'signingClock',
+    signingClock,
+    (value) => value === 'real' || value === 'virtual',
+    '"real" or "virtual"',
+  )
   check('stateFile', options.stateFile, isText, 'the path of a file')
   check('secret', secret, isText, 'a string that is not empty')
   check('keys', options.keys, isListOfKeys, 'a list of API keys, which begin with sk_test_ or sk_live_')
@@ -54,7 +59,7 @@ export function readSettings(options: SandboxOptions) {
     'an object such as { requests: 25, perSeconds: 1 }',
   )
   return {
-    startMs: options.now === undefined ? undefined : toEpochMs('now', options.now),
+    startMs: options.startAt === undefined ? undefined : toEpochMs('startAt', options.startAt),
     frozen: options.frozen ?? true,
     seed: options.seed,
     send: deliver === undefined ? httpSender({ allowPublic }) : inProcessSender(deliver),
@@ -73,7 +78,7 @@ export function readSettings(options: SandboxOptions) {
     rateLimit: options.rateLimit,
     /** Resolved once: the process may change its folder later. */
     stateFile: options.stateFile === undefined ? undefined : resolve(options.stateFile),
-    signsVirtually: signWith === 'virtual',
+    signsVirtually: signingClock === 'virtual',
     onWarning: options.onWarning ?? ((message: string) => console.warn(message)),
     onRequest: options.onRequest,
     endpoints: firstEndpoints(options),

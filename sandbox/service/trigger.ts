@@ -10,10 +10,8 @@ import { checkDepth } from './check-depth.js'
 import { withChanges } from './payload-changes.js'
 import { CLOSED, type Emission, type Service } from './service.js'
 
-/** A request to send webhooks. */
-export interface TriggerRequest {
-  /** A kind. One that the service does not document needs `data`. Default: that of `event`. */
-  kind?: string
+/** How the webhooks of a trigger differ from a usual one. */
+export interface TriggerOptions {
   /** Values of the payload that differ: paths such as `data.order.total_cents`. A path that is not there is refused. */
   set?: Readonly<Record<string, unknown>>
   /** `data` as it is: nothing is made in the account. */
@@ -28,6 +26,12 @@ export interface TriggerRequest {
   repeat?: number
   /** Default `test`. */
   mode?: Mode
+}
+
+/** A request to send webhooks. */
+export interface TriggerRequest extends TriggerOptions {
+  /** A kind. One that the service does not document needs `data`. Default: that of `event`. */
+  kind?: string
 }
 
 /** The result of a trigger. */

@@ -102,7 +102,7 @@ describe.each(NEWEST)('the sandbox and %s, over HTTP', (_, start) => {
     const receiver = new Receiver(start, receiverOptions(options.ledger))
     const url = await receiver.up()
     const sandbox = createSandbox({
-      now: '2026-11-20T12:00:00Z',
+      startAt: '2026-11-20T12:00:00Z',
       seed: 7,
       secret: SECRET,
       endpoints: [{ url }],
@@ -185,7 +185,11 @@ test('what a crash left claimed is run once its lease is over, by the clock that
   const dying = new Promise<void>((resolve) => {
     crashed = resolve
   })
-  const sandbox = createSandbox({ now: '2026-11-20T12:00:00Z', signWith: 'virtual', timeoutSeconds: 0.2 })
+  const sandbox = createSandbox({
+    startAt: '2026-11-20T12:00:00Z',
+    signingClock: 'virtual',
+    timeoutSeconds: 0.2,
+  })
   const options: WebhookOptions = {
     secret: SECRET,
     on: {

@@ -11,7 +11,12 @@ function open(options: SandboxOptions = {}) {
     secret: SECRET,
     on: { 'order.created': (event) => void handled.push(event.data.order.id) },
   })
-  const sandbox = createSandbox({ secret: SECRET, deliver: POST, now: '2026-11-20T12:00:00Z', ...options })
+  const sandbox = createSandbox({
+    secret: SECRET,
+    deliver: POST,
+    startAt: '2026-11-20T12:00:00Z',
+    ...options,
+  })
   onTestFinished(() => sandbox.close())
   return { sandbox, handled }
 }
@@ -33,7 +38,7 @@ test('a reset forgets data, deliveries and time, and keeps the endpoints', async
     endpoints,
     now,
   ])
-  expect(sandbox.clock.nextAt).toBeUndefined()
+  expect(sandbox.clock.nextAtMs).toBeUndefined()
 })
 
 test('after a reset, a receiver that goes on running takes events as the new ones that they are', async () => {

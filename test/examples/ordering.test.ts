@@ -24,7 +24,7 @@ onPostgres('examples/ordering.ts and the sandbox, over HTTP', () => {
     const { server, pool } = await import('../../examples/ordering.js')
     if (!server.listening) await once(server, 'listening')
     const sandbox = createSandbox({
-      now: '2026-11-20T12:00:00Z',
+      startAt: '2026-11-20T12:00:00Z',
       seed: 11,
       secret: SECRET,
       endpoints: [{ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks` }],

@@ -11,7 +11,7 @@ test('examples/reconcile.ts finds in the API what an outage of more than 72 hour
   vi.stubEnv('PORT', '0')
   const { server, db, reconcile } = await import('../../examples/reconcile.js')
   const sandbox = createSandbox({
-    now: '2026-11-20T12:00:00Z',
+    startAt: '2026-11-20T12:00:00Z',
     seed: 5,
     secret: SECRET,
     endpoints: [{ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks` }],

@@ -207,7 +207,7 @@ describe('the handlers', () => {
   })
 })
 
-test('the test passes all its assertions, the attacks included', async () => {
+test('the test passes all its assertions, the scenarios included', async () => {
   const failed: unknown[] = []
   vi.spyOn(console, 'assert').mockImplementation(
     (holds: unknown, what: unknown) => void (holds || failed.push(what)),

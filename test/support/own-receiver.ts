@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { AttackName, TestDelivery } from 'tix-webhooks/testing'
-import type { Target } from './attacked.js'
+import type { ScenarioName, TestDelivery } from 'tix-webhooks/testing'
 import { SECRET } from './deliveries.js'
+import type { Target } from './played-scenarios.js'
 
 export interface OwnEvent {
   readonly type: string
@@ -38,8 +38,8 @@ export interface Steps {
   readonly onUnknownKind: number
 }
 
-/** A fault in a receiver, and the attacks that detect it: these and no others. */
-export type FaultyReceiver = readonly [fault: string, steps: Partial<Steps>, seenBy: readonly AttackName[]]
+/** A fault in a receiver, and the scenarios after the genuine ones that detect it: these and no others. */
+export type FaultyReceiver = readonly [fault: string, steps: Partial<Steps>, seenBy: readonly ScenarioName[]]
 
 export const nowSeconds = (): number => Math.floor(Date.now() / 1000)
 

@@ -22,7 +22,6 @@ import {
   knownEvents,
   lifecycleEvents,
   notEnvelopes,
-  orderCreatedEvents,
   secrets,
   signatureHeaders,
   signatureOptions,
@@ -41,7 +40,6 @@ describe('the events of an arbitrary', () => {
   })
 
   test('are those of its group', () => {
-    expectTypeOf(orderCreatedEvents()).toEqualTypeOf<Arbitrary<OrderCreatedEvent>>()
     expectTypeOf(lifecycleEvents()).toEqualTypeOf<Arbitrary<EventLifecycleEvent>>()
     expectTypeOf(knownEvents()).toEqualTypeOf<Arbitrary<WebhookEvent>>()
     expectTypeOf(unknownEvents()).toEqualTypeOf<Arbitrary<UnknownEvent>>()

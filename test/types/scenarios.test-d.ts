@@ -1,15 +1,20 @@
+import express from 'express'
+import fastify from 'fastify'
+import supertest from 'supertest'
 import {
+  createTestClock,
   makeScenario,
   SCENARIOS,
   type Scenario,
   type ScenarioDelivery,
   type ScenarioInfo,
   type ScenarioName,
+  type ScenarioOptions,
+  type ScenarioTransport,
+  type ScenarioVerdict,
   sampleEvent,
   scenarios,
   type TestDelivery,
-  type Transport,
-  type Verdict,
 } from 'tix-webhooks/testing'
 import { describe, expectTypeOf, test } from 'vitest'
 
@@ -23,7 +28,7 @@ describe('scenarios', () => {
       Promise<readonly Scenario[]>
     >()
     expectTypeOf<Scenario['name']>().toEqualTypeOf<ScenarioName>()
-    expectTypeOf<Scenario['verdict']>().toEqualTypeOf<Verdict>()
+    expectTypeOf<Scenario['verdict']>().toEqualTypeOf<ScenarioVerdict>()
     expectTypeOf<Scenario['deliveries'][number]>().toEqualTypeOf<ScenarioDelivery>()
     expectTypeOf<ScenarioDelivery>().toExtend<TestDelivery>()
     expectTypeOf<ScenarioDelivery['transport']>().toEqualTypeOf<
@@ -32,15 +37,35 @@ describe('scenarios', () => {
   })
 
   test('takes the options of the receiver, and any part of the data of a documented kind', () => {
-    scenarios('event.published', { secret: process.env.TIX_SIGNING_SECRET, toleranceSeconds: 60 })
-    scenarios('order.created', { secret, data: { order: { total_cents: 0 } } })
+    const { now } = createTestClock()
+    scenarios('event.published', { secret: process.env.TIX_SIGNING_SECRET, now, toleranceSeconds: 60 })
+    scenarios('event.published', { secret: [secret, new Uint8Array(32)], signature: { header: 'x-tix' } })
+    scenarios('order.created', { secret, data: { order: { total_cents: 0 }, tickets: [{ tier: 'VIP' }] } })
+    // Complete data, for a kind that is not documented and that the user's own schema describes.
     scenarios('event.published', { secret, data: { title: 'Harbour Jazz' }, exact: true })
     // @ts-expect-error a secret is needed
     scenarios('order.created', {})
+    // @ts-expect-error there is no such option
+    scenarios('order.created', { secret, timestamp: 1 })
+    // @ts-expect-error there is no such algorithm
+    scenarios('order.created', { secret, signature: { algorithm: 'MD5' } })
+    // @ts-expect-error an amount is a number
+    scenarios('order.created', { secret, data: { order: { total_cents: '0' } } })
     // @ts-expect-error a misspelt field
     scenarios('order.created', { secret, data: { order: { total: 0 } } })
     // @ts-expect-error without `exact` it is a part of the sample
     scenarios('event.published', { secret, data: { title: 'Harbour Jazz' } })
+  })
+
+  test('can be the refused ones alone', () => {
+    const options: ScenarioOptions = { secret, only: 'refused' }
+    scenarios('order.created', options)
+    scenarios('order.refunded', { ...options, data: { cents: 1 } })
+    scenarios('event.published', { ...options, data: { title: 'Harbour Jazz' }, exact: true })
+    // @ts-expect-error a scenario is made by makeScenario
+    scenarios('order.created', { secret, only: 'stale' })
+    // @ts-expect-error it is one already
+    makeScenario('stale', { body, secret, only: 'refused' })
   })
 
   test('are listed, without their deliveries', () => {
@@ -60,9 +85,17 @@ describe('makeScenario', () => {
 
   test('deliver gives the answers that send gives, and gets the way a body is sent', async () => {
     const { deliver } = await makeScenario('chunked', { body, secret })
-    expectTypeOf(deliver(({ transport }) => transport)).toEqualTypeOf<Promise<(Transport | undefined)[]>>()
+    expectTypeOf(deliver(({ transport }) => transport)).toEqualTypeOf<
+      Promise<(ScenarioTransport | undefined)[]>
+    >()
     expectTypeOf(deliver((delivery) => fetch('http://localhost/hooks', delivery))).toEqualTypeOf<
       Promise<Response[]>
     >()
+    expectTypeOf(deliver(() => 1)).toEqualTypeOf<Promise<number[]>>()
+    expectTypeOf(deliver(async () => 'one')).toEqualTypeOf<Promise<string[]>>()
+    const inject = deliver((delivery) => fastify().inject(delivery.toInject('/hooks')))
+    expectTypeOf<Awaited<typeof inject>[number]['statusCode']>().toEqualTypeOf<number>()
+    const post = deliver(({ headers, body }) => supertest(express()).post('/hooks').set(headers).send(body))
+    expectTypeOf<Awaited<typeof post>[number]>().toEqualTypeOf<supertest.Response>()
   })
 })

@@ -9,14 +9,9 @@ import {
   type OrderCreatedEvent,
   unchecked,
 } from 'tix-webhooks'
-import {
-  type ContextOfHandler,
-  callHandler,
-  type EventOfHandler,
-  type ResultOfHandler,
-  sampleEvent,
-} from 'tix-webhooks/testing'
+import { callHandler, sampleEvent } from 'tix-webhooks/testing'
 import { describe, expectTypeOf, test } from 'vitest'
+import type { ContextOfHandler, EventOfHandler, ResultOfHandler } from '../../testing/call-handler.js'
 
 interface Tx {
   query(sql: string): Promise<unknown>

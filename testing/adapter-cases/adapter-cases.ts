@@ -1,9 +1,9 @@
 import type { AdapterCase } from './adapter-case.js'
 import { answerCases } from './answers.js'
-import { attackCases } from './attack-cases.js'
 import { bodyCases } from './bodies.js'
 import { togetherCases } from './concurrency.js'
 import { requestCases } from './requests.js'
+import { scenarioCases } from './scenario-cases.js'
 import { sizeCases } from './sizes.js'
 
 /**
@@ -37,5 +37,5 @@ export const adapterCases: readonly AdapterCase[] = [
   ...requestCases,
   ...answerCases,
   ...togetherCases,
-  ...attackCases,
+  ...scenarioCases,
 ]

@@ -5,7 +5,6 @@ import {
   type EventLifecycleEvent,
   type EventOf,
   isKnownEvent,
-  type OrderCreatedEvent,
   type UnknownEvent,
   type WebhookEvent,
 } from '../../src/index.js'
@@ -14,7 +13,8 @@ import { moments, orderData, rescheduledData } from './event-data.js'
 import { joined, jsonObjects, jsonTexts } from './json.js'
 
 const EVENTS: { readonly [Kind in EventKind]: () => fc.Arbitrary<EventOf<Kind>> } = {
-  'order.created': orderCreatedEvents,
+  'order.created': () =>
+    fc.tuple(moments(), orderData()).map(([ms, data]) => happened('order.created', isoUtc(ms), data)),
   'event.published': () => ticketedEvents('event.published', ['on_sale']),
   'event.cancelled': () => ticketedEvents('event.cancelled', ['cancelled']),
   'event.rescheduled': () =>
@@ -84,32 +84,6 @@ export function eventsOf<Kind extends EventKind>(kind: Kind): fc.Arbitrary<Event
 }
 
 /**
- * Events of the kind `order.created`: free and expensive orders, no tickets or many, and any text.
- *
- * @example
- * ```ts
- * import * as fc from 'fast-check'
- * import type { Handlers } from 'tix-webhooks'
- * import { callHandler } from 'tix-webhooks/testing'
- * import { orderCreatedEvents } from 'tix-webhooks/testing/fast-check'
- *
- * const on = {
- *   'order.created': ({ data }) => new Set(data.tickets.map(({ tier }) => tier)).size,
- * } satisfies Handlers<Request>
- *
- * await fc.assert(
- *   fc.asyncProperty(orderCreatedEvents(), async (event) => {
- *     const tiers = await callHandler(on, 'order.created', event)
- *     return tiers <= event.data.tickets.length
- *   }),
- * )
- * ```
- */
-export function orderCreatedEvents(): fc.Arbitrary<OrderCreatedEvent> {
-  return fc.tuple(moments(), orderData()).map(([ms, data]) => happened('order.created', isoUtc(ms), data))
-}
-
-/**
  * Events of the three documented `event.*` kinds, for a handler of that group.
  *
  * @example
@@ -137,7 +111,7 @@ export function lifecycleEvents(): fc.Arbitrary<EventLifecycleEvent> {
  * ```
  */
 export function knownEvents(): fc.Arbitrary<WebhookEvent> {
-  return fc.oneof(orderCreatedEvents(), lifecycleEvents())
+  return fc.oneof(eventsOf('order.created'), lifecycleEvents())
 }
 
 /**

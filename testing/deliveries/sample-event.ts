@@ -12,7 +12,7 @@ export interface SampleOptions<Kind extends EventKind = EventKind> {
   exact?: false | undefined
   /** The time of the event, its `created_at`. Default: the time of `now` if that is given, else a time of the sample's own. */
   at?: Date | string | number | undefined
-  /** Selects the sample, 0 to 4,294,967,295: the same seed gives the same event. Default: 1 at the first call, and one more at each. */
+  /** Makes the sample the same in each run: a whole number from 0 to 4,294,967,295. Default: 1 at the first call, one more at each. */
   seed?: number | undefined
   /** Milliseconds since the epoch: the `now` of a test clock. */
   now?: (() => number) | undefined

@@ -12,11 +12,16 @@ import { type SignedBody, type SigningOptions, signedBody } from '../deliveries/
 import { type TestDelivery, testDelivery } from '../deliveries/test-delivery.js'
 import { unknownEvents } from './refused-parts.js'
 
-/** The options of the receiver under attack: how its deliveries are signed, and how old a signature may be. */
-export interface AttackOptions extends Pick<SigningOptions, 'secret' | 'signature' | 'now'> {
+/** The options of your receiver that its scenarios depend on: how a delivery is signed, and how old a signature may be. */
+export interface ScenarioOptions extends Pick<SigningOptions, 'secret' | 'signature' | 'now'> {
   /** The most that `t` may differ from now, in seconds. Default 300, as the receiver's. */
   toleranceSeconds?: number | undefined
+  /** `refused` leaves out the deliveries that are due a 2xx: no forged or unusable one may be acknowledged, or run. Default: all. */
+  only?: 'refused' | undefined
 }
+
+/** How the deliveries of a scenario are signed. */
+export type ScenarioSigning = Omit<ScenarioOptions, 'only'>
 
 const SAMPLE_FIXTURE_OPTION_NAMES: readonly string[] = [
   'secret',
@@ -25,6 +30,7 @@ const SAMPLE_FIXTURE_OPTION_NAMES: readonly string[] = [
   'toleranceSeconds',
   'data',
   'exact',
+  'only',
 ]
 
 /** The parts that the deliveries of scenarios are made of. */
@@ -58,20 +64,20 @@ const MARGIN_SECONDS = 60
  */
 export async function sampleFixture(
   kind: string,
-  options: AttackOptions & Pick<AnyOptions, 'data' | 'exact'>,
+  options: ScenarioOptions & Pick<AnyOptions, 'data' | 'exact'>,
 ): Promise<Fixture> {
   options = checkOptionNames(options, SAMPLE_FIXTURE_OPTION_NAMES)
   if (kind === 'order.created') checkDistinct(options)
-  const { data, exact = false, ...rest } = options
+  const { data, exact = false, only, ...signing } = options
   const event = (): string => JSON.stringify(makeEvent(kind, { ...(data !== undefined && { data }), exact }))
-  return createFixture(kind, event, rest)
+  return createFixture(kind, event, signing)
 }
 
 /** An order is deduplicated by its id, so scenarios that share one would be duplicates of each other. */
 function checkDistinct({ data }: { data?: unknown }): void {
   const { order } = (data ?? {}) as { order?: { id?: unknown } }
   if (order?.id === undefined) return
-  throw new TypeError('data.order.id cannot be set: each attack needs an order of its own. Leave it out.')
+  throw new TypeError('data.order.id cannot be set: each scenario needs an order of its own. Leave it out.')
 }
 
 /**
@@ -81,7 +87,7 @@ function checkDistinct({ data }: { data?: unknown }): void {
 export async function createFixture(
   kind: string,
   event: () => string,
-  options: AttackOptions,
+  options: ScenarioSigning,
 ): Promise<Fixture> {
   const { secret, signature, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = options
   const clock = checkedClock(now, systemClock)

@@ -16,7 +16,7 @@ import {
   type ScenarioDelivery,
   type ScenarioEntry,
   type ScenarioParts,
-  type Transport,
+  type ScenarioTransport,
 } from './scenario.js'
 
 const BURST = 12
@@ -153,7 +153,7 @@ function accepted(
 }
 
 /** The same delivery, whose `toRequest` sends the body in parts: without a content-length, and with pauses if it is slow. */
-function streamed(delivery: SignedBody, transport: Transport): ScenarioDelivery {
+function streamed(delivery: SignedBody, transport: ScenarioTransport): ScenarioDelivery {
   const { method, headers, body } = delivery
   return {
     ...delivery,

@@ -38,15 +38,15 @@ export type ScenarioName =
  * not acknowledge what is `unusable`, a valid signature over something that is not an event; acknowledge an `unknown` kind,
  * although there is no handler for it.
  */
-export type Verdict = 'genuine' | 'forged' | 'unusable' | 'unknown'
+export type ScenarioVerdict = 'genuine' | 'forged' | 'unusable' | 'unknown'
 
 /** How a body is sent if not whole: in a few chunks or in chunks of one byte, without a content-length; or in chunks with pauses between them. */
-export type Transport = 'chunked' | 'tiny-chunks' | 'slow'
+export type ScenarioTransport = 'chunked' | 'tiny-chunks' | 'slow'
 
 /** A delivery, and how its body is sent. `toRequest` sends it that way; other clients must do it themselves, or send it whole. */
 export interface ScenarioDelivery extends TestDelivery {
   /** Default: whole. */
-  readonly transport?: Transport
+  readonly transport?: ScenarioTransport
 }
 
 /** A scenario without its deliveries, which need an event. */
@@ -54,7 +54,7 @@ export interface ScenarioInfo {
   readonly name: ScenarioName
   /** One sentence: the deliveries, and the fault of a receiver that they find. */
   readonly description: string
-  readonly verdict: Verdict
+  readonly verdict: ScenarioVerdict
   /** Whether its deliveries are sent at the same time. */
   readonly isBurst: boolean
   readonly expect: {

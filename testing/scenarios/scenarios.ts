@@ -1,7 +1,7 @@
 import type { EventKind } from '../../src/index.js'
 import { checkOptionNames, describeType, describeValue } from '../../src/internal.js'
 import type { AnyOptions, ExactOptions, SampleOptions, Undocumented } from '../deliveries/sample-event.js'
-import { type AttackOptions, createFixture, sampleFixture } from './fixture.js'
+import { createFixture, type ScenarioOptions, type ScenarioSigning, sampleFixture } from './fixture.js'
 import { GENUINE, REPEATED } from './genuine.js'
 import { REFUSED, UNUSABLE } from './refused.js'
 import {
@@ -13,7 +13,7 @@ import {
 } from './scenario.js'
 
 /** The source of a scenario: genuine events of your own, and how the service signs them. */
-export interface ScenarioSource extends AttackOptions {
+export interface ScenarioSource extends ScenarioSigning {
   /** The JSON of a genuine event, or a function that returns the JSON of a new event of the same kind at each call. */
   body: string | (() => string)
 }
@@ -26,32 +26,51 @@ const SOURCE_OPTION_NAMES: readonly (keyof ScenarioSource)[] = [
   'toleranceSeconds',
 ]
 
-/** First the genuine deliveries, then the refused and the unusable ones, then the repeated ones. */
-const TABLE: readonly ScenarioEntry[] = [...GENUINE, ...REFUSED, ...UNUSABLE, ...REPEATED]
+/** The scenarios whose deliveries are due no 2xx. */
+const NOT_ACKNOWLEDGED: readonly ScenarioEntry[] = [...REFUSED, ...UNUSABLE]
 
-/** All scenarios, without their deliveries: `scenarios` and `makeScenario` make those. */
+/** First the genuine deliveries, then the refused and the unusable ones, then the repeated ones. */
+const TABLE: readonly ScenarioEntry[] = [...GENUINE, ...NOT_ACKNOWLEDGED, ...REPEATED]
+
+/**
+ * All scenarios, without their deliveries: `scenarios` and `makeScenario` make those.
+ *
+ * @example
+ * ```ts
+ * import { makeScenario, SCENARIOS, sampleEvent } from 'tix-webhooks/testing'
+ *
+ * const body = JSON.stringify(sampleEvent('order.created'))
+ * for (const { name, verdict } of SCENARIOS) {
+ *   if (verdict !== 'forged') continue
+ *   const { deliveries } = await makeScenario(name, { body, secret: 'whsec_test' })
+ *   console.assert(deliveries.length > 0)
+ * }
+ * ```
+ */
 export const SCENARIOS: readonly ScenarioInfo[] = TABLE
 
 /** Scenarios with events of any kind, with data of your own. */
 export function scenarios(
   kind: string,
-  options: AttackOptions & Pick<ExactOptions<object>, 'data'> & { exact: true },
+  options: ScenarioOptions & Pick<ExactOptions<object>, 'data'> & { exact: true },
 ): Promise<readonly Scenario[]>
 /** Scenarios with events of any kind, with data of your own. */
 export function scenarios<Kind extends string>(
   kind: Kind & Undocumented<Kind>,
-  options: AttackOptions & Pick<ExactOptions<object>, 'data' | 'exact'>,
+  options: ScenarioOptions & Pick<ExactOptions<object>, 'data' | 'exact'>,
 ): Promise<readonly Scenario[]>
 /**
- * The attacks, and before them deliveries that the service may send and few receivers expect: indented JSON, unusual text,
- * undocumented fields, half a megabyte, a body in chunks. Each describes what it sends and which fault it finds. Loop over them as
- * over `attacks`, in any order.
+ * Deliveries of the service on a good and on a bad day, of a bad network, and of attackers, each with the answer that is due: indented
+ * JSON, half a megabyte, a body in chunks, a tampered byte, a stale signature, a burst of duplicates. Each describes what it sends and
+ * which fault it finds. Loop over them against your own app. With `only: 'refused'`, they are the deliveries that it must refuse.
  *
- * `extra-fields` and `thin` change the data that you give. A schema of yours must accept them too: the payloads of `event.*` are
- * not documented.
+ * The scenarios are independent of each other, in any order: each event that must run is a new one, on every call. Your `data` is in
+ * all of them, so do not build a `key` from it alone; `extra-fields` and `thin` change it, and a schema of yours must accept that too.
+ * If your app has an `onUnhandled`, it gets the events of unknown kinds. On a store that outlives the test, use a new `namespace` for
+ * each run: the samples start over in each process.
  *
  * @param kind a kind that your app handles
- * @returns all scenarios that suit events of the kind
+ * @returns the scenarios that suit events of the kind, in the order of `SCENARIOS`
  * @throws TypeError that names the field or the option that is wrong
  * @example
  * ```ts
@@ -62,27 +81,35 @@ export function scenarios<Kind extends string>(
  * let runs = 0
  * const POST = tixWebhooks({ secret, on: { 'order.created': () => void runs++ }, onError: () => {} })
  *
- * for (const { name, description, deliver, expect } of await scenarios('order.created', { secret })) {
+ * for (const { name, deliver, expect } of await scenarios('order.created', { secret })) {
  *   runs = 0
  *   const answers = await deliver((delivery) => POST(delivery.toRequest('/hooks')))
- *   const isWithstood = answers.every(({ status }) => expect.statuses.includes(status)) && runs === expect.runs
- *   console.assert(isWithstood, `${name}: ${description}`)
+ *   console.assert(answers.every(({ status }) => expect.statuses.includes(status)) && runs === expect.runs, name)
  * }
  * ```
  */
 export function scenarios<Kind extends EventKind>(
   kind: Kind,
-  options: AttackOptions & Pick<SampleOptions<Kind>, 'data' | 'exact'>,
+  options: ScenarioOptions & Pick<SampleOptions<Kind>, 'data' | 'exact'>,
 ): Promise<readonly Scenario[]>
 export async function scenarios(
   kind: string,
-  options: AttackOptions & Pick<AnyOptions, 'data' | 'exact'>,
+  options: ScenarioOptions & Pick<AnyOptions, 'data' | 'exact'>,
 ): Promise<readonly Scenario[]> {
   const fixture = await sampleFixture(kind, options)
+  const table = entriesOf(options.only)
   const event = JSON.parse(fixture.event())
   const made: Scenario[] = []
-  for (const entry of TABLE) if (entry.suits(event)) made.push(await createScenario(entry, fixture))
+  for (const entry of table) if (entry.suits(event)) made.push(await createScenario(entry, fixture))
   return made
+}
+
+function entriesOf(only: unknown): readonly ScenarioEntry[] {
+  if (only === undefined) return TABLE
+  if (only === 'refused') return NOT_ACKNOWLEDGED
+  throw new TypeError(
+    `only must be "refused", or left out for all scenarios, not ${describeValue(only)}. makeScenario makes a single one by its name.`,
+  )
 }
 
 /**
@@ -126,7 +153,7 @@ export async function makeScenario(
 }
 
 /** @throws TypeError that lists the names */
-export function scenarioEntry(name: string): ScenarioEntry {
+function scenarioEntry(name: string): ScenarioEntry {
   const entry = TABLE.find((one) => one.name === name)
   if (entry !== undefined) return entry
   const names = TABLE.map((one) => one.name).join(', ')

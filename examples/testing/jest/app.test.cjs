@@ -6,7 +6,7 @@ const { createApp, handlers } = require('./app.cjs')
 
 const secret = 'whsec_test'
 const mailTickets = jest.fn()
-const app = createApp({ secret, mailTickets, onError: () => {} }) // do not log the attacks' errors
+const app = createApp({ secret, mailTickets, onError: () => {} }) // do not log the errors of the scenarios
 const postTo = (app) => (delivery) => request(app).post('/hooks').set(delivery.headers).send(delivery.body)
 
 beforeEach(() => void mailTickets.mockReset())
@@ -38,8 +38,8 @@ test('mails an order that fails twice at the third attempt, a minute later', asy
 })
 
 // One test for all of them: jest collects its tests before anything can be awaited.
-test('stands every attack', async () => {
-  for (const { name, deliver, expect: must } of await testing.attacks('order.created', { secret })) {
+test('passes every scenario', async () => {
+  for (const { name, deliver, expect: must } of await testing.scenarios('order.created', { secret })) {
     mailTickets.mockClear()
     const answers = await deliver(postTo(app))
     const wrong = answers.map(({ status }) => status).filter((status) => !must.statuses.includes(status))

@@ -1,11 +1,11 @@
 // vitest, and Hono's app.request: no server, no socket.
 import { Discard } from 'tix-webhooks'
 import {
-  attacks,
   callHandler,
   createTestClock,
   deliverWithRetries,
   sampleEvent,
+  scenarios,
   signedDelivery,
 } from 'tix-webhooks/testing'
 import { beforeEach, expect, test, vi } from 'vitest'
@@ -13,7 +13,7 @@ import { createApp, handlers, type MailTickets } from './app.js'
 
 const secret = 'whsec_test'
 const mailTickets = vi.fn<MailTickets>()
-const app = createApp({ secret, mailTickets, onError: () => {} }) // do not log the attacks' errors
+const app = createApp({ secret, mailTickets, onError: () => {} }) // do not log the errors of the scenarios
 
 beforeEach(() => void mailTickets.mockReset())
 
@@ -45,8 +45,8 @@ test('mails an order that fails twice at the third attempt, a minute later', asy
   expect(attempts.at(-1)?.afterSeconds).toBe(60)
 })
 
-for (const { name, deliver, expect: must } of await attacks('order.created', { secret })) {
-  test(`stands an attack: ${name}`, async () => {
+for (const { name, deliver, expect: must } of await scenarios('order.created', { secret })) {
+  test(`passes the scenario ${name}`, async () => {
     const answers = await deliver((delivery) => app.request('/hooks', delivery))
     for (const { status } of answers) expect(must.statuses).toContain(status)
     expect(mailTickets).toHaveBeenCalledTimes(must.runs)

@@ -1,7 +1,7 @@
 import { SCENARIOS } from 'tix-webhooks/testing'
 import * as z from 'zod'
+import { fill } from '../../service/fill.js'
 import { firstAnswers } from '../../service/first-answers.js'
-import { seed } from '../../service/seed.js'
 import { CLOSED } from '../../service/service.js'
 import { trigger } from '../../service/trigger.js'
 import { readJson } from '../body.js'
@@ -25,7 +25,7 @@ const triggerBody = z.strictObject({
   wait: z.boolean().default(false),
 })
 
-/** Adds `/trigger`, `/scenarios` and `/seed`. */
+/** Adds `/trigger`, `/scenarios` and `/fill`. */
 export function addTrigger(app: App, { service }: ControlParts): void {
   app.post('/_sandbox/trigger', async (c) => {
     const { wait, ...request } = await readBody(c, triggerBody)
@@ -40,8 +40,8 @@ export function addTrigger(app: App, { service }: ControlParts): void {
     c.json({ data: SCENARIOS.map(({ name, description, expect }) => ({ name, description, expect })) }),
   )
 
-  app.post('/_sandbox/seed', async (c) => {
+  app.post('/_sandbox/fill', async (c) => {
     const fixtures = await readJson(c.req.raw, { required: true })
-    return c.json(seed(service, fixtures), 201)
+    return c.json(fill(service, fixtures), 201)
   })
 }

@@ -432,7 +432,9 @@ describe('a time that is not now', () => {
       valid: false,
       code: 'timestamp_too_old',
       findings: [
-        expect.stringContaining('--now with the time of its t (2026-05-17T12:02:11.000Z), or --tolerance 0'),
+        expect.stringContaining(
+          '--received-at with the time of its t (2026-05-17T12:02:11.000Z), or --tolerance 0',
+        ),
       ],
     })
     expect(await diagnosed('', { header, toleranceSeconds: 7200 })).toMatchObject({

@@ -157,7 +157,7 @@ const CONTROL = [
   ['POST', 'resend', ['failed', 'since', 'to']],
   ['POST', 'deliveries/ID/resend', ['to']],
   ['POST', 'trigger', ['kind', 'set', 'data', 'chain', 'repeat', 'mode', 'wait']],
-  ['POST', 'seed', ['account', 'venues', 'events']],
+  ['POST', 'fill', ['account', 'venues', 'events']],
 ] as const
 
 test.each(CONTROL)('%s /_sandbox/%s never fails, whatever its body is', async (method, path, names) => {

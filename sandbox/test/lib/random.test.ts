@@ -11,6 +11,11 @@ test('the same seed gives the same numbers and ids, another one others', () => {
   expect(draw(some)).not.toEqual(draw(others))
 })
 
+test('each seed of 32 bits has numbers of its own', () => {
+  const ids = [0, 1, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1].map((seed) => new Random(seed).id(''))
+  expect(new Set(ids).size).toBe(ids.length)
+})
+
 test('without a seed, each is another one', () => {
   expect(new Random().id('evt_')).not.toBe(new Random().id('evt_'))
 })

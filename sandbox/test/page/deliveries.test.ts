@@ -193,7 +193,7 @@ inBrowser('deliveries in the page', () => {
   })
 
   test('are copied as a cURL command that is accepted when it is pasted', async () => {
-    const stage = await pageStage({ now: '2020-01-01T00:00:00Z' })
+    const stage = await pageStage({ startAt: '2020-01-01T00:00:00Z' })
     await stage.sandbox.trigger('order.created', { set: { 'data.order.id': "o'1 $HOME `id`" } })
     const [delivery] = stage.sandbox.deliveries.list()
     const { page } = await browser.open(stage, `#/deliveries/${delivery?.id}`, {

@@ -7,11 +7,12 @@ import { OPTION_NAMES } from '../../options.js'
 
 describe('an invalid option', () => {
   test.each<[Record<string, unknown>, RegExp]>([
-    [{ frozn: true }, /^There is no option frozn\. The options are now, frozen, seed/],
-    [{ now: '2026-11-20' }, /^now is not a date/],
-    [{ now: Number.NaN }, /^now is not a date/],
+    [{ frozn: true }, /^There is no option frozn\. The options are startAt, frozen, seed/],
+    [{ startAt: '2026-11-20' }, /^startAt is not a date/],
+    [{ startAt: Number.NaN }, /^startAt is not a date/],
     [{ frozen: 'yes' }, /^frozen must be true or false\.$/],
-    [{ seed: 1.5 }, /^seed must be a whole number from 0 to 2147483647\.$/],
+    [{ seed: 1.5 }, /^seed must be a whole number from 0 to 4294967295\.$/],
+    [{ seed: 2 ** 32 }, /^seed must be/],
     [{ seed: -1 }, /^seed must be/],
     [{ deliver: 'http://localhost:3000' }, /^deliver must be a function \(request\) => response\.$/],
     [{ endpoints: { url: 'http://localhost' } }, /^endpoints must be a list such as/],
@@ -48,7 +49,7 @@ describe('an invalid option', () => {
     [{ allowPublic: 'yes' }, /^allowPublic must be/],
     [{ allowHosts: 'tickets.test' }, /^allowHosts must be a list of host names\.$/],
     [{ stateFile: ' ' }, /^stateFile must be the path of a file\.$/],
-    [{ signWith: 'sun' }, /^signWith must be "real" or "virtual"\.$/],
+    [{ signingClock: 'sun' }, /^signingClock must be "real" or "virtual"\.$/],
     [{ onWarning: true }, /^onWarning must be a function/],
   ])('%j is refused by name', (options, message) => {
     const make = () => createSandbox(options as SandboxOptions)

@@ -1,5 +1,5 @@
 import { SCENARIOS } from 'tix-webhooks/testing'
-import { createSandbox, type Sandbox, type TriggerRequest } from 'tix-webhooks-sandbox'
+import { createSandbox, type Sandbox, type TriggerOptions } from 'tix-webhooks-sandbox'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { SECRET } from '../../../test/support/deliveries.js'
 
@@ -9,7 +9,7 @@ let received: { type: string; data: Record<string, never> }[]
 beforeEach(() => {
   received = []
   sandbox = createSandbox({
-    now: '2026-11-20T12:00:00Z',
+    startAt: '2026-11-20T12:00:00Z',
     seed: 1,
     secret: SECRET,
     deliver: async (request) => {
@@ -24,7 +24,7 @@ beforeEach(() => {
   })
 })
 
-async function trigger(kind: string, options?: Omit<TriggerRequest, 'kind'>) {
+async function trigger(kind: string, options?: TriggerOptions) {
   const triggered = await sandbox.trigger(kind, options)
   await sandbox.settled()
   return triggered
@@ -93,7 +93,7 @@ describe('a trigger', () => {
     expect(sandbox.account.listEvents().data).toEqual([])
   })
 
-  test.each<[string, string, Omit<TriggerRequest, 'kind'>, RegExp]>([
+  test.each<[string, string, TriggerOptions, RegExp]>([
     [
       'a kind that is not documented',
       'order.refunded',

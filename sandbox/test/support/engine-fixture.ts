@@ -1,7 +1,7 @@
 import { SECRET } from '../../../test/support/deliveries.js'
 import type { EndpointInput } from '../../engine/endpoint.js'
 import { Engine } from '../../engine/engine.js'
-import type { EngineChange, EngineParts } from '../../engine/engine-parts.js'
+import type { EngineParts, SandboxChange } from '../../engine/engine-parts.js'
 import { inProcessSender } from '../../engine/network/in-process-sender.js'
 import type { Delivery } from '../../engine/record/records.js'
 import { Random } from '../../lib/random.js'
@@ -42,7 +42,7 @@ export function engineFixture({
 }: EngineFixtureOptions = {}) {
   const errors: unknown[] = []
   const received: Received[] = []
-  const changes: EngineChange[] = []
+  const changes: SandboxChange[] = []
   const clock = new VirtualClock({ startMs: START_MS, frozen: true, onError: (error) => errors.push(error) })
   const send = inProcessSender(async (request) => {
     const headers = Object.fromEntries(request.headers)
@@ -52,7 +52,7 @@ export function engineFixture({
     const answered = await answer(one, received.length)
     return typeof answered === 'number' ? new Response(null, { status: answered }) : answered
   })
-  const onChange = (change: EngineChange) => void changes.push(change)
+  const onChange = (change: SandboxChange) => void changes.push(change)
   const make = () => new Engine({ clock, random: new Random(seed), send, onChange, ...parts })
   const engine = make()
   const inputs = endpoints ?? [{ url: 'http://localhost:3000/hooks', secret: SECRET }]

@@ -21,7 +21,7 @@ export interface PageStage {
   fail(fails: boolean): void
 }
 
-export interface PageStageOptions extends Pick<SandboxOptions, 'seed' | 'now' | 'retry' | 'assume'> {
+export interface PageStageOptions extends Pick<SandboxOptions, 'seed' | 'startAt' | 'retry' | 'assume'> {
   /** Default: any free one. */
   readonly port?: number
   /** Answers in place of the receiver. */
@@ -48,7 +48,7 @@ export async function pageStage({ port, answer, ...options }: PageStageOptions =
   const sandbox = createSandbox({
     secret: SECRET,
     endpoints: [{ url: hooks }],
-    now: '2026-11-22T18:30:00Z',
+    startAt: '2026-11-22T18:30:00Z',
     seed: 7,
     onWarning: () => {},
     ...options,

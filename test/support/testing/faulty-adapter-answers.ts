@@ -2,18 +2,18 @@ import type { Outcome, OutcomeName } from 'tix-webhooks'
 import { type AdapterFault, PlainAdapter } from './plain-adapter.js'
 
 const REFUSALS = [
-  'attack-missing-header',
-  'attack-malformed-header',
-  'attack-tampered',
-  'attack-rewritten',
-  'attack-wrong-secret',
-  'attack-stale',
-  'attack-future',
-  'attack-truncated',
-  'attack-other-endpoint',
-  'attack-empty',
-  'attack-not-json',
-  'attack-not-envelope',
+  'missing-header',
+  'malformed-header',
+  'tampered-byte',
+  're-serialised-body',
+  'wrong-secret',
+  'stale',
+  'future',
+  'truncated',
+  'other-endpoints-secret',
+  'empty-body',
+  'not-json',
+  'not-an-envelope',
 ]
 
 /** Makes something else of the response to an outcome. */
@@ -64,7 +64,7 @@ export const FAULTY_ANSWERS: readonly AdapterFault[] = [
   },
   {
     fault: 'answers with a status alone',
-    seenBy: ['answer-handled', 'attack-missing-header'],
+    seenBy: ['answer-handled', 'missing-header'],
     Adapter: responding(({ status, headers }) => new Response(null, { status, headers })),
   },
   {
@@ -74,12 +74,12 @@ export const FAULTY_ANSWERS: readonly AdapterFault[] = [
   },
   {
     fault: 'answers 409 to what was handled before',
-    seenBy: ['answer-duplicate', 'attack-duplicate'],
+    seenBy: ['answer-duplicate', 'duplicate'],
     Adapter: answering({ duplicate: 409 }),
   },
   {
     fault: 'answers 404 to a kind that nobody wants',
-    seenBy: ['answer-unhandled', 'attack-unknown-kind'],
+    seenBy: ['answer-unhandled', 'unknown-kind'],
     Adapter: answering({ unhandled: 404 }),
   },
   {
@@ -89,17 +89,17 @@ export const FAULTY_ANSWERS: readonly AdapterFault[] = [
   },
   {
     fault: 'answers 403 to a wrong signature',
-    seenBy: ['attack-wrong-secret', 'body-mark-unsigned'],
+    seenBy: ['wrong-secret', 'body-mark-unsigned'],
     Adapter: answering({ unauthenticated: 403 }),
   },
   {
     fault: 'answers 422 to what is no event',
-    seenBy: ['answer-unprocessable', 'attack-not-json', 'attack-not-envelope'],
+    seenBy: ['answer-unprocessable', 'not-json', 'not-an-envelope'],
     Adapter: answering({ unprocessable: 422 }),
   },
   {
     fault: 'answers 429 to what is in flight',
-    seenBy: ['answer-in-flight', 'attack-burst'],
+    seenBy: ['answer-in-flight', 'concurrent-burst'],
     Adapter: answering({ in_flight: 429 }),
   },
   {

@@ -27,7 +27,7 @@ function limited(bytes: number): AdapterFault['Adapter'] {
 export const FAULTY_BODIES: readonly AdapterFault[] = [
   {
     fault: 'serializes the body again after parsing it',
-    seenBy: ['body-spacing', 'attack-rewritten', 'content-type-unknown'],
+    seenBy: ['body-spacing', 're-serialised-body', 'content-type-unknown'],
     Adapter: class extends PlainAdapter {
       override bodyOf(request: Request): BodyReader {
         return readAsText(request, (text) => JSON.stringify(JSON.parse(text)))
@@ -54,7 +54,7 @@ export const FAULTY_BODIES: readonly AdapterFault[] = [
   },
   {
     fault: 'trims the body',
-    seenBy: ['body-spacing', 'attack-tampered'],
+    seenBy: ['body-spacing', 'tampered-byte'],
     Adapter: class extends PlainAdapter {
       override bodyOf(request: Request): BodyReader {
         return readAs(request, (bytes) => Buffer.from(Buffer.from(bytes).toString('latin1').trim(), 'latin1'))
@@ -174,7 +174,7 @@ export const FAULTY_BODIES: readonly AdapterFault[] = [
   },
   {
     fault: 'takes an empty body for none',
-    seenBy: ['size-small', 'attack-empty'],
+    seenBy: ['size-small', 'empty-body'],
     Adapter: class extends PlainAdapter {
       override async handle(request: Request): Promise<Response> {
         const { size } = await request.clone().blob()

@@ -134,7 +134,7 @@ export const FAULTY_REQUESTS: readonly AdapterFault[] = [
   },
   {
     fault: 'remembers nothing',
-    seenBy: ['answer-duplicate', 'attack-duplicate', 'attack-burst'],
+    seenBy: ['answer-duplicate', 'duplicate', 'concurrent-burst'],
     Adapter: withOptions((options) => ({ ...options, key: () => null })),
   },
   {
@@ -197,7 +197,7 @@ export const FAULTY_REQUESTS: readonly AdapterFault[] = [
   },
   {
     fault: 'shuts out everybody for a while after a forged delivery',
-    seenBy: ['attack-wrong-secret', 'attack-stale', 'attack-future', 'attack-other-endpoint'],
+    seenBy: ['wrong-secret', 'stale', 'future', 'other-endpoints-secret'],
     Adapter: class extends PlainAdapter {
       isShut = false
 

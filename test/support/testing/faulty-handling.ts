@@ -13,25 +13,25 @@ export const FAULTY_HANDLING: readonly FaultyReceiver[] = [
         }
       },
     },
-    ['not JSON'],
+    ['not-json'],
   ],
-  ['answers 400 to a payload that it cannot read', { onBadPayload: 400 }, ['not JSON', 'not an envelope']],
+  ['answers 400 to a payload that it cannot read', { onBadPayload: 400 }, ['not-json', 'not-an-envelope']],
   [
     'reads nothing but the type',
     {
       isEvent: (value) => typeof (value as OwnEvent | null)?.type === 'string',
       keyOf: ({ created_at }) => String(created_at),
     },
-    ['not an envelope'],
+    ['not-an-envelope'],
   ],
-  ['checks nothing of the event', { isEvent: () => true }, ['not an envelope']],
+  ['checks nothing of the event', { isEvent: () => true }, ['not-an-envelope']],
   [
     'has no use for created_at',
     {
       isEvent: (value) => HONEST.isEvent({ created_at: 'now', ...(value as object) }),
       keyOf: ({ data }) => data.order?.id,
     },
-    ['not an envelope'],
+    ['not-an-envelope'],
   ],
   [
     'takes a list for data',
@@ -40,14 +40,14 @@ export const FAULTY_HANDLING: readonly FaultyReceiver[] = [
         HONEST.isEvent({ ...(value as object), data: (value as OwnEvent | null)?.data && {} }),
       keyOf: ({ data }) => data.order?.id,
     },
-    ['not an envelope'],
+    ['not-an-envelope'],
   ],
-  ['answers 500 to kinds that it does not know', { onUnknownKind: 500 }, ['unknown kind']],
-  ['answers 404 to kinds that it does not know', { onUnknownKind: 404 }, ['unknown kind']],
+  ['answers 500 to kinds that it does not know', { onUnknownKind: 500 }, ['unknown-kind']],
+  ['answers 404 to kinds that it does not know', { onUnknownKind: 404 }, ['unknown-kind']],
   [
     'finds methods of objects among its handlers',
     { findHandler: (handlers, type) => handlers[type] },
-    ['unknown kind'],
+    ['unknown-kind'],
   ],
   [
     'takes every kind that begins like its own',
@@ -55,12 +55,12 @@ export const FAULTY_HANDLING: readonly FaultyReceiver[] = [
       findHandler: (handlers, type) => Object.entries(handlers).find(([kind]) => type.startsWith(kind))?.[1],
       keyOf: ({ data }) => data.order?.id,
     },
-    ['unknown kind'],
+    ['unknown-kind'],
   ],
   [
     'runs every time',
     { once: (_key, _memory, run) => run().then(() => 200) },
-    ['duplicate', 'concurrent burst'],
+    ['duplicate', 'concurrent-burst'],
   ],
   [
     'looks whether it ran, and notes it afterwards',
@@ -72,7 +72,7 @@ export const FAULTY_HANDLING: readonly FaultyReceiver[] = [
         return 200
       },
     },
-    ['concurrent burst'],
+    ['concurrent-burst'],
   ],
   [
     'answers 409 to a duplicate',
@@ -84,8 +84,8 @@ export const FAULTY_HANDLING: readonly FaultyReceiver[] = [
     {
       once: async (key, memory, run) => (memory.get(key) === 'running' ? 409 : HONEST.once(key, memory, run)),
     },
-    ['concurrent burst'],
+    ['concurrent-burst'],
   ],
   ['knows a delivery by its signature', { keyOf: (_event, header) => String(header) }, ['duplicate']],
-  ['knows an event by its kind', { keyOf: ({ type }) => type }, ['concurrent burst']],
+  ['knows an event by its kind', { keyOf: ({ type }) => type }, ['concurrent-burst']],
 ]

@@ -1,4 +1,4 @@
-import { adapterCases } from 'tix-webhooks/testing'
+import { adapterCases, SCENARIOS } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 
 // Our adapters run them in test/adapters/conformance.test.ts.
@@ -13,6 +13,12 @@ describe('the cases', () => {
     const names = adapterCases.map(({ name }) => name)
     expect(new Set(names).size).toBe(names.length)
     expect(names.filter((name) => !/^(MUST|MUST NOT|SHOULD) [a-z].+\.$/.test(name))).toEqual([])
+  })
+
+  test('have one for each scenario that must be refused', () => {
+    const ids = new Set(adapterCases.map(({ id }) => id))
+    const refused = SCENARIOS.filter(({ verdict }) => verdict === 'forged' || verdict === 'unusable')
+    expect(refused.map(({ name }) => name).filter((name) => !ids.has(name))).toEqual([])
   })
 
   // Users pin results to these ids, so none may disappear. A new case is added to the list.
@@ -62,21 +68,21 @@ describe('the cases', () => {
         "answer-timed-out",
         "together-answers",
         "together-apart",
-        "attack-missing-header",
-        "attack-malformed-header",
-        "attack-tampered",
-        "attack-rewritten",
-        "attack-wrong-secret",
-        "attack-stale",
-        "attack-future",
-        "attack-truncated",
-        "attack-other-endpoint",
-        "attack-empty",
-        "attack-not-json",
-        "attack-not-envelope",
-        "attack-duplicate",
-        "attack-burst",
-        "attack-unknown-kind",
+        "missing-header",
+        "malformed-header",
+        "tampered-byte",
+        "re-serialised-body",
+        "wrong-secret",
+        "stale",
+        "future",
+        "truncated",
+        "other-endpoints-secret",
+        "empty-body",
+        "not-json",
+        "not-an-envelope",
+        "duplicate",
+        "concurrent-burst",
+        "unknown-kind",
       ]
     `)
   })

@@ -11,7 +11,6 @@ const {
   knownEvents,
   lifecycleEvents,
   notEnvelopes,
-  orderCreatedEvents,
   secrets,
   signatureHeaders,
   signatureOptions,
@@ -26,7 +25,7 @@ const ALL: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   knownEvents: knownEvents(),
   lifecycleEvents: lifecycleEvents(),
   notEnvelopes: notEnvelopes(),
-  orderCreatedEvents: orderCreatedEvents(),
+  "eventsOf('order.created')": eventsOf('order.created'),
   secrets: secrets(),
   signatureHeaders: signatureHeaders(),
   signatureOptions: signatureOptions(),
@@ -47,7 +46,8 @@ function shrunk<Value>(arbitrary: fc.Arbitrary<Value>, isFault: (value: Value) =
 }
 
 test('every arbitrary is looked at here', () => {
-  expect(Object.keys(ALL).sort()).toEqual(Object.keys(arbitraries).sort())
+  const names = new Set(Object.keys(ALL).map((name) => name.split('(')[0]))
+  expect([...names].sort()).toEqual(Object.keys(arbitraries).sort())
 })
 
 test.each(Object.entries(ALL))('%s gives the same values for the same seed', (_, arbitrary) => {
@@ -74,15 +74,20 @@ describe('what fails is shrunk to what is small', () => {
   test('an order, to what it fails for', () => {
     const at = { type: 'order.created', created_at: '2026-05-17T14:00:00Z' }
     const free = { id: 'ord_0', total_cents: 0, buyer_email: 'a@example.com' }
-    expect(shrunk(orderCreatedEvents(), () => true)).toEqual({ ...at, data: { order: free, tickets: [] } })
-    expect(shrunk(orderCreatedEvents(), ({ data }) => data.order.total_cents > 999)).toEqual({
+    expect(shrunk(eventsOf('order.created'), () => true)).toEqual({
+      ...at,
+      data: { order: free, tickets: [] },
+    })
+    expect(shrunk(eventsOf('order.created'), ({ data }) => data.order.total_cents > 999)).toEqual({
       ...at,
       data: { order: { ...free, total_cents: 1000 }, tickets: [] },
     })
-    const { tickets, order } = shrunk(orderCreatedEvents(), ({ data }) => data.tickets.length > 2).data
+    const { tickets, order } = shrunk(eventsOf('order.created'), ({ data }) => data.tickets.length > 2).data
     expect(order).toEqual(free)
     expect(tickets.map(({ tier }) => tier)).toEqual(Array(3).fill('general admission'))
-    const odd = shrunk(orderCreatedEvents(), ({ data }) => data.tickets.some(({ tier }) => tier.length > 100))
+    const odd = shrunk(eventsOf('order.created'), ({ data }) =>
+      data.tickets.some(({ tier }) => tier.length > 100),
+    )
     expect(odd.data.tickets).toHaveLength(1)
     expect(odd.data.tickets[0]?.tier.length).toBeLessThan(130)
   })

@@ -38,7 +38,7 @@ describe('a mistake is a TypeError that says which:', () => {
       { delivery: null },
       /^delivery must be made by signedDelivery or signedBody.+not null\.$/,
     ],
-    ['a delivery of an attack', { delivery: { body: '{}', headers: {} } }, /^delivery must be made by/],
+    ['a delivery of a scenario', { delivery: { body: '{}', headers: {} } }, /^delivery must be made by/],
     [
       'a misspelt option',
       { options: { schedules: [5] } },

@@ -1,6 +1,5 @@
 import { tixWebhooks } from 'tix-webhooks/fetch'
 import {
-  attacks,
   createTestClock,
   makeScenario,
   SCENARIOS,
@@ -9,8 +8,8 @@ import {
   scenarios,
 } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
-import { attackedHandler, succeeding } from '../../support/attacked.js'
 import { SECRET } from '../../support/deliveries.js'
+import { countingHandler, failing } from '../../support/played-scenarios.js'
 
 const published = () => JSON.stringify(sampleEvent('event.published'))
 const ordered = () => JSON.stringify(sampleEvent('order.created'))
@@ -27,10 +26,10 @@ describe('a scenario of one event', () => {
     const { now } = createTestClock('2031-01-01T00:00:00Z')
     const signature = { algorithm: 'SHA-512', encoding: 'base64', signedContent: 'concat' } as const
     const secret = ['whsec_new', 'whsec_old']
-    const receiver = attackedHandler({ secret, signature, now, toleranceSeconds: 60 })
+    const receiver = countingHandler({ secret, signature, now, toleranceSeconds: 60 })
     for (const { name } of SCENARIOS) {
       const source = { body: published, secret, signature, now, toleranceSeconds: 60 }
-      expect(await succeeding([await makeScenario(name, source)], receiver)).toEqual([])
+      expect(await failing([await makeScenario(name, source)], receiver)).toEqual([])
     }
   })
 
@@ -128,9 +127,8 @@ describe('a mistake is a TypeError that says which:', () => {
     )
   })
 
-  test('an order id, in attacks and scenarios alike', async () => {
+  test('an order id that is set', async () => {
     const options = { secret: SECRET, data: { order: { id: 'ord_1' } } }
     await expect(scenarios('order.created', options)).rejects.toThrow(/^data\.order\.id cannot be set/)
-    await expect(attacks('order.created', options)).rejects.toThrow(/^data\.order\.id cannot be set/)
   })
 })

@@ -1,7 +1,8 @@
+import { inspect } from 'node:util'
 import { SCENARIOS, type ScenarioName, scenarios } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
-import { attackedHandler, PLAYED_KINDS, succeeding } from '../../support/attacked.js'
 import { SECRET } from '../../support/deliveries.js'
+import { countingHandler, failing, PLAYED_KINDS } from '../../support/played-scenarios.js'
 
 const GENUINE = ['genuine', [200], 1]
 const FORGED = ['forged', [401], 0]
@@ -63,35 +64,62 @@ describe('the table', () => {
     expect(table).toEqual(kind === 'event.published' ? ALL : WITHOUT_THIN)
   })
 
-  test('sends one after the other, except the burst, which is sent at once', async () => {
+  test('sends one after the other, except the burst, which is sent at once, and returns the answers in order', async () => {
     const most: Record<string, number> = {}
-    for (const { name, deliver, isBurst } of await scenarios('event.published', { secret: SECRET })) {
+    for (const { name, deliver, deliveries, isBurst } of await scenarios('event.published', {
+      secret: SECRET,
+    })) {
       let underWay = 0
       most[name] = 0
-      await deliver(async () => {
+      const answers = await deliver(async (delivery) => {
         underWay += 1
         most[name] = Math.max(most[name] ?? 0, underWay)
         await new Promise(setImmediate)
         underWay -= 1
+        return delivery
       })
+      expect(answers).toEqual(deliveries)
       expect(isBurst).toBe(name === 'concurrent-burst')
     }
     expect(most).toEqual(
       Object.fromEntries(ALL.map(([name]) => [name, name === 'concurrent-burst' ? 12 : 1])),
     )
   })
+
+  test.each(PLAYED_KINDS)('of %s has, with only: refused, what is due no 2xx and no run', async (_, make) => {
+    const due = ALL.filter(([, [verdict]]) => verdict === 'forged' || verdict === 'unusable')
+    const refused = await make({ secret: SECRET, only: 'refused' })
+    expect(refused.map(({ name }) => name)).toEqual(due.map(([name]) => name))
+    for (const { expect: must, deliveries } of refused) {
+      expect(must.statuses.filter((status) => status < 400)).toEqual([])
+      expect([must.runs, deliveries.length > 0]).toEqual([0, true])
+    }
+  })
+
+  test.each([SECRET, Buffer.from(SECRET), [Buffer.from('whsec_old'), SECRET]])(
+    'holds no secret, whatever of it is looked at',
+    async (secret) => {
+      const all = await scenarios('order.created', { secret })
+      // Its 512 KiB would take inspect a second, and are made as the others are.
+      const table = all.filter(({ name }) => name !== 'large')
+      const seen = inspect(table, { depth: Number.POSITIVE_INFINITY, showHidden: true, maxArrayLength: null })
+      expect(seen).toContain('concurrent-burst')
+      const byte = inspect(Buffer.from(SECRET)).slice(8, 40)
+      for (const form of [SECRET, SECRET.slice(0, 8), byte, 'whsec_old']) expect(seen).not.toContain(form)
+    },
+  )
 })
 
 describe('one receiver and one store', () => {
   test('stand the scenarios of all kinds, in order, in reverse, and made again', {
     tags: ['slow'],
   }, async () => {
-    const receiver = attackedHandler()
+    const receiver = countingHandler()
     for (const [, make] of PLAYED_KINDS) {
-      expect(await succeeding(await make({ secret: SECRET }), receiver)).toEqual([])
+      expect(await failing(await make({ secret: SECRET }), receiver)).toEqual([])
     }
     for (const [, make] of PLAYED_KINDS) {
-      expect(await succeeding([...(await make({ secret: SECRET }))].reverse(), receiver)).toEqual([])
+      expect(await failing([...(await make({ secret: SECRET }))].reverse(), receiver)).toEqual([])
     }
   })
 })

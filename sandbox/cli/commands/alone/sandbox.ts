@@ -21,7 +21,7 @@ export const sandbox = defineCommand({
     { says: 'with a receiver', line: "tix-webhooks sandbox --to 'http://localhost:3000/hooks'" },
     {
       says: 'for tests: any free port, the same ids in each run, a clock that stands still',
-      line: 'tix-webhooks sandbox --port 0 --seed 1 --now 2026-12-01T12:00:00Z --freeze --json',
+      line: 'tix-webhooks sandbox --port 0 --seed 1 --start-at 2026-12-01T12:00:00Z --freeze --json',
     },
     {
       says: 'if the service signs or reports errors in another way',

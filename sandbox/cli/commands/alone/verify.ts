@@ -22,7 +22,11 @@ export const verify = defineCommand({
     body: option('TEXT', (text) => text, 'the exact body: text, @file, or - for standard input', '-'),
     ...SIGNING_OPTIONS,
     tolerance: option('TIME', readSeconds, 'how old the signature may be; 0 is any age', '5m'),
-    now: option('WHEN', readInstant, 'when it was received, such as 2026-12-01T19:00:00Z (default: now)'),
+    'received-at': option(
+      'WHEN',
+      readInstant,
+      'when it was received, such as 2026-12-01T19:00:00Z (default: now)',
+    ),
   },
   examples: [
     {
@@ -31,10 +35,10 @@ export const verify = defineCommand({
     },
     {
       says: 'as at the time it was received',
-      line: `tix-webhooks verify --secret whsec_test --header '${EXAMPLE}' --body '{"type":"order.created"}' --now 2023-11-14T22:13:30Z`,
+      line: `tix-webhooks verify --secret whsec_test --header '${EXAMPLE}' --body '{"type":"order.created"}' --received-at 2023-11-14T22:13:30Z`,
     },
   ],
-  async run({ header, body, secret, signature, tolerance, now }, _words, { io, out }) {
+  async run({ header, body, secret, signature, tolerance, 'received-at': receivedAt }, _words, { io, out }) {
     if (header === undefined)
       throw new UsageError('--header is missing: the value of x-service-signature, t=…,v1=….')
     const key = neededSecret(secret, io)
@@ -46,7 +50,7 @@ export const verify = defineCommand({
         body: bytes,
         toleranceSeconds: tolerance,
         signature: signatureOptions(signature),
-        ...(now !== undefined && { now: () => Date.parse(now) }),
+        ...(receivedAt !== undefined && { now: () => Date.parse(receivedAt) }),
       }),
     )
     out.print(recordOf(diagnosis), lines(diagnosis, out))

@@ -6,8 +6,8 @@ function stage() {
   const sandbox = httpSandbox()
   sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/hooks' })
   const trigger = (body: object) => sandbox.call('POST', '/_sandbox/trigger', { body })
-  const seed = (body: object) => sandbox.call('POST', '/_sandbox/seed', { body })
-  return { ...sandbox, trigger, seed }
+  const fill = (body: object) => sandbox.call('POST', '/_sandbox/fill', { body })
+  return { ...sandbox, trigger, fill }
 }
 const told = (answer: Answer) => [answer.status, answer.code]
 
@@ -134,12 +134,12 @@ test('[N132] the scenarios are those of the testing kit', async () => {
   })
 })
 
-describe('seed', () => {
+describe('fill', () => {
   const FIXTURES = {
     venues: [{ name: 'Quay' }],
     events: [
       {
-        title: 'Seeded',
+        title: 'Filled',
         doors_at: '2026-12-01T19:00:00Z',
         tickets: [{ name: 'GA', price_cents: 100, quantity: 5 }],
         status: 'on_sale',
@@ -150,11 +150,11 @@ describe('seed', () => {
 
   test('fills an account, without webhooks', async () => {
     const sandbox = stage()
-    const answer = await sandbox.seed(FIXTURES)
+    const answer = await sandbox.fill(FIXTURES)
     expect([answer.status, answer.json()]).toEqual([201, { venues: 1, events: 1, orders: 1 }])
     expect(sandbox.sent).toEqual([])
     const { data } = (await sandbox.call('GET', '/v2/events')).json<{ data: object[] }>()
-    expect(data).toMatchObject([{ title: 'Seeded', status: 'on_sale', sold: 2 }])
+    expect(data).toMatchObject([{ title: 'Filled', status: 'on_sale', sold: 2 }])
   })
 
   test.each([
@@ -164,12 +164,12 @@ describe('seed', () => {
   ])('refuses %j, and keeps nothing of it', async (fixtures) => {
     const sandbox = stage()
     const before = sandbox.service.accounts.test.counts()
-    expect((await sandbox.seed(fixtures)).status).toBe(400)
+    expect((await sandbox.fill(fixtures)).status).toBe(400)
     expect(sandbox.service.accounts.test.counts()).toEqual(before)
   })
 
   test('needs fixtures', async () => {
     const headers = { 'content-type': 'application/json' }
-    expect(told(await stage().call('POST', '/_sandbox/seed', { headers }))).toEqual([400, 'invalid_json'])
+    expect(told(await stage().call('POST', '/_sandbox/fill', { headers }))).toEqual([400, 'invalid_json'])
   })
 })

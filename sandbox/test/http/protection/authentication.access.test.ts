@@ -133,7 +133,7 @@ const ROUTES = [
   ['GET', '/_sandbox/requests'],
   ['GET', '/_sandbox/assumptions'],
   ['POST', '/_sandbox/reset'],
-  ['POST', '/_sandbox/seed'],
+  ['POST', '/_sandbox/fill'],
   ['GET', '/_sandbox/state'],
   ['GET', '/_sandbox/stream'],
 ] as const

@@ -45,7 +45,7 @@ const working = () => new Response(null, { status: 204 })
 
 function open(options: SandboxOptions = {}): Sandbox {
   return createSandbox({
-    now: '2026-11-20T12:00:00Z',
+    startAt: '2026-11-20T12:00:00Z',
     secret: SECRET,
     deliver: failing,
     jitter: 0,
@@ -87,7 +87,7 @@ describe('a sandbox with a state file', () => {
     await first.close()
 
     const second = open({ deliver: working })
-    expect(second.clock.nextAt).toBe(Date.parse('2026-11-20T18:00:00Z'))
+    expect(second.clock.nextAtMs).toBe(Date.parse('2026-11-20T18:00:00Z'))
     await second.clock.next()
     const [delivery] = second.deliveries.list()
     expect(delivery?.status).toBe('delivered')

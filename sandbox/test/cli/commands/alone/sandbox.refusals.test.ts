@@ -95,7 +95,7 @@ describe('the sandbox', () => {
     [['--rate-limit', '0/s'], /^--rate-limit "0\/s" is not a rate/],
     [['--timeout', '15'], /^--timeout 15 has no unit/],
     [['--seed', '-1'], /^--seed needs a value/],
-    [['--now', 'today'], /^--now "today" is not a valid time/],
+    [['--start-at', 'today'], /^--start-at "today" is not a valid time/],
   ])('refuses %j', async (argv, message) => {
     const { code, stdout, stderr } = await run(['sandbox', '--port', '0', ...argv], { cwd: emptyFolder() })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

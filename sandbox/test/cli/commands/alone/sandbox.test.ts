@@ -262,7 +262,7 @@ describe('the sandbox', () => {
 
   test('follows its options: frozen, at a time, with the same ids each time', async () => {
     const argv = [
-      '--now',
+      '--start-at',
       '2031-05-01T12:00:00+02:00',
       '--freeze',
       '--seed',

@@ -21,7 +21,7 @@ describe('verify', () => {
       await header(),
       '--body',
       body,
-      '--now',
+      '--received-at',
       '2023-11-14T22:13:30Z',
     ]
     expect(await verify(argv)).toMatchObject({
@@ -58,7 +58,7 @@ describe('verify', () => {
   })
 
   test('says which part is wrong, and what is near', async () => {
-    const now = ['--now', '2023-11-14T22:13:30Z']
+    const now = ['--received-at', '2023-11-14T22:13:30Z']
     const stale = await verify(['--secret', secret, '--header', await header(), '--body', body])
     expect(stale.code).toBe(1)
     expect(stale.stdout).toMatch(
@@ -96,7 +96,10 @@ describe('verify', () => {
     [['--secret', secret, '--body', 'x'], /^--header is missing/],
     [['--header', 't=1,v1=00', '--body', 'x'], /^There is no signing secret/],
     [['--secret', secret, '--header', 't=1,v1=00', '--tolerance', '300'], /^--tolerance 300 has no unit/],
-    [['--secret', secret, '--header', 't=1,v1=00', '--now', 'now'], /^--now "now" is not a valid time/],
+    [
+      ['--secret', secret, '--header', 't=1,v1=00', '--received-at', 'now'],
+      /^--received-at "now" is not a valid time/,
+    ],
   ])('refuses %j', async (argv, message) => {
     const { code, stdout, stderr } = await verify(argv)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

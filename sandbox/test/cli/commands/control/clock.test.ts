@@ -4,7 +4,7 @@ import { sandbox } from '../../../support/cli-sandbox.js'
 import { listening } from '../../../support/cli-server.js'
 
 const NOW = '2031-05-01T12:00:00.000Z'
-const frozen = (...argv: string[]) => sandbox(['--now', NOW, '--freeze', ...argv])
+const frozen = (...argv: string[]) => sandbox(['--start-at', NOW, '--freeze', ...argv])
 
 describe('clock', () => {
   test('shows the time, to people and to programs', async () => {

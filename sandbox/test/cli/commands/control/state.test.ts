@@ -11,7 +11,7 @@ describe('status', () => {
       run: runHere,
       json,
       url,
-    } = await sandbox(['--now', '2031-05-01T12:00:00Z', '--freeze', '--assume', 'list=array'])
+    } = await sandbox(['--start-at', '2031-05-01T12:00:00Z', '--freeze', '--assume', 'list=array'])
     await json('trigger', 'order.created', '--no-wait')
     const { stdout } = await runHere(['status'])
     expect(stdout).toContain(`at ${url}\n`)
@@ -48,17 +48,17 @@ describe('reset', () => {
   })
 })
 
-describe('seed', () => {
+describe('fill', () => {
   test('fills the sandbox from a file, and from the standard input', async () => {
     const { run: runHere, folder, json } = await sandbox()
     const [before] = (await json('status')) as { counts: { test: { venues: number } } }[]
     writeFileSync(join(folder, 'fixtures.json'), '{"venues":[{"name":"The Hall"}]}')
-    expect(await runHere(['seed', 'fixtures.json'])).toMatchObject({
+    expect(await runHere(['fill', 'fixtures.json'])).toMatchObject({
       code: 0,
       stdout: 'Created 1 venue, 0 events, 0 orders.\n',
     })
     expect(
-      (await runHere(['seed', '-', '--json'], { stdin: '{"venues":[{"name":"The Barn"}]}' })).records(),
+      (await runHere(['fill', '-', '--json'], { stdin: '{"venues":[{"name":"The Barn"}]}' })).records(),
     ).toEqual([{ venues: 1, events: 0, orders: 0 }])
     expect(await json('status')).toMatchObject([
       { counts: { test: { venues: (before?.counts.test.venues ?? 0) + 2 } } },
@@ -67,9 +67,9 @@ describe('seed', () => {
 
   test('takes the file that its help shows', async () => {
     const { run: runHere } = await sandbox()
-    const { stdout } = await runHere(['seed', '--help'])
+    const { stdout } = await runHere(['fill', '--help'])
     const [, file = ''] = /\nFILE, such as:\n([\s\S]+?)\n\n/.exec(stdout) ?? []
-    expect(await runHere(['seed', '-'], { stdin: file })).toMatchObject({
+    expect(await runHere(['fill', '-'], { stdin: file })).toMatchObject({
       code: 0,
       stdout: 'Created 1 venue, 1 event, 1 order.\n',
     })
@@ -80,7 +80,7 @@ describe('seed', () => {
     [
       ['-'],
       '{"venues":',
-      /^Standard input is not valid JSON: .+\. For an example: tix-webhooks seed --help$/m,
+      /^Standard input is not valid JSON: .+\. For an example: tix-webhooks fill --help$/m,
     ],
     [
       ['-'],
@@ -96,7 +96,7 @@ describe('seed', () => {
     [[], '', /^FILE is missing: a JSON file, or - for standard input/],
   ])('refuses %j', async (argv, stdin, message) => {
     const { run: runHere } = await sandbox()
-    const { code, stderr } = await runHere(['seed', ...argv], { stdin })
+    const { code, stderr } = await runHere(['fill', ...argv], { stdin })
     expect(code).toBe(2)
     expect(stderr).toMatch(message)
   })

@@ -19,8 +19,8 @@ export interface FixtureEvent extends NewEvent {
   orders?: readonly { tier: string; quantity: number }[]
 }
 
-/** How many of each were made. */
-export interface Seeded {
+/** How many of each were created. */
+export interface Filled {
   readonly venues: number
   readonly events: number
   readonly orders: number
@@ -49,7 +49,7 @@ const fixtures = z.strictObject({
  *
  * @throws Refusal that names the place in the fixtures
  */
-export function seed(service: Service, given: unknown): Seeded {
+export function fill(service: Service, given: unknown): Filled {
   const read = fixtures.safeParse(given)
   if (!read.success) {
     const [issue] = read.error.issues

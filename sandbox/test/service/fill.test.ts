@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 let sandbox: Sandbox
 
 beforeEach(() => {
-  sandbox = createSandbox({ now: '2026-11-20T12:00:00Z', deliver: () => new Response() })
+  sandbox = createSandbox({ startAt: '2026-11-20T12:00:00Z', deliver: () => new Response() })
 })
 
 const event = (more: object = {}) => ({
@@ -19,7 +19,7 @@ const event = (more: object = {}) => ({
 
 describe('fixtures', () => {
   test('fill the account with events in their states, and orders, without a webhook', async () => {
-    const seeded = sandbox.seed({
+    const filled = sandbox.fill({
       venues: [{ name: 'The Old Customs House' }],
       events: [
         event({ title: 'Draft' }),
@@ -35,7 +35,7 @@ describe('fixtures', () => {
         }),
       ],
     })
-    expect(seeded).toEqual({ venues: 1, events: 4, orders: 4 })
+    expect(filled).toEqual({ venues: 1, events: 4, orders: 4 })
     const events = sandbox.account.listEvents().data
     expect(events.map(({ title, status, sold }) => [title, status, sold])).toEqual([
       ['Sold out', 'sold_out', 12],
@@ -51,7 +51,7 @@ describe('fixtures', () => {
   })
 
   test('may be for the account of live keys', () => {
-    sandbox.seed({ account: 'live', events: [event()] })
+    sandbox.fill({ account: 'live', events: [event()] })
     expect(sandbox.account.listEvents().data).toEqual([])
   })
 
@@ -83,7 +83,7 @@ describe('fixtures', () => {
     ],
   ])('%s are refused as a whole, by their place', (_, fixtures, message) => {
     const before = sandbox.account.listVenues()
-    expect(() => sandbox.seed(fixtures as Fixtures)).toThrow(message)
+    expect(() => sandbox.fill(fixtures as Fixtures)).toThrow(message)
     expect(sandbox.account.listEvents().data).toEqual([])
     expect(sandbox.account.listVenues()).toEqual(before)
   })

@@ -5,7 +5,7 @@ import { connect } from '../../client/client.js'
 import { SANDBOX_OPTIONS } from '../../client/find-sandbox.js'
 import { EXIT } from '../../failure.js'
 
-/** `tix-webhooks seed`: through the control API. */
+/** `tix-webhooks fill`: through the control API. */
 const FIXTURES = `{
   "venues": [{ "name": "The Boathouse", "city": "Porto", "timezone": "Europe/Lisbon" }],
   "events": [
@@ -21,11 +21,11 @@ const FIXTURES = `{
 
 const FORM: ObjectForm = {
   example: '{"venues":[{"name":"The Boathouse"}]}',
-  cure: 'For an example: tix-webhooks seed --help',
+  cure: 'For an example: tix-webhooks fill --help',
 }
 
-export const seed = defineCommand({
-  name: 'seed',
+export const fill = defineCommand({
+  name: 'fill',
   summary: 'fills the running sandbox from a fixtures file, without webhooks',
   details:
     'All or nothing is created. account is test (the default) or live. A venue has a name, and optionally address, city, country, timezone and capacity. An event is what POST /v2/events takes; without venue or venue_id it gets the first venue. It may also have a status (draft, the default; on_sale; cancelled) and, unless it is a draft, orders.',
@@ -33,8 +33,8 @@ export const seed = defineCommand({
   file: { says: 'FILE, such as', text: FIXTURES },
   options: SANDBOX_OPTIONS,
   examples: [
-    { says: 'from a file', line: 'tix-webhooks seed fixtures.json' },
-    { says: 'from another program', line: 'tix-webhooks seed - < fixtures.json' },
+    { says: 'from a file', line: 'tix-webhooks fill fixtures.json' },
+    { says: 'from another program', line: 'tix-webhooks fill - < fixtures.json' },
   ],
   async run({ sandbox }, [path = ''], context) {
     const { io, out } = context
@@ -44,7 +44,7 @@ export const seed = defineCommand({
       FORM,
     )
     const client = await connect(sandbox, context)
-    const made = await client.call<Record<string, number>>('POST', '/seed', fixtures)
+    const made = await client.call<Record<string, number>>('POST', '/fill', fixtures)
     const counts = Object.entries(made).map(
       ([name, count]) => `${count} ${count === 1 ? name.replace(/s$/, '') : name}`,
     )

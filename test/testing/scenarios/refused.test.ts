@@ -1,30 +1,30 @@
-import { type AttackName, attacks, createTestClock } from 'tix-webhooks/testing'
+import { createTestClock, type ScenarioName, scenarios } from 'tix-webhooks/testing'
 import { expect, test } from 'vitest'
 import { SECRET } from '../../support/deliveries.js'
 
 const { now } = createTestClock()
 const T = String(now() / 1000)
 
-const table = await attacks('order.created', { secret: SECRET, now })
+const table = await scenarios('order.created', { secret: SECRET, now })
 
-const deliveriesOf = (name: AttackName) => table.find((attack) => attack.name === name)?.deliveries ?? []
-const bodiesOf = (name: AttackName) => deliveriesOf(name).map(({ body }) => body)
+const deliveriesOf = (name: ScenarioName) => table.find((one) => one.name === name)?.deliveries ?? []
+const bodiesOf = (name: ScenarioName) => deliveriesOf(name).map(({ body }) => body)
 /** The headers, with `S` for a whole signature. */
-const headersOf = (name: AttackName) =>
+const headersOf = (name: ScenarioName) =>
   deliveriesOf(name).map(({ header }) => header?.replace(/[0-9a-f]{64}/, 'S'))
 
 test('a header is missing altogether, empty, and missing for an unknown kind', () => {
-  expect(headersOf('missing header')).toEqual([undefined, '', undefined])
-  expect(deliveriesOf('missing header').map(({ headers }) => Object.keys(headers))).toEqual([
+  expect(headersOf('missing-header')).toEqual([undefined, '', undefined])
+  expect(deliveriesOf('missing-header').map(({ headers }) => Object.keys(headers))).toEqual([
     ['content-type'],
     ['content-type', 'x-service-signature'],
     ['content-type'],
   ])
-  expect(bodiesOf('missing header')[2]).toBe(bodiesOf('unknown kind')[0])
+  expect(bodiesOf('missing-header')[2]).toBe(bodiesOf('unknown-kind')[0])
 })
 
 test('malformed headers come near the form, around a valid signature', () => {
-  expect(headersOf('malformed header')).toEqual([
+  expect(headersOf('malformed-header')).toEqual([
     'nonsense',
     `t=${T}`,
     'v1=S',
@@ -41,7 +41,7 @@ test('malformed headers come near the form, around a valid signature', () => {
 })
 
 test('a body is tampered with in it, at its end, after it and before it', () => {
-  const [within = '', atEnd = '', after = '', before = ''] = bodiesOf('tampered byte')
+  const [within = '', atEnd = '', after = '', before = ''] = bodiesOf('tampered-byte')
   const genuine = after.slice(0, -1)
   expect(JSON.parse(genuine).type).toBe('order.created')
   expect(after).toBe(`${genuine}\n`)
@@ -49,11 +49,11 @@ test('a body is tampered with in it, at its end, after it and before it', () => 
   expect(atEnd).toBe(genuine.replace(/}$/, ' '))
   expect(within).toBe(genuine.replace('"created_at":"2', '"created_at":"1'))
   expect(within).not.toBe(genuine)
-  expect(bodiesOf('tampered byte')).toHaveLength(4)
+  expect(bodiesOf('tampered-byte')).toHaveLength(4)
 })
 
 test('a body is written again with and without blanks', () => {
-  const [compact = '', pretty = ''] = bodiesOf('re-serialised body')
+  const [compact = '', pretty = ''] = bodiesOf('re-serialised-body')
   expect([compact.includes('\n'), pretty.includes('\n')]).toEqual([false, true])
   expect([JSON.parse(compact).type, JSON.parse(pretty).type]).toEqual(['order.created', 'order.created'])
 })
@@ -71,8 +71,8 @@ test('the body is cut by a byte and by half, and the signature by two digits, by
 })
 
 test('a wrong secret signs an event that comes later, and one that nobody handles', () => {
-  expect(bodiesOf('wrong secret')).toEqual([bodiesOf('duplicate')[0], bodiesOf('unknown kind')[0]])
-  expect(new Set([...headersOf('wrong secret'), ...headersOf("other endpoint's secret")])).toEqual(
+  expect(bodiesOf('wrong-secret')).toEqual([bodiesOf('duplicate')[0], bodiesOf('unknown-kind')[0]])
+  expect(new Set([...headersOf('wrong-secret'), ...headersOf('other-endpoints-secret')])).toEqual(
     new Set([`t=${T},v1=S`]),
   )
 })
@@ -83,11 +83,11 @@ test('stale and future are six minutes away', () => {
 })
 
 test('what is signed and no event is nothing, no JSON, cut JSON, and JSON that lacks something', () => {
-  expect(bodiesOf('empty body')).toEqual([''])
-  expect(bodiesOf('not JSON')).toEqual(['', 'not JSON', '{"type":'])
+  expect(bodiesOf('empty-body')).toEqual([''])
+  expect(bodiesOf('not-json')).toEqual(['', 'not JSON', '{"type":'])
   const type = 'order.created'
   const created_at = '2026-05-17T14:02:11Z'
-  expect(bodiesOf('not an envelope').map((body) => JSON.parse(body))).toEqual([
+  expect(bodiesOf('not-an-envelope').map((body) => JSON.parse(body))).toEqual([
     null,
     [],
     'text',
@@ -108,12 +108,12 @@ test('a duplicate is the same delivery, and then the same body signed a second l
     true,
     [],
   ])
-  expect(deliveriesOf('concurrent burst')).toHaveLength(12)
-  expect(new Set(deliveriesOf('concurrent burst')).size).toBe(1)
+  expect(deliveriesOf('concurrent-burst')).toHaveLength(12)
+  expect(new Set(deliveriesOf('concurrent-burst')).size).toBe(1)
 })
 
 test('an unknown kind begins like the known one, or is the name of a method; the text of one is not ASCII', () => {
-  const [first, second, ...more] = bodiesOf('unknown kind').map((body) => JSON.parse(body))
+  const [first, second, ...more] = bodiesOf('unknown-kind').map((body) => JSON.parse(body))
   expect(first).toMatchObject({ type: 'order.created.unheard_of', data: { note: 'Zoe\u0308, 2 × 18 €' } })
   expect([second.type, more]).toEqual(['__defineGetter__', []])
 })
