@@ -1,5 +1,5 @@
 import type { OutcomeName } from '../../src/index.js'
-import { deferred } from '../../src/lib/deferred.js'
+import { deferred } from '../../src/internal.js'
 import { sampleEvent } from '../deliveries/sample-event.js'
 import type { ScenarioName } from '../scenarios/scenario.js'
 import { makeScenario } from '../scenarios/scenarios.js'
