@@ -128,12 +128,18 @@ const code = (blocks: readonly string[]): string => `\`\`\`ts\n${blocks.join('\n
 const fileName = (entry: string): string =>
   entry.replace(receiverJson.name, '').replaceAll('/', '-').replace(/^-/, '') || 'index'
 
+/** The second package, which is CommonJS, imports the first as such: a user of it reads those types in their own reports. */
+function isReported(file: string): boolean {
+  const [receiver, sandbox] = PACKAGES.map(({ folder }) => file.startsWith(`${folder}dist/`))
+  return sandbox === true || (receiver === true && !file.endsWith('.d.cts'))
+}
+
 /** The statements of dist/ that declare it; none if it is not a top-level declaration there. */
 function statementsOf(symbol: ts.Symbol): ts.Statement[] {
   return (symbol.declarations ?? []).flatMap((declaration) => {
     const statement = ts.isVariableDeclaration(declaration) ? declaration.parent.parent : declaration
     const { fileName } = statement.getSourceFile()
-    const isOurs = PACKAGES.some(({ folder }) => fileName.startsWith(`${folder}dist/`))
+    const isOurs = isReported(fileName)
     return isOurs && ts.isStatement(statement) && ts.isSourceFile(statement.parent) ? [statement] : []
   })
 }
