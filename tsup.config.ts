@@ -16,7 +16,6 @@ export default defineConfig({
     opentelemetry: 'adapters/opentelemetry.ts',
     d1: 'adapters/d1.ts',
     'durable-object': 'adapters/durable-object.ts',
-    'store-kit': 'src/store-kit.ts',
     testing: 'testing/index.ts',
     'testing/fast-check': 'testing/fast-check.ts',
   },

@@ -36,7 +36,7 @@ export default defineConfig({
     // The tests import the package by its name, as its users do; the packed package itself is tested by package.test.ts.
     alias: [
       { find: /^tix-webhooks$/, replacement: here('src/index.ts') },
-      { find: /^tix-webhooks\/(fetch|node|store-kit)$/, replacement: here('src/$1.ts') },
+      { find: /^tix-webhooks\/(fetch|node)$/, replacement: here('src/$1.ts') },
       { find: /^tix-webhooks\/testing$/, replacement: here('testing/index.ts') },
       { find: /^tix-webhooks\/testing\/(.+)$/, replacement: here('testing/$1.ts') },
       { find: /^tix-webhooks-sandbox$/, replacement: here('sandbox/index.ts') },

@@ -1,13 +1,7 @@
 import type { NextFunction, Request, Response } from 'express'
-import {
-  answerTo,
-  type BodyReader,
-  createReceiver,
-  type Receiver,
-  type SchemaMap,
-  type WebhookOptions,
-} from '../src/index.js'
-import { answerWrongHost, sendAnswer, sendFailure, streamBody } from '../src/node.js'
+import type { BodyReader, Receiver, SchemaMap, WebhookOptions } from '../src/index.js'
+import { answerWrongHost, createRouteReceiver } from '../src/internal.js'
+import { sendAnswer, sendFailure, streamBody } from '../src/node.js'
 
 /** A request handler of Express 4 or 5. */
 export interface ExpressWebhooks extends Pick<Receiver, 'drain'> {
@@ -33,13 +27,13 @@ type RequestOf<Params> = [Params] extends [never] ? Request : Request<Params>
  * ```
  */
 export function tixWebhooks<
+  Params = Request['params'],
   Tx = undefined,
   Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
-  Params = Request['params'],
 >(options: WebhookOptions<RequestOf<Params>, Tx, Schemas>): ExpressWebhooks {
   // Which parameters there are, only the app's routes know.
   const plain = options as WebhookOptions<Request, Tx, Schemas>
-  const receiver = createReceiver(plain, tixWebhooks)
+  const receiver = createRouteReceiver(tixWebhooks, plain)
 
   async function handle(request: Request, response: Response, next?: NextFunction): Promise<void> {
     const wrong = answerWrongHost('express', [request, response], plain.onError)
@@ -59,11 +53,11 @@ export function tixWebhooks<
         isAnswered: () => response.headersSent,
         ...bodyOf(request),
       })
-      sendAnswer(response, answerTo(outcome), wasBegun)
+      sendAnswer(response, outcome, { wasBegun })
     } catch (error) {
       // Not a rejection: Express 4 ignores the promise of a handler, and an unhandled rejection ends the process.
       if (typeof next === 'function' && unwrap(response)) next(error)
-      else sendFailure(response, error, request, plain.onError)
+      else sendFailure(response, error, { request, onError: plain.onError })
     }
   }
 
@@ -113,7 +107,7 @@ function bodyOf(request: Request & { rawBody?: unknown }): { body: Uint8Array | 
     }
   }
   // Advice only for a stream that was read: to look at the type of each delivery takes time.
-  return { body: streamBody(request, isRead ? adviceFor(request) : undefined) }
+  return { body: streamBody(request, { advice: isRead ? adviceFor(request) : undefined }) }
 }
 
 /** NestJS needs reflect-metadata, as few others do. It mounts the parsers itself. */

@@ -5,11 +5,11 @@ import {
   answerTo,
   type BodyReader,
   ConfigurationError,
-  createReceiver,
   type Receiver,
   type SchemaMap,
   type WebhookOptions,
 } from '../src/index.js'
+import { createRouteReceiver } from '../src/internal.js'
 import { removePresetHeaders, sendAnswer, streamBody } from '../src/node.js'
 
 /** The part of a reply that is used: structural, so that a reply of any logger, type provider or HTTP/2 server fits. */
@@ -73,11 +73,11 @@ type RequestOf<Route extends RouteGenericInterface> = [Route] extends [never]
  * ```
  */
 export function tixWebhooks<
+  Route extends RouteGenericInterface = RouteGenericInterface,
   Tx = undefined,
   Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
-  Route extends RouteGenericInterface = RouteGenericInterface,
 >(options: WebhookOptions<RequestOf<Route>, Tx, Schemas>): FastifyWebhooks {
-  const receiver = createReceiver(options as WebhookOptions<FastifyRequest, Tx, Schemas>, tixWebhooks)
+  const receiver = createRouteReceiver(tixWebhooks, options as WebhookOptions<FastifyRequest, Tx, Schemas>)
 
   async function receive(
     request: RequestLike,
@@ -99,23 +99,21 @@ export function tixWebhooks<
         ? undefined
         : (line, err) => request.log.error(err === undefined ? {} : { err }, line),
     })
-    const answer = answerTo(outcome)
-    if (wasBegun) sendAnswer(reply.raw as ServerResponse, answer, wasBegun)
+    if (wasBegun) sendAnswer(reply.raw as ServerResponse, outcome, { wasBegun })
     if (own.isAnswered()) return
     // An inflating stream is detached, and the rest of the request is discarded, so that the client reads the answer.
     if (payload !== undefined && payload !== request.raw) request.raw.unpipe().resume()
-    const { status, headers, body: text } = answer
-    const sent = { ...headers }
+    const { httpVersionMajor } = request.raw
+    const { status, headers, body: text } = answerTo(outcome, { httpVersionMajor })
     removePresetHeaders((name) => {
       // Only if it is set: otherwise Node would no longer send the stream of a hook in chunks.
       if (reply.hasHeader(name)) reply.removeHeader(name)
       // Fastify 4 leaves the headers that were set on Node's own response.
       if (reply.raw.hasHeader(name)) reply.raw.removeHeader(name)
     })
-    // HTTP/2 has neither a reason phrase nor a header that closes the connection: Node warns of both.
-    if (request.raw.httpVersionMajor >= 2) delete sent.connection
-    else reply.raw.statusMessage = ''
-    reply.code(status).headers(sent)
+    // HTTP/2 has no reason phrase, and Node warns of one. In `inject()` there is no version.
+    if (!(httpVersionMajor >= 2)) reply.raw.statusMessage = ''
+    reply.code(status).headers(headers)
     // A serializer that a hook has set would encode our text a second time, or throw.
     reply.serializer((payload) => payload as string)
     own.send(text)
@@ -138,7 +136,7 @@ export function tixWebhooks<
       try {
         // We may answer without reading it, and an 'error' event without a listener ends the process.
         payload.on('error', () => {})
-        const body = streamBody(payload, 'A hook or plugin before it did.', request.raw)
+        const body = streamBody(payload, { advice: 'A hook or plugin before it did.', request: request.raw })
         receive(request, reply, body, payload).catch(fail)
       } catch (error) {
         fail(error as Error)

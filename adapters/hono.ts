@@ -1,14 +1,14 @@
 import type { Context, Env, Next } from 'hono'
-import { answerWrongHost, removePresetHeaders, requestBody, toResponse } from '../src/fetch.js'
+import { removePresetHeaders, requestBody, toResponse } from '../src/fetch.js'
 import {
   type BodyReader,
   ConfigurationError,
-  createReceiver,
   type Receiver,
   type SchemaMap,
   type StandardSchemaV1,
   type WebhookOptions,
 } from '../src/index.js'
+import { answerWrongHost, createRouteReceiver } from '../src/internal.js'
 
 /** A handler of Hono 4. */
 export interface HonoWebhooks<E extends Env = Env> extends Pick<Receiver, 'drain'> {
@@ -42,7 +42,7 @@ export function tixWebhooks<
   Tx = undefined,
   Schemas extends SchemaMap<keyof Schemas> = NotBesideATypeArgument,
 >(options: WebhookOptions<ContextOf<E>, Tx, Schemas>): HonoWebhooks<E> {
-  const receiver = createReceiver(options as WebhookOptions<Context, Tx, Schemas>, tixWebhooks)
+  const receiver = createRouteReceiver(tixWebhooks, options as WebhookOptions<Context, Tx, Schemas>)
 
   async function handle(c: Context<E>, next?: Next): Promise<Response> {
     const wrong = answerWrongHost('hono', [c, next], options.onError)
@@ -84,10 +84,10 @@ function bodyOf(c: Context): { body: BodyReader; hint?: string } {
     return { body: async () => new TextEncoder().encode(await text), hint }
   }
   const { incoming } = (c.env ?? {}) as NodeEnv
-  const reader = requestBody(
-    c.req.raw,
-    'A middleware before tixWebhooks read it as a form, or through c.req.raw: mount the webhook route before it, or read with c.req.arrayBuffer().',
-  )
+  const reader = requestBody(c.req.raw, {
+    advice:
+      'A middleware before tixWebhooks read it as a form, or through c.req.raw: mount the webhook route before it, or read with c.req.arrayBuffer().',
+  })
   const read = async (maxBytes: number): Promise<Uint8Array> => {
     const { raw } = c.req
     const isNodes = isUntouched(raw, incoming)

@@ -1,6 +1,6 @@
 import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
 import type { DeliveryRecord, SchemaMap, WebhookOptions } from '../src/index.js'
-import { checkedFor, checkOptionNames, describeType } from '../src/store-kit.js'
+import { checkedFor, checkOptionNames, DEFAULT_MAX_RUN_SECONDS, describeType } from '../src/internal.js'
 import { namedKinds } from './opentelemetry/kinds.js'
 import { Meters } from './opentelemetry/meters.js'
 import { type AnyHandler, tracedHandler } from './opentelemetry/run.js'
@@ -45,7 +45,7 @@ export function instrument<
   const kinds = namedKinds(on, options.schemas)
   const meters = new Meters(meterProvider, (kind) => (kinds.has(kind) ? kind : '_OTHER'))
   const now = typeof options.now === 'function' ? options.now : Date.now
-  const { maxRunSeconds = 300 } = options
+  const { maxRunSeconds = DEFAULT_MAX_RUN_SECONDS } = options
   const telemetry = { tracerProvider, meters, now, maxRunSeconds }
   const trace = (handler: unknown): unknown =>
     typeof handler === 'function' ? marked(tracedHandler(handler as AnyHandler, telemetry)) : handler

@@ -1,5 +1,5 @@
-import { inboxSchema } from './postgres/inbox.js'
-import { storeSchema } from './postgres/store.js'
+import { inboxDdl } from './postgres/inbox.js'
+import { storeDdl } from './postgres/store.js'
 
 export type { TransactionOf } from './postgres/drivers/choose.js'
 export type { PostgresDriver } from './postgres/drivers/driver.js'
@@ -14,4 +14,4 @@ export {
 export { type PostgresStore, type PostgresStoreOptions, postgresStore } from './postgres/store.js'
 
 /** The tables of the store and of the inbox by their default names, as SQL for a migration tool of yours. */
-export const schema: string = `${storeSchema}\n${inboxSchema}`
+export const ddl: string = `${storeDdl}\n${inboxDdl}`

@@ -2,7 +2,8 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import ts from 'typescript'
-import packageJson from '../package.json' with { type: 'json' }
+import receiverJson from '../package.json' with { type: 'json' }
+import sandboxJson from '../sandbox/package.json' with { type: 'json' }
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const FOLDER = `${ROOT}api/`
@@ -18,10 +19,20 @@ interface Report {
   readonly hidden: Set<ts.Symbol>
 }
 
+/** Both packages, the first one first: what it declares, the second one uses. */
+const PACKAGES = [
+  { folder: ROOT, ...receiverJson },
+  { folder: `${ROOT}sandbox/`, ...sandboxJson },
+]
+
 /** The report of each entry, by its file name. */
 export function apiReports(): Map<string, string> {
-  const entries = Object.entries(packageJson.exports).flatMap(([subpath, conditions]) =>
-    typeof conditions === 'string' ? [] : [{ subpath, file: ROOT + conditions.import.types.slice(2) }],
+  const entries = PACKAGES.flatMap(({ folder, name, exports }) =>
+    Object.entries(exports).flatMap(([subpath, conditions]) =>
+      typeof conditions === 'string'
+        ? []
+        : [{ entry: name + subpath.slice('.'.length), file: folder + conditions.import.types.slice(2) }],
+    ),
   )
   // Only declarations are compiled: no library, no types of other packages.
   const program = ts.createProgram(
@@ -29,11 +40,11 @@ export function apiReports(): Map<string, string> {
     { noLib: true, types: [], module: ts.ModuleKind.NodeNext },
   )
   const checker = program.getTypeChecker()
-  const reports = entries.map(({ subpath, file }): Report => {
+  const reports = entries.map(({ entry, file }): Report => {
     const module = checker.getSymbolAtLocation(program.getSourceFile(file) ?? missing(file))
     const exported = checker.getExportsOfModule(module ?? missing(file))
     return {
-      entry: packageJson.name + subpath.slice('.'.length),
+      entry,
       exported: new Map(exported.map((symbol) => [symbol.name, target(symbol)])),
       hidden: new Set(),
     }
@@ -113,13 +124,16 @@ const byName = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < 
 
 const code = (blocks: readonly string[]): string => `\`\`\`ts\n${blocks.join('\n\n')}\n\`\`\``
 
-const fileName = (entry: string): string => entry.split('/').slice(1).join('-') || 'index'
+/** Such as `express` for `tix-webhooks/express`, and `sandbox` for `tix-webhooks-sandbox`. */
+const fileName = (entry: string): string =>
+  entry.replace(receiverJson.name, '').replaceAll('/', '-').replace(/^-/, '') || 'index'
 
 /** The statements of dist/ that declare it; none if it is not a top-level declaration there. */
 function statementsOf(symbol: ts.Symbol): ts.Statement[] {
   return (symbol.declarations ?? []).flatMap((declaration) => {
     const statement = ts.isVariableDeclaration(declaration) ? declaration.parent.parent : declaration
-    const isOurs = statement.getSourceFile().fileName.startsWith(`${ROOT}dist/`)
+    const { fileName } = statement.getSourceFile()
+    const isOurs = PACKAGES.some(({ folder }) => fileName.startsWith(`${folder}dist/`))
     return isOurs && ts.isStatement(statement) && ts.isSourceFile(statement.parent) ? [statement] : []
   })
 }

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Koa, { type Context } from 'koa'
 import { answerTo, createReceiver, type WebhookOptions } from 'tix-webhooks'
-import { streamBody } from 'tix-webhooks/node'
+import { removePresetHeaders, streamBody } from 'tix-webhooks/node'
 import { type AdapterHarness, adapterCases } from 'tix-webhooks/testing'
 
 export function tixWebhooks(options: WebhookOptions<Context>) {
@@ -17,7 +17,10 @@ export function tixWebhooks(options: WebhookOptions<Context>) {
         request: ctx,
         contentEncoding: ctx.get('content-encoding'),
       })
-      const { status, headers, body } = answerTo(outcome)
+      const { httpVersionMajor } = ctx.req
+      const { status, headers, body } = answerTo(outcome, { httpVersionMajor })
+      // A middleware may have set an etag or an encoding.
+      removePresetHeaders((name) => ctx.remove(name))
       ctx.status = status
       ctx.set({ ...headers })
       ctx.body = body

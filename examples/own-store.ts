@@ -1,17 +1,7 @@
 // A store of your own. Anything that can compare and set can remember which events were handled: four methods, each one
 // atomic step. This one keeps its records in a Map, so that the rules can be read; a backend does the same in one statement.
-import type { ClaimRequest, ClaimResult, Lease, Purgeable, RemoteStore } from 'tix-webhooks'
+import type { ClaimRequest, ClaimResult, IdempotencyStore, Lease, Purgeable } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/node'
-import {
-  checkClaim,
-  checkComplete,
-  checkedClock,
-  checkOptionNames,
-  checkRelease,
-  checkRenew,
-  createPurger,
-  type Purger,
-} from 'tix-webhooks/store-kit'
 import { type StoreHarness, storeCases } from 'tix-webhooks/testing'
 
 interface StoredRecord {
@@ -22,34 +12,23 @@ interface StoredRecord {
   expiresAt: number
 }
 
-export interface MapStoreOptions {
-  now?: () => number
-  purgeEverySeconds?: number
-}
-
-export class MapStore implements RemoteStore, Purgeable {
+export class MapStore implements IdempotencyStore, Purgeable {
   readonly #records = new Map<string, StoredRecord>()
   readonly #now: () => number
-  readonly #purger: Purger
 
-  constructor(options: MapStoreOptions = {}) {
-    const { now, purgeEverySeconds } = checkOptionNames(options, ['now', 'purgeEverySeconds'])
-    this.#now = checkedClock(now)
-    this.#purger = createPurger(async (limit) => this.#deleteExpired(limit), purgeEverySeconds)
+  constructor({ now = Date.now }: { now?: () => number } = {}) {
+    this.#now = now
   }
 
-  async claim(request: ClaimRequest): Promise<ClaimResult> {
-    checkClaim(request)
-    this.#purger.start()
-    const { key, token, leaseMs, retainMs } = request
+  async claim({ key, token, leaseMs, retainMs }: ClaimRequest): Promise<ClaimResult> {
     const now = this.#now()
     const found = this.#find(key)
     const isOurs = found?.token === token
     if (found?.state === 'completed') return { status: 'completed' }
     // A claim that was sent twice and arrives after its own release: nothing runs, so nothing may be taken.
-    if (found?.state === 'released' && isOurs) return { status: 'in-flight', retryAfterMs: 1 }
+    if (found?.state === 'released' && isOurs) return { status: 'in_flight', retryAfterMs: 1 }
     if (found?.state === 'running' && !isOurs && found.leaseUntil > now) {
-      return { status: 'in-flight', retryAfterMs: found.leaseUntil - now }
+      return { status: 'in_flight', retryAfterMs: found.leaseUntil - now }
     }
     const attempt = isOurs ? found.attempt : (found?.attempt ?? 0) + 1
     this.#records.set(key, {
@@ -63,7 +42,6 @@ export class MapStore implements RemoteStore, Purgeable {
   }
 
   async renew(lease: Lease, leaseMs: number): Promise<boolean> {
-    checkRenew(lease, leaseMs)
     return this.#change(lease, ['running'], (record) => {
       record.leaseUntil = this.#now() + leaseMs
     })
@@ -71,7 +49,6 @@ export class MapStore implements RemoteStore, Purgeable {
 
   /** An absent record is written: a store that lost it during the run must not cause a second run. */
   async complete(lease: Lease, retainMs: number): Promise<boolean> {
-    checkComplete(lease, retainMs)
     const { key, token } = lease
     const now = this.#now()
     if (this.#find(key) === undefined) {
@@ -86,14 +63,18 @@ export class MapStore implements RemoteStore, Purgeable {
   }
 
   async release(lease: Lease): Promise<boolean> {
-    checkRelease(lease)
     return this.#change(lease, ['running', 'released'], (record) => {
       record.state = 'released'
     })
   }
 
-  purge(options?: { limit?: number }): Promise<number> {
-    return this.#purger.purge(options)
+  /** Call it now and then: `setInterval(() => store.purge(), 300_000).unref()`. */
+  async purge({ limit = 1_000 }: { limit?: number } = {}): Promise<number> {
+    const now = this.#now()
+    const expired = [...this.#records].filter(([, { expiresAt }]) => expiresAt <= now)
+    const oldest = expired.sort(([, a], [, b]) => a.expiresAt - b.expiresAt).slice(0, limit)
+    for (const [key] of oldest) this.#records.delete(key)
+    return oldest.length
   }
 
   /** Compares the token, not the clock: a holder whose lease is over may still complete, if no other has claimed the key. */
@@ -112,13 +93,6 @@ export class MapStore implements RemoteStore, Purgeable {
   #find(key: string): StoredRecord | undefined {
     const found = this.#records.get(key)
     return found !== undefined && found.expiresAt > this.#now() ? found : undefined
-  }
-
-  #deleteExpired(limit: number): number {
-    const expired = [...this.#records].filter(([, { expiresAt }]) => expiresAt <= this.#now())
-    const oldest = expired.sort(([, a], [, b]) => a.expiresAt - b.expiresAt).slice(0, limit)
-    for (const [key] of oldest) this.#records.delete(key)
-    return oldest.length
   }
 }
 
@@ -144,7 +118,7 @@ export async function prove(): Promise<void> {
 export const ordersHooks = (secret: string | undefined) =>
   tixWebhooks({
     secret,
-    store: new MapStore({ purgeEverySeconds: 300 }),
+    store: new MapStore(),
     namespace: 'orders',
     on: {
       'order.created': async (event, ctx) => {

@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Database from 'libsql'
-import { type JsonObject, signPayload, type TicketedEvent, unchecked } from 'tix-webhooks'
+import { type JsonObject, signPayload, unchecked } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/node'
 import { sqliteInbox } from 'tix-webhooks/sqlite'
 
@@ -25,8 +25,17 @@ await inbox.migrate()
 const secret = process.env.TIX_SIGNING_SECRET ?? ''
 const RANK = { 'event.published': 0, 'event.rescheduled': 1, 'event.cancelled': 2 }
 
+/** What is used of an event, as the API lists it. */
+interface ListedEvent {
+  id: string
+  status: 'draft' | 'on_sale' | 'sold_out' | 'past' | 'cancelled'
+  doors_at: string
+  updated_at: string
+  sold: number
+}
+
 // Not documented, so look at what you get.
-type Data = JsonObject & { event: Pick<TicketedEvent, 'id' | 'doors_at'> }
+type Data = JsonObject & { event: Pick<ListedEvent, 'id' | 'doors_at'> }
 const schemas = {
   'event.published': unchecked<Data>(),
   'event.rescheduled': unchecked<Data>(),
@@ -74,14 +83,14 @@ export const server = createServer(hooks).listen(Number(process.env.PORT ?? 3000
 if (!server.listening) await once(server, 'listening')
 
 /** All events of the account: the API cannot be asked for those that changed. The form of its list is not documented either. */
-async function* listEvents(): AsyncGenerator<TicketedEvent> {
+async function* listEvents(): AsyncGenerator<ListedEvent> {
   let after = ''
   for (;;) {
     const response = await fetch(`${process.env.TIX_API}/v2/events?limit=100${after}`, {
       headers: { authorization: `bearer ${process.env.TIX_API_KEY}` },
     })
     if (!response.ok) throw new Error(`The API answered ${response.status}.`)
-    const page = (await response.json()) as { data: TicketedEvent[]; has_more: boolean }
+    const page = (await response.json()) as { data: ListedEvent[]; has_more: boolean }
     yield* page.data
     const last = page.data.at(-1)
     if (!page.has_more || last === undefined) return
@@ -90,7 +99,7 @@ async function* listEvents(): AsyncGenerator<TicketedEvent> {
 }
 
 /** The kinds that must have been delivered for an event by now, judged by its state. */
-function owedFor({ id, status, doors_at }: TicketedEvent): (keyof typeof RANK)[] {
+function owedFor({ id, status, doors_at }: ListedEvent): (keyof typeof RANK)[] {
   if (status === 'draft') return []
   // Whether it was ever on sale, the list does not say.
   if (status === 'cancelled') return ['event.cancelled']

@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { HERE, ROOT } from './run/folders.js'
+import { basename, join } from 'node:path'
+import { packAll } from '../build/pack.js'
+import { HERE } from './run/folders.js'
 
-/** Installs what the lanes run on, unless it is here, and the package as it would be published. */
+/** Installs what the lanes run on, unless it is here, and both packages as they would be published. */
 installLocked()
-installPackage()
+installPackages()
 
 /** Without scripts: the platform packages contain the programs themselves. */
 function installLocked(): void {
@@ -20,15 +21,15 @@ function installLocked(): void {
   writeFileSync(stamp, lock)
 }
 
-function installPackage(): void {
+/** Without the libraries of the sandbox: the lanes only check its types. */
+function installPackages(): void {
   const temporary = mkdtempSync(join(tmpdir(), 'tix-webhooks-'))
-  execFileSync('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', temporary], {
-    cwd: ROOT,
-  })
-  const [tarball = ''] = readdirSync(temporary)
-  const installed = join(HERE, 'node_modules/tix-webhooks')
-  rmSync(installed, { recursive: true, force: true })
-  mkdirSync(installed, { recursive: true })
-  execFileSync('tar', ['-xzf', join(temporary, tarball), '-C', installed, '--strip-components=1'])
+  for (const tarball of packAll(temporary)) {
+    const [name = ''] = basename(tarball).split(/-(?=\d)/)
+    const installed = join(HERE, 'node_modules', name)
+    rmSync(installed, { recursive: true, force: true })
+    mkdirSync(installed, { recursive: true })
+    execFileSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1'])
+  }
   rmSync(temporary, { recursive: true })
 }

@@ -1,4 +1,4 @@
-import { cpSync, writeFileSync } from 'node:fs'
+import { cpSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +9,7 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 
 export default defineConfig({
   entry: { index: 'index.ts', bin: 'cli/bin.ts' },
-  // One copy of the code serves both: Node imports CommonJS, and jest cannot require ES modules.
+  // One copy of the code for both module systems: jest cannot require ES modules, and index.mjs imports this one.
   format: ['cjs'],
   platform: 'node',
   target: 'es2022',
@@ -24,8 +24,6 @@ export default defineConfig({
   },
   esbuildPlugins: [bundledPage()],
   async onSuccess() {
-    writeFileSync(here('dist/index.js'), "export { createSandbox } from './index.cjs'\n")
-    writeFileSync(here('dist/index.d.ts'), "export * from './index.cjs'\n")
     // Preact is part of the page, and its license requires to be included.
     const preact = dirname(createRequire(import.meta.url).resolve('preact/package.json'))
     cpSync(`${preact}/LICENSE`, here('dist/LICENSE.preact.txt'))

@@ -1,3 +1,5 @@
+import { MAX_RETRY_AFTER_SECONDS } from './durations.js'
+
 // These descriptors have a null prototype: a library that sets `get` on Object.prototype would make a plain one invalid.
 
 /** Brands errors, so that the ESM and CJS copies of this package recognize each other's. */
@@ -171,9 +173,6 @@ export type AnyWebhookError =
   | StoreError
   | RunError
 
-/** The longest `Retry-After` that a handler can ask for: one day, a third of the sender's 72 hours. */
-export const MAX_RETRY_AFTER_SECONDS = 86_400
-
 /**
  * Throw it from a handler if the work cannot be done yet: the sender gets 503 with `Retry-After`, and the event is released so that the
  * next delivery runs.
@@ -230,14 +229,14 @@ export class Discard extends WebhookError<'discarded'> {
  *
  * @example
  * ```ts
- * import { isDiscard } from 'tix-webhooks/store-kit'
+ * import { isDiscard, type OnceResult } from 'tix-webhooks'
  *
- * async function transact(work: () => Promise<void>): Promise<'handled' | 'discarded'> {
+ * async function transact(work: () => Promise<void>): Promise<OnceResult> {
  *   try {
  *     await work()
- *     return 'handled'
+ *     return { status: 'handled' }
  *   } catch (error) {
- *     if (isDiscard(error)) return 'discarded'
+ *     if (isDiscard(error)) return { status: 'discarded' }
  *     throw error
  *   }
  * }

@@ -1,3 +1,4 @@
+import { CANCEL_AFTER_MS } from './durations.js'
 import type { SchemaMap } from './event/schema.js'
 import { ignoreRejection } from './lib/call-safely.js'
 import { isCutOff, nodeRequestUnder } from './lib/node-request.js'
@@ -7,10 +8,11 @@ import { alreadyRead, type BodyReader, checkChunk, tooLarge } from './receiver/b
 import { ByteCollector } from './receiver/body/byte-collector.js'
 import type { WebhookOptions } from './receiver/options/options.js'
 import { answerTo, type Outcome } from './receiver/outcome.js'
-import { createReceiver, type Receiver } from './receiver/receiver.js'
-import { answerWrongHost, type HostName } from './receiver/wrong-host.js'
+import type { Receiver } from './receiver/receiver.js'
+import { createRouteReceiver } from './receiver/route-receiver.js'
+import { answerWrongHost } from './receiver/wrong-host.js'
 
-export { answerWrongHost, type HostName, removePresetHeaders }
+export { removePresetHeaders }
 
 /** The part of the platform's context that keeps a run alive if its client goes away, or it outlives the answer: a Worker's `ctx`, Next's `{ waitUntil }`. */
 export interface FetchContext {
@@ -45,7 +47,7 @@ export interface FetchWebhooks extends Pick<Receiver, 'drain'> {
 export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
   options: WebhookOptions<Request, Tx, Schemas>,
 ): FetchWebhooks {
-  const receiver = createReceiver(options, tixWebhooks)
+  const receiver = createRouteReceiver(tixWebhooks, options)
 
   async function handle(request: Request, platform?: unknown): Promise<Response> {
     const wrong = answerWrongHost('fetch', [request, platform], options.onError)
@@ -67,24 +69,31 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
   return Object.assign(handle, { drain: receiver.drain })
 }
 
-/** The `Response` for an outcome, for the HTTP version of the request. */
-export function toResponse(outcome: Outcome, request?: Request): Response {
-  const { status, headers, body } = answerTo(outcome)
-  const sent = { ...headers }
-  // HTTP/2 forbids this header.
-  if ('connection' in sent && request !== undefined && nodeRequestUnder(request)?.httpVersionMajor === 2) {
-    delete sent.connection
-  }
-  return new Response(body, { status, headers: sent })
+/**
+ * The `Response` for an outcome, for adapters of web-standard frameworks.
+ *
+ * @param request the request that it answers: its version of HTTP decides which headers there may be
+ * @example
+ * ```ts
+ * const outcome = await receiver.receive({ header, body: requestBody(request), request })
+ * const response = toResponse(outcome, request)
+ * ```
+ */
+export function toResponse(outcome: Outcome, request: Request): Response {
+  // Where Node speaks HTTP, it may be HTTP/2; elsewhere the platform takes out what its own version forbids.
+  const httpVersionMajor = nodeRequestUnder(request)?.httpVersionMajor
+  const { status, headers, body } = answerTo(outcome, { httpVersionMajor })
+  return new Response(body, { status, headers })
 }
 
-/** By then the answer is sent. */
-const CANCEL_AFTER_MS = 1_000
+export interface RequestBodyOptions {
+  /** How to fix it if the body was already read: the end of the refusal's message. Default: to pass the request before anything reads it. */
+  advice?: string | undefined
+}
 
 /**
  * A bounded reader of a request's body, for adapters of web-standard frameworks.
  *
- * @param advice how to fix it if the body was already read: the text of the refusal
  * @returns a reader that refuses as `misconfigured` if the body was already read
  * @example
  * ```ts
@@ -93,7 +102,9 @@ const CANCEL_AFTER_MS = 1_000
  */
 export function requestBody(
   request: Request,
-  advice = 'Pass the request before anything reads it, or a request.clone() of it.',
+  {
+    advice = 'Pass the request before anything reads it, or a request.clone() of it.',
+  }: RequestBodyOptions = {},
 ): BodyReader {
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
 

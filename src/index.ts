@@ -4,6 +4,7 @@ export {
   BodyError,
   ConfigurationError,
   Discard,
+  isDiscard,
   isWebhookError,
   type PayloadCode,
   PayloadError,
@@ -30,23 +31,18 @@ export {
   type EventOf,
   type EventPublishedEvent,
   type EventRescheduledEvent,
-  isEventLifecycle,
   isKind,
   isKnownEvent,
-  isOrderCreated,
   type JsonObject,
   type JsonValue,
-  type Narrowed,
-  type NarrowedDocumented,
+  type KindOf,
   type OrderCreatedData,
   type OrderCreatedEvent,
   type OrderTicket,
-  type TicketedEvent,
   type UnknownEvent,
   type WebhookEvent,
 } from './event/events.js'
 export {
-  type OutputOf,
   type SchemaIssue,
   type SchemaMap,
   type SchemaResult,
@@ -61,17 +57,8 @@ export type { ClaimRequest, ClaimResult, IdempotencyStore, Lease, RemoteStore } 
 export { redactError } from './lib/errors/redact-error.js'
 export type { BodyReader } from './receiver/body/body.js'
 export type { Delivery } from './receiver/delivery.js'
-export type {
-  EventForKey,
-  EventOfKind,
-  GroupOf,
-  HandledEvent,
-  Handler,
-  HandlerContext,
-  Handlers,
-  KindOf,
-} from './receiver/handlers.js'
-export type { DeliveryForKey, KeyFunction } from './receiver/key.js'
+export type { HandledEvent, Handler, HandlerContext, Handlers } from './receiver/handlers.js'
+export type { KeyContext, KeyFunction } from './receiver/key.js'
 export type {
   DeliveryContext,
   DeliveryRecord,
@@ -80,6 +67,7 @@ export type {
 } from './receiver/options/options.js'
 export {
   type Answer,
+  type AnswerOptions,
   answerTo,
   type Outcome,
   type OutcomeCode,
@@ -95,7 +83,7 @@ export type { Secret, Secrets } from './signature/secrets.js'
 export {
   type SignOptions,
   signPayload,
-  type Verified,
+  type VerifiedSignature,
   type VerifyOptions,
   verifySignature,
 } from './signature/signature.js'

@@ -7,11 +7,12 @@ import { removePresetHeaders } from './lib/preset-headers.js'
 import { alreadyRead, type BodyReader, checkChunk, tooLarge, wentAway } from './receiver/body/body.js'
 import { ByteCollector } from './receiver/body/byte-collector.js'
 import type { WebhookOptions } from './receiver/options/options.js'
-import { type Answer, answerTo, outcomeOfFault, wantsRetry } from './receiver/outcome.js'
-import { createReceiver, type Receiver } from './receiver/receiver.js'
-import { answerWrongHost, type HostName } from './receiver/wrong-host.js'
+import { answerTo, type Outcome, outcomeOfFault, wantsRetry } from './receiver/outcome.js'
+import type { Receiver } from './receiver/receiver.js'
+import { createRouteReceiver } from './receiver/route-receiver.js'
+import { answerWrongHost } from './receiver/wrong-host.js'
 
-export { answerWrongHost, type HostName, removePresetHeaders }
+export { removePresetHeaders }
 
 /** A listener for `node:http`. */
 export interface NodeWebhooks extends Pick<Receiver, 'drain'> {
@@ -33,7 +34,7 @@ export interface NodeWebhooks extends Pick<Receiver, 'drain'> {
 export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
   options: WebhookOptions<IncomingMessage, Tx, Schemas>,
 ): NodeWebhooks {
-  const receiver = createReceiver(options, tixWebhooks)
+  const receiver = createRouteReceiver(tixWebhooks, options)
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const wrong = answerWrongHost('node', [request, response], options.onError)
@@ -45,16 +46,16 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
       response.on('error', () => {})
       const outcome = await receiver.receive({
         header: request.headers[receiver.headerName],
-        body: streamBody(request, NEXT_META in request ? NEXT_ADVICE : undefined),
+        body: streamBody(request, { advice: NEXT_META in request ? NEXT_ADVICE : undefined }),
         request,
         path: () => request.url,
         method: request.method,
         contentEncoding: request.headers['content-encoding'],
         isAnswered: () => response.headersSent,
       })
-      sendAnswer(response, answerTo(outcome), wasBegun)
+      sendAnswer(response, outcome, { wasBegun })
     } catch (error) {
-      sendFailure(response, error, request, options.onError)
+      sendFailure(response, error, { request, onError: options.onError })
     }
   }
 
@@ -66,38 +67,66 @@ const NEXT_META = Symbol.for('NextInternalRequestMeta')
 const NEXT_ADVICE =
   "In Next's pages router, add this line to the file: export const config = { api: { bodyParser: false } }"
 
+export interface SendAnswerOptions {
+  /**
+   * Whether the headers were sent before the request came to you, by a middleware that flushed them: the response is then ended, and its
+   * connection cut if the answer is a 5xx. Default false: a response that has begun is left alone.
+   */
+  wasBegun?: boolean | undefined
+}
+
 /**
- * Sends an answer, unless the request was already answered or the client is gone. Preset headers of the response are removed.
+ * Sends the answer to an outcome, over HTTP/1 or HTTP/2, unless the request was already answered or the client is gone. Preset headers of
+ * the response are removed.
  *
- * @param wasBegun whether the headers were sent before the request came to you, by a middleware that flushed them: the response is then
- * ended, and its connection cut if the answer is a 5xx. Default false: a response that has begun is left alone
+ * @example
+ * ```ts
+ * import { createServer } from 'node:http'
+ * import { createReceiver } from 'tix-webhooks'
+ * import { sendAnswer, streamBody } from 'tix-webhooks/node'
+ *
+ * const receiver = createReceiver({ secret: process.env.TIX_SIGNING_SECRET, on: { 'order.created': () => {} } })
+ * createServer(async (request, response) => {
+ *   const header = request.headers[receiver.headerName]
+ *   sendAnswer(response, await receiver.receive({ header, body: streamBody(request), request }))
+ * })
+ * ```
  */
-export function sendAnswer(response: ServerResponse, answer: Answer, wasBegun = false): void {
-  if (wasBegun) endBegun(response, answer)
+export function sendAnswer(
+  response: ServerResponse,
+  outcome: Outcome,
+  { wasBegun = false }: SendAnswerOptions = {},
+): void {
+  if (wasBegun) endBegun(response, outcome)
   if (response.headersSent || response.destroyed) return
-  const { status, headers, body } = answer
+  const isHttp2 = 'stream' in response
+  const { status, headers, body } = answerTo(outcome, { httpVersionMajor: isHttp2 ? 2 : 1 })
   removePresetHeaders((name) => response.hasHeader(name) && response.removeHeader(name))
-  const sent: Record<string, string | number> = { ...headers, 'content-length': Buffer.byteLength(body) }
-  // HTTP/2 has neither a reason phrase nor a header that closes the connection, and warns about both.
-  if ('stream' in response) delete sent.connection
-  else response.statusMessage = ''
+  // HTTP/2 has no reason phrase, and Node warns of one.
+  if (!isHttp2) response.statusMessage = ''
   // Not chained: a wrapper may return nothing, or a promise.
-  response.writeHead(status, sent)
+  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) })
   ignoreRejection(response.end(body))
 }
 
-function endBegun(response: ServerResponse, answer: Answer): void {
+function endBegun(response: ServerResponse, outcome: Outcome): void {
   if (response.writableEnded) return
   // The sender has seen another status; a cut connection makes it retry all the same.
-  if (wantsRetry(answer)) response.destroy()
+  if (wantsRetry(outcome)) response.destroy()
   else ignoreRejection(response.end())
+}
+
+export interface SendFailureOptions<Request> {
+  /** The framework's own request, for `onError`. */
+  request: Request
+  /** The receiver's option. Default: `console.error`. */
+  onError?: WebhookOptions<Request>['onError']
 }
 
 /**
  * Ends a request whose answer could not be made or sent, if no framework handles the error: reports it, and answers 500, or closes the
  * connection if that fails too. Never throws.
  *
- * @param onError the receiver's option. Default: `console.error`
  * @example
  * ```ts
  * import { createServer } from 'node:http'
@@ -107,7 +136,7 @@ function endBegun(response: ServerResponse, answer: Answer): void {
  *   try {
  *     response.end(request.url)
  *   } catch (error) {
- *     sendFailure(response, error, request)
+ *     sendFailure(response, error, { request })
  *   }
  * })
  * ```
@@ -115,8 +144,7 @@ function endBegun(response: ServerResponse, answer: Answer): void {
 export function sendFailure<Request>(
   response: ServerResponse,
   error: unknown,
-  request: Request,
-  onError?: WebhookOptions<Request>['onError'],
+  { request, onError }: SendFailureOptions<Request>,
 ): void {
   callSafely(() =>
     onError === undefined
@@ -127,7 +155,7 @@ export function sendFailure<Request>(
       : onError(error, { request }),
   )
   try {
-    sendAnswer(response, answerTo(outcomeOfFault(error)))
+    sendAnswer(response, outcomeOfFault(error))
     if (response.writableEnded) return
   } catch {
     // All that remains is to close the connection.
@@ -135,11 +163,16 @@ export function sendFailure<Request>(
   callSafely(() => response.destroy())
 }
 
+export interface StreamBodyOptions {
+  /** How to fix it if the stream was already read: the end of the refusal's message. Default: to mount the route before what reads it. */
+  advice?: string | undefined
+  /** The request itself, over HTTP/1 or HTTP/2, if the stream is a layer over it, such as one that inflates. Default: the stream. */
+  request?: Partial<NodeRequest> | undefined
+}
+
 /**
  * A bounded reader of a Node request, for any adapter with a Node stream.
  *
- * @param advice how to fix it if the stream was already read: the text of the refusal
- * @param request the request itself, if the stream is a layer over it. Default: the stream
  * @returns a reader that refuses as `misconfigured` if the stream was already read
  * @example
  * ```ts
@@ -148,8 +181,10 @@ export function sendFailure<Request>(
  */
 export function streamBody(
   stream: Readable,
-  advice = 'Mount the webhook route before anything that reads the body.',
-  request: Partial<NodeRequest> = stream as Readable & Partial<NodeRequest>,
+  {
+    advice = 'Mount the webhook route before anything that reads the body.',
+    request = stream as Readable & Partial<NodeRequest>,
+  }: StreamBodyOptions = {},
 ): BodyReader {
   let letGo = (): void => {}
 

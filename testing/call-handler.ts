@@ -1,7 +1,5 @@
 import type { HandlerContext } from '../src/index.js'
-import { describeType, describeValue } from '../src/lib/describe-type.js'
-import { checkOptionNames, isRecord } from '../src/lib/option-names.js'
-import { settled } from '../src/lib/returned.js'
+import { checkOptionNames, describeType, describeValue, isRecord, settled } from '../src/internal.js'
 
 /** The event that a handler takes. */
 export type EventOfHandler<Handler> = Handler extends (event: infer Event, ...rest: never[]) => unknown
@@ -51,7 +49,7 @@ const CONTEXT_NAMES: readonly (keyof HandlerContext)[] = [
  *
  * const on = {
  *   'order.created': async (event, { attempt }) => `${event.data.order.id}, attempt ${attempt}`,
- * } satisfies Handlers<Record<never, never>, Request>
+ * } satisfies Handlers<Request>
  *
  * const event = sampleEvent('order.created', { data: { order: { id: 'ord_7' } } })
  * console.assert((await callHandler(on, 'order.created', event)) === 'ord_7, attempt 1')

@@ -1,12 +1,12 @@
 import { StoreError } from '../../src/index.js'
-import { messageOf } from '../../src/store-kit.js'
+import { messageOf } from '../../src/internal.js'
 
 /** Advice on an error of D1, by its message. */
 const ADVICE: readonly [says: RegExp, code: 'store_unavailable' | 'store_full', message: string][] = [
   [
     /no such table/,
     'store_unavailable',
-    'The table of the D1 store is missing: apply its schema as a migration (wrangler d1 migrations apply), or call store.migrate() once.',
+    'The table of the D1 store is missing: apply its ddl as a migration (wrangler d1 migrations apply), or call store.migrate() once.',
   ],
   [
     /no such column|has no column|ON CONFLICT clause does not match|SQLITE_CONSTRAINT|SQLITE_MISMATCH/,

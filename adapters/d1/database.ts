@@ -1,4 +1,4 @@
-import { describeType } from '../../src/store-kit.js'
+import { describeType } from '../../src/internal.js'
 
 /** The part of a D1 binding, or of a session of one, that is used. */
 export interface D1Database {

@@ -1,15 +1,7 @@
 import type { Purgeable, RemoteStore } from '../../src/index.js'
-import {
-  checkClaim,
-  checkComplete,
-  checkedFor,
-  checkOptionNames,
-  checkRelease,
-  checkRenew,
-  createPurger,
-} from '../../src/store-kit.js'
+import { checkedFor, checkedStore, checkOptionNames, createPurger } from '../../src/internal.js'
+import { type FoundColumn, missingFrom, ofAnotherVersion } from '../sqlite/ddl.js'
 import { claimResult, hostedTable } from '../sqlite/hosted.js'
-import { type FoundColumn, missingFrom, ofAnotherVersion } from '../sqlite/schema.js'
 import { unavailable } from './advice.js'
 import { checkDatabase, type D1Database, type D1Result, type D1Statement } from './database.js'
 
@@ -20,10 +12,10 @@ export interface D1StoreOptions {
 
 /** An idempotency store in a table of D1. */
 export interface D1Store extends RemoteStore, Purgeable {
-  /** Creates the table if it is missing. Workers have no start: call it once, or apply `schema` as a migration. */
+  /** Creates the table if it is missing. Workers have no start: call it once, or apply `ddl` as a migration. */
   migrate(): Promise<void>
   /** The SQL that `migrate` runs, for a migration of wrangler or for `env.DB.exec`: one statement a line. */
-  readonly schema: string
+  readonly ddl: string
 }
 
 /**
@@ -72,9 +64,8 @@ function createStore(db: D1Database, options: D1StoreOptions): D1Store {
 
   const { purge } = createPurger((limit) => changes(sql.purge, limit))
 
-  return {
+  return checkedStore<D1Store>({
     async claim(request) {
-      checkClaim(request)
       const { key, token, leaseMs, retainMs } = request
       const [claimed, found] = await runAll(
         statement(sql.claim, key, token, Math.ceil(leaseMs), Math.ceil(retainMs)),
@@ -84,17 +75,14 @@ function createStore(db: D1Database, options: D1StoreOptions): D1Store {
     },
 
     async renew({ key, token }, leaseMs) {
-      checkRenew({ key, token }, leaseMs)
       return (await changes(sql.renew, key, token, Math.ceil(leaseMs))) === 1
     },
 
     async complete({ key, token }, retainMs) {
-      checkComplete({ key, token }, retainMs)
       return (await changes(sql.complete, key, token, Math.ceil(retainMs))) === 1
     },
 
     async release({ key, token }) {
-      checkRelease({ key, token })
       return (await changes(sql.release, key, token)) === 1
     },
 
@@ -110,8 +98,8 @@ function createStore(db: D1Database, options: D1StoreOptions): D1Store {
       await runAll(statement(createIndex))
     },
 
-    schema: `${inOneLine(createTable)}${inOneLine(createIndex)}`,
-  }
+    ddl: `${inOneLine(createTable)}${inOneLine(createIndex)}`,
+  })
 }
 
 /** The `exec` of D1 takes each line for a statement. */

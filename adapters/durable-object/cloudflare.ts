@@ -1,4 +1,4 @@
-import { describeType } from '../../src/store-kit.js'
+import { describeType } from '../../src/internal.js'
 
 /** The part of a binding to the objects of a class that is used. */
 export interface DurableObjectNamespace {

@@ -1,12 +1,11 @@
 import type { ClaimResult } from '../../src/index.js'
+import { OBJECT_PURGE_MS } from '../../src/internal.js'
 import { claimResult, hostedTable } from '../sqlite/hosted.js'
 import type { DurableObjectState, DurableObjectStorage } from './cloudflare.js'
 import type { ObjectCall } from './protocol.js'
 
 const { name, createTable, createIndex, sql } = hostedTable('tix_webhooks')
 
-/** An alarm wakes the object: once an hour is enough, since a record past its retention is absent anyway. */
-const PURGE_EVERY_MS = 3_600_000
 const PURGE_LIMIT = 1_000
 
 /**
@@ -70,7 +69,7 @@ export class TixWebhooksObject {
     const [row] = this.run(`SELECT min(expires_at) AS first FROM ${name}`) as { first: number | null }[]
     if (row?.first == null) return
     if ((await this.storage.getAlarm()) === null) {
-      await this.storage.setAlarm(Math.max(row.first, Date.now() + PURGE_EVERY_MS))
+      await this.storage.setAlarm(Math.max(row.first, Date.now() + OBJECT_PURGE_MS))
     }
     this.hasAlarm = true
   }

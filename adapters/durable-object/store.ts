@@ -1,14 +1,11 @@
 import { type RemoteStore, StoreError } from '../../src/index.js'
 import {
-  checkClaim,
-  checkComplete,
   checkedFor,
+  checkedStore,
   checkOptionNames,
-  checkRelease,
-  checkRenew,
   checkWholeNumber,
   messageOf,
-} from '../../src/store-kit.js'
+} from '../../src/internal.js'
 import { checkNamespace, type DurableObjectAnswer, type DurableObjectNamespace } from './cloudflare.js'
 import type { ObjectCall } from './protocol.js'
 
@@ -73,27 +70,23 @@ function createStore(namespace: DurableObjectNamespace, options: DurableObjectSt
     }
   }
 
-  return {
+  return checkedStore<RemoteStore>({
     async claim(request) {
-      checkClaim(request)
       return (await call('claim', request)) as never
     },
 
     async renew(lease, leaseMs) {
-      checkRenew(lease, leaseMs)
       return (await call('renew', { ...lease, leaseMs })) as boolean
     },
 
     async complete(lease, retainMs) {
-      checkComplete(lease, retainMs)
       return (await call('complete', { ...lease, retainMs })) as boolean
     },
 
     async release(lease) {
-      checkRelease(lease)
       return (await call('release', lease)) as boolean
     },
-  }
+  })
 }
 
 /**

@@ -18,7 +18,7 @@ import {
   isWebhookError,
   redactError,
 } from '../../src/index.js'
-import { settled } from '../../src/store-kit.js'
+import { settled } from '../../src/internal.js'
 import type { Meters } from './meters.js'
 import { SCOPE, SYSTEM } from './names.js'
 import { safely } from './safely.js'
@@ -119,7 +119,7 @@ class Run {
   private watch(signal: AbortSignal): void {
     const aborted = (): void => {
       const { reason } = signal
-      const giveUp = (): void => this.end('timed-out', 'given_up', reason)
+      const giveUp = (): void => this.end('timed_out', 'given_up', reason)
       if (codeOf(reason) === 'given_up') giveUp()
       else this.giveUpLater(giveUp)
     }
@@ -137,7 +137,7 @@ class Run {
 
   private endWith(thrown: unknown): void {
     const code = codeOf(thrown)
-    if (code === 'retry_later') this.end('retry-later')
+    if (code === 'retry_later') this.end('retry_later')
     else if (code === 'discarded') this.end('discarded')
     else this.end('failed', errorTypeOf(thrown), thrown)
   }

@@ -1,5 +1,5 @@
 import { StoreError } from '../../src/index.js'
-import { messageOf } from '../../src/store-kit.js'
+import { messageOf } from '../../src/internal.js'
 import { ENDED, FAILED_AT_END, OUTSIDE, ROLLED_BACK } from './drivers/commit-check.js'
 
 /** The names that advice on a table of ours needs. */
@@ -32,7 +32,7 @@ type Advice = string | ((names: TableNames) => string)
 /** Advice by SQLSTATE, by the code of a socket's error, or by that of a client. */
 const ADVICE: Readonly<Record<string, Advice>> = {
   '42P01': ({ name, migrate }) =>
-    `The table ${name} is missing: run ${migrate} when you deploy, or apply the exported schema.`,
+    `The table ${name} is missing: run ${migrate} when you deploy, or apply the exported ddl.`,
   '3F000': ({ name }) =>
     `The schema of the table ${name} is missing, or none of the search_path exists: CREATE SCHEMA, or change the table option.`,
   '42703': OTHER_TABLE,

@@ -1,18 +1,26 @@
-import type { Change, Inbox, OnceRequest, OnceResult, Purgeable } from '../../src/index.js'
+import {
+  type Change,
+  type Inbox,
+  isDiscard,
+  type OnceRequest,
+  type OnceResult,
+  type Purgeable,
+} from '../../src/index.js'
 import {
   checkedFor,
   checkOnce,
   checkOptionNames,
   checkRetentionSeconds,
   createPurger,
+  DEFAULT_IDLE_SECONDS,
   describeValue,
-  isDiscard,
-} from '../../src/store-kit.js'
+  MAX_IDLE_SECONDS,
+} from '../../src/internal.js'
 import { driverOf, type TransactionOf } from './drivers/choose.js'
 import { noId, type PostgresDriver } from './drivers/driver.js'
 import type { PgPool } from './drivers/pg.js'
 import type { PostgresJs } from './drivers/postgres-js.js'
-import { newestSchema, newestTable } from './newest.js'
+import { newestDdl, newestTable } from './newest.js'
 import { type Opening, opener } from './open.js'
 import { placeIn, placeOf } from './place.js'
 import { tableOf } from './table.js'
@@ -87,7 +95,7 @@ export interface PostgresInbox<Tx> extends Inbox<Tx>, Purgeable {
   /** Creates the tables of the records and of `isNewest` if they are missing. For your deploy; several may run at once. */
   migrate(): Promise<void>
   /** The SQL that `migrate` runs, for tools of your own. */
-  readonly schema: string
+  readonly ddl: string
 }
 
 const COLUMNS = {
@@ -158,7 +166,7 @@ function createInbox<Tx>(
       `as must be a function, such as (client) => drizzle(client), not ${describeValue(options.as)}.`,
     )
   }
-  const idleMs = checkSeconds(options.idleTimeoutSeconds ?? 60) * 1000
+  const idleMs = checkSeconds(options.idleTimeoutSeconds ?? DEFAULT_IDLE_SECONDS) * 1000
   const driver = driverOf<Tx>(pool, options.as)
   const place = placeIn(pool, options.table ?? TABLE)
   const table = tableOf({
@@ -213,7 +221,7 @@ function createInbox<Tx>(
 
     try {
       const { status } = await driver.transaction(run, idOf)
-      return status === 'opened' ? 'handled' : status
+      return { status: status === 'opened' ? 'handled' : status }
     } catch (error) {
       if (thrown !== undefined) throw thrown.error
       throw isCommitting ? table.notCommitted(error) : table.unavailable(error)
@@ -238,8 +246,9 @@ function createInbox<Tx>(
       }
       // The handler's writes are rolled back. The record gets a transaction of its own, because nothing can be written in one in
       // which a statement has failed.
-      const recorded = request.key === null ? 'recorded' : await transact(request, async () => {})
-      return recorded === 'duplicate' || recorded === 'in-flight' ? recorded : 'discarded'
+      if (request.key === null) return { status: 'discarded' }
+      const { status } = await transact(request, async () => {})
+      return { status: status === 'handled' ? 'discarded' : status }
     },
     isNewest: isNewest as PostgresInbox<Tx>['isNewest'],
     hint: () => driver.hint?.(),
@@ -248,23 +257,23 @@ function createInbox<Tx>(
       await table.migrate(driver)
       await newest.migrate(driver)
     },
-    schema: `${table.schema}\n${newest.schema}`,
+    ddl: `${table.ddl}\n${newest.ddl}`,
   }
 }
 
 const TABLE = 'tix_webhooks_inbox'
 const MIGRATE = 'inbox.migrate()'
 
-/** The schema of the tables by their default names. */
-export const inboxSchema: string = [
-  tableOf({ place: placeOf(TABLE), columns: COLUMNS, migrate: '' }).schema,
-  newestSchema(placeOf(TABLE)),
+/** The SQL that creates the tables, by their default names. */
+export const inboxDdl: string = [
+  tableOf({ place: placeOf(TABLE), columns: COLUMNS, migrate: '' }).ddl,
+  newestDdl(placeOf(TABLE)),
 ].join('\n')
 
 function checkSeconds(value: number): number {
-  if (typeof value !== 'number' || !(value >= 1) || value > 86_400) {
+  if (typeof value !== 'number' || !(value >= 1) || value > MAX_IDLE_SECONDS) {
     throw new TypeError(
-      `idleTimeoutSeconds must be a number of seconds from 1 to 86400, not ${describeValue(value)}.`,
+      `idleTimeoutSeconds must be a number of seconds from 1 to ${MAX_IDLE_SECONDS}, not ${describeValue(value)}.`,
     )
   }
   return Math.ceil(value)

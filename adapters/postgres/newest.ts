@@ -1,5 +1,5 @@
 import type { Change } from '../../src/index.js'
-import { checkChanges } from '../../src/store-kit.js'
+import { checkChanges } from '../../src/internal.js'
 import { isForbidden, isOutside } from './advice.js'
 import { OUTSIDE } from './drivers/commit-check.js'
 import { type CheckedDriver, noId, type Row } from './drivers/driver.js'
@@ -7,7 +7,7 @@ import type { Ask, Place } from './place.js'
 import { type Table, tableOf } from './table.js'
 
 /** The table of the newest change of each subject, beside that of the records. */
-export interface NewestTable extends Pick<Table, 'schema' | 'migrate'> {
+export interface NewestTable extends Pick<Table, 'ddl' | 'migrate'> {
   /**
    * Records each change unless a newer one of its subject was applied before.
    *
@@ -45,7 +45,7 @@ export function newestTable(
   }
 
   return {
-    schema: table.schema,
+    ddl: table.ddl,
     migrate: table.migrate,
 
     async record(tx, changes, retainMs) {
@@ -123,8 +123,8 @@ function recordIn(table: string): string {
 }
 
 /** The SQL of the table. */
-export function newestSchema(place: Place): string {
-  return tableBeside(place, '').schema
+export function newestDdl(place: Place): string {
+  return tableBeside(place, '').ddl
 }
 
 function tableBeside(place: Place, migrate: string): Table {

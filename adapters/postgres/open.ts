@@ -1,13 +1,10 @@
 import type { OnceRequest } from '../../src/index.js'
+import { ROLLBACK_MARGIN_MS } from '../../src/internal.js'
 import type { CheckedDriver } from './drivers/driver.js'
-import { ROLLBACK_MS } from './drivers/pg.js'
 import type { Table } from './table.js'
 
 /** The state of a transaction that was opened for a handler; the server's id of it, to ask after a lost COMMIT. */
-export type Opening = { status: 'opened'; id: string } | { status: 'duplicate' | 'in-flight' }
-
-/** The server ends a run so much later than the receiver gives it up: the roll-back may be waiting for a stuck statement. */
-const STUCK_MS = 2 * ROLLBACK_MS
+export type Opening = { status: 'opened'; id: string } | { status: 'duplicate' | 'in_flight' }
 
 /** Returns the function that opens the transaction of a handler: it sets its limits, and records the event if it has a key. */
 export function opener(
@@ -21,7 +18,7 @@ export function opener(
     // Also without a key: isNewest may follow, when the handler has changed the search_path.
     await table.find((text, parameters) => driver.first(tx, text, parameters))
     const sql = statements()
-    const limits = [`${idleMs}`, maxRunMs === undefined ? '0' : `${Math.ceil(maxRunMs) + STUCK_MS}`]
+    const limits = [`${idleMs}`, maxRunMs === undefined ? '0' : `${Math.ceil(maxRunMs) + ROLLBACK_MARGIN_MS}`]
     const [row] =
       key === null
         ? await driver.first(tx, sql.open, limits)
@@ -29,7 +26,7 @@ export function opener(
     // By position, because clients can rename columns. Ours are single words: one that is renamed may also move to the end.
     const [isLocked, isNew, id] = Object.values(row ?? {})
     if (typeof isLocked !== 'boolean' || typeof isNew !== 'boolean') throw table.misread()
-    if (!isLocked) return { status: 'in-flight' }
+    if (!isLocked) return { status: 'in_flight' }
     if (!isNew) return { status: 'duplicate' }
     // A client may turn text that is a number into one.
     if (!/^\d+$/.test(String(id))) throw table.misread()

@@ -1,13 +1,5 @@
 import type { ClaimResult, Purgeable, RemoteStore } from '../../src/index.js'
-import {
-  checkClaim,
-  checkComplete,
-  checkedFor,
-  checkOptionNames,
-  checkRelease,
-  checkRenew,
-  createPurger,
-} from '../../src/store-kit.js'
+import { checkedFor, checkedStore, checkOptionNames, createPurger } from '../../src/internal.js'
 import { driverOf, queryOf } from './drivers/choose.js'
 import type { StatementResult } from './drivers/driver.js'
 import type { PgPool } from './drivers/pg.js'
@@ -27,7 +19,7 @@ export interface PostgresStore extends RemoteStore, Purgeable {
   /** Creates the table if it is missing. For your deploy; several may run at once. */
   migrate(): Promise<void>
   /** The SQL that `migrate` runs, for tools of your own. */
-  readonly schema: string
+  readonly ddl: string
 }
 
 const COLUMNS = {
@@ -99,7 +91,7 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
     if (isOurs) return { status: 'claimed', attempt: numberIn(attempt) }
     if (isCompleted) return { status: 'completed' }
     // Released by the token of this claim: nothing runs.
-    return { status: 'in-flight', retryAfterMs: isReleased ? 1 : Math.max(1, numberIn(leftMs)) }
+    return { status: 'in_flight', retryAfterMs: isReleased ? 1 : Math.max(1, numberIn(leftMs)) }
   }
 
   /** Clients can be set to return numbers as text. */
@@ -115,44 +107,40 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
     return count === 1
   }
 
-  return {
+  return checkedStore<PostgresStore>({
     async claim(request) {
-      checkClaim(request)
       start()
       const { key, token, leaseMs, retainMs } = request
       return readClaim(await query('claim', key, token, leaseMs, retainMs))
     },
 
     async renew(lease, leaseMs) {
-      checkRenew(lease, leaseMs)
       return hasChanged(await query('renew', lease.key, lease.token, leaseMs))
     },
 
     async complete(lease, retainMs) {
-      checkComplete(lease, retainMs)
       return hasChanged(await query('complete', lease.key, lease.token, retainMs))
     },
 
     async release(lease) {
-      checkRelease(lease)
       return hasChanged(await query('release', lease.key, lease.token))
     },
 
     purge,
     migrate: () => table.migrate(driverOf(pool)),
-    schema: table.schema,
-  }
+    ddl: table.ddl,
+  })
 }
 
 const TABLE = 'tix_webhooks'
 
-/** The schema of the table by its default name. */
-export const storeSchema: string = tableOf({
+/** The SQL that creates the table, by its default name. */
+export const storeDdl: string = tableOf({
   place: placeOf(TABLE),
   columns: COLUMNS,
   purgedBy: 'purge_after',
   migrate: '',
-}).schema
+}).ddl
 
 type Statements = Record<'claim' | 'renew' | 'complete' | 'release', string>
 

@@ -12,7 +12,7 @@ export interface Table {
   /** Text made from the name: made again if the schema has been found since. */
   byName<T>(make: (name: string) => T): () => T
   /** The SQL that creates it. */
-  readonly schema: string
+  readonly ddl: string
   /** Deletes expired records, `limit` at most, and returns their number. */
   purge(ask: Ask, limit: number): Promise<number>
   /** Creates the table if it is missing, and refuses one that has other columns. */
@@ -109,7 +109,7 @@ export function tableOf({
     },
     find: place.find,
     byName,
-    schema: `${creating(`${place.named}${quote(plainName)}`).join(';\n\n')};\n`,
+    ddl: `${creating(`${place.named}${quote(plainName)}`).join(';\n\n')};\n`,
     async purge(ask, limit) {
       await place.find(ask)
       return (await ask(purging(), [limit])).length

@@ -1,5 +1,5 @@
 import { StoreError } from '../../src/index.js'
-import { messageOf } from '../../src/store-kit.js'
+import { messageOf } from '../../src/internal.js'
 import { isClusterClient, SUBSCRIBED } from './client.js'
 
 const FAILING_OVER = 'Redis is starting, failing over or moving slots. Nothing is lost: the sender retries.'

@@ -1,4 +1,4 @@
-import { describeType } from '../../src/store-kit.js'
+import { describeType } from '../../src/internal.js'
 
 /** The part of a client, or a cluster client, of ioredis that is used. */
 export interface IoredisClient {

@@ -1,4 +1,4 @@
-import { messageOf } from '../../src/store-kit.js'
+import { messageOf } from '../../src/internal.js'
 import { isFunction } from './client.js'
 
 const warned = new WeakSet<object>()

@@ -1,5 +1,5 @@
 import { StoreError } from '../../src/index.js'
-import { within } from '../../src/store-kit.js'
+import { REPLICAS_EXPLAINED_MS, within } from '../../src/internal.js'
 import { isClusterClient, isFunction } from './client.js'
 
 interface WaitingClient {
@@ -8,9 +8,6 @@ interface WaitingClient {
 
 /** Properties that only clients of node-redis with several connections have: its pool, its cluster, its Sentinel. */
 const SEVERAL_CONNECTIONS = ['clientsInUse', 'nodeClient', 'acquire']
-
-/** Less than a receiver waits for a store call: its own error says only that the call took too long. */
-const EXPLAINED_AFTER_MS = 1_500
 
 /** Waits, for each write, until enough replicas have it. */
 export class Replicas {
@@ -35,7 +32,7 @@ export class Replicas {
       )
     }
     this.client = client as WaitingClient
-    this.explainedAfterMs = Math.max(EXPLAINED_AFTER_MS, timeoutMs)
+    this.explainedAfterMs = Math.max(REPLICAS_EXPLAINED_MS, timeoutMs)
   }
 
   /** Sends WAIT right behind the write: it covers the writes that were sent before it on the same connection. */

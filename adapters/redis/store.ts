@@ -1,14 +1,12 @@
 import { type ClaimResult, type Lease, type RemoteStore, StoreError } from '../../src/index.js'
 import {
-  checkClaim,
-  checkComplete,
   checkedFor,
+  checkedStore,
   checkOptionNames,
-  checkRelease,
-  checkRenew,
   checkWholeNumber,
+  DEFAULT_REPLICA_TIMEOUT_MS,
   describeType,
-} from '../../src/store-kit.js'
+} from '../../src/internal.js'
 import { lacksScript, unavailable } from './advice.js'
 import { commandsOf, type RedisStoreClient } from './client.js'
 import { warnOfEvictionOnce } from './eviction.js'
@@ -44,7 +42,7 @@ export function redisStore(client: RedisStoreClient, options: RedisStoreOptions 
 
 function createStore(client: RedisStoreClient, options: RedisStoreOptions): RemoteStore {
   options = checkOptionNames(options, ['prefix', 'replicas', 'replicaTimeoutMs'])
-  const { prefix = 'tix-webhooks:', replicas = 0, replicaTimeoutMs = 100 } = options
+  const { prefix = 'tix-webhooks:', replicas = 0, replicaTimeoutMs = DEFAULT_REPLICA_TIMEOUT_MS } = options
   checkPrefix(prefix)
   checkWholeNumber('replicas', replicas, 0)
   checkWholeNumber('replicaTimeoutMs', replicaTimeoutMs)
@@ -92,9 +90,8 @@ function createStore(client: RedisStoreClient, options: RedisStoreOptions): Remo
     return isOne('completion', reply)
   }
 
-  const store: RemoteStore = {
+  const store = checkedStore<RemoteStore>({
     async claim(request) {
-      checkClaim(request)
       const { key, token } = request
       const retainMs = Math.ceil(request.retainMs)
       const args = [token, `${retainMs}`, `${retainMs - Math.ceil(request.leaseMs)}`]
@@ -103,29 +100,26 @@ function createStore(client: RedisStoreClient, options: RedisStoreOptions): Remo
     },
 
     async renew(lease, leaseMs) {
-      checkRenew(lease, leaseMs)
       return isOne('renewal', await run(RENEW, lease.key, [lease.token, `${Math.ceil(leaseMs)}`]))
     },
 
     async complete(lease, retainMs) {
-      checkComplete(lease, retainMs)
       const args = [lease.token, `${Math.ceil(retainMs)}`]
       if (required === undefined) return isOne('completion', await run(COMPLETE, lease.key, args))
       return required.explained(completeReplicated(required, lease.key, args))
     },
 
     async release(lease) {
-      checkRelease(lease)
       return isOne('release', await run(RELEASE, lease.key, [lease.token]))
     },
-  }
+  })
   return store
 }
 
 function asClaimResult(reply: unknown): ClaimResult {
   const number = numberOf('claim', reply)
   if (number > 0) return { status: 'claimed', attempt: number }
-  return number === 0 ? { status: 'completed' } : { status: 'in-flight', retryAfterMs: -number }
+  return number === 0 ? { status: 'completed' } : { status: 'in_flight', retryAfterMs: -number }
 }
 
 function isOne(call: string, reply: unknown): boolean {

@@ -1,5 +1,5 @@
 import { StoreError } from '../../src/index.js'
-import { messageOf } from '../../src/store-kit.js'
+import { messageOf } from '../../src/internal.js'
 
 /** The names that advice on a table of ours needs. */
 export interface TableNames {
@@ -19,7 +19,7 @@ export function unavailable(cause: unknown, { name, migrate }: TableNames): Stor
 
 function adviceFor(text: string, { name, migrate }: TableNames): string {
   if (/no such table/.test(text)) {
-    return `The table ${name} is missing: run ${migrate} when your app starts, or apply its schema.`
+    return `The table ${name} is missing: run ${migrate} when your app starts, or apply its ddl.`
   }
   if (/no such column|has no column|ON CONFLICT clause does not match/.test(text)) {
     return `The table ${name} is of another version, or not ours: ${migrate} names what is missing.`

@@ -1,4 +1,5 @@
 import { StoreError } from '../../src/index.js'
+import { BUSY_TIMEOUT_MS } from '../../src/internal.js'
 
 /** The part of a database of better-sqlite3, libsql or `node:sqlite` that is used. */
 export interface SqliteDatabase {
@@ -10,9 +11,6 @@ export interface SqliteStatement {
   all(...parameters: never[]): unknown[]
   run(...parameters: never[]): { changes: number | bigint }
 }
-
-/** The longest that a statement waits while another process writes, if the connection sets no limit. It blocks the event loop. */
-const BUSY_TIMEOUT_MS = 2_000
 
 /** Whether each configured database is on a file: one in memory has no other journal, and ends with its process. */
 const configured = new WeakMap<SqliteDatabase, { readonly isOnFile: boolean }>()

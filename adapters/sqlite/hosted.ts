@@ -1,5 +1,5 @@
 import type { ClaimResult } from '../../src/index.js'
-import { purgeStatement, type TableSchema, tableSchema } from './schema.js'
+import { purgeStatement, type TableDdl, tableDdl } from './ddl.js'
 import { STORE_COLUMNS, type StoreStatement, statementsFor } from './statements.js'
 
 /**
@@ -18,7 +18,7 @@ const PARAMETERS = {
 } as const
 
 /** A store's table, its statements and its columns, for a SQLite that is hosted with a clock of its own. */
-export interface HostedTable extends TableSchema {
+export interface HostedTable extends TableDdl {
   readonly columns: readonly string[]
   /** Statements with numbered parameters, because some clients have no named ones. A statement that changes records returns one row for each. */
   readonly sql: Readonly<Record<StoreStatement | 'purge', string>>
@@ -26,13 +26,13 @@ export interface HostedTable extends TableSchema {
 
 /** @throws TypeError when the name is invalid */
 export function hostedTable(table: string): HostedTable {
-  const schema = tableSchema(table, STORE_COLUMNS)
-  const { name } = schema
+  const created = tableDdl(table, STORE_COLUMNS)
+  const { name } = created
   const { claim, find, renew, complete, release } = statementsFor(name)
   const changing = (statement: keyof typeof PARAMETERS, sql: string): string =>
     `${numbered(sql, PARAMETERS[statement])} RETURNING 1`
   return {
-    ...schema,
+    ...created,
     columns: Object.keys(STORE_COLUMNS),
     sql: {
       claim: numbered(claim, PARAMETERS.claim),
@@ -40,7 +40,7 @@ export function hostedTable(table: string): HostedTable {
       renew: changing('renew', renew),
       complete: changing('complete', complete),
       release: changing('release', release),
-      purge: changing('purge', purgeStatement(schema)),
+      purge: changing('purge', purgeStatement(created)),
     },
   }
 }
@@ -63,5 +63,5 @@ export function claimResult(claimed: Rows, found: Rows): ClaimResult {
   if (taken !== undefined) return { status: 'claimed', attempt: taken.attempt }
   const [record] = found as readonly { state: string; left_ms: number }[]
   if (record?.state === 'completed') return { status: 'completed' }
-  return { status: 'in-flight', retryAfterMs: record?.state === 'running' ? Math.max(record.left_ms, 1) : 1 }
+  return { status: 'in_flight', retryAfterMs: record?.state === 'running' ? Math.max(record.left_ms, 1) : 1 }
 }

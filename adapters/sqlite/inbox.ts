@@ -1,4 +1,11 @@
-import { type Change, type Inbox, type OnceResult, type Purgeable, StoreError } from '../../src/index.js'
+import {
+  type Change,
+  type Inbox,
+  isDiscard,
+  type OnceResult,
+  type Purgeable,
+  StoreError,
+} from '../../src/index.js'
 import {
   checkedClock,
   checkedFor,
@@ -6,8 +13,7 @@ import {
   checkOptionNames,
   checkRetentionSeconds,
   createPurger,
-  isDiscard,
-} from '../../src/store-kit.js'
+} from '../../src/internal.js'
 import type { SqliteDatabase } from './database.js'
 import { DeliveryTransaction, isCommitting } from './delivery-transaction.js'
 import { newestTable } from './newest.js'
@@ -85,7 +91,7 @@ export interface SqliteInbox<Db> extends Inbox<SqliteTransaction<Db>>, Purgeable
   /** Creates the tables of the records and of `isNewest` if they are missing. For the start of your app; several processes may run it at once. */
   migrate(): Promise<void>
   /** The SQL that `migrate` runs, for tools of your own. */
-  readonly schema: string
+  readonly ddl: string
 }
 
 /**
@@ -149,7 +155,7 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
       const { key, retainMs } = request
       longestRetentionMs = Math.max(longestRetentionMs, retainMs)
       start()
-      if (key !== null && table.get(find, { key, now: now() }) !== undefined) return 'duplicate'
+      if (key !== null && table.get(find, { key, now: now() }) !== undefined) return { status: 'duplicate' }
 
       const transaction = new DeliveryTransaction(db, table, { key, retainMs, now })
       let isDiscarded = false
@@ -163,8 +169,8 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
       }
       if (transaction.end === 'failed' && !isDiscarded) throw commitIgnored()
       if (transaction.end === undefined || transaction.end === 'failed') transaction.commitWith(() => {})
-      if (transaction.end === 'duplicate') return 'duplicate'
-      return isDiscarded ? 'discarded' : 'handled'
+      if (transaction.end === 'duplicate') return { status: 'duplicate' }
+      return { status: isDiscarded ? 'discarded' : 'handled' }
     },
     isNewest: isNewest as SqliteInbox<Db>['isNewest'],
     purge,
@@ -172,7 +178,7 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
       table.migrate()
       newest.migrate()
     },
-    schema: `${table.schema}\n${newest.schema}`,
+    ddl: `${table.ddl}\n${newest.ddl}`,
   }
 }
 

@@ -1,10 +1,10 @@
 import type { Change } from '../../src/index.js'
-import { checkChanges } from '../../src/store-kit.js'
+import { checkChanges } from '../../src/internal.js'
 import type { SqliteDatabase } from './database.js'
 import { type SqliteTable, sqliteTable } from './table.js'
 
 /** The table of the newest change of each subject, beside that of the records. */
-export interface NewestTable extends Pick<SqliteTable, 'schema' | 'migrate' | 'purge'> {
+export interface NewestTable extends Pick<SqliteTable, 'ddl' | 'migrate' | 'purge'> {
   /** Records the changes that no newer one of their subject was applied before: whether it recorded each, in the order given. */
   record(changes: readonly Change[], expiresAt: number): boolean[]
 }
@@ -32,7 +32,7 @@ export function newestTable(db: SqliteDatabase, records: string, migrate: string
     WHERE (stored.changed_at, stored.rank) <= (excluded.changed_at, excluded.rank)`
 
   return {
-    schema: table.schema,
+    ddl: table.ddl,
     migrate: table.migrate,
     record(changes, expiresAt) {
       const newest = new Set<string>()

@@ -1,14 +1,5 @@
 import type { Purgeable, RemoteStore } from '../../src/index.js'
-import {
-  checkClaim,
-  checkComplete,
-  checkedClock,
-  checkedFor,
-  checkOptionNames,
-  checkRelease,
-  checkRenew,
-  createPurger,
-} from '../../src/store-kit.js'
+import { checkedClock, checkedFor, checkedStore, checkOptionNames, createPurger } from '../../src/internal.js'
 import type { SqliteDatabase } from './database.js'
 import { STORE_COLUMNS, statementsFor } from './statements.js'
 import { sqliteTable } from './table.js'
@@ -27,7 +18,7 @@ export interface SqliteStore extends RemoteStore, Purgeable {
   /** Creates the table if it is missing. For the start of your app; several processes may run it at once. */
   migrate(): Promise<void>
   /** The SQL that `migrate` runs, for tools of your own. */
-  readonly schema: string
+  readonly ddl: string
 }
 
 /**
@@ -67,9 +58,8 @@ function createStore(db: SqliteDatabase, options: SqliteStoreOptions): SqliteSto
   }
 
   // Each transaction is over before anything is awaited; `async` turns its errors into rejections.
-  return {
+  return checkedStore<SqliteStore>({
     async claim(request) {
-      checkClaim(request)
       start()
       const { key, token } = request
       const time = now()
@@ -82,28 +72,25 @@ function createStore(db: SqliteDatabase, options: SqliteStoreOptions): SqliteSto
       if (taken !== undefined) return { status: 'claimed', attempt: Number(taken.attempt) }
       if (found?.state === 'completed') return { status: 'completed' }
       const leftMs = found?.state === 'running' ? Number(found.lease_until) - time : 1
-      return { status: 'in-flight', retryAfterMs: Math.max(leftMs, 1) }
+      return { status: 'in_flight', retryAfterMs: Math.max(leftMs, 1) }
     },
 
     async renew({ key, token }, leaseMs) {
-      checkRenew({ key, token }, leaseMs)
       const time = now()
       return change(sql.renew, { key, token, now: time, leaseUntil: Math.ceil(time + leaseMs) })
     },
 
     async complete({ key, token }, retainMs) {
-      checkComplete({ key, token }, retainMs)
       const time = now()
       return change(sql.complete, { key, token, now: time, expiresAt: Math.ceil(time + retainMs) })
     },
 
     async release({ key, token }) {
-      checkRelease({ key, token })
       return change(sql.release, { key, token, now: now() })
     },
 
     purge,
     migrate: async () => table.migrate(),
-    schema: table.schema,
-  }
+    ddl: table.ddl,
+  })
 }

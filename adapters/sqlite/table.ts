@@ -1,5 +1,5 @@
 import { isWebhookError } from '../../src/index.js'
-import { describeType } from '../../src/store-kit.js'
+import { describeType } from '../../src/internal.js'
 import { unavailable } from './advice.js'
 import {
   configureOnce,
@@ -8,7 +8,7 @@ import {
   type SqliteDatabase,
   type SqliteStatement,
 } from './database.js'
-import { type FoundColumn, missingFrom, ofAnotherVersion, purgeStatement, tableSchema } from './schema.js'
+import { type FoundColumn, missingFrom, ofAnotherVersion, purgeStatement, tableDdl } from './ddl.js'
 
 type Parameters = Readonly<Record<string, string | number>>
 
@@ -16,7 +16,7 @@ type Parameters = Readonly<Record<string, string | number>>
 export interface SqliteTable {
   /** The quoted name, as SQL has it. */
   readonly name: string
-  readonly schema: string
+  readonly ddl: string
   /** The first row. */
   get(sql: string, parameters: Parameters): Record<string, unknown> | undefined
   /** How many rows it changed. */
@@ -49,9 +49,9 @@ export function sqliteTable(
       `db must be an open database of better-sqlite3, libsql or node:sqlite, not ${describeType(db)} without their prepare and exec.`,
     )
   }
-  const created = tableSchema(table, columns, suffix)
+  const created = tableDdl(table, columns, suffix)
   const { name, plainName, key, createTable, createIndex } = created
-  const schema = `${createTable}\n${createIndex}`
+  const ddl = `${createTable}\n${createIndex}`
 
   const prepared = new Map<string, SqliteStatement>()
 
@@ -85,7 +85,7 @@ export function sqliteTable(
 
   const self: SqliteTable = {
     name,
-    schema,
+    ddl,
     exec,
     get: (sql, parameters) =>
       withAdvice(() => statement(sql).all(parameters as never)[0]) as Record<string, unknown> | undefined,

@@ -80,12 +80,12 @@ export function throughInbox<Tx>(
   return {
     name,
     async deliver(key) {
-      const result = await inbox.once({ key, retainMs: RETAIN_MS }, async (tx) => {
+      const { status } = await inbox.once({ key, retainMs: RETAIN_MS }, async (tx) => {
         await effect(tx, key)
       })
-      if (result === 'handled') return true
-      if (result === 'duplicate') return false
-      throw new Error(`${name} did not record ${key}: ${result}`)
+      if (status === 'handled') return true
+      if (status === 'duplicate') return false
+      throw new Error(`${name} did not record ${key}: ${status}`)
     },
   }
 }

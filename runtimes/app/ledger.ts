@@ -21,19 +21,19 @@ export function memoryLedger(): Ledger {
     inbox: {
       async once({ key }, work) {
         const name = key ?? ''
-        if (done.has(name)) return 'duplicate'
-        if (running.has(name)) return 'in-flight'
+        if (done.has(name)) return { status: 'duplicate' }
+        if (running.has(name)) return { status: 'in_flight' }
         running.add(name)
         const written: string[] = []
         try {
           await work({ write: (id) => written.push(id) })
           rows.push(...written)
           done.add(name)
-          return 'handled'
+          return { status: 'handled' }
         } catch (error) {
           if (!(error instanceof Discard)) throw error
           done.add(name)
-          return 'discarded'
+          return { status: 'discarded' }
         } finally {
           running.delete(name)
         }

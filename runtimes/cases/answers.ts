@@ -59,7 +59,7 @@ export const answerCases: readonly Case[] = [
     name: 'RetryLater: 503 with Retry-After',
     async run(client) {
       const answer = await client.send('main', (await order('later-7')).delivery)
-      assertAnswer(answer, 503, 'retry-later')
+      assertAnswer(answer, 503, 'retry_later')
       assert.equal(answer.headers['retry-after'], '7')
     },
   },

@@ -53,7 +53,7 @@ export const bodyCases: readonly Case[] = [
         async run(client) {
           const { headers, body } = (await order()).delivery
           const padded = body.padEnd(4 * LIMIT_BYTES)
-          assertAnswer(await client.send('main', { headers, body: padded }, chunked), 413, 'too-large')
+          assertAnswer(await client.send('main', { headers, body: padded }, chunked), 413, 'too_large')
         },
       }) satisfies Case,
   ),

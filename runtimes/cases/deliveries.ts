@@ -7,7 +7,7 @@ export async function runDeliveries(client: Client, backend: string, hasRows: bo
   for (let round = 0; round < 2; round++) {
     await Promise.all(orders.flatMap(({ delivery }) => [1, 2, 3].map(() => client.send(backend, delivery))))
   }
-  // One of each: of two at once, an inbox answers one with in-flight.
+  // One of each: of two at once, an inbox answers one with `in_flight`.
   const last = await Promise.all(orders.map(({ delivery }) => client.send(backend, delivery)))
   const answers = new Set(last.map(({ status, outcome }) => `${status} ${outcome}`))
   const { reports } = await client.log()

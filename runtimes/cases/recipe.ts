@@ -13,7 +13,7 @@ export async function runRecipe(client: Client): Promise<void> {
   const changed = { ...delivery, body: `${delivery.body} ` }
   assertAnswer(await client.send('', changed), 401, 'unauthenticated')
   const large = { ...delivery, body: delivery.body.padEnd(2 * 1024 * 1024) }
-  assertAnswer(await client.send('', large), 413, 'too-large')
+  assertAnswer(await client.send('', large), 413, 'too_large')
   const { status } = await client.send('', { method: 'GET', headers: {} })
   assert.ok(status === 404 || status === 405, `GET: ${status}`)
 }

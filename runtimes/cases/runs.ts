@@ -13,7 +13,7 @@ export const runCases: readonly Case[] = [
       assert.equal(statuses.filter((one) => one === '200 handled').length, 1, statuses.join())
       const rest = statuses.filter((one) => one !== '200 handled')
       assert.ok(
-        rest.every((one) => one === '503 in-flight' || one === '200 duplicate'),
+        rest.every((one) => one === '503 in_flight' || one === '200 duplicate'),
         statuses.join(),
       )
       assert.equal((await runsOf(client, id)).length, 1)
@@ -23,7 +23,7 @@ export const runCases: readonly Case[] = [
     name: 'a handler past the deadline: 503',
     async run(client) {
       const answer = await client.send('hasty', (await order('wait-2500')).delivery)
-      assertAnswer(answer, 503, 'timed-out')
+      assertAnswer(answer, 503, 'timed_out')
       assert.equal(answer.headers['retry-after'], '5')
     },
   },
@@ -32,8 +32,8 @@ export const runCases: readonly Case[] = [
     unless: 'stopsWithAnswer',
     async run(client) {
       const { id, delivery } = await order('wait-2500')
-      assertAnswer(await client.send('hasty', delivery), 503, 'timed-out')
-      assertAnswer(await client.send('hasty', delivery), 503, 'in-flight')
+      assertAnswer(await client.send('hasty', delivery), 503, 'timed_out')
+      assertAnswer(await client.send('hasty', delivery), 503, 'in_flight')
       await eventually('the late completion', async () => {
         const { outcome } = await client.send('hasty', await delivery.signAgain())
         return outcome === 'duplicate'
@@ -46,7 +46,7 @@ export const runCases: readonly Case[] = [
     unless: 'stopsWithAnswer',
     async run(client) {
       const { id, delivery } = await order('abort')
-      assertAnswer(await client.send('given-up', delivery), 503, 'timed-out')
+      assertAnswer(await client.send('given-up', delivery), 503, 'timed_out')
       await eventually('the abort', async () => (await runsOf(client, id))[0]?.aborted)
     },
   },

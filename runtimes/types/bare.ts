@@ -3,7 +3,6 @@ import { createReceiver, type IdempotencyStore, memoryStore } from 'tix-webhooks
 import { postgresStore } from 'tix-webhooks/postgres'
 import { redisStore } from 'tix-webhooks/redis'
 import { sqliteStore } from 'tix-webhooks/sqlite'
-import { checkClaim } from 'tix-webhooks/store-kit'
 
 declare global {
   // Of these the types of every runtime have one.
@@ -20,4 +19,3 @@ export const { receive } = createReceiver<string>({
 })
 
 export const made: ((client: never) => IdempotencyStore)[] = [postgresStore, redisStore, sqliteStore]
-export { checkClaim }

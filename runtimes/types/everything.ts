@@ -16,7 +16,6 @@ import { tixWebhooks as forNode } from 'tix-webhooks/node'
 import { postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { redisStore } from 'tix-webhooks/redis'
 import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
-import { checkClaim } from 'tix-webhooks/store-kit'
 import { adapterCases, signedDelivery, storeCases } from 'tix-webhooks/testing'
 import { knownEvents } from 'tix-webhooks/testing/fast-check'
 import { createSandbox } from 'tix-webhooks-sandbox'
@@ -60,4 +59,4 @@ export const inboxes = [
     on: { 'order.created': async (_, { tx }) => void tx.commit((one) => one.prepare('select 1').all()) },
   }),
 ]
-export const others = [createSandbox, checkClaim, adapterCases, storeCases, signedDelivery, knownEvents]
+export const others = [createSandbox, adapterCases, storeCases, signedDelivery, knownEvents]

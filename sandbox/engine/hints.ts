@@ -1,4 +1,5 @@
 import { isSuccessStatus } from '../lib/is-success-status.js'
+import { outcomeOf } from '../lib/outcome-of.js'
 import type { SendResult } from './network/send.js'
 
 /** The request that failed. */
@@ -51,10 +52,10 @@ function hintForStatus({ url }: Tried, status: number, body: string, location: s
 
 /** The log has nothing about a retry that the handler asked for, nor about one that is not a fault. */
 function hintForRetry(body: string): string {
-  switch (outcomeIn(body)) {
-    case 'retry-later':
+  switch (outcomeOf(body)) {
+    case 'retry_later':
       return 'Your handler threw RetryLater: the service retries after the time that it asked for.'
-    case 'in-flight':
+    case 'in_flight':
       return 'Another delivery of the same event is being handled: the service retries.'
     case 'unavailable':
       return 'Your receiver is draining, or could not use its store: then its log has the reason.'
@@ -63,16 +64,11 @@ function hintForRetry(body: string): string {
   }
 }
 
-/** The outcome in an answer of ours. */
-function outcomeIn(body: string): string | undefined {
-  return /^\{"outcome":"([a-z-]+)"\}$/.exec(body)?.[1]
-}
-
 /** Our receivers name the step that refused; an empty answer may be any receiver's; another is probably not a receiver's. */
 function hintForRefusal({ url, secrets }: Tried, status: number, body: string): string {
   const { pathname } = new URL(url)
   const questions = `is its secret the one that ends in ${secrets.map(lastFour).join(' or ')}, does it verify the raw body, and is its clock right?`
-  switch (outcomeIn(body)) {
+  switch (outcomeOf(body)) {
     case 'unauthenticated':
       return `Your receiver refused the signature: ${questions} Its log has the code: signature_mismatch is the secret or the body, timestamp_… the clock.`
     case 'malformed':

@@ -1,4 +1,7 @@
-import type { TicketedEvent } from 'tix-webhooks'
+import type { SampleDataByKind } from 'tix-webhooks/testing'
+
+/** The event object of the API. */
+type TicketedEvent = SampleDataByKind['event.published']['event']
 
 /** An event as the API shows it. What was not given, and has no default, is null: an assumption. */
 export interface SandboxEvent extends Omit<TicketedEvent, 'description_md' | 'image_url'> {

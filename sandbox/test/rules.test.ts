@@ -33,15 +33,9 @@ function* withinOf(node: ts.Node): Generator<ts.Node> {
 
 const idsIn = (title: string): string[] => [...title.matchAll(/\[([SN]\d+)\]/g)].map(([, id]) => id ?? '')
 
-const files = ['test/sandbox', 'test/cli'].flatMap((folder) => {
-  try {
-    return modulesIn(folder)
-      .filter((name) => name.endsWith('.test'))
-      .map((name) => `${folder}/${name}.ts`)
-  } catch {
-    return []
-  }
-})
+const files = modulesIn('sandbox/test')
+  .filter((name) => name.endsWith('.test'))
+  .map((name) => `sandbox/test/${name}.ts`)
 const named = files.flatMap((file) =>
   titlesOf(nodesOf(file)).flatMap((title) => idsIn(title).map((id) => ({ file, title, id }))),
 )

@@ -1,3 +1,5 @@
+import type { OutputOf } from './schema.js'
+
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject
 export type JsonObject = { [key: string]: JsonValue }
 
@@ -37,38 +39,6 @@ export interface OrderTicket {
   tier: string
 }
 
-/**
- * The event that tickets are sold for, as the service's API returns it. The payloads of the `event.*` kinds are not documented, so nothing
- * uses this type; it is here for your own schema.
- */
-export interface TicketedEvent {
-  /** Begins with `evt_`. */
-  id: string
-  title: string
-  slug: string
-  url: string
-  status: 'draft' | 'on_sale' | 'sold_out' | 'past' | 'cancelled'
-  /** Begins with `ven_`. */
-  venue_id: string
-  /** ISO 8601 with the offset of the time zone. */
-  doors_at: string
-  /** ISO 8601 with the offset of the time zone. */
-  ends_at: string
-  /** Markdown, sanitized by the service. */
-  description_md: string
-  image_url: string
-  capacity: number
-  sold: number
-  /** In minor units of the currency. */
-  gross_cents: number
-  refund_policy: 'anytime' | 'refundable_24h' | 'refundable_7d' | 'final' | 'exchange_only'
-  transferable: boolean
-  /** ISO 8601, UTC. */
-  created_at: string
-  /** ISO 8601, UTC. */
-  updated_at: string
-}
-
 /** The documented kinds, with their data. */
 export interface EventDataByKind {
   'order.created': OrderCreatedData
@@ -79,10 +49,32 @@ export interface EventDataByKind {
 
 export type EventKind = keyof EventDataByKind
 
-type EventByKind = { [Kind in EventKind]: Envelope<Kind, EventDataByKind[Kind]> }
+/** The kinds of a schema map with known keys: the type `SchemaMap` itself names none. */
+type KnownKey<Schemas> = string extends keyof Schemas ? never : keyof Schemas & string
 
-/** The event of one kind: `EventOf<'order.created'>`. */
-export type EventOf<Kind extends EventKind> = EventByKind[Kind]
+/** The kinds that have a type: the documented ones and those of `schemas`. */
+export type KindOf<Schemas = Record<never, never>> = EventKind | KnownKey<Schemas>
+
+/** The groups that a kind is in: `a.b.c` is in `a.*` and in `a.b.*`. */
+export type GroupOf<Kind extends string> = Kind extends `${infer Head}.${infer Rest}`
+  ? `${Head}.*` | (Rest extends `${string}.${string}` ? `${Head}.${GroupOf<Rest>}` : never)
+  : never
+
+type DataOf<Kind, Schemas> =
+  Kind extends KnownKey<Schemas>
+    ? OutputOf<Schemas[Kind]>
+    : Kind extends EventKind
+      ? EventDataByKind[Kind]
+      : never
+
+type EventByKind<Schemas> = { [Kind in KindOf<Schemas>]: Envelope<Kind, DataOf<Kind, Schemas>> }
+
+/**
+ * The event of one kind: `EventOf<'order.created'>`; with your schemas `EventOf<'order.refunded', typeof schemas>`.
+ *
+ * @typeParam Schemas the type of the option `schemas`, whose schemas type the data of their kinds
+ */
+export type EventOf<Kind extends KindOf<Schemas>, Schemas = Record<never, never>> = EventByKind<Schemas>[Kind]
 
 export type OrderCreatedEvent = EventOf<'order.created'>
 export type EventPublishedEvent = EventOf<'event.published'>
@@ -109,19 +101,26 @@ export const EVENT_KINDS: readonly EventKind[] = [
 ]
 
 /** The type that a guard narrows to: the member of the event's own union, so that data typed by a schema stays typed. */
-export type Narrowed<Event, Kind extends string> = [Extract<Event, { readonly type: Kind }>] extends [never]
+type Narrowed<Event, Kind extends string> = [Extract<Event, { readonly type: Kind }>] extends [never]
   ? Event & (Kind extends EventKind ? EventOf<Kind> : Envelope<Kind, JsonObject>)
   : Extract<Event, { readonly type: Kind }>
 
 /** A documented kind whose data no schema has replaced: also assignable to `EventOf<Kind>` if the kind is a type parameter. */
-export type NarrowedDocumented<Event, Kind extends EventKind> = [WebhookEvent] extends [Event]
+type NarrowedDocumented<Event, Kind extends EventKind> = [WebhookEvent] extends [Event]
   ? Extract<Event, { readonly type: Kind }> & EventOf<Kind>
   : Narrowed<Event, Kind>
 
+/** The documented kinds of a group; of a kind, itself. */
+type KindsIn<KindOrGroup extends string> = KindOrGroup extends `${infer Prefix}.*`
+  ? Extract<EventKind, `${Prefix}.${string}`>
+  : KindOrGroup
+
 /**
- * Whether the event is of this kind. It narrows types that a comparison of `type` cannot: in `onUnhandled` and after `verifyWebhook`,
- * where the event may be of any kind.
+ * Whether the event is of this kind, or of a documented kind in this group. It narrows types that a comparison of `type` cannot: in
+ * `onUnhandled` and after `verifyWebhook`, where the event may be of any kind.
  *
+ * @param kind a kind, or a group such as `event.*`. A group has its documented kinds alone, here as in `on`; one that only your `schemas`
+ * document is not among them
  * @example
  * ```ts
  * if (isKind(event, 'order.created')) console.info(event.data.order.id)
@@ -131,12 +130,13 @@ export function isKind<Event extends { readonly type: string }, const Kind exten
   event: Event,
   kind: Kind,
 ): event is NarrowedDocumented<Event, Kind>
-export function isKind<Event extends { readonly type: string }, const Kind extends string>(
+export function isKind<Event extends { readonly type: string }, const KindOrGroup extends string>(
   event: Event,
-  kind: Kind,
-): event is Narrowed<Event, Kind>
+  kind: KindOrGroup,
+): event is Narrowed<Event, KindsIn<KindOrGroup>>
 export function isKind(event: { readonly type: string }, kind: string): boolean {
-  return event.type === kind
+  if (!kind.endsWith('.*')) return event.type === kind
+  return isKnownEvent(event) && event.type.startsWith(kind.slice(0, -1))
 }
 
 /**
@@ -151,18 +151,4 @@ export function isKnownEvent<Event extends { readonly type: string }>(
   event: Event,
 ): event is Narrowed<Event, EventKind> {
   return (EVENT_KINDS as readonly string[]).includes(event.type)
-}
-
-/** Whether the event is an `order.created`. */
-export function isOrderCreated<Event extends { readonly type: string }>(
-  event: Event,
-): event is Narrowed<Event, 'order.created'> {
-  return event.type === 'order.created'
-}
-
-/** Whether the event is one of the three documented `event.*` kinds. */
-export function isEventLifecycle<Event extends { readonly type: string }>(
-  event: Event,
-): event is Narrowed<Event, Exclude<EventKind, 'order.created'>> {
-  return isKnownEvent(event) && event.type !== 'order.created'
 }

@@ -32,17 +32,6 @@ const MAX_SUBJECT_LENGTH = 255
  * same order cannot deadlock.
  *
  * @throws TypeError when a date is no date, a subject is empty or in the list twice, or a rank is no whole number
- * @example
- * ```ts
- * import type { Change } from 'tix-webhooks'
- * import { checkChanges } from 'tix-webhooks/store-kit'
- *
- * export async function isNewest(tx: unknown, change: Change) {
- *   for (const { subject, at, rank } of checkChanges(change)) {
- *     // one statement that writes (at, rank) for the subject unless the stored ones are greater
- *   }
- * }
- * ```
  */
 export function checkChanges(given: Change | readonly Change[]): readonly CheckedChange[] {
   if (!isList(given)) return [checkChange(given)]

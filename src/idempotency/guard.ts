@@ -27,7 +27,7 @@ export interface GuardedDelivery {
 export type Denial =
   | { readonly status: 'duplicate' }
   /** Another delivery of the event is being handled. */
-  | { readonly status: 'in-flight'; readonly retryAfterMs: number }
+  | { readonly status: 'in_flight'; readonly retryAfterMs: number }
 
 /** The right to run a handler once, and the duty to record how it ended. */
 export interface Execution {
@@ -60,9 +60,6 @@ export interface HandlerEnd {
 export type CommitResult = typeof CONFIRMED | Denial | { readonly status: 'fault'; readonly error: unknown }
 
 export const CONFIRMED = 'confirmed'
-
-/** The delay before a retry if no better one is known. */
-export const RETRY_MS = 5_000
 
 export function isDone({ outcome }: HandlerEnd): boolean {
   return outcome === 'handled' || outcome === 'discarded'

@@ -1,3 +1,4 @@
+import { STOPPED_MS, STORE_CALL_MS } from '../durations.js'
 import { StoreError } from '../errors.js'
 import { isThenable } from '../lib/call-safely.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
@@ -11,18 +12,7 @@ import {
   isDone,
 } from './guard.js'
 import type { IdempotencyStore, Lease } from './store.js'
-import {
-  callAgain,
-  callLater,
-  callStore,
-  readBoolean,
-  resultOf,
-  STORE_CALL_MS,
-  type StoreCall,
-} from './store-call.js'
-
-/** A call that exceeds its limit by this much proves nothing: the process was stopped, or its event loop blocked. */
-const STOPPED_MS = 50
+import { callAgain, callLater, callStore, readBoolean, resultOf, type StoreCall } from './store-call.js'
 
 const GONE =
   'the store lost its record before the lease had run out: it was evicted, or the store was flushed, restarted empty, failed over, or had its clock set forward'

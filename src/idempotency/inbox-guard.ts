@@ -1,3 +1,4 @@
+import { COMMIT_MS, RETRY_SECONDS } from '../durations.js'
 import { StoreError } from '../errors.js'
 import { ignoreRejection } from '../lib/call-safely.js'
 import { deferred } from '../lib/deferred.js'
@@ -10,20 +11,18 @@ import {
   type GuardedDelivery,
   type HandlerEnd,
   isDone,
-  RETRY_MS,
 } from './guard.js'
 import type { Inbox, OnceRequest, OnceResult } from './inbox.js'
 import { callInbox } from './store-call.js'
 
-const ONCE_RESULTS: readonly unknown[] = [
+type OnceStatus = OnceResult['status']
+
+const ONCE_STATUSES: readonly unknown[] = [
   'handled',
   'discarded',
   'duplicate',
-  'in-flight',
-] satisfies OnceResult[]
-
-/** The longest that a commit may take: after that, its connection counts as lost, and a drain stops waiting. */
-const COMMIT_MS = 30_000
+  'in_flight',
+] satisfies OnceStatus[]
 
 /** Guards with the transactions of an inbox: the handler runs in one, which is committed or rolled back together with its record. */
 export function inboxGuard(inbox: Inbox<unknown>, terms: Omit<OnceRequest, 'key'>): Guard {
@@ -42,12 +41,12 @@ function openTransaction(
   const ended = once()
   ignoreRejection(ended)
 
-  async function once(): Promise<OnceResult> {
+  async function once(): Promise<OnceStatus> {
     try {
-      const result = await callInbox(() => inbox.once(request, work), readOnceResult)
+      const status = await callInbox(() => inbox.once(request, work), readOnceStatus)
       // An inbox that does not await its work reports success before there is anything to commit.
-      if (phase !== 'over') opened.resolve(withoutRun(result))
-      return result
+      if (phase !== 'over') opened.resolve(withoutRun(status))
+      return status
     } catch (error) {
       // The connection was lost while the handler was running.
       if (phase === 'open') delivery.abort(error)
@@ -119,12 +118,12 @@ function openTransaction(
 /** Whether the end of the handler was recorded. A success is confirmed only if the inbox reports the same outcome. */
 async function committed(
   end: HandlerEnd,
-  ended: Promise<OnceResult>,
+  ended: Promise<OnceStatus>,
   { clock }: GuardedDelivery,
 ): Promise<CommitResult> {
-  let result: OnceResult
+  let status: OnceStatus
   try {
-    result = await clock.within(ended, clock.nowMs + COMMIT_MS, () => {
+    status = await clock.within(ended, clock.nowMs + COMMIT_MS, () => {
       throw notConfirmed()
     })
   } catch (error) {
@@ -133,26 +132,28 @@ async function committed(
     return isDone(end) || error === end.error ? fault(error) : CONFIRMED
   }
   // The record of a discard is written after the rollback, and another delivery may have come in between.
-  if (result === 'duplicate' || result === 'in-flight') return denialOf(result)
+  if (status === 'duplicate' || status === 'in_flight') return denialOf(status)
   // The inbox reports it as handled although the handler failed: if that was recorded, the event never runs again.
-  return result === end.outcome ? CONFIRMED : fault(misbehaved(result, end.error))
+  return status === end.outcome ? CONFIRMED : fault(misbehaved(status, end.error))
 }
 
 function fault(error: unknown): CommitResult {
   return { status: 'fault', error }
 }
 
-function withoutRun(result: OnceResult): Denial {
-  if (result === 'duplicate' || result === 'in-flight') return denialOf(result)
-  throw misbehaved(result)
+function withoutRun(status: OnceStatus): Denial {
+  if (status === 'duplicate' || status === 'in_flight') return denialOf(status)
+  throw misbehaved(status)
 }
 
 function denialOf(status: Denial['status']): Denial {
-  return status === 'duplicate' ? { status } : { status, retryAfterMs: RETRY_MS }
+  return status === 'duplicate' ? { status } : { status, retryAfterMs: RETRY_SECONDS * 1000 }
 }
 
-function readOnceResult(value: unknown): OnceResult | undefined {
-  return ONCE_RESULTS.includes(value) ? (value as OnceResult) : undefined
+function readOnceStatus(value: unknown): OnceStatus | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const { status } = value as { status?: unknown }
+  return ONCE_STATUSES.includes(status) ? (status as OnceStatus) : undefined
 }
 
 function notInTime(): StoreError {
@@ -169,10 +170,10 @@ function notConfirmed(): StoreError {
   )
 }
 
-function misbehaved(result: OnceResult, cause?: unknown): StoreError {
+function misbehaved(status: OnceStatus, cause?: unknown): StoreError {
   return new StoreError(
     'store_misbehaved',
-    `The inbox returned ${result}, but that is not how its work ended: see Inbox.`,
+    `The inbox returned ${status}, but that is not how its work ended: see Inbox.`,
     cause === undefined ? {} : { cause },
   )
 }

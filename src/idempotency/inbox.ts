@@ -11,15 +11,17 @@ export interface OnceRequest {
   readonly maxRunMs?: number
 }
 
-export type OnceResult =
-  /** The handler's writes and the record of the event are committed. */
-  | 'handled'
-  /** The handler threw `Discard`: its writes are rolled back, and the record of the event is committed. */
-  | 'discarded'
-  /** The event was already handled, or has been meanwhile: nothing of this delivery is kept. */
-  | 'duplicate'
-  /** Another delivery of the event is in its transaction right now. */
-  | 'in-flight'
+/** How a delivery's transaction ended. */
+export interface OnceResult {
+  readonly status: /** The handler's writes and the record of the event are committed. */
+    | 'handled'
+    /** The handler threw `Discard`: its writes are rolled back, and the record of the event is committed. */
+    | 'discarded'
+    /** The event was already handled, or has been meanwhile: nothing of this delivery is kept. */
+    | 'duplicate'
+    /** Another delivery of the event is in its transaction right now. */
+    | 'in_flight'
+}
 
 /**
  * Runs handlers in transactions: a handler's writes and the record that the event was handled are committed together, or not at all.

@@ -1,14 +1,8 @@
+import { RETRY_SECONDS, STORE_CALL_MS } from '../durations.js'
 import { StoreError } from '../errors.js'
 import { isThenable } from '../lib/call-safely.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
-import {
-  type Denial,
-  type Execution,
-  type Guard,
-  type GuardedDelivery,
-  RETRY_MS,
-  UNPROTECTED,
-} from './guard.js'
+import { type Denial, type Execution, type Guard, type GuardedDelivery, UNPROTECTED } from './guard.js'
 import { HeldLease } from './held-lease.js'
 import type { ClaimRequest, ClaimResult, IdempotencyStore } from './store.js'
 import {
@@ -19,7 +13,6 @@ import {
   readBoolean,
   readClaimResult,
   resultOf,
-  STORE_CALL_MS,
 } from './store-call.js'
 import { tokenSource } from './token.js'
 
@@ -103,8 +96,8 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
     // Perhaps nothing handles it: the lease may belong to a timed-out claim, and will be released soon.
     const { retryAfterMs } = result
     return {
-      status: 'in-flight',
-      retryAfterMs: doubtedKeys.has(key) ? Math.min(retryAfterMs, RETRY_MS) : retryAfterMs,
+      status: 'in_flight',
+      retryAfterMs: doubtedKeys.has(key) ? Math.min(retryAfterMs, RETRY_SECONDS * 1000) : retryAfterMs,
     }
   }
 

@@ -33,22 +33,6 @@ const DEFAULT_LIMIT = 1_000
  * @param deleteExpired deletes at most this many records, oldest first, and resolves to the number deleted
  * @param everySeconds the option `purgeEverySeconds` of the store. Default: no timer
  * @throws TypeError when the seconds are not above 0, or longer than a timer can be set for
- * @example
- * ```ts
- * import { createPurger } from 'tix-webhooks/store-kit'
- *
- * declare const db: { deleteExpired(limit: number): Promise<number> }
- *
- * export function myStore(options: { purgeEverySeconds?: number } = {}) {
- *   const purger = createPurger((limit) => db.deleteExpired(limit), options.purgeEverySeconds)
- *   return {
- *     async claim() {
- *       purger.start()
- *     },
- *     purge: purger.purge,
- *   }
- * }
- * ```
  */
 export function createPurger(
   deleteExpired: (limit: number) => Promise<number>,

@@ -1,23 +1,9 @@
+import { LATE_PAUSES_MS, RETRY_PAUSES_MS, STORE_CALL_MS } from '../durations.js'
 import { codeOf, StoreError } from '../errors.js'
 import { describeType } from '../lib/describe-type.js'
 import { causeOf, messageOf } from '../lib/errors/message-of.js'
 import type { AlarmClock } from '../lib/time/alarm-clock.js'
 import type { ClaimResult, IdempotencyStore } from './store.js'
-
-/** The limit of every store call: a store that hangs must not block the delivery. */
-export const STORE_CALL_MS = 2_000
-
-/** The pauses between the attempts to record an end, while the sender waits. */
-const RETRY_PAUSES_MS = [200, 800]
-
-/** The pauses after those: a cluster takes up to fifteen seconds to fail over. */
-const LATE_PAUSES_MS = [2_000, 4_000, 8_000, 15_000]
-
-const PAUSES_MS = [...RETRY_PAUSES_MS, ...LATE_PAUSES_MS]
-
-/** The longest that it takes to record an end: a renewal in progress, and all attempts. */
-export const SETTLING_MS: number =
-  PAUSES_MS.reduce((sum, pauseMs) => sum + pauseMs, 0) + (PAUSES_MS.length + 2) * STORE_CALL_MS
 
 /** A method of an idempotency store, or the one of an inbox. */
 type Method = keyof IdempotencyStore | 'once'
@@ -100,7 +86,7 @@ async function retry<T>(
  *
  * @throws StoreError whatever it throws, rejects with or returns wrongly
  */
-export async function callInbox<T>(send: () => Promise<T>, read: Reader<T>): Promise<T> {
+export async function callInbox<T>(send: () => Promise<unknown>, read: Reader<T>): Promise<T> {
   let result: unknown
   try {
     result = await send()
@@ -121,10 +107,13 @@ export function known<T>(method: Method, result: unknown, read: Reader<T>): T {
   }
   throw new StoreError(
     'store_misbehaved',
-    `${nameOf(method)} returned ${describeType(result)}, which the contract does not allow: see ${method === 'once' ? 'Inbox' : 'IdempotencyStore'}.`,
+    `${nameOf(method)} returned ${describeType(result)}, which the contract does not allow: ${method === 'once' ? ONCE_FORM : 'see IdempotencyStore'}.`,
     cause === undefined ? {} : { cause },
   )
 }
+
+/** An inbox that resolves to the bare word is the likeliest mistake. */
+const ONCE_FORM = "it resolves to { status: 'handled' | 'discarded' | 'duplicate' | 'in_flight' }, see Inbox"
 
 const OWN_CODES = new Set(['store_unavailable', 'store_full', 'store_misbehaved', 'misconfigured'])
 
@@ -177,7 +166,7 @@ export function readClaimResult(value: unknown): ClaimResult | undefined {
       ? { status, attempt: attempt as number }
       : undefined
   }
-  if (status !== 'in-flight') return undefined
+  if (status !== 'in_flight') return undefined
   const { retryAfterMs } = value as { retryAfterMs?: unknown }
   return typeof retryAfterMs === 'number' && retryAfterMs >= 0 ? { status, retryAfterMs } : undefined
 }

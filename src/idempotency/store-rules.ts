@@ -1,89 +1,58 @@
 import { describeValue } from '../lib/describe-type.js'
 import type { OnceRequest } from './inbox.js'
-import type { ClaimRequest, Lease } from './store.js'
+import type { ClaimRequest, Lease, RemoteStore } from './store.js'
 
 /** Fits into a column, an index and a key of any backend, and is stored unchanged by all of them. */
 export const MAX_KEY_LENGTH = 255
 const MAX_TOKEN_LENGTH = 64
 
 /**
- * Refuses a claim that the contract of `IdempotencyStore` does not allow: a key of 1 to 255 characters of printable ASCII, a token of 1 to
- * 64, and durations above 0. The receiver's own requests always pass; other code may call a store too.
- *
- * @throws TypeError that names the field
- * @example
- * ```ts
- * import type { ClaimRequest } from 'tix-webhooks'
- * import { checkClaim } from 'tix-webhooks/store-kit'
- *
- * async function claim(request: ClaimRequest) {
- *   checkClaim(request)
- *   // one statement that takes the key, or returns its record
- * }
- * ```
+ * The same store, which rejects what the contract of `IdempotencyStore` does not allow before its backend sees it: a key of 1 to 255
+ * characters of printable ASCII, a token of 1 to 64, and durations above 0. The receiver's own requests always pass; other code may call
+ * a store too. The rejection is a `TypeError` that names the field.
  */
-export function checkClaim(request: ClaimRequest): void {
-  checkRelease(request)
+export function checkedStore<Store extends RemoteStore>(store: Store): Store {
+  return {
+    ...store,
+    claim: checked(checkClaim, (request) => store.claim(request)),
+    renew: checked(checkRenew, (lease, leaseMs) => store.renew(lease, leaseMs)),
+    complete: checked(checkComplete, (lease, retainMs) => store.complete(lease, retainMs)),
+    release: checked(checkLease, (lease) => store.release(lease)),
+  }
+}
+
+/** Returns the promise of the call itself, so that the check costs no turn of the event loop. */
+function checked<Args extends readonly unknown[], T>(
+  check: (...args: Args) => void,
+  call: (...args: Args) => Promise<T>,
+): (...args: Args) => Promise<T> {
+  return (...args) => {
+    try {
+      check(...args)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+    return call(...args)
+  }
+}
+
+function checkClaim(request: ClaimRequest): void {
+  checkLease(request)
   checkMs('leaseMs', request.leaseMs)
   checkMs('retainMs', request.retainMs)
 }
 
-/**
- * Refuses a renewal that the contract of `IdempotencyStore` does not allow.
- *
- * @throws TypeError that names the field
- * @example
- * ```ts
- * import type { Lease } from 'tix-webhooks'
- * import { checkRenew } from 'tix-webhooks/store-kit'
- *
- * async function renew(lease: Lease, leaseMs: number) {
- *   checkRenew(lease, leaseMs)
- *   // one statement that sets the end of the lease if the token is the holder's
- * }
- * ```
- */
-export function checkRenew(lease: Lease, leaseMs: number): void {
-  checkRelease(lease)
+function checkRenew(lease: Lease, leaseMs: number): void {
+  checkLease(lease)
   checkMs('leaseMs', leaseMs)
 }
 
-/**
- * Refuses a completion that the contract of `IdempotencyStore` does not allow.
- *
- * @throws TypeError that names the field
- * @example
- * ```ts
- * import type { Lease } from 'tix-webhooks'
- * import { checkComplete } from 'tix-webhooks/store-kit'
- *
- * async function complete(lease: Lease, retainMs: number) {
- *   checkComplete(lease, retainMs)
- *   // one statement that records the completion, also if the record is gone
- * }
- * ```
- */
-export function checkComplete(lease: Lease, retainMs: number): void {
-  checkRelease(lease)
+function checkComplete(lease: Lease, retainMs: number): void {
+  checkLease(lease)
   checkMs('retainMs', retainMs)
 }
 
-/**
- * Refuses a release that the contract of `IdempotencyStore` does not allow.
- *
- * @throws TypeError that names the field
- * @example
- * ```ts
- * import type { Lease } from 'tix-webhooks'
- * import { checkRelease } from 'tix-webhooks/store-kit'
- *
- * async function release(lease: Lease) {
- *   checkRelease(lease)
- *   // one statement that keeps the record and frees the key
- * }
- * ```
- */
-export function checkRelease({ key, token }: Lease): void {
+function checkLease({ key, token }: Lease): void {
   checkKey(key)
   checkText('token', token, MAX_TOKEN_LENGTH, '')
 }
@@ -92,16 +61,6 @@ export function checkRelease({ key, token }: Lease): void {
  * Refuses a request that the contract of `Inbox` does not allow. A key of `null`, for a plain transaction, passes.
  *
  * @throws TypeError that names the field
- * @example
- * ```ts
- * import type { OnceRequest } from 'tix-webhooks'
- * import { checkOnce } from 'tix-webhooks/store-kit'
- *
- * async function once(request: OnceRequest, work: (tx: unknown) => Promise<void>) {
- *   checkOnce(request)
- *   // a transaction that begins with the record of the key
- * }
- * ```
  */
 export function checkOnce({ key, retainMs }: OnceRequest): void {
   if (key !== null) checkKey(key)

@@ -23,7 +23,7 @@ export type ClaimResult =
   /** It has been handled: do nothing. */
   | { readonly status: 'completed' }
   /** Another delivery is being handled now; its lease lasts `retryAfterMs` longer. */
-  | { readonly status: 'in-flight'; readonly retryAfterMs: number }
+  | { readonly status: 'in_flight'; readonly retryAfterMs: number }
 
 /**
  * Remembers handled events. Implement it for any backend that can compare and set.
@@ -36,7 +36,7 @@ export interface IdempotencyStore {
   /**
    * Absent, expired, released by another token, or with an expired lease: take it.
    * Running with this token: repeat the grant (same attempt, new lease).
-   * Released with this token: change nothing, and return `in-flight` with `retryAfterMs: 1`.
+   * Released with this token: change nothing, and return `in_flight` with `retryAfterMs: 1`.
    */
   claim(request: ClaimRequest): ClaimResult | Promise<ClaimResult>
   /** Running with this token: a new lease of `leaseMs` from now. Otherwise `false`, and nothing changes. */

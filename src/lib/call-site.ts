@@ -19,17 +19,6 @@ export function isMisuse(error: unknown): boolean {
  * `caller`, not some frames below it.
  *
  * @throws the error that `check` throws
- * @example
- * ```ts
- * import type { IdempotencyStore } from 'tix-webhooks'
- * import { checkedFor } from 'tix-webhooks/store-kit'
- *
- * declare function createStore(url: string): IdempotencyStore
- *
- * export function myStore(url: string): IdempotencyStore {
- *   return checkedFor(myStore, () => createStore(url))
- * }
- * ```
  */
 export function checkedFor<T>(caller: Caller, check: () => T): T {
   try {

@@ -1,5 +1,5 @@
+import { MAX_TIMER_SECONDS } from '../durations.js'
 import { describeValue } from './describe-type.js'
-import { MAX_TIMER_SECONDS } from './time/timers.js'
 
 /**
  * Checks an option that is a count.
@@ -8,15 +8,6 @@ import { MAX_TIMER_SECONDS } from './time/timers.js'
  * @param min the least allowed value. Default 1
  * @returns the value
  * @throws TypeError when it is not a whole number of at least `min`
- * @example
- * ```ts
- * import { checkWholeNumber } from 'tix-webhooks/store-kit'
- *
- * export function myStore(options: { maxKeys?: number } = {}) {
- *   const maxKeys = checkWholeNumber('maxKeys', options.maxKeys ?? 10_000)
- *   return { maxKeys }
- * }
- * ```
  */
 export function checkWholeNumber(name: string, value: number, min = 1): number {
   if (!Number.isSafeInteger(value) || value < min) {

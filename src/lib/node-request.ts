@@ -1,3 +1,4 @@
+import { RESET_CHECK_MS } from '../durations.js'
 import { pause } from './time/timers.js'
 
 /** The part of Node's request, over HTTP/1 or HTTP/2, that says whether its client is still there. */
@@ -18,7 +19,6 @@ export function nodeRequestUnder(request: object): NodeRequest | undefined {
 }
 
 const CHECKS = 10
-const CHECK_MS = 10
 
 /**
  * Whether the client disconnected after its body was read. Over HTTP/2 without a length, a client that disconnects may end its stream as
@@ -26,7 +26,7 @@ const CHECK_MS = 10
  */
 export async function isCutOff(request: Partial<NodeRequest>): Promise<boolean> {
   if (request.httpVersionMajor === 2 && !('content-length' in (request.headers ?? {}))) {
-    for (let i = 0; i < CHECKS && !request.aborted; i++) await pause(CHECK_MS)
+    for (let i = 0; i < CHECKS && !request.aborted; i++) await pause(RESET_CHECK_MS)
   }
   return request.aborted === true
 }

@@ -7,15 +7,6 @@ import { describeType } from './describe-type.js'
  * @param place prefix of the names in messages, such as `signature.`. Default: none
  * @returns the options, without properties of the same names that a library has set on `Object.prototype`
  * @throws TypeError that lists the option names
- * @example
- * ```ts
- * import { checkOptionNames } from 'tix-webhooks/store-kit'
- *
- * export function myStore(options: { prefix?: string } = {}) {
- *   const { prefix = 'tix-webhooks:' } = checkOptionNames(options, ['prefix'])
- *   return { prefix }
- * }
- * ```
  */
 export function checkOptionNames<Options extends object>(
   options: Options,

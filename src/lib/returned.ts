@@ -24,16 +24,6 @@ export function awaitable(returned: unknown, kind: string): unknown {
  *
  * @param kind the kind of the event, for the message
  * @throws the rejection of a promise; a RunError `handler_failed` when the result shows that the handler failed or has not run
- * @example
- * ```ts
- * import { settled } from 'tix-webhooks/store-kit'
- *
- * async function timed(handler: () => unknown, kind: string): Promise<number> {
- *   const startedAt = performance.now()
- *   await settled(handler(), kind)
- *   return performance.now() - startedAt
- * }
- * ```
  */
 export async function settled(returned: unknown, kind: string): Promise<void> {
   await settledOnce(returned, kind, new Set())

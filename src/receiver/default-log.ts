@@ -1,3 +1,4 @@
+import { LOG_WINDOW_MS } from '../durations.js'
 import { codeOf, isWebhookError, type WebhookError } from '../errors.js'
 import { callSafely } from '../lib/call-safely.js'
 import { causeOf, messageOf } from '../lib/errors/message-of.js'
@@ -22,7 +23,6 @@ const MAX_ERRORS = 5
 const MAX_PATH_LENGTH = 100
 
 const REPEATS_LOGGED = 3
-const REPEATS_PER_MS = 60_000
 /** More causes than our own messages have: the others are counted by their code alone. */
 const MAX_CAUSES_COUNTED = 100
 
@@ -69,7 +69,7 @@ export class DefaultLog {
     const own = `${code} ${cause}`
     const key = this.repeats.has(own) || this.repeats.size < MAX_CAUSES_COUNTED ? own : code
     let repeated = this.repeats.get(key)
-    if (repeated === undefined || now - repeated.fromMs >= REPEATS_PER_MS) {
+    if (repeated === undefined || now - repeated.fromMs >= LOG_WINDOW_MS) {
       const unlogged = (repeated?.count ?? 0) - REPEATS_LOGGED
       if (unlogged > 0) {
         write(delivery, lineOf([this.namespace], `… and ${unlogged} more ${ending}.`, code))

@@ -1,14 +1,10 @@
+import { DRAIN_GRACE_MS, DRAIN_PAUSE_MS } from '../durations.js'
 import { monotonicMs } from '../lib/time/timers.js'
 
 /** Ongoing work, and the latest time at which it ends, on the monotonic clock; that may change meanwhile. */
 export interface Bounded {
   readonly endsAtMs: number
 }
-
-/** Work that is late by less may still be in the event loop's queue. */
-const GRACE_MS = 1_000
-/** A run may last longer than a timer can be set for. */
-const MAX_PAUSE_MS = 60_000
 
 /** Counts the work of a receiver, so that a shutdown can wait for it. */
 export class Drain {
@@ -57,9 +53,9 @@ export class Drain {
     // In a loop, because work that ended may have started more: a late claim is released, a run outlives its answer.
     while (!this.isEmpty) {
       // Never before the grace is over: if the event loop was blocked, a deadline may have passed whose alarm is not set yet.
-      const restMs = Math.max(this.latestMs(), closedAtMs) + GRACE_MS - monotonicMs()
+      const restMs = Math.max(this.latestMs(), closedAtMs) + DRAIN_GRACE_MS - monotonicMs()
       if (restMs <= 0) return
-      await this.emptyWithin(Math.min(restMs, MAX_PAUSE_MS))
+      await this.emptyWithin(Math.min(restMs, DRAIN_PAUSE_MS))
     }
   }
 

@@ -1,12 +1,12 @@
 import {
   type AnyEvent,
-  type Envelope,
   EVENT_KINDS,
-  type EventKind,
   type EventOf,
+  type GroupOf,
+  type KindOf,
   type UnknownEvent,
 } from '../event/events.js'
-import type { OutputOf, SchemaMap } from '../event/schema.js'
+import type { SchemaMap } from '../event/schema.js'
 import { describeType } from '../lib/describe-type.js'
 import { isPlainObject, isRecord } from '../lib/option-names.js'
 
@@ -50,40 +50,29 @@ export interface HandlerContext<Request = unknown, Tx = unknown> {
  * `Response` that is not ok, `{ statusCode: 500 }`, `{ data: null, error }`), or work that nothing has begun (an Observable, an iterator,
  * a function, a query that was not executed), counts as an error.
  */
-export type Handler<Event, Request, Tx = unknown> = (
+export type Handler<Event, Request = unknown, Tx = unknown> = (
   event: Event,
   ctx: HandlerContext<Request, Tx>,
 ) => unknown
 
-/** The kinds that have a type: the documented ones and those of `schemas`. */
-export type KindOf<Schemas> = EventKind | KnownKey<Schemas>
-
-/** The kinds of a schema map with known keys: the type `SchemaMap` itself names none. */
-type KnownKey<Schemas> = string extends keyof Schemas ? never : keyof Schemas & string
-
-/** The groups that a kind is in: `a.b.c` is in `a.*` and in `a.b.*`. */
-export type GroupOf<Kind extends string> = Kind extends `${infer Head}.${infer Rest}`
-  ? `${Head}.*` | (Rest extends `${string}.${string}` ? `${Head}.${GroupOf<Rest>}` : never)
-  : never
-
-/** The event of one kind; a schema types its data. */
-export type EventOfKind<Kind extends string, Schemas> =
-  Kind extends KnownKey<Schemas>
-    ? Envelope<Kind, OutputOf<Schemas[Kind]>>
-    : Kind extends EventKind
-      ? EventOf<Kind>
-      : never
-
 /** The event that a key of `on` gets: one kind, or the union of a group. */
-export type EventForKey<Key extends string, Schemas> = Key extends `${infer Prefix}.*`
-  ? EventOfKind<Extract<KindOf<Schemas>, `${Prefix}.${string}`>, Schemas>
-  : EventOfKind<Key, Schemas>
+type EventForKey<Key extends string, Schemas> = Key extends `${infer Prefix}.*`
+  ? EventOf<Extract<KindOf<Schemas>, `${Prefix}.${string}`>, Schemas>
+  : Key extends KindOf<Schemas>
+    ? EventOf<Key, Schemas>
+    : never
 
 /** Any event, with the data of `schemas` typed. */
-export type HandledEvent<Schemas> = EventOfKind<KindOf<Schemas>, Schemas> | UnknownEvent
+export type HandledEvent<Schemas = Record<never, never>> = EventOf<KindOf<Schemas>, Schemas> | UnknownEvent
 
-/** Handlers by kind and by group; the most specific one runs, exactly one. */
-export type Handlers<Schemas = Record<never, never>, Request = unknown, Tx = unknown> = {
+/**
+ * Handlers by kind and by group; the most specific one runs, exactly one. For handlers that are not inline: `satisfies Handlers<Request>`.
+ *
+ * @typeParam Request the framework's own request
+ * @typeParam Tx the transaction of the inbox
+ * @typeParam Schemas the type of the option `schemas`
+ */
+export type Handlers<Request = unknown, Tx = unknown, Schemas = Record<never, never>> = {
   [Key in KindOf<Schemas> | GroupOf<KindOf<Schemas>>]?:
     | Handler<EventForKey<Key, Schemas>, Request, Tx>
     | undefined

@@ -12,10 +12,10 @@ import { hmacEngine } from '../signature/hmac.js'
  * @returns a non-empty string, the same for all deliveries of one event and of no other; or `null` to run without
  * deduplication. Not `String()` of a field that may be missing: `undefined` is refused, `'undefined'` would be the key of many events
  */
-export type KeyFunction<Request> = (event: UnknownEvent, delivery: DeliveryForKey<Request>) => string | null
+export type KeyFunction<Request = unknown> = (event: UnknownEvent, ctx: KeyContext<Request>) => string | null
 
-/** The delivery of an event, for its key. */
-export interface DeliveryForKey<Request> {
+/** The context of a key function: the delivery of the event. */
+export interface KeyContext<Request = unknown> {
   readonly rawBody: Uint8Array
   readonly request: Request
   /** The index of the secret that matched: if live and test secrets share a route, the ids of their events may be equal. */
@@ -41,7 +41,7 @@ export interface KeyTerms<Request> {
 export function keyOf<Request>(
   { key, namespaceFor }: KeyTerms<Request>,
   event: UnknownEvent,
-  delivery: DeliveryForKey<Request>,
+  delivery: KeyContext<Request>,
 ): MaybePromise<string | null> {
   const namespace = namespaceFor(delivery.request)
   if (key === undefined) {
@@ -78,7 +78,7 @@ export function defaultKeyPart(event: UnknownEvent, rawBody: Uint8Array): MaybeP
 export function keyPartOf<Request>(
   keyFunction: KeyFunction<Request>,
   event: UnknownEvent,
-  delivery: DeliveryForKey<Request>,
+  delivery: KeyContext<Request>,
 ): string | null {
   let part: unknown
   try {

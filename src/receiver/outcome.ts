@@ -1,7 +1,7 @@
+import { MAX_IN_FLIGHT_SECONDS, MAX_RETRY_AFTER_SECONDS, RETRY_SECONDS } from '../durations.js'
 import {
   type BodyCode,
   codeOf,
-  MAX_RETRY_AFTER_SECONDS,
   type PayloadCode,
   type RetryLater,
   RunError,
@@ -9,7 +9,7 @@ import {
   type UnavailableCode,
   type VerificationCode,
 } from '../errors.js'
-import { type Denial, RETRY_MS } from '../idempotency/guard.js'
+import type { Denial } from '../idempotency/guard.js'
 import { isError } from '../lib/errors/is-error.js'
 
 /** The ways a delivery can end. */
@@ -21,14 +21,14 @@ export type OutcomeName =
   | 'malformed'
   | 'incomplete'
   | 'unauthenticated'
-  | 'method-not-allowed'
-  | 'too-large'
+  | 'method_not_allowed'
+  | 'too_large'
   | 'failed'
   | 'unprocessable'
   | 'misconfigured'
-  | 'in-flight'
-  | 'timed-out'
-  | 'retry-later'
+  | 'in_flight'
+  | 'timed_out'
+  | 'retry_later'
   | 'unavailable'
 
 /** The reason for an outcome: stable, one level finer than the outcome. */
@@ -58,6 +58,15 @@ export interface Outcome {
   readonly error?: unknown
 }
 
+/** What an answer depends on besides its outcome. */
+export interface AnswerOptions {
+  /**
+   * The major version of the request's HTTP, as Node's `request.httpVersionMajor`: from 2 on, the protocol forbids the header `connection`,
+   * and the answer is without it. Default 1.
+   */
+  httpVersionMajor?: number | undefined
+}
+
 /** An HTTP answer, for any framework to send. */
 export interface Answer {
   readonly status: number
@@ -78,14 +87,14 @@ const STATUS: Readonly<Record<OutcomeName, number>> = {
   malformed: 400,
   incomplete: 400,
   unauthenticated: 401,
-  'method-not-allowed': 405,
-  'too-large': 413,
+  method_not_allowed: 405,
+  too_large: 413,
   failed: 500,
   unprocessable: 500,
   misconfigured: 500,
-  'in-flight': 503,
-  'timed-out': 503,
-  'retry-later': 503,
+  in_flight: 503,
+  timed_out: 503,
+  retry_later: 503,
   unavailable: 503,
 }
 
@@ -94,7 +103,7 @@ const OUTCOME_OF_CODE: ReadonlyMap<string, OutcomeName> = new Map<OutcomeCode, O
   ['header_missing', 'malformed'],
   ['header_malformed', 'malformed'],
   ['body_incomplete', 'incomplete'],
-  ['too_large', 'too-large'],
+  ['too_large', 'too_large'],
   ['signature_mismatch', 'unauthenticated'],
   ['timestamp_too_old', 'unauthenticated'],
   ['timestamp_in_future', 'unauthenticated'],
@@ -106,18 +115,14 @@ const OUTCOME_OF_CODE: ReadonlyMap<string, OutcomeName> = new Map<OutcomeCode, O
   ['store_unavailable', 'unavailable'],
   ['store_full', 'unavailable'],
   ['store_misbehaved', 'unavailable'],
-  ['timed_out', 'timed-out'],
-  ['given_up', 'timed-out'],
+  ['timed_out', 'timed_out'],
+  ['given_up', 'timed_out'],
 ])
-
-/** The `Retry-After` if no better time is known. */
-const RETRY_SECONDS = RETRY_MS / 1000
-const MAX_IN_FLIGHT_SECONDS = 30
 
 export const HANDLED: Outcome = { outcome: 'handled' }
 const DUPLICATE: Outcome = { outcome: 'duplicate' }
 export const UNHANDLED: Outcome = { outcome: 'unhandled' }
-export const METHOD_NOT_ALLOWED: Outcome = { outcome: 'method-not-allowed', code: 'method_not_allowed' }
+export const METHOD_NOT_ALLOWED: Outcome = { outcome: 'method_not_allowed', code: 'method_not_allowed' }
 export const DRAINING: Outcome = {
   outcome: 'unavailable',
   code: 'draining',
@@ -128,7 +133,7 @@ export const DRAINING: Outcome = {
 export function outcomeOfDenial(denial: Denial): Outcome {
   if (denial.status === 'duplicate') return DUPLICATE
   const retryAfterSeconds = wholeSeconds(denial.retryAfterMs / 1000, MAX_IN_FLIGHT_SECONDS)
-  return { outcome: 'in-flight', code: 'in_flight', retryAfterSeconds }
+  return { outcome: 'in_flight', code: 'in_flight', retryAfterSeconds }
 }
 
 /** A valid `Retry-After`: a handler may have overwritten the seconds, and NaN is not a time. */
@@ -154,7 +159,7 @@ export function outcomeOfThrown(thrown: unknown, kind: string): Outcome {
     if (code === 'discarded') return { outcome: 'discarded', error: thrown }
     if (code === 'retry_later') {
       const retryAfterSeconds = wholeSeconds((thrown as RetryLater).afterSeconds, MAX_RETRY_AFTER_SECONDS)
-      return { outcome: 'retry-later', code: 'retry_later', retryAfterSeconds, error: thrown }
+      return { outcome: 'retry_later', code: 'retry_later', retryAfterSeconds, error: thrown }
     }
   } catch {
     // Reading an error behind a proxy can throw: it is an ordinary failure then.
@@ -164,7 +169,7 @@ export function outcomeOfThrown(thrown: unknown, kind: string): Outcome {
 
 /** Whether it ended with an error other than `RetryLater` or `Discard`. */
 export function isFault({ outcome, error }: Outcome): boolean {
-  return error !== undefined && outcome !== 'retry-later' && outcome !== 'discarded'
+  return error !== undefined && outcome !== 'retry_later' && outcome !== 'discarded'
 }
 
 /** Whether it was refused with a 4xx: anyone can have sent it. */
@@ -182,19 +187,22 @@ export function isRefusal({ outcome, error }: Outcome): boolean {
  * return new Response(body, { status, headers })
  * ```
  */
-export function answerTo({ outcome, retryAfterSeconds }: Outcome): Answer {
+export function answerTo(
+  { outcome, retryAfterSeconds }: Outcome,
+  { httpVersionMajor = 1 }: AnswerOptions = {},
+): Answer {
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)
-  if (outcome === 'method-not-allowed') headers.allow = 'POST'
-  // The rest of the body is not read, so the connection cannot be reused (RFC 9112, section 9.6).
-  if (outcome === 'incomplete') headers.connection = 'close'
+  if (outcome === 'method_not_allowed') headers.allow = 'POST'
+  // The rest of the body is not read, so the connection cannot be reused (RFC 9112, section 9.6). HTTP/2 only resets the stream.
+  if (outcome === 'incomplete' && httpVersionMajor < 2) headers.connection = 'close'
   // No name needs escaping.
   return { status: STATUS[outcome], headers, body: `{"outcome":"${outcome}"}` }
 }
 
 /** Whether the sender should deliver the event again. */
-export function wantsRetry({ status }: Answer): boolean {
-  return status >= 500
+export function wantsRetry({ outcome }: Outcome): boolean {
+  return STATUS[outcome] >= 500
 }
 
 /** The status alone, for logs. */

@@ -12,7 +12,6 @@ import { DefaultLog } from './default-log.js'
 import { type Delivery, mismatchHint } from './delivery.js'
 import { Drain } from './drain.js'
 import { keyOf } from './key.js'
-import { watchForRoute } from './made-in-route.js'
 import type { WebhookOptions } from './options/options.js'
 import { resolveSettings } from './options/settings.js'
 import {
@@ -39,7 +38,6 @@ export interface Receiver<Request = unknown> {
 /**
  * Makes a receiver: the core of all adapters, without any framework.
  *
- * @param caller the function that the user calls, for the stack of the `TypeError`: an adapter passes its own. Default: `createReceiver`
  * @throws TypeError that names the option and the fix
  * @example
  * ```ts
@@ -53,14 +51,19 @@ export function createReceiver<
   Request = unknown,
   Tx = undefined,
   Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
->(options: WebhookOptions<Request, Tx, Schemas>, caller: Caller = createReceiver): Receiver<Request> {
+>(options: WebhookOptions<Request, Tx, Schemas>): Receiver<Request> {
+  return createReceiverFor(createReceiver, options)
+}
+
+/** The same for an adapter. `caller` is the function that the user calls: the stack of a `TypeError` begins there. */
+export function createReceiverFor<Request, Tx, Schemas extends SchemaMap<keyof Schemas>>(
+  caller: Caller,
+  options: WebhookOptions<Request, Tx, Schemas>,
+): Receiver<Request> {
   const settings = checkedFor(caller, () => resolveSettings(options))
   const { scheme, guard } = settings
   const drain = new Drain()
   const shared = { settings, drain, log: new DefaultLog(settings.namespace) }
-  // Only adapters are given to routes, and only the default store is lost with its receiver.
-  const isForRoute = caller !== createReceiver && options.store === undefined && options.inbox === undefined
-  const checkOutsideRoute = isForRoute ? watchForRoute() : undefined
 
   /**
    * Takes one delivery from its arrival to its outcome. The order of the steps matters: nothing is read without a valid header, nothing is
@@ -74,7 +77,6 @@ export function createReceiver<
     const state = new DeliveryState(delivery, shared)
     const { clock } = state
     try {
-      checkOutsideRoute?.()
       if (drain.isClosed) return state.end(DRAINING)
       if (delivery.method !== undefined && delivery.method !== 'POST') return state.end(METHOD_NOT_ALLOWED)
 

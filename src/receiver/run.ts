@@ -1,6 +1,6 @@
+import { SETTLING_MS } from '../durations.js'
 import { RunError } from '../errors.js'
 import { CONFIRMED, type CommitResult, type Execution } from '../idempotency/guard.js'
-import { SETTLING_MS } from '../idempotency/store-call.js'
 import { isThenable } from '../lib/call-safely.js'
 import { deferred } from '../lib/deferred.js'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'

@@ -1,6 +1,6 @@
+import { SETTLING_MS } from '../durations.js'
 import { ConfigurationError } from '../errors.js'
 import type { GuardedDelivery } from '../idempotency/guard.js'
-import { SETTLING_MS } from '../idempotency/store-call.js'
 import { callSafely } from '../lib/call-safely.js'
 import { AlarmClock } from '../lib/time/alarm-clock.js'
 import { monotonicMs } from '../lib/time/timers.js'

@@ -6,7 +6,7 @@ import type { HeaderValue } from '../signature/header.js'
 import { bytesOf, VERIFY_OPTION_NAMES, type VerifyOptions, verifyBytes } from '../signature/signature.js'
 import type { HandledEvent } from './handlers.js'
 
-export interface ParseOptions<Schemas extends SchemaMap<keyof Schemas>> {
+export interface ParseOptions<Schemas extends SchemaMap<keyof Schemas> = Record<never, never>> {
   /** A Standard Schema by kind: it checks and types the data of that kind. */
   schemas?: Schemas | undefined
 }
@@ -21,7 +21,7 @@ export interface ParseOptions<Schemas extends SchemaMap<keyof Schemas>> {
  * @example
  * ```ts
  * const event = await parseEvent(rawBody)
- * if (isOrderCreated(event)) console.log(event.data.order.id)
+ * if (isKind(event, 'order.created')) console.log(event.data.order.id)
  * ```
  */
 export async function parseEvent<Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(

@@ -4,7 +4,7 @@ import type { WebhookOptions } from './options/options.js'
 import { answerTo } from './outcome.js'
 
 /** The subpaths of the adapters. */
-export type HostName = 'express' | 'fastify' | 'hono' | 'fetch' | 'node'
+type HostName = 'express' | 'fastify' | 'hono' | 'fetch' | 'node'
 
 type Host = HostName | 'context'
 
@@ -48,16 +48,6 @@ interface Argument {
  * @param onError the receiver's option. Default: `console.error`
  * @returns the value to return to the framework; `undefined` if it is the right one
  * @throws TypeError if no known framework called it
- * @example
- * ```ts
- * import { createServer } from 'node:http'
- * import { answerWrongHost } from 'tix-webhooks/node'
- *
- * createServer((...args) => {
- *   const wrong = answerWrongHost('express', args)
- *   if (wrong === undefined) args[1].end()
- * })
- * ```
  */
 export function answerWrongHost<Request>(
   adapter: HostName,

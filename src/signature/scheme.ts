@@ -1,3 +1,4 @@
+import { RETRY_WINDOW_SECONDS } from '../durations.js'
 import { describeValue } from '../lib/describe-type.js'
 import { checkOptionNames } from '../lib/option-names.js'
 import type { HmacAlgorithm } from './hmac.js'
@@ -31,11 +32,6 @@ const DEFAULT_SCHEME: SignatureScheme = {
   signedContent: 'dot',
   timestampUnit: 's',
 }
-
-export const DEFAULT_TOLERANCE_SECONDS = 300
-
-/** How long the service retries: 72 hours. */
-export const RETRY_WINDOW_SECONDS: number = 72 * 3600
 
 const OPTION_NAMES: readonly (keyof SignatureOptions)[] = [
   'header',

@@ -1,3 +1,4 @@
+import { DEFAULT_TOLERANCE_SECONDS, RETRY_WINDOW_SECONDS } from '../durations.js'
 import { WebhookVerificationError } from '../errors.js'
 import { describeType, describeValue } from '../lib/describe-type.js'
 import { type MaybePromise, whenSettled } from '../lib/maybe-promise.js'
@@ -7,8 +8,6 @@ import { type HeaderValue, MAX_SIGNATURES, parseSignatureHeader } from './header
 import { digest, matchSignature } from './match.js'
 import {
   checkTolerance,
-  DEFAULT_TOLERANCE_SECONDS,
-  RETRY_WINDOW_SECONDS,
   type SignatureOptions,
   type SignatureScheme,
   signatureScheme,
@@ -18,7 +17,7 @@ import {
 import { type Secrets, secretKeys } from './secrets.js'
 
 /** The facts that a valid signature proves. */
-export interface Verified {
+export interface VerifiedSignature {
   /** When the service signed, from `t`. */
   readonly signedAt: Date
   /** The index of the secret that matched: once it is always the new one, remove the old one. */
@@ -70,7 +69,7 @@ export async function verifySignature(
   rawBody: Uint8Array | string,
   header: HeaderValue,
   options: VerifyOptions,
-): Promise<Verified> {
+): Promise<VerifiedSignature> {
   return verifyBytes(bytesOf(rawBody), header, checkOptionNames(options, VERIFY_OPTION_NAMES))
 }
 
@@ -79,7 +78,7 @@ export function verifyBytes(
   rawBody: Uint8Array,
   header: HeaderValue,
   { secret, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS, signature, now }: VerifyOptions,
-): MaybePromise<Verified> {
+): MaybePromise<VerifiedSignature> {
   const scheme = signatureScheme(signature)
   const keys = secretKeys(secret, 'secret')
   checkTolerance(toleranceSeconds)

@@ -105,7 +105,7 @@ describe.each(FASTIFY_VERSIONS)('Fastify $version', ({ fastify }) => {
       app.post('/small', tixWebhooks({ secret: SECRET, on, maxBodyBytes: 100, onError: () => {} }))
       app.post('/large', tixWebhooks({ secret: SECRET, on, maxBodyBytes: 3_000_000 }))
       const small = await app.inject(injected(await sign(orderCreated()), {}, '/small'))
-      expect(small).toMatchObject({ statusCode: 413, body: '{"outcome":"too-large"}' })
+      expect(small).toMatchObject({ statusCode: 413, body: '{"outcome":"too_large"}' })
       const padded = { ...orderCreated(), padding: 'x'.repeat(2_000_000) }
       const large = await app.inject(injected(await sign(padded), {}, '/large'))
       expect(large).toMatchObject({ statusCode: 200, body: '{"outcome":"handled"}' })

@@ -132,7 +132,7 @@ describe('beside other middleware', () => {
     app.post('/hooks', tixWebhooks({ ...options, secret: SECRET, on, maxBodyBytes: 50 }))
     const { header, body } = await sign(orderCreated())
     const answer = await answerOf(await app.request(await chunked(header, body)))
-    expect(answer).toMatchObject({ status: 413, text: '{"outcome":"too-large"}' })
+    expect(answer).toMatchObject({ status: 413, text: '{"outcome":"too_large"}' })
   })
 
   test('the answer can be compressed', async () => {
@@ -204,7 +204,7 @@ describe('a handler that outlives the deadline', () => {
     const { answer, finish, send } = await outlive(context)
     expect(answer).toMatchObject({
       status: 503,
-      text: '{"outcome":"timed-out"}',
+      text: '{"outcome":"timed_out"}',
       headers: { 'retry-after': '5' },
     })
     expect(context.kept).toHaveLength(1)
@@ -216,7 +216,7 @@ describe('a handler that outlives the deadline', () => {
 
   test('is answered as well where there is no executionCtx', async () => {
     const { answer, finish } = await outlive(undefined)
-    expect(answer).toMatchObject({ status: 503, text: '{"outcome":"timed-out"}' })
+    expect(answer).toMatchObject({ status: 503, text: '{"outcome":"timed_out"}' })
     finish.resolve()
   })
 })

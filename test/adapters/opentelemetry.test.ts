@@ -110,7 +110,7 @@ describe('the span of a run', () => {
     ['failed', new RangeError('full'), 'RangeError'],
     ['failed', 'a string', '_OTHER'],
     ['failed', Object.assign(new Error('of one order'), { name: 'Error of ord_1' }), '_OTHER'],
-    ['retry-later', new RetryLater({ afterSeconds: 5 }), undefined],
+    ['retry_later', new RetryLater({ afterSeconds: 5 }), undefined],
     ['discarded', new Discard('not ours'), undefined],
   ])('ends as %s when %o is thrown, now or later', async (outcome, thrown, errorType) => {
     for (const handler of [
@@ -143,14 +143,14 @@ describe('the span of a run', () => {
       on: { 'order.created': () => promise },
       timeoutSeconds: 0.02,
     })
-    expect((await send(orderCreated())).outcome).toBe('timed-out')
+    expect((await send(orderCreated())).outcome).toBe('timed_out')
     expect(spans()).toEqual([])
     resolve()
     await vi.waitFor(() => expect(spans()).toHaveLength(1))
     expect(spans()[0]?.attributes['tix_webhooks.outcome']).toBe('handled')
     expect((await series('tix_webhooks.deliveries')).map(({ attributes }) => attributes)).toEqual([
       {
-        'tix_webhooks.outcome': 'timed-out',
+        'tix_webhooks.outcome': 'timed_out',
         'tix_webhooks.code': 'timed_out',
         'tix_webhooks.kind': 'order.created',
       },
@@ -165,7 +165,7 @@ describe('the span of a run', () => {
     await send(orderCreated())
     await vi.waitFor(() => expect(spans()).toHaveLength(1))
     expect(attributesOf(spans()[0])).toMatchObject({
-      'tix_webhooks.outcome': 'timed-out',
+      'tix_webhooks.outcome': 'timed_out',
       'error.type': 'given_up',
     })
     const [duration] = await series('messaging.process.duration')
@@ -183,7 +183,7 @@ describe('the span of a run', () => {
     expect(await send(orderCreated())).toMatchObject({ code: 'given_up' })
     await vi.waitFor(() => expect(spans()).toHaveLength(1))
     expect(attributesOf(spans()[0])).toMatchObject({
-      'tix_webhooks.outcome': 'timed-out',
+      'tix_webhooks.outcome': 'timed_out',
       'error.type': 'given_up',
     })
     expect(spans()[0]?.events[0]?.attributes?.['exception.message']).toMatch(/lease .* was lost/)

@@ -45,7 +45,7 @@ test('examples/frameworks/koa.ts handles an order once, and leaves other paths a
   assertAnswer(await deliver(port, delivery), 200, 'handled')
   assertAnswer(await deliver(port, delivery), 200, 'duplicate')
   assertAnswer(await deliver(port, changed(delivery)), 401, 'unauthenticated')
-  assertAnswer(await deliver(port, delivery, { method: 'GET' }), 405, 'method-not-allowed')
+  assertAnswer(await deliver(port, delivery, { method: 'GET' }), 405, 'method_not_allowed')
   expect((await deliver(port, delivery, { path: '/' })).status).toBe(404)
   expect(printed[0]).toBe('order ord_1: 1 tickets')
 })
@@ -59,7 +59,7 @@ test('examples/frameworks/next-pages.ts handles an order once, and keeps Next fr
   assertAnswer(await deliver(port, delivery), 200, 'handled')
   assertAnswer(await deliver(port, delivery), 200, 'duplicate')
   assertAnswer(await deliver(port, changed(delivery)), 401, 'unauthenticated')
-  assertAnswer(await deliver(port, delivery, { method: 'GET' }), 405, 'method-not-allowed')
+  assertAnswer(await deliver(port, delivery, { method: 'GET' }), 405, 'method_not_allowed')
   expect(printed[0]).toBe('order ord_2: 1 tickets')
 })
 
@@ -125,7 +125,7 @@ describe('examples/frameworks/lambda.ts', () => {
     expect(await outcomeOf(delivery)).toEqual([200, 'handled'])
     expect(await outcomeOf(delivery)).toEqual([200, 'duplicate'])
     expect(await outcomeOf(changed(delivery))).toEqual([401, 'unauthenticated'])
-    expect(await outcomeOf(delivery, 'GET')).toEqual([405, 'method-not-allowed'])
+    expect(await outcomeOf(delivery, 'GET')).toEqual([405, 'method_not_allowed'])
   })
 
   test.each([
@@ -154,7 +154,7 @@ test('examples/frameworks/cloud-functions.ts takes the rawBody of a host that ha
   assertAnswer(await deliver(port, delivery), 200, 'handled')
   assertAnswer(await deliver(port, delivery), 200, 'duplicate')
   assertAnswer(await deliver(port, changed(delivery)), 401, 'unauthenticated')
-  assertAnswer(await post(port, { method: 'GET' }), 405, 'method-not-allowed')
+  assertAnswer(await post(port, { method: 'GET' }), 405, 'method_not_allowed')
 })
 
 test.each([

@@ -62,9 +62,7 @@ function namesIn(query: string) {
 
 /** The outcomes and the codes by the table of answers in docs/reference.md, which another test compares with the code. */
 function outcomesAndCodes(): { outcomes: string[]; codes: string[] } {
-  const table = readFileSync(`${ROOT}docs/reference.md`, 'utf8').matchAll(
-    /^\| `([\w-]+)` \| \d{3}.*\|(.*)\|$/gm,
-  )
+  const table = readFileSync(`${ROOT}docs/reference.md`, 'utf8').matchAll(/^\| `(\w+)` \| \d{3}.*\|(.*)\|$/gm)
   const rows = [...table].map(([, outcome = '', codes = '']) => ({
     outcome,
     codes: codes.match(/\w+/g) ?? [],

@@ -4,8 +4,10 @@ import Koa from 'koa'
 import { adapterCases } from 'tix-webhooks/testing'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { tixWebhooks } from '../../examples/own-adapter.js'
+import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { listen } from '../support/http.js'
 import { harnessOf, rawBytesCases } from '../support/raw-bytes-cases.js'
+import { deliver } from '../support/raw-bytes-harness.js'
 import { ROOT } from '../support/root.js'
 import { importsOf } from '../support/source.js'
 
@@ -19,6 +21,18 @@ describe('the adapter for Koa that examples/own-adapter.ts writes from the publi
     return listen(createServer(app.callback()))
   })
   for (const { name, run } of rawBytesCases) test(name, () => run(harness))
+
+  test('answers without the headers that a middleware has set for another body', async () => {
+    const app = new Koa().use((ctx, next) => {
+      ctx.set({ etag: '"1"', 'content-encoding': 'br' })
+      return next()
+    })
+    app.use(tixWebhooks({ secret: SECRET, on: { 'order.created': () => {} } }))
+    const { port, close } = await listen(createServer(app.callback()))
+    onTestFinished(close)
+    const { headers } = await deliver(port, await sign(orderCreated()))
+    expect([headers.etag, headers['content-encoding']]).toEqual([undefined, undefined])
+  })
 
   test('is written in under 60 lines, its proof included', () => {
     expect(readFileSync(`${ROOT}${FILE}`, 'utf8').trim().split('\n').length).toBeLessThan(60)

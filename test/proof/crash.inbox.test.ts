@@ -35,7 +35,7 @@ onPostgres('apps with an inbox', () => {
       const stopped = orders.map((order, i) => app.deliver(order, { stopAt: IN_TRANSACTION[i] as Mark }))
       expect(await Promise.all(stopped)).toEqual(orders.map(() => 'stopped'))
       for (const order of orders) {
-        expect(await survivor.deliver(order)).toEqual({ status: 503, outcome: 'in-flight', retryAfter: 5 })
+        expect(await survivor.deliver(order)).toEqual({ status: 503, outcome: 'in_flight', retryAfter: 5 })
       }
       await app.kill()
       for (const order of orders) {

@@ -51,7 +51,7 @@ describe.each(KINDS)('apps with a store on %s', (client, on, program, open) => {
         expect(await Promise.all(stopped)).toEqual(stops.map(() => 'stopped'))
         await app.kill()
 
-        const inFlight = { status: 503, outcome: 'in-flight', retryAfter: expect.toSatisfy(isSoon) }
+        const inFlight = { status: 503, outcome: 'in_flight', retryAfter: expect.toSatisfy(isSoon) }
         expect(await everyOrder()).toEqual([inFlight, inFlight, inFlight, inFlight, DUPLICATE])
 
         await Promise.all(stops.map(({ order }) => place.expireLease(order)))
@@ -75,7 +75,7 @@ describe.each(KINDS)('apps with a store on %s', (client, on, program, open) => {
         for (const app of [first, second]) {
           expect(await app?.deliver(order, { stopAt: 'in the handler' })).toBe('stopped')
           await app?.kill()
-          expect(await last?.deliver(order)).toMatchObject({ outcome: 'in-flight' })
+          expect(await last?.deliver(order)).toMatchObject({ outcome: 'in_flight' })
           await place.expireLease(order)
         }
         expect(await last?.deliver(order)).toEqual(HANDLED)

@@ -40,7 +40,7 @@ onPostgres('a receiver on Postgres survives', () => {
           fixture.proxy.cut()
           await next
         })
-        expect(['failed', 'timed-out', 'unavailable']).toContain((await fixture.send(order)).outcome)
+        expect(['failed', 'timed_out', 'unavailable']).toContain((await fixture.send(order)).outcome)
         await fixture.untilDone(order)
         expect(await fixture.effects(order)).toBe(1)
       }))

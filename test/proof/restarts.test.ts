@@ -105,7 +105,9 @@ onOwnPostgres('a receiver on a Postgres', () => {
       const write = (client: Pool | PoolClient, id: string) =>
         client.query(`INSERT INTO ${effects} VALUES ($1, 'killed')`, [id])
       const request = { key: 'acknowledged', retainMs: 60_000 }
-      expect(await inbox.once(request, async (tx) => void (await write(tx, 'acknowledged')))).toBe('handled')
+      expect(await inbox.once(request, async (tx) => void (await write(tx, 'acknowledged')))).toEqual({
+        status: 'handled',
+      })
       // Its COMMIT does not wait, so it is lost, or this test shows nothing.
       await write(pool, 'by the app itself')
       expect(await stored()).toHaveLength(2)
@@ -116,7 +118,7 @@ onOwnPostgres('a receiver on a Postgres', () => {
       await killed
       await server.restart()
       expect(await stored()).toEqual([{ id: 'acknowledged' }])
-      expect(await inbox.once(request, async () => {})).toBe('duplicate')
+      expect(await inbox.once(request, async () => {})).toEqual({ status: 'duplicate' })
     } finally {
       await pool.end()
     }

@@ -30,7 +30,7 @@ test('a process stays for a drain until the handler that never settles is given 
     console.log((await deliver(receiver)).outcome)
     await receiver.drain()
     console.log('drained')`)
-  expect(lines).toEqual(['timed-out', 'drained'])
+  expect(lines).toEqual(['timed_out', 'drained'])
 })
 
 test('a process with nothing else to do ends, though a handler has not settled', async () => {
@@ -38,5 +38,5 @@ test('a process with nothing else to do ends, though a handler has not settled',
     const handler = () => new Promise(() => {})
     const receiver = createReceiver({ secret, timeoutSeconds: 0.05, on: { 'event.published': handler }, onError() {} })
     console.log((await deliver(receiver)).outcome)`)
-  expect(lines).toEqual(['timed-out'])
+  expect(lines).toEqual(['timed_out'])
 })

@@ -1,4 +1,4 @@
-import { schema } from 'tix-webhooks/postgres'
+import { ddl } from 'tix-webhooks/postgres'
 import { describe, expect, test, vi } from 'vitest'
 import { orderCreated } from '../support/deliveries.js'
 import { onPostgres } from '../support/on-servers.js'
@@ -20,7 +20,7 @@ const CLIENTS = INBOX_CLIENTS.filter(({ name }) => name !== 'Drizzle on postgres
 
 // An unhandled 'error' or rejection ends the process, and so fails the whole file.
 onPostgres.each(CLIENTS)('an inbox over $name whose backends are terminated at random', (library) => {
-  const database = testDatabase('CREATE TABLE effects (id text)', schema)
+  const database = testDatabase('CREATE TABLE effects (id text)', ddl)
 
   describe.each([1, 5])('with %i connections', (max) => {
     test('has each effect exactly once, and no connection is lost for good', async () => {

@@ -65,7 +65,7 @@ describe.each(KINDS)('two processes with %s', (_name, on, program, client, open)
             outcomes.add(outcome)
             if (outcome === 'handled') handledBy.add(app)
             if (status === 200) return answer
-            if (outcome === 'in-flight' && !(Number(retryAfter) >= 1 && Number(retryAfter) <= 30)) {
+            if (outcome === 'in_flight' && !(Number(retryAfter) >= 1 && Number(retryAfter) <= 30)) {
               throw new Error(`Retry-After was ${retryAfter}`)
             }
           }
@@ -89,7 +89,7 @@ describe.each(KINDS)('two processes with %s', (_name, on, program, client, open)
         expect(violations(orders, effects)).toEqual([])
         expect(effects.size).toBe(EVENTS)
         // Otherwise nothing would be proved.
-        expect([...outcomes].sort()).toEqual(['duplicate', 'failed', 'handled', 'in-flight'])
+        expect([...outcomes].sort()).toEqual(['duplicate', 'failed', 'handled', 'in_flight'])
         expect(handledBy).toEqual(new Set(both))
       } finally {
         await place.close()

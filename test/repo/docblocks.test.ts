@@ -11,8 +11,7 @@ import { modulesIn } from '../support/source.js'
 const SURROUNDINGS: Record<string, string> = {
   'src/index.ts': "import { tixWebhooks } from 'tix-webhooks/fetch'",
   'src/node.ts': "import { streamBody } from 'tix-webhooks/node'",
-  'src/store-kit.ts': '',
-  'src/fetch.ts': "import { requestBody } from 'tix-webhooks/fetch'",
+  'src/fetch.ts': "import { requestBody, toResponse } from 'tix-webhooks/fetch'",
   'adapters/redis.ts': "import { Redis } from 'ioredis'\nimport { redisStore } from 'tix-webhooks/redis'",
   'adapters/postgres.ts':
     "import { Pool } from 'pg'\nimport { postgresInbox, postgresStore } from 'tix-webhooks/postgres'",

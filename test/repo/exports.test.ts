@@ -12,6 +12,7 @@ import {
 } from 'tix-webhooks'
 import { beforeAll, describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
+import * as internal from '../../src/internal.js'
 import { type Documented, docblocksOf } from '../support/docblocks.js'
 import { ROOT } from '../support/root.js'
 import { importsOf, modulesIn } from '../support/source.js'
@@ -30,7 +31,6 @@ const SUBPATHS = {
   './opentelemetry': 'adapters/opentelemetry.ts',
   './d1': 'adapters/d1.ts',
   './durable-object': 'adapters/durable-object.ts',
-  './store-kit': 'src/store-kit.ts',
   './testing': 'testing/index.ts',
   './testing/fast-check': 'testing/fast-check.ts',
 }
@@ -55,10 +55,9 @@ const PUBLIC = {
   functions: [
     'answerTo',
     'createReceiver',
-    'isEventLifecycle',
+    'isDiscard',
     'isKind',
     'isKnownEvent',
-    'isOrderCreated',
     'isWebhookError',
     'memoryStore',
     'parseEvent',
@@ -75,11 +74,7 @@ const PUBLIC = {
 
 /** Exports that need no example: guards are all used alike, and an error is caught like its base class. */
 const WITHOUT_EXAMPLE = new Set([
-  'isEventLifecycle',
-  'isOrderCreated',
   'isWebhookError',
-  'sendAnswer',
-  'toResponse',
   ...PUBLIC.errors.filter((name) => name !== 'WebhookError'),
 ])
 
@@ -172,6 +167,12 @@ describe('a public function or class', () => {
         'requestBody',
       ]),
     )
+  })
+
+  test('is not one that our own rooms share', () => {
+    const shared = Object.keys(internal)
+    expect(shared).toContain('checkOptionNames')
+    expect(documented.filter(({ name }) => shared.includes(name))).toEqual([])
   })
 
   test('has a docblock that says what it does', () => {

@@ -1,14 +1,14 @@
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
-import { circlesIn, filesIn, isUnder, type Named, namedBy, refused } from '../support/import-law.js'
+import { circlesIn, filesIn, type Named, namedBy, refused } from '../support/import-law.js'
 import { type Import, nodesOf } from '../support/source.js'
 
 /** The layers of src, lowest first: a file imports from its own layer and from the rows above, types included. */
 const LAYERS = [
-  ['lib', 'errors'],
+  ['lib', 'errors', 'durations'],
   ['signature', 'event', 'idempotency'],
   ['receiver'],
-  ['index', 'fetch', 'node', 'store-kit'],
+  ['index', 'fetch', 'node', 'internal'],
 ]
 
 /** These may import platform modules; everything else in src runs anywhere. */
@@ -20,18 +20,15 @@ const THIRD_PARTY: Readonly<Record<string, string>> = { express: 'express', fast
 /** The adapter that wraps the options of all others, in a folder of its own; its third party is loaded, and by no other file. */
 const TELEMETRY = { room: 'opentelemetry', thirdParty: '@opentelemetry/api' }
 
-/** Open to adapters, including stores: the same entries that users have. */
-const PUBLIC_ENTRIES = ['src/index.ts', 'src/node.ts', 'src/fetch.ts', 'src/store-kit.ts']
+/** Open to adapters, stores and the testing kit: the entries that users have, and what is shared by our own rooms alone. */
+const DOORS_OF_SRC = ['src/index.ts', 'src/node.ts', 'src/fetch.ts', 'src/internal.ts']
 
 /** The adapters that are stores; each has an entry file and a folder beside it. */
 const STORES: readonly string[] = ['redis', 'postgres', 'sqlite', 'd1', 'durable-object']
 
 /** D1 and Durable Objects store in SQLite, with the same table and statements. */
-const SQL_OF_SQLITE = ['adapters/sqlite/hosted.ts', 'adapters/sqlite/schema.ts']
+const SQL_OF_SQLITE = ['adapters/sqlite/hosted.ts', 'adapters/sqlite/ddl.ts']
 const ON_SQLITE = ['d1', 'durable-object']
-
-/** The testing kit checks its options as the receiver does. */
-const OPEN_TO_TESTING = ['src/index.ts', 'src/lib/', 'src/signature/header.ts', 'src/signature/scheme.ts']
 
 /** The layers of the kit, lowest first: a file imports from its own layer and from the rows above. */
 const LAYERS_OF_TESTING = [
@@ -45,6 +42,9 @@ const LAYERS_OF_TESTING = [
 /** The library of the kit's second entry, and the files of that entry. */
 const TESTING_THIRD_PARTY = 'fast-check'
 const isArbitrary = (file: string): boolean => /^testing\/(fast-check\.ts|arbitraries\/)/.test(file)
+
+/** The one place for time limits, pauses and intervals. */
+const DURATIONS = 'src/durations.ts'
 
 /** The one place for statuses. */
 const STATUSES = 'src/receiver/outcome.ts'
@@ -72,7 +72,7 @@ describe('src', () => {
           layerOf(one.target) < layerOf(file) ||
           isShared(one.target))) ||
       (PLATFORM.includes(file) && isPlatformType(one))
-    // The lowest two import each other.
+    // The lowest import each other.
     const isShared = (target: string): boolean => layerOf(target) === 0
     expect(refused(src, isAllowed)).toEqual([])
   })
@@ -86,17 +86,17 @@ test('nothing imports in a circle', () => {
 })
 
 describe('an adapter', () => {
-  test('that is a store imports its own files and our public entries, and no third party', () => {
+  test('that is a store imports its own files and the doors of src, and no third party', () => {
     const isAllowed = (file: string, { target }: Named): boolean =>
-      PUBLIC_ENTRIES.includes(target) ||
+      DOORS_OF_SRC.includes(target) ||
       (target.startsWith('adapters/') && storeOf(target) === storeOf(file)) ||
       (SQL_OF_SQLITE.includes(target) && ON_SQLITE.includes(roomOf(file)))
     expect(refused(adapters.filter(storeOf), isAllowed)).toEqual([])
   })
 
-  test('of a framework imports its third party, as types, and our public entries', () => {
+  test('of a framework imports its third party, as types, and the doors of src', () => {
     const isAllowed = (file: string, one: Named): boolean =>
-      PUBLIC_ENTRIES.includes(one.target) ||
+      DOORS_OF_SRC.includes(one.target) ||
       isPlatformType(one) ||
       (one.typeOnly && one.specifier === THIRD_PARTY[roomOf(file)])
     const isOfFramework = (file: string): boolean =>
@@ -104,10 +104,10 @@ describe('an adapter', () => {
     expect(refused(adapters.filter(isOfFramework), isAllowed)).toEqual([])
   })
 
-  test('of telemetry imports its own files, our public entries and its third party, which nothing else does', () => {
+  test('of telemetry imports its own files, the doors of src and its third party, which nothing else does', () => {
     const ofTelemetry = adapters.filter((file) => roomOf(file) === TELEMETRY.room)
     const isAllowed = (file: string, { target }: Named): boolean =>
-      PUBLIC_ENTRIES.includes(target) ||
+      DOORS_OF_SRC.includes(target) ||
       (target.startsWith('adapters/') && roomOf(target) === roomOf(file)) ||
       target === TELEMETRY.thirdParty
     expect(refused(ofTelemetry, isAllowed)).toEqual([])
@@ -132,9 +132,9 @@ describe('testing', () => {
     expect(refused(testing, isAllowed)).toEqual([])
   })
 
-  test('imports its own room and what checks options, so it runs anywhere', () => {
+  test('imports its own room and the doors of src, so it runs anywhere', () => {
     const isAllowed = (file: string, { target }: Named): boolean =>
-      isUnder(target, OPEN_TO_TESTING) ||
+      DOORS_OF_SRC.includes(target) ||
       (target.startsWith('testing/') && (isArbitrary(file) || !isArbitrary(target))) ||
       (isArbitrary(file) && target === TESTING_THIRD_PARTY)
     expect(refused(testing, isAllowed)).toEqual([])
@@ -190,6 +190,19 @@ describe('the sources', () => {
   /** A constant whose name ends in its unit of time is not a status. */
   const isDuration = (node: ts.Node): boolean =>
     ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && /_(MS|SECONDS)$/.test(node.name.text)
+
+  test('name durations in one file', () => {
+    const named = [...src, ...adapters]
+      .filter((file) => file !== DURATIONS)
+      .flatMap((file) =>
+        [...nodesOf(file)]
+          .filter((node) => ts.isVariableDeclaration(node) && ts.isIdentifier(node.name))
+          .map((node) => (node as ts.VariableDeclaration).name.getText())
+          .filter((name) => /^[A-Z_]*(_MS|_SECONDS|TIMEOUT)$/.test(name))
+          .map((name) => `${file}: ${name}`),
+      )
+    expect(named).toEqual([])
+  })
 
   test('decide statuses in one file', () => {
     const statuses = [...src, ...adapters]

@@ -22,7 +22,7 @@ const children: ChildProcess[] = []
 beforeAll(() => {
   const packed = pack()
   temporary = packed.temporary
-  project = install(packed.tarball, 'five-minutes', { express: 'express' })
+  project = install([packed.receiver, packed.sandbox], 'five-minutes', { express: 'express' })
 }, 120_000)
 
 afterAll(async () => {

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { anchor, llms } from '../../build/llms.js'
 import packageJson from '../../package.json' with { type: 'json' }
 import { build } from '../support/packed.js'
-import { linksOf, PAGES, readPage } from '../support/pages.js'
+import { type Link, linksOf, PACKED_PAGES, PAGES, readPage } from '../support/pages.js'
 import { ROOT } from '../support/root.js'
 
 let packed: readonly string[]
@@ -22,34 +23,37 @@ function anchorsOf(page: string): string[] {
 }
 
 describe('in the tarball', () => {
-  test.each(PAGES)('is %s', (page) => {
+  test.each(PACKED_PAGES)('is %s', (page) => {
     expect(packed).toContain(page)
   })
 
-  test('every link of a page leads to a file', () => {
-    const links = PAGES.flatMap(linksOf)
+  // Those of the README become absolute when it is packed.
+  test('every link of the other pages leads to a file that is there, but for pictures and the sandbox', () => {
+    const isLeftOut = ({ file }: Link): boolean => /\.(svg|png)$|^sandbox\//.test(file)
+    const links = PACKED_PAGES.filter((page) => page !== 'README.md').flatMap(linksOf)
     expect(links.length).toBeGreaterThan(40)
-    expect(links.filter(({ file }) => !packed.includes(file))).toEqual([])
-  })
-
-  test('every anchor of a link is a heading', () => {
-    const links = PAGES.flatMap(linksOf).filter(({ file }) => PAGES.includes(file))
-    const missing = links.filter(
-      ({ file, anchor }) => anchor !== undefined && !anchorsOf(file).includes(anchor),
-    )
-    expect(missing).toEqual([])
+    expect(links.filter((link) => !isLeftOut(link) && !packed.includes(link.file))).toEqual([])
   })
 
   test('is llms.txt, which has the title of every page of docs and links to nothing outside', () => {
     expect(packed).toContain('llms.txt')
     const text = readPage('llms.txt')
     expect(text).toBe(llms())
-    for (const page of PAGES.filter((name) => name.startsWith('docs/'))) {
+    for (const page of PACKED_PAGES.filter((name) => name.startsWith('docs/'))) {
       expect(text).toContain(`- [${/^# (.+)$/m.exec(readPage(page))?.[1]}](${page})`)
     }
     const targets = [...text.matchAll(/\]\(([^)#]*)/g)].map(([, target = '']) => target)
     expect(targets.filter((target) => !packed.includes(target))).toEqual([])
   })
+})
+
+test('every link of a page leads to a file, and every anchor to a heading', () => {
+  const links = PAGES.flatMap(linksOf)
+  expect(links.filter(({ file }) => !existsSync(`${ROOT}${file}`))).toEqual([])
+  const missing = links.filter(
+    ({ file, anchor }) => PAGES.includes(file) && anchor !== undefined && !anchorsOf(file).includes(anchor),
+  )
+  expect(missing).toEqual([])
 })
 
 test('llms.txt is made by the build', () => {

@@ -184,7 +184,7 @@ describe('the handlers', () => {
     expect(await send('order.created')).toEqual([200, 'handled', null])
     expect(await send('order.created', { order: { total_cents: 0 } })).toEqual([200, 'discarded', null])
     vi.stubGlobal('isNight', () => true)
-    expect(await send('order.created')).toEqual([503, 'retry-later', '3600'])
+    expect(await send('order.created')).toEqual([503, 'retry_later', '3600'])
     vi.stubGlobal('isNight', () => {
       throw new Error('any other error')
     })

@@ -81,7 +81,7 @@ describe('a streamed body', () => {
     const body = source([new Uint8Array(60), new Uint8Array(60), new Uint8Array(60)], 'hang')
     expect(await send(streamedRequest(header, body.stream))).toMatchObject({
       status: 413,
-      text: '{"outcome":"too-large"}',
+      text: '{"outcome":"too_large"}',
     })
     expect(body.cancelled).not.toHaveBeenCalled()
     await vi.advanceTimersByTimeAsync(1_000)
@@ -176,7 +176,7 @@ describe('a declared length', () => {
     const { header, body } = await sign(orderCreated())
     const lying = source([body.slice(0, 50)])
     const request = streamedRequest(header, lying.stream, { 'content-length': '101' })
-    expect(await send(request)).toMatchObject({ status: 413, text: '{"outcome":"too-large"}' })
+    expect(await send(request)).toMatchObject({ status: 413, text: '{"outcome":"too_large"}' })
     expect(lying.sent).toBe(0)
   })
 
@@ -184,7 +184,7 @@ describe('a declared length', () => {
     const { send } = mounted({ maxBodyBytes: 100 })
     const { header, body } = await sign(orderCreated())
     const request = streamedRequest(header, source([body]).stream, { 'content-length': '5' })
-    expect(await send(request)).toMatchObject({ status: 413, text: '{"outcome":"too-large"}' })
+    expect(await send(request)).toMatchObject({ status: 413, text: '{"outcome":"too_large"}' })
   })
 
   test.each(['5', '0', '-1', 'many', '1e3', ''])(

@@ -36,10 +36,10 @@ describe('the answer', () => {
       expect(await answerOf(response)).toMatchObject({
         status: 405,
         headers: { allow: 'POST' },
-        text: '{"outcome":"method-not-allowed"}',
+        text: '{"outcome":"method_not_allowed"}',
       })
       expect(request.bodyUsed).toBe(false)
-      expect(records).toMatchObject([{ outcome: 'method-not-allowed', code: 'method_not_allowed' }])
+      expect(records).toMatchObject([{ outcome: 'method_not_allowed', code: 'method_not_allowed' }])
       expect(runs).toEqual([])
     },
   )
@@ -103,7 +103,7 @@ describe('waitUntil', () => {
     expect(await answerOf(await answering)).toMatchObject({
       status: 503,
       headers: { 'retry-after': '5' },
-      text: '{"outcome":"timed-out"}',
+      text: '{"outcome":"timed_out"}',
     })
     expect(context.kept).toHaveLength(1)
     finish.resolve()
@@ -148,7 +148,7 @@ describe('waitUntil', () => {
     const answering = handle(requestOf(await sign(orderCreated())), context)
     await started.promise
     await vi.advanceTimersByTimeAsync(10_000)
-    expect(await answerOf(await answering)).toMatchObject({ status: 503, text: '{"outcome":"timed-out"}' })
+    expect(await answerOf(await answering)).toMatchObject({ status: 503, text: '{"outcome":"timed_out"}' })
     finish.resolve()
   })
 })
@@ -190,7 +190,7 @@ test('requestBody is a bounded reader for adapters of others', async () => {
   await expect(requestBody(request())(11)).rejects.toMatchObject({ code: 'too_large' })
   const used = request()
   await used.text()
-  await expect(requestBody(used, 'Ask the cook.')(12)).rejects.toMatchObject({
+  await expect(requestBody(used, { advice: 'Ask the cook.' })(12)).rejects.toMatchObject({
     code: 'misconfigured',
     message: expect.stringMatching(/already read.+Ask the cook\.$/),
   })

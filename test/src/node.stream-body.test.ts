@@ -179,7 +179,7 @@ describe('streamBody', () => {
         /already read.*Mount the webhook route before anything that reads the body\.$/,
       ),
     })
-    await expect(streamBody(stream, 'Turn it off.')(LIMIT)).rejects.toThrow(
+    await expect(streamBody(stream, { advice: 'Turn it off.' })(LIMIT)).rejects.toThrow(
       /cannot be checked\. Turn it off\.$/,
     )
   })

@@ -55,7 +55,7 @@ test('the transitions of one key answer every history as the model of stores doe
 
 const CLAIM_ANSWERS: readonly StoreAnswer[] = [
   { status: 'completed' },
-  { status: 'in-flight', retryAfterMs: 17 },
+  { status: 'in_flight', retryAfterMs: 17 },
   { status: 'claimed', attempt: 1 },
   { status: 'claimed', attempt: 2 },
 ]

@@ -17,7 +17,7 @@ const release = (token: string): StoreCall => ({ do: 'release', token })
 const advance = (ms: number): StoreCall => ({ do: 'advance', ms })
 
 const claimed = (attempt: number): StoreAnswer => ({ status: 'claimed', attempt })
-const inFlight: StoreAnswer = { status: 'in-flight', retryAfterMs: 17 }
+const inFlight: StoreAnswer = { status: 'in_flight', retryAfterMs: 17 }
 const completed: StoreAnswer = { status: 'completed' }
 
 /** From when to when, what was called, what was answered. */

@@ -13,7 +13,7 @@ export interface CallFate {
 
 /** The end of a handler, and how many seconds it takes. */
 export interface HandlerFate {
-  readonly kind: 'returns' | 'throws' | 'retry-later' | 'discards' | 'never' | 'throws at once'
+  readonly kind: 'returns' | 'throws' | 'retry_later' | 'discards' | 'never' | 'throws at once'
   readonly takes: number
 }
 
@@ -36,7 +36,7 @@ export const handlerFates: fc.Arbitrary<HandlerFate> = fc.record({
     'returns',
     'returns',
     'throws',
-    'retry-later',
+    'retry_later',
     'discards',
     'never',
     'throws at once',
@@ -71,7 +71,7 @@ export function play({ kind, takes }: HandlerFate): Promise<void> {
   if (kind === 'throws at once') throw new Error('at once')
   return sleep(takes).then(() => {
     if (kind === 'throws') throw new Error('the handler failed')
-    if (kind === 'retry-later') throw new RetryLater({ afterSeconds: 7 })
+    if (kind === 'retry_later') throw new RetryLater({ afterSeconds: 7 })
     if (kind === 'discards') throw new Discard()
     return kind === 'never' ? never() : undefined
   })

@@ -7,7 +7,7 @@ export const RECLAIMED: ClaimResult = { status: 'claimed', attempt: 2 }
 export const COMPLETED: ClaimResult = { status: 'completed' }
 
 export function inFlight(retryAfterMs: number): ClaimResult {
-  return { status: 'in-flight', retryAfterMs }
+  return { status: 'in_flight', retryAfterMs }
 }
 
 /** A store with a manual clock, and its callers: `mine` usually holds the key, and `other` wants it too. */

@@ -76,7 +76,7 @@ export function testEdgeStore(storeName: string, { ask }: EdgeStage): void {
       expect(new Set(answers.map(({ isolate }) => isolate)).size).toBe(NAMES.length)
       const results = answers.flatMap(({ results }) => results)
       expect(results).toHaveLength(80)
-      const granted = results.filter(({ status }) => status !== 'in-flight')
+      const granted = results.filter(({ status }) => status !== 'in_flight')
       expect(granted).toEqual([{ status: 'claimed', attempt: 1 }])
     }
   })

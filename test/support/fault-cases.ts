@@ -97,7 +97,7 @@ const COMMON_FAULTS: readonly FaultCase[] = [
       fixture.beforeEffect(async () => {
         if (cuts++ < 10) fixture.proxy.cut()
       })
-      const isAnswered = ({ outcome }: Outcome): boolean => /handled|duplicate|in-flight/.test(outcome)
+      const isAnswered = ({ outcome }: Outcome): boolean => /handled|duplicate|in_flight/.test(outcome)
       await Promise.all(orders.map((order) => fixture.until(order, isAnswered)))
       for (const order of orders) {
         // If the reply to a claim was lost, and its release too, the lease has to expire.

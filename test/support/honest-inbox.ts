@@ -47,8 +47,8 @@ export function honestInbox({ fates = [], locks = true, idleTimeoutSeconds = 450
       await sleep(fate.opensAfter)
       if (fate.opening === 'refused') throw new Error('connect ECONNREFUSED')
       if (fate.opening === 'hangs') return never()
-      if (key !== null && records.has(key)) return 'duplicate'
-      if (key !== null && locks && locked.has(key)) return 'in-flight'
+      if (key !== null && records.has(key)) return { status: 'duplicate' }
+      if (key !== null && locks && locked.has(key)) return { status: 'in_flight' }
 
       const written: string[] = []
       const mine = Symbol('transaction')
@@ -61,7 +61,7 @@ export function honestInbox({ fates = [], locks = true, idleTimeoutSeconds = 450
         if (key !== null && locked.get(key) === mine) locked.delete(key)
       }
 
-      let result: 'handled' | 'discarded' = 'handled'
+      let status: 'handled' | 'discarded' = 'handled'
       open += 1
       try {
         await work({
@@ -76,7 +76,7 @@ export function honestInbox({ fates = [], locks = true, idleTimeoutSeconds = 450
           throw error
         }
         written.length = 0
-        result = 'discarded'
+        status = 'discarded'
       } finally {
         open -= 1
       }
@@ -87,11 +87,11 @@ export function honestInbox({ fates = [], locks = true, idleTimeoutSeconds = 450
       end()
       if (wasOver) throw new Error('terminating connection due to idle-in-transaction timeout')
       if (fate.commit === 'refused') throw new Error('could not serialize access')
-      if (key !== null && records.has(key)) return 'duplicate'
+      if (key !== null && records.has(key)) return { status: 'duplicate' }
       effects.push(...written)
-      if (key !== null) records.set(key, result)
+      if (key !== null) records.set(key, status)
       if (fate.commit === 'lost reply') throw new Error('connection reset')
-      return fate.commit === 'made and hangs' ? never() : result
+      return fate.commit === 'made and hangs' ? never() : { status }
     },
   }
 

@@ -40,7 +40,7 @@ export function refused(
   )
 }
 
-export function isUnder(target: string, places: readonly string[]): boolean {
+function isUnder(target: string, places: readonly string[]): boolean {
   return places.some((place) => (place.endsWith('/') ? target.startsWith(place) : target === place))
 }
 

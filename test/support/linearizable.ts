@@ -74,10 +74,10 @@ function claim(
   if (record?.phase === 'completed') return { state, answer: { status: 'completed' } }
   const isOwn = record?.token === token
   if (record?.phase === 'released' && isOwn) {
-    return { state, answer: { status: 'in-flight', retryAfterMs: 1 } }
+    return { state, answer: { status: 'in_flight', retryAfterMs: 1 } }
   }
   if (record?.phase === 'running' && !isOwn && record.leaseUntil > now) {
-    return { state, answer: { status: 'in-flight', retryAfterMs: record.leaseUntil - now } }
+    return { state, answer: { status: 'in_flight', retryAfterMs: record.leaseUntil - now } }
   }
   const attempt = (record?.attempt ?? 0) + (isOwn ? 0 : 1)
   const next: KeyRecord = {

@@ -13,52 +13,88 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { llms } from '../../build/llms.js'
-import packageJson from '../../package.json' with { type: 'json' }
+import { packAll } from '../../build/pack.js'
+import receiverJson from '../../package.json' with { type: 'json' }
+import sandboxJson from '../../sandbox/package.json' with { type: 'json' }
 import { ROOT } from './root.js'
 import { modulesIn } from './source.js'
 
 const exec = promisify(execFile)
 
-/** Packs the package as it would be published. */
-export function pack(): { tarball: string; temporary: string } {
-  build()
-  const temporary = mkdtempSync(join(tmpdir(), 'tix-webhooks-'))
-  const flags = ['--ignore-scripts', '--silent', '--pack-destination', temporary]
-  execFileSync('npm', ['pack', ...flags], { cwd: ROOT })
-  return { tarball: join(temporary, `${packageJson.name}-${packageJson.version}.tgz`), temporary }
+/** One of the two packages: the receiver is the root of the repository, the sandbox a folder of it. */
+interface Package {
+  readonly folder: string
+  /** The folders of its sources. */
+  readonly sources: readonly string[]
+  readonly manifest: { readonly name: string; readonly version: string; readonly dependencies?: object }
 }
 
-/** Builds the package, unless the build is newer than its sources. */
+const RECEIVER: Package = { folder: ROOT, sources: ['src', 'adapters', 'testing'], manifest: receiverJson }
+const SANDBOX: Package = { folder: `${ROOT}sandbox/`, sources: ['sandbox'], manifest: sandboxJson }
+
+export interface Packed {
+  readonly package: Package
+  readonly tarball: string
+}
+
+/** Packs both packages as they would be published. */
+export function pack(): { receiver: Packed; sandbox: Packed; temporary: string } {
+  build()
+  const temporary = mkdtempSync(join(tmpdir(), 'tix-webhooks-'))
+  const [receiver = '', sandbox = ''] = packAll(temporary)
+  return {
+    receiver: { package: RECEIVER, tarball: receiver },
+    sandbox: { package: SANDBOX, tarball: sandbox },
+    temporary,
+  }
+}
+
+/** The paths of the files in a tarball. */
+export function filesIn({ tarball }: Packed): string[] {
+  const listing = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' })
+  return listing.split('\n').flatMap((line) => /^package\/(.*[^/])$/.exec(line)?.[1] ?? [])
+}
+
+/** Builds both packages, unless the build is newer than its sources. */
 export function build(): void {
-  if (isStale()) execFileSync(process.execPath, [bin('tsup'), '--silent'], { cwd: ROOT })
+  for (const { folder, sources } of [RECEIVER, SANDBOX]) {
+    if (isStale(folder, sources)) execFileSync(process.execPath, [bin('tsup'), '--silent'], { cwd: folder })
+  }
   writeFileSync(`${ROOT}llms.txt`, llms())
 }
 
 /** Whether there is no build, or one of older sources, with which a test would pass or fail wrongly. */
-function isStale(): boolean {
-  const built = `${ROOT}dist/index.d.cts`
+function isStale(folder: string, sources: readonly string[]): boolean {
+  const built = `${folder}dist/index.d.cts`
   if (!existsSync(built)) return true
-  const sources = ['src', 'adapters', 'testing'].flatMap((folder) =>
-    modulesIn(folder).map((name) => `${ROOT}${folder}/${name}.ts`),
-  )
-  return [`${ROOT}tsup.config.ts`, ...sources].some(
-    (source) => statSync(source).mtimeMs > statSync(built).mtimeMs,
+  const files = sources.flatMap((source) => modulesIn(source).map((name) => `${ROOT}${source}/${name}.ts`))
+  return [`${folder}tsup.config.ts`, ...files].some(
+    (source) => !/\.test\.ts$/.test(source) && statSync(source).mtimeMs > statSync(built).mtimeMs,
   )
 }
 
 /**
- * Makes a project with the packed package in it. Nothing comes from a registry: other dependencies are linked.
+ * Makes a project with packed packages in it. Nothing comes from a registry: their dependencies, and other ones, are linked.
  *
  * @param linked our own development dependencies, by their names in the project
  * @returns its folder
  */
-export function install(tarball: string, name: string, linked: Readonly<Record<string, string>>): string {
-  const project = join(dirname(tarball), name)
-  const installed = join(project, 'node_modules', packageJson.name)
-  mkdirSync(installed, { recursive: true })
-  execFileSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1'])
+export function install(
+  packages: readonly [Packed, ...Packed[]],
+  name: string,
+  linked: Readonly<Record<string, string>> = {},
+): string {
+  const project = join(dirname(packages[0].tarball), name)
+  mkdirSync(project, { recursive: true })
+  for (const one of packages) {
+    const installed = join(project, 'node_modules', one.package.manifest.name)
+    mkdirSync(installed, { recursive: true })
+    execFileSync('tar', ['-xzf', one.tarball, '-C', installed, '--strip-components=1'])
+  }
   cpSync(`${ROOT}test/support/consumer`, project, { recursive: true })
-  for (const [as, dependency] of Object.entries(linked)) {
+  const needed = packages.flatMap((one) => Object.keys(one.package.manifest.dependencies ?? {}))
+  const all = { ...Object.fromEntries(needed.map((dependency) => [dependency, dependency])), ...linked }
+  for (const [as, dependency] of Object.entries(all)) {
     const link = join(project, 'node_modules', as)
     mkdirSync(dirname(link), { recursive: true })
     symlinkSync(`${ROOT}node_modules/${dependency}`, link)

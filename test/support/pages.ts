@@ -2,17 +2,25 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { ROOT } from './root.js'
 
-/** The pages for users, by path. */
-export const PAGES: readonly string[] = [
+const pagesOf = (folder: string): string[] =>
+  readdirSync(`${ROOT}${folder}`)
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `${folder}/${name}`)
+
+/** The pages in the first package, by path. */
+export const PACKED_PAGES: readonly string[] = [
   'README.md',
   'CHANGELOG.md',
-  'CONTRIBUTING.md',
   'SECURITY.md',
   'bench/RESULTS.md',
-  ...readdirSync(`${ROOT}docs`)
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
+  ...pagesOf('docs'),
 ]
+
+/** Those in the second package, by path from the root. */
+export const SANDBOX_PAGES: readonly string[] = ['sandbox/README.md', ...pagesOf('sandbox/docs')]
+
+/** All pages for users and contributors. */
+export const PAGES: readonly string[] = [...PACKED_PAGES, ...SANDBOX_PAGES, 'CONTRIBUTING.md']
 
 export const readPage = (file: string): string => readFileSync(`${ROOT}${file}`, 'utf8')
 

@@ -50,8 +50,8 @@ async function expectOneGrant(
 }
 
 function expectInFlight(answer: StoreAnswer): void {
-  expect(answer).toEqual({ status: 'in-flight', retryAfterMs: expect.any(Number) })
-  if (typeof answer !== 'object' || answer.status !== 'in-flight') return
+  expect(answer).toEqual({ status: 'in_flight', retryAfterMs: expect.any(Number) })
+  if (typeof answer !== 'object' || answer.status !== 'in_flight') return
   expect(answer.retryAfterMs).toBeGreaterThan(0)
   expect(answer.retryAfterMs).toBeLessThanOrEqual(LEASE)
 }
@@ -97,7 +97,7 @@ export const RACES: Record<string, (track: Track) => Promise<void>> = {
     await advance(PAST_LEASE)
     expect(await call(other.claim)).toEqual({ status: 'claimed', attempt: 2 })
     const answers = await together(times(6, mine.claim, mine.renew, mine.complete, mine.release))
-    expect(answers.map(statusOf)).toEqual(times(6, 'in-flight', false, false, false))
+    expect(answers.map(statusOf)).toEqual(times(6, 'in_flight', false, false, false))
     expect(await call(other.renew)).toBe(true)
     expect(await call(other.complete)).toBe(true)
   },
@@ -123,7 +123,7 @@ export const RACES: Record<string, (track: Track) => Promise<void>> = {
   'late claims and renewals after a release do not take the key': async ({ call, together }) => {
     await call(mine.claim, mine.release)
     const answers = await together(times(12, mine.claim, mine.renew))
-    expect(answers).toEqual(times(12, { status: 'in-flight', retryAfterMs: 1 }, false))
+    expect(answers).toEqual(times(12, { status: 'in_flight', retryAfterMs: 1 }, false))
     expect(await call(other.claim)).toEqual({ status: 'claimed', attempt: 2 })
   },
 

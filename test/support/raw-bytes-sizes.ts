@@ -31,7 +31,7 @@ export const sizeCases: readonly RawBytesCase[] = [
     const delivery = await sign(orderOf(MAX + 1))
     for (const size of [MAX + 1, 100, 1]) {
       const answer = await deliver(app.port, delivery, { body: pieces(delivery.body, size) })
-      assertAnswer(answer, 413, 'too-large')
+      assertAnswer(answer, 413, 'too_large')
     }
     assert.equal(app.runs.length, 0)
     await assertServes(app, await sign(orderOf(MAX)))
@@ -41,9 +41,9 @@ export const sizeCases: readonly RawBytesCase[] = [
     const { header } = await sign('')
     const client = await dial(app.port)
     await client.write(requestHead({ ...jsonHeaders(header), 'content-length': 5_000_000 }))
-    assertAnswer(await client.answer(), 413, 'too-large')
+    assertAnswer(await client.answer(), 413, 'too_large')
     client.destroy()
-    assertEnd(app, 'too-large', 'too_large')
+    assertEnd(app, 'too_large', 'too_large')
     await assertServes(app, await sign(orderOf(MAX)))
   }),
 
@@ -52,9 +52,9 @@ export const sizeCases: readonly RawBytesCase[] = [
     {},
     async (app) => {
       const delivery = await sign(orderOf(5_000_000))
-      assertAnswer(await deliver(app.port, delivery), 413, 'too-large')
+      assertAnswer(await deliver(app.port, delivery), 413, 'too_large')
       const chunked = await deliver(app.port, delivery, { body: pieces(delivery.body, 65_536) })
-      assertAnswer(chunked, 413, 'too-large')
+      assertAnswer(chunked, 413, 'too_large')
       assert.equal(app.runs.length, 0)
       await assertServes(app, await sign(orderOf(MAX)))
     },
@@ -66,8 +66,8 @@ export const sizeCases: readonly RawBytesCase[] = [
     await client.write(requestHead({ ...jsonHeaders(header), 'transfer-encoding': 'chunked' }))
     await client.write(chunk(new Uint8Array(MAX + 1)))
     // The stream never ends, so the answer can only come in the middle of it.
-    assertAnswer(await client.answer(), 413, 'too-large')
-    assertEnd(app, 'too-large', 'too_large')
+    assertAnswer(await client.answer(), 413, 'too_large')
+    assertEnd(app, 'too_large', 'too_large')
     client.destroy()
     await assertServes(app, await sign(orderOf(MAX)))
   }),
@@ -80,7 +80,7 @@ export const sizeCases: readonly RawBytesCase[] = [
       const client = await dial(app.port)
       await client.write(requestHead({ ...jsonHeaders(header), 'transfer-encoding': 'chunked' }))
       await client.write(chunk(new Uint8Array(MAX + 1)))
-      assertAnswer(await client.answer(), 413, 'too-large')
+      assertAnswer(await client.answer(), 413, 'too_large')
       const heldBefore = usedMemory()
       const megabyte = chunk(new Uint8Array(1_048_576))
       // If the server stopped reading, `write` would wait for ever; if it cut the client off, that ends at once.

@@ -35,8 +35,13 @@ export function scriptedInbox(once: OnceScript) {
   return { inbox, requests, ends }
 }
 
+/** Does the work and then says that it ended so, whatever the result of the work. */
+export function saying(status: OnceResult['status'], tx: unknown = undefined): OnceScript {
+  return returning({ status }, tx)
+}
+
 /** Does the work and then returns this, whatever the result of the work. */
-export function saying(result: unknown, tx: unknown = undefined): OnceScript {
+export function returning(result: unknown, tx: unknown = undefined): OnceScript {
   return async (_, work) => {
     await work(tx).catch(() => {})
     return result

@@ -19,7 +19,7 @@ const TRIES = 5_000
 export async function whileInFlight(deliver: () => Promise<End>): Promise<End> {
   for (let i = 0; i < TRIES; i++) {
     const end = await deliver()
-    if (typeof end === 'string' || end.outcome !== 'in-flight') return end
+    if (typeof end === 'string' || end.outcome !== 'in_flight') return end
   }
   throw new Error(`It was in flight ${TRIES} times`)
 }

@@ -6,7 +6,6 @@ import { workerBundle } from './worker-bundle.js'
 const ALIAS = {
   'tix-webhooks/testing': `${ROOT}testing/index.ts`,
   'tix-webhooks/fetch': `${ROOT}src/fetch.ts`,
-  'tix-webhooks/store-kit': `${ROOT}src/store-kit.ts`,
   'tix-webhooks/d1': `${ROOT}adapters/d1.ts`,
   'tix-webhooks/durable-object': `${ROOT}adapters/durable-object.ts`,
   'tix-webhooks/redis': `${ROOT}adapters/redis.ts`,

@@ -27,7 +27,7 @@ async function contextWith(given?: object, event: object = order): Promise<Handl
 const freshInbox: Inbox<unknown> = {
   async once(_request, work) {
     await work({})
-    return 'handled'
+    return { status: 'handled' }
   },
 }
 
@@ -41,7 +41,7 @@ describe('a handler', () => {
     const on = {
       'order.created': async (event, { attempt }) => `${event.data.order.id}, attempt ${attempt}`,
       'event.*': (event) => event.type,
-    } satisfies Handlers<Record<never, never>, Request>
+    } satisfies Handlers<Request>
     expect(await callHandler(on, 'order.created', order)).toBe('ord_7, attempt 1')
     expect(await callHandler(on, 'event.*', published)).toBe('event.published')
   })

@@ -1,20 +1,19 @@
 import {
   type AnyEvent,
+  type Envelope,
   type EventCancelledEvent,
   type EventKind,
   type EventLifecycleEvent,
   type EventOf,
   type EventPublishedEvent,
   type EventRescheduledEvent,
-  isEventLifecycle,
   isKind,
   isKnownEvent,
-  isOrderCreated,
   type JsonObject,
   type OrderCreatedEvent,
   type OrderTicket,
   parseEvent,
-  type TicketedEvent,
+  type StandardSchemaV1,
   type UnknownEvent,
   unchecked,
   verifyWebhook,
@@ -58,6 +57,20 @@ describe('a documented event', () => {
     type _Typo = EventOf<'order.creatd'>
   })
 
+  test('is named with its schemas too, by a kind of theirs or by a documented one', () => {
+    type Schemas = {
+      'order.refunded': StandardSchemaV1<unknown, { cents: number }>
+      'event.published': StandardSchemaV1<unknown, { title: string }>
+    }
+    expectTypeOf<EventOf<'order.refunded', Schemas>>().toEqualTypeOf<
+      Envelope<'order.refunded', { cents: number }>
+    >()
+    expectTypeOf<EventOf<'event.published', Schemas>['data']>().toEqualTypeOf<{ title: string }>()
+    expectTypeOf<EventOf<'order.created', Schemas>>().toEqualTypeOf<OrderCreatedEvent>()
+    // @ts-expect-error no such kind
+    type _Typo = EventOf<'order.refundd', Schemas>
+  })
+
   test('keeps fields that are not documented, as unknown', () => {
     expectTypeOf(known.id).toBeUnknown()
     expectTypeOf(known.livemode).toBeUnknown()
@@ -75,23 +88,30 @@ describe('a documented event', () => {
   test('is not for writing to, but its data is the handler’s own', () => {
     // @ts-expect-error the discriminant is readonly
     known.type = 'order.created'
-    expectTypeOf<TicketedEvent['status']>().toEqualTypeOf<
-      'draft' | 'on_sale' | 'sold_out' | 'past' | 'cancelled'
-    >()
+    expectTypeOf<OrderCreatedEvent['data']['order']>().toEqualTypeOf<{
+      id: string
+      total_cents: number
+      buyer_email: string
+    }>()
   })
 })
 
 describe('the guards', () => {
   test('narrow whatever the service may send', () => {
-    if (isOrderCreated(anyEvent)) expectTypeOf(anyEvent).toEqualTypeOf<OrderCreatedEvent>()
-    if (isEventLifecycle(anyEvent)) expectTypeOf(anyEvent).toEqualTypeOf<EventLifecycleEvent>()
+    if (isKind(anyEvent, 'order.created')) expectTypeOf(anyEvent).toEqualTypeOf<OrderCreatedEvent>()
+    if (isKind(anyEvent, 'order.*')) expectTypeOf(anyEvent).toEqualTypeOf<OrderCreatedEvent>()
+    if (isKind(anyEvent, 'event.*')) expectTypeOf(anyEvent).toEqualTypeOf<EventLifecycleEvent>()
+    if (isKind(known, 'event.*')) expectTypeOf(known).toEqualTypeOf<EventLifecycleEvent>()
+    else expectTypeOf(known).toEqualTypeOf<OrderCreatedEvent>()
+    if (isKind(anyEvent, 'venue.*')) expectTypeOf(anyEvent).toBeNever()
     if (isKnownEvent(anyEvent)) expectTypeOf(anyEvent).toEqualTypeOf<WebhookEvent>()
     else expectTypeOf(anyEvent).toEqualTypeOf<UnknownEvent>()
   })
 
   test('keep the data that a schema gives to a documented kind', async () => {
     const event = await parseEvent('{}', { schemas: { 'order.created': unchecked<{ mine: Date }>() } })
-    if (isOrderCreated(event)) expectTypeOf(event.data).toEqualTypeOf<{ mine: Date }>()
+    if (isKind(event, 'order.created')) expectTypeOf(event.data).toEqualTypeOf<{ mine: Date }>()
+    if (isKind(event, 'order.*')) expectTypeOf(event.data).toEqualTypeOf<{ mine: Date }>()
     if (isKnownEvent(event) && event.type === 'order.created') {
       expectTypeOf(event.data).toEqualTypeOf<{ mine: Date }>()
     }
@@ -106,7 +126,9 @@ describe('the guards', () => {
   })
 
   test('filter a list', () => {
-    expectTypeOf([anyEvent].filter(isOrderCreated)).toEqualTypeOf<OrderCreatedEvent[]>()
+    expectTypeOf([anyEvent].filter((one) => isKind(one, 'order.created'))).toEqualTypeOf<
+      OrderCreatedEvent[]
+    >()
   })
 })
 
@@ -117,14 +139,14 @@ describe('an event that was parsed or verified', () => {
   })
 
   test('has its data from the schema of its kind', async () => {
-    const schemas = { 'event.published': unchecked<{ event: TicketedEvent }>() }
+    const schemas = { 'event.published': unchecked<{ title: string }>() }
     for (const event of [
       await parseEvent('{}', { schemas }),
       await verifyWebhook('{}', null, { secret: 'whsec', schemas }),
     ]) {
       expectTypeOf(event).not.toBeAny()
       expectTypeOf<Extract<typeof event, { readonly type: 'event.published' }>['data']>().toEqualTypeOf<{
-        event: TicketedEvent
+        title: string
       }>()
     }
   })

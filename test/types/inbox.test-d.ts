@@ -136,7 +136,7 @@ describe('an inbox', () => {
         expectTypeOf(key).toEqualTypeOf<string | null>()
         expectTypeOf(retainMs).toBeNumber()
         await work({ insert: async () => {} })
-        return 'handled'
+        return { status: 'handled' }
       }
     }
     createReceiver({
@@ -147,12 +147,15 @@ describe('an inbox', () => {
     })
   })
 
-  test('says one of four words', () => {
-    expectTypeOf<OnceResult>().toEqualTypeOf<'handled' | 'discarded' | 'duplicate' | 'in-flight'>()
+  test('resolves to an object with one of four words', () => {
+    expectTypeOf<OnceResult['status']>().toEqualTypeOf<'handled' | 'discarded' | 'duplicate' | 'in_flight'>()
     expectTypeOf<Discard>().not.toExtend<OnceResult>()
-    const own = { once: async () => 'ok' }
-    // @ts-expect-error a result that the contract does not have
+    const own = { once: async () => ({ status: 'ok' as const }) }
+    // @ts-expect-error a word that the contract does not have
     createReceiver({ secret: 's', inbox: own, namespace: 'orders', on: {} })
+    const bare = { once: async () => 'handled' as const }
+    // @ts-expect-error the bare word
+    createReceiver({ secret: 's', inbox: bare, namespace: 'orders', on: {} })
   })
 
   test('is not a pool, though an event emitter has a once', () => {

@@ -10,12 +10,12 @@ import { tixWebhooks as fetch } from 'tix-webhooks/fetch'
 import { tixWebhooks as hono } from 'tix-webhooks/hono'
 import { tixWebhooks as node } from 'tix-webhooks/node'
 import {
+  ddl,
   type PostgresDriver,
   type PostgresInbox,
   type PostgresStore,
   postgresInbox,
   postgresStore,
-  schema,
   type TransactionOf,
 } from 'tix-webhooks/postgres'
 import { describe, expectTypeOf, test } from 'vitest'
@@ -127,7 +127,7 @@ describe('postgresStore', () => {
     expectTypeOf(postgresStore(pool)).toEqualTypeOf<PostgresStore>()
     expectTypeOf(postgresStore(sql, { table: 't', purgeEverySeconds: 60 })).toExtend<IdempotencyStore>()
     postgresStore(typedSql)
-    expectTypeOf(schema).toEqualTypeOf<string>()
+    expectTypeOf(ddl).toEqualTypeOf<string>()
   })
 
   test('refuses anything but a pool', () => {

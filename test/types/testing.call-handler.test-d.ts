@@ -18,8 +18,6 @@ import {
 } from 'tix-webhooks/testing'
 import { describe, expectTypeOf, test } from 'vitest'
 
-type NoSchemas = Record<never, never>
-
 interface Tx {
   query(sql: string): Promise<unknown>
 }
@@ -30,7 +28,7 @@ const published = sampleEvent('event.published')
 const on = {
   'order.created': async (event, { attempt }) => ({ id: event.data.order.id, attempt }),
   'event.*': (event) => event.type,
-} satisfies Handlers<NoSchemas, Request, Tx>
+} satisfies Handlers<Request, Tx>
 
 describe('the event', () => {
   test('is that of the key, of a kind or of a group', () => {
@@ -63,7 +61,7 @@ describe('the event', () => {
     const schemas = { 'order.refunded': unchecked<{ cents: number; status: 'paid' | 'open' }>() }
     const refunds = {
       'order.refunded': (event) => event.data.status,
-    } satisfies Handlers<typeof schemas, unknown>
+    } satisfies Handlers<unknown, unknown, typeof schemas>
     expectTypeOf<EventOfHandler<(typeof refunds)['order.refunded']>>().toEqualTypeOf<
       Envelope<'order.refunded', { cents: number; status: 'paid' | 'open' }>
     >()
@@ -89,7 +87,7 @@ describe('a key', () => {
   })
 
   test('of a map that is typed as one may be any of its keys', () => {
-    const handlers: Handlers<NoSchemas, URL> = on as never
+    const handlers: Handlers<URL> = on as never
     callHandler(handlers, 'event.published', published, { request: new URL('http://localhost') })
     callHandler(handlers, 'order.*', order)
     // @ts-expect-error an order for an event
@@ -123,26 +121,21 @@ describe('the context', () => {
   })
 
   test('has the request of each framework', () => {
-    const forExpress = { 'order.created': (_event, { request }) => request.ip } satisfies Handlers<
-      NoSchemas,
-      ExpressRequest
-    >
+    const forExpress = {
+      'order.created': (_event, { request }) => request.ip,
+    } satisfies Handlers<ExpressRequest>
     callHandler(forExpress, 'order.created', order, { request: {} as ExpressRequest })
     // @ts-expect-error the request of another framework
     callHandler(forExpress, 'order.created', order, { request: {} as FastifyRequest })
 
-    const forFastify = { 'order.created': (_event, { request }) => request.log } satisfies Handlers<
-      NoSchemas,
-      FastifyRequest
-    >
+    const forFastify = {
+      'order.created': (_event, { request }) => request.log,
+    } satisfies Handlers<FastifyRequest>
     callHandler(forFastify, 'order.created', order, { request: {} as FastifyRequest })
     // @ts-expect-error the request of another framework
     callHandler(forFastify, 'order.created', order, { request: {} as Context })
 
-    const forHono = { 'order.created': (_event, { request }) => request.req.path } satisfies Handlers<
-      NoSchemas,
-      Context
-    >
+    const forHono = { 'order.created': (_event, { request }) => request.req.path } satisfies Handlers<Context>
     callHandler(forHono, 'order.created', order, { request: {} as Context })
     // @ts-expect-error the request of another framework
     callHandler(forHono, 'order.created', order, { request: {} as ExpressRequest })
@@ -169,7 +162,7 @@ describe('the result', () => {
   })
 
   test('of a map that is typed as one is unknown', async () => {
-    const handlers: Handlers<NoSchemas, Request> = {}
+    const handlers: Handlers<Request> = {}
     expectTypeOf(await callHandler(handlers, 'order.created', order)).toBeUnknown()
   })
 })
@@ -202,6 +195,6 @@ test('nothing degrades to any', async () => {
   expectTypeOf<ContextOfHandler<() => void>>().not.toBeAny()
   expectTypeOf<ContextOfHandler<() => void>['request']>().not.toBeAny()
   expectTypeOf<ResultOfHandler<(typeof on)['order.created']>>().not.toBeAny()
-  expectTypeOf<ResultOfHandler<NonNullable<Handlers<NoSchemas, Request>['order.created']>>>().not.toBeAny()
+  expectTypeOf<ResultOfHandler<NonNullable<Handlers<Request>['order.created']>>>().not.toBeAny()
   expectTypeOf(await callHandler(on, 'order.created', order)).not.toBeAny()
 })

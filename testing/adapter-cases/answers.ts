@@ -110,7 +110,7 @@ export const answerCases: readonly AdapterCase[] = [
       const handle = () => {
         throw new RetryLater({ afterSeconds: 123, reason: INTERNAL })
       }
-      const expected = { outcome: 'retry-later', retryAfterSeconds: 123 } as const
+      const expected = { outcome: 'retry_later', retryAfterSeconds: 123 } as const
       await (await mount({ handle })).expectAnswer(
         'a handler that throws RetryLater',
         await signedOrder(),
@@ -149,9 +149,9 @@ export const answerCases: readonly AdapterCase[] = [
     'answer-in-flight',
     'MUST send a Retry-After for an event that another process is handling.',
     async ({ mount }) => {
-      const claim = async () => ({ status: 'in-flight', retryAfterMs: 6500 }) as const
+      const claim = async () => ({ status: 'in_flight', retryAfterMs: 6500 }) as const
       const endpoint = await mount({ store: { ...memoryStore(), claim } })
-      const expected = { outcome: 'in-flight', retryAfterSeconds: 7 } as const
+      const expected = { outcome: 'in_flight', retryAfterSeconds: 7 } as const
       await endpoint.expectAnswer('an order that another process handles', await signedOrder(), expected)
     },
   ),
@@ -178,7 +178,7 @@ export const answerCases: readonly AdapterCase[] = [
         release = resolve
       })
       const endpoint = await mount({ timeoutSeconds: 0.25, handle: () => released })
-      const expected = { outcome: 'timed-out', retryAfterSeconds: 5 } as const
+      const expected = { outcome: 'timed_out', retryAfterSeconds: 5 } as const
       try {
         await endpoint.expectAnswer('a handler that takes too long', await signedOrder(), expected)
       } finally {

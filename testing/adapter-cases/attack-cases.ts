@@ -1,5 +1,5 @@
 import type { OutcomeName } from '../../src/index.js'
-import { deferred } from '../../src/lib/deferred.js'
+import { deferred } from '../../src/internal.js'
 import { type AttackName, attacks } from '../scenarios/attacks.js'
 import { type AdapterCase, defineCase } from './adapter-case.js'
 import { signedOrder } from './case-deliveries.js'
@@ -17,7 +17,7 @@ interface AttackRow {
 }
 
 /** Nearly all of a default lease is left, and 30 s is the longest Retry-After. */
-const IN_FLIGHT: ExpectedOutcome = { outcome: 'in-flight', retryAfterSeconds: 30 }
+const IN_FLIGHT: ExpectedOutcome = { outcome: 'in_flight', retryAfterSeconds: 30 }
 
 const ROWS: Readonly<Record<AttackName, AttackRow>> = {
   'missing header': refuse('missing-header', 'a delivery without a signature', 'malformed'),

@@ -54,7 +54,7 @@ export interface AdapterCaseRunner {
 }
 
 /** The outcomes for which the handler runs. */
-const RAN: readonly string[] = ['handled', 'discarded', 'failed', 'retry-later', 'timed-out']
+const RAN: readonly string[] = ['handled', 'discarded', 'failed', 'retry_later', 'timed_out']
 
 export function createCaseRunner(
   { id, name }: { id: string; name: string },

@@ -12,7 +12,7 @@ const ENDS: readonly (readonly [expected: ExpectedOutcome, end: () => void])[] =
   ['failed', () => thrown(new Error(INTERNAL))],
   ['discarded', () => thrown(new Discard(INTERNAL))],
   ...[11, 22, 33].map((afterSeconds) => {
-    const expected: ExpectedOutcome = { outcome: 'retry-later', retryAfterSeconds: afterSeconds }
+    const expected: ExpectedOutcome = { outcome: 'retry_later', retryAfterSeconds: afterSeconds }
     return [expected, () => thrown(new RetryLater({ afterSeconds }))] as const
   }),
 ]

@@ -38,7 +38,7 @@ export const sizeCases: readonly AdapterCase[] = [
       await endpoint.expectAnswer(
         'a body of one byte more than 1 MiB',
         await signedOrderOf(DEFAULT_MAX_BYTES + 1),
-        'too-large',
+        'too_large',
       )
       await endpoint.expectAnswer('an order after it', await signedOrder(), 'handled')
     },
@@ -50,7 +50,7 @@ export const sizeCases: readonly AdapterCase[] = [
     for (const [bytes, outcome] of [
       [maxBodyBytes - 1, 'handled'],
       [maxBodyBytes, 'handled'],
-      [maxBodyBytes + 1, 'too-large'],
+      [maxBodyBytes + 1, 'too_large'],
     ] as const) {
       await endpoint.expectAnswer(`a body of ${bytes} bytes`, await signedOrderOf(bytes), outcome)
     }
@@ -61,7 +61,7 @@ export const sizeCases: readonly AdapterCase[] = [
     const endpoint = await mount({ maxBodyBytes })
     for (const [bytes, outcome] of [
       [maxBodyBytes, 'handled'],
-      [maxBodyBytes + 1, 'too-large'],
+      [maxBodyBytes + 1, 'too_large'],
     ] as const) {
       const delivery = await signedOrderOf(bytes, 'é')
       await endpoint.expectAnswer(`a body of ${bytes} bytes in fewer characters`, delivery, outcome)

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
-import type { OrderCreatedData, OrderTicket, TicketedEvent } from '../../src/index.js'
+import type { OrderCreatedData, OrderTicket } from '../../src/index.js'
 import { isoUtc } from '../deliveries/dates.js'
-import type { PreviousDates, SampleDataByKind } from '../deliveries/samples.js'
+import type { PreviousDates, SampleDataByKind, TicketedEvent } from '../deliveries/samples.js'
 import { joined, objectsOf, texts } from './json.js'
 
 /** The date to which dates shrink. */

@@ -95,7 +95,7 @@ export function eventsOf<Kind extends EventKind>(kind: Kind): fc.Arbitrary<Event
  *
  * const on = {
  *   'order.created': ({ data }) => new Set(data.tickets.map(({ tier }) => tier)).size,
- * } satisfies Handlers<Record<never, never>, Request>
+ * } satisfies Handlers<Request>
  *
  * await fc.assert(
  *   fc.asyncProperty(orderCreatedEvents(), async (event) => {

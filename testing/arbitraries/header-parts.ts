@@ -1,7 +1,5 @@
 import * as fc from 'fast-check'
-import { describeValue } from '../../src/lib/describe-type.js'
-import { checkOptionNames } from '../../src/lib/option-names.js'
-import { MAX_SIGNATURES } from '../../src/signature/header.js'
+import { checkOptionNames, describeValue, MAX_SIGNATURES } from '../../src/internal.js'
 import { joined, jsonCharacters } from './json.js'
 
 /** The options of arbitrary headers. */

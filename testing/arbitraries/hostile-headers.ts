@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import type { HeaderValue } from '../../src/index.js'
-import { MAX_HEADER_LENGTH, MAX_SIGNATURES } from '../../src/signature/header.js'
+import { MAX_HEADER_LENGTH, MAX_SIGNATURES } from '../../src/internal.js'
 import {
   checkHeaderOptions,
   contents,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import type { Secret, SignatureOptions } from '../../src/index.js'
-import { isPlaceholder } from '../../src/lib/placeholder.js'
+import { isPlaceholder } from '../../src/internal.js'
 import { joined, objectsOf, texts } from './json.js'
 
 /** Common names of signature headers. */

@@ -1,4 +1,4 @@
-import { describeValue } from '../../src/lib/describe-type.js'
+import { describeValue } from '../../src/internal.js'
 
 /** The end of 9998, so that the shows some weeks after a moment are in years of four digits too. The start is 1970, the first `t`. */
 const END_MS = Date.UTC(9999, 0)

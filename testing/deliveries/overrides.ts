@@ -1,4 +1,4 @@
-import { describeType, describeValue } from '../../src/lib/describe-type.js'
+import { describeType, describeValue } from '../../src/internal.js'
 import { isIsoDate } from './dates.js'
 
 /** Any part of a value, at any depth. An array is given whole, but each of its elements may be given in part. */

@@ -1,7 +1,5 @@
 import type { Envelope, EventKind, EventOf, JsonValue } from '../../src/index.js'
-import { describeType, describeValue } from '../../src/lib/describe-type.js'
-import { checkOptionNames } from '../../src/lib/option-names.js'
-import { checkedClock } from '../../src/lib/time/clock.js'
+import { checkedClock, checkOptionNames, describeType, describeValue } from '../../src/internal.js'
 import { isoUtc, toEpochMs } from './dates.js'
 import { checkPlainObject, type DeepPartial, overridden } from './overrides.js'
 import { MAX_SEED, SAMPLES, type SampleDataByKind, sampleTime } from './samples.js'

@@ -1,4 +1,4 @@
-import type { OrderCreatedData, OrderTicket, TicketedEvent } from '../../src/index.js'
+import type { OrderCreatedData, OrderTicket } from '../../src/index.js'
 import { isoUtc } from './dates.js'
 
 /**
@@ -10,6 +10,35 @@ export interface SampleDataByKind {
   'event.published': { event: TicketedEvent }
   'event.cancelled': { event: TicketedEvent }
   'event.rescheduled': { event: TicketedEvent; previous_attributes: PreviousDates }
+}
+
+/** The event that tickets are sold for, as the service's API returns it. */
+export interface TicketedEvent {
+  /** Begins with `evt_`. */
+  id: string
+  title: string
+  slug: string
+  url: string
+  status: 'draft' | 'on_sale' | 'sold_out' | 'past' | 'cancelled'
+  /** Begins with `ven_`. */
+  venue_id: string
+  /** ISO 8601 with the offset of the time zone. */
+  doors_at: string
+  /** ISO 8601 with the offset of the time zone. */
+  ends_at: string
+  /** Markdown, sanitized by the service. */
+  description_md: string
+  image_url: string
+  capacity: number
+  sold: number
+  /** In minor units of the currency. */
+  gross_cents: number
+  refund_policy: 'anytime' | 'refundable_24h' | 'refundable_7d' | 'final' | 'exchange_only'
+  transferable: boolean
+  /** ISO 8601, UTC. */
+  created_at: string
+  /** ISO 8601, UTC. */
+  updated_at: string
 }
 
 /** The dates of a rescheduled event before the change. */

@@ -6,10 +6,14 @@ import {
   type SignatureOptions,
   signPayload,
 } from '../../src/index.js'
-import { describeType } from '../../src/lib/describe-type.js'
-import { checkOptionNames } from '../../src/lib/option-names.js'
-import { checkedClock, systemClock } from '../../src/lib/time/clock.js'
-import { signatureScheme, toUnit } from '../../src/signature/scheme.js'
+import {
+  checkedClock,
+  checkOptionNames,
+  describeType,
+  signatureScheme,
+  systemClock,
+  toUnit,
+} from '../../src/internal.js'
 import { toEpochMs } from './dates.js'
 import {
   type AnyOptions,

@@ -1,6 +1,4 @@
-import { describeType, describeValue } from '../../src/lib/describe-type.js'
-import { checkOptionNames } from '../../src/lib/option-names.js'
-import { systemClock } from '../../src/lib/time/clock.js'
+import { checkOptionNames, describeType, describeValue, systemClock } from '../../src/internal.js'
 import type { SignedBody } from '../deliveries/signed-delivery.js'
 import { isSuccessStatus, nextAttempt, RETRY_SCHEDULE, retryAfterSeconds } from './retry-schedule.js'
 import type { TestClock } from './test-clock.js'

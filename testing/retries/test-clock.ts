@@ -1,4 +1,4 @@
-import { describeValue } from '../../src/lib/describe-type.js'
+import { describeValue } from '../../src/internal.js'
 import { toEpochMs } from '../deliveries/dates.js'
 
 /** A clock that stands still until you advance it. */

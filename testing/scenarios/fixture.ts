@@ -1,7 +1,12 @@
 import { type Secret, signPayload } from '../../src/index.js'
-import { checkOptionNames } from '../../src/lib/option-names.js'
-import { checkedClock, systemClock } from '../../src/lib/time/clock.js'
-import { checkTolerance, DEFAULT_TOLERANCE_SECONDS, signatureScheme } from '../../src/signature/scheme.js'
+import {
+  checkedClock,
+  checkOptionNames,
+  checkTolerance,
+  DEFAULT_TOLERANCE_SECONDS,
+  signatureScheme,
+  systemClock,
+} from '../../src/internal.js'
 import { type AnyOptions, makeEvent } from '../deliveries/sample-event.js'
 import { type SignedBody, type SigningOptions, signedBody } from '../deliveries/signed-delivery.js'
 import { type TestDelivery, testDelivery } from '../deliveries/test-delivery.js'

@@ -1,4 +1,4 @@
-import { MAX_SIGNATURES } from '../../src/signature/header.js'
+import { MAX_SIGNATURES } from '../../src/internal.js'
 import type { SignedBody } from '../deliveries/signed-delivery.js'
 import { bytesOf, inParts, streamedRequest } from '../deliveries/streamed-body.js'
 import {
@@ -132,7 +132,7 @@ export const REPEATED: readonly ScenarioEntry[] = [
     name: 'concurrent-burst',
     description: `The same delivery ${BURST} times at once: finds receivers that check for duplicates before they record the event.`,
     isBurst: true,
-    outcomes: ['handled', 'duplicate', 'in-flight'],
+    outcomes: ['handled', 'duplicate', 'in_flight'],
     make: async ({ sign, event }) => Array(BURST).fill(await sign(event())),
   }),
   defineScenario({

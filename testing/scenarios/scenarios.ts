@@ -1,6 +1,5 @@
 import type { EventKind } from '../../src/index.js'
-import { describeType, describeValue } from '../../src/lib/describe-type.js'
-import { checkOptionNames } from '../../src/lib/option-names.js'
+import { checkOptionNames, describeType, describeValue } from '../../src/internal.js'
 import type { AnyOptions, ExactOptions, SampleOptions, Undocumented } from '../deliveries/sample-event.js'
 import { type AttackOptions, createFixture, sampleFixture } from './fixture.js'
 import { GENUINE, REPEATED } from './genuine.js'

@@ -8,7 +8,7 @@ import { defineCase, type StoreCase } from './store-case.js'
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   claimed: ['attempt', 'status'],
   completed: ['status'],
-  'in-flight': ['retryAfterMs', 'status'],
+  in_flight: ['retryAfterMs', 'status'],
 }
 
 /** A sequence in which each answer occurs. */

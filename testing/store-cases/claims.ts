@@ -101,7 +101,7 @@ export const claimCases: readonly StoreCase[] = [
 
   sequence(
     'claim-resent-released',
-    'MUST NOT grant a claim that arrives after the release of its own token, but answer in-flight for 1 ms.',
+    'MUST NOT grant a claim that arrives after the release of its own token, but answer in_flight for 1 ms.',
     ({ a, b }) => [
       a.claims(claimed(1)),
       a.releases(true),

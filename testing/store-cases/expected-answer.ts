@@ -1,6 +1,6 @@
 import type { ClaimResult } from '../../src/index.js'
 
-/** The answer that a call owes. The time of an `in-flight` stands for a range, because time passes while a case runs. */
+/** The answer that a call owes. The time of an `in_flight` stands for a range, because time passes while a case runs. */
 export type ExpectedAnswer = ClaimResult | boolean
 
 export const MINUTE_MS = 60_000
@@ -16,11 +16,11 @@ export const completed: ClaimResult = { status: 'completed' }
 
 /** Another token has a lease, with so many minutes left. */
 export function inFlight(minutes: number): ClaimResult {
-  return { status: 'in-flight', retryAfterMs: minutes * MINUTE_MS }
+  return { status: 'in_flight', retryAfterMs: minutes * MINUTE_MS }
 }
 
 /** The answer to a claim that arrives after the release of its own token. */
-export const released: ClaimResult = { status: 'in-flight', retryAfterMs: 1 }
+export const released: ClaimResult = { status: 'in_flight', retryAfterMs: 1 }
 
 /**
  * Whether an answer is the expected one, of the same types. Further fields are ignored.
@@ -45,9 +45,9 @@ function restOf(ms: number): [least: number, most: number] {
 
 /** Describes an expected answer as `describeAnswer` describes an answer. */
 export function describeExpected(expected: ExpectedAnswer): string {
-  if (typeof expected === 'boolean' || expected.status !== 'in-flight') return describeAnswer(expected)
+  if (typeof expected === 'boolean' || expected.status !== 'in_flight') return describeAnswer(expected)
   const [least, most] = restOf(expected.retryAfterMs)
-  return `{"status":"in-flight","retryAfterMs":${most === 1 ? '1' : `${least} to ${most}`}}`
+  return `{"status":"in_flight","retryAfterMs":${most === 1 ? '1' : `${least} to ${most}`}}`
 }
 
 /** Describes an answer so that a wrong type shows. */

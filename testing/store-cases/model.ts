@@ -41,9 +41,9 @@ export function createStoreModel(): StoreModel {
       const record = find(key)
       const isOwn = record?.token === token
       if (record?.state === 'completed') return { status: 'completed' }
-      if (record?.state === 'released' && isOwn) return { status: 'in-flight', retryAfterMs: 1 }
+      if (record?.state === 'released' && isOwn) return { status: 'in_flight', retryAfterMs: 1 }
       if (record?.state === 'running' && !isOwn && record.leaseUntil > now) {
-        return { status: 'in-flight', retryAfterMs: record.leaseUntil - now }
+        return { status: 'in_flight', retryAfterMs: record.leaseUntil - now }
       }
       const attempt = (record?.attempt ?? 0) + (isOwn ? 0 : 1)
       records.set(key, {

@@ -1,4 +1,4 @@
-import { describeType } from '../../../src/store-kit.js'
+import { describeType } from '../../../src/internal.js'
 
 /** An object of a library that is neither a pool nor a driver, though some look like one. */
 interface OtherLibrary {

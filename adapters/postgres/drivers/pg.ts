@@ -1,5 +1,5 @@
 import { StoreError } from '../../../src/index.js'
-import { within } from '../../../src/store-kit.js'
+import { COMMIT_MS, ROLLBACK_MS, within } from '../../../src/internal.js'
 import { checkFor, ROLLED_BACK } from './commit-check.js'
 import { type CheckedDriver, noId, type Query } from './driver.js'
 import { has } from './other-libraries.js'
@@ -22,12 +22,6 @@ export interface PgClient extends PgQueryable {
   off(event: 'error', listener: (error: Error) => void): unknown
   release(error?: Error | boolean): void
 }
-
-/** The longest that a roll-back waits for a stuck statement of the handler; then the connection is closed instead. */
-export const ROLLBACK_MS = 2_000
-
-/** The longest that BEGIN and COMMIT may take; then the connection counts as dead. */
-const ANSWER_MS = 30_000
 
 export function isPgPool(pool: unknown): pool is PgPool {
   return has(pool, 'connect') && has(pool, 'query') && 'totalCount' in (pool as object)
@@ -68,14 +62,14 @@ export function pgDriver<Handed>(
       const scope = transactionScope()
       let unusable: Error | undefined
       try {
-        await answered(ANSWER_MS, client.query('BEGIN'))
+        await answered(COMMIT_MS, client.query('BEGIN'))
         const result = await scope.run(() =>
           Promise.race([work(client, makeHandlerTransaction(client, scope)), broken]),
         )
         const id = idOf(result)
         // In one message: if a part of it fails, the server ignores the rest.
         const commit = id === undefined ? 'COMMIT' : `${checkFor(id)}; COMMIT`
-        const ended: PgResult | PgResult[] = await answered(ANSWER_MS, client.query(commit))
+        const ended: PgResult | PgResult[] = await answered(COMMIT_MS, client.query(commit))
         if ([ended].flat().at(-1)?.command !== 'COMMIT') {
           throw new StoreError('store_unavailable', ROLLED_BACK)
         }

@@ -1,3 +1,4 @@
+import { STATEMENT_MS } from '../../../src/internal.js'
 import type { Row } from './driver.js'
 
 /** The part of a result of `pg` that is used. */
@@ -31,9 +32,6 @@ export interface PreparedStatements {
   ): Promise<PgResult>
 }
 
-/** After it, a connection counts as dead: a silent one, as after a machine has vanished, would keep its slot for ever. */
-const ANSWER_MS = 10_000
-
 /**
  * Parsing and planning a claim costs the server three times as much as running it, so it is done once for each connection.
  *
@@ -55,7 +53,7 @@ export function preparedStatements(): PreparedStatements {
   return {
     async send(client, text, parameters, beforeRetry) {
       const values = [...parameters]
-      const statement = { text, values, query_timeout: ANSWER_MS }
+      const statement = { text, values, query_timeout: STATEMENT_MS }
       if (!isNaming) return client.query(statement)
       try {
         return await client.query({ name: nameOf(text), ...statement })

@@ -1,9 +1,8 @@
 import { StoreError } from '../../../src/index.js'
-import { within } from '../../../src/store-kit.js'
+import { ROLLBACK_MS, within } from '../../../src/internal.js'
 import { CHECK } from './commit-check.js'
 import { type CheckedDriver, type IdOf, noId, type PostgresDriver } from './driver.js'
 import { has, isOtherLibrary } from './other-libraries.js'
-import { ROLLBACK_MS } from './pg.js'
 import { transactionScope } from './transaction-scope.js'
 
 export function isTwoMethodDriver<Tx>(pool: unknown): pool is PostgresDriver<Tx> {

@@ -12,7 +12,7 @@ export function handlers(mailTickets: MailTickets) {
       if (order.total_cents === 0) throw new Discard('free tickets are handed out at the door')
       await mailTickets(order.buyer_email, tickets)
     },
-  } satisfies Handlers<Record<never, never>, Context>
+  } satisfies Handlers<Context>
 }
 
 export interface AppOptions extends Pick<WebhookOptions<Context>, 'secret' | 'now' | 'onError'> {

@@ -1,8 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import { httpSender, isSuccessStatus } from '../../internal.js'
+import { httpSender, isSuccessStatus, outcomeOf } from '../../internal.js'
 import type { Context } from '../arguments/command.js'
-import { outcomeOf } from '../render/attempt-lines.js'
 import type { AttemptSummary } from './attempt-summary.js'
 
 /** A server on this machine takes no longer than this. */

@@ -1,4 +1,4 @@
-import { isSuccessStatus } from '../../internal.js'
+import { isSuccessStatus, outcomeOf } from '../../internal.js'
 import { sayDuration } from '../arguments/durations.js'
 import type { AttemptSummary } from '../client/attempt-summary.js'
 import { remarkOn } from '../send/judge-scenario.js'
@@ -55,7 +55,7 @@ export function attemptLine(
   const hint = remark?.isRight
     ? undefined
     : hints(url, attempt.hint ?? (response === undefined ? error?.message : undefined))
-  const outcome = outcomeOf(response?.body)
+  const outcome = outcomeOf(response?.body ?? '')
   const answer = withAnswer && outcome === undefined ? oneLine(response?.body ?? '', MAX_ANSWER) : ''
   const pieces = [
     ...(time === undefined ? [] : [{ text: colors.dim(time) }]),
@@ -80,9 +80,4 @@ export function attemptLine(
 /** Whether the endpoint took it. */
 export function isDelivered({ response }: Pick<AttemptSummary, 'response'>): boolean {
   return response !== undefined && isSuccessStatus(response.status)
-}
-
-/** The outcome in the answer of one of our receivers; undefined for other answers. */
-export function outcomeOf(body: string | undefined): string | undefined {
-  return /^\{"outcome":"([a-z-]{1,30})"\}$/.exec(body ?? '')?.[1]
 }

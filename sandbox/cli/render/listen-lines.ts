@@ -1,4 +1,4 @@
-import { isSuccessStatus } from '../../internal.js'
+import { isSuccessStatus, outcomeOf } from '../../internal.js'
 import { sayDuration } from '../arguments/durations.js'
 import { textOf } from '../arguments/input.js'
 import type { Forwarded } from '../client/forward.js'
@@ -7,7 +7,7 @@ import type { KnownDelivery } from '../client/known-deliveries.js'
 import type { Received } from '../client/receiving-server.js'
 import { line } from '../terminal/layout.js'
 import { type Output, oneLine, printable } from '../terminal/output.js'
-import { MAX_ANSWER, outcomeOf } from './attempt-lines.js'
+import { MAX_ANSWER } from './attempt-lines.js'
 import { timeOfDay } from './clock-lines.js'
 
 /** A listener that is ready. */

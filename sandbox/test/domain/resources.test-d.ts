@@ -1,6 +1,9 @@
-import type { EventDataByKind, OrderCreatedData, TicketedEvent } from 'tix-webhooks'
+import type { EventDataByKind, OrderCreatedData } from 'tix-webhooks'
+import type { SampleDataByKind } from 'tix-webhooks/testing'
 import { expectTypeOf, test } from 'vitest'
 import type { EventObject, WebhookData, WebhookKind } from '../../domain/resources.js'
+
+type TicketedEvent = SampleDataByKind['event.published']['event']
 
 /** The specification does not show these fields: they are null if none was given. */
 type Nullable = 'description_md' | 'image_url'

@@ -103,12 +103,12 @@ describe('a hint says what to do about', () => {
     ['503', status(503), 'Your receiver asks for a retry later: its log has the reason.'],
     [
       '503 of RetryLater',
-      status(503, {}, '{"outcome":"retry-later"}'),
+      status(503, {}, '{"outcome":"retry_later"}'),
       'Your handler threw RetryLater: the service retries after the time that it asked for.',
     ],
     [
       '503 of an event in flight',
-      status(503, {}, '{"outcome":"in-flight"}'),
+      status(503, {}, '{"outcome":"in_flight"}'),
       'Another delivery of the same event is being handled: the service retries.',
     ],
     [

@@ -1,3 +1,4 @@
+import { EVICTION_WARNING_MS } from '../../durations.js'
 import { StoreError } from '../../errors.js'
 import { callSafely } from '../../lib/call-safely.js'
 import { checkedFor } from '../../lib/call-site.js'
@@ -36,8 +37,6 @@ interface Running {
   /** Kept from the claim for the completion. */
   hash: number
 }
-
-const WARN_EVERY_MS = 3_600_000
 
 /**
  * Remembers handled events in this process only, and forgets them when it restarts: for tests, development, or a single process whose
@@ -130,7 +129,7 @@ function createStore(options: MemoryStoreOptions, now: () => number, runNow: () 
     return { status: 'claimed', attempt }
   }
 
-  // Each method is synchronous, so it is atomic.
+  // Each method is synchronous, so it is atomic. It checks no request, which would cost it more than all else: a Map takes any key.
   return {
     claim(request) {
       const { key, token } = request
@@ -140,7 +139,7 @@ function createStore(options: MemoryStoreOptions, now: () => number, runNow: () 
       const held = findRunning(key, runTime)
       if (held !== undefined) {
         if (held.token === token) return grant(request, held.hash, held.attempt, runTime)
-        if (held.leaseUntil > runTime) return { status: 'in-flight', retryAfterMs: held.leaseUntil - runTime }
+        if (held.leaseUntil > runTime) return { status: 'in_flight', retryAfterMs: held.leaseUntil - runTime }
         return grant(request, held.hash, held.attempt + 1, runTime)
       }
       const hash = hashOf(key)
@@ -152,7 +151,7 @@ function createStore(options: MemoryStoreOptions, now: () => number, runNow: () 
       const { record } = found
       if (typeof record === 'number') return { status: 'completed' }
       // Sent before our own release and arrived after it: nothing runs, so nothing may be taken.
-      if (record.token === token) return { status: 'in-flight', retryAfterMs: 1 }
+      if (record.token === token) return { status: 'in_flight', retryAfterMs: 1 }
       settled.remove(key, found)
       return grant(request, hash, record.attempt + 1, runTime)
     },
@@ -205,7 +204,7 @@ function warnHourly(): (eviction: Eviction) => void {
   let warnedAt: number | undefined
   return ({ count, ageMs }) => {
     const time = monotonicMs()
-    if (warnedAt !== undefined && time - warnedAt < WARN_EVERY_MS) return
+    if (warnedAt !== undefined && time - warnedAt < EVICTION_WARNING_MS) return
     warnedAt = time
     console.warn(
       `tix-webhooks: the memory store is full and forgot ${count} events, the last of them ${Math.round(ageMs / 1000)} s old: they run again if they are delivered again. Raise maxKeys, or use a store outside of this process.`,

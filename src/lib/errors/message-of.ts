@@ -3,17 +3,6 @@ import { readProperty } from './read-property.js'
 /**
  * The message of anything thrown: an error's `message`, or the value as text. Node's error for a host with several addresses,
  * such as `localhost`, has no message, but one error for each address: then it is their messages.
- *
- * @example
- * ```ts
- * import { StoreError } from 'tix-webhooks'
- * import { messageOf } from 'tix-webhooks/store-kit'
- *
- * function unavailable(cause: unknown): StoreError {
- *   const advice = /ECONNREFUSED/.test(messageOf(cause)) ? 'Nothing listens at its port: is it up?' : 'See the cause.'
- *   return new StoreError('store_unavailable', advice, { cause })
- * }
- * ```
  */
 export function messageOf(error: unknown): string {
   try {

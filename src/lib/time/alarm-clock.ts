@@ -1,6 +1,7 @@
+import { MAX_TIMER_SECONDS } from '../../durations.js'
 import { callSafely, ignoreRejection } from '../call-safely.js'
 import { describeValue } from '../describe-type.js'
-import { MAX_TIMER_SECONDS, monotonicMs } from './timers.js'
+import { monotonicMs } from './timers.js'
 
 /** A callback due at a time of the monotonic clock. */
 export interface Alarm {
@@ -161,17 +162,6 @@ export class AlarmClock {
  *
  * @param ms milliseconds on the monotonic clock, from 0 to 2,147,483,000, the longest timer
  * @throws the rejection of `work`, or the error that `late` throws; a TypeError when `ms` is out of range
- * @example
- * ```ts
- * import { StoreError } from 'tix-webhooks'
- * import { within } from 'tix-webhooks/store-kit'
- *
- * function answered<T>(answer: Promise<T>): Promise<T> {
- *   return within(answer, 30_000, () => {
- *     throw new StoreError('store_unavailable', 'The database did not answer within 30 s.')
- *   })
- * }
- * ```
  */
 export async function within<T>(work: Promise<T>, ms: number, late: () => T): Promise<T> {
   if (typeof ms !== 'number' || !(ms >= 0) || ms > MAX_TIMER_SECONDS * 1000) {

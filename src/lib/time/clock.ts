@@ -13,15 +13,6 @@ export function systemClock(): number {
  * @param byDefault the clock if none is given. Default: `Date.now`, looked up at each reading
  * @returns the clock; it throws a `ConfigurationError` when the function throws or returns no finite number
  * @throws TypeError when `now` is not a function
- * @example
- * ```ts
- * import { checkedClock } from 'tix-webhooks/store-kit'
- *
- * export function myStore(options: { now?: () => number } = {}) {
- *   const now = checkedClock(options.now)
- *   return { isOver: (leaseUntil: number) => leaseUntil <= now() }
- * }
- * ```
  */
 export function checkedClock(
   now: (() => number) | undefined,

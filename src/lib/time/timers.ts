@@ -5,9 +5,6 @@ export function monotonicMs(): number {
   return performance.now()
 }
 
-/** The longest time that a timer can be set for; a longer one fires at once. */
-export const MAX_TIMER_SECONDS = 2_147_483
-
 /** Resolves after `ms`. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))

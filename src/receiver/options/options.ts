@@ -31,7 +31,7 @@ export interface WebhookOptions<
    * Handlers by kind (`order.created`) and by group (`event.*`); the most specific one runs, exactly one. A plain object: an
    * instance of a class, or an object that inherits its handlers, is refused, and so is an empty one without `onUnhandled`.
    */
-  on: Handlers<NotInferred<Schemas>, Request, NotInferred<Tx>>
+  on: Handlers<Request, NotInferred<Tx>, NotInferred<Schemas>>
   /**
    * The handler of every authentic event that `on` does not name. Without it such events get 200 and are ignored; if there is no
    * `onDelivery` either, the first of each kind is logged.

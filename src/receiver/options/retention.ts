@@ -1,11 +1,5 @@
+import { DEFAULT_RETENTION_SECONDS, MAX_RETENTION_SECONDS, MIN_RETENTION_SECONDS } from '../../durations.js'
 import { describeValue } from '../../lib/describe-type.js'
-import { RETRY_WINDOW_SECONDS } from '../../signature/scheme.js'
-
-/** The retry window, and an hour for clock differences and backlogs. An event that is forgotten sooner can run twice. */
-const MIN_RETENTION_SECONDS = RETRY_WINDOW_SECONDS + 3600
-/** A hundred years. A longer time is in the wrong unit, and overflows some backends. */
-const MAX_RETENTION_SECONDS = 100 * 365 * 24 * 3600
-const DEFAULT_RETENTION_SECONDS = 7 * 24 * 3600
 
 /**
  * Checks the option `retentionSeconds` of an inbox that remembers changes, as the receiver checks its own.
@@ -13,15 +7,6 @@ const DEFAULT_RETENTION_SECONDS = 7 * 24 * 3600
  * @param value in seconds. Default 604,800 (7 days)
  * @returns the value, or the default
  * @throws TypeError when it is less than 262,800 (73 h), because the sender retries for 72, or more than a hundred years
- * @example
- * ```ts
- * import { checkRetentionSeconds } from 'tix-webhooks/store-kit'
- *
- * export function myInbox(options: { retentionSeconds?: number } = {}) {
- *   const retainMs = checkRetentionSeconds(options.retentionSeconds) * 1000
- *   return { retainMs }
- * }
- * ```
  */
 export function checkRetentionSeconds(value: number = DEFAULT_RETENTION_SECONDS): number {
   return retentionSeconds(value, MIN_RETENTION_SECONDS, 'the sender retries for 72 h')

@@ -1,3 +1,10 @@
+import {
+  DEFAULT_LEASE_SECONDS,
+  DEFAULT_MAX_RUN_SECONDS,
+  DEFAULT_TIMEOUT_SECONDS,
+  DEFAULT_TOLERANCE_SECONDS,
+  MIN_LEASE_SECONDS,
+} from '../../durations.js'
 import { checkSchemas } from '../../event/payload.js'
 import type { SchemaMap } from '../../event/schema.js'
 import type { Guard } from '../../idempotency/guard.js'
@@ -7,12 +14,7 @@ import type { MaybePromise } from '../../lib/maybe-promise.js'
 import { checkOptionNames } from '../../lib/option-names.js'
 import { checkedClock, systemClock } from '../../lib/time/clock.js'
 import type { SecretKey } from '../../signature/hmac.js'
-import {
-  checkTolerance,
-  DEFAULT_TOLERANCE_SECONDS,
-  type SignatureScheme,
-  signatureScheme,
-} from '../../signature/scheme.js'
+import { checkTolerance, type SignatureScheme, signatureScheme } from '../../signature/scheme.js'
 import { secretSource } from '../../signature/secrets.js'
 import { type AnyHandler, handlerLookup } from '../handlers.js'
 import type { KeyFunction } from '../key.js'
@@ -41,9 +43,6 @@ export interface Settings<Request> {
   readonly onError: WebhookOptions<Request>['onError']
   readonly now: () => number
 }
-
-/** A shorter lease expires between two turns of a busy event loop, and the event runs twice. */
-const MIN_LEASE_SECONDS = 0.1
 
 const OPTION_NAMES: readonly (keyof WebhookOptions)[] = [
   'secret',
@@ -79,9 +78,16 @@ export function resolveSettings<Request, Tx, Schemas extends SchemaMap>(
   const schemas: SchemaMap = options.schemas ?? {}
   checkSchemas(schemas)
   const toleranceSeconds = checkTolerance(options.toleranceSeconds ?? DEFAULT_TOLERANCE_SECONDS)
-  const timeoutSeconds = checkTimerSeconds('timeoutSeconds', options.timeoutSeconds ?? 10)
-  const maxRunSeconds = checkTimerSeconds('maxRunSeconds', options.maxRunSeconds ?? 300)
-  const leaseSeconds = checkTimerSeconds('leaseSeconds', options.leaseSeconds ?? 60, MIN_LEASE_SECONDS)
+  const timeoutSeconds = checkTimerSeconds(
+    'timeoutSeconds',
+    options.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS,
+  )
+  const maxRunSeconds = checkTimerSeconds('maxRunSeconds', options.maxRunSeconds ?? DEFAULT_MAX_RUN_SECONDS)
+  const leaseSeconds = checkTimerSeconds(
+    'leaseSeconds',
+    options.leaseSeconds ?? DEFAULT_LEASE_SECONDS,
+    MIN_LEASE_SECONDS,
+  )
   const maxRunMs = maxRunSeconds * 1000
   const retainMs =
     recordRetentionSeconds(options.retentionSeconds, toleranceSeconds, leaseSeconds, maxRunSeconds) * 1000

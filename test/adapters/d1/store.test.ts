@@ -44,7 +44,7 @@ describe('d1Store', () => {
     expect(await ask('/migrate-table?table=foreign_one')).toContain(lacks)
   })
 
-  test('has a schema that the exec of D1 runs, and so does a migration that finds its table', async () => {
+  test('has a ddl that the exec of D1 runs, and so does a migration that finds its table', async () => {
     expect(await ask('/exec?table=by_exec')).toBe(2)
     const [found] = (await batch(
       "SELECT type FROM sqlite_schema WHERE tbl_name = 'by_exec' AND sql IS NOT NULL ORDER BY type",
@@ -82,7 +82,7 @@ describe('the error of a D1', () => {
     [
       'D1_ERROR: no such table: tix_webhooks: SQLITE_ERROR',
       'store_unavailable',
-      /The table of the D1 store is missing: apply its schema/,
+      /The table of the D1 store is missing: apply its ddl/,
     ],
     [
       'D1_ERROR: table tix_webhooks has no column named token: SQLITE_ERROR',

@@ -61,7 +61,7 @@ describe.each(EXPRESS_VERSIONS)('the answer in Express $version', ({ express }) 
     }
     const app = await expressApp(express, postHooks, options)
     const answer = await deliver(app.port, await sign(orderCreated()))
-    assertAnswer(answer, 503, 'timed-out')
+    assertAnswer(answer, 503, 'timed_out')
     expect(answer.headers['retry-after']).toBe('5')
     work.reject(new Error('too late'))
     expect(await report.promise).toMatchObject({ message: 'too late' })

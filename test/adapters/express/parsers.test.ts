@@ -50,7 +50,7 @@ describe.each(EXPRESS_VERSIONS)('a body parser before us in Express $version', (
         },
         { maxBodyBytes: 100 },
       )
-      assertAnswer(await deliver(app.port, await sign(orderCreated())), 413, 'too-large')
+      assertAnswer(await deliver(app.port, await sign(orderCreated())), 413, 'too_large')
     })
 
     test('finds no body where none was sent, and we neither', async () => {

@@ -75,8 +75,8 @@ describe.each(FASTIFY_VERSIONS)('Fastify $version', ({ fastify }) => {
       const bomb = { header: (await sign('x')).header, body: gzipSync(Buffer.alloc(20_000_000)) }
       expect(bomb.body.length).toBeLessThan(100_000)
       const response = await app.inject(injected(bomb, { 'content-encoding': 'gzip' }))
-      expect(response).toMatchObject({ statusCode: 413, body: '{"outcome":"too-large"}' })
-      expect(records).toMatchObject([{ outcome: 'too-large', code: 'too_large' }])
+      expect(response).toMatchObject({ statusCode: 413, body: '{"outcome":"too_large"}' })
+      expect(records).toMatchObject([{ outcome: 'too_large', code: 'too_large' }])
       expect(reports).toEqual([expect.stringContaining('larger than 100000 bytes')])
     })
 
@@ -110,7 +110,7 @@ describe.each(FASTIFY_VERSIONS)('Fastify $version', ({ fastify }) => {
       const coded = { 'content-encoding': 'gzip', 'transfer-encoding': 'chunked' }
       await client.write(requestHead({ 'x-service-signature': header, ...coded }))
       await client.write(chunk(compressed.subarray(0, 100_000)))
-      expect(await client.answer()).toMatchObject({ status: 413, text: '{"outcome":"too-large"}' })
+      expect(await client.answer()).toMatchObject({ status: 413, text: '{"outcome":"too_large"}' })
 
       // The rest of the body is discarded, so that the connection can be used again.
       await client.write(chunk(compressed.subarray(100_000)))
@@ -160,6 +160,6 @@ describe('@fastify/compress (Fastify 5)', () => {
       { header: (await sign('x')).header, body: gzipSync(Buffer.alloc(1_000_000)) },
       { 'content-encoding': 'gzip' },
     )
-    expect(await app.inject(delivery)).toMatchObject({ statusCode: 413, body: '{"outcome":"too-large"}' })
+    expect(await app.inject(delivery)).toMatchObject({ statusCode: 413, body: '{"outcome":"too_large"}' })
   })
 })

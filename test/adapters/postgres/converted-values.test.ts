@@ -1,6 +1,6 @@
 import { CamelCasePlugin, Kysely, ParseJSONResultsPlugin, PostgresDialect } from 'kysely'
 import { type Pool, types } from 'pg'
-import { type PostgresInbox, postgresInbox, postgresStore, schema } from 'tix-webhooks/postgres'
+import { ddl, type PostgresInbox, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { beforeEach, expect, test } from 'vitest'
 import { onPostgres } from '../../support/on-servers.js'
 import { kyselyDriver, openPg, openPostgresJs } from '../../support/postgres-clients.js'
@@ -87,7 +87,7 @@ const INBOXES: [string, (database: TestDatabase) => PostgresInbox<unknown>][] = 
 ]
 
 onPostgres('values that the user’s client converts', () => {
-  const database = testDatabase(schema)
+  const database = testDatabase(ddl)
   beforeEach(() => database.query('TRUNCATE tix_webhooks, tix_webhooks_inbox, tix_webhooks_inbox_newest'))
 
   test.each(INBOXES)(
@@ -97,13 +97,13 @@ onPostgres('values that the user’s client converts', () => {
       await inbox.migrate()
       const ask = async (key: string, subjects: readonly string[], second: number) => {
         let results: unknown
-        const ended = await inbox.once({ key, retainMs: HOUR_MS }, async (tx) => {
+        const { status } = await inbox.once({ key, retainMs: HOUR_MS }, async (tx) => {
           results = await inbox.isNewest(
             tx,
             subjects.map((subject) => ({ subject, at: at(second) })),
           )
         })
-        return [ended, results]
+        return [status, results]
       }
       expect(await ask('a', SUBJECTS.slice(0, 3), 5)).toEqual(['handled', [true, true, true]])
       expect(await ask('a', SUBJECTS, 5)).toEqual(['duplicate', undefined])
@@ -119,10 +119,10 @@ onPostgres('values that the user’s client converts', () => {
     const claim = { key: 'k', token: 'a', leaseMs: HOUR_MS, retainMs: HOUR_MS }
     expect(await store.claim(claim)).toEqual({ status: 'claimed', attempt: 1 })
     const denied = await store.claim({ ...claim, token: 'b' })
-    expect(denied).toEqual({ status: 'in-flight', retryAfterMs: expect.any(Number) })
-    expect(denied.status === 'in-flight' && denied.retryAfterMs).toBeGreaterThan(HOUR_MS / 2)
+    expect(denied).toEqual({ status: 'in_flight', retryAfterMs: expect.any(Number) })
+    expect(denied.status === 'in_flight' && denied.retryAfterMs).toBeGreaterThan(HOUR_MS / 2)
     expect(await store.release(claim)).toBe(true)
-    expect(await store.claim(claim)).toEqual({ status: 'in-flight', retryAfterMs: 1 })
+    expect(await store.claim(claim)).toEqual({ status: 'in_flight', retryAfterMs: 1 })
     expect(await store.claim({ ...claim, token: 'b' })).toEqual({ status: 'claimed', attempt: 2 })
     expect(await store.complete({ key: 'k', token: 'b' }, HOUR_MS)).toBe(true)
     expect(await store.claim(claim)).toEqual({ status: 'completed' })
@@ -150,7 +150,7 @@ onPostgres('values that the user’s client converts', () => {
     await expect(inbox.once(request, async () => {})).rejects.toMatchObject(misread)
     await expect(inbox.migrate()).rejects.toMatchObject(misread)
     isChanging = false
-    expect(await inbox.once(request, async () => {})).toBe('handled')
+    expect(await inbox.once(request, async () => {})).toEqual({ status: 'handled' })
   })
 
   test.each(['locked', 'fresh', 'id'])(

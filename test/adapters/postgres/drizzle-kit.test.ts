@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { Client, Pool } from 'pg'
-import { postgresInbox, schema } from 'tix-webhooks/postgres'
+import { ddl, postgresInbox } from 'tix-webhooks/postgres'
 import { expect, onTestFinished, test } from 'vitest'
 import { snippetsFolder, snippetsOf } from '../../support/compile.js'
 import { onPostgres, postgresUrl } from '../../support/on-servers.js'
@@ -24,9 +24,9 @@ async function ownDatabase(): Promise<{ url: string; tables(): Promise<string[]>
   url.pathname = name
   const client = new Client(url.href)
   await client.connect()
-  await client.query(schema)
+  await client.query(ddl)
   await client.query('CREATE SCHEMA webhooks')
-  await client.query(postgresInbox(new Pool(), { table: 'webhooks.inbox' }).schema)
+  await client.query(postgresInbox(new Pool(), { table: 'webhooks.inbox' }).ddl)
   onTestFinished(async () => {
     await client.end()
     await server.query(`DROP DATABASE ${name}`)

@@ -1,5 +1,5 @@
 import { Discard, RetryLater } from 'tix-webhooks'
-import { schema } from 'tix-webhooks/postgres'
+import { ddl } from 'tix-webhooks/postgres'
 import { beforeEach, expect, test } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
 import { onPostgres } from '../../support/on-servers.js'
@@ -12,7 +12,7 @@ const HANDLED = { status: 200, outcome: 'handled' }
 const DUPLICATE = { status: 200, outcome: 'duplicate' }
 
 onPostgres.each(INBOX_CLIENTS)('postgresInbox over $name', (library) => {
-  const database = testDatabase('CREATE TABLE effects (id text)', schema)
+  const database = testDatabase('CREATE TABLE effects (id text)', ddl)
   const effects = (): Promise<unknown[]> => database.column('SELECT id FROM effects ORDER BY id')
   const recorded = (): Promise<unknown[]> =>
     database.column('SELECT key FROM tix_webhooks_inbox ORDER BY key COLLATE "C"')
@@ -59,7 +59,7 @@ onPostgres.each(INBOX_CLIENTS)('postgresInbox over $name', (library) => {
     [
       'asks for a retry',
       () => new RetryLater({ afterSeconds: 77 }),
-      { status: 503, outcome: 'retry-later', retryAfter: '77' },
+      { status: 503, outcome: 'retry_later', retryAfter: '77' },
     ],
   ])('rolls back both when the handler %s, and runs it again', async (_, makeError, answer) => {
     let isFailing = true
@@ -85,7 +85,7 @@ onPostgres.each(INBOX_CLIENTS)('postgresInbox over $name', (library) => {
     const first = send(order)
     await entered.promise
     // If it waited for the first one, this would never come back.
-    expect(await send(order)).toEqual({ status: 503, outcome: 'in-flight', retryAfter: '5' })
+    expect(await send(order)).toEqual({ status: 503, outcome: 'in_flight', retryAfter: '5' })
     leave.resolve()
     expect(await first).toEqual(HANDLED)
     expect(await send(order)).toEqual(DUPLICATE)
@@ -183,9 +183,11 @@ onPostgres.each(INBOX_CLIENTS)('postgresInbox over $name', (library) => {
     const client = library.open(database)
     const inbox = client.inbox({ table: `${database.schema}.Seen_Events` })
     await inbox.migrate()
-    expect(await inbox.once({ key: 'k', retainMs: 60_000 }, async () => {})).toBe('handled')
-    expect(await inbox.once({ key: 'k', retainMs: 60_000 }, async () => {})).toBe('duplicate')
-    expect(await client.inbox().once({ key: 'k', retainMs: 60_000 }, async () => {})).toBe('handled')
+    expect(await inbox.once({ key: 'k', retainMs: 60_000 }, async () => {})).toEqual({ status: 'handled' })
+    expect(await inbox.once({ key: 'k', retainMs: 60_000 }, async () => {})).toEqual({ status: 'duplicate' })
+    expect(await client.inbox().once({ key: 'k', retainMs: 60_000 }, async () => {})).toEqual({
+      status: 'handled',
+    })
     expect(await database.column(`SELECT key FROM ${database.schema}."Seen_Events"`)).toEqual(['k'])
   })
 
@@ -198,7 +200,7 @@ onPostgres.each(INBOX_CLIENTS)('postgresInbox over $name', (library) => {
     const outer = await inbox.once(request, async () => {
       inner = [await inbox.once(request, async () => {}), await other.once(request, async () => {})]
     })
-    expect([inner, outer]).toEqual([['in-flight', 'handled'], 'handled'])
+    expect([inner, outer]).toEqual([[{ status: 'in_flight' }, { status: 'handled' }], { status: 'handled' }])
   })
 
   test('purges what is past its retention, the oldest first and no more than asked for', async () => {

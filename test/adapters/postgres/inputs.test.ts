@@ -6,11 +6,11 @@ import { Client, Pool } from 'pg'
 import postgres from 'postgres'
 import { Sequelize } from 'sequelize'
 import {
+  ddl,
   type PostgresInboxOptions,
   type PostgresStoreOptions,
   postgresInbox,
   postgresStore,
-  schema,
 } from 'tix-webhooks/postgres'
 import { DataSource } from 'typeorm'
 import { describe, expect, test } from 'vitest'
@@ -141,7 +141,7 @@ test('postgresInbox refuses an idleTimeoutSeconds that is not from 1 to 86400', 
 })
 
 onPostgres.each(STORE_CLIENTS)('a store over $name', ({ open }) => {
-  const database = testDatabase(schema)
+  const database = testDatabase(ddl)
 
   test('refuses requests that the contract does not allow, and writes nothing', async () => {
     const store = open(database).store()
@@ -171,7 +171,7 @@ onPostgres.each(STORE_CLIENTS)('a store over $name', ({ open }) => {
 })
 
 onPostgres('an inbox', () => {
-  const database = testDatabase(schema)
+  const database = testDatabase(ddl)
 
   test('refuses requests that the contract does not allow, and runs nothing', async () => {
     const inbox = postgresInbox(openPg(database))

@@ -1,5 +1,5 @@
 import { isWebhookError } from 'tix-webhooks'
-import { postgresInbox, postgresStore, schema } from 'tix-webhooks/postgres'
+import { ddl, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { onPostgres } from '../../support/on-servers.js'
 import { INBOX_CLIENTS, openPg, openPostgresJs, STORE_CLIENTS } from '../../support/postgres-clients.js'
@@ -9,7 +9,7 @@ const CLAIM = { key: 'k', token: 't', leaseMs: 60_000, retainMs: 60_000 }
 const ONCE = { key: 'k', retainMs: 60_000 }
 
 interface Migrating {
-  readonly schema: string
+  readonly ddl: string
   migrate(): Promise<void>
 }
 
@@ -98,7 +98,7 @@ onPostgres('migrate', () => {
     })
 
     test('gives its SQL for a migration tool', async () => {
-      await database.query(open().schema)
+      await database.query(open().ddl)
       expect(await tables()).toEqual(madeWith(table))
       await open().migrate()
     })
@@ -129,24 +129,24 @@ onPostgres('migrate', () => {
     expect(notices).toEqual([])
   })
 
-  test('the exported schema makes all tables, as both would', async () => {
-    await database.query(schema)
+  test('the exported ddl makes all tables, as both would', async () => {
+    await database.query(ddl)
     expect(await tables()).toEqual(['tix_webhooks', 'tix_webhooks_inbox', 'tix_webhooks_inbox_newest'])
     const store = postgresStore(openPg(database))
     const inbox = postgresInbox(openPg(database))
-    expect(`${store.schema}\n${inbox.schema}`).toBe(schema)
+    expect(`${store.ddl}\n${inbox.ddl}`).toBe(ddl)
     expect(await store.claim(CLAIM)).toEqual({ status: 'claimed', attempt: 1 })
-    expect(await inbox.once(ONCE, async () => {})).toBe('handled')
+    expect(await inbox.once(ONCE, async () => {})).toEqual({ status: 'handled' })
     // A migration tool may run it again.
-    await database.query(schema)
+    await database.query(ddl)
     expect(await database.column('SELECT key FROM tix_webhooks')).toEqual(['k'])
   })
 
-  test('the schema of a table of another name has that name, and so have its indexes', async () => {
+  test('the ddl of a table of another name has that name, and so have its indexes', async () => {
     const pool = openPg(database)
     const table = `${database.schema}.Other`
-    await database.query(postgresStore(pool, { table }).schema)
-    await database.query(postgresInbox(pool, { table: `${table}_inbox` }).schema)
+    await database.query(postgresStore(pool, { table }).ddl)
+    await database.query(postgresInbox(pool, { table: `${table}_inbox` }).ddl)
     expect(await tables()).toEqual(['Other', 'Other_inbox', 'Other_inbox_newest'])
     await database.query('DROP TABLE "Other", "Other_inbox", "Other_inbox_newest"')
   })
@@ -221,7 +221,7 @@ onPostgres('migrate', () => {
       /ALTER TABLE "\w+"\."%t" SET LOGGED/,
     ],
   ])('refuses a table with %s', async (_, change, message) => {
-    await database.query(schema)
+    await database.query(ddl)
     const pool = openPg(database)
     const [store, inbox] = [postgresStore(pool), postgresInbox(pool)]
     for (const [table, key, { migrate }] of [

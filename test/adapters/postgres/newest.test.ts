@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Pool, PoolClient } from 'pg'
 import { type Change, Discard, isWebhookError } from 'tix-webhooks'
-import { type PostgresInbox, postgresInbox, schema } from 'tix-webhooks/postgres'
+import { ddl, type PostgresInbox, postgresInbox } from 'tix-webhooks/postgres'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   ARRIVALS,
@@ -25,7 +25,7 @@ const TABLE = 'tix_webhooks_inbox_newest'
 
 onPostgres('isNewest', () => {
   const database = testDatabase(
-    schema,
+    ddl,
     'CREATE TABLE listing (id text PRIMARY KEY, state text)',
     'CREATE TABLE notes (text text)',
   )
@@ -267,7 +267,7 @@ onPostgres('isNewest', () => {
         await inbox.isNewest(tx, changesOf(i % 2 === 0 ? names : [...names].reverse(), i % 7))
       }),
     )
-    expect(await Promise.all(asking)).toEqual(Array(40).fill('handled'))
+    expect(await Promise.all(asking)).toEqual(Array(40).fill({ status: 'handled' }))
 
     const both = [deferred(), deferred()] as const
     const crossing = ['a', 'b'].map((first, i) =>

@@ -1,5 +1,5 @@
 import { type IdempotencyStore, isWebhookError } from 'tix-webhooks'
-import { postgresInbox, postgresStore, schema } from 'tix-webhooks/postgres'
+import { ddl, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
 import { freePort } from '../../support/free-port.js'
@@ -18,7 +18,7 @@ const CLAIM = { key: 'k', token: 't', leaseMs: 60_000, retainMs: 60_000 }
 const UNAVAILABLE = { status: 503, outcome: 'unavailable', retryAfter: '5' }
 
 onPostgres('Postgres that cannot be used', () => {
-  const database = testDatabase(schema)
+  const database = testDatabase(ddl)
 
   // A built-in role: it may log in nowhere, but this user may become it, and it has no rights on our tables.
   beforeAll(() => database.query(`GRANT USAGE ON SCHEMA ${database.schema} TO pg_monitor`))
@@ -137,6 +137,6 @@ onPostgres('Postgres that cannot be used', () => {
       ).length === 0
     );
     await waiting
-    expect(await store.claim({ ...CLAIM, token: 'u' })).toMatchObject({ status: 'in-flight' })
+    expect(await store.claim({ ...CLAIM, token: 'u' })).toMatchObject({ status: 'in_flight' })
   })
 })

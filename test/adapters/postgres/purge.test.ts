@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { type PostgresStore, postgresInbox, postgresStore, schema } from 'tix-webhooks/postgres'
+import { ddl, type PostgresStore, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { onPostgres } from '../../support/on-servers.js'
 import { openPg, STORE_CLIENTS } from '../../support/postgres-clients.js'
@@ -13,7 +13,7 @@ const HOUR_MS = 3_600_000
 const claimOf = (key: string, token = 'new') => ({ key, token, leaseMs: HOUR_MS, retainMs: 2 * HOUR_MS })
 
 onPostgres('purge of a Postgres store', () => {
-  const database = testDatabase(schema)
+  const database = testDatabase(ddl)
   const keys = (): Promise<unknown[]> =>
     database.column('SELECT key FROM tix_webhooks ORDER BY expires_at, key')
 
@@ -100,8 +100,8 @@ onPostgres('purge of a Postgres store', () => {
     await entered.promise
     expect([await inbox.purge(), await inbox.purge()]).toEqual([1, 0])
     leave.resolve()
-    expect(await handling).toBe('handled')
-    expect(await inbox.once({ key: 'a', retainMs: HOUR_MS }, async () => {})).toBe('duplicate')
+    expect(await handling).toEqual({ status: 'handled' })
+    expect(await inbox.once({ key: 'a', retainMs: HOUR_MS }, async () => {})).toEqual({ status: 'duplicate' })
   })
 
   test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5' as never])(

@@ -1,7 +1,7 @@
 import { CamelCasePlugin, Kysely, PostgresDialect } from 'kysely'
 import { types } from 'pg'
 import postgres from 'postgres'
-import { postgresInbox, postgresStore, schema } from 'tix-webhooks/postgres'
+import { ddl, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { expect, test } from 'vitest'
 import { onPostgres } from '../../support/on-servers.js'
 import { kyselyDriver, openPg, openPostgresJs } from '../../support/postgres-clients.js'
@@ -11,7 +11,7 @@ const once = { retainMs: 60_000 }
 const nothing = async (): Promise<void> => {}
 
 onPostgres('columns that the user’s client renames', () => {
-  const database = testDatabase(schema)
+  const database = testDatabase(ddl)
 
   test.each([
     ['postgres.camel', postgres.camel],
@@ -23,14 +23,14 @@ onPostgres('columns that the user’s client renames', () => {
     const store = postgresStore(sql)
     const claim = { key: name, token: 'a', leaseMs: 60_000, retainMs: 60_000 }
     expect(await store.claim(claim)).toEqual({ status: 'claimed', attempt: 1 })
-    expect(await store.claim({ ...claim, token: 'b' })).toMatchObject({ status: 'in-flight' })
+    expect(await store.claim({ ...claim, token: 'b' })).toMatchObject({ status: 'in_flight' })
     expect(await store.complete(claim, 60_000)).toBe(true)
     expect(await store.claim(claim)).toEqual({ status: 'completed' })
 
     const inbox = postgresInbox(sql)
     await inbox.migrate()
-    expect(await inbox.once({ key: name, ...once }, nothing)).toBe('handled')
-    expect(await inbox.once({ key: name, ...once }, nothing)).toBe('duplicate')
+    expect(await inbox.once({ key: name, ...once }, nothing)).toEqual({ status: 'handled' })
+    expect(await inbox.once({ key: name, ...once }, nothing)).toEqual({ status: 'duplicate' })
   })
 
   test('whose booleans it changes as well are not taken for an event in flight', async () => {
@@ -56,7 +56,7 @@ onPostgres('columns that the user’s client renames', () => {
     })
     const inbox = postgresInbox(kyselyDriver(db))
     await inbox.migrate()
-    expect(await inbox.once({ key: 'camel', ...once }, nothing)).toBe('handled')
-    expect(await inbox.once({ key: 'camel', ...once }, nothing)).toBe('duplicate')
+    expect(await inbox.once({ key: 'camel', ...once }, nothing)).toEqual({ status: 'handled' })
+    expect(await inbox.once({ key: 'camel', ...once }, nothing)).toEqual({ status: 'duplicate' })
   })
 })

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { isWebhookError } from 'tix-webhooks'
-import { postgresInbox, postgresStore, schema } from 'tix-webhooks/postgres'
+import { ddl, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { onPostgres } from '../../support/on-servers.js'
 import { INBOX_CLIENTS, openPg, openPostgresJs } from '../../support/postgres-clients.js'
@@ -13,8 +13,8 @@ const TABLES = ['tix_webhooks', 'tix_webhooks_inbox', 'tix_webhooks_inbox_newest
 
 /** Its tables have the same names as ours, as those of an app with a schema for each tenant. */
 onPostgres('a search_path that changes', () => {
-  const database = testDatabase(schema, 'CREATE TABLE effects (id text)')
-  const tenants = testDatabase(schema)
+  const database = testDatabase(ddl, 'CREATE TABLE effects (id text)')
+  const tenants = testDatabase(ddl)
 
   beforeEach(async () => {
     await database.query(`TRUNCATE effects, ${TABLES}`)
@@ -28,12 +28,12 @@ onPostgres('a search_path that changes', () => {
       const at = (second: number): string => `2026-11-22T10:00:0${second}Z`
       const answers: unknown[] = []
       for (const key of ['one', 'one', 'two']) {
-        const ended = await inbox.once(once(key), async (tx) => {
+        const { status } = await inbox.once(once(key), async (tx) => {
           await client.run(tx, `SET search_path = ${tenants.schema}`)
           await client.run(tx, `INSERT INTO ${database.schema}.effects VALUES ('${key}')`)
           answers.push(await inbox.isNewest(tx, { subject: 's', at: at(key === 'one' ? 2 : 1) }))
         })
-        answers.push(ended)
+        answers.push(status)
       }
       expect(answers).toEqual([true, 'handled', 'duplicate', false, 'handled'])
       expect(await database.column('SELECT id FROM effects ORDER BY id')).toEqual(['one', 'two'])
@@ -43,7 +43,7 @@ onPostgres('a search_path that changes', () => {
       expect(await inbox.purge()).toBe(3)
       await inbox.migrate()
       // Made when the connection has the other search_path.
-      expect(await client.inbox().once(once('three'), async () => {})).toBe('handled')
+      expect(await client.inbox().once(once('three'), async () => {})).toEqual({ status: 'handled' })
       expect(await database.column('SELECT key FROM tix_webhooks_inbox')).toEqual(['three'])
     })
 
@@ -60,8 +60,8 @@ onPostgres('a search_path that changes', () => {
       await inbox.migrate()
       expect(
         await inbox.once(once('k'), async (tx) => void (await client.run(tx, 'SET search_path = nowhere'))),
-      ).toBe('handled')
-      expect(await inbox.once(once('k'), async () => {})).toBe('duplicate')
+      ).toEqual({ status: 'handled' })
+      expect(await inbox.once(once('k'), async () => {})).toEqual({ status: 'duplicate' })
     })
   })
 
@@ -91,7 +91,7 @@ onPostgres('a search_path that changes', () => {
       const { store, set } = await open()
       expect(await store.claim(claimOf('a'))).toEqual({ status: 'claimed', attempt: 1 })
       await set(tenants.schema)
-      expect(await store.claim(claimOf('b'))).toMatchObject({ status: 'in-flight' })
+      expect(await store.claim(claimOf('b'))).toMatchObject({ status: 'in_flight' })
       expect(await store.complete(claimOf('a'), HOUR_MS)).toBe(true)
       expect(await store.claim(claimOf('b'))).toEqual({ status: 'completed' })
       await store.migrate()
@@ -107,7 +107,7 @@ onPostgres('a search_path that changes', () => {
     await store.claim(claimOf('a'))
     await inbox.once(once('a'), async () => {})
     // The SQL for a migration tool has the user's name.
-    expect(`${postgresStore(pool).schema}\n${postgresInbox(pool).schema}`).toBe(schema)
+    expect(`${postgresStore(pool).ddl}\n${postgresInbox(pool).ddl}`).toBe(ddl)
     for (const table of TABLES) await database.query(`ALTER TABLE ${table} RENAME TO ${table}_away`)
     try {
       for (const [use, table] of [
@@ -135,8 +135,8 @@ onPostgres('a search_path that changes', () => {
         async (tx) => void (await inbox.isNewest(tx, { subject: 's', at: new Date() })),
       )
       await pool.query(`SET search_path = ${tenants.schema}`)
-      expect(await store.claim(claimOf('b'))).toMatchObject({ status: 'in-flight' })
-      expect(await inbox.once(once('a'), async () => {})).toBe('duplicate')
+      expect(await store.claim(claimOf('b'))).toMatchObject({ status: 'in_flight' })
+      expect(await inbox.once(once('a'), async () => {})).toEqual({ status: 'duplicate' })
       expect(await inbox.purge()).toBe(0)
     } finally {
       await pool.query(`DROP SCHEMA ${quoted} CASCADE`)

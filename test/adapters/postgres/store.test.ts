@@ -1,5 +1,5 @@
 import type { ClaimRequest } from 'tix-webhooks'
-import { postgresStore, schema } from 'tix-webhooks/postgres'
+import { ddl, postgresStore } from 'tix-webhooks/postgres'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { onPostgres } from '../../support/on-servers.js'
 import { openPg, openPostgresJs, STORE_CLIENTS } from '../../support/postgres-clients.js'
@@ -17,7 +17,7 @@ const claimOf = (more: Partial<ClaimRequest> = {}): ClaimRequest => ({
 })
 
 onPostgres.each(STORE_CLIENTS)('postgresStore over $name', (library) => {
-  const database = testDatabase(schema)
+  const database = testDatabase(ddl)
 
   beforeEach(() => database.query('TRUNCATE tix_webhooks'))
 
@@ -60,7 +60,7 @@ onPostgres.each(STORE_CLIENTS)('postgresStore over $name', (library) => {
     const store = library.open(database).store()
     await store.claim(claimOf())
     jumpTo(today + 1_000 * HOUR_MS)
-    expect(await store.claim(claimOf({ token: 'b' }))).toMatchObject({ status: 'in-flight' })
+    expect(await store.claim(claimOf({ token: 'b' }))).toMatchObject({ status: 'in_flight' })
     expect(await store.purge()).toBe(0)
     expect(
       await database.column(
@@ -76,7 +76,7 @@ onPostgres.each(STORE_CLIENTS)('postgresStore over $name', (library) => {
     await store.claim(claimOf())
     await database.query("UPDATE tix_webhooks SET lease_until = now() + interval '10 min'")
     const answer = await store.claim(claimOf({ token: 'b' }))
-    expect(answer).toEqual({ status: 'in-flight', retryAfterMs: expect.any(Number) })
+    expect(answer).toEqual({ status: 'in_flight', retryAfterMs: expect.any(Number) })
     const { retryAfterMs } = answer as { retryAfterMs: number }
     expect(retryAfterMs).toBeLessThanOrEqual(600_000)
     expect(retryAfterMs).toBeGreaterThan(480_000)
@@ -101,7 +101,7 @@ onPostgres.each(STORE_CLIENTS)('postgresStore over $name', (library) => {
   test('shares its records with every other client of that table', async () => {
     const [one, other] = STORE_CLIENTS.map((client) => client.open(database).store())
     expect(await one?.claim(claimOf({ token: 'one' }))).toEqual({ status: 'claimed', attempt: 1 })
-    expect(await other?.claim(claimOf({ token: 'other' }))).toMatchObject({ status: 'in-flight' })
+    expect(await other?.claim(claimOf({ token: 'other' }))).toMatchObject({ status: 'in_flight' })
     await one?.release({ key: 'k', token: 'one' })
     expect(await other?.claim(claimOf({ token: 'other' }))).toEqual({ status: 'claimed', attempt: 2 })
   })
@@ -121,14 +121,14 @@ onPostgres.each(STORE_CLIENTS)('postgresStore over $name', (library) => {
           claim.status === 'fulfilled' ? claim.value.status : claim.reason.code,
         )
         expect(answers.filter((answer) => answer === 'claimed')).toHaveLength(1)
-        for (const answer of answers) expect(['claimed', 'in-flight', 'store_unavailable']).toContain(answer)
+        for (const answer of answers) expect(['claimed', 'in_flight', 'store_unavailable']).toContain(answer)
       }
     },
   )
 })
 
 onPostgres('a table of postgresStore', () => {
-  const database = testDatabase(schema)
+  const database = testDatabase(ddl)
 
   test('tells keys apart to the byte, and keeps what is in a string out of the SQL', async () => {
     const store = postgresStore(openPg(database))

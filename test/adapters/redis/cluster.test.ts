@@ -55,7 +55,7 @@ onOwnRedis('a Redis store on a cluster of three', () => {
     const store = redisStore(await connect(), { prefix })
     for (const key of KEYS) {
       expect(await store.claim(claimOf(key, 'a'))).toEqual({ status: 'claimed', attempt: 1 })
-      expect(await store.claim(claimOf(key, 'b'))).toMatchObject({ status: 'in-flight' })
+      expect(await store.claim(claimOf(key, 'b'))).toMatchObject({ status: 'in_flight' })
       expect(await store.renew({ key, token: 'a' }, HOUR_MS)).toBe(true)
       expect(await store.release({ key, token: 'a' })).toBe(true)
       expect(await store.claim(claimOf(key, 'b'))).toEqual({ status: 'claimed', attempt: 2 })

@@ -50,7 +50,7 @@ onOwnRedis.each(LIBRARIES)('a replica of Redis, on $name', (library) => {
     expect(reports).toEqual([expect.stringMatching(/read-only replica/)])
     await hooks.drain()
 
-    expect(await wrong.claim(claimOf('k', 'b'))).toMatchObject({ status: 'in-flight' })
+    expect(await wrong.claim(claimOf('k', 'b'))).toMatchObject({ status: 'in_flight' })
     expect(await wrong.claim(claimOf('done', 'b'))).toEqual({ status: 'completed' })
   })
 
@@ -64,7 +64,7 @@ onOwnRedis.each(LIBRARIES)('a replica of Redis, on $name', (library) => {
     await admin.replicaof('NO', 'ONE')
     const promoted = redisStore(await library.connect(servers.replica.url))
     expect(await promoted.claim(claimOf('handled', 'b'))).toEqual({ status: 'completed' })
-    expect(await promoted.claim(claimOf('running', 'b'))).toMatchObject({ status: 'in-flight' })
+    expect(await promoted.claim(claimOf('running', 'b'))).toMatchObject({ status: 'in_flight' })
     expect(await promoted.complete({ key: 'running', token: 'a' }, HOUR_MS)).toBe(true)
   })
 })

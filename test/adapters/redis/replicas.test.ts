@@ -106,7 +106,7 @@ onOwnRedis('a store that waits for a replica', () => {
       servers.link.hold()
       const store = await open(HASTY)
       expect(await store.claim(claimOf('done', 'b'))).toEqual({ status: 'completed' })
-      expect(await store.claim(claimOf('running', 'b'))).toMatchObject({ status: 'in-flight' })
+      expect(await store.claim(claimOf('running', 'b'))).toMatchObject({ status: 'in_flight' })
       expect(await store.complete({ key: 'running', token: 'b' }, HOUR_MS)).toBe(false)
     })
 

@@ -53,7 +53,7 @@ onOwnRedis('scripts that the server does not have', () => {
     const claims = Array.from({ length: 30 }, (_, i) => store.claim(claimOf('k', `token ${i}`)))
     const answers = await Promise.all(claims)
     expect(answers.filter(({ status }) => status === 'claimed')).toEqual([{ status: 'claimed', attempt: 1 }])
-    expect(answers.filter(({ status }) => status === 'in-flight')).toHaveLength(29)
+    expect(answers.filter(({ status }) => status === 'in_flight')).toHaveLength(29)
   })
 
   test.each(LIBRARIES)(

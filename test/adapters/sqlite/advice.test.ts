@@ -87,7 +87,7 @@ onEachDriver('a database that fails', ({ open, driver }) => {
 
   test('whose first call comes within a transaction of other code says so, and then works', async () => {
     const made = open()
-    made.exec(sqliteStore(made).schema + sqliteInbox(made).schema)
+    made.exec(sqliteStore(made).ddl + sqliteInbox(made).ddl)
     made.close()
     for (const setting of ['PRAGMA synchronous = OFF', 'PRAGMA synchronous = FULL']) {
       const db = open()
@@ -100,7 +100,7 @@ onEachDriver('a database that fails', ({ open, driver }) => {
         message,
       )
       db.exec('ROLLBACK')
-      expect(await inbox.once({ ...once, key: setting }, async () => {})).toBe('handled')
+      expect(await inbox.once({ ...once, key: setting }, async () => {})).toEqual({ status: 'handled' })
     }
   })
 

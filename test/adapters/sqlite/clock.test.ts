@@ -52,12 +52,12 @@ onEachDriver('the clock', ({ open }) => {
       await claim(store, 'running', 'a')
       await handle(store, 'completed')
       jump(-ms)
-      expect(await claim(store, 'running', 'b')).toEqual({ status: 'in-flight', retryAfterMs: MINUTE + ms })
+      expect(await claim(store, 'running', 'b')).toEqual({ status: 'in_flight', retryAfterMs: MINUTE + ms })
       expect(await claim(store, 'completed', 'b')).toEqual({ status: 'completed' })
       expect(await claim(store, 'new', 'b')).toEqual(CLAIMED)
       expect(await store.purge()).toBe(0)
       expect(await store.renew({ key: 'running', token: 'a' }, MINUTE)).toBe(true)
-      expect(await claim(store, 'running', 'b')).toEqual({ status: 'in-flight', retryAfterMs: MINUTE })
+      expect(await claim(store, 'running', 'b')).toEqual({ status: 'in_flight', retryAfterMs: MINUTE })
       expect(await store.complete({ key: 'running', token: 'a' }, DAY)).toBe(true)
     },
   )
@@ -68,16 +68,16 @@ onEachDriver('the clock', ({ open }) => {
     await inbox.once({ key: 'k', retainMs: 7 * DAY }, async () => {})
     jump(7 * DAY - 1)
     expect(await claim(store, 'k', 'b')).toEqual({ status: 'completed' })
-    expect(await inbox.once({ key: 'k', retainMs: DAY }, async () => expect.fail('It ran.'))).toBe(
-      'duplicate',
-    )
+    expect(await inbox.once({ key: 'k', retainMs: DAY }, async () => expect.fail('It ran.'))).toEqual({
+      status: 'duplicate',
+    })
     jump(1)
     expect(await claim(store, 'k', 'b')).toEqual(CLAIMED)
-    expect(await inbox.once({ key: 'k', retainMs: DAY }, async () => {})).toBe('handled')
+    expect(await inbox.once({ key: 'k', retainMs: DAY }, async () => {})).toEqual({ status: 'handled' })
     jump(DAY - 1)
-    expect(await inbox.once({ key: 'k', retainMs: DAY }, async () => expect.fail('It ran.'))).toBe(
-      'duplicate',
-    )
+    expect(await inbox.once({ key: 'k', retainMs: DAY }, async () => expect.fail('It ran.'))).toEqual({
+      status: 'duplicate',
+    })
   })
 
   test('counts the retention from the completion', async () => {
@@ -95,7 +95,7 @@ onEachDriver('the clock', ({ open }) => {
     const { store, jump } = await clocked()
     await claim(store, 'k', 'a')
     jump(MINUTE - 1)
-    expect(await claim(store, 'k', 'b')).toEqual({ status: 'in-flight', retryAfterMs: 1 })
+    expect(await claim(store, 'k', 'b')).toEqual({ status: 'in_flight', retryAfterMs: 1 })
     jump(1)
     expect(await claim(store, 'k', 'b')).toEqual({ status: 'claimed', attempt: 2 })
   })
@@ -106,7 +106,7 @@ onEachDriver('the clock', ({ open }) => {
     await store.migrate()
     await store.claim(request('k', 'a', { leaseMs: 0.5 }))
     clock.jump(0.5)
-    expect(await claim(store, 'k', 'b')).toMatchObject({ status: 'in-flight' })
+    expect(await claim(store, 'k', 'b')).toMatchObject({ status: 'in_flight' })
     clock.jump(0.25)
     expect(await claim(store, 'k', 'b')).toEqual({ status: 'claimed', attempt: 2 })
   })

@@ -54,7 +54,7 @@ onEachDriver('the connection', ({ open, path, driver }) => {
     ['a delivery without a key', (db: TestDatabase) => once(db, null)],
   ])('is so after %s too, where another process has migrated, or a tool', async (_, call) => {
     const before = open('made-elsewhere.db')
-    before.exec(sqliteStore(before).schema + sqliteInbox(before).schema)
+    before.exec(sqliteStore(before).ddl + sqliteInbox(before).ddl)
     before.close()
     const db = impatient('made-elsewhere.db')
     await call(db)
@@ -138,7 +138,7 @@ onEachDriver('the connection', ({ open, path, driver }) => {
     await inbox.migrate()
     await handle(store, 'k')
     expect(await claim(store, 'k', 'other')).toEqual({ status: 'completed' })
-    expect(await inbox.once({ key: 'k', retainMs: 1_000 }, async () => {})).toBe('handled')
+    expect(await inbox.once({ key: 'k', retainMs: 1_000 }, async () => {})).toEqual({ status: 'handled' })
     expect(settings(db)).toEqual({ ...OURS, journal_mode: expect.not.stringMatching('wal') })
     db.close()
   })

@@ -145,7 +145,7 @@ onEachDriver('a handler', ({ open }) => {
     const app = await inboxOn(open(), () => {
       throw new RetryLater({ afterSeconds: 60 })
     })
-    expect(await app.send(orderCreated())).toBe('503 retry-later')
+    expect(await app.send(orderCreated())).toBe('503 retry_later')
     expect(app.records()).toEqual([])
   })
 
@@ -171,7 +171,7 @@ onEachDriver('a handler', ({ open }) => {
       { timeoutSeconds: 0.25 },
     )
     const order = orderCreated({ id: 'ord_a' })
-    expect(await app.send(order)).toBe('503 timed-out')
+    expect(await app.send(order)).toBe('503 timed_out')
     expect(app.effects()).toEqual([])
     awaited.resolve()
     await app.receiver.drain()

@@ -80,7 +80,7 @@ onEachDriver('the table option', ({ open }) => {
     await store.migrate()
     await inbox.migrate()
     expect(await claim(store, 'k', 'a')).toEqual({ status: 'claimed', attempt: 1 })
-    expect(await inbox.once({ key: 'k', retainMs: 1_000 }, async () => {})).toBe('handled')
+    expect(await inbox.once({ key: 'k', retainMs: 1_000 }, async () => {})).toEqual({ status: 'handled' })
     expect(rowOf(db, `SELECT key, state FROM "${table}"`)).toEqual({ key: 'k', state: 'running' })
     expect(valuesOf(db, "SELECT name FROM sqlite_master WHERE name LIKE 'tix%'")).toEqual([])
   })

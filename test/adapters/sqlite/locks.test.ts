@@ -63,7 +63,7 @@ onEachDriver('a database that another connection has locked', ({ open, path, dri
     await expectUnavailable(claim(store, 'k', 'a'), message)
     await expectUnavailable(store.release({ key: 'k', token: 'a' }), message)
     writer.exec('ROLLBACK')
-    expect(await inbox.once(once, async (tx) => tx.commit(() => {}))).toBe('handled')
+    expect(await inbox.once(once, async (tx) => tx.commit(() => {}))).toEqual({ status: 'handled' })
   })
 
   test('during the look of the inbox: the next delivery looks for its own key', async () => {
@@ -72,8 +72,8 @@ onEachDriver('a database that another connection has locked', ({ open, path, dri
     db.exec('ALTER TABLE tix_webhooks_inbox RENAME TO elsewhere')
     await expectUnavailable(inbox.once({ ...once, key: 'handled' }, runs), /is missing/)
     db.exec('ALTER TABLE elsewhere RENAME TO tix_webhooks_inbox')
-    expect(await inbox.once({ ...once, key: 'new' }, async () => {})).toBe('handled')
-    expect(await inbox.once({ ...once, key: 'handled' }, runs)).toBe('duplicate')
+    expect(await inbox.once({ ...once, key: 'new' }, async () => {})).toEqual({ status: 'handled' })
+    expect(await inbox.once({ ...once, key: 'handled' }, runs)).toEqual({ status: 'duplicate' })
   })
 
   test('that another process holds for longer than busy_timeout: no answer is guessed', async () => {

@@ -34,7 +34,7 @@ onEachDriver('migrate', ({ open, path, driver }) => {
     await inbox.once(once, async () => {})
     for (const { migrate } of [store, inbox, sqliteStore(db), sqliteInbox(db)]) await migrate()
     expect(await claim(store, 'k', 'other')).toEqual({ status: 'completed' })
-    expect(await inbox.once(once, async () => expect.fail('It ran.'))).toBe('duplicate')
+    expect(await inbox.once(once, async () => expect.fail('It ran.'))).toEqual({ status: 'duplicate' })
   })
 
   test('may be called by several processes at once on a file that is not there yet', async () => {
@@ -56,12 +56,12 @@ onEachDriver('migrate', ({ open, path, driver }) => {
     expect(await reader.ended).toBe(0)
   })
 
-  test('is what its schema does, for tools', async () => {
+  test('is what its ddl does, for tools', async () => {
     const db = open()
     const [store, inbox] = [sqliteStore(db), sqliteInbox(db)]
-    for (const { schema } of [store, inbox, store, inbox]) db.exec(schema)
+    for (const { ddl } of [store, inbox, store, inbox]) db.exec(ddl)
     expect(await claim(store, 'k', 'a')).toEqual({ status: 'claimed', attempt: 1 })
-    expect(await inbox.once(once, async () => {})).toBe('handled')
+    expect(await inbox.once(once, async () => {})).toEqual({ status: 'handled' })
     const tables = (sql: ReturnType<typeof open>) =>
       valuesOf(sql, 'SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name')
     const migrated = open('migrated.db')
@@ -90,7 +90,7 @@ onEachDriver('migrate', ({ open, path, driver }) => {
     await store.migrate()
     await inbox.migrate()
     expect(await claim(store, 'k', 'a')).toEqual({ status: 'claimed', attempt: 1 })
-    expect(await inbox.once(once, async () => {})).toBe('handled')
+    expect(await inbox.once(once, async () => {})).toEqual({ status: 'handled' })
   })
 
   test('finds an index for what purge looks for', async () => {

@@ -22,7 +22,7 @@ onEachDriver('a file', ({ open, path, driver }) => {
     const again = sqliteStore(open())
     expect(await claim(again, 'completed', 'b')).toEqual({ status: 'completed' })
     expect(await claim(again, 'released', 'b')).toEqual({ status: 'claimed', attempt: 2 })
-    expect(await claim(again, 'running', 'b')).toMatchObject({ status: 'in-flight' })
+    expect(await claim(again, 'running', 'b')).toMatchObject({ status: 'in_flight' })
     expect(await again.complete({ key: 'running', token: 'a' }, 60_000)).toBe(true)
   })
 

@@ -135,6 +135,6 @@ onEachDriver('purge', ({ open }) => {
     clock.jump(DAY)
     expect(await store.purge()).toBe(0)
     expect(await store.renew({ key: 'k', token: 'a' }, MINUTE)).toBe(true)
-    expect(await claim(store, 'k', 'b')).toMatchObject({ status: 'in-flight' })
+    expect(await claim(store, 'k', 'b')).toMatchObject({ status: 'in_flight' })
   })
 })

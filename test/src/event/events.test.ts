@@ -1,11 +1,4 @@
-import {
-  type AnyEvent,
-  type EventKind,
-  isEventLifecycle,
-  isKind,
-  isKnownEvent,
-  isOrderCreated,
-} from 'tix-webhooks'
+import { type AnyEvent, type EventKind, isKind, isKnownEvent } from 'tix-webhooks'
 import { expect, test } from 'vitest'
 import { EVENT_KINDS } from '../../../src/event/events.js'
 import { lifecycleEvent, orderCreated } from '../../support/deliveries.js'
@@ -19,30 +12,31 @@ test('the kinds are the four that the service documents', () => {
   ])
 })
 
-test.each<[string, { known: boolean; order: boolean; lifecycle: boolean }]>([
-  ['order.created', { known: true, order: true, lifecycle: false }],
-  ['event.published', { known: true, order: false, lifecycle: true }],
-  ['event.cancelled', { known: true, order: false, lifecycle: true }],
-  ['event.rescheduled', { known: true, order: false, lifecycle: true }],
-  ['event.archived', { known: false, order: false, lifecycle: false }],
-  ['order.refunded', { known: false, order: false, lifecycle: false }],
-  ['order.created.', { known: false, order: false, lifecycle: false }],
-  ['Order.Created', { known: false, order: false, lifecycle: false }],
-  ['event.*', { known: false, order: false, lifecycle: false }],
-  ['constructor', { known: false, order: false, lifecycle: false }],
-  ['', { known: false, order: false, lifecycle: false }],
+test.each<[string, { known: boolean; order: boolean; orders: boolean; lifecycle: boolean }]>([
+  ['order.created', { known: true, order: true, orders: true, lifecycle: false }],
+  ['event.published', { known: true, order: false, orders: false, lifecycle: true }],
+  ['event.cancelled', { known: true, order: false, orders: false, lifecycle: true }],
+  ['event.rescheduled', { known: true, order: false, orders: false, lifecycle: true }],
+  ['event.archived', { known: false, order: false, orders: false, lifecycle: false }],
+  ['order.refunded', { known: false, order: false, orders: false, lifecycle: false }],
+  ['order.created.', { known: false, order: false, orders: false, lifecycle: false }],
+  ['Order.Created', { known: false, order: false, orders: false, lifecycle: false }],
+  ['event.*', { known: false, order: false, orders: false, lifecycle: false }],
+  ['constructor', { known: false, order: false, orders: false, lifecycle: false }],
+  ['', { known: false, order: false, orders: false, lifecycle: false }],
 ])('the guards on "%s"', (type, expected) => {
   const event = { ...lifecycleEvent('event.published'), type }
   expect({
     known: isKnownEvent(event),
-    order: isOrderCreated(event),
-    lifecycle: isEventLifecycle(event),
+    order: isKind(event, 'order.created'),
+    orders: isKind(event, 'order.*'),
+    lifecycle: isKind(event, 'event.*'),
   }).toEqual(expected)
 })
 
 test('a guard narrows an event to its data', () => {
   const event: AnyEvent = orderCreated({ id: 'ord_7' })
-  expect(isOrderCreated(event) ? event.data.order.id : undefined).toBe('ord_7')
+  expect(isKind(event, 'order.created') ? event.data.order.id : undefined).toBe('ord_7')
 })
 
 test.each([
@@ -50,6 +44,10 @@ test.each([
   ['order.refunded', false],
   ['order', false],
   ['', false],
+  ['order.*', true],
+  ['order.created.*', false],
+  ['.*', false],
+  ['*', false],
 ])('an order.created is of the kind %s: %s', (kind, is) => {
   expect(isKind({ type: 'order.created' }, kind)).toBe(is)
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type Change, isWebhookError } from 'tix-webhooks'
-import { checkChanges } from 'tix-webhooks/store-kit'
 import { describe, expect, test } from 'vitest'
+import { checkChanges } from '../../../src/internal.js'
 
 const atOf = (at: unknown): string | undefined => checkChanges({ subject: 's', at: at as Date })[0]?.at
 

@@ -7,7 +7,7 @@ import { receiving } from '../../support/receiving.js'
 const inbox: Inbox<null> = {
   async once(_, work) {
     await work(null)
-    return 'handled'
+    return { status: 'handled' }
   },
 }
 

@@ -47,7 +47,7 @@ describe('a lease', () => {
   test('is renewed on after its sender was answered', async () => {
     const held = await begin({}, { timeoutSeconds: 10 })
     await advance(100)
-    expect(held.answered()).toMatchObject({ outcome: 'timed-out' })
+    expect(held.answered()).toMatchObject({ outcome: 'timed_out' })
     expect(renewals(held)).toBe(5)
     held.work.resolve(undefined)
     await advance(0)

@@ -12,7 +12,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-const TIMED_OUT = { outcome: 'timed-out', code: 'timed_out', retryAfterSeconds: 5 }
+const TIMED_OUT = { outcome: 'timed_out', code: 'timed_out', retryAfterSeconds: 5 }
 const UNAVAILABLE = { outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 }
 
 type Context = HandlerContext<unknown, Ledger>
@@ -101,7 +101,7 @@ describe('a handler that is slower than the deadline', () => {
     }
   }
 
-  test('is timed-out at the deadline, goes on, commits, and the retry is a duplicate', async () => {
+  test('is timed_out at the deadline, goes on, commits, and the retry is a duplicate', async () => {
     const { work, send, effects, records, reports, handler } = slow()
     const order = orderCreated()
     const first = send(order)
@@ -109,15 +109,15 @@ describe('a handler that is slower than the deadline', () => {
     expect(records).toEqual([])
     await advance(0.1)
     expect(await first).toMatchObject(TIMED_OUT)
-    expect(await send(order)).toMatchObject({ outcome: 'in-flight' })
+    expect(await send(order)).toMatchObject({ outcome: 'in_flight' })
     work.resolve()
     await advance(0)
     expect(effects).toEqual(['tickets'])
     expect(await send(order)).toEqual({ outcome: 'duplicate' })
     expect(handler).toHaveBeenCalledOnce()
     expect(records.map(({ outcome, status }) => [outcome, status])).toEqual([
-      ['timed-out', 503],
-      ['in-flight', 503],
+      ['timed_out', 503],
+      ['in_flight', 503],
       ['duplicate', 200],
     ])
     expect(reports.map(({ error }) => error.code)).toEqual(['timed_out'])
@@ -208,11 +208,11 @@ describe('a handler that is slower than the deadline', () => {
     })
   })
 
-  test('is timed-out when it is given up, where that comes first', async () => {
+  test('is timed_out when it is given up, where that comes first', async () => {
     const { send, work } = slow(ALL_WELL, { maxRunSeconds: 4 })
     const outcome = send(orderCreated())
     await advance(4)
-    expect(await outcome).toMatchObject({ outcome: 'timed-out', code: 'given_up' })
+    expect(await outcome).toMatchObject({ outcome: 'timed_out', code: 'given_up' })
     work.resolve()
     await advance(0)
   })

@@ -7,6 +7,7 @@ import {
   hangingAfterWork,
   type OnceScript,
   receivingWith,
+  returning,
   saying,
   scriptedInbox,
 } from '../../support/scripted-inbox.js'
@@ -36,10 +37,10 @@ const rollingBack: OnceScript = (_, work) => work({})
 
 const HANDLED = { outcome: 'handled' }
 const DUPLICATE = { outcome: 'duplicate' }
-const IN_FLIGHT = { outcome: 'in-flight', code: 'in_flight', retryAfterSeconds: 5 }
+const IN_FLIGHT = { outcome: 'in_flight', code: 'in_flight', retryAfterSeconds: 5 }
 const DISCARDED = { outcome: 'discarded', error: DISCARD }
 const FAILED = { outcome: 'failed', code: 'handler_failed', error: BOOM }
-const RETRY_LATER = { outcome: 'retry-later', code: 'retry_later', retryAfterSeconds: 77, error: LATER }
+const RETRY_LATER = { outcome: 'retry_later', code: 'retry_later', retryAfterSeconds: 77, error: LATER }
 const UNAVAILABLE = {
   outcome: 'unavailable',
   code: 'store_unavailable',
@@ -61,15 +62,17 @@ const ENDS: readonly [
 ][] = [
   ['returned', 'says handled', saying('handled'), HANDLED],
   ['returned', 'says duplicate, as SQLite does at its commit', saying('duplicate'), DUPLICATE],
-  ['returned', 'says in-flight', saying('in-flight'), IN_FLIGHT],
+  ['returned', 'says in_flight', saying('in_flight'), IN_FLIGHT],
   ['returned', 'says discarded', saying('discarded'), MISBEHAVED],
-  ['returned', 'says nothing', saying(undefined), MISBEHAVED],
-  ['returned', 'says true', saying(true), MISBEHAVED],
-  ['returned', 'returns a word outside the contract', saying('Handled'), MISBEHAVED],
+  ['returned', 'says more than its status', returning({ status: 'handled', attempt: 2 }), HANDLED],
+  ['returned', 'returns nothing', returning(undefined), MISBEHAVED],
+  ['returned', 'returns true', returning(true), MISBEHAVED],
+  ['returned', 'returns the bare word', returning('handled'), MISBEHAVED],
+  ['returned', 'says a word outside the contract', returning({ status: 'Handled' }), MISBEHAVED],
   ['returned', 'fails at the commit', failingWith(REFUSED), UNAVAILABLE],
   ['thrown Discard', 'says discarded', saying('discarded'), DISCARDED],
   ['thrown Discard', 'says duplicate', saying('duplicate'), DUPLICATE],
-  ['thrown Discard', 'says in-flight, as it may after the roll-back', saying('in-flight'), IN_FLIGHT],
+  ['thrown Discard', 'says in_flight, as it may after the roll-back', saying('in_flight'), IN_FLIGHT],
   ['thrown Discard', 'says handled', saying('handled'), MISBEHAVED],
   [
     'thrown Discard',
@@ -81,7 +84,7 @@ const ENDS: readonly [
   ['failed', 'rolls back', rollingBack, FAILED],
   ['failed', 'fails to roll back', failingWith(REFUSED), FAILED],
   ['failed', 'says duplicate', saying('duplicate'), DUPLICATE],
-  ['failed', 'says in-flight', saying('in-flight'), IN_FLIGHT],
+  ['failed', 'says in_flight', saying('in_flight'), IN_FLIGHT],
   ['failed', 'says handled all the same', saying('handled'), { ...MISBEHAVED, error: { cause: BOOM } }],
   ['failed', 'says discarded', saying('discarded'), { ...MISBEHAVED, error: { cause: BOOM } }],
   ['thrown at once', 'rolls back', rollingBack, FAILED],
@@ -102,7 +105,7 @@ describe('a transaction', () => {
       expect(Object.keys(ended).sort()).toEqual(Object.keys(outcome).sort())
       expect(ends).toEqual([error === undefined ? 'resolved' : { rejected: error }])
       expect(records).toMatchObject([{ outcome: outcome.outcome, status: answerTo(ended).status }])
-      const isFault = !['handled', 'duplicate', 'in-flight', 'discarded', 'retry-later'].includes(
+      const isFault = !['handled', 'duplicate', 'in_flight', 'discarded', 'retry_later'].includes(
         outcome.outcome,
       )
       expect(reports.map((report) => report.error)).toEqual(isFault ? [ended.error] : [])
@@ -112,11 +115,11 @@ describe('a transaction', () => {
   test.each([
     ['says handled before the work is over', 'handled'],
     ['says discarded before the work is over', 'discarded'],
-  ])('whose inbox %s is not believed, and its handler is aborted', async (_, result) => {
+  ])('whose inbox %s is not believed, and its handler is aborted', async (_, status) => {
     const signals: AbortSignal[] = []
     const { inbox } = scriptedInbox(async (__, work) => {
       void work({}).catch(() => {})
-      return result
+      return { status }
     })
     const { send, reports } = receivingWith(inbox, {
       on: {
@@ -136,12 +139,12 @@ describe('a transaction', () => {
 
   test.each([
     ['duplicate', DUPLICATE],
-    ['in-flight', IN_FLIGHT],
-  ])('whose inbox says %s before the work is over ends so, and keeps nothing', async (result, expected) => {
+    ['in_flight', IN_FLIGHT],
+  ])('whose inbox says %s before the work is over ends so, and keeps nothing', async (status, expected) => {
     const signals: AbortSignal[] = []
     const { inbox } = scriptedInbox(async (_, work) => {
       void work({}).catch(() => {})
-      return result
+      return { status }
     })
     const handler = (_: unknown, ctx: { signal: AbortSignal }) => {
       signals.push(ctx.signal)

@@ -40,21 +40,21 @@ describe('an inbox that breaks its contract', () => {
       async (_, work) => {
         await work(1)
         await work(2)
-        return 'handled'
+        return { status: 'handled' }
       },
     ],
     [
       'at once',
       async (_, work) => {
         await Promise.all([work(1), work(2)])
-        return 'handled'
+        return { status: 'handled' }
       },
     ],
     [
       'again after it failed',
       async (_, work) => {
         await work(1).catch(() => work(2))
-        return 'handled'
+        return { status: 'handled' }
       },
     ],
   ])(
@@ -102,7 +102,7 @@ test('an inbox that does not wait for its work misbehaves, and the error of the 
     once: async (_, work) => {
       void work(undefined)
       await sleep(1)
-      return 'handled'
+      return { status: 'handled' }
     },
   }
   const { send } = receivingWith(inbox, { on: { 'order.created': fails } })

@@ -33,7 +33,7 @@ describe('the inbox is not asked', () => {
       orderCreated(),
       () => ({ body: new Uint8Array(9) }),
     ],
-    ['for another method', 'method-not-allowed', orderCreated(), () => ({ method: 'GET' })],
+    ['for another method', 'method_not_allowed', orderCreated(), () => ({ method: 'GET' })],
     ['for a kind that nobody handles', 'unhandled', lifecycleEvent('event.published'), () => ({})],
     ['for invalid JSON', 'unprocessable', '{', () => ({})],
     ['for data that does not fit its kind', 'unprocessable', lifecycleEvent('order.created', {}), () => ({})],
@@ -59,7 +59,7 @@ describe('the inbox is not asked', () => {
   ]
 
   test.each(REFUSED)('%s: %s', async (_, outcome, payload, delivery, options = {}) => {
-    const { inbox, requests } = scriptedInbox(async () => 'duplicate')
+    const { inbox, requests } = scriptedInbox(async () => ({ status: 'duplicate' }))
     const handler = vi.fn()
     const { send, records } = receivingWith(inbox, { on: { 'order.created': handler }, ...options })
     expect(await send(payload, await delivery())).toMatchObject({ outcome })
@@ -69,7 +69,7 @@ describe('the inbox is not asked', () => {
   })
 
   test('while the receiver is draining', async () => {
-    const { inbox, requests } = scriptedInbox(async () => 'duplicate')
+    const { inbox, requests } = scriptedInbox(async () => ({ status: 'duplicate' }))
     const { send, receiver } = receivingWith(inbox)
     await receiver.drain()
     expect(await send(orderCreated())).toMatchObject({ outcome: 'unavailable', code: 'draining' })

@@ -34,7 +34,7 @@ describe('with an inbox, a delivery', () => {
     expect(reports).toEqual([])
   })
 
-  test('is in-flight while another one of its event is in a transaction: retry in 5 s', async () => {
+  test('is in_flight while another one of its event is in a transaction: retry in 5 s', async () => {
     const { inbox, effects } = honestInbox()
     const work = deferred()
     const { send } = receivingWith(inbox, {
@@ -49,7 +49,7 @@ describe('with an inbox, a delivery', () => {
     const first = send(order)
     await advance(0)
     const second = await send(order)
-    expect(second).toEqual({ outcome: 'in-flight', code: 'in_flight', retryAfterSeconds: 5 })
+    expect(second).toEqual({ outcome: 'in_flight', code: 'in_flight', retryAfterSeconds: 5 })
     expect(answerTo(second)).toMatchObject({ status: 503, headers: { 'retry-after': '5' } })
     work.resolve()
     expect(await first).toEqual({ outcome: 'handled' })
@@ -77,9 +77,9 @@ describe('with an inbox, a delivery', () => {
   test.each([
     ['failed', BOOM, { outcome: 'failed', code: 'handler_failed', error: BOOM }, 500, 1],
     [
-      'retry-later',
+      'retry_later',
       new RetryLater({ afterSeconds: 77 }),
-      { outcome: 'retry-later', code: 'retry_later', retryAfterSeconds: 77 },
+      { outcome: 'retry_later', code: 'retry_later', retryAfterSeconds: 77 },
       503,
       0,
     ],
@@ -119,7 +119,7 @@ describe('the handler', () => {
     const tx = { query: () => {} }
     const { inbox, requests } = scriptedInbox(async (_, work) => {
       await work(tx)
-      return 'handled'
+      return { status: 'handled' }
     })
     const contexts: HandlerContext[] = []
     const { send } = receivingWith(inbox, {
@@ -165,7 +165,7 @@ describe('the handler', () => {
     const { inbox } = scriptedInbox(async (_, work) => {
       await someTurns()
       await transaction.run('tx 1', () => work({}))
-      return 'handled'
+      return { status: 'handled' }
     })
     const seen: unknown[] = []
     const { send } = receivingWith(inbox, {

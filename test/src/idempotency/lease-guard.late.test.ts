@@ -70,7 +70,7 @@ describe('a claim that is too slow', () => {
 
   test.each([
     ['completed', { status: 'completed' }, []],
-    ['in-flight', { status: 'in-flight', retryAfterMs: 1 }, []],
+    ['in_flight', { status: 'in_flight', retryAfterMs: 1 }, []],
     ['a value outside the contract', undefined, ['release']],
     ['what cannot be looked at', Object.defineProperty({}, 'status', { get: throwing }), ['release']],
   ])('and is answered with %s later: only what may be a grant is released', async (_, result, released) => {
@@ -150,7 +150,7 @@ describe('while a claim may hold its key though it was given up, its next delive
     { receiver, script }: Pick<Awaited<ReturnType<typeof tooSlow>>, 'receiver' | 'script'>,
     retryAfterMs = 60_000,
   ) {
-    script.claim = async () => ({ status: 'in-flight', retryAfterMs })
+    script.claim = async () => ({ status: 'in_flight', retryAfterMs })
     const outcome = await receiver.receive({ ...(await sign(orderCreated({ id: 'ord_1' }))), request: null })
     return outcome.retryAfterSeconds
   }

@@ -22,16 +22,16 @@ describe('a claim', () => {
     [{ status: 'claimed', attempt: 3 }, { outcome: 'handled' }],
     [{ status: 'completed' }, { outcome: 'duplicate' }],
     [
-      { status: 'in-flight', retryAfterMs: 0 },
-      { outcome: 'in-flight', retryAfterSeconds: 1 },
+      { status: 'in_flight', retryAfterMs: 0 },
+      { outcome: 'in_flight', retryAfterSeconds: 1 },
     ],
     [
-      { status: 'in-flight', retryAfterMs: 6_001 },
-      { outcome: 'in-flight', retryAfterSeconds: 7 },
+      { status: 'in_flight', retryAfterMs: 6_001 },
+      { outcome: 'in_flight', retryAfterSeconds: 7 },
     ],
     [
-      { status: 'in-flight', retryAfterMs: 60_000 },
-      { outcome: 'in-flight', retryAfterSeconds: 30 },
+      { status: 'in_flight', retryAfterMs: 60_000 },
+      { outcome: 'in_flight', retryAfterSeconds: 30 },
     ],
   ])('that is answered with %o ends so', async (result, outcome) => {
     // A synchronous store may return its result without a promise.
@@ -88,10 +88,10 @@ describe('a claim', () => {
     ['claimed without attempt', { status: 'claimed' }],
     ['an attempt that is no integer', { status: 'claimed', attempt: '1' }],
     ['an attempt below 1', { status: 'claimed', attempt: 0 }],
-    ['in-flight without retryAfterMs', { status: 'in-flight' }],
-    ['a retryAfterMs below 0', { status: 'in-flight', retryAfterMs: -1 }],
-    ['a retryAfterMs that is not a number', { status: 'in-flight', retryAfterMs: Number.NaN }],
-    ['a retryAfterMs that is a text', { status: 'in-flight', retryAfterMs: '5' }],
+    ['in_flight without retryAfterMs', { status: 'in_flight' }],
+    ['a retryAfterMs below 0', { status: 'in_flight', retryAfterMs: -1 }],
+    ['a retryAfterMs that is not a number', { status: 'in_flight', retryAfterMs: Number.NaN }],
+    ['a retryAfterMs that is a text', { status: 'in_flight', retryAfterMs: '5' }],
   ])('that is answered with %s fails as store_misbehaved', async (_, result) => {
     for (const claim of [() => result, async () => result]) {
       const { answer, handler, called } = await begin({ claim })
@@ -111,7 +111,7 @@ describe('a claim', () => {
   test.each([
     ['claimed', 'handled'],
     ['completed', 'duplicate'],
-    ['in-flight', 'in-flight'],
+    ['in_flight', 'in_flight'],
   ])('that is answered with %s is read once', async (status, outcome) => {
     const read = vi.fn(() => status)
     const result = Object.defineProperty({ attempt: 1, retryAfterMs: 1 }, 'status', { get: read })

@@ -40,7 +40,7 @@ describe('a store', () => {
       leaseMs: 1000,
       retainMs: 9e9,
     }
-    expect(await base.claim(other)).toMatchObject({ status: 'in-flight' })
+    expect(await base.claim(other)).toMatchObject({ status: 'in_flight' })
     reply.resolve()
     await advance(0)
     expect(await base.claim(other)).toMatchObject({ status: 'claimed' })
@@ -170,7 +170,7 @@ describe('a store', () => {
     const first = send(order)
     await advance(0)
     steppedMs = stepMs
-    expect(await send(order)).toMatchObject({ outcome: 'in-flight' })
+    expect(await send(order)).toMatchObject({ outcome: 'in_flight' })
     work.resolve()
     expect(await first).toEqual({ outcome: 'handled' })
     expect(await send(order)).toEqual({ outcome: 'duplicate' })

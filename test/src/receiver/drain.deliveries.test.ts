@@ -36,7 +36,7 @@ describe('drain', () => {
     // In the same turn of the event loop, before any timer.
     const drained = watch(receiver.drain())
     await advance(2)
-    expect(await first).toMatchObject({ outcome: 'timed-out' })
+    expect(await first).toMatchObject({ outcome: 'timed_out' })
     expect(drained.isResolved).toBe(false)
     work.resolve()
     await advance(0)

@@ -11,14 +11,14 @@ const ANSWERS: [Outcome, number, Record<string, string>][] = [
   [{ outcome: 'malformed' }, 400, {}],
   [{ outcome: 'incomplete' }, 400, { connection: 'close' }],
   [{ outcome: 'unauthenticated' }, 401, {}],
-  [{ outcome: 'method-not-allowed' }, 405, { allow: 'POST' }],
-  [{ outcome: 'too-large' }, 413, {}],
+  [{ outcome: 'method_not_allowed' }, 405, { allow: 'POST' }],
+  [{ outcome: 'too_large' }, 413, {}],
   [{ outcome: 'failed' }, 500, {}],
   [{ outcome: 'unprocessable' }, 500, {}],
   [{ outcome: 'misconfigured' }, 500, {}],
-  [{ outcome: 'in-flight', retryAfterSeconds: 7 }, 503, { 'retry-after': '7' }],
-  [{ outcome: 'timed-out', retryAfterSeconds: 5 }, 503, { 'retry-after': '5' }],
-  [{ outcome: 'retry-later', retryAfterSeconds: 90 }, 503, { 'retry-after': '90' }],
+  [{ outcome: 'in_flight', retryAfterSeconds: 7 }, 503, { 'retry-after': '7' }],
+  [{ outcome: 'timed_out', retryAfterSeconds: 5 }, 503, { 'retry-after': '5' }],
+  [{ outcome: 'retry_later', retryAfterSeconds: 90 }, 503, { 'retry-after': '90' }],
   [{ outcome: 'unavailable', retryAfterSeconds: 5 }, 503, { 'retry-after': '5' }],
 ]
 
@@ -28,6 +28,15 @@ test.each(ANSWERS)('%o is answered with its own status, headers and name', (outc
     headers: { 'content-type': 'application/json', ...headers },
     body: `{"outcome":"${outcome.outcome}"}`,
   })
+})
+
+test.each([
+  [undefined, 'close'],
+  [1, 'close'],
+  [2, undefined],
+  [3, undefined],
+])('over HTTP/%s the header connection is %s', (httpVersionMajor, expected) => {
+  expect(answerTo({ outcome: 'incomplete' }, { httpVersionMajor }).headers.connection).toBe(expected)
 })
 
 test('an answer holds nothing of the error', () => {
@@ -44,5 +53,5 @@ test.each([
   [29_500, 30],
   [60_000, 30],
 ])('a lease with %d ms left is worth a Retry-After of %d s', (ms, seconds) => {
-  expect(outcomeOfDenial({ status: 'in-flight', retryAfterMs: ms }).retryAfterSeconds).toBe(seconds)
+  expect(outcomeOfDenial({ status: 'in_flight', retryAfterMs: ms }).retryAfterSeconds).toBe(seconds)
 })

@@ -126,7 +126,8 @@ const PLACES: readonly [place: string, outcome: string, make: (hostile: () => un
     'a handler in an inbox',
     'failed',
     (hostile) => ({
-      inbox: scriptedInbox(async (_, work) => work(undefined).then(() => 'handled')).inbox as never,
+      inbox: scriptedInbox(async (_, work) => work(undefined).then(() => ({ status: 'handled' })))
+        .inbox as never,
       namespace: 'test',
       on: { 'order.created': rejects(hostile) },
     }),

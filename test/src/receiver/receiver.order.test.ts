@@ -52,7 +52,7 @@ describe('the order of the steps', () => {
     const { touched, body, options } = everythingWrong()
     const { receiver } = receiving(options)
     expect(await receiver.receive({ header: null, body, request: null, method: 'GET' })).toEqual({
-      outcome: 'method-not-allowed',
+      outcome: 'method_not_allowed',
       code: 'method_not_allowed',
     })
     expect(touched).toEqual([])
@@ -72,7 +72,7 @@ describe('the order of the steps', () => {
     const { touched, body, options } = everythingWrong()
     const { receiver } = receiving({ ...options, maxBodyBytes: 3 })
     expect(await receiver.receive({ header: 't=1,v1=ab', body, request: null })).toMatchObject({
-      outcome: 'too-large',
+      outcome: 'too_large',
       code: 'too_large',
     })
     expect(touched).toEqual(['body'])

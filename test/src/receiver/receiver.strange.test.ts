@@ -94,7 +94,7 @@ test.each<[unknown, string]>([
       },
     })
     const outcome = await send(orderCreated())
-    expect(outcome.outcome).toBe('retry-later')
+    expect(outcome.outcome).toBe('retry_later')
     expect(answerTo(outcome).headers['retry-after']).toBe(header)
   },
 )

@@ -80,7 +80,7 @@ describe('the ends of a delivery', () => {
     })
     const order = orderCreated()
     expect(await send(order)).toMatchObject({
-      outcome: 'retry-later',
+      outcome: 'retry_later',
       code: 'retry_later',
       retryAfterSeconds: 90,
     })

@@ -34,32 +34,32 @@ describe('at the deadline', () => {
         },
       },
     ],
-  ])('%s that hangs is answered timed-out, and no handler starts later', async (_, options) => {
+  ])('%s that hangs is answered timed_out, and no handler starts later', async (_, options) => {
     const handler = vi.fn()
     const { send } = receiving({ ...options, on: { 'order.created': handler } } as object)
     const outcome = send(orderCreated())
     await advance(10)
-    expect(await outcome).toMatchObject({ outcome: 'timed-out', code: 'timed_out', retryAfterSeconds: 5 })
+    expect(await outcome).toMatchObject({ outcome: 'timed_out', code: 'timed_out', retryAfterSeconds: 5 })
     expect(handler).not.toHaveBeenCalled()
   })
 
-  test('a handler that goes on is answered timed-out; its completion is recorded, and the retry is a duplicate', async () => {
+  test('a handler that goes on is answered timed_out; its completion is recorded, and the retry is a duplicate', async () => {
     const work = deferred()
     const handler = vi.fn(() => work.promise)
     const { send, records } = receiving({ on: { 'order.created': handler } })
     const order = orderCreated()
     const first = send(order)
     await advance(10)
-    expect(await first).toMatchObject({ outcome: 'timed-out', retryAfterSeconds: 5 })
+    expect(await first).toMatchObject({ outcome: 'timed_out', retryAfterSeconds: 5 })
 
     // The lease is 60 s, and is renewed as long as the handler runs.
     await advance(100)
-    expect(await send(order)).toMatchObject({ outcome: 'in-flight' })
+    expect(await send(order)).toMatchObject({ outcome: 'in_flight' })
     work.resolve()
     await advance(0)
     expect(await send(order)).toEqual({ outcome: 'duplicate' })
     expect(handler).toHaveBeenCalledOnce()
-    expect(records.map(({ outcome }) => outcome)).toEqual(['timed-out', 'in-flight', 'duplicate'])
+    expect(records.map(({ outcome }) => outcome)).toEqual(['timed_out', 'in_flight', 'duplicate'])
   })
 
   test('a handler that fails after it is released and reported, and the retry runs', async () => {
@@ -171,7 +171,7 @@ describe('at the deadline', () => {
     }
     const outcome = receiver.receive({ ...(await sign(orderCreated())), request: null, waitUntil })
     await advance(10)
-    expect(await outcome).toMatchObject({ outcome: 'timed-out' })
+    expect(await outcome).toMatchObject({ outcome: 'timed_out' })
     work.resolve()
     await advance(0)
   })
@@ -189,7 +189,7 @@ describe('at the deadline', () => {
     })
     const { send } = receiving({ store, namespace, on: { 'order.created': handler } })
     const order = orderCreated()
-    expect(await send(order)).toMatchObject({ outcome: 'timed-out' })
+    expect(await send(order)).toMatchObject({ outcome: 'timed_out' })
     vi.restoreAllMocks()
     expect(handler).not.toHaveBeenCalled()
     await advance(0)

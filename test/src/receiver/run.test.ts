@@ -48,7 +48,7 @@ const ENDS: readonly [how: string, handler: () => unknown, outcome: object, end:
   [
     'rejects with RetryLater',
     () => Promise.reject(LATER),
-    { outcome: 'retry-later', code: 'retry_later', retryAfterSeconds: 60, error: LATER },
+    { outcome: 'retry_later', code: 'retry_later', retryAfterSeconds: 60, error: LATER },
     'release',
   ],
   ['throws', throwing, { outcome: 'failed', code: 'handler_failed', error: NOT_CONNECTED }, 'release'],
@@ -169,9 +169,9 @@ describe('a handler that has not settled after maxRunSeconds', () => {
     expect(heard).toHaveBeenCalledOnce()
     const error = lost()
     expect(error).toMatchObject({ code: 'given_up', message: expect.stringMatching(/maxRunSeconds/) })
-    expect(answered()).toEqual({ outcome: 'timed-out', code: 'given_up', retryAfterSeconds: 5, error })
+    expect(answered()).toEqual({ outcome: 'timed_out', code: 'given_up', retryAfterSeconds: 5, error })
     expect(reports).toEqual([{ error, ctx: expect.objectContaining({ kind: 'order.created' }) }])
-    expect(records).toMatchObject([{ outcome: 'timed-out', status: 503, durationMs: 90_000 }])
+    expect(records).toMatchObject([{ outcome: 'timed_out', status: 503, durationMs: 90_000 }])
     expect(drained.isResolved).toBe(true)
   })
 
@@ -213,7 +213,7 @@ describe('a handler that has not settled after maxRunSeconds', () => {
     else work.reject(BOOM)
     await advance(0)
     expect(called().slice(before)).toEqual([end])
-    expect(answered()).toMatchObject({ outcome: 'timed-out' })
+    expect(answered()).toMatchObject({ outcome: 'timed_out' })
     expect(heard.codes()).toEqual(codes)
     expect(kept()).toEqual([])
   })
@@ -223,7 +223,7 @@ describe('a handler that has not settled after maxRunSeconds', () => {
     await advance(10)
     expect(kept()).toHaveLength(1)
     await advance(80)
-    expect(await kept()[0]).toMatchObject({ outcome: 'timed-out', code: 'given_up' })
+    expect(await kept()[0]).toMatchObject({ outcome: 'timed_out', code: 'given_up' })
   })
 
   test.each([{}, { key: () => null }])('may run for as long as a timer can be set', async (options) => {
@@ -242,7 +242,7 @@ describe('a handler that has not settled after maxRunSeconds', () => {
     expect(answered()).toBeUndefined()
     expect(contexts[0]?.signal.aborted).toBe(false)
     await advance(0.001)
-    expect(answered()).toMatchObject({ outcome: 'timed-out' })
+    expect(answered()).toMatchObject({ outcome: 'timed_out' })
     expect(contexts[0]?.signal.aborted).toBe(true)
   })
 })

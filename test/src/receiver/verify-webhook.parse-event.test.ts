@@ -1,5 +1,5 @@
 import {
-  isOrderCreated,
+  isKind,
   PayloadError,
   parseEvent,
   unchecked,
@@ -19,7 +19,7 @@ test('parseEvent reads an event from bytes or their string', async () => {
   for (const body of [text, new TextEncoder().encode(text), Buffer.from(text)]) {
     const event = await parseEvent(body)
     expect(event).toEqual(sent)
-    expect(isOrderCreated(event) && event.data.order.id).toBe('ord_7')
+    expect(isKind(event, 'order.created') && event.data.order.id).toBe('ord_7')
   }
 })
 

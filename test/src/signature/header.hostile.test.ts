@@ -1,5 +1,10 @@
 import fc from 'fast-check'
-import { type HeaderValue, type Verified, verifySignature, WebhookVerificationError } from 'tix-webhooks'
+import {
+  type HeaderValue,
+  type VerifiedSignature,
+  verifySignature,
+  WebhookVerificationError,
+} from 'tix-webhooks'
 import { hostileHeaders, signatureHeaders } from 'tix-webhooks/testing/fast-check'
 import { describe, expect, test } from 'vitest'
 import { SECRET } from '../../support/deliveries.js'
@@ -7,7 +12,7 @@ import { SECRET } from '../../support/deliveries.js'
 const AT = 1_747_490_531
 const HEX = '0'.repeat(64)
 
-function verify(header: unknown, encoding: 'hex' | 'base64' = 'hex'): Promise<Verified> {
+function verify(header: unknown, encoding: 'hex' | 'base64' = 'hex'): Promise<VerifiedSignature> {
   return verifySignature('{}', header as HeaderValue, {
     secret: SECRET,
     signature: { encoding },

@@ -1,4 +1,9 @@
-import { type HeaderValue, type Verified, verifySignature, WebhookVerificationError } from 'tix-webhooks'
+import {
+  type HeaderValue,
+  type VerifiedSignature,
+  verifySignature,
+  WebhookVerificationError,
+} from 'tix-webhooks'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { SECRET, sign } from '../../support/deliveries.js'
 
@@ -15,7 +20,7 @@ beforeAll(async () => {
 })
 
 /** Takes anything: the header comes from a stranger, and frameworks pass more than their types say. */
-function verify(header: unknown, encoding: 'hex' | 'base64' = 'hex'): Promise<Verified> {
+function verify(header: unknown, encoding: 'hex' | 'base64' = 'hex'): Promise<VerifiedSignature> {
   return verifySignature(BODY, header as HeaderValue, {
     secret: SECRET,
     signature: { encoding },

@@ -7,7 +7,7 @@ import postgres, { type TransactionSql } from 'postgres'
 import { createClient, createCluster } from 'redis'
 import { tixWebhooks } from 'tix-webhooks/express'
 import { tixWebhooks as forFetch } from 'tix-webhooks/fetch'
-import { type PostgresDriver, postgresInbox, postgresStore, schema } from 'tix-webhooks/postgres'
+import { ddl, type PostgresDriver, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { redisStore } from 'tix-webhooks/redis'
 import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { storeCases } from 'tix-webhooks/testing'
@@ -25,7 +25,7 @@ const pool = new Pool()
 const sql = postgres()
 export const postgresStores = [postgresStore(pool, { table: 'app.webhooks' }), postgresStore(sql)]
 export const migrated: Promise<void> = postgresStore(pool).migrate()
-export const ddl: string = schema
+export const tables: string = ddl
 
 export const sqliteStores = [sqliteStore(betterSqlite), sqliteStore(new Libsql('app.db'))]
 

@@ -17,7 +17,7 @@ const secret = 'whsec_test'
 const on = {
   'order.created': async (event, { attempt }) => `${event.data.order.id} ${attempt}`,
   'event.*': (event) => event.type,
-} satisfies Handlers<Record<never, never>, Request>
+} satisfies Handlers<Request>
 
 export async function tested(): Promise<readonly unknown[]> {
   const clock = createTestClock()

@@ -100,12 +100,12 @@ export const FAULTY_ANSWERS: readonly AdapterFault[] = [
   {
     fault: 'answers 429 to what is in flight',
     seenBy: ['answer-in-flight', 'attack-burst'],
-    Adapter: answering({ 'in-flight': 429 }),
+    Adapter: answering({ in_flight: 429 }),
   },
   {
     fault: 'answers 504 at the deadline',
     seenBy: ['answer-timed-out'],
-    Adapter: answering({ 'timed-out': 504 }),
+    Adapter: answering({ timed_out: 504 }),
   },
   {
     fault: 'drops Retry-After',

@@ -39,7 +39,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
     seenBy: ['claim-held'],
     Store: class extends PlainStore {
       override answerHeld(_: PlainRecord, { leaseMs }: ClaimRequest): ClaimResult {
-        return { status: 'in-flight', retryAfterMs: leaseMs }
+        return { status: 'in_flight', retryAfterMs: leaseMs }
       }
     },
   },
@@ -48,7 +48,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
     seenBy: ['claim-held'],
     Store: class extends PlainStore {
       override answerHeld(record: PlainRecord): ClaimResult {
-        return { status: 'in-flight', retryAfterMs: (record.leaseUntil - this.now) / 1000 }
+        return { status: 'in_flight', retryAfterMs: (record.leaseUntil - this.now) / 1000 }
       }
     },
   },
@@ -160,7 +160,7 @@ export const FAULTY_CLAIMS: readonly Fault[] = [
     },
   },
   {
-    fault: 'says in-flight to the holder that sends its claim again',
+    fault: 'says in_flight to the holder that sends its claim again',
     seenBy: ['claim-resent'],
     Store: class extends PlainStore {
       override repeat(request: ClaimRequest, record: PlainRecord): ClaimResult {

@@ -188,7 +188,7 @@ export const FAULTY_KEYS: readonly Fault[] = [
 
       override grant(request: ClaimRequest, attempt: number): ClaimResult {
         const record = this.find(request.key)
-        if (this.#lost.has(`${request.key} ${request.token}`)) return { status: 'in-flight', retryAfterMs: 1 }
+        if (this.#lost.has(`${request.key} ${request.token}`)) return { status: 'in_flight', retryAfterMs: 1 }
         if (record !== undefined && record.token !== request.token)
           this.#lost.add(`${request.key} ${record.token}`)
         return super.grant(request, attempt)

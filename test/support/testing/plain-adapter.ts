@@ -1,11 +1,12 @@
 import {
+  answerTo,
   type BodyReader,
   createReceiver,
   type Outcome,
   type Receiver,
   type WebhookOptions,
 } from 'tix-webhooks'
-import { requestBody, toResponse } from 'tix-webhooks/fetch'
+import { requestBody } from 'tix-webhooks/fetch'
 import type { AdapterAnswer, AdapterHarness } from 'tix-webhooks/testing'
 import { byRequest } from '../adapter-harnesses.js'
 
@@ -42,7 +43,8 @@ export class PlainAdapter {
   }
 
   respond(outcome: Outcome): Response {
-    return toResponse(outcome)
+    const { status, headers, body } = answerTo(outcome)
+    return new Response(body, { status, headers })
   }
 
   async handle(request: Request): Promise<Response> {

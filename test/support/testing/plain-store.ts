@@ -90,11 +90,11 @@ export class PlainStore implements IdempotencyStore {
   }
 
   answerHeld(record: PlainRecord, _request: ClaimRequest): ClaimResult {
-    return { status: 'in-flight', retryAfterMs: record.leaseUntil - this.now }
+    return { status: 'in_flight', retryAfterMs: record.leaseUntil - this.now }
   }
 
   answerReleased(_request: ClaimRequest, _record: PlainRecord): ClaimResult {
-    return { status: 'in-flight', retryAfterMs: 1 }
+    return { status: 'in_flight', retryAfterMs: 1 }
   }
 
   answerCompleted(_record: PlainRecord, _request: ClaimRequest): ClaimResult {

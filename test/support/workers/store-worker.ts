@@ -280,8 +280,8 @@ export default {
       }
       case '/exec': {
         const db = env.DB as D1Database & { exec(sql: string): Promise<{ count: number }> }
-        const { schema } = d1Store(db, { table: searchParams.get('table') ?? '' })
-        return Response.json((await db.exec(schema)).count)
+        const { ddl } = d1Store(db, { table: searchParams.get('table') ?? '' })
+        return Response.json((await db.exec(ddl)).count)
       }
       case '/cases':
         return Response.json(await failedCases((lane) => backendOf(env, name, lane)))

@@ -37,8 +37,8 @@ describe('a failure', () => {
     [
       'no Retry-After',
       'answer-retry-later',
-      { ...HANDLED, status: 503, text: '{"outcome":"retry-later"}' },
-      'expected 503 {"outcome":"retry-later"} with content-type: application/json and retry-after: 123, but got 503 {"outcome":"retry-later"} with content-type: application/json',
+      { ...HANDLED, status: 503, text: '{"outcome":"retry_later"}' },
+      'expected 503 {"outcome":"retry_later"} with content-type: application/json and retry-after: 123, but got 503 {"outcome":"retry_later"} with content-type: application/json',
     ],
     [
       'no body',

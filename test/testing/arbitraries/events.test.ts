@@ -1,8 +1,8 @@
 // Strict, as `toStrictEqual` would be if it did not take a field `constructor` for a class.
 import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'
-import { type EventKind, isKnownEvent, parseEvent, type TicketedEvent } from 'tix-webhooks'
-import { sampleEvent } from 'tix-webhooks/testing'
+import { type EventKind, isKnownEvent, parseEvent } from 'tix-webhooks'
+import { type SampleDataByKind, sampleEvent } from 'tix-webhooks/testing'
 import {
   anyEvents,
   eventsOf,
@@ -102,7 +102,7 @@ test('the tickets of an order have ids of their own', () => {
 test('ticketed events are of all sorts', () => {
   const seen = labelsOf(eventsOf('event.rescheduled'), ({ created_at, data }) => {
     const { event, previous_attributes } = data as { event: unknown; previous_attributes: unknown } as {
-      event: TicketedEvent
+      event: SampleDataByKind['event.published']['event']
       previous_attributes: { doors_at: string; ends_at: string }
     }
     const offset = (date: string): string => date.slice(-6)
@@ -138,7 +138,7 @@ test('what happened to a ticketed event shows in it', () => {
   fc.assert(
     fc.property(lifecycleEvents(), ({ type, created_at, data }) => {
       const { event, previous_attributes: previous } = data as unknown as {
-        event: TicketedEvent
+        event: SampleDataByKind['event.published']['event']
         previous_attributes?: { doors_at: string }
       }
       if (type === 'event.published') expect(event.status).toBe('on_sale')

@@ -1,5 +1,4 @@
-import type { TicketedEvent } from 'tix-webhooks'
-import { type PreviousDates, sampleEvent } from 'tix-webhooks/testing'
+import { type PreviousDates, type SampleDataByKind, sampleEvent } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { errorOf } from '../../support/thrown-error.js'
 
@@ -26,7 +25,7 @@ describe('an override', () => {
       order: { ...sample.order, total_cents: 0 },
     })
     const { event, previous_attributes } = rescheduled as unknown as {
-      event: TicketedEvent
+      event: SampleDataByKind['event.published']['event']
       previous_attributes: PreviousDates
     }
     expect(

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { buildSync } from 'esbuild'
 import fc from 'fast-check'
-import { parseEvent, type TicketedEvent } from 'tix-webhooks'
-import { type PreviousDates, sampleEvent } from 'tix-webhooks/testing'
+import { parseEvent } from 'tix-webhooks'
+import { type PreviousDates, type SampleDataByKind, sampleEvent } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { ROOT } from '../../support/root.js'
 import { runs } from '../../support/runs.js'
@@ -42,7 +42,7 @@ const RUNS = { numRuns: runs(150) }
 
 const ticketedEventOf = (kind: LifecycleKind, options?: { seed?: number; at?: number | undefined }) =>
   sampleEvent(kind, options as object).data as unknown as {
-    event: TicketedEvent
+    event: SampleDataByKind['event.published']['event']
     previous_attributes?: PreviousDates
   }
 

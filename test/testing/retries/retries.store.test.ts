@@ -160,7 +160,7 @@ describe('three days with a store', () => {
       [35, 503],
       [60, 200],
     ])
-    expect(next.outcomes).toEqual(['in-flight', 'in-flight', 'handled'])
+    expect(next.outcomes).toEqual(['in_flight', 'in_flight', 'handled'])
     expect(attempted).toEqual([2])
 
     // Should it live after all, the record is no longer its own.

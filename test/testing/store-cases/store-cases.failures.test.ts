@@ -25,13 +25,13 @@ describe('a failure', () => {
     }
     const { message } = await failureOf('claim-takeover', harnessOf(NeverTakesOver))
     expect(message.split('\n')).toEqual([
-      'case claim-takeover: claim by b (step 5): expected {"status":"claimed","attempt":2}, but it returned {"status":"in-flight","retryAfterMs":-300000}.',
+      'case claim-takeover: claim by b (step 5): expected {"status":"claimed","attempt":2}, but it returned {"status":"in_flight","retryAfterMs":-300000}.',
       'A store MUST grant a record to another token when its lease has run out.',
       '  1. claim by a → {"status":"claimed","attempt":1}',
       '  2. 25 min pass',
-      '  3. claim by b → {"status":"in-flight","retryAfterMs":300000}',
+      '  3. claim by b → {"status":"in_flight","retryAfterMs":300000}',
       '  4. 10 min pass',
-      '  5. claim by b → {"status":"in-flight","retryAfterMs":-300000}',
+      '  5. claim by b → {"status":"in_flight","retryAfterMs":-300000}',
     ])
   })
 
@@ -43,7 +43,7 @@ describe('a failure', () => {
     }
     const { message } = await failureOf('claim-held', harnessOf(Stingy))
     expect(message).toContain(
-      'expected {"status":"in-flight","retryAfterMs":1740000 to 1800000}, but it returned {"status":"claimed","attempt":2}.',
+      'expected {"status":"in_flight","retryAfterMs":1740000 to 1800000}, but it returned {"status":"claimed","attempt":2}.',
     )
   })
 
@@ -61,7 +61,7 @@ describe('a failure', () => {
       }
     }
     const { message } = await failureOf('race-fresh', harnessOf(GrantsTwice))
-    expect(message).toContain('expected 1 × {"status":"claimed","attempt":1} and 23 × {"status":"in-flight"')
+    expect(message).toContain('expected 1 × {"status":"claimed","attempt":1} and 23 × {"status":"in_flight"')
     expect(message).toContain('but they returned 2 × {"status":"claimed","attempt":1} and 22 × ')
   })
 

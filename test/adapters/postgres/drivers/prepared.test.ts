@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { postgresInbox, postgresStore, schema } from 'tix-webhooks/postgres'
+import { ddl, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { onPostgres } from '../../../support/on-servers.js'
 import { INBOX_CLIENTS, openPg } from '../../../support/postgres-clients.js'
@@ -14,7 +14,7 @@ const OURS = INBOX_CLIENTS.filter(({ name }) => name === 'pg' || name === 'postg
 const ONCE = { key: 'k', retainMs: HOUR_MS }
 
 onPostgres('the prepared statements of pg', () => {
-  const database = testDatabase('CREATE TABLE effects (id text)', schema)
+  const database = testDatabase('CREATE TABLE effects (id text)', ddl)
   const effects = (): Promise<unknown[]> => database.column('SELECT id FROM effects ORDER BY id')
 
   beforeEach(() => database.query('TRUNCATE effects, tix_webhooks, tix_webhooks_inbox'))
@@ -50,7 +50,7 @@ onPostgres('the prepared statements of pg', () => {
   test('are parsed once for each connection, by names that tell ours from others', async () => {
     const pool = openPg(database, { max: 1 })
     expect(await useStore(pool)).toEqual(ANSWERS)
-    expect(await useInbox(pool)).toBe('handled')
+    expect(await useInbox(pool)).toEqual({ status: 'handled' })
     const names = await namesOn(pool)
     // Five of the store, one of the inbox, and that which finds their tables.
     expect(names).toHaveLength(7)
@@ -156,8 +156,8 @@ onPostgres('the prepared statements of pg', () => {
   test.each(CLASHES)('of an inbox too where something else has %s', async (_, take) => {
     const pool = openPg(database, { max: 1 })
     await take(pool, await ourNames())
-    expect(await useInbox(pool)).toBe('handled')
-    expect(await useInbox(pool)).toBe('duplicate')
+    expect(await useInbox(pool)).toEqual({ status: 'handled' })
+    expect(await useInbox(pool)).toEqual({ status: 'duplicate' })
     expect(await effects()).toEqual(['k'])
   })
 
@@ -169,11 +169,11 @@ onPostgres('the prepared statements of pg', () => {
       const write = async (tx: { query(text: string): Promise<unknown> }): Promise<void> => {
         await tx.query("INSERT INTO effects VALUES ('once')")
       }
-      expect(await inbox.once({ ...ONCE, key: 'before' }, async () => {})).toBe('handled')
+      expect(await inbox.once({ ...ONCE, key: 'before' }, async () => {})).toEqual({ status: 'handled' })
       await lose(pool, [])
-      expect(await inbox.once(ONCE, write)).toBe('handled')
-      expect(await inbox.once(ONCE, write)).toBe('duplicate')
-      expect(await inbox.once({ ...ONCE, key: null }, write)).toBe('handled')
+      expect(await inbox.once(ONCE, write)).toEqual({ status: 'handled' })
+      expect(await inbox.once(ONCE, write)).toEqual({ status: 'duplicate' })
+      expect(await inbox.once({ ...ONCE, key: null }, write)).toEqual({ status: 'handled' })
       expect(await effects()).toEqual(['once', 'once'])
     },
   )
@@ -191,7 +191,7 @@ onPostgres('the prepared statements of pg', () => {
 })
 
 onPostgres.each(OURS)('a delivery through postgresInbox over $name', ({ open }) => {
-  const database = testDatabase(schema)
+  const database = testDatabase(ddl)
 
   test('takes a round trip for BEGIN, one for the record, and one for COMMIT', async () => {
     const { hostname, port } = new URL(database.url)
@@ -201,7 +201,7 @@ onPostgres.each(OURS)('a delivery through postgresInbox over $name', ({ open }) 
     const trips: number[] = []
     for (const key of ['connects', 'prepares', 'counted']) {
       const before = proxy.roundTrips
-      expect(await inbox.once({ ...ONCE, key }, async () => {})).toBe('handled')
+      expect(await inbox.once({ ...ONCE, key }, async () => {})).toEqual({ status: 'handled' })
       trips.push(proxy.roundTrips - before)
     }
     expect(trips.at(-1)).toBe(3)

@@ -1,4 +1,4 @@
-import { schema } from 'tix-webhooks/postgres'
+import { ddl } from 'tix-webhooks/postgres'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { atOnce } from '../../../support/at-once.js'
 import { orderCreated } from '../../../support/deliveries.js'
@@ -22,7 +22,7 @@ const isCommit = (chunk: Buffer): boolean => /\bcommit\b/i.test(chunk.toString('
 
 /** A database of its own, a proxy before it, and an endpoint on it. */
 function stageOf(library: InboxClient) {
-  const database = testDatabase('CREATE TABLE effects (id text)', schema)
+  const database = testDatabase('CREATE TABLE effects (id text)', ddl)
   const effects = (): Promise<unknown[]> => database.column('SELECT id FROM effects ORDER BY id')
 
   beforeEach(() => database.query('TRUNCATE effects, tix_webhooks_inbox'))

@@ -1,4 +1,4 @@
-import { schema } from 'tix-webhooks/postgres'
+import { ddl } from 'tix-webhooks/postgres'
 import { beforeEach, expect, test } from 'vitest'
 import { onPostgres } from '../../../support/on-servers.js'
 import { INBOX_CLIENTS } from '../../../support/postgres-clients.js'
@@ -9,7 +9,7 @@ const ONCE = { key: null, retainMs: 60_000 }
 onPostgres.each(INBOX_CLIENTS)('the COMMIT of an inbox over $name', (library) => {
   // Deferred, so that it sees what COMMIT sees.
   const database = testDatabase(
-    schema,
+    ddl,
     'CREATE TABLE effects (id text)',
     'CREATE TABLE seen (setting text)',
     `CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS

@@ -1,5 +1,5 @@
 import { Pool } from 'pg'
-import { postgresInbox, schema } from 'tix-webhooks/postgres'
+import { ddl, postgresInbox } from 'tix-webhooks/postgres'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { atOnce } from '../../../support/at-once.js'
 import { orderCreated } from '../../../support/deliveries.js'
@@ -9,7 +9,7 @@ import { testDatabase } from '../../../support/postgres-database.js'
 import { endpoint } from '../../../support/postgres-endpoint.js'
 import { deferred, never } from '../../../support/promises.js'
 
-const GIVEN_UP = { status: 503, outcome: 'timed-out', retryAfter: '5' }
+const GIVEN_UP = { status: 503, outcome: 'timed_out', retryAfter: '5' }
 const LIMITS = { timeoutSeconds: 5, maxRunSeconds: 0.3 }
 
 /** Comes again, as a sender does: on a slow machine the limit of these tests can end a good run too. */
@@ -18,7 +18,7 @@ async function untilDone(send: () => Promise<{ status: number }>): Promise<void>
 }
 
 onPostgres.each(INBOX_CLIENTS)('a run in postgresInbox over $name', (library) => {
-  const database = testDatabase('CREATE TABLE effects (id text)', schema)
+  const database = testDatabase('CREATE TABLE effects (id text)', ddl)
   const effects = (): Promise<unknown[]> => database.column('SELECT id FROM effects ORDER BY id')
 
   beforeEach(() => database.query('TRUNCATE effects, tix_webhooks_inbox'))
@@ -105,7 +105,7 @@ onPostgres.each(INBOX_CLIENTS)('a run in postgresInbox over $name', (library) =>
 })
 
 onPostgres('a run in postgresInbox whose handler waits for a statement that is stuck', () => {
-  const database = testDatabase('CREATE TABLE effects (id text)', schema)
+  const database = testDatabase('CREATE TABLE effects (id text)', ddl)
 
   // At once: it takes four seconds for the connection to be given up.
   test('ends, over each library', async () => {
@@ -136,7 +136,7 @@ onPostgres('a run in postgresInbox whose handler waits for a statement that is s
 })
 
 onPostgres('a pool of pg that a handler uses beside ctx.tx', () => {
-  const database = testDatabase('CREATE TABLE effects (id text)', schema)
+  const database = testDatabase('CREATE TABLE effects (id text)', ddl)
 
   describe.each([1, 2])('with %i connections', (max) => {
     test('is named in the report of the handler that waits for itself', async () => {
@@ -148,7 +148,7 @@ onPostgres('a pool of pg that a handler uses beside ctx.tx', () => {
         on: { 'order.created': () => pool.query('SELECT 1') },
       })
       const held = await Promise.all(Array.from({ length: max - 1 }, () => pool.connect()))
-      expect((await send(orderCreated())).outcome).toBe('timed-out')
+      expect((await send(orderCreated())).outcome).toBe('timed_out')
       expect(reports[0]?.message).toMatch(
         new RegExp(
           `no idle connection \\(${max} in use, 1 waiting\\).*Use ctx.tx alone.*connectionTimeoutMillis`,
@@ -167,7 +167,7 @@ onPostgres('a pool of pg that a handler uses beside ctx.tx', () => {
       maxRunSeconds: 1,
       on: { 'order.created': () => never() },
     })
-    expect((await send(orderCreated())).outcome).toBe('timed-out')
+    expect((await send(orderCreated())).outcome).toBe('timed_out')
     expect(reports[0]?.message).toMatch(/raise timeoutSeconds if the sender waits longer\.$/)
   })
 })

@@ -1,4 +1,4 @@
-import { schema } from 'tix-webhooks/postgres'
+import { ddl } from 'tix-webhooks/postgres'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { atOnce } from '../../../support/at-once.js'
 import { orderCreated } from '../../../support/deliveries.js'
@@ -10,7 +10,7 @@ import { endpoint } from '../../../support/postgres-endpoint.js'
 const HANDLED = { status: 200, outcome: 'handled' }
 
 onPostgres.each(INBOX_CLIENTS)('postgresInbox over $name', (library) => {
-  const database = testDatabase(schema)
+  const database = testDatabase(ddl)
 
   beforeEach(() => database.query('TRUNCATE tix_webhooks_inbox'))
 
@@ -67,7 +67,7 @@ onPostgres.each(INBOX_CLIENTS)('postgresInbox over $name', (library) => {
 })
 
 onPostgres('the limit on idle transactions of postgresInbox, over each library,', () => {
-  const database = testDatabase('CREATE TABLE effects (id text)', schema)
+  const database = testDatabase('CREATE TABLE effects (id text)', ddl)
   const effectsOf = (id: string) => database.column('SELECT id FROM effects WHERE id = $1', [id])
 
   test('ends a transaction whose handler lets it lie, and the event can run again', () =>

@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql'
-import { type PostgresInbox, schema } from 'tix-webhooks/postgres'
+import { ddl, type PostgresInbox } from 'tix-webhooks/postgres'
 import { signedDelivery } from 'tix-webhooks/testing'
 import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { atOnce } from '../../../support/at-once.js'
@@ -23,7 +23,7 @@ onPostgres('postgresInbox, by the lines of docs/postgres-libraries.md,', () => {
     'CREATE TABLE orders (id text PRIMARY KEY)',
     "CREATE FUNCTION terminate() RETURNS trigger AS 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END' LANGUAGE plpgsql",
     `CREATE TRIGGER terminate BEFORE INSERT ON orders FOR EACH ROW WHEN (NEW.id = '${TERMINATE}') EXECUTE FUNCTION terminate()`,
-    schema,
+    ddl,
   )
   const written = (prefix: string): Promise<unknown[]> =>
     database.column('SELECT substr(id, $2) FROM orders WHERE starts_with(id, $1) ORDER BY id', [

@@ -3,7 +3,7 @@ import type { Model } from 'objection'
 import type { Client } from 'pg'
 import type { IInitOptions, ITask } from 'pg-promise'
 import type { Transaction } from 'sequelize'
-import { type PostgresInbox, postgresInbox, schema } from 'tix-webhooks/postgres'
+import { ddl, type PostgresInbox, postgresInbox } from 'tix-webhooks/postgres'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { orderCreated, SECRET } from '../../../support/deliveries.js'
 import { onPostgres } from '../../../support/on-servers.js'
@@ -16,7 +16,7 @@ import { turns } from '../../../support/promises.js'
 const HANDLED = { status: 200, outcome: 'handled' }
 
 onPostgres('a handler of postgresInbox', () => {
-  const database = testDatabase('CREATE TABLE orders (id text PRIMARY KEY)', schema)
+  const database = testDatabase('CREATE TABLE orders (id text PRIMARY KEY)', ddl)
   const written = (): Promise<unknown[]> => database.column('SELECT id FROM orders ORDER BY id')
 
   beforeEach(async () => {

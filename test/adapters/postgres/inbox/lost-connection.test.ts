@@ -1,4 +1,4 @@
-import { schema } from 'tix-webhooks/postgres'
+import { ddl } from 'tix-webhooks/postgres'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { orderCreated } from '../../../support/deliveries.js'
 import { onPostgres } from '../../../support/on-servers.js'
@@ -11,7 +11,7 @@ const HANDLED = { status: 200, outcome: 'handled' }
 
 // An uncaught exception, which ends a process, fails the run of these tests as a whole.
 onPostgres.each(INBOX_CLIENTS)('postgresInbox over $name', (library) => {
-  const database = testDatabase('CREATE TABLE effects (id text)', schema)
+  const database = testDatabase('CREATE TABLE effects (id text)', ddl)
   const effects = (): Promise<unknown[]> => database.column('SELECT id FROM effects ORDER BY id')
   const recorded = (): Promise<unknown[]> =>
     database.column('SELECT key FROM tix_webhooks_inbox ORDER BY key')

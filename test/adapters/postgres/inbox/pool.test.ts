@@ -24,7 +24,8 @@ onPostgres('two tables of one name, in schemas of their own', () => {
     const outside = await first?.once(request, async () => {
       inside = [await first.once(request, async () => {}), await second?.once(request, async () => {})]
     })
-    expect([outside, ...inside]).toEqual(['handled', 'in-flight', 'handled'])
+    const statuses = ['handled', 'in_flight', 'handled']
+    expect([outside, ...inside]).toEqual(statuses.map((status) => ({ status })))
   })
 })
 
@@ -75,7 +76,7 @@ onPostgres('the connection of an inbox over pg', () => {
     onTestFinished(() => pool.end())
     const inbox = postgresInbox(pool)
     await inbox.migrate()
-    expect(await inbox.once({ key: 'wrapped', retainMs: 9e9 }, async () => {})).toBe('handled')
+    expect(await inbox.once({ key: 'wrapped', retainMs: 9e9 }, async () => {})).toEqual({ status: 'handled' })
     expect([pool.totalCount, pool.idleCount]).toEqual([1, 1])
   })
 })

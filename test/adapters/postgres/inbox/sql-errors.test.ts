@@ -1,5 +1,5 @@
 import { Discard } from 'tix-webhooks'
-import { schema } from 'tix-webhooks/postgres'
+import { ddl } from 'tix-webhooks/postgres'
 import { beforeEach, expect, test } from 'vitest'
 import { orderCreated } from '../../../support/deliveries.js'
 import { onPostgres } from '../../../support/on-servers.js'
@@ -16,7 +16,7 @@ onPostgres.each(INBOX_CLIENTS)('a statement that fails in postgresInbox over $na
     'CREATE TABLE effects (id text PRIMARY KEY)',
     'CREATE TABLE tickets (id text, order_id text REFERENCES effects (id) DEFERRABLE INITIALLY DEFERRED)',
     'CREATE TABLE seats (id int PRIMARY KEY, taken int NOT NULL)',
-    schema,
+    ddl,
   )
   const effects = (): Promise<unknown[]> => database.column('SELECT id FROM effects ORDER BY id')
   const recorded = (): Promise<unknown[]> => database.column('SELECT key FROM tix_webhooks_inbox')

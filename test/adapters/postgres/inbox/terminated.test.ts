@@ -1,5 +1,5 @@
 import { Pool } from 'pg'
-import { postgresInbox, postgresStore, schema } from 'tix-webhooks/postgres'
+import { ddl, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { orderCreated } from '../../../support/deliveries.js'
 import { onPostgres } from '../../../support/on-servers.js'
@@ -14,7 +14,7 @@ const MAX = 2
 // A client emits 'error' while it reads the chunk, before any promise settles. Where nobody listens, that ends a process, and
 // fails the run of these tests as a whole.
 onPostgres('a server that ends in the very chunk of an answer', () => {
-  const database = testDatabase('CREATE TABLE effects (id text)', schema)
+  const database = testDatabase('CREATE TABLE effects (id text)', ddl)
   let proxy: TcpProxy
 
   beforeAll(async () => {

@@ -1,4 +1,4 @@
-import { schema } from 'tix-webhooks/postgres'
+import { ddl } from 'tix-webhooks/postgres'
 import { beforeEach, expect, test } from 'vitest'
 import { atOnce } from '../../../support/at-once.js'
 import { orderCreated } from '../../../support/deliveries.js'
@@ -15,7 +15,7 @@ onPostgres('postgresInbox, over each library,', () => {
   const rows = INBOX_CLIENTS.map((library) => ({
     name: library.name,
     library,
-    database: testDatabase('CREATE TABLE effects (id text)', schema),
+    database: testDatabase('CREATE TABLE effects (id text)', ddl),
   }))
   const effectsIn = (database: TestDatabase) => database.column('SELECT id FROM effects ORDER BY id')
 
@@ -50,10 +50,12 @@ onPostgres('postgresInbox, over each library,', () => {
       expect(reports.map(({ message }) => message).join()).toMatch(
         /had not opened a transaction by the deadline \(timeoutSeconds\).*too small/,
       )
-      expect(await first).toEqual({ status: 503, outcome: 'timed-out', retryAfter: '5' })
+      expect(await first).toEqual({ status: 503, outcome: 'timed_out', retryAfter: '5' })
       leave.resolve()
       // Waits its turn behind the one that was given up, on the one connection.
-      expect(await client.inbox().once({ key: 'behind', retainMs: 60_000 }, async () => {})).toBe('handled')
+      expect(await client.inbox().once({ key: 'behind', retainMs: 60_000 }, async () => {})).toEqual({
+        status: 'handled',
+      })
       expect(runs).toEqual(['holding'])
       expect(await effectsIn(database)).toEqual(['holding'])
       expect([await send(holding), await send(waiting)]).toEqual([DUPLICATE, HANDLED])
@@ -76,15 +78,15 @@ onPostgres('postgresInbox, over each library,', () => {
         },
       })
       const order = orderCreated({ id: 'slow' })
-      expect(await send(order)).toEqual({ status: 503, outcome: 'timed-out', retryAfter: '5' })
-      expect(await send(order)).toEqual({ status: 503, outcome: 'in-flight', retryAfter: '5' })
+      expect(await send(order)).toEqual({ status: 503, outcome: 'timed_out', retryAfter: '5' })
+      expect(await send(order)).toEqual({ status: 503, outcome: 'in_flight', retryAfter: '5' })
       expect(await effectsIn(database)).toEqual([])
       leave.resolve()
       let answer = await send(order)
       while (answer.status === 503) answer = await send(order)
       expect(answer).toEqual(DUPLICATE)
       expect(await effectsIn(database)).toEqual(['slow'])
-      expect(records.filter(({ outcome }) => outcome === 'timed-out')).toHaveLength(1)
+      expect(records.filter(({ outcome }) => outcome === 'timed_out')).toHaveLength(1)
       expect(reports).toHaveLength(1)
       await hooks.drain()
     }))

@@ -79,7 +79,7 @@ onOwnRedis.each(LIBRARIES)('a Redis without free memory, on $name', (library) =>
     expect(await store.renew({ key: 'k', token: 'a' }, HOUR_MS)).toBe(true)
     expect(await store.renew({ key: 'k', token: 'b' }, HOUR_MS)).toBe(false)
     await freeMemory()
-    expect(await store.claim(claimOf('k', 'b'))).toMatchObject({ status: 'in-flight' })
+    expect(await store.claim(claimOf('k', 'b'))).toMatchObject({ status: 'in_flight' })
     expect(await admin.get('tix-webhooks:k')).toMatch(/^running 1 \d+ a$/)
   })
 
@@ -105,7 +105,7 @@ onOwnRedis.each(LIBRARIES)('a Redis without free memory, on $name', (library) =>
     const store = await openStore(library, server.url)
     await store.claim(claimOf('k', 'a'))
     await fillMemory()
-    expect(await store.claim(claimOf('k', 'b'))).toMatchObject({ status: 'in-flight' })
+    expect(await store.claim(claimOf('k', 'b'))).toMatchObject({ status: 'in_flight' })
   })
 
   test('makes the sender retry, and loses nothing: each event runs once', async () => {

@@ -66,7 +66,7 @@ onRedis.each(LIBRARIES)('a record of a store on $name', (library) => {
     const store = await open()
     const token = 'released 7 0 a  '
     await store.claim(claimOf('k', token))
-    expect(await store.claim(claimOf('k', 'a'))).toMatchObject({ status: 'in-flight' })
+    expect(await store.claim(claimOf('k', 'a'))).toMatchObject({ status: 'in_flight' })
     for (const other of ['a', 'released', ' 7 0 a  ', 'released 7 0 a']) {
       expect(await store.complete({ key: 'k', token: other }, HOUR_MS)).toBe(false)
     }
@@ -82,7 +82,7 @@ onRedis.each(LIBRARIES)('a record of a store on $name', (library) => {
     expect(await admin.get(`${prefix}k`)).toBe(`running 1 ${retainMs - 1} a`)
     await store.renew({ key: 'k', token: 'a' }, HOUR_MS)
     expect(await admin.get(`${prefix}k`)).toMatch(/^running 1 \d{16} a$/)
-    expect(await store.claim(claimOf('k', 'b'))).toMatchObject({ status: 'in-flight' })
+    expect(await store.claim(claimOf('k', 'b'))).toMatchObject({ status: 'in_flight' })
   })
 
   test('may have a lease that is longer than its retention', async () => {
@@ -90,7 +90,7 @@ onRedis.each(LIBRARIES)('a record of a store on $name', (library) => {
     await store.claim(claimOf('k', 'a', { leaseMs: 3 * HOUR_MS, retainMs: 2 * HOUR_MS }))
     expect(await admin.get(`${prefix}k`)).toBe(`running 1 ${-HOUR_MS} a`)
     const answer = await store.claim(claimOf('k', 'b'))
-    expect(answer).toMatchObject({ status: 'in-flight', retryAfterMs: expect.any(Number) })
+    expect(answer).toMatchObject({ status: 'in_flight', retryAfterMs: expect.any(Number) })
     expect(Math.ceil((answer as { retryAfterMs: number }).retryAfterMs / HOUR_MS)).toBe(3)
   })
 
@@ -141,7 +141,7 @@ onRedis.each(LIBRARIES)('a record of a store on $name', (library) => {
     const store = await open()
     await store.claim(claimOf('k', 'a'))
     vi.useFakeTimers({ now: new Date(date), toFake: ['Date'] })
-    expect(await store.claim(claimOf('k', 'b'))).toMatchObject({ status: 'in-flight' })
+    expect(await store.claim(claimOf('k', 'b'))).toMatchObject({ status: 'in_flight' })
     await store.renew({ key: 'k', token: 'a' }, HOUR_MS)
     expect(await admin.get(`${prefix}k`)).toMatch(/^running 1 3[56]\d{5} a$/)
     await store.complete({ key: 'k', token: 'a' }, 2 * HOUR_MS)

@@ -62,13 +62,13 @@ onRedis('a Redis store', () => {
       expect(await store.claim(claimOf('k', 'a'))).toStrictEqual({ status: 'claimed', attempt: 1 })
       expect(await store.claim(claimOf('k', 'a'))).toStrictEqual({ status: 'claimed', attempt: 1 })
       expect(await store.claim(claimOf('k', 'b'))).toStrictEqual({
-        status: 'in-flight',
+        status: 'in_flight',
         retryAfterMs: expect.any(Number),
       })
       expect(await store.renew(lease, HOUR_MS)).toBe(true)
       expect(await store.renew({ key: 'k', token: 'b' }, HOUR_MS)).toBe(false)
       expect(await store.release(lease)).toBe(true)
-      expect(await store.claim(claimOf('k', 'a'))).toStrictEqual({ status: 'in-flight', retryAfterMs: 1 })
+      expect(await store.claim(claimOf('k', 'a'))).toStrictEqual({ status: 'in_flight', retryAfterMs: 1 })
       expect(await store.complete(lease, HOUR_MS)).toBe(false)
       expect(await store.claim(claimOf('k', 'b'))).toStrictEqual({ status: 'claimed', attempt: 2 })
       expect(await store.complete({ key: 'k', token: 'b' }, HOUR_MS)).toBe(true)
@@ -80,7 +80,7 @@ onRedis('a Redis store', () => {
       const store = redisStore(await connect(), { prefix })
       await store.claim(claimOf('k', 'a', { leaseMs: HOUR_MS }))
       const answer = await store.claim(claimOf('k', 'b'))
-      const { retryAfterMs } = answer.status === 'in-flight' ? answer : { retryAfterMs: Number.NaN }
+      const { retryAfterMs } = answer.status === 'in_flight' ? answer : { retryAfterMs: Number.NaN }
       expect(Number.isInteger(retryAfterMs)).toBe(true)
       expect(retryAfterMs).toBeGreaterThan(HOUR_MS - 10 * 60_000)
       expect(retryAfterMs).toBeLessThanOrEqual(HOUR_MS)

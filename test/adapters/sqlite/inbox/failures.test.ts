@@ -31,7 +31,7 @@ onEachDriver('a commit', ({ open, driver }) => {
     await expect(app.inbox.once(once, work as never)).rejects.toBe(noInk)
     expect([app.effects(), app.records()]).toEqual([[], []])
     db.exec("BEGIN; INSERT INTO effects VALUES ('a transaction of somebody'); COMMIT")
-    await expect(app.inbox.once(once, async () => {})).resolves.toBe('handled')
+    await expect(app.inbox.once(once, async () => {})).resolves.toEqual({ status: 'handled' })
   })
 
   test('of effects that end the transaction by themselves is not believed', async () => {

@@ -141,7 +141,7 @@ onEachDriver('ctx.tx.commit', ({ open }) => {
       { maxRunSeconds: 0.2 },
     )
     const order = orderCreated({ id: 'ord_a' })
-    expect(await app.send(order)).toBe('503 timed-out')
+    expect(await app.send(order)).toBe('503 timed_out')
     expect(String(await late.promise)).toMatch(/after the run had ended.*maxRunSeconds/)
     expect(app.effects()).toEqual([])
     expect(await app.send(order)).toBe('200 handled')

@@ -30,7 +30,7 @@ describe('time', () => {
     await store.claim(REQUEST)
 
     vi.setSystemTime(Date.now() + 365 * 86_400_000)
-    expect(await store.claim(OTHER)).toEqual({ status: 'in-flight', retryAfterMs: 30_000 })
+    expect(await store.claim(OTHER)).toEqual({ status: 'in_flight', retryAfterMs: 30_000 })
     await store.complete(REQUEST, 1_000_000)
     vi.setSystemTime(0)
     expect(await store.claim(OTHER)).toEqual({ status: 'completed' })
@@ -40,7 +40,7 @@ describe('time', () => {
     const store = memoryStore()
     await store.claim(REQUEST)
     vi.advanceTimersByTime(29_999)
-    expect(await store.claim(OTHER)).toEqual({ status: 'in-flight', retryAfterMs: 1 })
+    expect(await store.claim(OTHER)).toEqual({ status: 'in_flight', retryAfterMs: 1 })
     vi.advanceTimersByTime(1)
     expect(await store.claim(OTHER)).toEqual({ status: 'claimed', attempt: 2 })
     await store.complete(OTHER, 1_000_000)
@@ -52,7 +52,7 @@ describe('time', () => {
     const store = memoryStore({ now: () => 7 })
     await store.claim(REQUEST)
     vi.advanceTimersByTime(2_000_000)
-    expect(await store.claim(OTHER)).toEqual({ status: 'in-flight', retryAfterMs: 30_000 })
+    expect(await store.claim(OTHER)).toEqual({ status: 'in_flight', retryAfterMs: 30_000 })
   })
 })
 

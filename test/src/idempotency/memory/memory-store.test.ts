@@ -58,7 +58,7 @@ describe('claim', () => {
     expect(await other.claim()).toEqual(inFlight(LEASE))
   })
 
-  test('that arrives after its own release says in-flight and changes nothing', async () => {
+  test('that arrives after its own release says in_flight and changes nothing', async () => {
     async function release({ mine }: SetUp): Promise<void> {
       await mine.claim()
       await mine.release()
@@ -129,7 +129,7 @@ describe('claim', () => {
     const results = await Promise.all(claimers.map((claimer) => claimer.claim()))
 
     expect(results.filter(({ status }) => status === 'claimed')).toEqual([CLAIMED])
-    expect(results.filter(({ status }) => status === 'in-flight')).toHaveLength(23)
+    expect(results.filter(({ status }) => status === 'in_flight')).toHaveLength(23)
   })
 
   test('of 24 at once on a lease that has run out, one takes over', async () => {

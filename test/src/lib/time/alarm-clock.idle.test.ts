@@ -41,12 +41,12 @@ describe('a process that has nothing else to do', () => {
 
   test.concurrent.each([
     ['a body', 'incomplete'],
-    ['a secret function', 'timed-out'],
+    ['a secret function', 'timed_out'],
     ['a claim', 'unavailable'],
     ['a transaction', 'unavailable'],
-    ['a handler', 'timed-out'],
-    ['a handler whose lease is renewed', 'timed-out'],
-    ['a handler whose lease is lost', 'timed-out'],
+    ['a handler', 'timed_out'],
+    ['a handler whose lease is renewed', 'timed_out'],
+    ['a handler whose lease is lost', 'timed_out'],
     ['a completion that is tried again', 'handled'],
   ])(
     'is held by a delivery that waits for %s until that is answered, and no longer',
@@ -56,6 +56,6 @@ describe('a process that has nothing else to do', () => {
   )
 
   test.concurrent('is held by a drain until that is over', async () => {
-    expect(await printed('a drain')).toEqual(['timed-out', 'drained'])
+    expect(await printed('a drain')).toEqual(['timed_out', 'drained'])
   })
 })

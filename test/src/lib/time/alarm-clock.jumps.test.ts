@@ -34,21 +34,21 @@ describe('whatever a delivery waits for,', () => {
       'the secret function',
       (takes) => ({
         options: { secret: () => takes().then(() => SECRET) },
-        outcome: 'timed-out',
+        outcome: 'timed_out',
       }),
     ],
     [
       'a schema',
       (takes) => ({
         options: { schemas: { 'order.created': schemaOf((value) => takes().then(() => ({ value }))) } },
-        outcome: 'timed-out',
+        outcome: 'timed_out',
       }),
     ],
   ]
 
   const STEPS: readonly Step[] = [
     ...BEFORE_HANDLER,
-    ['its handler', (takes) => ({ options: { on: { 'order.created': takes } }, outcome: 'timed-out' })],
+    ['its handler', (takes) => ({ options: { on: { 'order.created': takes } }, outcome: 'timed_out' })],
   ]
 
   async function send(wait: Wait) {

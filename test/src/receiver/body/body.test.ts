@@ -7,7 +7,7 @@ import { receiving } from '../../../support/receiving.js'
 
 describe('the body', () => {
   test.each([
-    [{ code: 'too_large' }, 'too-large', 'too_large'],
+    [{ code: 'too_large' }, 'too_large', 'too_large'],
     [{ code: 'misconfigured', message: 'parsed' }, 'misconfigured', 'misconfigured'],
     [new Error('aborted'), 'incomplete', 'body_incomplete'],
     [undefined, 'incomplete', 'body_incomplete'],
@@ -153,7 +153,7 @@ describe('the body', () => {
       return new Uint8Array(11)
     }
     const { outcome, error } = await receiver.receive({ header: 't=1,v1=ab', body, request: null })
-    expect(outcome).toBe('too-large')
+    expect(outcome).toBe('too_large')
     expect(error).not.toHaveProperty('cause')
     expect(asked).toEqual([10])
   })

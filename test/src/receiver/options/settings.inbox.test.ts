@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { Pool } from 'pg'
-import { type Inbox, memoryStore } from 'tix-webhooks'
+import { type Inbox, memoryStore, type OnceResult } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { orderCreated, SECRET, sign } from '../../../support/deliveries.js'
 import { honestInbox } from '../../../support/honest-inbox.js'
@@ -69,9 +69,9 @@ describe('a receiver is made', () => {
   test('with an inbox of a class, whose once is called as its method', async () => {
     class Own implements Inbox<string> {
       readonly #tx = 'tx'
-      async once(_: unknown, work: (tx: string) => Promise<void>): Promise<'handled'> {
+      async once(_: unknown, work: (tx: string) => Promise<void>): Promise<OnceResult> {
         await work(this.#tx)
-        return 'handled'
+        return { status: 'handled' }
       }
     }
     const seen: unknown[] = []

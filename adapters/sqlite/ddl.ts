@@ -1,7 +1,7 @@
 import { StoreError } from '../../src/index.js'
 
 /** The statements that create a table of ours. */
-export interface TableSchema {
+export interface TableDdl {
   /** The quoted name, as SQL has it. */
   readonly name: string
   /** The name without quotes, as SQLite lists it. */
@@ -17,11 +17,7 @@ export interface TableSchema {
  * @param suffix appended to the name: of a second table beside the first
  * @throws TypeError when the name is invalid
  */
-export function tableSchema(
-  table: string,
-  columns: Readonly<Record<string, string>>,
-  suffix = '',
-): TableSchema {
+export function tableDdl(table: string, columns: Readonly<Record<string, string>>, suffix = ''): TableDdl {
   if (typeof table !== 'string' || !/^(?!sqlite_)[a-z_]\w{0,47}$/i.test(table)) {
     throw new TypeError(
       "table must be a name of 1 to 48 letters, digits and _, such as 'webhooks'; those that begin with sqlite_ are SQLite's own.",
@@ -41,7 +37,7 @@ export function tableSchema(
 }
 
 /** Deletes up to `@limit` records past their retention, oldest first. */
-export function purgeStatement({ name, key }: Pick<TableSchema, 'name' | 'key'>): string {
+export function purgeStatement({ name, key }: Pick<TableDdl, 'name' | 'key'>): string {
   return `DELETE FROM ${name} WHERE ${key} IN (SELECT ${key} FROM ${name} WHERE expires_at <= @now ORDER BY expires_at LIMIT @limit)`
 }
 

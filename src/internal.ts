@@ -1,0 +1,33 @@
+/** What our own adapters, stores and testing kit share, and a user does not need: no subpath, and no promise. */
+export {
+  BUSY_TIMEOUT_MS,
+  COMMIT_MS,
+  DEFAULT_IDLE_SECONDS,
+  DEFAULT_MAX_RUN_SECONDS,
+  DEFAULT_REPLICA_TIMEOUT_MS,
+  DEFAULT_TOLERANCE_SECONDS,
+  MAX_IDLE_SECONDS,
+  OBJECT_PURGE_MS,
+  REPLICAS_EXPLAINED_MS,
+  ROLLBACK_MARGIN_MS,
+  ROLLBACK_MS,
+  STATEMENT_MS,
+} from './durations.js'
+export { checkChanges } from './idempotency/change.js'
+export { createPurger } from './idempotency/purge.js'
+export { checkedStore, checkOnce } from './idempotency/store-rules.js'
+export { checkedFor } from './lib/call-site.js'
+export { checkWholeNumber } from './lib/check-number.js'
+export { deferred } from './lib/deferred.js'
+export { describeType, describeValue } from './lib/describe-type.js'
+export { messageOf } from './lib/errors/message-of.js'
+export { checkOptionNames, isRecord } from './lib/option-names.js'
+export { isPlaceholder } from './lib/placeholder.js'
+export { settled } from './lib/returned.js'
+export { within } from './lib/time/alarm-clock.js'
+export { checkedClock, systemClock } from './lib/time/clock.js'
+export { checkRetentionSeconds } from './receiver/options/retention.js'
+export { createRouteReceiver } from './receiver/route-receiver.js'
+export { answerWrongHost } from './receiver/wrong-host.js'
+export { MAX_HEADER_LENGTH, MAX_SIGNATURES } from './signature/header.js'
+export { checkTolerance, signatureScheme, toUnit } from './signature/scheme.js'

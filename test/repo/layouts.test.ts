@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { durableObjectStore } from 'tix-webhooks/durable-object'
+import { ddl } from 'tix-webhooks/postgres'
+import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
+import { expect, onTestFinished, test } from 'vitest'
+import { hostedTable } from '../../adapters/sqlite/hosted.js'
+import { storedKey } from '../../src/receiver/key.js'
+import { openDatabase, valuesOf } from '../support/sqlite-open.js'
+
+/*
+ * What is stored, as docs/stability.md promises it: the versions of one major version run side by side on one store. A snapshot here
+ * changes only in a major version, but for a table of a new feature. The strings in Redis are in
+ * test/adapters/redis/store/record.test.ts, the default keys in test/src/receiver/key.default.test.ts.
+ */
+
+test('the key of a record', async () => {
+  expect(storedKey('orders', 'order.created', 'ord_7')).toBe('orders/order.created/ord_7')
+  expect(await storedKey('orders', 'order.created', 'ü')).toBe(
+    '3d20d2e3df1e86f9182b759cc866bcae806ae9d934d6127c95968602ffce1c7e',
+  )
+})
+
+test('the tables of Postgres', () => {
+  expect(ddl).toMatchInlineSnapshot(`
+    "CREATE TABLE IF NOT EXISTS "tix_webhooks" (
+      key text COLLATE "C" PRIMARY KEY,
+      state text NOT NULL,
+      attempt integer NOT NULL,
+      token text NOT NULL,
+      lease_until timestamptz NOT NULL,
+      expires_at timestamptz NOT NULL,
+      purge_after timestamptz NOT NULL
+    ) WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02);
+
+    CREATE INDEX IF NOT EXISTS "tix_webhooks_purge_after" ON "tix_webhooks" (purge_after);
+
+    CREATE TABLE IF NOT EXISTS "tix_webhooks_inbox" (
+      key text COLLATE "C" PRIMARY KEY,
+      handled_at timestamptz NOT NULL DEFAULT now(),
+      expires_at timestamptz NOT NULL
+    ) WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02);
+
+    CREATE INDEX IF NOT EXISTS "tix_webhooks_inbox_expires_at" ON "tix_webhooks_inbox" (expires_at);
+
+    CREATE TABLE IF NOT EXISTS "tix_webhooks_inbox_newest" (
+      subject text COLLATE "C" PRIMARY KEY,
+      changed_at text COLLATE "C" NOT NULL,
+      rank bigint NOT NULL,
+      expires_at timestamptz NOT NULL
+    ) WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02);
+
+    CREATE INDEX IF NOT EXISTS "tix_webhooks_inbox_newest_expires" ON "tix_webhooks_inbox_newest" (expires_at);
+    "
+  `)
+})
+
+test('the tables of SQLite', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tix-webhooks-layout-'))
+  const db = openDatabase('libsql', join(folder, 'layout.db'))
+  onTestFinished(() => {
+    db.close()
+    rmSync(folder, { recursive: true })
+  })
+  sqliteStore(db as never).migrate()
+  sqliteInbox(db as never).migrate()
+  const statements = valuesOf(db, 'SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name')
+  expect(statements.join(';\n\n')).toMatchInlineSnapshot(`
+    "CREATE TABLE "tix_webhooks" (
+      key TEXT NOT NULL PRIMARY KEY,
+      state TEXT NOT NULL CHECK (state IN ('running', 'completed', 'released')),
+      attempt INTEGER NOT NULL,
+      token TEXT NOT NULL,
+      lease_until INTEGER NOT NULL,
+      expires_at INTEGER NOT NULL
+    ) WITHOUT ROWID;
+
+    CREATE INDEX "tix_webhooks_expires_at" ON "tix_webhooks" (expires_at);
+
+    CREATE TABLE "tix_webhooks_inbox" (
+      key TEXT NOT NULL PRIMARY KEY,
+      handled_at INTEGER NOT NULL,
+      expires_at INTEGER NOT NULL
+    ) WITHOUT ROWID;
+
+    CREATE INDEX "tix_webhooks_inbox_expires_at" ON "tix_webhooks_inbox" (expires_at);
+
+    CREATE TABLE "tix_webhooks_inbox_newest" (
+      subject TEXT NOT NULL PRIMARY KEY,
+      changed_at TEXT NOT NULL,
+      rank INTEGER NOT NULL,
+      expires_at INTEGER NOT NULL
+    ) WITHOUT ROWID;
+
+    CREATE INDEX "tix_webhooks_inbox_newest_expires_at" ON "tix_webhooks_inbox_newest" (expires_at)"
+  `)
+})
+
+test('the table of D1 and Durable Objects', () => {
+  const { createTable, createIndex } = hostedTable('tix_webhooks')
+  expect(createTable + createIndex).toMatchInlineSnapshot(`
+    "CREATE TABLE IF NOT EXISTS "tix_webhooks" (
+      key TEXT NOT NULL PRIMARY KEY,
+      state TEXT NOT NULL CHECK (state IN ('running', 'completed', 'released')),
+      attempt INTEGER NOT NULL,
+      token TEXT NOT NULL,
+      lease_until INTEGER NOT NULL,
+      expires_at INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS "tix_webhooks_expires_at" ON "tix_webhooks" (expires_at);
+    "
+  `)
+})
+
+test('the call of a Durable Object, and the object of a key', async () => {
+  const calls: unknown[] = []
+  const namespace = {
+    idFromName: (name: string) => name,
+    get: (id: string) => ({
+      async fetch(_url: string, { body }: { body: string }) {
+        calls.push(id, JSON.parse(body))
+        return Response.json({ result: { status: 'claimed', attempt: 1 } })
+      },
+    }),
+  }
+  const request = { key: 'orders/order.created/ord_7', token: 't', leaseMs: 60_000, retainMs: 262_800_000 }
+  await durableObjectStore(namespace as never).claim(request)
+  expect(calls).toEqual(['shard-2', { method: 'claim', ...request }])
+})
