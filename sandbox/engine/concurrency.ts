@@ -1,4 +1,4 @@
-import pLimit, { type LimitFunction } from 'p-limit'
+import pLimit, { type Limit } from 'p-limit'
 
 const PER_ENDPOINT = 4
 const IN_ALL = 32
@@ -7,7 +7,7 @@ const IN_ALL = 32
 export class Concurrency {
   readonly #perEndpoint: number
   readonly #all = pLimit(IN_ALL)
-  readonly #limits = new Map<string, LimitFunction>()
+  readonly #limits = new Map<string, Limit>()
 
   /** @param serial one at a time for each endpoint, in order */
   constructor(serial: boolean) {

@@ -2,7 +2,7 @@ import type { Service } from '../service/service.js'
 import { readJson } from './body.js'
 import type { App, RequestContext } from './context.js'
 import { HttpError } from './errors.js'
-import { type Operation, operationsFor } from './openapi/operations.js'
+import { OPERATIONS, type Operation } from './openapi/operations.js'
 import { type AuthenticationOptions, createAuthenticator } from './protection/authentication.js'
 import { createRateLimiter, type RateLimit } from './protection/rate-limit.js'
 import { refuseQuery } from './query.js'
@@ -12,8 +12,6 @@ export interface ApiOptions extends AuthenticationOptions {
   rateLimit?: RateLimit | undefined
   /** Takes query parameters that no operation knows. Default false. */
   lenient?: boolean | undefined
-  /** The base URL of the service. */
-  url: () => string
   /** Real time, in milliseconds. */
   realNow: () => number
 }
@@ -38,7 +36,7 @@ export function addApi(app: App, service: Service, options: ApiOptions): void {
     return next()
   })
 
-  for (const operation of operationsFor(service.assumptions)) {
+  for (const operation of OPERATIONS) {
     app.on(operation.method.toUpperCase(), routeOf(operation), (c) => answer(c, operation, service, options))
   }
 }
@@ -47,7 +45,7 @@ async function answer(
   c: RequestContext,
   operation: Operation,
   service: Service,
-  { lenient = false, url }: ApiOptions,
+  { lenient = false }: ApiOptions,
 ): Promise<Response> {
   const { searchParams: query } = new URL(c.req.url)
   if (operation.query === undefined && !lenient) refuseQuery(query)
@@ -56,7 +54,6 @@ async function answer(
     id: c.req.param('id') ?? '',
     query,
     body,
-    baseUrl: url(),
   })
   return c.json(result, operation.status)
 }

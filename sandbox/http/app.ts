@@ -9,7 +9,7 @@ import { addApi } from './api.js'
 import { addCheckout } from './checkout/checkout.js'
 import type { App, Env, RequestContext } from './context.js'
 import { addControl } from './control/control.js'
-import { ERROR_FORMS } from './error-form.js'
+import { presentError } from './error-form.js'
 import { type ErrorReport, HttpError, statusOf } from './errors.js'
 import { injectFaults, type Wait, waitRealTime } from './inject-faults.js'
 import { describeApi } from './openapi/openapi.js'
@@ -85,28 +85,22 @@ export function createApp(service: Service, options: AppOptions): App {
   addPage(app)
   app.get('/openapi.json', (c) => c.json(describeApi(service.assumptions, options.url())))
 
-  app.notFound((c) => answerError(c, service, unknownUrl(c)))
+  app.notFound((c) => answerError(c, unknownUrl(c)))
   app.onError((error, c) => {
-    if (error instanceof Refusal || error instanceof HttpError) return answerError(c, service, error)
+    if (error instanceof Refusal || error instanceof HttpError) return answerError(c, error)
     onError(error)
-    return answerError(
-      c,
-      service,
-      new HttpError('internal', 'The sandbox failed: this is a fault of its own.'),
-    )
+    return answerError(c, new HttpError('internal', 'The sandbox failed: this is a fault of its own.'))
   })
   return app
 }
 
-function answerError(c: RequestContext, { assumptions }: Service, error: Refusal | HttpError): Response {
-  // Our own programs read one form, whatever is assumed about the service.
-  const form = ERROR_FORMS[isOfApi(c) ? assumptions.errors : 'stripe']
+function answerError(c: RequestContext, error: Refusal | HttpError): Response {
   c.set('error', error)
   const { status, headers } = error instanceof HttpError ? error : {}
-  const written = JSON.stringify(form.write({ ...reportOf(error), status }))
+  const written = JSON.stringify(presentError({ ...reportOf(error), status }))
   return c.body(written, (status ?? statusOf(error.code, error.param)) as ContentfulStatusCode, {
     ...headers,
-    'content-type': form.contentType,
+    'content-type': 'application/json',
   })
 }
 
@@ -128,8 +122,4 @@ function refuseMethod(c: Context, methods: readonly string[]): never {
   throw new HttpError('method_not_allowed', `${c.req.method} is not allowed here. Allowed: ${allow}.`, {
     headers: { allow },
   })
-}
-
-function isOfApi(c: RequestContext): boolean {
-  return c.req.path === '/v2' || c.req.path.startsWith('/v2/')
 }

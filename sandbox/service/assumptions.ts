@@ -8,29 +8,6 @@ export const ASSUMPTIONS = {
       body: 'HMAC-SHA256 in hex of the body alone',
     },
   },
-  list: {
-    says: 'The envelope of a list.',
-    choices: {
-      stripe: '{"object":"list","url","has_more","data"}',
-      links: '{"data","links":{"next","previous"}}',
-      array: 'the bare list',
-    },
-  },
-  errors: {
-    says: 'The form of an error.',
-    choices: {
-      stripe: '{"error":{"type","code","message","param"}}',
-      problem: 'application/problem+json (RFC 9457), with code and errors[]',
-    },
-  },
-  'create-status': {
-    says: 'The status of a request that creates something.',
-    choices: { '201': '201 Created', '200': '200 OK' },
-  },
-  'tiers-on-get': {
-    says: 'Whether GET /v2/events/{id} shows the ticket tiers: they are documented for POST /v2/events alone.',
-    choices: { no: 'only when it is created', yes: 'also when it is retrieved' },
-  },
   'network-error': {
     says: 'Whether an attempt without an answer is retried: retries are documented for a status that is not 2xx.',
     choices: { retry: 'it is retried', final: 'the delivery fails' },
@@ -52,10 +29,6 @@ export type Assumptions = { readonly [Name in AssumptionName]: keyof Table[Name]
 /** The default readings. */
 export const DEFAULT_ASSUMPTIONS: Assumptions = {
   signature: 'dot',
-  list: 'stripe',
-  errors: 'stripe',
-  'create-status': '201',
-  'tiers-on-get': 'no',
   'network-error': 'retry',
   'created-at': 'milliseconds',
 }

@@ -19,12 +19,12 @@ const DOORS = ['sandbox/index.ts', 'sandbox/internal.ts']
 
 /** The folders of the sandbox. `domain` and `engine` do not import each other; `service` puts them together; `http` translates. */
 const ROOMS: readonly Room[] = [
-  { folder: 'sandbox/time/', ours: ['sandbox/lib/'], theirs: ['ms', 'tinyqueue', 'node:'] },
+  { folder: 'sandbox/time/', ours: ['sandbox/lib/'], theirs: ['ms', 'heap-js', 'node:'] },
   { folder: 'sandbox/lib/', ours: [], theirs: ['pure-rand', 'node:'] },
   {
     folder: 'sandbox/domain/',
     ours: GROUND,
-    theirs: ['zod', 'mdast-util-from-markdown', 'micromark', 'node:crypto'],
+    theirs: ['zod', '@lezer/markdown', 'markdown-it', 'node:crypto'],
   },
   { folder: 'sandbox/engine/', ours: GROUND, theirs: [...PUBLIC, 'zod', 'p-limit', 'ms', 'node:'] },
   {

@@ -1,4 +1,4 @@
-import TinyQueue from 'tinyqueue'
+import { Heap } from 'heap-js'
 
 /** Work that is due at a virtual time. */
 export interface Timer {
@@ -23,7 +23,7 @@ const byTime = (a: Entry, b: Entry): number => a.atMs - b.atMs || a.order - b.or
 
 /** Timers in the order in which they are due; those of one moment in the order of their addition. */
 export class TimerQueue {
-  #entries = new TinyQueue<Entry>([], byTime)
+  readonly #entries = new Heap<Entry>(byTime)
   #order = 0
   #cancelled = 0
 
@@ -68,7 +68,7 @@ export class TimerQueue {
   }
 
   clear(): void {
-    this.#entries = new TinyQueue<Entry>([], byTime)
+    this.#entries.clear()
   }
 
   #cancel(entry: Entry): void {
@@ -76,8 +76,7 @@ export class TimerQueue {
     entry.work = undefined
     this.#cancelled += 1
     if (this.#cancelled <= Math.max(MAX_CANCELLED, this.#entries.length / 2)) return
-    const left = this.#entries.data.filter(({ work }) => work !== undefined)
-    this.#entries = new TinyQueue(left, byTime)
+    this.#entries.init(this.#entries.toArray().filter(({ work }) => work !== undefined))
     this.#cancelled = 0
   }
 }

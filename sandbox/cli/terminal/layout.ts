@@ -1,5 +1,7 @@
 // Text on a terminal of so many columns. A pipe has no end of them: `Infinity`.
 
+import { stripVTControlCharacters as plain } from 'node:util'
+
 /** A column of a table. */
 export interface Column {
   readonly head: string
@@ -130,6 +132,3 @@ export function widthOf(text: string): number {
 
 const WIDE =
   /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/gu
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: a colour begins with one
-const plain = (text: string): string => text.replaceAll(/\u001b\[\d+m/g, '')

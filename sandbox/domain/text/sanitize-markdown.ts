@@ -1,108 +1,110 @@
-import { fromMarkdown } from 'mdast-util-from-markdown'
-import { type Edit, type RawHtml, type Span, stripHtml } from './strip-html.js'
+import { parser } from '@lezer/markdown'
+import MarkdownIt from 'markdown-it'
 
-/** The forbidden parts of a source. */
-interface Findings {
-  /** Raw HTML, in the order of the source. */
-  readonly html: readonly RawHtml[]
-  /** Links such as `<javascript:…>` that are their own text. */
-  readonly autolinks: readonly Span[]
-  /** Targets of links, images and definitions. */
-  readonly targets: readonly Span[]
+/** A part of the source, and the text that replaces it. */
+interface Edit {
+  readonly from: number
+  readonly to: number
+  readonly text: string
 }
 
-type Node = ReturnType<typeof fromMarkdown> | ReturnType<typeof fromMarkdown>['children'][number]
+/** The nodes of raw HTML: blocks, tags, comments and instructions. */
+const HTML = /^(?:HTML|Comment|ProcessingInstruction)/
 
-const SAFE_SCHEMES = ['http', 'https', 'mailto', 'tel']
+/** Elements whose content a browser does not show. */
+const HIDDEN = /<(script|style|template|iframe|noembed|noframes)\b[^>]*>[\s\S]*?<\/\1\s*>/gi
 
-/** An address of these is itself a program, or a page: it is no text to keep. */
-const RUNNING = /^(?:javascript|vbscript|data):/i
+/** A comment, instruction, declaration or tag; or a `<` that begins none of them. */
+const MARKUP =
+  /<!--[\s\S]*?-->|<\?[\s\S]*?\?>|<!\[CDATA\[[\s\S]*?\]\]>|<![a-z][^>]*>|<\/?([a-z][^\s/>]*)(?:"[^"]*"|'[^']*'|[^'">])*>|</gi
 
-/** After so many passes what is left was written to get through: then no mark of HTML or of a link stays one. */
-const PATIENCE = 4
+/** Tags that end a word. */
+const ENDS_WORD =
+  /^(?:article|aside|blockquote|br|d[dlt]|div|footer|h[1-6]|header|hr|li|ol|p|pre|section|table|t[dhr]|ul)$/i
+
+/** An address without a scheme, or with a harmless one. A reference or an escape before the path could hide a scheme. */
+const SAFE_TARGET = /^<?(?:(?:https?|mailto|tel):|[^:&\\]*(?:[/?#]|$))/i
+
+/** Finds everything, and leaves targets as they are written. */
+const judge = new MarkdownIt('commonmark', { html: true })
+judge.validateLink = () => true
+judge.normalizeLink = (url) => url
+
+/** What is taken out can join other HTML, as in `<<b>script>`. After so many passes no mark of HTML or of a link stays one. */
+const PASSES = 4
 
 /**
- * Markdown without raw HTML, of which the text stays, and without targets of links that could run or load anything but pages: these
- * become `#` (spec section 2.1: "sanitized by the service"). What is sanitized already stays as it is.
+ * Markdown without raw HTML, whose text stays, and without link targets other than pages, mailboxes and telephones, which become `#`
+ * (spec section 2.1: "sanitized by the service"). Other Markdown stays as it is.
  */
 export function sanitizeMarkdown(markdown: string): string {
   let source = markdown
-  for (let pass = 0; ; pass += 1) {
-    const { html, autolinks, targets } = findingsIn(source)
-    if (html.length === 0 && autolinks.length === 0 && targets.length === 0) return source
-    if (pass === PATIENCE) {
-      source = source.replaceAll('<', '&lt;').replaceAll('[', '&#91;')
-      continue
-    }
-    // Removing HTML can join other HTML, as in `<<b>script>`: from the second pass on, it is written as text.
-    const stripped = pass === 0 ? stripHtml(source, html) : html.map((span) => asText(source, span))
-    const others = [
-      ...autolinks.map((span) => ({ ...span, text: withoutBrackets(source, span) })),
-      ...targets.map((span) => ({ ...span, text: '#' })),
-    ].filter(({ start, end }) => !stripped.some((edit) => start < edit.end && end > edit.start))
-    const edits: Edit[] = [...stripped, ...others]
-    for (const { start, end, text } of edits.sort((a, b) => b.start - a.start)) {
-      source = source.slice(0, start) + text + source.slice(end)
-    }
+  for (let pass = 0; pass < PASSES; pass += 1) {
+    const edits = editsOf(source)
+    if (edits.length === 0 && isClean(source)) return source
+    source = edited(source, edits)
   }
+  return source.replaceAll('<', '&lt;').replaceAll('[', '&#91;')
 }
 
-function asText(source: string, { start, end }: Span): Edit {
-  return { start, end, text: source.slice(start, end).replaceAll('<', '&lt;') }
-}
-
-/** The text of an autolink (`<https://…>`), without its brackets; empty if its URL would run a program. */
-function withoutBrackets(source: string, { start, end }: Span): string {
-  const text = source.slice(start + 1, end - 1)
-  return RUNNING.test(text) ? '' : text
-}
-
-/** Whether a link may lead there: to a page, relative ones too, a mailbox or a telephone. */
-export function isSafeTarget(url: string): boolean {
-  // Browsers leave out controls and blanks that stand within a scheme; what cannot be read here, others may read as one of these.
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
-  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url.replace(/[\u0000- \uFFFD]/g, ''))?.[1]
-  return scheme === undefined || SAFE_SCHEMES.includes(scheme.toLowerCase())
-}
-
-function findingsIn(source: string): Findings {
-  const destinations: Span[] = []
-  const note = (token: { start: { offset: number }; end: { offset: number } }): void => {
-    destinations.push({ start: token.start.offset, end: token.end.offset })
-  }
-  const tree = fromMarkdown(source, {
-    mdastExtensions: [{ enter: { resourceDestination: note, definitionDestination: note } }],
+/** Whether a second parser, that of the public page, agrees: in corners, each finds what the other takes for text. */
+function isClean(source: string): boolean {
+  const tokens = judge.parse(source, {}).flatMap((token) => [token, ...(token.children ?? [])])
+  return tokens.every((token) => {
+    const target = token.attrGet('href') ?? token.attrGet('src')
+    return !token.type.startsWith('html_') && (target === null || SAFE_TARGET.test(String(target)))
   })
-  const html: RawHtml[] = []
-  const autolinks: Span[] = []
-  const targets: Span[] = []
-  // A stack of its own: quotes can be nested deeper than calls.
-  const nodes: { node: Node; blockEnd: number; isRoot: boolean }[] = [
-    { node: tree, blockEnd: source.length, isRoot: false },
-  ]
-  for (let next = nodes.pop(); next !== undefined; next = nodes.pop()) {
-    const { node, blockEnd, isRoot } = next
-    const span = { start: node.position?.start.offset ?? 0, end: node.position?.end.offset ?? source.length }
-    if (node.type === 'html') html.push({ ...span, blockEnd, isWhole: isRoot })
-    else if ('url' in node && !isSafeTarget(node.url)) {
-      if (source[span.start] === '<') autolinks.push(span)
-      else targets.push(lastWithin(destinations, span) ?? span)
-    }
-    if (!('children' in node)) continue
-    const isBlock = node.type === 'paragraph' || node.type === 'heading'
-    for (const child of node.children) {
-      const ends = isBlock
-        ? span.end
-        : child.type === 'html'
-          ? (child.position?.end.offset ?? blockEnd)
-          : blockEnd
-      nodes.push({ node: child, blockEnd: ends, isRoot: node.type === 'root' })
-    }
-  }
-  return { html: html.sort((a, b) => a.start - b.start), autolinks, targets }
 }
 
-/** The last span within a link, which is its own target: those of images in its text come before it. */
-function lastWithin(spans: readonly Span[], { start, end }: Span): Span | undefined {
-  return spans.filter((span) => span.start >= start && span.end <= end).at(-1)
+function edited(source: string, edits: readonly Edit[]): string {
+  let done = 0
+  const parts = edits.map(({ from, to, text }) => {
+    const part = source.slice(done, from) + text
+    done = to
+    return part
+  })
+  return parts.join('') + source.slice(done)
+}
+
+/** In their order, none within another. */
+function editsOf(source: string): Edit[] {
+  const edits: Edit[] = []
+  let done = 0
+  const replace = (from: number, to: number, text: string): void => {
+    edits.push({ from, to, text })
+    done = to
+  }
+  // Markdown takes a carriage return alone for the end of a line, and this parser does not.
+  parser.parse(source.replace(/\r(?!\n)/g, '\n')).iterate({
+    enter({ name, from, to }) {
+      if (to <= done) return
+      const start = Math.max(from, done)
+      if (HTML.test(name)) {
+        const end = endOf(source, start, to)
+        replace(start, end, textOf(source.slice(start, end), name === 'HTMLBlock'))
+      } else if ((name === 'URL' || name === 'Autolink') && !SAFE_TARGET.test(source.slice(start, to))) {
+        replace(start, to, name === 'URL' ? '#' : source.slice(start + 1, to - 1))
+      }
+    },
+  })
+  return edits
+}
+
+/** The end of HTML that begins there: a hidden element ends with its end tag, which can be in a later node. */
+function endOf(source: string, from: number, to: number): number {
+  let end = to
+  for (const { 0: element, index } of source.slice(from).matchAll(HIDDEN)) {
+    if (from + index >= end) break
+    end = Math.max(end, from + index + element.length)
+  }
+  return end
+}
+
+function textOf(html: string, isBlock: boolean): string {
+  const text = html.replace(HIDDEN, '').replace(MARKUP, (markup: string, tag: string | undefined) => {
+    if (markup === '<') return '&lt;'
+    return tag !== undefined && ENDS_WORD.test(tag) ? ' ' : ''
+  })
+  // Markdown would render text that HTML indented as code.
+  return isBlock ? text.replace(/^[ \t]+|[ \t]+$/gm, '') : text
 }

@@ -117,10 +117,9 @@ export function addDeliveries(app: App, { service, checkUrl }: ControlParts): vo
     })
     chosen.reverse()
     const limit = pLimit(AT_A_TIME)
-    const resent = await limit.map(chosen, async ({ id }) => ({
-      delivery: id,
-      attempt: await resend(id, options),
-    }))
+    const resent = await Promise.all(
+      chosen.map(async ({ id }) => ({ delivery: id, attempt: await limit(() => resend(id, options)) })),
+    )
     return c.json({ data: resent.filter(({ attempt }) => attempt !== undefined), left_out: leftOut })
   })
 }

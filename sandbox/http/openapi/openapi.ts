@@ -1,9 +1,9 @@
 import { NOT_SHOWN } from '../../domain/resources.js'
 import { ASSUMPTIONS, type AssumptionName, type Assumptions } from '../../service/assumptions.js'
-import { ERROR_FORMS, type ErrorForm } from '../error-form.js'
+import { errorObject } from '../error-form.js'
 import { type ErrorCode, type ErrorStatus, statusOf } from '../errors.js'
 import { describeWebhooks } from './openapi-webhooks.js'
-import { type Operation, operationsFor, TAGS } from './operations.js'
+import { OPERATIONS, type Operation, TAGS } from './operations.js'
 import { type Json, SchemaCollection } from './schema-collection.js'
 
 const REQUEST_ID = { 'x-request-id': { $ref: '#/components/headers/RequestId' } }
@@ -31,17 +31,16 @@ const ERRORS_OF_ALL = [
 const ERRORS_OF_BODIES = ['unsupported_media_type', 'invalid_json', 'body_too_large'] as const
 
 /**
- * The OpenAPI 3.1 description of the API, as the assumptions have it. What the specification does not show is marked `x-not-shown`.
+ * The OpenAPI 3.1 description of the API. What the specification does not show is marked `x-not-shown`.
  *
  * @param url the base URL of the service
  */
 export function describeApi(assumptions: Assumptions, url: string): Json {
   const schemas = new SchemaCollection()
-  const form = ERROR_FORMS[assumptions.errors]
-  const error = schemas.add(form.schema, 'output')
+  const error = schemas.add(errorObject, 'output')
   const paths: Record<string, Record<string, Json>> = {}
-  for (const operation of operationsFor(assumptions)) {
-    const described = describeOperation(operation, { schemas, form, error })
+  for (const operation of OPERATIONS) {
+    const described = describeOperation(operation, { schemas, error })
     paths[operation.path] = { ...paths[operation.path], [operation.method]: described }
   }
   return {
@@ -83,7 +82,6 @@ export function describeApi(assumptions: Assumptions, url: string): Json {
 
 interface Parts {
   readonly schemas: SchemaCollection
-  readonly form: ErrorForm
   /** The schema of an error. */
   readonly error: Json
 }
@@ -148,7 +146,7 @@ function queryParameters({ query }: Operation, { schemas }: Parts): Json[] {
   )
 }
 
-function errorResponses(operation: Operation, { form, error }: Parts): Json {
+function errorResponses(operation: Operation, { error }: Parts): Json {
   const codes = new Map<ErrorStatus, Set<ErrorCode>>()
   const add = (code: ErrorCode, status: ErrorStatus) =>
     codes.set(status, (codes.get(status) ?? new Set()).add(code))
@@ -165,27 +163,27 @@ function errorResponses(operation: Operation, { form, error }: Parts): Json {
       {
         description: all.join(', '),
         headers: { ...REQUEST_ID, ...ERROR_HEADERS[status] },
-        content: { [form.contentType]: { schema: { allOf: [error, only(all, form.codePath)] } } },
+        content: { 'application/json': { schema: { allOf: [error, only(all)] } } },
         ...NOT_SHOWN,
       },
     ]
   })
-  return Object.fromEntries([...responses, [OTHER_FAULTS, otherFaults({ form, error })]])
+  return Object.fromEntries([...responses, [OTHER_FAULTS, otherFaults(error)]])
 }
 
 /** The answers of a service that is down, which the sandbox gives if the user added a fault. */
-function otherFaults({ form, error }: Omit<Parts, 'schemas'>): Json {
+function otherFaults(error: Json): Json {
   return {
     description: 'Any other fault of the service. The sandbox answers it where it was asked for.',
     headers: REQUEST_ID,
-    content: { [form.contentType]: { schema: { allOf: [error, only(['internal'], form.codePath)] } } },
+    content: { 'application/json': { schema: { allOf: [error, only(['internal'])] } } },
     ...NOT_SHOWN,
   }
 }
 
 /** A schema that allows only these codes. */
-function only(codes: readonly ErrorCode[], path: readonly string[]): Json {
-  return path.reduceRight<Json>((schema, name) => ({ properties: { [name]: schema } }), { enum: codes })
+function only(codes: readonly ErrorCode[]): Json {
+  return { properties: { error: { properties: { code: { enum: codes } } } } }
 }
 
 function describeAssumptions(assumptions: Assumptions): Json {

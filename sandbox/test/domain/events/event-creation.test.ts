@@ -67,7 +67,7 @@ describe('an event that is created', () => {
     expect(account.retrieveEvent(event.id)).toEqual(event)
   })
 
-  test('[N39] is retrieved with its tiers, where this is assumed', () => {
+  test('[N39] is retrieved with its tiers for the control API', () => {
     const { account, create } = ticketing()
     const event = create()
     expect(account.retrieveWithTickets(event.id)).toEqual(event)

@@ -6,7 +6,7 @@ import { BASE_URL, httpSandbox, LIVE_KEY, NOW } from '../../support/http-sandbox
 const CLOCK = { now: NOW, frozen: true, next_at: null, next_what: null, real_now: expect.any(String) }
 
 test('GET /_sandbox returns the version and the number of records', async () => {
-  const sandbox = apiFixture({ assume: { list: 'links' } })
+  const sandbox = apiFixture({ assume: { 'network-error': 'final' } })
   sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/' })
   await sandbox.order()
   await sandbox.service.clock.idle()
@@ -25,11 +25,7 @@ test('GET /_sandbox returns the version and the number of records', async () => 
     endpoints: 1,
     assumptions: {
       signature: 'dot',
-      list: 'links',
-      errors: 'stripe',
-      'create-status': '201',
-      'tiers-on-get': 'no',
-      'network-error': 'retry',
+      'network-error': 'final',
       'created-at': 'milliseconds',
     },
   })
@@ -37,17 +33,17 @@ test('GET /_sandbox returns the version and the number of records', async () => 
 
 test('[N29] GET /assumptions lists the choices', async () => {
   const { data } = (
-    await httpSandbox({ assume: { errors: 'problem' } }).call('GET', '/_sandbox/assumptions')
+    await httpSandbox({ assume: { signature: 'body' } }).call('GET', '/_sandbox/assumptions')
   ).json<{
     data: { name: string; chosen: string }[]
   }>()
-  expect(data.find(({ name }) => name === 'errors')).toEqual({
-    name: 'errors',
-    says: expect.stringContaining('form of an error'),
-    choices: { stripe: expect.any(String), problem: expect.any(String) },
-    chosen: 'problem',
+  expect(data.find(({ name }) => name === 'signature')).toEqual({
+    name: 'signature',
+    says: expect.stringContaining('The signed bytes'),
+    choices: { dot: expect.any(String), concat: expect.any(String), body: expect.any(String) },
+    chosen: 'body',
   })
-  expect(data).toHaveLength(7)
+  expect(data).toHaveLength(3)
 })
 
 test('GET /requests has the latest, as many as are asked for', async () => {

@@ -276,21 +276,24 @@ describe('the sandbox', () => {
     expect(idOf(one)).toBe(idOf(other))
   })
 
-  test('follows the given assumptions', async () => {
+  test('follows the given assumptions, and takes the given keys', async () => {
     const { ready } = await sandbox([
-      '--assume',
-      'errors=problem',
-      '--assume',
-      'list=array',
-      '--keys',
-      'sk_test_a,sk_live_b',
+      ...['--assume', 'signature=body', '--assume', 'network-error=final'],
+      ...['--keys', 'sk_test_a,sk_live_b'],
     ])
-    const list = await fetch(`${ready.api_url}/events`, { headers: { authorization: 'bearer sk_test_a' } })
-    expect(await list.json()).toEqual([])
-    const refused = await fetch(`${ready.api_url}/events`, {
-      headers: { authorization: 'bearer sk_test_local' },
+    const described = await fetch(`${ready.url}/openapi.json`)
+    expect(await described.json()).toMatchObject({
+      'x-assumptions': {
+        signature: { chosen: 'body' },
+        'network-error': { chosen: 'final' },
+        'created-at': { chosen: 'milliseconds' },
+      },
     })
-    expect(refused.headers.get('content-type')).toContain('application/problem+json')
+    const statuses = ['sk_test_a', 'sk_test_local'].map(async (key) => {
+      const answer = await fetch(`${ready.api_url}/events`, { headers: { authorization: `bearer ${key}` } })
+      return answer.status
+    })
+    expect(await Promise.all(statuses)).toEqual([200, 401])
     expect(ready.key).toBe('sk_test_a')
   })
 

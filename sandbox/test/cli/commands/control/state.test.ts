@@ -11,13 +11,13 @@ describe('status', () => {
       run: runHere,
       json,
       url,
-    } = await sandbox(['--start-at', '2031-05-01T12:00:00Z', '--freeze', '--assume', 'list=array'])
+    } = await sandbox(['--start-at', '2031-05-01T12:00:00Z', '--freeze', '--assume', 'signature=body'])
     await json('trigger', 'order.created', '--no-wait')
     const { stdout } = await runHere(['status'])
     expect(stdout).toContain(`at ${url}\n`)
     expect(stdout).toContain('clock        2031-05-01T12:00:00.000Z, frozen, next: ')
     expect(stdout).toMatch(/^test {9}.*1 events/m)
-    expect(stdout).toContain('list=array')
+    expect(stdout).toContain('signature=body')
     expect(await json('status')).toMatchObject([{ url, counts: { test: { orders: 1 } } }])
   })
 })
