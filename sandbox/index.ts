@@ -8,13 +8,13 @@ export type {
   DeliveryStatus,
   Message,
 } from './engine/record/records.js'
-export type { RequestRecord } from './http/request-log.js'
-export type { SandboxOptions } from './options.js'
 export { createSandbox, type Sandbox } from './sandbox.js'
 export type { ApiFault, NewFault } from './service/api-faults.js'
 export type { AssumptionName, Assumptions } from './service/assumptions.js'
 export type { SandboxClock, SandboxDeliveries, SandboxEndpoints, SandboxFaults } from './service/controls.js'
 export type { Filled, FixtureEvent, Fixtures } from './service/fill.js'
+export type { SandboxOptions } from './service/options.js'
+export type { RequestRecord } from './service/request-record.js'
 export type {
   CreatedEvent,
   CreatedOrder,

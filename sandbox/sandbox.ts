@@ -4,7 +4,6 @@ import type { SandboxChange } from './engine/engine-parts.js'
 import { createApp } from './http/app.js'
 import { type Listening, listen, type ReservedPort, reservePort } from './http/server.js'
 import { VERSION } from './lib/version.js'
-import type { SandboxOptions } from './options.js'
 import {
   clockOf,
   deliveriesOf,
@@ -17,6 +16,7 @@ import {
 } from './service/controls.js'
 import { type Filled, type Fixtures, fill } from './service/fill.js'
 import { firstAnswers } from './service/first-answers.js'
+import type { SandboxOptions } from './service/options.js'
 import type { SandboxAccount } from './service/sandbox-account.js'
 import { CLOSED, Service } from './service/service.js'
 import { readSettings } from './service/settings.js'

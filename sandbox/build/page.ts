@@ -46,7 +46,7 @@ export function bundledPage(): Plugin {
   return {
     name: 'bundled-page',
     setup(build) {
-      build.onLoad({ filter: /sandbox[\\/]page[\\/]page-files\.ts$/ }, async () => {
+      build.onLoad({ filter: /sandbox[\\/]http[\\/]page-files\.ts$/ }, async () => {
         const files = JSON.stringify(await buildPage())
         return { contents: `export const pageFiles = async () => (${files})`, loader: 'js' }
       })

@@ -4,6 +4,7 @@ import { methodNotAllowed } from 'hono/method-not-allowed'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { Refusal } from '../domain/refusal.js'
 import { Random } from '../lib/random.js'
+import type { RequestRecord } from '../service/request-record.js'
 import type { Service } from '../service/service.js'
 import { addApi } from './api.js'
 import { addCheckout } from './checkout/checkout.js'
@@ -16,7 +17,7 @@ import { describeApi } from './openapi/openapi.js'
 import { addPage } from './page.js'
 import { createGuard } from './protection/guard.js'
 import type { RateLimit } from './protection/rate-limit.js'
-import { logRequests, RequestLog, type RequestRecord } from './request-log.js'
+import { logRequests, RequestLog } from './request-log.js'
 
 export interface AppOptions {
   /** The API keys that are taken. Default: every one of the right form. */

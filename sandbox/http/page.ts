@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { pageFiles } from '../page/page-files.js'
 import type { App, RequestContext } from './context.js'
+import { pageFiles } from './page-files.js'
 
 const SCRIPT = '/_sandbox/page.js'
 const STYLE = '/_sandbox/page.css'

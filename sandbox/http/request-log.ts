@@ -1,29 +1,7 @@
 import type { MiddlewareHandler } from 'hono'
-import type { Mode } from '../domain/mode.js'
+import type { RequestRecord } from '../service/request-record.js'
 import type { VirtualClock } from '../time/clock.js'
 import type { Env } from './context.js'
-import type { ErrorCode } from './errors.js'
-
-/** One request to the API. */
-export interface RequestRecord {
-  /** The one of the header `x-request-id`. */
-  readonly id: string
-  /** ISO 8601 UTC, virtual time. */
-  readonly at: string
-  readonly method: string
-  /** The path with its query. */
-  readonly path: string
-  /** null if the request had no valid key. */
-  readonly mode: Mode | null
-  /** The last four characters of the key. */
-  readonly key_end: string | null
-  /** 0 if the connection was closed without an answer, by a fault that was asked for. */
-  readonly status: number
-  readonly error_code?: ErrorCode
-  readonly error_message?: string
-  /** A note for people, such as that the `Idempotency-Key` was ignored. */
-  readonly note?: string
-}
 
 /** How many requests are kept. */
 export const KEPT_REQUESTS = 500

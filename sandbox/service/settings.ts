@@ -5,9 +5,9 @@ import { inProcessSender } from '../engine/network/in-process-sender.js'
 import { retrySchedule } from '../engine/schedule.js'
 import { isWholeWithin, isWithin } from '../lib/numbers.js'
 import { checkOptionNames } from '../lib/option-names.js'
-import { MAX_SEED, MAX_TIMEOUT_SECONDS, OPTION_NAMES, type SandboxOptions } from '../options.js'
 import { toEpochMs } from '../time/epoch.js'
 import { assume } from './assumptions.js'
+import { MAX_SEED, MAX_TIMEOUT_SECONDS, OPTION_NAMES, type SandboxOptions } from './options.js'
 import { checkSubscriptions, type NewEndpoint } from './subscriptions.js'
 
 /** The URL that a receiver in this process is given. */

@@ -29,12 +29,12 @@ const ROOMS: readonly Room[] = [
   { folder: 'sandbox/engine/', ours: GROUND, theirs: [...PUBLIC, 'zod', 'p-limit', 'ms', 'node:'] },
   {
     folder: 'sandbox/service/',
-    ours: [...GROUND, 'sandbox/domain/', 'sandbox/engine/', 'sandbox/options.ts'],
+    ours: [...GROUND, 'sandbox/domain/', 'sandbox/engine/'],
     theirs: [...PUBLIC, 'zod', 'node:'],
   },
   { folder: 'sandbox/diagnose/', ours: [], theirs: [...PUBLIC, 'node:crypto'] },
   // Code in a browser imports nothing of the rest but the types of the answers: it asks over HTTP.
-  { folder: 'sandbox/page/', ours: ['sandbox/build/page.ts', 'sandbox/lib/', VIEWS], theirs: ['preact'] },
+  { folder: 'sandbox/page/', ours: ['sandbox/lib/', VIEWS], theirs: ['preact'] },
   {
     folder: 'sandbox/http/',
     ours: [
@@ -43,7 +43,7 @@ const ROOMS: readonly Room[] = [
       'sandbox/engine/',
       'sandbox/service/',
       'sandbox/diagnose/',
-      'sandbox/page/page-files.ts',
+      'sandbox/build/page.ts',
     ],
     theirs: [...PUBLIC, 'hono', '@hono/node-server', 'zod', 'p-limit', 'node:'],
   },

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { RequestLog, type RequestRecord } from '../../http/request-log.js'
+import { RequestLog } from '../../http/request-log.js'
+import type { RequestRecord } from '../../service/request-record.js'
 
 const record = (path: string): RequestRecord => ({
   id: 'req_1',

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { createSandbox, type SandboxOptions } from 'tix-webhooks-sandbox'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { listen } from '../../../test/support/http.js'
-import { OPTION_NAMES } from '../../options.js'
+import { OPTION_NAMES } from '../../service/options.js'
 
 describe('an invalid option', () => {
   test.each<[Record<string, unknown>, RegExp]>([

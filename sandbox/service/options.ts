@@ -1,6 +1,6 @@
-import type { RequestRecord } from './http/request-log.js'
-import type { Assumptions } from './service/assumptions.js'
-import type { NewEndpoint } from './service/subscriptions.js'
+import type { Assumptions } from './assumptions.js'
+import type { RequestRecord } from './request-record.js'
+import type { NewEndpoint } from './subscriptions.js'
 
 /** The largest seed, as that of `sampleEvent`. */
 export const MAX_SEED = 0xffff_ffff
