@@ -10,7 +10,7 @@ export function Assumptions() {
       <h2>Assumptions</h2>
       <p class="lead">
         The service’s document leaves these open. Run your tests once by each reading:{' '}
-        <code>npx tix-webhooks sandbox --assume errors=problem</code>
+        <code>npx tix-webhooks sandbox --assume network-error=final</code>
       </p>
       <ul class="cards" aria-label="Assumptions">
         {list.map(({ name, says, choices, chosen }) => (

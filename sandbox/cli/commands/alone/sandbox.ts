@@ -25,7 +25,7 @@ export const sandbox = defineCommand({
     },
     {
       says: 'if the service signs or reports errors in another way',
-      line: 'tix-webhooks sandbox --assume signature=concat --assume errors=problem',
+      line: 'tix-webhooks sandbox --assume signature=concat --assume network-error=final',
     },
     { says: 'a bad day', line: 'tix-webhooks sandbox --chaos duplicate=0.2,stale=0.1 --retry fast' },
   ],
