@@ -12,6 +12,7 @@ export type { Send, SendResult } from './engine/network/send.js'
 export { piecesOf } from './engine/network/transport.js'
 export { retrySchedule } from './engine/schedule.js'
 export { attemptJson } from './http/control/delivery-json.js'
+export { requestJson } from './http/control/request-json.js'
 export type {
   AdvancedClock,
   AnswerView,

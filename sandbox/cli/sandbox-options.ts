@@ -44,7 +44,7 @@ export const START_OPTIONS = {
   retry: option(
     'SCHEDULE',
     readText,
-    'default (11 attempts in 72 h), tickettailor, fast, or a list such as 5s,1m,1h',
+    'default (11 attempts in 72 h), quartic, fast, or a list such as 5s,1m,1h',
     'default',
   ),
   jitter: option('SHARE', shareUpTo(MAX_JITTER), 'how random each gap between attempts is, 0 to 0.5', '0.1'),

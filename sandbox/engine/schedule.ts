@@ -12,12 +12,12 @@ export const MIN_GAP_MS = 1000
 const PRESETS: Readonly<Record<string, readonly number[]>> = {
   default: RETRY_SCHEDULE,
   // n⁴ seconds, as one ticketing service does: 22 attempts in all.
-  tickettailor: Array.from({ length: 21 }, (_, index) => (index + 2) ** 4),
+  quartic: Array.from({ length: 21 }, (_, index) => (index + 2) ** 4),
   fast: [1, 2, 4],
 }
 
 /**
- * A retry schedule, in seconds after the first attempt, from a name (`default`, `tickettailor`, `fast`), a list such as
+ * A retry schedule, in seconds after the first attempt, from a name (`default`, `quartic`, `fast`), a list such as
  * `5s,1m,1h`, or numbers of seconds. An empty list of numbers is a schedule without retries.
  *
  * @throws TypeError that says what is wrong with it

@@ -15,12 +15,12 @@ export class RequestLog {
   readonly #listeners = new Set<(record: RequestRecord) => void>()
 
   add(record: RequestRecord): void {
-    const { path, error_message: message } = record
+    const { path, errorMessage: message } = record
     const kept = {
       ...record,
       path: shown(path),
       // A message quotes what is wrong.
-      ...(message !== undefined && { error_message: shown(message) }),
+      ...(message !== undefined && { errorMessage: shown(message) }),
     }
     this.#records.push(kept)
     // In batches: to move the whole list at each request would cost more than the request.
@@ -69,9 +69,9 @@ export function logRequests(log: RequestLog, clock: VirtualClock): MiddlewareHan
       method: c.req.method,
       path: pathname + search,
       mode: caller?.mode ?? null,
-      key_end: caller?.keyEnd ?? null,
+      keyEnd: caller?.keyEnd ?? null,
       status: c.get('isDropped') ? 0 : c.res.status,
-      ...(error && { error_code: error.code, error_message: error.message }),
+      ...(error && { errorCode: error.code, errorMessage: error.message }),
       ...(notes.length > 0 && { note: notes.join(', ') }),
     })
   }

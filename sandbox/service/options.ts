@@ -23,7 +23,7 @@ export interface SandboxOptions {
   /** The secret of an endpoint that has none of its own. Default: a new one for each. */
   secret?: string | undefined
   /**
-   * When a failed delivery is tried again: `default` (11 attempts in 72 hours), `tickettailor` (22 attempts), `fast` (after 1, 2 and 4
+   * When a failed delivery is tried again: `default` (11 attempts in 72 hours), `quartic` (22 attempts), `fast` (after 1, 2 and 4
    * seconds), or a list such as `5s,1m,1h`, or of seconds, counted from the first attempt.
    */
   retry?: string | readonly number[] | undefined

@@ -12,12 +12,12 @@ export interface RequestRecord {
   /** null if the request had no valid key. */
   readonly mode: Mode | null
   /** The last four characters of the key. */
-  readonly key_end: string | null
+  readonly keyEnd: string | null
   /** 0 if the connection was closed without an answer, by a fault that was asked for. */
   readonly status: number
   /** The code of the error that was answered. */
-  readonly error_code?: string
-  readonly error_message?: string
+  readonly errorCode?: string
+  readonly errorMessage?: string
   /** A note for people, such as that the `Idempotency-Key` was ignored. */
   readonly note?: string
 }

@@ -1,5 +1,5 @@
 import type { Attempt, Delivery, Message, RequestRecord, Sandbox } from '../../index.js'
-import { attemptJson, matchesKind, retrySchedule, VERSION } from '../../internal.js'
+import { attemptJson, matchesKind, requestJson, retrySchedule, VERSION } from '../../internal.js'
 import { sayDuration } from '../arguments/durations.js'
 import { envLine, type FoundSecret } from '../send/signing.js'
 import { type Output, printable } from '../terminal/output.js'
@@ -75,12 +75,12 @@ function originOf(secret: string, start: StartSecret, { colors, program }: Outpu
 
 /** Says what was asked of the API, and which error was the answer. */
 export function printRequest(request: RequestRecord, out: Output): void {
-  const { method, path, status, error_code: code, note } = request
+  const { method, path, status, errorCode: code, note } = request
   const { colors } = out
   const paint = status < 400 ? colors.dim : colors.magenta
   const notes = [code, note].filter((one) => one !== undefined).map((one) => ` ${one}`)
   out.print(
-    { event: 'request', ...request },
+    { event: 'request', ...requestJson(request) },
     `${colors.dim(timeOfDay())} ${paint(`    ${printable(`${method} ${path}`)} ${status}${notes.join(',')}`)}`,
   )
 }

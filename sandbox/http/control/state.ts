@@ -12,6 +12,7 @@ import { endpointJson } from './endpoints.js'
 import { faultJson } from './faults.js'
 import { readBody, readParameters } from './input.js'
 import type { ControlParts } from './parts.js'
+import { requestJson } from './request-json.js'
 import type { StatusView } from './views.js'
 
 /** How many requests and events the state shows: the latest. */
@@ -25,7 +26,9 @@ export function addState(app: App, parts: ControlParts): void {
 
   app.get('/_sandbox', (c) => c.json(statusJson(parts)))
   app.get('/_sandbox/state', (c) => c.json(stateJson(parts, readParameters(c, stateQuery))))
-  app.get('/_sandbox/requests', (c) => c.json({ data: log.latest(readParameters(c, requestsQuery).limit) }))
+  app.get('/_sandbox/requests', (c) =>
+    c.json({ data: log.latest(readParameters(c, requestsQuery).limit).map(requestJson) }),
+  )
   app.get('/_sandbox/assumptions', (c) => {
     const data = Object.entries(ASSUMPTIONS).map(([name, { says, choices }]) => ({
       name,
@@ -64,7 +67,7 @@ export function stateJson(parts: ControlParts, { brief, limit, status, q }: Stat
     clock: clockJson(service, realNow),
     endpoints: engine.endpoints().map(endpointJson),
     deliveries: found.map((delivery) => (brief ? briefJson : deliveryJson)(delivery, engine)),
-    requests: log.latest(SHOWN),
+    requests: log.latest(SHOWN).map(requestJson),
     events: latestEvents(service.accounts.test),
     faults: service.faults.list().map(faultJson),
     ...(brief && {

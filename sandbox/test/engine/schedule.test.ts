@@ -12,8 +12,8 @@ describe('a schedule by its name', () => {
     expect(retrySchedule('default').at(-1)).toBe(HOURS_72)
   })
 
-  test('[N103] tickettailor is n⁴ seconds within 72 hours: 22 attempts with the first', () => {
-    const steps = retrySchedule('tickettailor')
+  test('[N103] quartic is n⁴ seconds within 72 hours: 22 attempts with the first', () => {
+    const steps = retrySchedule('quartic')
     expect(steps.slice(0, 3)).toEqual([16, 81, 256])
     expect(steps).toHaveLength(21)
     expect(steps.at(-1)).toBe(22 ** 4)
@@ -55,7 +55,7 @@ describe('a schedule that is given', () => {
     ['-5s', '"-5s" is none of them'],
     ['1e3s', '"1e3s" is none of them'],
     ['5s,soon', '"soon" is none of them'],
-    ['fats', 'The retry schedule is default, tickettailor, fast, or a list of times after the first attempt'],
+    ['fats', 'The retry schedule is default, quartic, fast, or a list of times after the first attempt'],
     ['constructor', '"constructor" is none of them'],
     ['5s,5s', '5s comes after 5s'],
     ['1m,5s', '5s comes after 1m'],

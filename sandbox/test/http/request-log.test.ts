@@ -8,7 +8,7 @@ const record = (path: string): RequestRecord => ({
   method: 'GET',
   path,
   mode: 'test',
-  key_end: 'c3d4',
+  keyEnd: 'c3d4',
   status: 200,
 })
 
@@ -24,8 +24,8 @@ test('has the newest first, and no more than 500', () => {
 
 test('[N8] keeps no key that a message quotes, and no endless message', () => {
   const log = new RequestLog()
-  log.add({ ...record('/v2'), error_message: `"sk_live_abcdefgh" is none.${'x'.repeat(5000)}` })
-  const [{ error_message: message = '' } = {}] = log.latest(1)
+  log.add({ ...record('/v2'), errorMessage: `"sk_live_abcdefgh" is none.${'x'.repeat(5000)}` })
+  const [{ errorMessage: message = '' } = {}] = log.latest(1)
   expect(message).toMatch(/^"sk_live_…" is none\.x+$/)
   expect(message).toHaveLength(500)
 })
@@ -33,8 +33,8 @@ test('[N8] keeps no key that a message quotes, and no endless message', () => {
 test('[N8] keeps a message about keys as it is, but for the keys', () => {
   const log = new RequestLog()
   const said = (message: string) => {
-    log.add({ ...record('/v2'), error_message: message })
-    return log.latest(1)[0]?.error_message
+    log.add({ ...record('/v2'), errorMessage: message })
+    return log.latest(1)[0]?.errorMessage
   }
   const advice = 'Send "authorization: bearer sk_test_…". A key begins with sk_test_ or sk_live_.'
   expect(said(advice)).toBe(advice)

@@ -73,7 +73,7 @@ describe('the sandbox', () => {
     [['--assume', 'signature=dots'], /^The assumption signature is one of dot, concat, body, not "dots"/],
     [['--assume', 'singature=dot'], /^There is no assumption "singature"/],
     [['--assume', 'signature'], /^--assume "signature" must be name=value/],
-    [['--retry', 'sometimes'], /^The retry schedule is default, tickettailor, fast/],
+    [['--retry', 'sometimes'], /^The retry schedule is default, quartic, fast/],
     [['--jitter', '0.7'], /^--jitter must be a number from 0 to 0\.5, such as 0\.1, not "0\.7"/],
     [['--timeout', '2h'], /^--timeout 2h is too long: at most 1h, or 0 for no limit/],
     [['--rate-limit', '9999999/s'], /^--rate-limit "9999999\/s" is not a rate: .* at most 1000000 requests/],
