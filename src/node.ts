@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Http2ServerResponse } from 'node:http2'
 import type { Readable } from 'node:stream'
 import type { SchemaMap } from './event/schema.js'
 import { callSafely, ignoreRejection } from './lib/call-safely.js'
@@ -93,7 +94,7 @@ export interface SendAnswerOptions {
  * ```
  */
 export function sendAnswer(
-  response: ServerResponse,
+  response: ServerResponse | Http2ServerResponse,
   outcome: Outcome,
   { wasBegun = false }: SendAnswerOptions = {},
 ): void {
@@ -109,7 +110,7 @@ export function sendAnswer(
   ignoreRejection(response.end(body))
 }
 
-function endBegun(response: ServerResponse, outcome: Outcome): void {
+function endBegun(response: ServerResponse | Http2ServerResponse, outcome: Outcome): void {
   if (response.writableEnded) return
   // The sender has seen another status; a cut connection makes it retry all the same.
   if (wantsRetry(outcome)) response.destroy()
@@ -124,8 +125,8 @@ export interface SendFailureOptions<Request> {
 }
 
 /**
- * Ends a request whose answer could not be made or sent, if no framework handles the error: reports it, and answers 500, or closes the
- * connection if that fails too. Never throws.
+ * Ends a request whose answer could not be made or sent, if no framework handles the error: reports it, and answers 500 (another
+ * status for an error of ours that has one), or closes the connection if that fails too. Never throws.
  *
  * @example
  * ```ts
@@ -142,9 +143,9 @@ export interface SendFailureOptions<Request> {
  * ```
  */
 export function sendFailure<Request>(
-  response: ServerResponse,
+  response: ServerResponse | Http2ServerResponse,
   error: unknown,
-  { request, onError }: SendFailureOptions<Request>,
+  { request, onError }: SendFailureOptions<Request> = {} as SendFailureOptions<Request>,
 ): void {
   callSafely(() =>
     onError === undefined
@@ -166,7 +167,10 @@ export function sendFailure<Request>(
 export interface StreamBodyOptions {
   /** How to fix it if the stream was already read: the end of the refusal's message. Default: to mount the route before what reads it. */
   advice?: string | undefined
-  /** The request itself, over HTTP/1 or HTTP/2, if the stream is a layer over it, such as one that inflates. Default: the stream. */
+  /**
+   * The request itself, over HTTP/1 or HTTP/2, if the stream is a layer over it, such as one that inflates: not a copy, since its `aborted` is
+   * read later. Default: the stream.
+   */
   request?: Partial<NodeRequest> | undefined
 }
 

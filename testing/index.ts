@@ -2,7 +2,7 @@ export type { AdapterCase } from './adapter-cases/adapter-case.js'
 export { adapterCases } from './adapter-cases/adapter-cases.js'
 export type { AdapterAnswer, AdapterHarness, MountedAdapter } from './adapter-cases/harness.js'
 export { callHandler } from './call-handler.js'
-export { type ExactOptions, type SampleOptions, sampleEvent } from './deliveries/sample-event.js'
+export { type AsJson, type ExactOptions, type SampleOptions, sampleEvent } from './deliveries/sample-event.js'
 export type { PreviousDates, SampleDataByKind } from './deliveries/samples.js'
 export {
   type SignedBody,

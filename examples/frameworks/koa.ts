@@ -26,7 +26,7 @@ app.use(async (ctx, next) => {
     path: () => ctx.path,
     contentEncoding: ctx.get('content-encoding'),
   })
-  const { status, headers, body } = answerTo(outcome)
+  const { status, headers, body } = answerTo(outcome, { httpVersionMajor: ctx.req.httpVersionMajor })
   ctx.status = status
   ctx.set({ ...headers })
   ctx.body = body

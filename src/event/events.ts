@@ -119,8 +119,8 @@ type KindsIn<KindOrGroup extends string> = KindOrGroup extends `${infer Prefix}.
  * Whether the event is of this kind, or of a documented kind in this group. It narrows types that a comparison of `type` cannot: in
  * `onUnhandled` and after `verifyWebhook`, where the event may be of any kind.
  *
- * @param kind a kind, or a group such as `event.*`. A group has its documented kinds alone, here as in `on`; one that only your `schemas`
- * document is not among them
+ * @param kind a kind, or a group such as `event.*`: here it has its documented kinds alone. In `on` it also has those of your `schemas`, which
+ * this function does not know: compare each of those by itself
  * @example
  * ```ts
  * if (isKind(event, 'order.created')) console.info(event.data.order.id)

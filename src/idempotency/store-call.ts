@@ -1,5 +1,6 @@
 import { LATE_PAUSES_MS, RETRY_PAUSES_MS, STORE_CALL_MS } from '../durations.js'
 import { codeOf, StoreError } from '../errors.js'
+import { callSafely, ignoreRejection } from '../lib/call-safely.js'
 import { describeType } from '../lib/describe-type.js'
 import { causeOf, messageOf } from '../lib/errors/message-of.js'
 import type { AlarmClock } from '../lib/time/alarm-clock.js'
@@ -105,11 +106,17 @@ export function known<T>(method: Method, result: unknown, read: Reader<T>): T {
   } catch (error) {
     cause = error
   }
+  ignoreMembers(result)
   throw new StoreError(
     'store_misbehaved',
     `${nameOf(method)} returned ${describeType(result)}, which the contract does not allow: ${method === 'once' ? ONCE_FORM : 'see IdempotencyStore'}.`,
     cause === undefined ? {} : { cause },
   )
+}
+
+/** A status that is not awaited is a promise, whose rejection would end the process. */
+function ignoreMembers(result: unknown): void {
+  callSafely(() => Object.values(result as object).forEach(ignoreRejection))
 }
 
 /** An inbox that resolves to the bare word is the likeliest mistake. */

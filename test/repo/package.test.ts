@@ -230,6 +230,11 @@ describe('an app in TypeScript', () => {
       versions: 'new',
       args: ['--module', 'nodenext', '--skipLibCheck', '--declaration', 'wrappers.ts'],
     },
+    {
+      compiler: 'typescript7',
+      versions: 'new',
+      args: ['--module', 'nodenext', '--skipLibCheck', '--declaration', 'subpaths.ts'],
+    },
     // Without the CommonJS file: `import … = require(…)` is not valid in code for a bundler.
     {
       compiler: 'typescript7',

@@ -26,11 +26,23 @@ interface Package {
   readonly folder: string
   /** The folders of its sources. */
   readonly sources: readonly string[]
+  /** The script of its package.json that builds it. */
+  readonly script: string
   readonly manifest: { readonly name: string; readonly version: string; readonly dependencies?: object }
 }
 
-const RECEIVER: Package = { folder: ROOT, sources: ['src', 'adapters', 'testing'], manifest: receiverJson }
-const SANDBOX: Package = { folder: `${ROOT}sandbox/`, sources: ['sandbox'], manifest: sandboxJson }
+const RECEIVER: Package = {
+  folder: ROOT,
+  sources: ['src', 'adapters', 'testing'],
+  script: 'build:receiver',
+  manifest: receiverJson,
+}
+const SANDBOX: Package = {
+  folder: `${ROOT}sandbox/`,
+  sources: ['sandbox'],
+  script: 'build',
+  manifest: sandboxJson,
+}
 
 export interface Packed {
   readonly package: Package
@@ -57,8 +69,8 @@ export function filesIn({ tarball }: Packed): string[] {
 
 /** Builds both packages, unless the build is newer than its sources. */
 export function build(): void {
-  for (const { folder, sources } of [RECEIVER, SANDBOX]) {
-    if (isStale(folder, sources)) execFileSync(process.execPath, [bin('tsup'), '--silent'], { cwd: folder })
+  for (const { folder, sources, script } of [RECEIVER, SANDBOX]) {
+    if (isStale(folder, sources)) execFileSync('npm', ['run', '--silent', script], { cwd: folder })
   }
   writeFileSync(`${ROOT}llms.txt`, llms())
 }
