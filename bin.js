@@ -1,31 +1,42 @@
 #!/usr/bin/env node
 // The command is a package of its own, so that a production install is without it.
+import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 const NAME = 'tix-webhooks-sandbox'
+const { version } = readManifest(new URL('package.json', import.meta.url))
+const INSTALL = `npm install -D ${NAME}@${version}`
 
-/** The file of the command: of the project that it is run in, else of the folder that this package is installed in. */
-function commandFile() {
+function readManifest(file) {
+  return JSON.parse(readFileSync(file, 'utf8'))
+}
+
+/** The second package: that of the project that this is run in, else of the folder that this package is installed in. */
+function findSandbox() {
   for (const from of [join(process.cwd(), 'package.json'), import.meta.url]) {
     try {
       const manifest = createRequire(from).resolve(`${NAME}/package.json`)
-      return join(dirname(manifest), createRequire(from)(manifest).bin[NAME])
-    } catch (error) {
-      if (error.code !== 'MODULE_NOT_FOUND') throw error
+      const { bin, version } = readManifest(manifest)
+      const command = join(dirname(manifest), bin[NAME])
+      if (existsSync(command)) return { command, version }
+    } catch {
+      // It is not there, or not whole.
     }
   }
   return undefined
 }
 
-const file = commandFile()
-if (file === undefined) {
-  const { version } = createRequire(import.meta.url)('./package.json')
-  console.error(
-    `The command is in a package of its own. Install it:\n\n  npm install -D ${NAME}@${version}\n`,
-  )
+const sandbox = findSandbox()
+if (sandbox === undefined) {
+  console.error(`The command is in a package of its own. Install it:\n\n  ${INSTALL}\n`)
   process.exitCode = 1
 } else {
-  await import(pathToFileURL(file).href)
+  if (sandbox.version !== version) {
+    console.error(
+      `tix-webhooks is ${version}, but ${NAME} is ${sandbox.version}. Install the same: ${INSTALL}\n`,
+    )
+  }
+  await import(pathToFileURL(sandbox.command).href)
 }

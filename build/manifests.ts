@@ -7,6 +7,7 @@ export interface Manifest {
   readonly version: string
   readonly main?: string
   readonly bin?: Readonly<Record<string, string>>
+  readonly files?: readonly string[]
   readonly repository?: unknown
   readonly peerDependencies?: Readonly<Record<string, string>>
 }

@@ -1,7 +1,16 @@
 // Packs every package as it is published: `npm run pack` writes the tarballs to packed/. They are made from copies, so the working
 // tree stays as it is, also if this is killed.
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -27,14 +36,23 @@ export function packAll(to: string, root = ROOT): string[] {
     const copies = manifests.map(({ folder, manifest }) => {
       const copy = join(staging, manifest.name)
       for (const { path } of listed(join(root, folder))) cpSync(join(root, folder, path), join(copy, path))
-      checkBuilt(manifest, copy)
+      checkWhole(manifest, copy)
       if (!existsSync(join(copy, 'LICENSE'))) cpSync(join(root, 'LICENSE'), join(copy, 'LICENSE'))
       const published = publishedManifest(manifest, folder, repository)
       writeFileSync(join(copy, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
-      const readme = join(copy, 'README.md')
-      if (repository !== undefined && existsSync(readme)) {
-        const place = { repository, folder, version: manifest.version }
-        writeFileSync(readme, absoluteLinks(readFileSync(readme, 'utf8'), place))
+      if (repository !== undefined) {
+        for (const page of pagesIn(copy)) {
+          const place = {
+            repository,
+            folder: posix.join(folder, posix.dirname(page)),
+            version: manifest.version,
+          }
+          // The registry shows the README alone; the other pages are read beside each other.
+          const isBeside = (path: string): boolean =>
+            page !== 'README.md' && existsSync(join(copy, posix.dirname(page), path))
+          const file = join(copy, page)
+          writeFileSync(file, absoluteLinks(readFileSync(file, 'utf8'), place, isBeside))
+        }
       }
       return copy
     })
@@ -62,9 +80,10 @@ function repositoryOf([first]: ReturnType<typeof manifestsIn>): string | undefin
   return repository
 }
 
-/** A package without its code could be published, and its version never be used again. */
-function checkBuilt({ name, main, bin = {} }: Manifest, copy: string): void {
-  for (const file of [main, ...Object.values(bin)]) {
+/** A package without a file could be published, and its version never be used again. */
+function checkWhole({ name, main, bin = {}, files = [] }: Manifest, copy: string): void {
+  const named = files.filter((file) => !file.includes('*'))
+  for (const file of [main, ...Object.values(bin), ...named]) {
     if (file !== undefined && !existsSync(join(copy, file))) {
       throw new Error(`${file} of ${name} would not be packed: run npm run build first.`)
     }
@@ -96,11 +115,26 @@ interface Place {
   readonly version: string
 }
 
-/** Makes the links of a page absolute: the registry shows it without the files beside it. Links to its own sections stay. */
-function absoluteLinks(page: string, { repository, folder, version }: Place): string {
+/** The Markdown pages of a package, from its folder. */
+function pagesIn(copy: string): string[] {
+  const files = readdirSync(copy, { recursive: true, encoding: 'utf8' })
+  return files.filter((file) => file.endsWith('.md')).map((file) => file.replaceAll('\\', '/'))
+}
+
+/**
+ * Makes the links of a page absolute that lead to a file which is not beside it. Links to its own sections stay.
+ *
+ * @param isBeside whether the reader of the page has the file
+ */
+function absoluteLinks(
+  page: string,
+  { repository, folder, version }: Place,
+  isBeside: (path: string) => boolean,
+): string {
   const absolute = (target: string): string => {
     if (/^(\w+:|\/\/|#)/.test(target)) return target
     const [path = '', ...rest] = target.split(/(?=[#?])/)
+    if (isBeside(path)) return target
     const kind = /\.(gif|jpe?g|png|svg|webp)$/i.test(path) ? 'raw' : 'blob'
     return `${repository}/${kind}/v${version}/${posix.join(folder, path)}${rest.join('')}`
   }

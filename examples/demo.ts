@@ -169,7 +169,9 @@ for (const { server } of apps) {
 
 console.info(`
 Next, the same with an app of your own (the README has one for each framework):
+  npm install tix-webhooks express
+  npm install -D tix-webhooks-sandbox
   npx tix-webhooks secret >> .env                             a secret for your app and the sandbox
-  node --env-file=.env app.js                                 your app
+  node --env-file=.env app.mjs                                your app
   npx tix-webhooks sandbox --to http://localhost:3000/hooks   in a second terminal
   npx tix-webhooks trigger order.created                      in a third one`)

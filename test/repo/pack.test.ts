@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { NO_REPOSITORY } from '../../build/manifests.js'
 import { packAll } from '../../build/pack.js'
 import packageJson from '../../package.json' with { type: 'json' }
+import sandboxJson from '../../sandbox/package.json' with { type: 'json' }
 import { filesUnder } from '../support/packed.js'
 import { linksOf, PACKED_PAGES } from '../support/pages.js'
 import { ROOT } from '../support/root.js'
@@ -29,7 +30,8 @@ beforeAll(() => {
     'sandbox/package.json',
     JSON.stringify({ name: 'second', version, files: ['docs'], scripts: { postinstall: 'exit 1' } }),
   )
-  for (const file of BUILT) write(file, '')
+  for (const file of [...BUILT, 'llms.txt', 'examples/app.ts']) write(file, '')
+  write('sandbox/docs/rules.md', RULES)
   write('sandbox/README.md', SECOND_README)
   write('sandbox/secret.txt', 'not packed')
   const before = contents(repository)
@@ -62,6 +64,8 @@ const untouched = table[0](row)
 
 [reference]: ./docs/rules.md
 `
+
+const RULES = '[here](../README.md), [there](../../docs/testing.md#vitest), ![a picture](images/page.png)'
 
 test('the packages are packed in the order in which they are published', () => {
   expect(Object.keys(unpacked)).toEqual(['tix-webhooks', 'second'])
@@ -119,8 +123,22 @@ test('links of the second README begin at its folder, of every form, and code is
   )
 })
 
+test('links of another page are absolute if they leave the package', () => {
+  expect(read('second', 'docs/rules.md')).toBe(
+    RULES.replace('../../docs/testing.md', `${REPOSITORY}/blob/v${version}/docs/testing.md`).replace(
+      'images/page.png',
+      `${REPOSITORY}/raw/v${version}/sandbox/docs/images/page.png`,
+    ),
+  )
+})
+
 test('the second package has the license, and only the files that it lists', () => {
-  expect(filesUnder(unpacked.second ?? '').sort()).toEqual(['LICENSE', 'README.md', 'package.json'])
+  expect(filesUnder(unpacked.second ?? '').sort()).toEqual([
+    'LICENSE',
+    'README.md',
+    'docs/rules.md',
+    'package.json',
+  ])
 })
 
 test.each([
@@ -153,8 +171,8 @@ test('the address of this repository is filled in', ({ skip }) => {
   expect(packageJson).toHaveProperty('repository', expect.stringMatching(/^https:/))
 })
 
-test('only the tarballs can be published', () => {
-  expect(packageJson.scripts.prepublishOnly).toMatch(/exit 1$/)
+test.each([packageJson, sandboxJson])('only the tarball of $name can be published', ({ scripts }) => {
+  expect(scripts.prepublishOnly).toMatch(/exit 1$/)
 })
 
 function write(file: string, text: string): void {

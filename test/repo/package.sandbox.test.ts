@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -110,13 +110,47 @@ describe('the command', () => {
     expect(JSON.parse(described)).toMatchObject({ openapi: '3.1.0' })
   })
 
-  test('prints the line that installs it if the second package is missing, and installs nothing', () => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [command(alone), 'trigger'], {
-      cwd: alone,
+  const INSTALL = `npm install -D tix-webhooks-sandbox@${receiverJson.version}`
+
+  /** A project with the first package, and with files in place of the second. */
+  function withSecond(name: string, files: Readonly<Record<string, string>>): string {
+    const project = install([receiver], name)
+    const second = join(project, 'node_modules', sandboxJson.name)
+    mkdirSync(second, { recursive: true })
+    for (const [file, text] of Object.entries(files)) writeFileSync(join(second, file), text)
+    return project
+  }
+
+  test.each([
+    ['is missing', () => alone],
+    [
+      'has no code, as in a clone that is not built',
+      () => withSecond('unbuilt', { 'package.json': JSON.stringify(sandboxJson) }),
+    ],
+    ['has a package.json that is cut off', () => withSecond('cut-off', { 'package.json': '{' })],
+  ])('prints the line that installs it if the second package %s, and installs nothing', (_, projectOf) => {
+    const project = projectOf()
+    const { status, stdout, stderr } = spawnSync(process.execPath, [command(project), 'trigger'], {
+      cwd: project,
       encoding: 'utf8',
     })
     expect([status, stdout]).toEqual([1, ''])
-    expect(stderr).toContain(`npm install -D tix-webhooks-sandbox@${receiverJson.version}`)
+    expect(stderr).toContain(INSTALL)
+    expect(stderr).not.toContain('    at ')
+  })
+
+  test('says so if the second package has another version, and runs it', () => {
+    const project = withSecond('other', {
+      'package.json': JSON.stringify({ version: '0.0.9', bin: { [sandboxJson.name]: 'bin.cjs' } }),
+      'bin.cjs': "console.log('it ran')",
+    })
+    const { status, stdout, stderr } = spawnSync(process.execPath, [command(project)], {
+      cwd: project,
+      encoding: 'utf8',
+    })
+    expect([status, stdout]).toEqual([0, 'it ran\n'])
+    expect(stderr).toContain('tix-webhooks-sandbox is 0.0.9')
+    expect(stderr).toContain(INSTALL)
   })
 
   // As pnpm does it: the first package cannot resolve the second from its own folder.

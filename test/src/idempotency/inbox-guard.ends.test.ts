@@ -35,6 +35,11 @@ const HANDLERS = {
 /** Does the work and passes on its result, as an inbox that does not know `Discard`. */
 const rollingBack: OnceScript = (_, work) => work({})
 
+/** The rejection of a status that nobody awaits would end the process; here it fails the run of the tests. */
+const notAwaiting: OnceScript = async (_, work) => ({
+  status: work({}).then(() => 'handled'),
+})
+
 const HANDLED = { outcome: 'handled' }
 const DUPLICATE = { outcome: 'duplicate' }
 const IN_FLIGHT = { outcome: 'in_flight', code: 'in_flight', retryAfterSeconds: 5 }
@@ -68,6 +73,7 @@ const ENDS: readonly [
   ['returned', 'returns nothing', returning(undefined), MISBEHAVED],
   ['returned', 'returns true', returning(true), MISBEHAVED],
   ['returned', 'returns the bare word', returning('handled'), MISBEHAVED],
+  ['failed', 'says its status before its work has ended', notAwaiting, FAILED],
   ['returned', 'says a word outside the contract', returning({ status: 'Handled' }), MISBEHAVED],
   ['returned', 'fails at the commit', failingWith(REFUSED), UNAVAILABLE],
   ['thrown Discard', 'says discarded', saying('discarded'), DISCARDED],
