@@ -234,5 +234,5 @@ test('the demo runs in full on each framework and ends by itself', async () => {
   ])
   const tellers = chapters.slice(1).map((chapter) => chapter.match(/^ {2}\w+/gm))
   expect(new Set(tellers.map(String))).toEqual(new Set(['  Express,  Fastify,  Hono']))
-  expect(end).toMatch(/^Next, .+\n {2}npx tix-webhooks secret >> \.env .+/)
+  expect(end).toMatch(/^Next, .+\n(?: {2}npm install .+\n)+ {2}npx tix-webhooks secret >> \.env .+/)
 })
