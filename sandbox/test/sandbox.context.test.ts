@@ -24,6 +24,13 @@ test('a receiver is called in the context of the trigger, even where its turn co
   expect(seen.join(' ')).toBe('A B C C C C C C')
 })
 
+test('a receiver is called in the context of each of several triggers at once', async () => {
+  const { sandbox, tenant, seen } = recording()
+  const tenants = ['A', 'B', 'C']
+  await Promise.all(tenants.map((name) => tenant.run(name, () => sandbox.trigger('order.created'))))
+  expect(seen).toEqual(tenants)
+})
+
 test('a receiver is called in the context of the resend', async () => {
   const { sandbox, tenant, seen } = recording()
   const { deliveries } = await sandbox.trigger('order.created')
