@@ -3,6 +3,7 @@ import type { EventKind } from 'tix-webhooks'
 import type { SandboxChange } from './engine/engine-parts.js'
 import { createApp } from './http/app.js'
 import { type Listening, listen, type ReservedPort, reservePort } from './http/server.js'
+import { checkOptionNames } from './lib/option-names.js'
 import { VERSION } from './lib/version.js'
 import {
   clockOf,
@@ -24,7 +25,7 @@ import { restore, snapshotOf } from './service/state/snapshot.js'
 import { readStateFile, StateFile, unusable } from './service/state/state-file.js'
 import { lockState, type StateLock } from './service/state/state-lock.js'
 import type { NewEndpoint } from './service/subscriptions.js'
-import { type Triggered, type TriggerOptions, trigger } from './service/trigger.js'
+import { TRIGGER_OPTIONS, type Triggered, type TriggerOptions, trigger } from './service/trigger.js'
 
 /** The ticketing service, on your machine. */
 export interface Sandbox {
@@ -192,7 +193,7 @@ class RunningSandbox implements Sandbox {
   }
 
   async trigger(kind: string, options: TriggerOptions = {}): Promise<Triggered> {
-    const triggered = await trigger(this.#service, { ...options, kind })
+    const triggered = await trigger(this.#service, { ...checkOptionNames(options, TRIGGER_OPTIONS), kind })
     return firstAnswers(this.#service, triggered)
   }
 

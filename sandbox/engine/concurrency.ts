@@ -1,4 +1,4 @@
-import pLimit, { type Limit } from 'p-limit'
+import { type Limiter, limiter } from './limiter.js'
 
 const PER_ENDPOINT = 4
 const IN_ALL = 32
@@ -6,8 +6,8 @@ const IN_ALL = 32
 /** Limits how many attempts run at once: for each endpoint, and in all. */
 export class Concurrency {
   readonly #perEndpoint: number
-  readonly #all = pLimit(IN_ALL)
-  readonly #limits = new Map<string, Limit>()
+  readonly #all = limiter(IN_ALL)
+  readonly #limits = new Map<string, Limiter>()
 
   /** @param serial one at a time for each endpoint, in order */
   constructor(serial: boolean) {
@@ -18,7 +18,7 @@ export class Concurrency {
   run<Result>(endpointId: string, work: () => Promise<Result>): Promise<Result> {
     let limit = this.#limits.get(endpointId)
     if (limit === undefined) {
-      limit = pLimit(this.#perEndpoint)
+      limit = limiter(this.#perEndpoint)
       this.#limits.set(endpointId, limit)
     }
     return limit(() => this.#all(work))

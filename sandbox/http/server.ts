@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { isIPv6 } from 'node:net'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
+import { checkOptionNames } from '../lib/option-names.js'
 import type { App } from './context.js'
 
 /** A port that is served. */
@@ -27,8 +28,8 @@ export interface ListenAt {
 const EVERYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
 /** Serves the app. @throws Error that says what to do when the port cannot be had */
-export async function listen(app: Pick<App, 'fetch'>, at?: ListenAt): Promise<Listening> {
-  const held = await reservePort(at)
+export async function listen(app: Pick<App, 'fetch'>, at: ListenAt = {}): Promise<Listening> {
+  const held = await reservePort(checkOptionNames(at, ['port', 'host']))
   held.serve(app)
   return held
 }

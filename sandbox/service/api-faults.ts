@@ -1,4 +1,5 @@
 import { isWholeWithin } from '../lib/numbers.js'
+import { checkOptionNames } from '../lib/option-names.js'
 import { Random } from '../lib/random.js'
 
 /** A fault of the API, made on purpose: to test how your own client takes it. */
@@ -37,6 +38,8 @@ const MAX_DELAY_MS = 600_000
 const MAX_TIMES = 1_000_000
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const REFUSALS = [400, 401, 403, 404, 409, 429]
+
+const FAULT_OPTIONS: readonly (keyof NewFault)[] = ['path', 'method', 'status', 'delayMs', 'drop', 'times']
 
 interface Kept {
   fault: ApiFault
@@ -108,7 +111,8 @@ export class ApiFaults {
 }
 
 /** @throws TypeError that says what is wrong with it */
-function checked({ path, method, status, delayMs, drop = false, times }: NewFault): NewFault {
+function checked(fault: NewFault): NewFault {
+  const { path, method, status, delayMs, drop = false, times } = checkOptionNames(fault, FAULT_OPTIONS)
   if (typeof path !== 'string' || !/^\/v2(?:\/[^?#\s]*)?$/.test(path)) {
     throw new TypeError(
       'path must be the beginning of a path of the API, without a query: /v2, or such as /v2/events.',

@@ -1,3 +1,5 @@
+import { isRecord } from '../lib/option-names.js'
+
 /** Points that the specification leaves open, if a second reading is likely enough that a team should test against it. */
 export const ASSUMPTIONS = {
   signature: {
@@ -39,6 +41,11 @@ export const DEFAULT_ASSUMPTIONS: Assumptions = {
  * @throws TypeError that names what there is to choose from
  */
 export function assume(chosen: Readonly<Record<string, unknown>> = {}): Assumptions {
+  if (!isRecord(chosen)) {
+    throw new TypeError(
+      'assume must be an object of assumptions and choices, such as { signature: "concat" }.',
+    )
+  }
   for (const [name, choice] of Object.entries(chosen)) {
     if (!Object.hasOwn(ASSUMPTIONS, name)) {
       throw new TypeError(

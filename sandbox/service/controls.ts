@@ -1,6 +1,7 @@
 import type { Endpoint } from '../engine/endpoint.js'
-import type { DeliveryFilter } from '../engine/record/delivery-filter.js'
+import { type DeliveryFilter, FILTER_NAMES } from '../engine/record/delivery-filter.js'
 import type { Attempt, Delivery, DeliveryStatus } from '../engine/record/records.js'
+import { checkOptionNames } from '../lib/option-names.js'
 import { durationMs } from '../time/duration.js'
 import { toEpochMs } from '../time/epoch.js'
 import type { ApiFault, NewFault } from './api-faults.js'
@@ -38,7 +39,7 @@ export interface SandboxEndpoints {
 
 /** The deliveries, with their attempts. */
 export interface SandboxDeliveries {
-  /** The newest first. */
+  /** The newest first. @throws TypeError if there is no such filter */
   list(filter?: DeliveryFilter): readonly Delivery[]
   get(id: string): Delivery | undefined
   /** How many there have been of each status: the list keeps the latest 1,000 that are done, this counts all since the last reset. */
@@ -115,9 +116,9 @@ export function faultsOf({ faults }: Service): SandboxFaults {
 
 export function deliveriesOf({ engine }: Service): SandboxDeliveries {
   return {
-    list: (filter) => engine.deliveries(filter),
+    list: (filter = {}) => engine.deliveries(checkOptionNames(filter, FILTER_NAMES)),
     get: (id) => engine.delivery(id),
     counts: () => engine.totals(),
-    resend: async (id, options) => engine.resend(id, options),
+    resend: async (id, options = {}) => engine.resend(id, checkOptionNames(options, ['to'])),
   }
 }

@@ -28,6 +28,17 @@ export interface TriggerOptions {
   mode?: Mode
 }
 
+/** Their names: a misspelt `scenario` would send a genuine webhook. */
+export const TRIGGER_OPTIONS: readonly (keyof TriggerOptions)[] = [
+  'set',
+  'data',
+  'event',
+  'chain',
+  'scenario',
+  'repeat',
+  'mode',
+]
+
 /** A request to send webhooks. */
 export interface TriggerRequest extends TriggerOptions {
   /** A kind. One that the service does not document needs `data`. Default: that of `event`. */

@@ -45,7 +45,7 @@ const ROOMS: readonly Room[] = [
       'sandbox/diagnose/',
       'sandbox/build/page.ts',
     ],
-    theirs: [...PUBLIC, 'hono', '@hono/node-server', 'zod', 'p-limit', 'node:'],
+    theirs: [...PUBLIC, 'hono', '@hono/node-server', 'zod', 'node:'],
   },
   { folder: 'sandbox/cli/', ours: DOORS, theirs: [...PUBLIC, 'ms', 'picocolors', 'node:'] },
   { folder: 'sandbox/', ours: ['sandbox/'], theirs: [...PUBLIC, 'node:'] },

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import { checkMoment } from './check-moment.js'
 import { MAX_TIMER_MS } from './duration.js'
 import { TimeSource } from './time-source.js'
@@ -71,13 +72,15 @@ export class VirtualClock {
   }
 
   /**
-   * Does the work at a virtual time: at once if it is past. Timers of the same moment fire in the order of these calls.
+   * Does the work at a virtual time: at once if it is past, and then in the `AsyncLocalStorage` context of the caller. Timers of the same
+   * moment fire in the order of these calls.
    *
    * @param label describes the work, for `nextLabel`
    * @throws RangeError if it is no moment of time
    */
   at(atMs: number, work: () => unknown, label?: () => string): Timer {
-    const timer = this.#timers.add(atMs, work, label)
+    const isDue = atMs <= this.now()
+    const timer = this.#timers.add(atMs, isDue ? AsyncResource.bind(work) : work, label)
     this.#arm()
     return timer
   }

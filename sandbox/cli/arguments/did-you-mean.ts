@@ -1,10 +1,23 @@
 import { nearestName } from '../../internal.js'
 
+/** The letters that say which name begins with them. */
+const LEAST_BEGINNING = 3
+
 /** ` Did you mean x?`, or nothing. */
 export function didYouMean(word: string, names: Iterable<string>): string {
   const known = [...names]
-  const name = nearestName(word, known) ?? likeTheEnd(word, known) ?? likeTheBeginning(word, known)
+  const name =
+    cutShort(word, known) ??
+    nearestName(word, known) ??
+    likeTheEnd(word, known) ??
+    likeTheBeginning(word, known)
   return name === undefined ? '' : ` Did you mean ${name}?`
+}
+
+/** `--start` is the beginning of `--start-at`, though it is as near to `--state`. */
+function cutShort(word: string, names: readonly string[]): string | undefined {
+  const isTooShort = word.replace(/^-+/, '').length < LEAST_BEGINNING
+  return isTooShort ? undefined : onlyOne(names.filter((name) => name.startsWith(word)))
 }
 
 /** `event.craeted` is like `order.created`, of which there is one. */
@@ -14,8 +27,6 @@ function likeTheEnd(word: string, names: readonly string[]): string | undefined 
   const nearest = end === '' ? undefined : nearestName(end, names.map(endOf))
   return onlyOne(names.filter((name) => endOf(name) === nearest))
 }
-
-const LEAST_BEGINNING = 3
 
 /** `dupe` begins as `duplicate` does, and as no other. */
 function likeTheBeginning(word: string, names: readonly string[]): string | undefined {

@@ -34,7 +34,7 @@ export function overview(commands: readonly Command[], columns: number): string 
       width,
     ),
     folded(
-      'Which secret: --secret, else TIX_SIGNING_SECRET in the environment, else TIX_SIGNING_SECRET in .env of this folder.',
+      'Which secret: --secret, else TIX_SIGNING_SECRET in the environment, else in .env.local, else in .env of this folder.',
       width,
     ),
     folded('Exit codes: 0 done, 1 a check failed, 2 invalid command line, 3 no sandbox is running.', width),

@@ -22,8 +22,17 @@ const MARKUP =
 const ENDS_WORD =
   /^(?:article|aside|blockquote|br|d[dlt]|div|footer|h[1-6]|header|hr|li|ol|p|pre|section|table|t[dhr]|ul)$/i
 
-/** An address without a scheme, or with a harmless one. A reference or an escape before the path could hide a scheme. */
-const SAFE_TARGET = /^<?(?:(?:https?|mailto|tel):|[^:&\\]*(?:[/?#]|$))/i
+/** An address without a scheme, or with a harmless one. A reference or an escape before the path could hide the colon of a scheme. */
+const SAFE_TARGET = /^<?(?:(?:https?|mailto|tel):|(?:[^:&\\]|&(?!#|[a-z0-9]+;)|\\(?=[*_~]))*(?:[/?#]|$))/i
+
+/**
+ * A `<` after the first character, or white space other than blanks and tabs. CommonMark allows both in a target, but other readers find
+ * no target there, and so take what follows for HTML.
+ */
+const NO_TARGET = /.<|[^\S \t]/s
+
+/** A target of a definition that another reader, which is stricter about the blanks around it, takes for a tag. */
+const LIKE_TAG = /^<(?!(?:https?|mailto|tel):)[a-z!?/]/i
 
 /** Finds everything, and leaves targets as they are written. */
 const judge = new MarkdownIt('commonmark', { html: true })
@@ -76,18 +85,26 @@ function editsOf(source: string): Edit[] {
   }
   // Markdown takes a carriage return alone for the end of a line, and this parser does not.
   parser.parse(source.replace(/\r(?!\n)/g, '\n')).iterate({
-    enter({ name, from, to }) {
+    enter({ name, from, to, node }) {
       if (to <= done) return
       const start = Math.max(from, done)
       if (HTML.test(name)) {
         const end = endOf(source, start, to)
         replace(start, end, textOf(source.slice(start, end), name === 'HTMLBlock'))
-      } else if ((name === 'URL' || name === 'Autolink') && !SAFE_TARGET.test(source.slice(start, to))) {
+      } else if (
+        (name === 'URL' || name === 'Autolink') &&
+        !isTarget(source.slice(start, to), node.parent?.name)
+      ) {
         replace(start, to, name === 'URL' ? '#' : source.slice(start + 1, to - 1))
       }
     },
   })
   return edits
+}
+
+function isTarget(written: string, within: string | undefined): boolean {
+  if (within === 'LinkReference' && LIKE_TAG.test(written)) return false
+  return SAFE_TARGET.test(written) && !NO_TARGET.test(written)
 }
 
 /** The end of HTML that begins there: a hidden element ends with its end tag, which can be in a later node. */

@@ -12,6 +12,14 @@ export interface DeliveryFilter {
   limit?: number
 }
 
+export const FILTER_NAMES: readonly (keyof DeliveryFilter)[] = [
+  'status',
+  'type',
+  'endpointId',
+  'text',
+  'limit',
+]
+
 export function matchesFilter(
   delivery: Delivery,
   { status, type, endpointId, text }: DeliveryFilter,

@@ -1,6 +1,6 @@
-import pLimit from 'p-limit'
 import * as z from 'zod'
 import { utcText } from '../../domain/events/moments.js'
+import { limiter } from '../../engine/limiter.js'
 import { DeliveryGone } from '../../engine/record/delivery-gone.js'
 import type { Delivery } from '../../engine/record/records.js'
 import { isFromScenario } from '../../engine/record/records.js'
@@ -116,7 +116,7 @@ export function addDeliveries(app: App, { service, checkUrl }: ControlParts): vo
       return reason === undefined
     })
     chosen.reverse()
-    const limit = pLimit(AT_A_TIME)
+    const limit = limiter(AT_A_TIME)
     const resent = await Promise.all(
       chosen.map(async ({ id }) => ({ delivery: id, attempt: await limit(() => resend(id, options)) })),
     )

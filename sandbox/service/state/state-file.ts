@@ -34,7 +34,7 @@ export function readStateFile(path: string): Snapshot | undefined {
 /** An error for a state file that cannot be used: it is left as it is. */
 export function unusable(path: string, cause: unknown): Error {
   return new Error(
-    `The state file ${path} cannot be used: ${messageOf(cause)}. It was left as it is: name another file, or move this one away.`,
+    `The state file ${path} cannot be used: ${messageOf(cause).replace(/\.$/, '')}. It was left as it is: name another file, or move this one away.`,
     { cause },
   )
 }

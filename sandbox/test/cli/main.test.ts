@@ -29,6 +29,9 @@ describe('the help', () => {
       for (const { name } of commands) expect(stdout).toMatch(new RegExp(`^  ${name} +`, 'm'))
       expect(stdout).toContain('Exit codes: 0 done, 1 a check failed')
       expect(stdout).toContain('tix-webhooks trigger order.created')
+      expect(stdout.replaceAll('\n', ' ')).toContain(
+        '--secret, else TIX_SIGNING_SECRET in the environment, else in .env.local, else in .env of this folder.',
+      )
     },
   )
 

@@ -5,9 +5,27 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { listen } from '../../../test/support/http.js'
 import { OPTION_NAMES } from '../../service/options.js'
 
+describe('options that are not an object', () => {
+  test.each([new Map([['seed', 1]]), new Date(0), [1], Promise.resolve({ seed: 1 }), null, 'seed'])(
+    'are refused: %o',
+    (options) => {
+      expect(() => createSandbox(options as SandboxOptions)).toThrow(
+        /^The options must be an object of startAt,/,
+      )
+    },
+  )
+})
+
 describe('an invalid option', () => {
   test.each<[Record<string, unknown>, RegExp]>([
-    [{ frozn: true }, /^There is no option frozn\. The options are startAt, frozen, seed/],
+    [
+      { frozn: true },
+      /^There is no option frozn\. Did you mean frozen\? The options are startAt, frozen, seed/,
+    ],
+    [{ start: 0 }, /^There is no option start\. Did you mean startAt\?/],
+    [{ colour: 1 }, /^There is no option colour\. The options are startAt/],
+    [{ assume: 'x' }, /^assume must be an object of assumptions/],
+    [{ assume: [] }, /^assume must be an object of assumptions/],
     [{ startAt: '2026-11-20' }, /^startAt is not a date/],
     [{ startAt: Number.NaN }, /^startAt is not a date/],
     [{ frozen: 'yes' }, /^frozen must be true or false\.$/],

@@ -15,7 +15,7 @@ export const sandbox = defineCommand({
   name: 'sandbox',
   summary: 'runs the ticketing service on this machine until Ctrl-C',
   details:
-    'The whole API, and signed webhooks with retries for 72 hours, which you can fast-forward. It needs no account and no network. It signs with the secret of --secret, TIX_SIGNING_SECRET or .env, and otherwise with a new one. It prints an API key and the secret, then logs each API request, delivery and attempt.',
+    'The whole API, and signed webhooks with retries for 72 hours, which you can fast-forward. It needs no account and no network. It signs with the secret of --secret, TIX_SIGNING_SECRET, .env.local or .env, and otherwise with a new one. It prints an API key and the secret, then logs each API request, delivery and attempt.',
   options: START_OPTIONS,
   examples: [
     { says: 'with a receiver', line: "tix-webhooks sandbox --to 'http://localhost:3000/hooks'" },
@@ -24,7 +24,7 @@ export const sandbox = defineCommand({
       line: 'tix-webhooks sandbox --port 0 --seed 1 --start-at 2026-12-01T12:00:00Z --freeze --json',
     },
     {
-      says: 'if the service signs or reports errors in another way',
+      says: 'if the service signs in another way, and does not retry an attempt without an answer',
       line: 'tix-webhooks sandbox --assume signature=concat --assume network-error=final',
     },
     { says: 'a bad day', line: 'tix-webhooks sandbox --chaos duplicate=0.2,stale=0.1 --retry fast' },

@@ -50,6 +50,8 @@ test.each([
   ['dupe', ['duplicate', 'stale'], 'duplicate'],
   ['dup', ['duplicate', 'stale'], 'duplicate'],
   ['event.craeted', ['order.created', 'event.published', 'event.cancelled', 'event.*', '*'], 'order.created'],
+  ['--start', ['--state', '--start-at', '--no-start-now'], '--start-at'],
+  ['--stat', ['--state', '--state-file', '--start'], '--state'],
   ['order.published', ['order.created', 'event.published', 'event.*'], 'event.published'],
 ])('to %s of %j it is whether %s was meant', (word, names, name) => {
   expect(didYouMean(word, names)).toBe(` Did you mean ${name}?`)
@@ -58,6 +60,7 @@ test.each([
 test.each([
   ['tri', ['trigger', 'trickle']],
   ['du', ['duplicate']],
+  ['--du', ['--duplicate']],
   ['duplicated-again', ['duplicate']],
   ['order.refunded', ['order.created', 'event.published']],
 ])('to %s of %j it is none', (word, names) => {

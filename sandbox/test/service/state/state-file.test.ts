@@ -237,7 +237,7 @@ describe('a state file that cannot be used', () => {
     const text = spoil(await saved())
     writeFileSync(stateFile, text)
     expect(() => open()).toThrow(`The state file ${stateFile} cannot be used: `)
-    expect(() => open()).toThrow(/It was left as it is: name another file, or move this one away\.$/)
+    expect(() => open()).toThrow(/[^.]\. It was left as it is: name another file, or move this one away\.$/)
     expect(readFileSync(stateFile, 'utf8')).toBe(text)
   })
 

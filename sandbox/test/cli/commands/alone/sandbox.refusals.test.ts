@@ -83,6 +83,7 @@ describe('the sandbox', () => {
     ],
     [['--chaos', 'duplicate=2'], /^--chaos duplicate must be a number from 0 to 1/],
     [['--chaos', 'stael=0.1'], /^--chaos must be one of valid, .*Did you mean stale\?/],
+    [['--start', '2026-12-01T12:00:00Z'], /^There is no option --start\. Did you mean --start-at\?/],
     [['--keys', 'abc'], /^keys must be a list of API keys/],
     [['--to', 'localhost:3000'], /Did you mean http:\/\/localhost:3000\?/],
     [['--to', 'http://8.8.8.8/hooks'], /--allow-public/],
