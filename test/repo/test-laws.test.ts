@@ -5,16 +5,18 @@ import { filesIn } from '../support/import-law.js'
 import { ROOT } from '../support/root.js'
 import { nodesIn, nodesOf } from '../support/source.js'
 
-// Folder by folder: tests beside this one create and remove hidden folders.
+/** The tests of both packages. The first one's folder by folder: tests beside this one create and remove hidden folders. */
 const files = readdirSync(`${ROOT}test`)
   .filter((name) => /^\w+$/.test(name))
   .flatMap((folder) => filesIn(`test/${folder}`))
+  .concat(filesIn('sandbox/test'))
 
 /** Tests of the signer itself and of hand-written receivers: these sign without the testing kit. */
 const SIGNERS = [
   'test/repo/exports.test.ts',
-  'test/sandbox/diagnose/diagnose.properties.test.ts',
-  'test/sandbox/diagnose/diagnose.test.ts',
+  'sandbox/test/diagnose/diagnose.properties.test.ts',
+  'sandbox/test/diagnose/diagnose.test.ts',
+  'sandbox/test/support/plain-verifier.ts',
   'test/src/lib/option-names.test.ts',
   'test/src/signature/secrets.test.ts',
   'test/src/signature/scheme.test.ts',
@@ -22,7 +24,6 @@ const SIGNERS = [
   'test/src/signature/signature.vectors.test.ts',
   'test/support/consumer/app.ts',
   'test/support/own-receiver.ts',
-  'test/support/plain-verifier.ts',
 ]
 
 const COMPARISONS =
