@@ -13,9 +13,9 @@ function readManifest(file) {
   return JSON.parse(readFileSync(file, 'utf8'))
 }
 
-/** The second package: that of the project that this is run in, else of the folder that this package is installed in. */
+/** The second package: the one installed beside this one, else that of the project, which pnpm stores apart. */
 function findSandbox() {
-  for (const from of [join(process.cwd(), 'package.json'), import.meta.url]) {
+  for (const from of [import.meta.url, join(process.cwd(), 'package.json')]) {
     try {
       const manifest = createRequire(from).resolve(`${NAME}/package.json`)
       const { bin, version } = readManifest(manifest)

@@ -153,6 +153,14 @@ describe('the command', () => {
     expect(stderr).toContain(INSTALL)
   })
 
+  test('is the one beside it, not one that the current folder has', async () => {
+    const planted = withSecond('planted', {
+      'package.json': JSON.stringify({ version: '0.0.9', bin: { [sandboxJson.name]: 'bin.cjs' } }),
+      'bin.cjs': "console.log('planted')",
+    })
+    expect(await node([command(both), '--version'], planted)).toBe(`${receiverJson.version}\n`)
+  })
+
   // As pnpm does it: the first package cannot resolve the second from its own folder.
   test('is found from the project if the packages are stored apart', async () => {
     const project = mkdtempSync(join(tmpdir(), 'apart-'))
