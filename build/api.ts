@@ -138,8 +138,7 @@ function isReported(file: string): boolean {
 function statementsOf(symbol: ts.Symbol): ts.Statement[] {
   return (symbol.declarations ?? []).flatMap((declaration) => {
     const statement = ts.isVariableDeclaration(declaration) ? declaration.parent.parent : declaration
-    const { fileName } = statement.getSourceFile()
-    const isOurs = isReported(fileName)
+    const isOurs = isReported(statement.getSourceFile().fileName)
     return isOurs && ts.isStatement(statement) && ts.isSourceFile(statement.parent) ? [statement] : []
   })
 }

@@ -23,6 +23,6 @@ export function manifestsIn(root: string): { folder: string; manifest: Manifest 
   }))
 }
 
-/** What to do before a package can be published: the registry refuses a statement of origin without the address. */
+/** The advice before the first publication: the registry refuses a statement of origin without the address. */
 export const NO_REPOSITORY =
   'package.json has no "repository". Before the first publication, set it to the address of the repository: "https://HOST/OWNER/NAME". homepage, bugs and the absolute links of the READMEs are derived from it.'

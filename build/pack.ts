@@ -18,7 +18,7 @@ import { type Manifest, manifestsIn, NO_REPOSITORY } from './manifests.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-/** What only the repository needs. `scripts` could also run on the machine of a user. */
+/** Fields that only the repository needs. `scripts` could also run on the machine of a user. */
 const NOT_PUBLISHED = ['devDependencies', 'overrides', 'scripts', 'workspaces'] as const
 
 /**
@@ -40,20 +40,7 @@ export function packAll(to: string, root = ROOT): string[] {
       if (!existsSync(join(copy, 'LICENSE'))) cpSync(join(root, 'LICENSE'), join(copy, 'LICENSE'))
       const published = publishedManifest(manifest, folder, repository)
       writeFileSync(join(copy, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
-      if (repository !== undefined) {
-        for (const page of pagesIn(copy)) {
-          const place = {
-            repository,
-            folder: posix.join(folder, posix.dirname(page)),
-            version: manifest.version,
-          }
-          // The registry shows the README alone; the other pages are read beside each other.
-          const isBeside = (path: string): boolean =>
-            page !== 'README.md' && existsSync(join(copy, posix.dirname(page), path))
-          const file = join(copy, page)
-          writeFileSync(file, absoluteLinks(readFileSync(file, 'utf8'), place, isBeside))
-        }
-      }
+      if (repository !== undefined) linkPages(copy, { repository, folder, version: manifest.version })
       return copy
     })
     mkdirSync(to, { recursive: true })
@@ -109,16 +96,24 @@ function publishedManifest(manifest: Manifest, folder: string, repository: strin
 
 interface Place {
   readonly repository: string
-  /** Of the page, from the root of the repository. */
+  /** That of the package or the page, from the root of the repository. */
   readonly folder: string
   /** Its tag is in the links, so that the page of an old version keeps to the files of that version. */
   readonly version: string
 }
 
-/** The Markdown pages of a package, from its folder. */
-function pagesIn(copy: string): string[] {
-  const files = readdirSync(copy, { recursive: true, encoding: 'utf8' })
-  return files.filter((file) => file.endsWith('.md')).map((file) => file.replaceAll('\\', '/'))
+/** Makes the links absolute that leave a package, in all of its pages; in the README all, since the registry shows it alone. */
+function linkPages(copy: string, { folder, ...place }: Place): void {
+  const files = readdirSync(copy, { recursive: true, encoding: 'utf8' }).map((file) =>
+    file.replaceAll('\\', '/'),
+  )
+  for (const page of files.filter((file) => file.endsWith('.md'))) {
+    const beside = posix.dirname(page)
+    const isBeside = (path: string): boolean => page !== 'README.md' && existsSync(join(copy, beside, path))
+    const file = join(copy, page)
+    const at = { ...place, folder: posix.join(folder, beside) }
+    writeFileSync(file, absoluteLinks(readFileSync(file, 'utf8'), at, isBeside))
+  }
 }
 
 /**

@@ -15,7 +15,7 @@ export interface Release {
   readonly isOnMain: boolean
 }
 
-/** What is wrong with a release, as sentences for its maintainer. */
+/** The problems of a release, as sentences for its maintainer. */
 export function problemsOf({ tag, manifests, changelog, isOnMain }: Release): string[] {
   const version = tag.replace(/^v/, '')
   const problems: string[] = []

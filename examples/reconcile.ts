@@ -25,7 +25,7 @@ await inbox.migrate()
 const secret = process.env.TIX_SIGNING_SECRET ?? ''
 const RANK = { 'event.published': 0, 'event.rescheduled': 1, 'event.cancelled': 2 }
 
-/** What is used of an event, as the API lists it. */
+/** The fields of a listed event that are used here. */
 interface ListedEvent {
   id: string
   status: 'draft' | 'on_sale' | 'sold_out' | 'past' | 'cancelled'

@@ -1,4 +1,4 @@
-/** What our own adapters, stores and testing kit share, and a user does not need: no subpath, and no promise. */
+/** Shared by our own adapters, stores and testing kit, and not needed by users: no subpath, and no promise. */
 export {
   BUSY_TIMEOUT_MS,
   COMMIT_MS,

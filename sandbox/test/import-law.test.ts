@@ -55,7 +55,7 @@ const files = [...filesIn('sandbox').filter(isShipped), ...jsxIn('sandbox/page')
 const isAllowed = (file: string, { target }: Pick<Named, 'target'>): boolean =>
   isAllowedBy(ROOMS, file, target)
 
-/** What is not built, tested or installed. */
+/** Whether the file is source: not a test, and not part of the build. */
 function isShipped(file: string): boolean {
   return !/^sandbox\/(test|build)\/|^sandbox\/tsup/.test(file)
 }

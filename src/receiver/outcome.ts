@@ -58,7 +58,7 @@ export interface Outcome {
   readonly error?: unknown
 }
 
-/** What an answer depends on besides its outcome. */
+/** The request's part in an answer. */
 export interface AnswerOptions {
   /**
    * The major version of the request's HTTP, as Node's `request.httpVersionMajor`: from 2 on, the protocol forbids the header `connection`,

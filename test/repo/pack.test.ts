@@ -18,7 +18,7 @@ const BUILT = [packageJson.main, ...Object.values(packageJson.bin)]
 
 /** A copy of the repository without code, as it is once its address is known, and with a second package. */
 let repository: string
-/** What is in the tarball of each package, by its name. */
+/** The folder with the files of each tarball, by the name of its package. */
 let unpacked: Readonly<Record<string, string>>
 let changed: readonly string[]
 
@@ -165,7 +165,7 @@ test('the address of this repository is filled in', ({ skip }) => {
     console.warn(`SKIPPED: ${NO_REPOSITORY}`)
     skip(NO_REPOSITORY)
   }
-  // What is derived from it is only in the tarball.
+  // The fields that are derived from it are only in the tarball.
   expect(packageJson).not.toHaveProperty('homepage')
   expect(packageJson).not.toHaveProperty('bugs')
   expect(packageJson).toHaveProperty('repository', expect.stringMatching(/^https:/))

@@ -39,7 +39,7 @@ const judge = new MarkdownIt('commonmark', { html: true })
 judge.validateLink = () => true
 judge.normalizeLink = (url) => url
 
-/** What is taken out can join other HTML, as in `<<b>script>`. After so many passes no mark of HTML or of a link stays one. */
+/** Removing HTML can join other HTML, as in `<<b>script>`. After so many passes, all marks of HTML and of links are written as text. */
 const PASSES = 4
 
 /**

@@ -65,7 +65,7 @@ describe('sanitized Markdown', () => {
     ['<iframe src=x>none</iframe>Doors open', 'Doors open'],
     // Links that are their own text.
     ['<geo:38.7,-9.1> <https://example.com>', 'geo:38.7,-9.1 <https://example.com>'],
-    // What a removal joins is removed too.
+    // HTML that a removal joins is removed too.
     ['<scr<script>ipt>alert(1)</scr</script>ipt> Doors open', 'Doors open'],
     ['<p><<b>script>alert(1)</p>', '&lt;script>alert(1)'],
     ['<p>[Tickets](javascript:alert)</p>', '[Tickets](#)'],
