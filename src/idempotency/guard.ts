@@ -1,20 +1,52 @@
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import type { AlarmClock } from '../lib/time/alarm-clock.js'
 
-/** Makes sure that an event's handler runs once: with a lease on a store, or a transaction of an inbox. Each receiver has one. */
+/** Makes sure that an event's handler runs once: with a lease on a store, or in a transaction of an inbox. Each receiver has one. */
 export interface Guard<Request = unknown> {
   /**
-   * Grants the execution, unless the event has been handled or is being handled now.
+   * Calls `work`, unless the event has been handled or is being handled now, and records how it ended: at the latest, `work` is called at
+   * the deadline. If all of it is synchronous, so is the result.
    *
    * @param key `null`: the event runs without deduplication
-   * @throws StoreError when the backend is down, full, or too slow
+   * @returns the end of the work, or the reason for which it was not called
+   * @throws StoreError when the backend is down, full or too slow; once the work has ended, only if its end may be lost
    * @throws ConfigurationError when the user's function makes no store, or no inbox, for the request
    */
-  acquire(key: string | null, delivery: GuardedDelivery, request: Request): MaybePromise<Execution | Denial>
+  run<End extends WorkEnd>(
+    key: string | null,
+    delivery: GuardedDelivery<Request>,
+    work: Work<End>,
+  ): MaybePromise<End | Denial>
+}
+
+/** Runs the handler. It never throws or rejects; it may settle after it was abandoned. */
+export type Work<End extends WorkEnd> = (grant: Grant) => MaybePromise<End>
+
+/** How a handler ended: `handled` and `discarded` are final; after anything else the event runs again. */
+export interface WorkEnd {
+  readonly outcome: string
+  readonly error?: unknown
+}
+
+/** The right to run a handler once. */
+export interface Grant {
+  /** False if the event runs without protection. */
+  readonly deduplicated: boolean
+  /** 1 at the first grant; absent if nothing counts. */
+  readonly attempt?: number
+  /** The transaction of an inbox. */
+  readonly tx: unknown
+  /** The error for the sender while the end is being recorded and may still be lost; `undefined` if the sender may get the end at once. */
+  unconfirmedError(end: WorkEnd): unknown
+  /** Gives up the handler for this reason and releases its place. The work may still end, and be recorded. */
+  abandon(reason: unknown): void
+  /** A sentence for the log on what may block the handler, if known. Never throws. */
+  hint?(): string
 }
 
 /** The part of a delivery that a guard needs. */
-export interface GuardedDelivery {
+export interface GuardedDelivery<Request = unknown> {
+  readonly request: Request
   readonly clock: AlarmClock
   /** Reports an error that does not change the outcome. */
   report(error: unknown): void
@@ -29,49 +61,14 @@ export type Denial =
   /** Another delivery of the event is being handled. */
   | { readonly status: 'in_flight'; readonly retryAfterMs: number }
 
-/** The right to run a handler once, and the duty to record how it ended. */
-export interface Execution {
-  readonly status: 'granted'
-  /** False if the event runs without protection. */
-  readonly deduplicated: boolean
-  /** 1 at the first grant; absent if nothing counts. */
-  readonly attempt?: number
-  /** The transaction of an inbox. */
-  readonly tx: unknown
-  /** Calls the handler, and returns or throws its result. */
-  invoke(handler: () => unknown): unknown
-  /** The error for the sender while the end is being recorded and may still fail; `undefined` if the sender may be told the end at once. */
-  unconfirmedError(end: HandlerEnd): unknown
-  /** Records the end, however late. Never throws or rejects. */
-  commit(end: HandlerEnd): MaybePromise<CommitResult>
-  /** Gives up the handler for this reason and releases its place. The handler may still end, and be committed. */
-  abandon(reason: unknown): void
-  /** A sentence for the log on what may block the handler, if known. Never throws. */
-  hint?(): string
-}
-
-/** How a handler ended: `handled` and `discarded` are final; after anything else the event runs again. */
-export interface HandlerEnd {
-  readonly outcome: string
-  readonly error?: unknown
-}
-
-/** Whether the end is confirmed, or otherwise how the delivery ended. */
-export type CommitResult = typeof CONFIRMED | Denial | { readonly status: 'fault'; readonly error: unknown }
-
-export const CONFIRMED = 'confirmed'
-
-export function isDone({ outcome }: HandlerEnd): boolean {
+export function isDone({ outcome }: WorkEnd): boolean {
   return outcome === 'handled' || outcome === 'discarded'
 }
 
-/** The execution of an unprotected event: nothing is recorded. */
-export const UNPROTECTED: Execution = {
-  status: 'granted',
+/** The grant of an unprotected event: nothing is recorded. */
+export const UNPROTECTED: Grant = {
   deduplicated: false,
   tx: undefined,
-  invoke: (handler) => handler(),
   unconfirmedError: () => undefined,
-  commit: () => CONFIRMED,
   abandon() {},
 }

@@ -1,16 +1,8 @@
 import { STOPPED_MS, STORE_CALL_MS } from '../durations.js'
 import { StoreError } from '../errors.js'
-import { isThenable } from '../lib/call-safely.js'
-import type { MaybePromise } from '../lib/maybe-promise.js'
+import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
 import type { Alarm } from '../lib/time/alarm-clock.js'
-import {
-  CONFIRMED,
-  type CommitResult,
-  type Execution,
-  type GuardedDelivery,
-  type HandlerEnd,
-  isDone,
-} from './guard.js'
+import { type Grant, type GuardedDelivery, isDone, type Work, type WorkEnd } from './guard.js'
 import type { IdempotencyStore, Lease } from './store.js'
 import { callAgain, callLater, callStore, readBoolean, resultOf, type StoreCall } from './store-call.js'
 
@@ -27,8 +19,7 @@ const CLAIMED_SINCE =
  * it may not have been taken over. A lease makes one store call at a time: recording the end waits for a renewal in progress, at most for
  * the limit of a store call.
  */
-export class HeldLease implements Execution {
-  readonly status = 'granted'
+export class HeldLease implements Grant {
   readonly deduplicated = true
   readonly tx = undefined
   private isHeld = true
@@ -52,10 +43,12 @@ export class HeldLease implements Execution {
     this.validUntilMs = claimedAtMs + terms.leaseMs
   }
 
-  invoke(handler: () => unknown): unknown {
-    const returned = handler()
-    if (isThenable(returned)) this.renewAt(this.claimedAtMs + this.terms.leaseMs / 3)
-    return returned
+  /** Calls the work, renews the lease while it runs, and records its end. */
+  run<End extends WorkEnd>(work: Work<End>): MaybePromise<End> {
+    const end = work(this)
+    if (!isPromise(end)) return this.end(end)
+    this.renewAt(this.claimedAtMs + this.terms.leaseMs / 3)
+    return end.then((settled) => this.end(settled))
   }
 
   unconfirmedError(): undefined {
@@ -68,23 +61,26 @@ export class HeldLease implements Execution {
     if (this.renewing !== undefined) this.delivery.clock.clear(this.renewing)
   }
 
-  /** A failure to record changes nothing: once a handler has returned, a non-2xx would make a second run certain. */
-  commit(end: HandlerEnd): MaybePromise<CommitResult> {
+  /**
+   * Records the end, however late. A failure to record changes nothing: once a handler has returned, a non-2xx would make a second run
+   * certain.
+   */
+  end<End extends WorkEnd>(end: End): MaybePromise<End> {
     this.abandon()
     return this.renewal === undefined ? this.record(end) : this.renewal.then(() => this.record(end))
   }
 
-  private record(end: HandlerEnd): MaybePromise<CommitResult> {
+  private record<End extends WorkEnd>(end: End): MaybePromise<End> {
     try {
       const sent = this.sendEnd(end)
       // Synchronously, as a store in memory answers.
-      return sent === true ? CONFIRMED : this.recordLater(end, Promise.resolve(sent))
+      return sent === true ? end : this.recordLater(end, Promise.resolve(sent))
     } catch (error) {
       return this.recordLater(end, Promise.reject(error))
     }
   }
 
-  private async recordLater(end: HandlerEnd, sent: Promise<unknown>): Promise<CommitResult> {
+  private async recordLater<End extends WorkEnd>(end: End, sent: Promise<unknown>): Promise<End> {
     const { clock } = this.delivery
     const call: StoreCall<boolean> = {
       method: isDone(end) ? 'complete' : 'release',
@@ -104,15 +100,15 @@ export class HeldLease implements Execution {
         ),
       )
     }
-    return CONFIRMED
+    return end
   }
 
-  private sendEnd(end: HandlerEnd): unknown {
+  private sendEnd(end: WorkEnd): unknown {
     const { store, lease } = this
     return isDone(end) ? store.complete(lease, this.terms.retainMs) : store.release(lease)
   }
 
-  private recorded(end: HandlerEnd, isOurs: boolean): void {
+  private recorded(end: WorkEnd, isOurs: boolean): void {
     if (isDone(end) && !isOurs) this.delivery.report(notRecorded(this.lease, true, CLAIMED_SINCE))
   }
 

@@ -3,14 +3,13 @@ import { StoreError } from '../errors.js'
 import { ignoreRejection } from '../lib/call-safely.js'
 import { deferred } from '../lib/deferred.js'
 import {
-  CONFIRMED,
-  type CommitResult,
   type Denial,
-  type Execution,
+  type Grant,
   type Guard,
   type GuardedDelivery,
-  type HandlerEnd,
   isDone,
+  type Work,
+  type WorkEnd,
 } from './guard.js'
 import type { Inbox, OnceRequest, OnceResult } from './inbox.js'
 import { callInbox } from './store-call.js'
@@ -26,119 +25,126 @@ const ONCE_STATUSES: readonly unknown[] = [
 
 /** Guards with the transactions of an inbox: the handler runs in one, which is committed or rolled back together with its record. */
 export function inboxGuard(inbox: Inbox<unknown>, terms: Omit<OnceRequest, 'key'>): Guard {
-  return { acquire: (key, delivery) => openTransaction(inbox, { key, ...terms }, delivery) }
+  return { run: (key, delivery, work) => new InboxRun(inbox, { key, ...terms }, delivery, work).run() }
 }
 
-/** @throws StoreError when the inbox is down, or has opened no transaction by the deadline: one that opens later is rolled back */
-function openTransaction(
-  inbox: Inbox<unknown>,
-  request: OnceRequest,
-  delivery: GuardedDelivery,
-): Promise<Execution | Denial> {
-  const { clock } = delivery
-  const opened = deferred<Execution | Denial>()
-  let phase: 'opening' | 'open' | 'over' = 'opening'
-  const ended = once()
-  ignoreRejection(ended)
+/** One delivery in a transaction of an inbox. Once that is open, it is the grant of the handler. */
+class InboxRun<End extends WorkEnd> implements Grant {
+  tx: unknown
+  private phase: 'opening' | 'running' | 'over' = 'opening'
+  private readonly opened = deferred()
+  private running: Promise<End> | undefined
+  private readonly givenUp = deferred<never>()
+  private givenUpFor: { readonly reason: unknown } | undefined
 
-  async function once(): Promise<OnceStatus> {
+  constructor(
+    private readonly inbox: Inbox<unknown>,
+    private readonly request: OnceRequest,
+    private readonly delivery: GuardedDelivery,
+    private readonly work: Work<End>,
+  ) {}
+
+  get deduplicated(): boolean {
+    return this.request.key !== null
+  }
+
+  /** @throws StoreError when the inbox is down, or has opened no transaction by the deadline: one that opens later is rolled back */
+  async run(): Promise<End | Denial> {
+    const ended = this.callInbox()
+    ignoreRejection(ended)
+    await this.delivery.clock.inTime(this.opened.promise, () => {
+      throw notInTime()
+    })
+    return this.running === undefined ? withoutRun(await ended) : this.confirmed(await this.running, ended)
+  }
+
+  private async callInbox(): Promise<OnceStatus> {
+    const { inbox, request } = this
+    const work = (tx: unknown): Promise<void> => {
+      const held = this.holdOpen(tx)
+      // An inbox that does not await it would leave its rejection unhandled.
+      ignoreRejection(held)
+      return held
+    }
     try {
       const status = await callInbox(() => inbox.once(request, work), readOnceStatus)
-      // An inbox that does not await its work reports success before there is anything to commit.
-      if (phase !== 'over') opened.resolve(withoutRun(status))
+      // An inbox that does not await its work reports an end before there is one.
+      if (this.phase === 'running' && isDone({ outcome: status })) throw misbehaved(status)
       return status
     } catch (error) {
-      // The connection was lost while the handler was running.
-      if (phase === 'open') delivery.abort(error)
-      opened.reject(error)
+      // Such as a connection that was lost while the handler was running.
+      if (this.phase === 'running') this.delivery.abort(error)
       throw error
     } finally {
-      phase = 'over'
+      this.phase = 'over'
+      this.opened.resolve()
     }
   }
 
-  /** The work of the inbox. An inbox that does not await it would leave its rejection unhandled. */
-  function work(tx: unknown): Promise<void> {
-    const held = holdOpen(tx)
-    ignoreRejection(held)
-    return held
-  }
-
-  /** Keeps the transaction open until the end of the handler is committed. */
-  async function holdOpen(tx: unknown): Promise<void> {
-    if (clock.isOver) throw notInTime()
+  /** The work of the inbox: keeps the transaction open while the handler runs, and rejects unless its writes are to be committed. */
+  private async holdOpen(tx: unknown): Promise<void> {
+    if (this.delivery.clock.isOver) throw notInTime()
     // A library that retries a commit would run the handler again.
-    if (phase !== 'opening') throw calledAgain()
-    phase = 'open'
-    const handed = deferred<() => void>()
-    const settled = deferred<HandlerEnd>()
-    let resultFor = (end: HandlerEnd): Promise<CommitResult> => committed(end, ended, delivery)
-    opened.resolve({
-      status: 'granted',
-      deduplicated: request.key !== null,
-      tx,
-      invoke: (handler) =>
-        new Promise((resolve, reject) => {
-          handed.resolve(() => void (async () => handler())().then(resolve, reject))
-        }),
-      commit(end) {
-        phase = 'over'
-        handed.resolve(() => {})
-        settled.resolve(end)
-        return resultFor(end)
-      },
-      // Nothing is certain until the commit is confirmed.
-      unconfirmedError: (end) => (isDone(end) ? notConfirmed() : undefined),
-      abandon(reason) {
-        // However the handler ends later, its writes are lost.
-        resultFor = async (end) => (isDone(end) ? fault(reason) : CONFIRMED)
-        settled.reject(reason)
-      },
-      hint() {
-        try {
-          const hint: unknown = inbox.hint?.()
-          if (typeof hint === 'string') return hint
-          ignoreRejection(hint)
-        } catch {}
-        return ''
-      },
-    })
-    const call = await handed.promise
+    if (this.phase !== 'opening') throw calledAgain()
+    this.phase = 'running'
+    this.tx = tx
     // Called here, because some libraries find their transaction by the asynchronous context.
-    call()
-    const { outcome, error } = await settled.promise
+    this.running = Promise.resolve(this.work(this))
+    this.opened.resolve()
+    const { outcome, error } = await Promise.race([this.running, this.givenUp.promise])
+    this.phase = 'over'
     if (outcome !== 'handled') throw error
   }
 
-  return clock.inTime(opened.promise, () => {
-    throw notInTime()
-  })
-}
-
-/** Whether the end of the handler was recorded. A success is confirmed only if the inbox reports the same outcome. */
-async function committed(
-  end: HandlerEnd,
-  ended: Promise<OnceStatus>,
-  { clock }: GuardedDelivery,
-): Promise<CommitResult> {
-  let status: OnceStatus
-  try {
-    status = await clock.within(ended, clock.nowMs + COMMIT_MS, () => {
-      throw notConfirmed()
-    })
-  } catch (error) {
-    // After a failed handler, `once` rejects with its error, wrapped, or with that of the rollback: the handler's end stands. An error that
-    // is not wrapped is one of the inbox, which the handler only passed on.
-    return isDone(end) || error === end.error ? fault(error) : CONFIRMED
+  /** Nothing is certain until the commit is confirmed. */
+  unconfirmedError(end: WorkEnd): unknown {
+    return isDone(end) ? notConfirmed() : undefined
   }
-  // The record of a discard is written after the rollback, and another delivery may have come in between.
-  if (status === 'duplicate' || status === 'in_flight') return denialOf(status)
-  // The inbox reports it as handled although the handler failed: if that was recorded, the event never runs again.
-  return status === end.outcome ? CONFIRMED : fault(misbehaved(status, end.error))
-}
 
-function fault(error: unknown): CommitResult {
-  return { status: 'fault', error }
+  /** However the handler ends later, its writes are lost. */
+  abandon(reason: unknown): void {
+    this.phase = 'over'
+    this.givenUpFor = { reason }
+    this.givenUp.reject(reason)
+  }
+
+  hint(): string {
+    try {
+      const hint: unknown = this.inbox.hint?.()
+      if (typeof hint === 'string') return hint
+      ignoreRejection(hint)
+    } catch {}
+    return ''
+  }
+
+  /**
+   * The end of the handler, if that was recorded: a success is confirmed only if the inbox reports the same outcome.
+   *
+   * @throws the reason for which it is not; a StoreError when that is unknown
+   */
+  private async confirmed(end: End, ended: Promise<OnceStatus>): Promise<End | Denial> {
+    const { clock } = this.delivery
+    if (this.givenUpFor !== undefined) {
+      if (isDone(end)) throw this.givenUpFor.reason
+      return end
+    }
+    let status: OnceStatus
+    try {
+      status = await clock.within(ended, clock.nowMs + COMMIT_MS, () => {
+        throw notConfirmed()
+      })
+    } catch (error) {
+      // After a failed handler, `once` rejects with its error, wrapped, or with that of the rollback: the handler's end stands. An error
+      // that is not wrapped is one of the inbox, which the handler only passed on.
+      if (isDone(end) || error === end.error) throw error
+      return end
+    }
+    // The record of a discard is written after the rollback, and another delivery may have come in between.
+    if (status === 'duplicate' || status === 'in_flight') return denialOf(status)
+    // The inbox reports it as handled although the handler failed: if that was recorded, the event never runs again.
+    if (status !== end.outcome) throw misbehaved(status, end.error)
+    return end
+  }
 }
 
 function withoutRun(status: OnceStatus): Denial {

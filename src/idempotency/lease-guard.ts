@@ -1,8 +1,15 @@
 import { RETRY_SECONDS, STORE_CALL_MS } from '../durations.js'
 import { StoreError } from '../errors.js'
 import { isThenable } from '../lib/call-safely.js'
-import type { MaybePromise } from '../lib/maybe-promise.js'
-import { type Denial, type Execution, type Guard, type GuardedDelivery, UNPROTECTED } from './guard.js'
+import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
+import {
+  type Denial,
+  type Guard,
+  type GuardedDelivery,
+  UNPROTECTED,
+  type Work,
+  type WorkEnd,
+} from './guard.js'
 import { HeldLease } from './held-lease.js'
 import type { ClaimRequest, ClaimResult, IdempotencyStore } from './store.js'
 import {
@@ -45,51 +52,59 @@ const DUPLICATE: Denial = { status: 'duplicate' }
 export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Guard {
   const { leaseMs, retainMs, nextToken, doubtedKeys } = terms
 
-  function acquire(key: string | null, delivery: GuardedDelivery): MaybePromise<Execution | Denial> {
-    if (key === null) return UNPROTECTED
+  function run<End extends WorkEnd>(
+    key: string | null,
+    delivery: GuardedDelivery,
+    work: Work<End>,
+  ): MaybePromise<End | Denial> {
+    if (key === null) return work(UNPROTECTED)
     const request: ClaimRequest = { key, token: nextToken(), leaseMs, retainMs }
     const claimedAtMs = delivery.clock.nowMs
-    let result: ClaimResult
-    try {
-      const sent: unknown = store.claim(request)
-      if (isThenable(sent)) return acquireLater(Promise.resolve(sent), request, claimedAtMs, delivery)
-      result = known('claim', sent, readClaimResult)
-    } catch (error) {
-      return acquireLater(Promise.reject(error), request, claimedAtMs, delivery)
-    }
-    return judge(result, request, claimedAtMs, delivery)
+    const claimed = claim(request, delivery)
+    return isPromise(claimed)
+      ? claimed.then((result) => runIfClaimed(result, request, claimedAtMs, delivery, work))
+      : runIfClaimed(claimed, request, claimedAtMs, delivery, work)
   }
 
-  async function acquireLater(
+  /** A store in memory answers synchronously. */
+  function claim(request: ClaimRequest, delivery: GuardedDelivery): MaybePromise<ClaimResult> {
+    try {
+      const sent: unknown = store.claim(request)
+      if (isThenable(sent)) return resultOfClaim(Promise.resolve(sent), request, delivery)
+      return known('claim', sent, readClaimResult)
+    } catch (error) {
+      return resultOfClaim(Promise.reject(error), request, delivery)
+    }
+  }
+
+  async function resultOfClaim(
     sent: Promise<unknown>,
     request: ClaimRequest,
-    claimedAtMs: number,
     delivery: GuardedDelivery,
-  ): Promise<Execution | Denial> {
+  ): Promise<ClaimResult> {
     const { clock } = delivery
     const call = { method: 'claim', send: () => sent, read: readClaimResult, clock } as const
-    let result: ClaimResult
     try {
-      result = await resultOf(call, sent, clock.deadlineMs)
+      return await resultOf(call, sent, clock.deadlineMs)
     } catch (fault) {
       delivery.track(releaseIfGranted(sent, request, delivery))
       throw fault
     }
-    return judge(result, request, claimedAtMs, delivery)
   }
 
   /** @throws StoreError when the lease ended before it was granted: a store that answers synchronously may have blocked for long */
-  function judge(
+  function runIfClaimed<End extends WorkEnd>(
     result: ClaimResult,
     { key, token }: ClaimRequest,
     claimedAtMs: number,
     delivery: GuardedDelivery,
-  ): Execution | Denial {
+    work: Work<End>,
+  ): MaybePromise<End | Denial> {
     if (result.status === 'claimed') {
       const held = new HeldLease(store, { key, token }, result.attempt, claimedAtMs, terms, delivery)
-      if (delivery.clock.nowMs < claimedAtMs + leaseMs) return held
+      if (delivery.clock.nowMs < claimedAtMs + leaseMs) return held.run(work)
       const error = grantedTooLate()
-      delivery.track(Promise.resolve(held.commit({ outcome: 'unavailable', error })))
+      delivery.track(Promise.resolve(held.end({ outcome: 'unavailable', error })))
       throw error
     }
     if (result.status === 'completed') return DUPLICATE
@@ -141,7 +156,7 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
     )
   }
 
-  return { acquire }
+  return { run }
 }
 
 /** An invalid or unreadable result is no evidence of what the store did. */

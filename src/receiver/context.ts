@@ -1,29 +1,9 @@
-import type { Execution } from '../idempotency/guard.js'
+import type { Grant } from '../idempotency/guard.js'
+import type { AbortSource } from '../lib/abort-source.js'
 import type { SignatureScheme } from '../signature/scheme.js'
 import { signedAt } from '../signature/signature.js'
 import type { HandlerContext } from './handlers.js'
 import type { DeliveryState } from './state.js'
-
-/** The symbol under which a context keeps the delivery that makes its `signal`. */
-const STATE = Symbol('state')
-
-/**
- * Makes the signal on first read. It is a property of the context itself, so that a copy (`{ ...ctx }`) has it; and one getter for all
- * contexts, because with a getter each, V8 keeps a shape, and everything that the getter can reach, in old space.
- */
-const SIGNAL: PropertyDescriptor &
-  ThisType<{ [STATE]: Pick<DeliveryState, 'signal'> }> & { __proto__: null } = {
-  // A null prototype: a library that sets `get` on Object.prototype would make a plain descriptor invalid.
-  __proto__: null,
-  enumerable: true,
-  configurable: true,
-  get() {
-    return this[STATE].signal
-  },
-}
-
-/** Shared by all contexts too: an object without a prototype is slow to make. */
-const stateDescriptor: PropertyDescriptor & { __proto__: null } = { __proto__: null, value: undefined }
 
 /** An authentic delivery, for its handler. */
 export interface VerifiedDelivery {
@@ -33,25 +13,41 @@ export interface VerifiedDelivery {
   readonly key: string | null
 }
 
-export function contextOf<Request>(
-  state: DeliveryState<Request>,
-  { deduplicated, attempt, tx }: Execution,
-  { t, secretIndex, rawBody, key }: VerifiedDelivery,
-  scheme: SignatureScheme,
-): HandlerContext<Request, unknown> {
-  const context: Omit<HandlerContext<Request, unknown>, 'attempt' | 'signal'> & { attempt?: number } = {
-    request: state.delivery.request,
-    platform: state.delivery.platform,
-    key,
-    deduplicated,
-    signedAt: signedAt(t, scheme),
-    secretIndex,
-    rawBody,
-    tx,
+/** The source of a context's signal: under a symbol, and no private field, because a proxy of the context has none. */
+const ABORTING = Symbol('aborting')
+
+/** The context of a handler. Its signal is made on first read, by a getter that is not its own: a copy (`{ ...ctx }`) has none. */
+export class DeliveryContext<Request> implements HandlerContext<Request> {
+  declare readonly request: Request
+  declare readonly platform: unknown
+  declare readonly key: string | null
+  declare readonly attempt?: number
+  declare readonly deduplicated: boolean
+  declare readonly signedAt: Date
+  declare readonly secretIndex: number
+  declare readonly rawBody: Uint8Array
+  declare readonly tx: unknown
+  declare private readonly [ABORTING]: AbortSource
+
+  constructor(
+    state: DeliveryState<Request>,
+    { deduplicated, attempt, tx }: Grant,
+    { t, secretIndex, rawBody, key }: VerifiedDelivery,
+    scheme: SignatureScheme,
+  ) {
+    this.request = state.request
+    this.platform = state.delivery.platform
+    this.key = key
+    if (attempt !== undefined) this.attempt = attempt
+    this.deduplicated = deduplicated
+    this.signedAt = signedAt(t, scheme)
+    this.secretIndex = secretIndex
+    this.rawBody = rawBody
+    this.tx = tx
+    this[ABORTING] = state.aborting
   }
-  if (attempt !== undefined) context.attempt = attempt
-  stateDescriptor.value = state
-  Object.defineProperty(context, STATE, stateDescriptor)
-  stateDescriptor.value = undefined
-  return Object.defineProperty(context, 'signal', SIGNAL) as HandlerContext<Request, unknown>
+
+  get signal(): AbortSignal {
+    return this[ABORTING].signal
+  }
 }

@@ -37,7 +37,8 @@ export interface HandlerContext<Request = unknown, Tx = unknown> {
   readonly rawBody: Uint8Array
   /**
    * Aborts when the lease, or the connection of an inbox, is lost or `maxRunSeconds` is over, and for nothing else: finishing after the
-   * deadline is a success. A listener must not throw: Node rethrows its error, which ends the process.
+   * deadline is a success. A listener must not throw: Node rethrows its error, which ends the process. A copy (`{ ...ctx }`) has no
+   * signal: pass the context itself.
    */
   readonly signal: AbortSignal
   /** The transaction of the inbox: writes through it are committed together with the record of the event. `undefined` without one. */

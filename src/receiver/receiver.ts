@@ -1,28 +1,21 @@
 import { checkData, parseEnvelope } from '../event/payload.js'
 import type { SchemaMap } from '../event/schema.js'
+import type { Grant } from '../idempotency/guard.js'
 import { type Caller, checkedFor } from '../lib/call-site.js'
 import { isPromise } from '../lib/maybe-promise.js'
-import { awaitable } from '../lib/returned.js'
 import { parseSignatureHeader } from '../signature/header.js'
 import { matchSignature } from '../signature/match.js'
 import { checkTimestamp, signatureAgeSeconds } from '../signature/signature.js'
 import { incompleteIfCutOff, readBody } from './body/body.js'
-import { contextOf } from './context.js'
+import { DeliveryContext } from './context.js'
 import { DefaultLog } from './default-log.js'
 import { type Delivery, mismatchHint } from './delivery.js'
 import { Drain } from './drain.js'
 import { keyOf } from './key.js'
 import type { WebhookOptions } from './options/options.js'
 import { resolveSettings } from './options/settings.js'
-import {
-  DRAINING,
-  METHOD_NOT_ALLOWED,
-  type Outcome,
-  outcomeOfDenial,
-  outcomeOfFault,
-  UNHANDLED,
-} from './outcome.js'
-import { runHandler, timedOutBeforeRun } from './run.js'
+import { DRAINING, METHOD_NOT_ALLOWED, type Outcome, outcomeOfFault, UNHANDLED } from './outcome.js'
+import { runOnce, timedOutBeforeRun } from './run.js'
 import { DeliveryState } from './state.js'
 
 /** Turns deliveries into outcomes. Adapters translate requests and responses. */
@@ -61,7 +54,7 @@ export function createReceiverFor<Request, Tx, Schemas extends SchemaMap<keyof S
   options: WebhookOptions<Request, Tx, Schemas>,
 ): Receiver<Request> {
   const settings = checkedFor(caller, () => resolveSettings(options))
-  const { scheme, guard } = settings
+  const { scheme } = settings
   const drain = new Drain()
   const shared = { settings, drain, log: new DefaultLog(settings.namespace) }
 
@@ -119,19 +112,10 @@ export function createReceiverFor<Request, Tx, Schemas extends SchemaMap<keyof S
       const checked = checkData(envelope, settings.schemas)
       const event = isPromise(checked) ? await clock.inTime(checked, timedOut) : checked
 
-      let execution = guard.acquire(key, state, delivery.request)
-      // A store that answers with a promise is outside this process, and must get the completion even if the client disconnects.
-      if (isPromise(execution)) {
-        state.keepAlive()
-        execution = await execution
-      }
-      if (execution.status !== 'granted') return state.end(outcomeOfDenial(execution))
-      state.attempt = execution.attempt
-
       const verified = { t: header.t, secretIndex, rawBody, key }
-      const handle = (): unknown =>
-        awaitable(handler(event, contextOf(state, execution, verified, scheme)), kind)
-      const run = runHandler(state, execution, handle, settings)
+      const handle = (grant: Grant): unknown =>
+        handler(event, new DeliveryContext(state, grant, verified, scheme))
+      const run = runOnce(key, state, handle, settings)
       return state.end(isPromise(run) ? await run : run)
     } catch (fault) {
       // The signature of a body that was cut off cannot match: then the fault is body_incomplete, and no forgery.

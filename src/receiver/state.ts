@@ -1,6 +1,7 @@
 import { SETTLING_MS } from '../durations.js'
 import { ConfigurationError } from '../errors.js'
 import type { GuardedDelivery } from '../idempotency/guard.js'
+import { AbortSource } from '../lib/abort-source.js'
 import { callSafely } from '../lib/call-safely.js'
 import { AlarmClock } from '../lib/time/alarm-clock.js'
 import { monotonicMs } from '../lib/time/timers.js'
@@ -20,7 +21,7 @@ export interface Shared<Request> {
 }
 
 /** One delivery from its arrival to its end: its known values so far, its clock, its reports and its signal. */
-export class DeliveryState<Request = unknown> implements GuardedDelivery {
+export class DeliveryState<Request = unknown> implements GuardedDelivery<Request> {
   readonly clock: AlarmClock
   /** Empty until the envelope is read. */
   kind = ''
@@ -30,8 +31,8 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery {
   signatureAgeSeconds: number | undefined = undefined
   /** Whether signature and timestamp are those of a fresh delivery: before, anybody may have sent it. */
   isVerified = false
-  private controller: AbortController | undefined = undefined
-  private aborted: { readonly reason: unknown } | undefined = undefined
+  /** Of the handler's signal. */
+  readonly aborting: AbortSource = new AbortSource()
   private whenFinished: (() => void) | undefined
 
   constructor(
@@ -42,29 +43,26 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery {
     shared.drain.enter(this.clock.deadlineMs)
   }
 
-  /** Made on first read, so that a delivery whose handler does not use it pays nothing. */
-  get signal(): AbortSignal {
-    if (this.controller === undefined) {
-      this.controller = new AbortController()
-      if (this.aborted !== undefined) this.controller.abort(this.aborted.reason)
-    }
-    return this.controller.signal
+  get request(): Request {
+    return this.delivery.request
   }
 
   abort(reason: unknown): void {
-    this.aborted ??= { reason }
-    this.controller?.abort(reason)
+    this.aborting.abort(reason)
   }
 
   /**
-   * Asks the platform to keep this delivery running to its end, even if the client disconnects: a Worker cancels the work of such a
-   * request, and an event that was claimed would stay in flight, or a completion be lost.
+   * Asks the platform, if it can, to keep this delivery running to its end, even if the client disconnects: a Worker cancels the work of
+   * such a request, and an event that was claimed would stay in flight, or a completion be lost.
    */
   keepAlive(): void {
-    const work = new Promise<void>((resolve) => {
-      this.whenFinished = resolve
+    callSafely(() => {
+      if (this.delivery.waitUntil === undefined) return
+      const work = new Promise<void>((resolve) => {
+        this.whenFinished = resolve
+      })
+      this.delivery.waitUntil(work)
     })
-    callSafely(() => this.delivery.waitUntil?.(work))
   }
 
   /** Registers work that goes on after the answer: a drain waits for it, and the platform keeps it alive if it can. */

@@ -119,14 +119,14 @@ function guardByRequest<Request>(
   const tookTooLong = `Your ${option} function took too long: over ${STORE_CALL_MS / 1000} s, or the delivery had no more time.`
 
   return {
-    async acquire(key, delivery, request) {
-      if (key === null && option === 'store') return UNPROTECTED
-      const { clock } = delivery
+    async run(key, delivery, work) {
+      if (key === null && option === 'store') return work(UNPROTECTED)
+      const { clock, request } = delivery
       const byMs = Math.min(clock.nowMs + STORE_CALL_MS, clock.deadlineMs)
       const guard = await clock.within(guardFor(request), byMs, () => {
         throw new UnavailableError('store_unavailable', tookTooLong)
       })
-      return guard.acquire(key, delivery, request)
+      return guard.run(key, delivery, work)
     },
   }
 }

@@ -125,7 +125,8 @@ describe('a store', () => {
     const first = send(order, { waitUntil })
     await advance(1)
     expect(await first).toEqual({ outcome: 'handled' })
-    expect(waitUntil).toHaveBeenCalledOnce()
+    // The delivery, and its completion.
+    expect(waitUntil).toHaveBeenCalledTimes(2)
     const drained = receiver.drain()
     await advance(30)
     await drained

@@ -20,12 +20,11 @@ test('a context has the bytes that were received, and no copy of them', async ()
 })
 
 describe('the signal of a context', () => {
-  test('is the same one each time, and wherever the context is copied, wrapped or inherited from', async () => {
+  test('is the same one each time, and wherever the context is wrapped or inherited from', async () => {
     const ctx = await contextOfHandler()
     const { signal } = ctx
     expect(signal).toBeInstanceOf(AbortSignal)
     expect(ctx.signal).toBe(signal)
-    expect({ ...ctx }.signal).toBe(signal)
     expect(Object.create(ctx).signal).toBe(signal)
     expect(new Proxy(ctx, {}).signal).toBe(signal)
   })
@@ -37,7 +36,7 @@ describe('the signal of a context', () => {
     expect(ctx.signal).toBe(other)
   })
 
-  test('is a property as the others are, and there are no more', async () => {
+  test('is no property of the context itself, as the others are, and there are no more', async () => {
     const ctx = await contextOfHandler()
     expect(Object.keys(ctx).sort()).toEqual(
       [
@@ -48,11 +47,10 @@ describe('the signal of a context', () => {
         'rawBody',
         'request',
         'secretIndex',
-        'signal',
         'signedAt',
         'tx',
       ].sort(),
     )
-    expect(ctx).toStrictEqual({ ...ctx })
+    expect('signal' in ctx).toBe(true)
   })
 })

@@ -136,12 +136,13 @@ describe('at the deadline', () => {
     const outcome = receiver.receive({ ...(await sign(orderCreated())), request: null, waitUntil })
     await advance(10)
     await outcome
-    expect(kept).toHaveLength(1)
+    // The first is the delivery, up to its answer.
+    expect(kept).toHaveLength(2)
     work.resolve()
-    expect(await kept[0]).toEqual({ outcome: 'handled' })
+    expect(await kept[1]).toEqual({ outcome: 'handled' })
   })
 
-  test('a delivery on a store elsewhere is handed to waitUntil from its claim to its answer', async () => {
+  test('a delivery that waits for its store is handed to waitUntil from its claim to its answer', async () => {
     const claimed = deferred<ClaimResult>()
     const { store, namespace } = storeWith({ claim: () => claimed.promise })
     const { receiver } = receiving({ store, namespace, on: { 'order.created': () => {} } })

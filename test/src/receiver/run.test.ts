@@ -1,8 +1,8 @@
 import { Discard, type HandlerContext, RetryLater, type WebhookOptions } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { UNPROTECTED } from '../../../src/idempotency/guard.js'
+import { type Guard, UNPROTECTED } from '../../../src/idempotency/guard.js'
 import { AlarmClock } from '../../../src/lib/time/alarm-clock.js'
-import { runHandler } from '../../../src/receiver/run.js'
+import { runOnce } from '../../../src/receiver/run.js'
 import { ALL_TRIES, BOOM, begin, throwing } from '../../support/delivering.js'
 import { deferred, never } from '../../support/promises.js'
 import { advance, useVirtualTime } from '../../support/virtual-time.js'
@@ -296,10 +296,27 @@ describe('the signal of a handler', () => {
 test.each<[string, () => never]>([
   ['throws', throwing as () => never],
   ['rejects', () => Promise.reject(BOOM) as never],
-])('a commit that %s, against its contract, does not cost the sender its answer', async (_, commit) => {
-  const state = { kind: 'k', clock: new AlarmClock(10_000), track() {}, report() {}, abort() {} }
-  const terms = { timeoutMs: 10_000, maxRunMs: 60_000 }
-  const outcome = await runHandler(state, { ...UNPROTECTED, commit }, async () => {}, terms)
-  expect(outcome).toMatchObject({ outcome: 'misconfigured', error: expect.any(Error) })
-  state.clock.end()
-})
+])(
+  'a guard that %s after the run, against its contract, does not cost the sender its answer',
+  async (_, fail) => {
+    const clock = new AlarmClock(10_000)
+    const nothing = () => {}
+    const state = {
+      kind: 'k',
+      request: null,
+      attempt: undefined,
+      clock,
+      track: nothing,
+      report: nothing,
+      abort: nothing,
+      keepAlive: nothing,
+    }
+    const guard: Guard = {
+      run: async (_key, _delivery, work) => Promise.resolve(work(UNPROTECTED)).then(fail),
+    }
+    const terms = { guard, timeoutMs: 10_000, maxRunMs: 60_000 }
+    const outcome = await runOnce('key', state, async () => {}, terms)
+    expect(outcome).toMatchObject({ outcome: 'misconfigured', error: expect.any(Error) })
+    clock.end()
+  },
+)

@@ -1,0 +1,19 @@
+/** Aborts a signal that is made on first read, so that a task whose signal nobody reads pays nothing. */
+export class AbortSource {
+  #controller: AbortController | undefined
+  #aborted: { readonly reason: unknown } | undefined
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted.reason)
+    }
+    return this.#controller.signal
+  }
+
+  /** The first reason counts. */
+  abort(reason: unknown): void {
+    this.#aborted ??= { reason }
+    this.#controller?.abort(reason)
+  }
+}
