@@ -17,7 +17,7 @@ export interface VerifiedDelivery {
 const ABORTING = Symbol('aborting')
 
 /** The context of a handler. Its signal is made on first read, by a getter that is not its own: a copy (`{ ...ctx }`) has none. */
-export class DeliveryContext<Request> implements HandlerContext<Request> {
+class DeliveryContext<Request> implements HandlerContext<Request> {
   declare readonly request: Request
   declare readonly platform: unknown
   declare readonly key: string | null
@@ -50,4 +50,13 @@ export class DeliveryContext<Request> implements HandlerContext<Request> {
   get signal(): AbortSignal {
     return this[ABORTING].signal
   }
+}
+
+export function contextOf<Request>(
+  state: DeliveryState<Request>,
+  grant: Grant,
+  delivery: VerifiedDelivery,
+  scheme: SignatureScheme,
+): HandlerContext<Request> {
+  return new DeliveryContext(state, grant, delivery, scheme)
 }

@@ -7,7 +7,7 @@ import { parseSignatureHeader } from '../signature/header.js'
 import { matchSignature } from '../signature/match.js'
 import { checkTimestamp, signatureAgeSeconds } from '../signature/signature.js'
 import { incompleteIfCutOff, readBody } from './body/body.js'
-import { DeliveryContext } from './context.js'
+import { contextOf } from './context.js'
 import { DefaultLog } from './default-log.js'
 import { type Delivery, mismatchHint } from './delivery.js'
 import { Drain } from './drain.js'
@@ -61,9 +61,8 @@ export function createReceiverFor<Request, Tx, Schemas extends SchemaMap<keyof S
   /**
    * Takes one delivery from its arrival to its outcome. The order of the steps matters: nothing is read without a valid header, nothing is
    * parsed before its signature matches, and data that no handler takes is not checked. Each step may throw the fault that ends the
-   * delivery. A synchronous result is not awaited, because each await costs more than most steps. The secret function and the schemas are
-   * awaited with `inTime`. The other awaits need no `inTime`: the reader of the body, the guard and the run keep to the deadline
-   * themselves, and an HMAC or a digest waits for nothing.
+   * delivery. The secret function and the schemas are awaited with `inTime`. The other awaits need none: the reader of the body and the
+   * run keep to the deadline themselves, and an HMAC or a digest waits for nothing.
    */
   async function receive(delivery: Delivery<Request>): Promise<Outcome> {
     // Starts the deadline and counts the delivery for drain(), until state.end().
@@ -74,14 +73,14 @@ export function createReceiverFor<Request, Tx, Schemas extends SchemaMap<keyof S
       if (delivery.method !== undefined && delivery.method !== 'POST') return state.end(METHOD_NOT_ALLOWED)
 
       const header = parseSignatureHeader(delivery.header, scheme)
-      const body = readBody(delivery.body, settings.maxBodyBytes, clock)
-      const rawBody = isPromise(body) ? await body : body
+      const rawBody = await readBody(delivery.body, settings.maxBodyBytes, clock)
 
       // After the body, whose stream some hosts end if it is not read at once.
       const secrets = settings.secretKeysFor(delivery.request)
       const secretKeys = isPromise(secrets) ? await clock.inTime(secrets, timedOut) : secrets
-      const match = matchSignature(header, rawBody, secretKeys, scheme, () => mismatchHint(delivery))
-      const secretIndex = isPromise(match) ? await match : match
+      const secretIndex = await matchSignature(header, rawBody, secretKeys, scheme, () =>
+        mismatchHint(delivery),
+      )
       const ageSeconds = signatureAgeSeconds(header.t, scheme, settings.now())
       // Set before the check, so that the record of a stale delivery has it.
       state.signatureAgeSeconds = ageSeconds
@@ -101,8 +100,7 @@ export function createReceiverFor<Request, Tx, Schemas extends SchemaMap<keyof S
       let key: string | null
       try {
         // A promise is a digest: a key function is synchronous.
-        const keyed = keyOf(settings, envelope, { rawBody, request: delivery.request, secretIndex })
-        key = isPromise(keyed) ? await keyed : keyed
+        key = await keyOf(settings, envelope, { rawBody, request: delivery.request, secretIndex })
       } catch (fault) {
         // If the data is invalid too, checkData throws: that is the likelier cause.
         await clock.inTime(Promise.resolve(checkData(envelope, settings.schemas)), timedOut)
@@ -112,15 +110,13 @@ export function createReceiverFor<Request, Tx, Schemas extends SchemaMap<keyof S
       const checked = checkData(envelope, settings.schemas)
       const event = isPromise(checked) ? await clock.inTime(checked, timedOut) : checked
 
+      // The guard claims the event, has its handler run, and records the end.
       const verified = { t: header.t, secretIndex, rawBody, key }
-      const handle = (grant: Grant): unknown =>
-        handler(event, new DeliveryContext(state, grant, verified, scheme))
-      const run = runOnce(key, state, handle, settings)
-      return state.end(isPromise(run) ? await run : run)
+      const handle = (grant: Grant): unknown => handler(event, contextOf(state, grant, verified, scheme))
+      return state.end(await runOnce(key, state, handle, settings))
     } catch (fault) {
       // The signature of a body that was cut off cannot match: then the fault is body_incomplete, and no forgery.
-      const explained = incompleteIfCutOff(fault, delivery, clock)
-      return state.end(outcomeOfFault(isPromise(explained) ? await explained : explained))
+      return state.end(outcomeOfFault(await incompleteIfCutOff(fault, delivery, clock)))
     }
   }
 

@@ -167,6 +167,7 @@ describe('while a claim may hold its key though it was given up, its next delive
     ['is asked to retry when the lease of its holder is over, of more', 1_000, 30],
   ])('%s', { tags: ['slow'] }, async (_, others, seconds) => {
     const { receiver, script } = await begin({}, { on: { 'order.created': () => {} } })
+    await advance(0)
     script.claim = never
     for (let i = 0; i < others; i++) {
       void receiver.receive({ ...(await sign(orderCreated({ id: `other_${i}` }))), request: null })

@@ -217,6 +217,7 @@ describe('where the event loop is blocked', () => {
       { claim, release: () => released.promise },
       { timeoutSeconds: 1 },
     )
+    await advance(0.001)
     expect(await answer).toMatchObject({ code: 'timed_out' })
     const drained = drain()
     await advance(1)
