@@ -181,14 +181,16 @@ function checkOrderCreated(event: UnknownEvent): void {
   }
   if (!Array.isArray(tickets)) refuse('an array', tickets, 'tickets')
   else {
-    tickets.forEach((ticket, index) => {
+    for (let index = 0; index < tickets.length; index++) {
+      const ticket = tickets[index]
       if (!isJsonObject(ticket)) {
         refuse('an object', ticket, 'tickets', index)
-        return
+        continue
       }
-      if (typeof ticket.id !== 'string') refuse('a string', ticket.id, 'tickets', index, 'id')
-      if (typeof ticket.tier !== 'string') refuse('a string', ticket.tier, 'tickets', index, 'tier')
-    })
+      const { id, tier } = ticket
+      if (typeof id !== 'string') refuse('a string', id, 'tickets', index, 'id')
+      if (typeof tier !== 'string') refuse('a string', tier, 'tickets', index, 'tier')
+    }
   }
   if (issues.length > 0) {
     throw new PayloadError(

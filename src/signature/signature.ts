@@ -70,7 +70,16 @@ export async function verifySignature(
   header: HeaderValue,
   options: VerifyOptions,
 ): Promise<VerifiedSignature> {
-  return verifyBytes(bytesOf(rawBody), header, checkOptionNames(options, VERIFY_OPTION_NAMES))
+  const given = checkOptionNames(options, VERIFY_OPTION_NAMES)
+  const { t, scheme, secretIndex } = await verifyBytes(bytesOf(rawBody), header, given)
+  return { signedAt: signedAt(t, scheme), secretIndex }
+}
+
+/** A valid signature, whose time is not a date yet: `verifyWebhook` returns none, and must not pay for one. */
+interface Verified {
+  readonly t: string
+  readonly scheme: SignatureScheme
+  readonly secretIndex: number
 }
 
 /** The same for bytes, with options whose names are checked. */
@@ -78,15 +87,20 @@ export function verifyBytes(
   rawBody: Uint8Array,
   header: HeaderValue,
   { secret, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS, signature, now }: VerifyOptions,
-): MaybePromise<VerifiedSignature> {
+): MaybePromise<Verified> {
   const scheme = signatureScheme(signature)
   const keys = secretKeys(secret, 'secret')
   checkTolerance(toleranceSeconds)
   const parsed = parseSignatureHeader(header, scheme)
   return whenSettled(matchSignature(parsed, rawBody, keys, scheme), (secretIndex) => {
-    const ageSeconds = signatureAgeSeconds(parsed.t, scheme, checkedClock(now, systemClock)())
-    checkTimestamp(parsed.t, scheme, toleranceSeconds, ageSeconds)
-    return { signedAt: signedAt(parsed.t, scheme), secretIndex }
+    const { t } = parsed
+    checkTimestamp(
+      t,
+      scheme,
+      toleranceSeconds,
+      signatureAgeSeconds(t, scheme, checkedClock(now, systemClock)()),
+    )
+    return { t, scheme, secretIndex }
   })
 }
 
