@@ -43,7 +43,7 @@ export function postgresJsDriver(client: PostgresJs): CheckedDriver<PostgresJsTr
         const ended = await client.begin(async (tx) => {
           const result = await scope.unlessLost(() => scope.run(() => work(tx, scope.bind(tx))))
           const id = idOf(result)
-          if (id !== undefined) {
+          if (typeof id === 'string') {
             // It is sent and not awaited: if it fails, the COMMIT behind it rolls back. It has no parameter, because postgres.js
             // may keep back a statement that has one, and the COMMIT with it, for ever if there is no transaction any more.
             checking = Promise.resolve(tx.unsafe(checkFor(id)))
