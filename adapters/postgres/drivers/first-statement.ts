@@ -9,11 +9,7 @@ export interface PgTransaction<Client extends PgQueryable = PgQueryable> {
 }
 
 /** Sends a first statement of a transaction: before it, the transaction can be rolled back and begun again. */
-export type SendFirst = (
-  tx: PgTransaction,
-  text: string,
-  parameters: readonly unknown[],
-) => Promise<PgResult>
+export type SendFirst = (tx: PgTransaction, text: string, parameters: readonly unknown[]) => Promise<PgResult>
 
 /**
  * BEGIN and the first statement travel in one message, once the connection has that statement prepared: SQL can execute by its name what
