@@ -140,6 +140,15 @@ onPostgres('BEGIN and the record in one message', () => {
     },
   )
 
+  // It has locked the record, so its COMMIT would wait for the disk.
+  test('ends with a rollback for a duplicate', async () => {
+    const pool = openPg(database, { max: 1 })
+    expect(await deliver(pool, 'one')).toEqual(HANDLED)
+    const texts = listenTo(pool)
+    expect(await deliver(pool, 'one')).toEqual(DUPLICATE)
+    expect(texts).toEqual([expect.stringMatching(/^BEGIN; EXECUTE /), 'ROLLBACK'])
+  })
+
   test('goes on when the table is dropped and made again', async () => {
     const pool = openPg(database, { max: 1 })
     const inbox = inboxOf(pool, 'again')
