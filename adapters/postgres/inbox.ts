@@ -213,8 +213,8 @@ function createInbox<Tx>(
       return opening
     }
 
-    function idOf(opening: Opening): string | undefined {
-      if (opening.status !== 'opened') return undefined
+    function idOf(opening: Opening): string | null {
+      if (opening.status !== 'opened') return null
       isCommitting = true
       return opening.id
     }

@@ -66,9 +66,14 @@ interface Trigger {
 }
 
 /** Starts a proxy on a free loopback port for a server that need not run yet. */
-export async function startProxy(target: {
+export async function startProxy({
+  delayMs = 0,
+  ...target
+}: {
   readonly host?: string
   readonly port: number
+  /** How much later the client gets what the server sends, in milliseconds: the time of a round trip. Default 0. */
+  readonly delayMs?: number
 }): Promise<TcpProxy> {
   let mode: 'pass' | 'hold' | 'black hole' = 'pass'
   let connections = 0
@@ -81,6 +86,12 @@ export async function startProxy(target: {
     if (mode === 'pass') action()
     else if (mode === 'hold') link.held.push(action)
     else link.hasLostBytes = true
+  }
+
+  /** In the order of the calls. */
+  function delayed(action: () => void): void {
+    if (delayMs === 0) action()
+    else setTimeout(action, delayMs)
   }
 
   function onClientChunk(link: Link, chunk: Buffer): void {
@@ -103,7 +114,7 @@ export async function startProxy(target: {
       link.client.end(whole)
       link.server.destroy()
     } else if (link.onReply === undefined) {
-      relay(link, () => link.client.write(chunk))
+      delayed(() => relay(link, () => link.client.write(chunk)))
     } else {
       destroy(link)
       link.onReply()
@@ -136,11 +147,12 @@ export async function startProxy(target: {
       [client, server],
       [server, client],
     ] as const) {
-      from.on('end', () => relay(link, () => to.end()))
+      const pass = from === server ? delayed : (action: () => void) => action()
+      from.on('end', () => pass(() => relay(link, () => to.end())))
       // An error is followed by 'close', and the other side learns of it only after the bytes sent before.
       from.on('error', () => {})
       from.on('close', () => {
-        relay(link, () => to.destroySoon())
+        pass(() => relay(link, () => to.destroySoon()))
         if (client.destroyed && server.destroyed) links.delete(link)
       })
     }

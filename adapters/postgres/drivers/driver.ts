@@ -22,20 +22,22 @@ export interface PostgresDriver<Tx> {
 export interface CheckedDriver<Tx, Handed = Tx> {
   /**
    * Calls `work` in a transaction, then `idOf`: if that returns an id, it commits only if the connection still is in the
-   * transaction of that id, and that has not failed. With `idOf`, it refuses a connection that is in a transaction already. It
-   * rejects as soon as it notices that the connection is lost.
+   * transaction of that id, and that has not failed; if null, it may roll back. With `idOf`, it refuses a connection that is in a
+   * transaction already. It rejects as soon as it notices that the connection is lost. The transaction may begin no sooner than with the
+   * first statement that `work` sends through this driver.
    */
   transaction<R>(work: (tx: Tx, handed: Handed) => Promise<R>, idOf?: IdOf<R>): Promise<R>
   query: PostgresDriver<Tx>['query']
   /** The same in a transaction as handlers get it: it refuses one that is over. */
   queryHanded: PostgresDriver<Handed>['query']
-  /** Runs the first statement of a transaction: before it, the transaction can be rolled back and begun again. */
+  /** Runs a first statement of a transaction: before it, the transaction can be rolled back and begun again. */
   first: PostgresDriver<Tx>['query']
   /** See `Inbox.hint`. */
   hint?(): string | undefined
 }
 
-export type IdOf<R> = (result: R) => string | undefined
+/** Returns the id of a transaction to be checked; null if nothing was written: a rollback does not wait for the disk. */
+export type IdOf<R> = (result: R) => string | null | undefined
 
 export function noId(): undefined {}
 

@@ -1,7 +1,9 @@
 import { StoreError } from '../../../src/index.js'
-import { COMMIT_MS, ROLLBACK_MS, within } from '../../../src/internal.js'
+import { COMMIT_MS, ROLLBACK_MS } from '../../../src/internal.js'
+import { answered } from './answered.js'
 import { checkFor, ROLLED_BACK } from './commit-check.js'
 import { type CheckedDriver, noId, type Query } from './driver.js'
+import { ensureBegun, firstStatements, type PgTransaction } from './first-statement.js'
 import { has } from './other-libraries.js'
 import { type PgQueryable, type PgResult, preparedStatements } from './prepared.js'
 import { type TransactionScope, transactionScope } from './transaction-scope.js'
@@ -40,8 +42,8 @@ export function pgQuery(pool: PgPool): Query {
 export function pgDriver<Handed>(
   pool: PgPool,
   as?: (client: PgClient) => Handed,
-): CheckedDriver<PgClient, Handed> {
-  const prepared = preparedStatements()
+): CheckedDriver<PgTransaction<PgClient>, Handed> {
+  const sendFirst = firstStatements(preparedStatements())
   /** The client behind each transaction that `as` returned. */
   const clients = new WeakMap<object, PgClient>()
   listenTo(pool)
@@ -59,18 +61,16 @@ export function pgDriver<Handed>(
   return {
     async transaction(work, idOf = noId) {
       const { client, broken, release, stopListening } = await connect(pool)
+      const tx = { client, isBegun: false }
       const scope = transactionScope()
       let unusable: Error | undefined
       try {
-        await answered(COMMIT_MS, client.query('BEGIN'))
         const result = await scope.run(() =>
-          Promise.race([work(client, makeHandlerTransaction(client, scope)), broken]),
+          Promise.race([work(tx, makeHandlerTransaction(client, scope)), broken]),
         )
         const id = idOf(result)
-        // In one message: if a part of it fails, the server ignores the rest.
-        const commit = id === undefined ? 'COMMIT' : `${checkFor(id)}; COMMIT`
-        const ended: PgResult | PgResult[] = await answered(COMMIT_MS, client.query(commit))
-        if ([ended].flat().at(-1)?.command !== 'COMMIT') {
+        const ended: PgResult | PgResult[] = await answered(COMMIT_MS, client.query(endOf(id)))
+        if (id !== null && [ended].flat().at(-1)?.command !== 'COMMIT') {
           throw new StoreError('store_unavailable', ROLLED_BACK)
         }
         return result
@@ -84,26 +84,29 @@ export function pgDriver<Handed>(
         release(unusable)
       }
     },
-    query: async (client, sql, parameters) => (await client.query(sql, [...parameters])).rows,
+    async query(tx, sql, parameters) {
+      await ensureBegun(tx)
+      return (await tx.client.query(sql, [...parameters])).rows
+    },
     async queryHanded(handed, sql, parameters) {
       const client = as === undefined ? (handed as unknown as PgClient) : clients.get(handed as object)
       if (client === undefined)
         throw new TypeError('Pass ctx.tx itself: this is not the object that the option `as` returned.')
       return (await client.query(sql, [...parameters])).rows
     },
-    async first(client, sql, parameters) {
-      const { rows } = await prepared.send(client, sql, parameters, async () => {
-        await client.query('ROLLBACK')
-        await client.query('BEGIN')
-      })
-      return rows
-    },
+    first: async (tx, sql, parameters) => (await sendFirst(tx, sql, parameters)).rows,
     hint() {
       const { totalCount, idleCount = 0, waitingCount = 0 } = pool
       if (waitingCount === 0 || idleCount > 0) return undefined
       return `The pool of the inbox has no idle connection (${totalCount} in use, ${waitingCount} waiting): if the handler uses the pool beside ctx.tx, it waits for the connection that it holds itself. Use ctx.tx alone, and set connectionTimeoutMillis on the pool.`
     },
   }
+}
+
+/** In one message: if a part of it fails, the server ignores the rest. */
+function endOf(id: string | null | undefined): string {
+  if (id === null) return 'ROLLBACK'
+  return id === undefined ? 'COMMIT' : `${checkFor(id)}; COMMIT`
 }
 
 interface Connection {
@@ -152,12 +155,6 @@ function listenTo(pool: PgPool): void {
   if (listenedTo.has(pool)) return
   listenedTo.add(pool)
   pool.on?.('error', () => {})
-}
-
-function answered<T>(ms: number, answer: Promise<T>): Promise<T> {
-  return within(answer, ms, () => {
-    throw new StoreError('store_unavailable', `Postgres did not answer within ${ms / 1000} s.`)
-  })
 }
 
 /** The client that handlers get: they cannot release it, or another delivery would be in its transaction. */

@@ -1,5 +1,6 @@
 import { checkFor } from './commit-check.js'
 import { type CheckedDriver, type IdOf, noId, type PostgresDriver, type Query, type Row } from './driver.js'
+import { nextPoll } from './next-poll.js'
 import { has } from './other-libraries.js'
 import { transactionScope } from './transaction-scope.js'
 
@@ -37,12 +38,17 @@ export function postgresJsDriver(client: PostgresJs): CheckedDriver<PostgresJsTr
       work: (tx: PostgresJsTransaction, handed: PostgresJsTransaction) => Promise<R>,
       idOf: IdOf<R> = noId,
     ) {
-      const scope = transactionScope()
+      const scope = transactionScope(nextPoll)
+      let unwritten: { result: R } | undefined
       try {
         let checking: Promise<unknown> | undefined
         const ended = await client.begin(async (tx) => {
           const result = await scope.unlessLost(() => scope.run(() => work(tx, scope.bind(tx))))
           const id = idOf(result)
+          if (id === null) {
+            unwritten = { result }
+            throw unwritten
+          }
           if (id !== undefined) {
             // It is sent and not awaited: if it fails, the COMMIT behind it rolls back. It has no parameter, because postgres.js
             // may keep back a statement that has one, and the COMMIT with it, for ever if there is no transaction any more.
@@ -56,6 +62,7 @@ export function postgresJsDriver(client: PostgresJs): CheckedDriver<PostgresJsTr
         return (ended as { result: R }).result
       } catch (error) {
         scope.lose()
+        if (unwritten !== undefined && error === unwritten) return unwritten.result
         throw error
       }
     },

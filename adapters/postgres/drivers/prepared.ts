@@ -12,7 +12,7 @@ export interface PgResult {
 interface PgStatement {
   readonly name?: string
   readonly text: string
-  readonly values: unknown[]
+  readonly values?: unknown[]
   /** The longest that `pg` waits for the answer, in milliseconds. */
   readonly query_timeout?: number
 }
@@ -30,6 +30,8 @@ export interface PreparedStatements {
     parameters: readonly unknown[],
     beforeRetry?: () => Promise<unknown>,
   ): Promise<PgResult>
+  /** The name by which a statement is sent; nothing once all are sent as text. */
+  nameOf(text: string): string | undefined
 }
 
 /**
@@ -51,6 +53,7 @@ export function preparedStatements(): PreparedStatements {
   }
 
   return {
+    nameOf: (text) => (isNaming ? nameOf(text) : undefined),
     async send(client, text, parameters, beforeRetry) {
       const values = [...parameters]
       const statement = { text, values, query_timeout: STATEMENT_MS }
@@ -68,7 +71,7 @@ export function preparedStatements(): PreparedStatements {
 }
 
 /** A name is missing or taken, or a plan no longer fits; the last two cases are the words of PgBouncer and of `pg`. */
-function isUnusable(error: unknown): boolean {
+export function isUnusable(error: unknown): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
   if (code === '26000' || code === '42P05' || code === '0A000') return true
   return (code === '08P01' || code === undefined) && /prepared statement/i.test(String(message))

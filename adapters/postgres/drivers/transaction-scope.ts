@@ -29,7 +29,8 @@ export interface TransactionScope {
   lose(): void
 }
 
-export function transactionScope(): TransactionScope {
+/** @param afterWork waits until the library knows of a loss that the work may have learned of first */
+export function transactionScope(afterWork: () => Promise<void> = nextTurn): TransactionScope {
   let isLost = false
   let isOver = false
   let running = 0
@@ -147,7 +148,7 @@ export function transactionScope(): TransactionScope {
       try {
         return await work()
       } finally {
-        await nextTurn()
+        await afterWork()
         if (isLost) await new Promise(() => {})
       }
     },

@@ -66,7 +66,7 @@ export function twoMethodDriver<Tx>(driver: PostgresDriver<Tx>): CheckedDriver<T
               await scope.unlessLost(() => sendLast(tx, scope.isNested()))
               throw error
             })
-          id = idOf(result)
+          id = idOf(result) ?? undefined
           if (id !== undefined) await scope.unlessLost(() => query(tx, CHECK, [id]))
           ended = { result }
         })

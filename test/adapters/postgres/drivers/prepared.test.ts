@@ -2,15 +2,12 @@ import type { Pool } from 'pg'
 import { ddl, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { onPostgres } from '../../../support/on-servers.js'
-import { INBOX_CLIENTS, openPg } from '../../../support/postgres-clients.js'
+import { openPg } from '../../../support/postgres-clients.js'
 import { testDatabase } from '../../../support/postgres-database.js'
-import { startProxy } from '../../../support/tcp-proxy.js'
 
 const HOUR_MS = 3_600_000
 const LEASE = { key: 'k', token: 'a' }
 const CLAIM = { ...LEASE, leaseMs: HOUR_MS, retainMs: HOUR_MS }
-/** The other three send COMMIT by themselves. */
-const OURS = INBOX_CLIENTS.filter(({ name }) => name === 'pg' || name === 'postgres.js')
 const ONCE = { key: 'k', retainMs: HOUR_MS }
 
 onPostgres('the prepared statements of pg', () => {
@@ -187,23 +184,5 @@ onPostgres('the prepared statements of pg', () => {
     await onAll(() => pool.query('SELECT pg_sleep(0.05); DEALLOCATE ALL'))
     const answers = await onAll((i) => store.claim({ ...CLAIM, token: `t${i}` }))
     expect(answers.filter((answer) => (answer as { status: string }).status === 'claimed')).toEqual([CLAIMED])
-  })
-})
-
-onPostgres.each(OURS)('a delivery through postgresInbox over $name', ({ open }) => {
-  const database = testDatabase(ddl)
-
-  test('takes a round trip for BEGIN, one for the record, and one for COMMIT', async () => {
-    const { hostname, port } = new URL(database.url)
-    const proxy = await startProxy({ host: hostname, port: Number(port || 5432) })
-    onTestFinished(() => proxy.close())
-    const inbox = open(database, { port: proxy.port, max: 1 }).inbox()
-    const trips: number[] = []
-    for (const key of ['connects', 'prepares', 'counted']) {
-      const before = proxy.roundTrips
-      expect(await inbox.once({ ...ONCE, key }, async () => {})).toEqual({ status: 'handled' })
-      trips.push(proxy.roundTrips - before)
-    }
-    expect(trips.at(-1)).toBe(3)
   })
 })

@@ -1,0 +1,52 @@
+/**
+ * Resolves when the event loop reads its sockets next, after it has closed those that it is about to close, and so after postgres.js has
+ * learned of their loss. A statement that is written there is sent before the next sockets are closed. A timer would do too, but takes a
+ * millisecond; an immediate is called just before sockets close. Elsewhere than on Node, whose loop has these phases, it is a timer.
+ */
+export function nextPoll(): Promise<void> {
+  return new Promise((resolve) => {
+    if (!hasPhases) {
+      setTimeout(resolve, 0)
+      return
+    }
+    channel ??= openChannel()
+    if (waiting.push(resolve) === 1) channel.port1.ref()
+    channel.port2.postMessage(0)
+  })
+}
+
+/** Others that run packages of Node have its version too. */
+function isNode(): boolean {
+  const { process, navigator } = globalThis as {
+    process?: { versions?: Readonly<Record<string, string | undefined>> }
+    navigator?: { userAgent?: string }
+  }
+  const { node, bun, deno } = process?.versions ?? {}
+  return (
+    node !== undefined &&
+    bun === undefined &&
+    deno === undefined &&
+    navigator?.userAgent !== 'Cloudflare-Workers'
+  )
+}
+
+const hasPhases = isNode()
+const waiting: (() => void)[] = []
+let channel: { readonly port1: NodePort; readonly port2: MessagePort } | undefined
+
+function openChannel(): NonNullable<typeof channel> {
+  const opened = new MessageChannel() as unknown as NonNullable<typeof channel>
+  opened.port1.onmessage = () => {
+    const resolve = waiting.shift()
+    // An idle channel keeps no process alive.
+    if (waiting.length === 0) opened.port1.unref()
+    resolve?.()
+  }
+  return opened
+}
+
+/** Node's own, which can let the process end. */
+interface NodePort extends MessagePort {
+  ref(): void
+  unref(): void
+}
