@@ -109,7 +109,8 @@ onPostgres.each(STORE_CLIENTS)('a burst of calls of postgresStore over $name', (
   test('keeps what is in keys and tokens out of the SQL, and each answer with its key', async () => {
     const store = open(database).store()
     const tokenOf = (key: string) => HOSTILE[HOSTILE.length - 1 - HOSTILE.indexOf(key)] as string
-    await claimAll(store, HOSTILE.slice(0, 4), 'other')
+    // By the token of another one in the same statement.
+    await claimAll(store, HOSTILE.slice(0, 4), HOSTILE[0])
     const answers = await each(HOSTILE, (key) => store.claim({ key, token: tokenOf(key), ...TIMES }))
     expect(answers).toEqual(HOSTILE.map((_, i) => (i < 4 ? IN_FLIGHT : claimed(1))))
     const mine = HOSTILE.map((_, i) => i >= 4)
@@ -118,9 +119,10 @@ onPostgres.each(STORE_CLIENTS)('a burst of calls of postgresStore over $name', (
     expect(await database.column('SELECT key FROM tix_webhooks ORDER BY key')).toEqual([...HOSTILE].sort())
   })
 
+  // The server does not end one here, because what it ends is sent again and passes: the test would not notice.
   test('has no deadlock with another process whose calls come in the opposite order', async () => {
     const stores = ['one', 'other'].map(() =>
-      open(database, { settings: { deadlock_timeout: '10ms' } }).store(),
+      open(database, { settings: { deadlock_timeout: '10min' } }).store(),
     )
     const orders = [KEYS, [...KEYS].reverse()]
     const settled = await Promise.allSettled(
