@@ -1,5 +1,5 @@
 /** A statement of the store. A request that is alone has one of its own, which costs the server a tenth less. */
-export interface StoreStatement {
+interface StoreStatement {
   readonly parameters: readonly (keyof StoreRequest)[]
   /** For one request. The count is of the records that it has written. */
   readonly one: string
