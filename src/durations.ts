@@ -96,7 +96,7 @@ export const COMMIT_MS = 30_000
 
 // Postgres.
 
-/** The longest that a prepared statement may take: a silent connection, as after a machine has vanished, would keep its slot for ever. */
+/** The longest that a statement of a store may take: a silent connection, as after a machine has vanished, would keep its slot for ever. */
 export const STATEMENT_MS = 10_000
 
 /** The longest that a roll-back waits for a stuck statement of the handler; then the connection is closed instead. */

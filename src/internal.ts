@@ -13,6 +13,7 @@ export {
   ROLLBACK_MS,
   STATEMENT_MS,
 } from './durations.js'
+export { createBursts } from './idempotency/bursts.js'
 export { checkChanges } from './idempotency/change.js'
 export { createPurger } from './idempotency/purge.js'
 export { checkedStore, checkOnce } from './idempotency/store-rules.js'

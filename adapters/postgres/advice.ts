@@ -107,6 +107,16 @@ export function isForbidden(error: unknown): boolean {
   return codeOf(error) === '42501'
 }
 
+/**
+ * Whether the server undid a statement because of one of its rows, such as one that a trigger or a CHECK of the user refuses, or a
+ * conflict with another transaction. The other classes are of the connection, the table, the server or its limits, and would fail
+ * each row alike.
+ */
+export function isOfOneRow(error: unknown): boolean {
+  const code = String(codeOf(error))
+  return SQLSTATE.test(code) && !/^(0[0-9A-Z]|2[568]|3D|3F|42|5[3-8]|72|F0|HV|XX)/.test(code)
+}
+
 /** Whether a check in SQL failed, which casts these words to a number. */
 function says(error: unknown, words: string): boolean {
   return codeOf(error) === '22P02' && String(innermost(error).message).includes(words)

@@ -1,10 +1,19 @@
 import type { ClaimResult, Purgeable, RemoteStore } from '../../src/index.js'
-import { checkedFor, checkedStore, checkOptionNames, createPurger } from '../../src/internal.js'
+import {
+  checkedFor,
+  checkedStore,
+  checkOptionNames,
+  createBursts,
+  createPurger,
+  STATEMENT_MS,
+} from '../../src/internal.js'
+import { isOfOneRow } from './advice.js'
 import { driverOf, queryOf } from './drivers/choose.js'
 import type { StatementResult } from './drivers/driver.js'
 import type { PgPool } from './drivers/pg.js'
 import type { PostgresJs } from './drivers/postgres-js.js'
 import { type Ask, placeIn, placeOf } from './place.js'
+import { arrayLiteral, type StoreRequest, type StoreStatements, statementsFor } from './statements.js'
 import { tableOf } from './table.js'
 
 export interface PostgresStoreOptions {
@@ -52,6 +61,12 @@ export function postgresStore(pool: PgPool | PostgresJs, options: PostgresStoreO
   return checkedFor(postgresStore, () => createStore(pool, options))
 }
 
+/** The values of the row that a request has written; `undefined` if it has written none. */
+type Written = readonly unknown[] | undefined
+
+/** What is sent together, and the connections that a store has in use at most: the rest of the pool is the app's. */
+const LIMITS = { total: 4, perKind: 2, size: 100, waitMs: STATEMENT_MS }
+
 function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): PostgresStore {
   options = checkOptionNames(options, ['table', 'purgeEverySeconds'])
   const send = queryOf(pool)
@@ -61,7 +76,7 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
     purgedBy: 'purge_after',
     migrate: 'store.migrate()',
   })
-  const sql = table.byName(statementsFor)
+  const statements = table.byName(statementsFor)
   const ask: Ask = async (statement, parameters) => (await send(statement, parameters)).rows
   const { start, purge } = createPurger(
     (limit) => withAdvice(() => table.purge(ask, limit)),
@@ -76,17 +91,53 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
     }
   }
 
-  function query(name: keyof Statements, ...parameters: unknown[]): Promise<StatementResult> {
-    return withAdvice(async () => {
-      await table.find(ask)
-      return send(sql()[name], parameters)
+  const burst = createBursts(LIMITS)
+
+  function burstOf(name: keyof StoreStatements): (request: StoreRequest) => Promise<Written> {
+    const call = burst<StoreRequest, Written>({
+      async send(requests) {
+        await table.find(ask)
+        const { parameters, one, many } = statements()[name]
+        const [first] = requests as [StoreRequest]
+        if (requests.length === 1) {
+          return [
+            writtenByOne(
+              await send(
+                one,
+                parameters.map((parameter) => first[parameter]),
+              ),
+            ),
+          ]
+        }
+        const arrays = parameters.map((parameter) => requests.map((request) => request[parameter]))
+        return writtenByMany(await send(many, arrays.map(arrayLiteral)), requests.length)
+      },
+      isOfOneRequest: isOfOneRow,
     })
+    return (request) => withAdvice(() => call(request))
+  }
+
+  /** By the count: a returned row would make a completion a tenth more expensive. */
+  function writtenByOne({ rows: [row], count }: StatementResult): Written {
+    if (typeof count !== 'number') throw table.misread()
+    return count === 0 ? undefined : Object.values(row ?? {})
+  }
+
+  function writtenByMany({ rows }: StatementResult, length: number): readonly Written[] {
+    const written = new Array<Written>(length).fill(undefined)
+    for (const row of rows) {
+      // By position, because clients can rename columns.
+      const [number, ...values] = Object.values(row)
+      const index = numberIn(number) - 1
+      if (!(index in written) || written[index] !== undefined) throw table.misread()
+      written[index] = values
+    }
+    return written
   }
 
   /** It reads no text, which a client may be set to change. */
-  function readClaim({ rows }: StatementResult): ClaimResult {
-    // By position, because clients can rename columns.
-    const [isOurs, isCompleted, isReleased, attempt, leftMs] = Object.values(rows[0] ?? {})
+  function readClaim(written: Written): ClaimResult {
+    const [isOurs, isCompleted, isReleased, attempt, leftMs] = written ?? []
     if ([isOurs, isCompleted, isReleased].some((value) => typeof value !== 'boolean')) throw table.misread()
     if (isOurs) return { status: 'claimed', attempt: numberIn(attempt) }
     if (isCompleted) return { status: 'completed' }
@@ -101,31 +152,19 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
     return number
   }
 
-  /** Whether a row was changed, by the count: a returned row would make the statement a tenth more expensive. */
-  function hasChanged({ count }: StatementResult): boolean {
-    if (typeof count !== 'number') throw table.misread()
-    return count === 1
-  }
+  const claims = burstOf('claim')
+  const renewals = burstOf('renew')
+  const completions = burstOf('complete')
+  const releases = burstOf('release')
 
   return checkedStore<PostgresStore>({
-    async claim(request) {
+    async claim({ key, token, leaseMs, retainMs }) {
       start()
-      const { key, token, leaseMs, retainMs } = request
-      return readClaim(await query('claim', key, token, leaseMs, retainMs))
+      return readClaim(await claims({ key, token, leaseMs, retainMs }))
     },
-
-    async renew(lease, leaseMs) {
-      return hasChanged(await query('renew', lease.key, lease.token, leaseMs))
-    },
-
-    async complete(lease, retainMs) {
-      return hasChanged(await query('complete', lease.key, lease.token, retainMs))
-    },
-
-    async release(lease) {
-      return hasChanged(await query('release', lease.key, lease.token))
-    },
-
+    renew: async ({ key, token }, leaseMs) => (await renewals({ key, token, leaseMs })) !== undefined,
+    complete: async ({ key, token }, retainMs) => (await completions({ key, token, retainMs })) !== undefined,
+    release: async ({ key, token }) => (await releases({ key, token })) !== undefined,
     purge,
     migrate: () => table.migrate(driverOf(pool)),
     ddl: table.ddl,
@@ -141,65 +180,3 @@ export const storeDdl: string = tableOf({
   purgedBy: 'purge_after',
   migrate: '',
 }).ddl
-
-type Statements = Record<'claim' | 'renew' | 'complete' | 'release', string>
-
-/**
- * Each is one statement, atomic by itself. They use now(), not clock_timestamp(): a condition that is evaluated several times must
- * give the same result each time.
- */
-function statementsFor(table: string): Statements {
-  const inMs = (parameter: string): string => `now() + ${parameter}::float8 * interval '1 ms'`
-  const isHolders = 'key = $1 AND token = $2 AND expires_at > now()'
-  const isFree = `(
-      stored.expires_at <= now()
-      OR stored.state = 'running' AND (stored.token = excluded.token OR stored.lease_until <= now())
-      OR stored.state = 'released' AND stored.token <> excluded.token
-    )`
-  return {
-    // It always updates, so that it always returns a row: DO UPDATE … WHERE returns none for a record of another holder, and a
-    // second statement that reads that record would be a race.
-    claim: `
-      INSERT INTO ${table} AS stored (key, state, attempt, token, lease_until, expires_at, purge_after)
-      VALUES ($1, 'running', 1, $2, ${inMs('$3')}, ${inMs('$4')}, ${inMs('$4')})
-      ON CONFLICT (key) DO UPDATE SET (state, attempt, token, lease_until, expires_at, purge_after) = (
-        SELECT
-          'running',
-          CASE
-            WHEN stored.expires_at <= now() THEN 1
-            WHEN stored.token = excluded.token THEN stored.attempt
-            ELSE stored.attempt + 1
-          END,
-          excluded.token, excluded.lease_until, excluded.expires_at, excluded.purge_after
-        WHERE ${isFree}
-        UNION ALL
-        SELECT stored.state, stored.attempt, stored.token, stored.lease_until, stored.expires_at, stored.purge_after
-        WHERE NOT ${isFree}
-      )
-      RETURNING
-        state = 'running' AND token = $2 AS ours,
-        state = 'completed' AS completed,
-        state = 'released' AS released,
-        attempt,
-        -- The clock: this statement may have waited for another one since now().
-        date_part('epoch', lease_until - clock_timestamp()) * 1000 AS remaining`,
-    renew: `
-      UPDATE ${table} SET lease_until = ${inMs('$3')}
-      WHERE ${isHolders} AND state = 'running'`,
-    // An absent record is written: its event was handled.
-    complete: `
-      INSERT INTO ${table} AS stored (key, state, attempt, token, lease_until, expires_at, purge_after)
-      VALUES ($1, 'completed', 1, $2, now(), ${inMs('$3')}, ${inMs('$3')})
-      ON CONFLICT (key) DO UPDATE SET
-        state = 'completed',
-        token = excluded.token,
-        expires_at = excluded.expires_at,
-        purge_after = CASE WHEN stored.expires_at <= now() THEN excluded.purge_after ELSE stored.purge_after END
-      WHERE
-        stored.expires_at <= now()
-        OR stored.token = excluded.token AND stored.state IN ('running', 'completed')`,
-    release: `
-      UPDATE ${table} SET state = 'released'
-      WHERE ${isHolders} AND state IN ('running', 'released')`,
-  }
-}
