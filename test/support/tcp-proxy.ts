@@ -10,6 +10,9 @@ export interface TcpProxy {
   readonly bytes: { readonly fromClient: number; readonly fromServer: number }
   /** How often a client started to send, at first or after the server had: everything it sends before a reply counts once. */
   readonly roundTrips: number
+  /** The most connections that waited for a reply at the same time, since the start or `resetMostBusy`. */
+  readonly mostBusy: number
+  resetMostBusy(): void
   /** Passes everything, as at the start: held bytes are sent; a connection that lost bytes in a black hole is cut. */
   pass(): Promise<void>
   /** Cuts all connections, and refuses new ones until `pass`. */
@@ -66,13 +69,19 @@ interface Trigger {
 }
 
 /** Starts a proxy on a free loopback port for a server that need not run yet. */
-export async function startProxy(target: {
+export async function startProxy({
+  delayMs = 0,
+  ...target
+}: {
   readonly host?: string
   readonly port: number
+  /** How much later the client gets what the server sends, in milliseconds: the time of a round trip. Default 0. */
+  readonly delayMs?: number
 }): Promise<TcpProxy> {
   let mode: 'pass' | 'hold' | 'black hole' = 'pass'
   let connections = 0
   let roundTrips = 0
+  let mostBusy = 0
   const bytes = { fromClient: 0, fromServer: 0 }
   const links = new Set<Link>()
   const triggers = new Set<Trigger>()
@@ -83,10 +92,17 @@ export async function startProxy(target: {
     else link.hasLostBytes = true
   }
 
+  /** In the order of the calls. */
+  function delayed(action: () => void): void {
+    if (delayMs === 0) action()
+    else setTimeout(action, delayMs)
+  }
+
   function onClientChunk(link: Link, chunk: Buffer): void {
     bytes.fromClient += chunk.length
     if (link.lastSpeaker === 'server') roundTrips++
     link.lastSpeaker = 'client'
+    mostBusy = Math.max(mostBusy, [...links].filter(({ lastSpeaker }) => lastSpeaker === 'client').length)
     for (const trigger of triggers) {
       if (!trigger.match(chunk)) continue
       triggers.delete(trigger)
@@ -103,7 +119,7 @@ export async function startProxy(target: {
       link.client.end(whole)
       link.server.destroy()
     } else if (link.onReply === undefined) {
-      relay(link, () => link.client.write(chunk))
+      delayed(() => relay(link, () => link.client.write(chunk)))
     } else {
       destroy(link)
       link.onReply()
@@ -136,11 +152,12 @@ export async function startProxy(target: {
       [client, server],
       [server, client],
     ] as const) {
-      from.on('end', () => relay(link, () => to.end()))
+      const pass = from === server ? delayed : (action: () => void) => action()
+      from.on('end', () => pass(() => relay(link, () => to.end())))
       // An error is followed by 'close', and the other side learns of it only after the bytes sent before.
       from.on('error', () => {})
       from.on('close', () => {
-        relay(link, () => to.destroySoon())
+        pass(() => relay(link, () => to.destroySoon()))
         if (client.destroyed && server.destroyed) links.delete(link)
       })
     }
@@ -182,6 +199,12 @@ export async function startProxy(target: {
     },
     get roundTrips() {
       return roundTrips
+    },
+    get mostBusy() {
+      return mostBusy
+    },
+    resetMostBusy() {
+      mostBusy = 0
     },
     async pass() {
       for (const link of links) if (link.hasLostBytes) destroy(link)
