@@ -54,10 +54,10 @@ export const http: Group = {
 }
 
 async function turnsOf(bench: Bench, processes: Processes, ways: readonly Way[]): Promise<readonly Turn[][]> {
-  for (const way of ways) await processes.turn(way, bench.size(10_000, 100))
+  for (const way of ways) await processes.turn(way, bench.size(4_000, 100))
   return alternate(
     bench.size(24, 1),
-    ways.map((way) => () => processes.turn(way, bench.size(1_200, 100))),
+    ways.map((way) => () => processes.turn(way, bench.size(1_000, 100))),
   )
 }
 

@@ -156,7 +156,7 @@ function plotOf({ by, file, places, ours, limits }: Grown): Plot {
     file,
     title: `Processor time of a delivery by ${by}`,
     x: by,
-    y: 'µs: lower quartile, and up to the median',
+    y: 'µs: the best tenth, and up to the median',
     lines: [
       { name: 'receive(), memory store', points: pointsOf(ours) },
       { name: 'the limit: verify and parse', points: pointsOf(limits) },

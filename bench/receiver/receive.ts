@@ -28,13 +28,13 @@ interface Entrant {
 
 /** Enough that young garbage is collected within a slice, as in a server. The default store has room for the orders of all rounds. */
 function ordersIn(bench: Bench): number {
-  return bench.size(1_600, 160)
+  return bench.size(1_200, 160)
 }
 
 async function measure(bench: Bench, entrants: readonly Entrant[]): Promise<Figures[]> {
   const count = ordersIn(bench)
   return alternateWarm(
-    bench.size(48, 2),
+    bench.size(96, 2),
     entrants.map(({ take, orders }) => async () => {
       const waiting = await orders(count)
       let next = 0

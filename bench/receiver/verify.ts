@@ -85,9 +85,9 @@ async function timesOf(
       return () => prepared[next++ % DELIVERIES]?.()
     }),
   )
-  const ms = bench.size(20, 2)
+  const ms = bench.size(15, 2)
   const figures = await alternateWarm(
-    bench.size(48, 2),
+    bench.size(96, 2),
     calls.map((call) => () => cpuTimeFor(call, ms)),
   )
   return verifiers.map((verifier, i) => ({

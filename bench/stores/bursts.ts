@@ -27,7 +27,7 @@ export const bursts: Group = {
     const rates: Comparison[] = []
     for (const arena of storeArenas(url, POOL)) {
       // Long enough that the last few, which have the pool to themselves, do not matter.
-      rates.push(...(await compareRates(bench, arena, GOALS, 250)))
+      rates.push(...(await compareRates(bench, arena, GOALS, 150)))
       await arena.close()
     }
     return [

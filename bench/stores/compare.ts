@@ -12,18 +12,13 @@ const WARM_UP = 2_000
 export type Goals = readonly (readonly [inFlight: number, goal: Goal | undefined])[]
 
 /** New deliveries per second through ours, to those by hand. */
-export async function compareRates(
-  bench: Bench,
-  arena: Arena,
-  goals: Goals,
-  ms = 100,
-): Promise<Comparison[]> {
+export async function compareRates(bench: Bench, arena: Arena, goals: Goals, ms = 80): Promise<Comparison[]> {
   const comparisons: Comparison[] = []
   for (const [inFlight, goal] of goals) {
     bench.progress(`${arena.ours.name}, ${inFlight} in flight`)
     const contestants = [arena.ours, arena.byHand]
     const [ours = [], theirs = []] = await alternate(
-      bench.size(24, 1),
+      bench.size(20, 1),
       contestants.map(
         ({ deliver }) =>
           () =>

@@ -16,7 +16,7 @@ interface Line {
   readonly points: readonly Point[]
 }
 
-/** The times of all rounds: the line goes through their lower quartile, and a bar reaches up to their median. */
+/** The times of all rounds: the line goes through what the best tenth reach, and a bar goes up to their median. */
 export interface Point {
   readonly x: number
   /** The label of `x` on its axis. */

@@ -36,8 +36,8 @@ export function page(tables: readonly Table[], head: readonly string[], foot: re
   const parts = [
     '# Results',
     [
-      'Written by `npm run bench`. [README.md](README.md) says how it is measured. A figure is the better quartile of all rounds,',
-      'and the brackets are the range of that over four interleaved parts of the rounds. `close`: parts of the rounds say otherwise.',
+      'Written by `npm run bench`. [README.md](README.md) says how it is measured. A figure is what the best tenth of the rounds',
+      'reach, and the brackets are its range over four interleaved parts of the rounds. `close`: parts of the rounds say otherwise.',
     ].join('\n'),
     bullets(head),
     '## In short',

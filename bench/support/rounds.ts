@@ -73,9 +73,9 @@ export async function alternate<Figure>(
   return figures
 }
 
-/** The better quartile: what disturbs a round only makes it slower, so the fast rounds are the true ones. */
+/** What the best tenth of the rounds reach: a disturbance only ever makes a round slower, so the fast ones are true. */
 export function undisturbed(figures: Figures, kind: Kind): number {
-  return quantile(figures, kind === 'time' ? 0.25 : 0.75)
+  return quantile(figures, kind === 'time' ? 0.1 : 0.9)
 }
 
 /** Computes a figure from all rounds, and again from every fourth pair of them: the range shows how far to trust it. */
