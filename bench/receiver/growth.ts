@@ -1,6 +1,6 @@
 import { createReceiver, type IdempotencyStore, memoryStore } from 'tix-webhooks'
 import type { Bench, Group } from '../support/bench.js'
-import { type Comparison, timeBeside } from '../support/comparison.js'
+import { type Comparison, type Measured, timeBeside } from '../support/comparison.js'
 import { alternateWarm, cpuTimeFor, PROCESSOR_TIME } from '../support/cpu-time.js'
 import { short } from '../support/figures.js'
 import type { Plot, Point } from '../support/plot.js'
@@ -19,7 +19,6 @@ export const growth: Group = {
   },
 }
 
-/** The limit keeps none. */
 const RETAINED = 'number of retained keys'
 
 /** One position on the axis: the two calls measured there. */
@@ -138,15 +137,15 @@ function tableOf(grown: readonly Grown[]): Table {
   }
 }
 
+/** Beside the limit, at both ends; the limit keeps no keys. */
 function comparisonsOf({ by, places, ours, limits }: Grown): Comparison[] {
-  const [least, most] = [places[0]?.label, places.at(-1)?.label]
-  return [['receive()', ours] as const, ...(by === RETAINED ? [] : [['the limit', limits] as const])].map(
-    ([name, all]) =>
-      timeBeside(
-        { name: `${name}, ${by}: ${most}`, figures: all.at(-1) ?? [] },
-        { name: `${least}`, figures: all[0] ?? [] },
-      ),
-  )
+  const last = places.length - 1
+  const receive = (i: number): Measured => ({
+    name: `receive(), ${by}: ${places[i]?.label}`,
+    figures: ours[i] ?? [],
+  })
+  if (by === RETAINED) return [timeBeside(receive(last), receive(0))]
+  return [0, last].map((i) => timeBeside(receive(i), { name: 'the limit', figures: limits[i] ?? [] }))
 }
 
 function plotOf({ by, file, places, ours, limits }: Grown): Plot {

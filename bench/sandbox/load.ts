@@ -41,7 +41,7 @@ export const sandbox: Group = {
         () => millisecondsOf(large, act),
       ])
       const few = { name: 'with little data', figures: least }
-      comparisons.push(timeBeside({ name: what, figures: most }, few, { atMost: 2 }))
+      comparisons.push(timeBeside({ name: `sandbox, ${what}`, figures: most }, few, { atMost: 2 }))
     }
     const [inProcess, overHttp] = await alternate(bench.size(8, 1), [threeDays, threeDaysOverHttp])
     await small.sandbox.close()

@@ -27,7 +27,7 @@ export const bursts: Group = {
     const rates: Comparison[] = []
     for (const arena of storeArenas(url, POOL)) {
       // Long enough that the last few, which have the pool to themselves, do not matter.
-      rates.push(...(await compareRates(bench, arena, GOALS, 150)))
+      rates.push(...(await compareRates(bench, arena, GOALS, { ms: 100 })))
       await arena.close()
     }
     return [
@@ -66,7 +66,7 @@ async function connections(bench: Bench): Promise<Comparison[]> {
     await burst(ours)
     comparisons.push(
       timeBeside(
-        { name: `${ours.name}, 256 in flight`, figures: [proxy.mostBusy] },
+        { name: `connections of ${ours.name}, 256 in flight`, figures: [proxy.mostBusy] },
         { name: 'the pool', figures: [POOL] },
         { atMost: MOST_CONNECTIONS / POOL },
       ),

@@ -12,13 +12,18 @@ const WARM_UP = 2_000
 export type Goals = readonly (readonly [inFlight: number, goal: Goal | undefined])[]
 
 /** New deliveries per second through ours, to those by hand. */
-export async function compareRates(bench: Bench, arena: Arena, goals: Goals, ms = 80): Promise<Comparison[]> {
+export async function compareRates(
+  bench: Bench,
+  arena: Arena,
+  goals: Goals,
+  { ms = 80, where = '' }: { readonly ms?: number; readonly where?: string } = {},
+): Promise<Comparison[]> {
   const comparisons: Comparison[] = []
   for (const [inFlight, goal] of goals) {
     bench.progress(`${arena.ours.name}, ${inFlight} in flight`)
     const contestants = [arena.ours, arena.byHand]
     const [ours = [], theirs = []] = await alternate(
-      bench.size(20, 1),
+      bench.size(16, 1),
       contestants.map(
         ({ deliver }) =>
           () =>
@@ -28,7 +33,7 @@ export async function compareRates(bench: Bench, arena: Arena, goals: Goals, ms 
     const [our, their] = contestants.map(({ name }) => name)
     comparisons.push(
       rateBeside(
-        { name: `${our}, ${inFlight} in flight`, figures: ours },
+        { name: `${our}, ${inFlight} in flight${where}`, figures: ours },
         { name: `${their}`, figures: theirs },
         goal,
       ),

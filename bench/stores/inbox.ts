@@ -24,12 +24,12 @@ export const inbox: Group = {
     far.port = `${proxy.port}`
     const near: Comparison[] = []
     const distant: Comparison[] = []
-    for (const [address, goals, comparisons] of [
-      [url, LOOPBACK, near],
-      [far.href, FAR, distant],
+    for (const [address, where, goals, comparisons] of [
+      [url, '', LOOPBACK, near],
+      [far.href, ', 1 ms away', FAR, distant],
     ] as const) {
       for (const arena of inboxArenas(address, 16)) {
-        comparisons.push(...(await compareRates(bench, arena, goals)))
+        comparisons.push(...(await compareRates(bench, arena, goals, { where })))
         await arena.close()
       }
     }

@@ -5,7 +5,6 @@ import { alternateWarm, cpuTimeOf } from '../support/cpu-time.js'
 import type { Goal } from '../support/goal.js'
 import type { Table } from '../support/report.js'
 import { type Contender, nextKey, throughStore } from './contender.js'
-import { filledSet, heapOf } from './full-memory.js'
 
 const TIME: Goal = { atMost: 1.5 }
 const TO_SET: Goal = { atMost: 1.6 }
@@ -28,14 +27,14 @@ export async function memoryMillion(bench: Bench): Promise<Table> {
   )
   const [atFew = [], atMany = []] = await alternateWarm(bench.size(32, 2), contestants)
   const [at, atSmall] = [many, few].map((count) => count.toLocaleString('en'))
-  const perKey = { name: 'bytes per key', figures: [bytes] }
+  const perKey = { name: 'memoryStore: bytes per key', figures: [bytes] }
   return {
     title: `The memory store at ${at} keys`,
     ratio: 'Its time and its bytes, to others',
     unit: 'µs of processor time, or bytes',
     comparisons: [
       timeBeside(
-        { name: 'µs of a claim and its completion', figures: atMany },
+        { name: 'memoryStore: a claim and its completion', figures: atMany },
         { name: `at ${atSmall} keys`, figures: atFew },
         TIME,
       ),
@@ -54,4 +53,40 @@ function filling(count: number): { kept: Contender; add: Contender['deliver'] } 
   const store = memoryStore({ maxKeys: count, onEvict: () => {} })
   const kept = throughStore('memoryStore', store)
   return { kept, add: kept.deliver }
+}
+
+/** The minimal way to remember this many keys. */
+function filledSet(count: number): Promise<Filled<Set<string>>> {
+  return heapOf(count, () => {
+    const seen = new Set<string>()
+    return { kept: seen, add: async (key) => void seen.add(key) }
+  })
+}
+
+/** A filled store, and the memory that it takes. */
+interface Filled<T> {
+  readonly kept: T
+  readonly bytes: number
+}
+
+/** A store that is filled one key at a time. */
+interface Filling<T> {
+  readonly kept: T
+  add(key: string): Promise<unknown>
+}
+
+/** Fills it with this many keys, which are not used again, and measures the memory that takes. */
+async function heapOf<T>(count: number, make: () => Filling<T>): Promise<Filled<T>> {
+  const before = heap()
+  const { kept, add } = make()
+  for (let n = 0; n < count; n++) await add(nextKey())
+  return { kept, bytes: heap() - before }
+}
+
+/** Includes typed arrays, whose memory is outside the heap. */
+function heap(): number {
+  globalThis.gc?.()
+  globalThis.gc?.()
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return heapUsed + arrayBuffers
 }

@@ -5,7 +5,6 @@ import { short } from '../support/figures.js'
 import { alternate } from '../support/rounds.js'
 import { LEASE_MS, nextKey, nextToken, RETAIN_MS } from './contender.js'
 import type { Counts, Full } from './full.js'
-import { fullMemory } from './full-memory.js'
 import { fullPostgres } from './full-postgres.js'
 import { fullRedis } from './full-redis.js'
 import { fullSqlite } from './full-sqlite.js'
@@ -20,7 +19,7 @@ export const million: Group = {
     const memory = await memoryMillion(bench)
     const sizes: string[][] = []
     const growth: Comparison[] = []
-    for (const open of [fullMemory, fullRedis, fullPostgres, fullSqlite]) {
+    for (const open of [fullRedis, fullPostgres, fullSqlite]) {
       const full = await open(bench, counts)
       for (const { what, bytesPerEvent } of full.sizes) sizes.push([what, short(bytesPerEvent)])
       growth.push(await claimTimes(bench, full, few))

@@ -48,7 +48,7 @@ async function counted(target: number, open: (port: number) => Promise<Arena[]>)
     for (const kind of KINDS) {
       comparisons.push(
         timeBeside(
-          { name: `${ours.name}: ${kind}`, figures: [our[kind]] },
+          { name: `round trips of ${ours.name}: ${kind}`, figures: [our[kind]] },
           { name: byHand.name, figures: [their[kind]] },
           ours.name === 'postgresInbox, pg' ? INBOX_GOALS[kind] : undefined,
         ),

@@ -64,21 +64,30 @@ export function summary(tables: readonly Table[]): string[] {
   const missed = judged.filter(({ ratio, goal }) => goal !== undefined && !isReached(ratio.value, goal))
   const count = `${judged.length - missed.length} of ${judged.length} goals are reached`
   if (missed.length === 0) return [`**${count}.**`]
-  return [`**${count}.** Missed:`, grid(RATIO_COLUMNS, missed.map(ratioRow))]
+  return [`**${count}.** Missed:`, ratioGrid(missed)]
 }
 
-const RATIO_COLUMNS = ['what', 'beside', 'ratio', 'goal', ''] as const
-
-function ratioRow({ ours, theirs, ratio, goal }: Comparison): string[] {
-  const judged = goal === undefined ? ['', ''] : [goalText(goal), verdictOf(ratio, goal)]
-  return [ours.name, theirs.name, spread(ratio, times), ...judged]
+function ratioGrid(comparisons: readonly Comparison[]): string {
+  const columns = ['what', 'beside', 'ratio', 'goal', '']
+  const hasGoals = comparisons.some(({ goal }) => goal !== undefined)
+  const rows = comparisons.map(({ ours, theirs, ratio, goal }) => [
+    ours.name,
+    theirs.name,
+    spread(ratio, times),
+    ...(goal === undefined ? ['', ''] : [goalText(goal), verdictOf(ratio, goal)]),
+  ])
+  const width = hasGoals ? columns.length : 3
+  return grid(
+    columns.slice(0, width),
+    rows.map((row) => row.slice(0, width)),
+  )
 }
 
 function ratios({ title, ratio, comparisons, notes = [], plots = [] }: Compared): string {
   return [
     `### ${title}`,
     `${ratio}:`,
-    grid(RATIO_COLUMNS, comparisons.map(ratioRow)),
+    ratioGrid(comparisons),
     ...(notes.length === 0 ? [] : [bullets(notes)]),
     ...plots.map((plot) => `![${plot.title}](${plot.file})`),
   ].join('\n\n')
