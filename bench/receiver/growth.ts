@@ -125,8 +125,7 @@ async function measure(bench: Bench, places: readonly Place[], by: string, file:
 function tableOf(grown: readonly Grown[]): Table {
   return {
     title: 'Growth of a delivery',
-    ratio:
-      'Its time at the most of something, to that at the least; of the limit, which only verifies and parses, likewise',
+    ratio: 'Its time at both ends, to that of the limit, which only verifies and parses',
     unit: PROCESSOR_TIME,
     comparisons: grown.flatMap(comparisonsOf),
     notes: [

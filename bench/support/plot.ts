@@ -25,7 +25,7 @@ export interface Point {
 }
 
 const [WIDTH, HEIGHT] = [720, 420]
-const [LEFT, RIGHT, TOP, BOTTOM] = [70, WIDTH - 30, 80, HEIGHT - 60]
+const [LEFT, RIGHT, TOP, BOTTOM] = [84, WIDTH - 30, 80, HEIGHT - 60]
 
 /** Colours that people with colour blindness can distinguish, on light and dark backgrounds. */
 const STYLE = `
