@@ -1,4 +1,3 @@
-import { latency } from './http/latency.js'
 import { http } from './http/throughput.js'
 import { loading } from './loading/loading.js'
 import { growth } from './receiver/growth.js'
@@ -8,7 +7,9 @@ import { telemetry } from './receiver/telemetry.js'
 import { verify } from './receiver/verify.js'
 import { sandbox } from './sandbox/load.js'
 import { page } from './sandbox/page.js'
+import { bursts } from './stores/bursts.js'
 import { inTransaction } from './stores/in-transaction.js'
+import { inbox } from './stores/inbox.js'
 import { million } from './stores/million.js'
 import { purging } from './stores/purging.js'
 import { stores } from './stores/rate.js'
@@ -20,18 +21,19 @@ import type { Group } from './support/bench.js'
 export const groups: readonly Group[] = [
   verify,
   receive,
+  http,
+  bursts,
+  inbox,
+  roundTrips,
+  stores,
+  redisDelivery,
+  inTransaction,
   telemetry,
   growth,
   heap,
-  http,
-  latency,
-  loading,
-  roundTrips,
-  stores,
-  inTransaction,
-  redisDelivery,
   million,
   purging,
+  loading,
   sandbox,
   page,
 ]

@@ -1,44 +1,65 @@
-import { writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { groups } from './groups.js'
 import { withBench } from './support/bench.js'
-import { describeMachine } from './support/machine.js'
+import { conditions, versions } from './support/machine.js'
+import { canWatch } from './support/others.js'
 import { svg } from './support/plot.js'
-import { markdown } from './support/report.js'
+import { markdown, page, summary, type Table } from './support/report.js'
+import { tally } from './support/rounds.js'
+
+/** The share of rounds that may be busy: with more, the figures are not published. */
+const BUSY_ALLOWED = 0.05
 
 const { values } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, only: { type: 'string', multiple: true } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string', multiple: true },
+    out: { type: 'string' },
+  },
 })
 const ids = groups.map(({ id }) => id)
 const unknown = values.only?.filter((id) => !ids.includes(id)) ?? []
 if (unknown.length > 0) throw new TypeError(`No group ${unknown.join(', ')}: there are ${ids.join(', ')}`)
 const chosen = groups.filter(({ id }) => values.only?.includes(id) ?? true)
 const isWhole = !values.quick && chosen.length === groups.length
+/** A partial or quick run replaces no results. */
+const folder = values.out ?? (isWhole ? fileURLToPath(new URL('.', import.meta.url)) : undefined)
 const startedAt = new Date()
 
 await withBench(values.quick, async (bench) => {
-  const machine = await describeMachine(bench)
-  const tables = []
+  const before = await conditions(bench)
+  const tables: Table[] = []
   for (const group of chosen) {
+    const startMs = performance.now()
     for (const table of await group.measure(bench)) {
       tables.push(table)
       console.info(`\n${markdown(table)}\n`)
     }
+    console.info(`… ${group.id} took ${Math.round((performance.now() - startMs) / 1000)} s`)
   }
-  const seconds = Math.round((Date.now() - startedAt.getTime()) / 1000)
-  const head = [
-    '# Results',
-    '',
-    'Written by `npm run bench`; README.md says what the figures mean. Each is the median of all rounds, with the least and the most of them in brackets.',
-    '',
-    ...[`${startedAt.toISOString().slice(0, 16)}Z, ${seconds} s`, ...machine].map((line) => `- ${line}`),
-  ].join('\n')
-  const results = `${[head, ...tables.map(markdown)].join('\n\n')}\n`
-  console.info(`\n${head}`)
-  // A partial or quick run replaces no results.
-  if (!isWhole) return
-  await writeFile(new URL('RESULTS.md', import.meta.url), results)
-  for (const { plot } of tables) {
-    if (plot !== undefined) await writeFile(new URL(plot.file, import.meta.url), svg(plot))
+  const minutes = ((Date.now() - startedAt.getTime()) / 60_000).toFixed(1)
+  const head = [`${startedAt.toISOString().slice(0, 16)}Z, ${minutes} minutes`, ...before, roundsText()]
+  console.info(`\n${[...head, '', ...summary(tables)].join('\n')}`)
+  if (folder === undefined) return
+  // Elsewhere nothing is published.
+  if (values.out === undefined && tally.busy > BUSY_ALLOWED * tally.kept) {
+    console.error(`\nNothing is written, because the machine was busy: ${roundsText()}`)
+    process.exitCode = 1
+    return
   }
+  await mkdir(folder, { recursive: true })
+  await writeFile(join(folder, 'RESULTS.md'), page(tables, head, await versions(bench)))
+  for (const plot of tables.flatMap((table) => ('plots' in table ? (table.plots ?? []) : []))) {
+    await writeFile(join(folder, plot.file), svg(plot))
+  }
+  console.info(`\nRESULTS.md and the plots are in ${folder}`)
 })
+
+function roundsText(): string {
+  const { kept, repeated, busy } = tally
+  if (!canWatch) return `${kept} rounds; this system does not count what other processes take`
+  return `${kept} rounds; ${repeated} more were thrown away, because other processes were busy, and ${busy} were kept although they were`
+}

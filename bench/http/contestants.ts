@@ -2,8 +2,8 @@
 export const FRAMEWORKS = ['express', 'fastify', 'hono'] as const
 export type Framework = (typeof FRAMEWORKS)[number]
 
-/** The way its route receives webhooks. `bare` reads the body and verifies nothing. */
-export type Way = 'ours' | 'byHand' | 'octokit' | 'polar' | 'bare'
+/** The way its route receives webhooks. */
+export type Way = 'ours' | 'byHand' | 'octokit' | 'polar'
 
 /** The sender of the webhooks for a way. */
 export type Sender = 'tix' | 'github' | 'polar'
@@ -11,7 +11,6 @@ export type Sender = 'tix' | 'github' | 'polar'
 export const SENDER_OF: Readonly<Record<Way, Sender>> = {
   ours: 'tix',
   byHand: 'tix',
-  bare: 'tix',
   octokit: 'github',
   polar: 'polar',
 }
@@ -19,8 +18,8 @@ export const SENDER_OF: Readonly<Record<Way, Sender>> = {
 /** The ways available for each framework. */
 export const WAYS: Readonly<Record<Framework, readonly Way[]>> = {
   express: ['ours', 'byHand', 'octokit', 'polar'],
-  fastify: ['ours', 'byHand', 'octokit'],
-  hono: ['ours', 'byHand', 'octokit', 'polar'],
+  fastify: ['ours', 'byHand'],
+  hono: ['ours', 'byHand'],
 }
 
 export const NAMES: Readonly<Record<Way, string>> = {
@@ -28,7 +27,6 @@ export const NAMES: Readonly<Record<Way, string>> = {
   byHand: 'by hand',
   octokit: '@octokit/webhooks',
   polar: '@polar-sh',
-  bare: 'bare',
 }
 
 /** Starts a server that calls the handler for each accepted delivery, and resolves to its port. */

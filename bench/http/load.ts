@@ -14,16 +14,11 @@ export type LoadQuestion =
     }
   /** As fast as the server answers: each connection sends its next request when it has an answer. */
   | { readonly do: 'flood' }
-  /** This many per second, whether or not the server keeps up. */
-  | { readonly do: 'pace'; readonly perSecond: number }
 
 export interface LoadAnswer {
   readonly seconds: number
-  readonly cpuMicros: number
   /** The number of answers with each status. */
   readonly statuses: Readonly<Record<number, number>>
-  /** Microseconds of each delivery, from when it was due: waiting for a connection counts as waiting for the server. */
-  readonly latencies: readonly number[]
 }
 
 let requests: readonly Buffer[] = []
@@ -42,16 +37,14 @@ answerQuestions(async (question: LoadQuestion): Promise<LoadAnswer | undefined> 
   const count = (status: number): void => {
     statuses[status] = (statuses[status] ?? 0) + 1
   }
-  const cpuBefore = process.cpuUsage()
   const start = performance.now()
-  const latencies = question.do === 'flood' ? await flood(count) : await pace(question.perSecond, count)
+  await flood(count)
   const seconds = (performance.now() - start) / 1000
-  const { user, system } = process.cpuUsage(cpuBefore)
   for (const connection of connections) connection.close()
-  return { seconds, cpuMicros: user + system, statuses, latencies }
+  return { seconds, statuses }
 })
 
-async function flood(count: (status: number) => void): Promise<number[]> {
+async function flood(count: (status: number) => void): Promise<void> {
   let next = 0
   const work = (connection: Connection): Promise<void> =>
     new Promise((resolve) => {
@@ -67,44 +60,4 @@ async function flood(count: (status: number) => void): Promise<number[]> {
       send()
     })
   await Promise.all(connections.map(work))
-  return []
-}
-
-async function pace(perSecond: number, count: (status: number) => void): Promise<number[]> {
-  const dueAt = arrivals(perSecond)
-  const latencies: number[] = []
-  const idle = [...connections]
-  const start = performance.now()
-  let next = 0
-  while (latencies.length < requests.length) {
-    const now = performance.now() - start
-    while (idle.length > 0 && (dueAt[next] ?? Infinity) <= now) {
-      const [connection, due, request] = [idle.pop(), dueAt[next], requests[next]] as [
-        Connection,
-        number,
-        Buffer,
-      ]
-      next += 1
-      connection.send(request, (status) => {
-        count(status)
-        latencies.push((performance.now() - start - due) * 1000)
-        idle.push(connection)
-      })
-    }
-    // Without a timer, which would be late by up to a millisecond: this process has its own core.
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  return latencies
-}
-
-/** The time when each is due, in milliseconds: random, as from many senders, and the same for every contestant. */
-function arrivals(perSecond: number): number[] {
-  let seed = 12_345_678
-  let at = 0
-  return requests.map(() => {
-    // The generator of Park and Miller.
-    seed = (seed * 48_271) % 2_147_483_647
-    at += (-Math.log(seed / 2_147_483_647) * 1000) / perSecond
-    return at
-  })
 }

@@ -1,10 +1,10 @@
 import type { Bench, Group } from '../support/bench.js'
-import { short, spread, times, whole } from '../support/figures.js'
-import { type Goal, judged } from '../support/goal.js'
-import type { Table } from '../support/report.js'
-import { alternate, median, ratios } from '../support/rounds.js'
+import { type Comparison, type Measured, rateBeside, timeBeside } from '../support/comparison.js'
+import { PROCESSOR_TIME } from '../support/cpu-time.js'
+import type { Goal } from '../support/goal.js'
+import { alternate } from '../support/rounds.js'
 import { FRAMEWORKS, type Framework, NAMES, WAYS, type Way } from './contestants.js'
-import { type Processes, startProcesses, type Turn } from './turns.js'
+import { CONNECTIONS, type Processes, startProcesses, type Turn } from './turns.js'
 
 /** Compared with hand-written code. Peers have no goal: they check no data and deduplicate nothing. */
 const GOALS: Readonly<Record<Framework, Goal>> = {
@@ -17,83 +17,65 @@ const GOALS: Readonly<Record<Framework, Goal>> = {
 export const http: Group = {
   id: 'http',
   async measure(bench) {
-    const rows: string[][] = []
-    const all: Turn[] = []
+    const rates: Comparison[] = []
+    const times: Comparison[] = []
     for (const framework of FRAMEWORKS) {
       bench.progress(`http: ${framework}`)
       const ways = WAYS[framework]
       const processes = startProcesses(framework, ways)
       try {
         const turns = await turnsOf(bench, processes, ways)
-        rows.push(...rowsOf(framework, ways, turns))
-        all.push(...turns.flat())
+        rates.push(...compared(framework, ways, turns, 'perSecond'))
+        times.push(...compared(framework, ways, turns, 'cpuMicros'))
       } finally {
         await processes.close()
       }
     }
-    return [tableOf(rows, all)]
+    return [
+      {
+        title: 'A whole server',
+        ratio: 'Its requests per second, to those of others',
+        unit: 'requests per second',
+        comparisons: rates,
+        notes: [
+          `Everything on: signature, data check, memory store; an empty handler. ${CONNECTIONS} keep-alive connections of another process.`,
+          'By hand verifies as in the documents of every provider, parses, and answers 200 with a small JSON body, as ours does. It checks no data and deduplicates nothing.',
+          'Peers receive signed payloads of their own service, of about the same size; they deduplicate nothing.',
+        ],
+      },
+      {
+        title: 'A whole server, its processor',
+        ratio: 'Processor time of a request, of all threads, to that of others',
+        unit: `${PROCESSOR_TIME} of a request`,
+        comparisons: times,
+      },
+    ]
   },
 }
 
 async function turnsOf(bench: Bench, processes: Processes, ways: readonly Way[]): Promise<readonly Turn[][]> {
-  const flood = (way: Way, deliveries: number) => () => processes.turn(way, deliveries, { do: 'flood' })
-  for (const way of ways) await flood(way, bench.size(10_000, 100))()
+  for (const way of ways) await processes.turn(way, bench.size(4_000, 100))
   return alternate(
-    bench.size(15, 1),
-    ways.map((way) => flood(way, bench.size(2_500, 100))),
+    bench.size(24, 1),
+    ways.map((way) => () => processes.turn(way, bench.size(1_000, 100))),
   )
 }
 
-function rowsOf(framework: Framework, ways: readonly Way[], turns: readonly Turn[][]): string[][] {
-  const [ours = [], ...others] = turns.map((ofWay) => ofWay.map(({ perSecond }) => perSecond))
-  const [ourCpu = [], ...otherCpu] = turns.map((ofWay) => ofWay.map(({ cpuMicros }) => cpuMicros))
-  return others.map((theirs, i) => {
-    const rate = ratios(ours, theirs)
-    const theirCpu = otherCpu[i] ?? []
-    const way = ways[i + 1] as Way
-    return [
-      framework,
-      NAMES[way],
-      whole(median(ours)),
-      whole(median(theirs)),
-      spread(rate, times),
-      ...(way === 'byHand' ? judged(rate, GOALS[framework]) : ['none', '']),
-      short(median(ourCpu)),
-      short(median(theirCpu)),
-      spread(ratios(ourCpu, theirCpu), times),
-    ]
-  })
-}
-
-function tableOf(rows: readonly string[][], turns: readonly Turn[]): Table {
-  const percent = (share: number): string => `${Math.round(share * 100)} %`
-  const server = spread(
-    turns.map(({ serverBusy }) => serverBusy),
-    percent,
+function compared(
+  framework: Framework,
+  ways: readonly Way[],
+  turns: readonly Turn[][],
+  figure: keyof Turn,
+): Comparison[] {
+  const [ours, ...others] = turns.map(
+    (ofWay, i): Measured => ({
+      name: `${framework}: ${NAMES[ways[i] as Way]}`,
+      figures: ofWay.map((turn) => turn[figure]),
+    }),
+  ) as [Measured, ...Measured[]]
+  return others.map((theirs, i) =>
+    figure === 'perSecond'
+      ? rateBeside(ours, theirs, ways[i + 1] === 'byHand' ? GOALS[framework] : undefined)
+      : timeBeside(ours, theirs),
   )
-  const load = spread(
-    turns.map(({ loadBusy }) => loadBusy),
-    percent,
-  )
-  return {
-    title: 'Requests per second with everything on: signature, data check, memory store, empty handler',
-    columns: [
-      'framework',
-      'beside',
-      'per second',
-      'theirs',
-      'ratio',
-      'goal',
-      '',
-      'CPU, µs per request',
-      'theirs',
-      'ratio',
-    ],
-    rows,
-    notes: [
-      'By hand verifies as in the documents of every provider, parses, and answers 200 with a small JSON body, as they do and as ours does. It checks no data and deduplicates nothing.',
-      'Peers receive signed payloads of their own service, of about the same size; they deduplicate nothing.',
-      `Of a core, the servers took ${server}, and the process that sends ${load}: where the first is far below 100 %, the machine was busy with something else.`,
-    ],
-  }
 }

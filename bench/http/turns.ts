@@ -6,7 +6,7 @@ import type { ServerStats } from './server.js'
 /** One process that sends, and one for each server: the other servers idle during a measurement. */
 export interface Processes {
   /** Sends this many new deliveries, and checks that each was accepted and handled once. */
-  turn(way: Way, deliveries: number, load: Exclude<LoadQuestion, { do: 'prepare' }>): Promise<Turn>
+  turn(way: Way, deliveries: number): Promise<Turn>
   close(): Promise<void>
 }
 
@@ -15,13 +15,9 @@ export interface Turn {
   readonly perSecond: number
   /** Of the server, for one delivery. */
   readonly cpuMicros: number
-  /** Processor time divided by elapsed time, of the server and of the sender. */
-  readonly serverBusy: number
-  readonly loadBusy: number
-  readonly latencies: readonly number[]
 }
 
-const CONNECTIONS = 32
+export const CONNECTIONS = 16
 
 export function startProcesses(framework: Framework, ways: readonly Way[]): Processes {
   const load = startChild(new URL('load.ts', import.meta.url))
@@ -29,7 +25,7 @@ export function startProcesses(framework: Framework, ways: readonly Way[]): Proc
     ways.map((way) => [way, startChild(new URL('server.ts', import.meta.url), [framework, way])]),
   )
   return {
-    async turn(way, deliveries, question) {
+    async turn(way, deliveries) {
       const server = servers.get(way) as Child
       const { port } = await server.ask<ServerStats>('stats')
       const prepare: LoadQuestion = {
@@ -41,7 +37,7 @@ export function startProcesses(framework: Framework, ways: readonly Way[]): Proc
       }
       await load.ask(prepare)
       const before = await server.ask<ServerStats>('stats')
-      const { seconds, cpuMicros, statuses, latencies } = await load.ask<LoadAnswer>(question)
+      const { seconds, statuses } = await load.ask<LoadAnswer>({ do: 'flood' } satisfies LoadQuestion)
       const after = await server.ask<ServerStats>('stats')
       const handled = after.handled - before.handled
       if (statuses[200] !== deliveries || handled !== deliveries) {
@@ -53,9 +49,6 @@ export function startProcesses(framework: Framework, ways: readonly Way[]): Proc
       return {
         perSecond: deliveries / seconds,
         cpuMicros: serverMicros / deliveries,
-        serverBusy: serverMicros / (seconds * 1_000_000),
-        loadBusy: cpuMicros / (seconds * 1_000_000),
-        latencies,
       }
     },
     async close() {

@@ -1,8 +1,9 @@
 import { transformSync } from 'esbuild'
 import { gzipped, workerBundle } from '../../test/support/worker-bundle.js'
 import type { Bench } from '../support/bench.js'
-import { times, whole } from '../support/figures.js'
-import { type Goal, judged } from '../support/goal.js'
+import { timeBeside } from '../support/comparison.js'
+import { whole } from '../support/figures.js'
+import type { Goal } from '../support/goal.js'
 import type { Table } from '../support/report.js'
 import { proseOf } from './prose.js'
 
@@ -10,56 +11,24 @@ const GOAL_BYTES = 16_200
 const GOAL: Goal = { atMost: 1 }
 
 const ADAPTER = "export { tixWebhooks } from 'tix-webhooks/hono'"
-const PLAIN_APP = `
-import { Hono } from 'hono'
-const app = new Hono()
-app.post('/hooks', (c) => c.body(null, 200))
-export default app`
-const APP = `
-import { Hono } from 'hono'
-import { tixWebhooks } from 'tix-webhooks/hono'
-const app = new Hono()
-app.post('/hooks', tixWebhooks({ secret: (c) => c.env.SECRET, on: { 'order.created': () => {} } }))
-export default app`
 
 /** The size of our upload to a Worker. Exact, so measured once. */
 export async function workerBundles(bench: Bench): Promise<readonly Table[]> {
   bench.progress('loading: bundles')
-  const rows: string[][] = []
-  for (const [what, code] of [
-    ['tix-webhooks/hono, hono external', ADAPTER],
-    ['a Worker with hono', PLAIN_APP],
-    ['a Worker with hono and tix-webhooks/hono', APP],
-  ] as const) {
-    const minified = await workerBundle(code, { external: code === ADAPTER ? ['hono'] : [] })
-    const bytes = gzipped(minified)
-    const isOurs = code === ADAPTER
-    const ratio = [bytes / GOAL_BYTES]
-    rows.push([
-      what,
-      whole(Buffer.byteLength(minified)),
-      whole(bytes),
-      ...(isOurs ? [times(bytes / GOAL_BYTES), ...judged(ratio, GOAL)] : ['', '', '']),
-    ])
-    if (isOurs) {
-      const bare = proseOf(minified).without
-      rows.push([
-        'the same without its messages',
-        whole(Buffer.byteLength(bare)),
-        whole(gzipped(bare)),
-        '',
-        '',
-        '',
-      ])
-    }
-  }
+  const minified = await workerBundle(ADAPTER, { external: ['hono'] })
+  const ours = { name: 'tix-webhooks/hono, hono external', figures: [gzipped(minified)] }
+  const bare = { name: 'the same without its messages', figures: [gzipped(proseOf(minified).without)] }
   return [
     {
-      title: 'Bytes of a Worker bundle: esbuild, minified, then gzip at level 9',
-      columns: ['what', 'minified', 'gzip', `to ${whole(GOAL_BYTES)} bytes`, 'goal', ''],
-      rows,
+      title: 'The bundle of a Worker',
+      ratio: 'Its bytes, to others',
+      unit: 'bytes',
+      comparisons: [
+        timeBeside(ours, { name: 'the goal', figures: [GOAL_BYTES] }, GOAL),
+        timeBeside(ours, bare),
+      ],
       notes: [
-        'Messages are the text in string and template literals of three words or more: what an error says.',
+        'Minified by esbuild, then gzip at level 9: exact. Messages are the text in string and template literals of three words or more: the texts of errors.',
       ],
     },
     await filesTable(),
@@ -91,6 +60,7 @@ async function filesTable(): Promise<Table> {
       `${Math.round((100 * prose) / bytes)} %`,
     ]),
     notes: ['Before gzip.'],
+    isDetail: true,
   }
 }
 

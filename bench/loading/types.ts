@@ -3,22 +3,16 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Bench } from '../support/bench.js'
-import { short, spread, times, whole } from '../support/figures.js'
+import { timeBeside } from '../support/comparison.js'
 import type { Table } from '../support/report.js'
-import { alternate, type Figures, ratios } from '../support/rounds.js'
+import { alternate } from '../support/rounds.js'
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 /** The figures of tsc, by its own names. */
 type Diagnostics = Readonly<Record<string, number>>
 
-const SHOWN = {
-  'Check time': short,
-  'Total time': short,
-  Types: whole,
-  Instantiations: whole,
-  'Memory used': (kilobytes: number) => `${whole(kilobytes / 1024)} MB`,
-} as const
+const SHOWN = { 'Check time': 'seconds to check', Types: 'types', Instantiations: 'instantiations' } as const
 
 /** The cost of our types when compiling an app. */
 export async function types(bench: Bench): Promise<Table> {
@@ -30,17 +24,16 @@ export async function types(bench: Bench): Promise<Table> {
     await writeFile(config, JSON.stringify(configOf(here(`types/${file}`))))
     contestants.push(async () => compile(config))
   }
-  const [without = [], withUs = []] = await alternate(bench.size(5, 1), contestants)
-  const rows = Object.entries(SHOWN).map(([name, format]) => {
-    const of = (runs: readonly Diagnostics[]): Figures => runs.map((run) => run[name] as number)
-    const [before, after] = [of(without), of(withUs)]
-    return [name, spread(before, format), spread(after, format), spread(ratios(after, before), times)]
-  })
+  const [without = [], withUs = []] = await alternate(bench.size(4, 1), contestants)
   return {
-    title: 'Types: tsc of an app with Express, Fastify, Hono, ioredis and pg',
-    columns: ['what', 'without us', 'with all adapters', 'ratio'],
-    rows,
-    notes: ['Times in seconds. With skipLibCheck, strict.'],
+    title: 'Types',
+    ratio: 'What tsc does for an app with all adapters, to the same app without us',
+    unit: 'as named',
+    comparisons: Object.entries(SHOWN).map(([figure, name]) => {
+      const of = (runs: readonly Diagnostics[]) => runs.map((run) => run[figure] as number)
+      return timeBeside({ name, figures: of(withUs) }, { name: 'without us', figures: of(without) })
+    }),
+    notes: ['An app with Express, Fastify, Hono, ioredis and pg, strict, with skipLibCheck.'],
   }
 }
 

@@ -1,11 +1,11 @@
 import { createReceiver, type IdempotencyStore, memoryStore } from 'tix-webhooks'
 import type { Bench, Group } from '../support/bench.js'
-import { alternateWarm, cpuTimeFor } from '../support/cpu-time.js'
-import { short, spread, times } from '../support/figures.js'
-import type { Point } from '../support/plot.js'
+import { type Comparison, type Measured, timeBeside } from '../support/comparison.js'
+import { alternateWarm, cpuTimeFor, PROCESSOR_TIME } from '../support/cpu-time.js'
+import { short } from '../support/figures.js'
+import type { Plot, Point } from '../support/plot.js'
 import type { Table } from '../support/report.js'
-import { type Figures, ratios } from '../support/rounds.js'
-import { PROCESSOR_TIME } from './comparison.js'
+import type { Figures } from '../support/rounds.js'
 import { limitOfMany } from './limit.js'
 import { orderBody, SECRET, type SignedOrder, sign } from './orders.js'
 import { deliver } from './receivers.js'
@@ -13,8 +13,13 @@ import { deliver } from './receivers.js'
 /** The growth of a delivery's time with each of its factors. */
 export const growth: Group = {
   id: 'growth',
-  measure: async (bench) => [await byBodySize(bench), await bySecrets(bench), await byRetainedKeys(bench)],
+  async measure(bench) {
+    const grown = [await byBodySize(bench), await bySecrets(bench), await byRetainedKeys(bench)]
+    return [tableOf(grown)]
+  },
 }
+
+const RETAINED = 'number of retained keys'
 
 /** One position on the axis: the two calls measured there. */
 interface Place {
@@ -24,15 +29,17 @@ interface Place {
   readonly limit: () => unknown
 }
 
-interface Growth {
-  readonly file: string
-  /** The factor. */
+/** A factor, and what was measured at its places. */
+interface Grown {
   readonly by: string
-  readonly notes: readonly string[]
+  readonly file: string
+  readonly places: readonly Place[]
+  readonly ours: readonly Figures[]
+  readonly limits: readonly Figures[]
 }
 
-async function byBodySize(bench: Bench): Promise<Table> {
-  const sizes = [300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000]
+async function byBodySize(bench: Bench): Promise<Grown> {
+  const sizes = [300, 3_000, 30_000, 300_000, 1_000_000]
   const places = await Promise.all(
     sizes.map(async (bytes) => {
       const order = await sign(orderBody(bytes))
@@ -41,14 +48,10 @@ async function byBodySize(bench: Bench): Promise<Table> {
       return { x, label, ...callsFor(order, [SECRET], receiverStore()) }
     }),
   )
-  return grown(bench, places, {
-    file: 'plot-body-size.svg',
-    by: 'size of the body',
-    notes: ['An order of 1 MB has some 25,000 tickets, each of which is checked.'],
-  })
+  return measure(bench, places, 'size of the body', 'plot-body-size.svg')
 }
 
-async function bySecrets(bench: Bench): Promise<Table> {
+async function bySecrets(bench: Bench): Promise<Grown> {
   const body = orderBody(300)
   const places = await Promise.all(
     [1, 2, 4, 8, 16].map(async (count) => {
@@ -57,14 +60,10 @@ async function bySecrets(bench: Bench): Promise<Table> {
       return { x: count, label: `${count}`, ...callsFor(order, secrets, receiverStore()) }
     }),
   )
-  return grown(bench, places, {
-    file: 'plot-secrets.svg',
-    by: 'number of secrets',
-    notes: ['The last of them has signed. All are tried in any case, by the limit too.'],
-  })
+  return measure(bench, places, 'number of secrets', 'plot-secrets.svg')
 }
 
-async function byRetainedKeys(bench: Bench): Promise<Table> {
+async function byRetainedKeys(bench: Bench): Promise<Grown> {
   const places: Place[] = []
   for (const count of [1_000, 10_000, 100_000, bench.size(1_000_000, 200_000)]) {
     bench.progress(`growth: ${count} retained keys`)
@@ -74,11 +73,7 @@ async function byRetainedKeys(bench: Bench): Promise<Table> {
     await fill(store, count)
     places.push({ x: count, label: count.toLocaleString('en'), ...calls })
   }
-  return grown(bench, places, {
-    file: 'plot-retained-keys.svg',
-    by: 'number of retained keys',
-    notes: ['The memory store holds as many as it may, so that it forgets old ones all the time.'],
-  })
+  return measure(bench, places, RETAINED, 'plot-retained-keys.svg')
 }
 
 function receiverStore(maxKeys = 10_000): IdempotencyStore {
@@ -115,38 +110,54 @@ function callsFor(
   }
 }
 
-async function grown(bench: Bench, places: readonly Place[], { file, by, notes }: Growth): Promise<Table> {
+async function measure(bench: Bench, places: readonly Place[], by: string, file: string): Promise<Grown> {
   bench.progress(`growth: ${by}`)
-  const ms = bench.size(25, 2)
+  const ms = bench.size(20, 2)
   const figures = await alternateWarm(
-    bench.size(21, 2),
+    bench.size(24, 2),
     places.flatMap(({ receive, limit }) => [receive, limit]).map((call) => () => cpuTimeFor(call, ms)),
   )
   const ours = places.map((_, i) => figures[2 * i] ?? [])
-  const least = places.map((_, i) => figures[2 * i + 1] ?? [])
+  const limits = places.map((_, i) => figures[2 * i + 1] ?? [])
+  return { by, file, places, ours, limits }
+}
+
+function tableOf(grown: readonly Grown[]): Table {
+  return {
+    title: 'Growth of a delivery',
+    ratio: 'Its time at both ends, to that of the limit, which only verifies and parses',
+    unit: PROCESSOR_TIME,
+    comparisons: grown.flatMap(comparisonsOf),
+    notes: [
+      'An order of 1 MB has some 25,000 tickets, each of which is checked. All secrets are tried in any case, by the limit too. The memory store is full, so that it forgets old keys all the time.',
+      'One signed order is delivered again and again, each time under another key.',
+    ],
+    plots: grown.map(plotOf),
+  }
+}
+
+/** Beside the limit, at both ends; the limit keeps no keys. */
+function comparisonsOf({ by, places, ours, limits }: Grown): Comparison[] {
+  const last = places.length - 1
+  const receive = (i: number): Measured => ({
+    name: `receive(), ${by}: ${places[i]?.label}`,
+    figures: ours[i] ?? [],
+  })
+  if (by === RETAINED) return [timeBeside(receive(last), receive(0))]
+  return [0, last].map((i) => timeBeside(receive(i), { name: 'the limit', figures: limits[i] ?? [] }))
+}
+
+function plotOf({ by, file, places, ours, limits }: Grown): Plot {
   const pointsOf = (all: readonly Figures[]): Point[] =>
     places.map(({ x, label }, i) => ({ x, label, figures: all[i] ?? [] }))
   return {
-    title: `Growth with the ${by}: microseconds of a delivery`,
-    columns: [by, 'receive()', 'the limit', 'ratio'],
-    rows: places.map(({ label }, i) => {
-      const [our = [], limit = []] = [ours[i], least[i]]
-      return [label, spread(our, short), spread(limit, short), spread(ratios(our, limit), times)]
-    }),
-    notes: [
-      PROCESSOR_TIME,
-      ...notes,
-      'One signed order is delivered again and again, under another key each time; all else is as in the rows of receive() above.',
+    file,
+    title: `Processor time of a delivery by ${by}`,
+    x: by,
+    y: 'µs: the best tenth, and up to the median',
+    lines: [
+      { name: 'receive(), memory store', points: pointsOf(ours) },
+      { name: 'the limit: verify and parse', points: pointsOf(limits) },
     ],
-    plot: {
-      file,
-      title: `Processor time of a delivery by ${by}`,
-      x: by,
-      y: 'µs: median, and the middle half',
-      lines: [
-        { name: 'receive(), memory store', points: pointsOf(ours) },
-        { name: 'the limit: verify and parse', points: pointsOf(least) },
-      ],
-    },
   }
 }

@@ -52,7 +52,7 @@ const byHand: Verifier = {
   },
 }
 
-const stripe: Verifier = {
+export const stripe: Verifier = {
   name: 'stripe: constructEvent',
   async prepare(signed, received) {
     const { webhooks } = Stripe

@@ -1,34 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import type { IdempotencyStore, Inbox } from 'tix-webhooks'
-import type { Goal } from '../support/goal.js'
 
 /** One way to handle an event once. */
 export interface Contender {
   readonly name: string
-  /** The goal for our rate, relative to this one's. */
-  readonly goal?: Goal
   /** The work of one delivery: checks whether the event is new, and if so records that it was handled. */
   deliver(key: string): Promise<boolean>
 }
 
-/** Contenders that are compared, through one client on one server. */
+/** Ours and the bare commands, through one client on one server. */
 export interface Arena {
-  readonly name: string
   readonly ours: Contender
-  readonly byHand: readonly Contender[]
-  /** The numbers of concurrent deliveries; a synchronous driver does one at a time. */
-  readonly inFlight: readonly number[]
-  /** Makes new stores for ours and theirs, if they would fill up. */
-  reset?(): void
+  readonly byHand: Contender
   close(): Promise<void>
 }
 
 export const LEASE_MS = 60_000
 export const RETAIN_MS = 7 * 86_400_000
-/** The allowed cost of a store, compared with the bare commands. */
-export const NEARLY_AS_FAST: Goal = { atLeast: 0.9 }
-export const IN_FLIGHT = [1, 16] as const
-
 /** Higher than any key that a store is filled with. */
 let keys = 1_000_000_000
 

@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis'
 import { createReceiver } from 'tix-webhooks'
 import { redisStore } from 'tix-webhooks/redis'
-import { COMPARISON_COLUMNS, PROCESSOR_TIME, timeBeside } from '../receiver/comparison.js'
 import { limit } from '../receiver/limit.js'
 import { SECRET, type SignedOrder, signedOrders } from '../receiver/orders.js'
 import { deliver } from '../receiver/receivers.js'
 import type { Bench, Group } from '../support/bench.js'
-import { alternateWarm, cpuTimeOf } from '../support/cpu-time.js'
+import { type Comparison, timeBeside } from '../support/comparison.js'
+import { alternateWarm, cpuTimeOf, PROCESSOR_TIME } from '../support/cpu-time.js'
 import type { Goal } from '../support/goal.js'
 import type { Table } from '../support/report.js'
 import { LEASE_MS, nextToken, RETAIN_MS } from './contender.js'
@@ -41,13 +41,13 @@ async function deliveries(bench: Bench): Promise<Table> {
     await client.set(key, 'done', 'PX', RETAIN_MS)
   }
 
-  const count = bench.size(1_600, 160)
-  const rows: string[][] = []
+  const count = bench.size(1_000, 160)
+  const comparisons: Comparison[] = []
   for (const [inFlight, goal] of GOALS) {
     bench.progress(`redis: ${inFlight} in flight`)
     const contestants = [(order: SignedOrder) => deliver(receiver, order, 'handled'), byHand]
     const [ours = [], theirs = []] = await alternateWarm(
-      bench.size(21, 2),
+      bench.size(24, 2),
       contestants.map((take) => async () => {
         const waiting = await signedOrders(count)
         let next = 0
@@ -55,16 +55,16 @@ async function deliveries(bench: Bench): Promise<Table> {
       }),
     )
     const our = { name: `receive(), redisStore, ${inFlight} in flight`, figures: ours }
-    rows.push(timeBeside(our, { name: 'the limit, SET NX PX, SET PX', figures: theirs }, goal))
+    comparisons.push(timeBeside(our, { name: 'the limit, SET NX PX, SET PX', figures: theirs }, goal))
   }
   client.disconnect()
   return {
-    title: 'A new delivery with a record in Redis, through ioredis',
-    columns: COMPARISON_COLUMNS,
-    rows,
+    title: 'A whole new delivery with its record in Redis',
+    ratio: 'The time of our process, to that by hand',
+    unit: PROCESSOR_TIME,
+    comparisons,
     notes: [
-      PROCESSOR_TIME,
-      'Of our process alone, not of the server. Orders of 0.3 KB, an async handler that does nothing. By hand there is no owner, no attempt, no time limit and no check of the data.',
+      'Through ioredis; of our process alone, not of the server. Orders of 0.3 KB, an async handler that does nothing. By hand there is no owner, no attempt, no time limit and no check of the data.',
     ],
   }
 }

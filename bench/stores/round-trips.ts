@@ -1,11 +1,17 @@
 import { startProxy } from '../../test/support/tcp-proxy.js'
 import type { Group } from '../support/bench.js'
-import { short } from '../support/figures.js'
-import { type Arena, nextKey } from './contender.js'
-import { makeTables, postgresArenas } from './postgres.js'
+import { type Comparison, timeBeside } from '../support/comparison.js'
+import { type Arena, type Contender, nextKey } from './contender.js'
+import { inboxArenas, makeTables, storeArenas } from './postgres.js'
 import { redisArenas } from './redis.js'
 
 const DELIVERIES = 20
+
+const KINDS = ['new', 'duplicate'] as const
+type Kind = (typeof KINDS)[number]
+
+/** The goals of the inbox with pg: one less than by hand. */
+const INBOX_GOALS = { new: { atMost: 0.75 }, duplicate: { atMost: 0.67 } } as const
 
 /** Exact: counted between client and server, on one connection that was already used. */
 export const roundTrips: Group = {
@@ -14,48 +20,56 @@ export const roundTrips: Group = {
     bench.progress('round trips')
     const [redis, postgres] = await Promise.all([bench.redis(), bench.postgres()])
     await makeTables(postgres.url)
-    const rows = [
-      ...(await rowsOf(redis.port, (port) => redisArenas(port))),
-      ...(await rowsOf(postgres.port, (port) => {
+    const comparisons = [
+      ...(await counted(redis.port, redisArenas)),
+      ...(await counted(postgres.port, async (port) => {
         const url = new URL(postgres.url)
         url.port = `${port}`
-        return postgresArenas(url.href, 1)
+        return [...storeArenas(url.href, 1), ...inboxArenas(url.href, 1)]
       })),
     ]
     return [
       {
-        title: 'Round trips per delivery',
-        columns: ['what', 'a new delivery', 'a duplicate', 'by hand, new', 'by hand, duplicate'],
-        rows,
-        notes: ["The inbox's include one statement of the handler's.", 'Memory and SQLite have no server.'],
+        title: 'Round trips of a delivery',
+        ratio: 'Ours, to those by hand',
+        unit: 'round trips',
+        comparisons,
+        notes: ["The inbox's include one statement of the handler. Counted by a proxy: exact."],
       },
     ]
   },
 }
 
-async function rowsOf(target: number, open: (port: number) => Promise<Arena[]>): Promise<string[][]> {
+async function counted(target: number, open: (port: number) => Promise<Arena[]>): Promise<Comparison[]> {
   const proxy = await startProxy({ port: target })
-  const arenas = await open(proxy.port)
-  const rows: string[][] = []
-  for (const { name, ours, byHand } of arenas) {
-    const [hand = ours] = byHand
-    rows.push([name, ...(await count(ours)), ...(await count(hand))])
+  const comparisons: Comparison[] = []
+  for (const { ours, byHand, close } of await open(proxy.port)) {
+    const [our, their] = [await count(ours), await count(byHand)]
+    for (const kind of KINDS) {
+      comparisons.push(
+        timeBeside(
+          { name: `round trips of ${ours.name}: ${kind}`, figures: [our[kind]] },
+          { name: byHand.name, figures: [their[kind]] },
+          ours.name === 'postgresInbox, pg' ? INBOX_GOALS[kind] : undefined,
+        ),
+      )
+    }
+    await close()
   }
-  await Promise.all(arenas.map(({ close }) => close()))
   await proxy.close()
-  return rows
+  return comparisons
 
-  async function count({ deliver }: Arena['ours']): Promise<string[]> {
+  async function count({ deliver }: Contender): Promise<Record<Kind, number>> {
     // Connects, loads scripts, prepares statements.
     for (let i = 0; i < 3; i++) await deliver(nextKey())
     const keys = Array.from({ length: DELIVERIES }, nextKey)
-    const counts: string[] = []
-    for (const kind of ['new', 'duplicate'] as const) {
+    const counts = { new: 0, duplicate: 0 }
+    for (const kind of KINDS) {
       const before = proxy.roundTrips
       for (const key of keys) {
         if ((await deliver(key)) !== (kind === 'new')) throw new Error(`${key} was not ${kind}`)
       }
-      counts.push(short((proxy.roundTrips - before) / DELIVERIES))
+      counts[kind] = (proxy.roundTrips - before) / DELIVERIES
     }
     return counts
   }

@@ -3,25 +3,16 @@ import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { openDatabase, type TestDatabase } from '../../test/support/sqlite-open.js'
 import { type Arena, type Contender, throughInbox, throughStore } from './contender.js'
 
-/** `node:sqlite` comes with Node 22. */
-const DRIVERS = [
-  'libsql',
-  ...(process.getBuiltinModule?.('node:sqlite') === undefined ? [] : ['node:sqlite']),
-]
-
 /** Each on its own files, because a file has one writer. All are synchronous: nothing is ever in flight. */
 export async function sqliteArenas(folder: string): Promise<Arena[]> {
-  const arenas: Arena[] = []
-  for (const driver of DRIVERS) {
-    const open = (name: string) =>
-      openDatabase(driver, join(folder, `${driver.replace(':', '-')}-${name}.db`))
-    arenas.push(await storeArena(driver, open('store'), open('store-by-hand')))
-    arenas.push(await inboxArena(driver, open('inbox'), open('inbox-by-hand')))
-  }
-  return arenas
+  const open = (name: string) => openDatabase('libsql', join(folder, `${name}.db`))
+  return [
+    await storeArena(open('store'), open('store-by-hand')),
+    await inboxArena(open('inbox'), open('inbox-by-hand')),
+  ]
 }
 
-async function storeArena(driver: string, db: TestDatabase, other: TestDatabase): Promise<Arena> {
+async function storeArena(db: TestDatabase, other: TestDatabase): Promise<Arena> {
   const store = sqliteStore(db)
   await store.migrate()
   durable(other)
@@ -38,10 +29,10 @@ async function storeArena(driver: string, db: TestDatabase, other: TestDatabase)
       return true
     },
   }
-  return arena(`sqliteStore, ${driver}`, throughStore('sqliteStore', store), byHand, [db, other])
+  return arena(throughStore('sqliteStore, libsql', store), byHand, [db, other])
 }
 
-async function inboxArena(driver: string, db: TestDatabase, other: TestDatabase): Promise<Arena> {
+async function inboxArena(db: TestDatabase, other: TestDatabase): Promise<Arena> {
   const inbox = sqliteInbox(db)
   await inbox.migrate()
   durable(other)
@@ -61,16 +52,16 @@ async function inboxArena(driver: string, db: TestDatabase, other: TestDatabase)
       return isNew
     },
   }
-  const ours = throughInbox('sqliteInbox', inbox, async (tx, key) => tx.commit(() => effect?.run(key)))
-  return arena(`sqliteInbox, ${driver}`, ours, byHand, [db, other])
+  const ours = throughInbox('sqliteInbox, libsql', inbox, async (tx, key) =>
+    tx.commit(() => effect?.run(key)),
+  )
+  return arena(ours, byHand, [db, other])
 }
 
-function arena(name: string, ours: Contender, byHand: Contender, databases: readonly TestDatabase[]): Arena {
+function arena(ours: Contender, byHand: Contender, databases: readonly TestDatabase[]): Arena {
   return {
-    name,
     ours,
-    byHand: [byHand],
-    inFlight: [1],
+    byHand,
     async close() {
       for (const db of databases) db.close()
     },

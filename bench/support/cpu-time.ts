@@ -1,5 +1,8 @@
 import { alternate, type Figures } from './rounds.js'
 
+/** The unit of what is measured here. */
+export const PROCESSOR_TIME = 'µs of processor time'
+
 /**
  * Compares contestants that wait for nothing, with no garbage collection except the harness's own: in a full collection V8 drops
  * optimised code whose objects are all gone, and each contestant would be measured cold.
@@ -8,7 +11,7 @@ export function alternateWarm(
   rounds: number,
   contestants: readonly (() => Promise<number>)[],
 ): Promise<Figures[]> {
-  return alternate(rounds, contestants, () => {})
+  return alternate(rounds, contestants, { before: () => {} })
 }
 
 /**

@@ -1,8 +1,9 @@
-import { type Figures, median } from './rounds.js'
+import type { Estimate } from './rounds.js'
 
-/** The median, and in brackets the minimum and maximum of all rounds. */
-export function spread(figures: Figures, format: (figure: number) => string = whole): string {
-  return `${format(median(figures))} (${format(Math.min(...figures))}–${format(Math.max(...figures))})`
+/** The figure, and in brackets its range over parts of the rounds, unless it is exact. */
+export function spread({ value, least, most }: Estimate, format: (figure: number) => string = whole): string {
+  if (least === most) return format(value)
+  return `${format(value)} (${format(least)}–${format(most)})`
 }
 
 /** Whole, with separators of thousands. */

@@ -7,17 +7,23 @@ import { Client } from 'pg'
 import { openDatabase, rowOf } from '../../test/support/sqlite-open.js'
 import type { Bench } from './bench.js'
 import { spread } from './figures.js'
+import { estimateOf } from './rounds.js'
 
 /** The conditions that the figures depend on, one per line. */
-export async function describeMachine(bench: Bench): Promise<readonly string[]> {
+export async function conditions(bench: Bench): Promise<readonly string[]> {
   const load = loadavg().map((one) => one.toFixed(2))
   const [first] = cpus()
   const gigabytes = Math.round(totalmem() / 2 ** 30)
   return [
-    `machine: ${cpus().length} cores (${first?.model.trim()}), ${gigabytes} GB, ${platform()} ${release()} ${arch()}`,
-    `load in the 1, 5 and 15 minutes before: ${load.join(', ')}`,
-    `one write and fdatasync of 4 KB there: ${spread(await syncTimes(await bench.folder()))} µs`,
-    `Node ${process.versions.node}, Redis ${await redisVersion(bench)}, Postgres ${await postgresVersion(bench)}, SQLite ${sqliteVersion()}`,
+    `${cpus().length} cores (${first?.model.trim()}), ${gigabytes} GB; load in the 1, 5 and 15 minutes before: ${load.join(', ')}`,
+    `one write and fdatasync of 4 KB: ${spread(estimateOf(await syncTimes(await bench.folder()), 'time'))} µs`,
+  ]
+}
+
+/** What was measured, one per line. */
+export async function versions(bench: Bench): Promise<readonly string[]> {
+  return [
+    `${platform()} ${release()} ${arch()}, Node ${process.versions.node}, Redis ${await redisVersion(bench)}, Postgres ${await postgresVersion(bench)}, SQLite ${sqliteVersion()}`,
     (await installed()).join(', '),
   ]
 }

@@ -166,6 +166,21 @@ test('a lost reply: the server has done it, the client is cut without an answer,
   expect(await other.ask('commit')).toBe('COMMIT')
 })
 
+test('the most connections that waited for a reply at the same time are counted', async () => {
+  const [one, other] = [await dial(), await dial()]
+  await one.ask('a')
+  await other.ask('b')
+  expect(proxy.mostBusy).toBe(1)
+  proxy.hold()
+  const both = ['c', 'd'].map((text) => proxy.nextRequest((chunk) => chunk.includes(text)))
+  one.socket.write('c')
+  other.socket.write('d')
+  await Promise.all(both)
+  expect(proxy.mostBusy).toBe(2)
+  proxy.resetMostBusy()
+  expect(proxy.mostBusy).toBe(0)
+})
+
 test('cut connections are gone, new ones pass', async () => {
   const { all } = await dial()
   proxy.cut()

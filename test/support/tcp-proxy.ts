@@ -10,6 +10,9 @@ export interface TcpProxy {
   readonly bytes: { readonly fromClient: number; readonly fromServer: number }
   /** How often a client started to send, at first or after the server had: everything it sends before a reply counts once. */
   readonly roundTrips: number
+  /** The most connections that waited for a reply at the same time, since the start or `resetMostBusy`. */
+  readonly mostBusy: number
+  resetMostBusy(): void
   /** Passes everything, as at the start: held bytes are sent; a connection that lost bytes in a black hole is cut. */
   pass(): Promise<void>
   /** Cuts all connections, and refuses new ones until `pass`. */
@@ -78,6 +81,7 @@ export async function startProxy({
   let mode: 'pass' | 'hold' | 'black hole' = 'pass'
   let connections = 0
   let roundTrips = 0
+  let mostBusy = 0
   const bytes = { fromClient: 0, fromServer: 0 }
   const links = new Set<Link>()
   const triggers = new Set<Trigger>()
@@ -98,6 +102,7 @@ export async function startProxy({
     bytes.fromClient += chunk.length
     if (link.lastSpeaker === 'server') roundTrips++
     link.lastSpeaker = 'client'
+    mostBusy = Math.max(mostBusy, [...links].filter(({ lastSpeaker }) => lastSpeaker === 'client').length)
     for (const trigger of triggers) {
       if (!trigger.match(chunk)) continue
       triggers.delete(trigger)
@@ -194,6 +199,12 @@ export async function startProxy({
     },
     get roundTrips() {
       return roundTrips
+    },
+    get mostBusy() {
+      return mostBusy
+    },
+    resetMostBusy() {
+      mostBusy = 0
     },
     async pass() {
       for (const link of links) if (link.hasLostBytes) destroy(link)

@@ -30,12 +30,6 @@ export const expressApps: Readonly<Record<Way, Open>> = {
     const receive = Webhooks({ webhookSecret: SECRET, onBenefitCreated: async () => handler() })
     app.use(express.json()).post(PATH, receive as express.Handler)
   }),
-  bare: serving((app, handler) =>
-    app.post(PATH, express.raw({ type: 'application/json' }), (_request, response) => {
-      handler()
-      response.status(200).end()
-    }),
-  ),
 }
 
 function serving(route: (app: Express, handler: () => void) => unknown): Open {
