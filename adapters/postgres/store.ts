@@ -79,42 +79,36 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
   const statements = table.byName(statementsFor)
   const ask: Ask = async (statement, parameters) => (await send(statement, parameters)).rows
   const { start, purge } = createPurger(
-    (limit) => withAdvice(() => table.purge(ask, limit)),
+    (limit) => table.purge(ask, limit).catch(unavailable),
     options.purgeEverySeconds,
   )
 
-  async function withAdvice<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work()
-    } catch (error) {
-      throw table.unavailable(error)
-    }
+  const unavailable = (error: unknown): never => {
+    throw table.unavailable(error)
   }
 
   const burst = createBursts(LIMITS)
 
   function burstOf(name: keyof StoreStatements): (request: StoreRequest) => Promise<Written> {
     const call = burst<StoreRequest, Written>({
-      async send(requests) {
+      async sendOne(request) {
         await table.find(ask)
-        const { parameters, one, many } = statements()[name]
-        const [first] = requests as [StoreRequest]
-        if (requests.length === 1) {
-          return [
-            writtenByOne(
-              await send(
-                one,
-                parameters.map((parameter) => first[parameter]),
-              ),
-            ),
-          ]
-        }
+        const { parameters, one } = statements()[name]
+        const result = await send(
+          one,
+          parameters.map((parameter) => request[parameter]),
+        )
+        return writtenByOne(result)
+      },
+      async sendMany(requests) {
+        await table.find(ask)
+        const { parameters, many } = statements()[name]
         const arrays = parameters.map((parameter) => requests.map((request) => request[parameter]))
         return writtenByMany(await send(many, arrays.map(arrayLiteral)), requests.length)
       },
       isOfOneRequest: isOfOneRow,
     })
-    return (request) => withAdvice(() => call(request))
+    return (request) => call(request).catch(unavailable)
   }
 
   /** By the count: a returned row would make a completion a tenth more expensive. */

@@ -6,8 +6,10 @@ export type Burst<Request, Answer> = (request: Request) => Promise<Answer>
 
 /** How the requests of one kind are sent. */
 export interface BurstKind<Request, Answer> {
-  /** Sends one or more requests, each of another key and in the order of keys, as one statement; returns their answers in that order. */
-  send(requests: readonly Request[]): PromiseLike<readonly Answer[]>
+  /** Sends a request that is alone. */
+  sendOne(request: Request): Promise<Answer>
+  /** Sends several, each of another key and in the order of keys, as one statement; returns their answers in that order. */
+  sendMany(requests: readonly Request[]): Promise<readonly Answer[]>
   /**
    * Whether the backend undid a whole statement because of one of its requests: the others are then sent again without it. It must
    * not return true for a connection that is lost or silent, or every failure of the backend would multiply the statements.
@@ -50,8 +52,9 @@ export function createBursts(
 ): <Request extends { readonly key: string }, Answer>(
   kind: BurstKind<Request, Answer>,
 ) => Burst<Request, Answer> {
-  /** The kind that has sent last is the last one, so that a busy one cannot keep the others waiting. */
   const kinds: Turns[] = []
+  /** The index of the kind whose turn it is: a busy one cannot keep the others waiting. */
+  let turn = 0
   let underWay = 0
   let isScheduled = false
 
@@ -66,18 +69,19 @@ export function createBursts(
   }
 
   function sendAll(): void {
-    while (underWay < limits.total) {
-      const next = kinds.findIndex((kind) => kind.canSend())
-      if (next === -1) return
-      const [kind] = kinds.splice(next, 1) as [Turns]
-      kinds.push(kind)
-      underWay++
-      const end = (): void => {
-        underWay--
-        sendAll()
-      }
-      kind.send().then(end, end)
+    for (let passed = 0; passed < kinds.length && underWay < limits.total; turn = (turn + 1) % kinds.length) {
+      const kind = kinds[turn] as Turns
+      if (kind.canSend()) {
+        passed = 0
+        underWay++
+        kind.send().then(end, end)
+      } else passed++
     }
+  }
+
+  function end(): void {
+    underWay--
+    sendAll()
   }
 
   return (kind) => {
@@ -94,7 +98,7 @@ export function createBursts(
 /** The requests of one kind that wait, or are under way. */
 function keyedQueue<Request extends { readonly key: string }, Answer>(
   { perKind, size, waitMs }: BurstLimits,
-  { send, isOfOneRequest }: BurstKind<Request, Answer>,
+  { sendOne, sendMany, isOfOneRequest }: BurstKind<Request, Answer>,
 ): Turns & { add(call: Call<Request, Answer>): void } {
   /** Each has another key, and none has one of a statement under way. */
   const ready = new Set<Call<Request, Answer>>()
@@ -110,7 +114,8 @@ function keyedQueue<Request extends { readonly key: string }, Answer>(
   }
 
   function answer(calls: readonly Call<Request, Answer>[], answers: readonly Answer[]): void {
-    for (const [i, call] of calls.entries()) {
+    for (let i = 0; i < calls.length; i++) {
+      const call = calls[i] as Call<Request, Answer>
       call.resolve(answers[i] as Answer)
       free(call)
     }
@@ -133,15 +138,16 @@ function keyedQueue<Request extends { readonly key: string }, Answer>(
       if (call.sinceMs < oldestMs) fail([call], waitedTooLong(waitMs))
       else taken.push(call)
     }
-    return taken.sort((a, b) => (a.request.key < b.request.key ? -1 : 1))
+    return taken.length === 1 ? taken : taken.sort((a, b) => (a.request.key < b.request.key ? -1 : 1))
   }
 
   /** By halves, if one request of many fails them all: that finds it with few statements, and never takes more than twice as many as requests. */
-  async function deliver(calls: Call<Request, Answer>[]): Promise<void> {
+  async function deliver(calls: readonly Call<Request, Answer>[]): Promise<void> {
     const parts = [calls]
     for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
       try {
-        answer(part, await send(part.map(({ request }) => request)))
+        if (part.length > 1) answer(part, await sendMany(part.map(({ request }) => request)))
+        else for (const { request } of part) answer(part, [await sendOne(request)])
       } catch (error) {
         if (!isOfOneRequest(error)) return fail([part, ...parts].flat(), error)
         const half = Math.ceil(part.length / 2)
@@ -162,11 +168,9 @@ function keyedQueue<Request extends { readonly key: string }, Answer>(
     },
     canSend: () => ready.size > 0 && underWay < perKind,
     async send() {
-      const calls = take()
-      if (calls.length === 0) return
       underWay++
       try {
-        await deliver(calls)
+        await deliver(take())
       } finally {
         underWay--
       }

@@ -23,13 +23,15 @@ const refused = new Error('refused')
 function backend(limits: Partial<typeof LIMITS> = {}) {
   const sent: Statement[] = []
   const kindOf = createBursts({ ...LIMITS, ...limits })
+  function send(requests: readonly Request[]): Promise<readonly string[]> {
+    const answer = deferred<readonly string[]>()
+    sent.push({ requests, answer })
+    return answer.promise
+  }
   const burstOf = () =>
     kindOf<Request, string>({
-      send(requests) {
-        const answer = deferred<readonly string[]>()
-        sent.push({ requests, answer })
-        return answer.promise
-      },
+      sendOne: async (request) => (await send([request]))[0] as string,
+      sendMany: send,
       isOfOneRequest: (error) => error === refused,
     })
   const keys = (): string[] => sent.map(({ requests }) => requests.map(({ key }) => key).join(''))
@@ -160,15 +162,19 @@ test('a client that throws, or returns no answers, fails each call, and the next
       throw new Error('thrown')
     },
     () => undefined,
-    () => Promise.resolve(['fine']),
+    () => Promise.resolve(['fine', 'fine']),
   ]
   const burst = createBursts(LIMITS)<Request, string>({
-    send: () => replies.shift()?.() as Promise<string[]>,
+    sendOne: () => replies.shift()?.() as Promise<string>,
+    sendMany: () => replies.shift()?.() as Promise<string[]>,
     isOfOneRequest: () => false,
   })
+  const two = (): Promise<unknown> => Promise.allSettled([burst({ key: 'a' }), burst({ key: 'b' })])
   await expect(burst({ key: 'a' })).rejects.toThrow('thrown')
-  await expect(burst({ key: 'a' })).rejects.toThrow(TypeError)
-  expect(await burst({ key: 'a' })).toBe('fine')
+  const failed = { status: 'rejected', reason: expect.any(TypeError) }
+  expect(await two()).toEqual([failed, failed])
+  const answered = { status: 'fulfilled', value: 'fine' }
+  expect(await two()).toEqual([answered, answered])
 })
 
 test('what has waited longer than its limit is not sent, and what is behind it is', async () => {
