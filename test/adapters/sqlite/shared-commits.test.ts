@@ -18,13 +18,13 @@ function openCounted(file: string) {
   const counted = {
     begun: 0,
     committed: 0,
-    failAt: 0,
+    failures: 0,
     prepare: (sql: string) => db.prepare(sql),
     exec(sql: string) {
       if (sql.startsWith('BEGIN')) counted.begun += 1
       if (sql === 'COMMIT') {
         counted.committed += 1
-        if (counted.committed === counted.failAt) throw new Error('disk I/O error')
+        if (counted.failures-- > 0) throw new Error('disk I/O error')
       }
       return db.exec(sql)
     },
@@ -68,16 +68,6 @@ describe('calls of sqliteStore that arrive in one turn of the event loop', () =>
     expect(counted.committed).toBe(1)
   })
 
-  test('are on disk when the first of them is answered', async () => {
-    const { store } = await open()
-    const other = new Libsql(file)
-    onTestFinished(() => void other.close())
-    const claims = ['a', 'b', 'c'].map((key) => store.claim(claimOf(key)))
-    await Promise.race(claims)
-    expect(other.prepare('SELECT count(*) AS count FROM tix_webhooks').get()).toMatchObject({ count: 3 })
-    await Promise.all(claims)
-  })
-
   test('need no timer that a test can fake', async () => {
     const { store } = await open()
     vi.useFakeTimers()
@@ -102,11 +92,14 @@ describe('calls of sqliteStore that arrive in one turn of the event loop', () =>
     },
   )
 
-  test('are committed one by one if their common commit fails', async () => {
+  test('are committed one by one if their common commit fails, and are granted only if that succeeds', async () => {
     const { counted, store } = await open()
-    counted.failAt = counted.committed + 1
+    counted.failures = 2
     const claims = ['a', 'b'].map((key) => store.claim(claimOf(key)))
-    expect(await Promise.all(claims)).toEqual([GRANTED, GRANTED])
+    expect(await Promise.allSettled(claims)).toMatchObject([
+      { reason: { code: 'store_unavailable' } },
+      { value: GRANTED },
+    ])
   })
 
   test('wait together for the lock of another process, and not one after the other', async () => {
