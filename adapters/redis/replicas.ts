@@ -9,10 +9,24 @@ interface WaitingClient {
 /** Properties that only clients of node-redis with several connections have: its pool, its cluster, its Sentinel. */
 const SEVERAL_CONNECTIONS = ['clientsInUse', 'nodeClient', 'acquire']
 
+/** The reply to a write, and whether enough replicas have it. */
+interface Confirmed {
+  readonly reply: unknown
+  readonly isReplicated: boolean
+}
+
+interface Write {
+  send(): Promise<unknown>
+  resolve(confirmed: Confirmed): void
+  reject(error: unknown): void
+}
+
 /** Waits, for each write, until enough replicas have it. */
 export class Replicas {
   private readonly client: WaitingClient
   private readonly explainedAfterMs: number
+  private writes: Write[] = []
+  private isWaiting = false
   private waitingCount = 0
   private isShort = false
 
@@ -35,10 +49,32 @@ export class Replicas {
     this.explainedAfterMs = Math.max(REPLICAS_EXPLAINED_MS, timeoutMs)
   }
 
-  /** Sends WAIT right behind the write: it covers the writes that were sent before it on the same connection. */
-  async confirm(sent: Promise<unknown>): Promise<{ reply: unknown; isReplicated: boolean }> {
-    const [reply, isReplicated] = await Promise.all([sent, this.wait()])
-    return { reply, isReplicated }
+  /**
+   * Sends a write, with WAIT right behind it on the same connection. Redis answers nothing more on the connection until WAIT is over,
+   * so writes that arrive meanwhile are sent together after it, with one WAIT behind them all: it covers every write before it.
+   */
+  confirm(send: () => Promise<unknown>): Promise<Confirmed> {
+    return new Promise((resolve, reject) => {
+      this.writes.push({ send, resolve, reject })
+      if (!this.isWaiting) this.sendWrites()
+    })
+  }
+
+  private sendWrites(): void {
+    const writes = this.writes
+    this.writes = []
+    this.isWaiting = writes.length > 0
+    if (!this.isWaiting) return
+    const sent = writes.map(async ({ send }) => send())
+    const replicated = this.wait()
+    for (const [i, { resolve, reject }] of writes.entries()) {
+      Promise.all([sent[i], replicated]).then(
+        ([reply, isReplicated]) => resolve({ reply, isReplicated }),
+        reject,
+      )
+    }
+    const next = (): void => this.sendWrites()
+    replicated.then(next, next)
   }
 
   private async wait(): Promise<boolean> {
@@ -49,7 +85,7 @@ export class Replicas {
   }
 
   /**
-   * The result of the work, or an error that explains the delay: on one connection each call waits for every WAIT before it.
+   * The result of the work, or an error that explains the delay: on one connection each call waits for the WAIT before it.
    *
    * @throws StoreError
    */

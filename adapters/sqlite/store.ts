@@ -1,6 +1,7 @@
 import type { Purgeable, RemoteStore } from '../../src/index.js'
 import { checkedClock, checkedFor, checkedStore, checkOptionNames, createPurger } from '../../src/internal.js'
 import type { SqliteDatabase } from './database.js'
+import { sharedCommits } from './shared-commits.js'
 import { STORE_COLUMNS, statementsFor } from './statements.js'
 import { sqliteTable } from './table.js'
 
@@ -52,12 +53,12 @@ function createStore(db: SqliteDatabase, options: SqliteStoreOptions): SqliteSto
     options.purgeEverySeconds,
   )
 
-  /** In a transaction: its COMMIT reports a failure, and no statement within it can meet a lock. */
-  function change(statement: string, parameters: Record<string, string | number>): boolean {
-    return table.transaction(() => table.run(statement, parameters)) === 1
+  const inTransaction = sharedCommits(table)
+
+  async function change(statement: string, parameters: Record<string, string | number>): Promise<boolean> {
+    return (await inTransaction(() => table.run(statement, parameters))) === 1
   }
 
-  // Each transaction is over before anything is awaited; `async` turns its errors into rejections.
   return checkedStore<SqliteStore>({
     async claim(request) {
       start()
@@ -65,7 +66,7 @@ function createStore(db: SqliteDatabase, options: SqliteStoreOptions): SqliteSto
       const time = now()
       const leaseUntil = Math.ceil(time + request.leaseMs)
       const expiresAt = Math.ceil(time + request.retainMs)
-      const { taken, found } = table.transaction(() => {
+      const { taken, found } = await inTransaction(() => {
         const taken = table.get(sql.claim, { key, token, now: time, leaseUntil, expiresAt })
         return { taken, found: taken ?? table.get(sql.find, { key, now: time }) }
       })

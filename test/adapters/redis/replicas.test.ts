@@ -143,6 +143,36 @@ onOwnRedis('a store that waits for a replica', () => {
       await hooks.drain()
     })
 
+    test('waits once for all writes that arrive while it waits', async () => {
+      const store = await open(PATIENT)
+      const { options, runs, reports } = watched({ store, namespace: 'shop' })
+      const hooks = tixWebhooks(options)
+      const waits = await callsOf(admin, 'wait')
+      const requests = await Promise.all(
+        Array.from({ length: 40 }, async () =>
+          requestOf(await sign(orderCreated({ id: `ord_${++orders}` }))),
+        ),
+      )
+      const answers = await Promise.all(requests.map((request) => hooks(request)))
+      expect(answers.map(({ status }) => status)).toEqual(Array(40).fill(200))
+      expect([runs.length, reports]).toEqual([40, []])
+      // Of 80 writes.
+      expect((await callsOf(admin, 'wait')) - waits).toBeLessThan(20)
+    })
+
+    test('grants the claims beside one that fails', async () => {
+      const store = await open(PATIENT)
+      await admin.hset('tix-webhooks:bad', 'not', 'ours')
+      const claims = ['j', 'bad', 'k', 'l'].map((key) => store.claim(claimOf(key, 'a')))
+      const granted = { value: { status: 'claimed', attempt: 1 } }
+      expect(await Promise.allSettled(claims)).toMatchObject([
+        granted,
+        { reason: { code: 'store_unavailable' } },
+        granted,
+        granted,
+      ])
+    })
+
     test('needs as many as the option says', async () => {
       const store = await open({ ...HASTY, replicas: 2 })
       await expect(store.claim(claimOf('k', 'a'))).rejects.toThrow(/^Fewer than 2 replicas/)
