@@ -1,7 +1,7 @@
 import type { NextFunction, Request, Response } from 'express'
 import type { BodyReader, Receiver, SchemaMap, WebhookOptions } from '../src/index.js'
 import { answerWrongHost, createRouteReceiver } from '../src/internal.js'
-import { sendAnswer, sendFailure, streamBody } from '../src/node.js'
+import { receiveRequest, sendFailure, streamBody } from '../src/node.js'
 
 /** A request handler of Express 4 or 5. */
 export interface ExpressWebhooks extends Pick<Receiver, 'drain'> {
@@ -40,20 +40,10 @@ export function tixWebhooks<
     if (wrong !== undefined) return wrong.returned as undefined
     try {
       if (request.method !== 'POST' && typeof next === 'function') return next()
-      const wasBegun = response.headersSent
-      // An 'error' event without a listener ends the process, such as that of a handler which writes after our answer.
-      request.on('error', () => {})
-      response.on('error', () => {})
-      const outcome = await receiver.receive({
-        header: request.headers[receiver.headerName],
-        request,
+      await receiveRequest(receiver, request, response, {
         path: () => request.originalUrl,
-        method: request.method,
-        contentEncoding: request.headers['content-encoding'],
-        isAnswered: () => response.headersSent,
         ...bodyOf(request),
       })
-      sendAnswer(response, outcome, { wasBegun })
     } catch (error) {
       // Not a rejection: Express 4 ignores the promise of a handler, and an unhandled rejection ends the process.
       if (typeof next === 'function' && unwrap(response)) next(error)

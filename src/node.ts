@@ -7,6 +7,7 @@ import { isCutOff, type NodeRequest } from './lib/node-request.js'
 import { removePresetHeaders } from './lib/preset-headers.js'
 import { alreadyRead, type BodyReader, checkChunk, tooLarge, wentAway } from './receiver/body/body.js'
 import { ByteCollector } from './receiver/body/byte-collector.js'
+import type { Delivery } from './receiver/delivery.js'
 import type { WebhookOptions } from './receiver/options/options.js'
 import { answerTo, type Outcome, outcomeOfFault, wantsRetry } from './receiver/outcome.js'
 import type { Receiver } from './receiver/receiver.js'
@@ -41,20 +42,8 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
     const wrong = answerWrongHost('node', [request, response], options.onError)
     if (wrong !== undefined) return wrong.returned as undefined
     try {
-      const wasBegun = response.headersSent
-      // An error without a listener ends the process, such as that of a handler that writes after our answer.
-      request.on('error', () => {})
-      response.on('error', () => {})
-      const outcome = await receiver.receive({
-        header: request.headers[receiver.headerName],
-        body: streamBody(request, { advice: NEXT_META in request ? NEXT_ADVICE : undefined }),
-        request,
-        path: () => request.url,
-        method: request.method,
-        contentEncoding: request.headers['content-encoding'],
-        isAnswered: () => response.headersSent,
-      })
-      sendAnswer(response, outcome, { wasBegun })
+      const advice = NEXT_META in request ? NEXT_ADVICE : undefined
+      await receiveRequest(receiver, request, response, { body: streamBody(request, { advice }) })
     } catch (error) {
       sendFailure(response, error, { request, onError: options.onError })
     }
@@ -67,6 +56,47 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
 const NEXT_META = Symbol.for('NextInternalRequestMeta')
 const NEXT_ADVICE =
   "In Next's pages router, add this line to the file: export const config = { api: { bodyParser: false } }"
+
+export interface ReceiveRequestOptions extends Partial<Pick<Delivery, 'body' | 'hint' | 'path'>> {}
+
+/**
+ * Has a receiver take one request, and sends the answer: an adapter for a framework whose requests and responses are those of Node, over
+ * HTTP/1. Rejects when the answer cannot be sent, as when a middleware has wrapped the response: see `sendFailure`.
+ *
+ * @param options.body the bytes, or a reader of them. Default: `streamBody(request)`
+ * @param options.path see `Delivery`. Default: the request's `url`
+ * @example
+ * ```ts
+ * import { createServer } from 'node:http'
+ * import { createReceiver } from 'tix-webhooks'
+ * import { receiveRequest } from 'tix-webhooks/node'
+ *
+ * const receiver = createReceiver({ secret: process.env.TIX_SIGNING_SECRET, on: { 'order.created': () => {} } })
+ * createServer((request, response) => receiveRequest(receiver, request, response))
+ * ```
+ */
+export async function receiveRequest<Request extends IncomingMessage>(
+  receiver: Pick<Receiver<Request>, 'receive' | 'headerName'>,
+  request: Request,
+  response: ServerResponse,
+  { body = streamBody(request), hint, path = () => request.url }: ReceiveRequestOptions = {},
+): Promise<void> {
+  const wasBegun = response.headersSent
+  // An error without a listener ends the process, such as that of a handler that writes after our answer.
+  request.on('error', () => {})
+  response.on('error', () => {})
+  const outcome = await receiver.receive({
+    header: request.headers[receiver.headerName],
+    body,
+    request,
+    method: request.method,
+    contentEncoding: request.headers['content-encoding'],
+    hint,
+    path,
+    isAnswered: () => response.headersSent,
+  })
+  sendAnswer(response, outcome, { wasBegun })
+}
 
 export interface SendAnswerOptions {
   /**
