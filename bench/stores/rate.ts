@@ -17,8 +17,13 @@ const REDIS_GOALS: Goals = [
   [1, NEARLY_AS_FAST],
   [16, NEARLY_AS_FAST],
 ]
-/** Synchronous: nothing is ever in flight with another. */
-const SQLITE_GOALS: Goals = [[1, undefined]]
+/** What arrives in one turn shares a commit. */
+const SQLITE_STORE_GOALS: Goals = [
+  [1, undefined],
+  [16, { atLeast: 2 }],
+]
+/** The commit is the handler's: none is ever in flight with another. */
+const SQLITE_INBOX_GOALS: Goals = [[1, undefined]]
 
 /** The cost of a delivery at Redis and SQLite, and of a duplicate at each store, compared with the minimal commands. */
 export const stores: Group = {
@@ -33,10 +38,17 @@ export const stores: Group = {
       await warmUp(bench, arena)
       fresh.push(...(await compareRates(bench, arena, REDIS_GOALS)))
     }
-    for (const arena of sqlites) fresh.push(...(await compareRates(bench, arena, SQLITE_GOALS)))
+    fresh.push(...(await compareRates(bench, sqlites.store, SQLITE_STORE_GOALS)))
+    fresh.push(...(await compareRates(bench, sqlites.inbox, SQLITE_INBOX_GOALS)))
 
     const again: Comparison[] = []
-    const arenas = [...redises, pgStore(postgres.url, 1), pgInbox(postgres.url, 1), ...sqlites]
+    const arenas = [
+      ...redises,
+      pgStore(postgres.url, 1),
+      pgInbox(postgres.url, 1),
+      sqlites.store,
+      sqlites.inbox,
+    ]
     for (const arena of arenas) again.push(await duplicates(bench, arena))
     await Promise.all(arenas.map(({ close }) => close()))
     return [

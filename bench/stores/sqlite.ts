@@ -3,13 +3,13 @@ import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { openDatabase, type TestDatabase } from '../../test/support/sqlite-open.js'
 import { type Arena, type Contender, throughInbox, throughStore } from './contender.js'
 
-/** Each on its own files, because a file has one writer. All are synchronous: nothing is ever in flight. */
-export async function sqliteArenas(folder: string): Promise<Arena[]> {
+/** Each on its own files, because a file has one writer. */
+export async function sqliteArenas(folder: string): Promise<Record<'store' | 'inbox', Arena>> {
   const open = (name: string) => openDatabase('libsql', join(folder, `${name}.db`))
-  return [
-    await storeArena(open('store'), open('store-by-hand')),
-    await inboxArena(open('inbox'), open('inbox-by-hand')),
-  ]
+  return {
+    store: await storeArena(open('store'), open('store-by-hand')),
+    inbox: await inboxArena(open('inbox'), open('inbox-by-hand')),
+  }
 }
 
 async function storeArena(db: TestDatabase, other: TestDatabase): Promise<Arena> {
