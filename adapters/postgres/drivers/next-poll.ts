@@ -1,5 +1,5 @@
 /**
- * Resolves when the event loop reads its sockets next, after it has closed those that it is about to close, and so after postgres.js has
+ * Resolves when the event loop next reads its sockets, after it has closed those that were lost until now, and so after postgres.js has
  * learned of their loss. A statement that is written there is sent before the next sockets are closed. A timer would do too, but takes a
  * millisecond; an immediate is called just before sockets close. Elsewhere than on Node, whose loop has these phases, it is a timer.
  */
@@ -10,8 +10,12 @@ export function nextPoll(): Promise<void> {
       return
     }
     channel ??= openChannel()
-    if (waiting.push(resolve) === 1) channel.port1.ref()
-    channel.port2.postMessage(0)
+    const { port1, port2 } = channel
+    // A message that is sent while messages are read is read at once.
+    setImmediate(() => {
+      if (waiting.push(resolve) === 1) port1.ref()
+      port2.postMessage(0)
+    })
   })
 }
 

@@ -69,7 +69,8 @@ export function pgDriver<Handed>(
           Promise.race([work(tx, makeHandlerTransaction(client, scope)), broken]),
         )
         const id = idOf(result)
-        const ended: PgResult | PgResult[] = await answered(COMMIT_MS, client.query(endOf(id)))
+        const ending = { text: endOf(id), query_timeout: COMMIT_MS }
+        const ended: PgResult | PgResult[] = await client.query(ending)
         if (id !== null && [ended].flat().at(-1)?.command !== 'COMMIT') {
           throw new StoreError('store_unavailable', ROLLED_BACK)
         }
@@ -159,13 +160,20 @@ function listenTo(pool: PgPool): void {
 
 /** The client that handlers get: they cannot release it, or another delivery would be in its transaction. */
 function withoutRelease(client: PgClient): PgClient {
-  return new Proxy(client, {
-    get(target, name) {
-      if (name === 'release' || name === 'end') return refuseRelease
-      return Reflect.get(target, name) as unknown
-    },
-  })
+  let made = unreleased.get(client)
+  if (made === undefined) {
+    made = new Proxy(client, {
+      get(target, name) {
+        if (name === 'release' || name === 'end') return refuseRelease
+        return Reflect.get(target, name) as unknown
+      },
+    })
+    unreleased.set(client, made)
+  }
+  return made
 }
+
+const unreleased = new WeakMap<PgClient, PgClient>()
 
 function refuseRelease(): never {
   throw new TypeError(

@@ -49,7 +49,6 @@ export function postgresJsDriver(client: PostgresJs): CheckedDriver<PostgresJsTr
       const scope = transactionScope(nextPoll)
       let unwritten: { result: R } | undefined
       try {
-        let checking: Promise<unknown> | undefined
         const ended = await client.begin(async (tx) => {
           const result = await scope.unlessLost(() => scope.run(() => work(tx, scope.bind(tx))))
           const id = idOf(result)
@@ -57,16 +56,14 @@ export function postgresJsDriver(client: PostgresJs): CheckedDriver<PostgresJsTr
             unwritten = { result }
             throw unwritten
           }
-          if (id !== undefined) {
-            // It is sent and not awaited: if it fails, the COMMIT behind it rolls back. It has no parameter, because postgres.js
-            // may keep back a statement that has one, and the COMMIT with it, for ever if there is no transaction any more.
-            checking = Promise.resolve(tx.unsafe(checkFor(id)))
-            checking.catch(() => {})
-          }
+          // Awaited, a round trip more than if COMMIT were sent right behind it: of two statements that postgres.js gets between the
+          // error of a socket and its close, it keeps the second for the next connection, which then never gets ready. The first is
+          // answered by the next connection: so `unlessLost`, or a COMMIT would follow in the transaction of another delivery. It
+          // has no parameter, because postgres.js may keep back a statement that has one for ever if there is no transaction any more.
+          if (id !== undefined) await scope.unlessLost(async () => await tx.unsafe(checkFor(id)))
           // In an object, because postgres.js awaits the elements of a list.
           return { result }
         })
-        await checking
         return (ended as { result: R }).result
       } catch (error) {
         scope.lose()

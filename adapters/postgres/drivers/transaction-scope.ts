@@ -34,8 +34,9 @@ export function transactionScope(afterWork: () => Promise<void> = nextTurn): Tra
   let isLost = false
   let isOver = false
   let running = 0
-  const boundOf = new WeakMap<object, object>()
-  const originalOf = new WeakMap<object, object>()
+  // They last no longer than the transaction. Weak maps would cost each delivery many times as much, most of it in the collector.
+  const boundOf = new Map<object, object>()
+  const originalOf = new Map<object, object>()
 
   function refuseIfOver(): void {
     if (isOver) throw new StoreError('store_unavailable', OVER)

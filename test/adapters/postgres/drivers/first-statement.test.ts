@@ -37,7 +37,7 @@ const HOSTILE: readonly string[] = [
 ]
 
 /** Trips of a new delivery with one statement of the handler's, and of a duplicate. */
-const TRIPS: Readonly<Record<string, readonly [number, number]>> = { pg: [3, 2], 'postgres.js': [4, 3] }
+const TRIPS: Readonly<Record<string, readonly [number, number]>> = { pg: [3, 2], 'postgres.js': [5, 3] }
 
 onPostgres.each(INBOX_CLIENTS.filter(({ name }) => Object.hasOwn(TRIPS, name)))(
   'a delivery through postgresInbox over $name',
