@@ -3,6 +3,7 @@ import { removePresetHeaders, requestBody, toResponse } from '../src/fetch.js'
 import {
   type BodyReader,
   ConfigurationError,
+  type Delivery,
   type Receiver,
   type SchemaMap,
   type StandardSchemaV1,
@@ -55,7 +56,7 @@ export function tixWebhooks<
       ...bodyOf(c),
       // Hono keeps an answer that a middleware has set, and sends nothing once Node's response is begun.
       isAnswered: () => c.finalized || (c.env as NodeEnv | undefined)?.outgoing?.headersSent === true,
-      waitUntil: (work) => c.executionCtx.waitUntil(work),
+      ...waitUntilOf(c),
     })
     // Hono merges the headers that a middleware has set into our answer.
     removePresetHeaders((name) => c.header(name))
@@ -63,6 +64,15 @@ export function tixWebhooks<
   }
 
   return Object.assign(handle, { drain: receiver.drain })
+}
+
+/** On Node, Hono has no context of a platform, and throws an error if it is read: that takes a fifth of a delivery's time. */
+function waitUntilOf(c: Context): Pick<Delivery, 'waitUntil'> {
+  return hasNodeRequest(c) ? {} : { waitUntil: (work) => c.executionCtx.waitUntil(work) }
+}
+
+function hasNodeRequest({ env }: Context): boolean {
+  return (env as NodeEnv | undefined)?.incoming !== undefined
 }
 
 /** Hono's cache of a body that was read. Its own type does not say that these are promises. */

@@ -42,7 +42,8 @@ await withBench(values.quick, async (bench) => {
   }
   const minutes = ((Date.now() - startedAt.getTime()) / 60_000).toFixed(1)
   const head = [`${startedAt.toISOString().slice(0, 16)}Z, ${minutes} minutes`, ...before, roundsText()]
-  console.info(`\n${[...head, '', ...summary(tables)].join('\n')}`)
+  const verdict = values.quick ? ['A quick run: its figures mean nothing.'] : summary(tables)
+  console.info(`\n${[...head, '', ...verdict].join('\n')}`)
   if (folder === undefined) return
   // Elsewhere nothing is published.
   if (values.out === undefined && tally.busy > BUSY_ALLOWED * tally.kept) {

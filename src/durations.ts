@@ -76,6 +76,9 @@ export const MAX_RETENTION_SECONDS: number = 100 * 365 * 24 * 3600
 /** The limit of every store call: a store that hangs must not block the delivery. */
 export const STORE_CALL_MS = 2_000
 
+/** The longest that a store call waits to be sent together with others: it must still be answered while its caller waits. */
+export const BURST_WAIT_MS: number = STORE_CALL_MS / 2
+
 /** Over the limit of a call by this much, its failure proves nothing: the process was stopped, or its event loop blocked. */
 export const STOPPED_MS = 50
 

@@ -1,5 +1,6 @@
 /** Shared by our own adapters, stores and testing kit, and not needed by users: no subpath, and no promise. */
 export {
+  BURST_WAIT_MS,
   BUSY_TIMEOUT_MS,
   COMMIT_MS,
   DEFAULT_IDLE_SECONDS,

@@ -115,8 +115,10 @@ function contextOf(event: SomeEvent, given: object): HandlerContext {
     get rawBody() {
       return rawBodyOf(event)
     },
-    signal: controller.signal,
+    platform: undefined,
   }
+  // As in the receiver, a copy of the context has none.
+  Object.defineProperty(context, 'signal', bare({ configurable: true, value: controller.signal }))
   Object.defineProperty(context, 'request', missing('request'))
   Object.defineProperty(context, 'tx', missing('tx'))
   // Object.assign would call the user's getters, and fail on ours.

@@ -114,7 +114,10 @@ export function isForbidden(error: unknown): boolean {
  */
 export function isOfOneRow(error: unknown): boolean {
   const code = String(codeOf(error))
-  return SQLSTATE.test(code) && !/^(0[0-9A-Z]|2[568]|3D|3F|42|5[3-8]|72|F0|HV|XX)/.test(code)
+  // 42501 may be of one row, too, by a policy of row-level security.
+  return (
+    code === '42501' || (SQLSTATE.test(code) && !/^(0[0-9A-Z]|2[568]|3D|3F|42|5[3-8]|72|F0|HV|XX)/.test(code))
+  )
 }
 
 /** Whether a check in SQL failed, which casts these words to a number. */

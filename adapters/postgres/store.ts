@@ -1,5 +1,6 @@
 import type { ClaimResult, Purgeable, RemoteStore } from '../../src/index.js'
 import {
+  BURST_WAIT_MS,
   checkedFor,
   checkedStore,
   checkOptionNames,
@@ -8,8 +9,9 @@ import {
   STATEMENT_MS,
 } from '../../src/internal.js'
 import { isOfOneRow } from './advice.js'
+import { answered } from './drivers/answered.js'
 import { driverOf, queryOf } from './drivers/choose.js'
-import type { StatementResult } from './drivers/driver.js'
+import type { Query, StatementResult } from './drivers/driver.js'
 import type { PgPool } from './drivers/pg.js'
 import type { PostgresJs } from './drivers/postgres-js.js'
 import { type Ask, placeIn, placeOf } from './place.js'
@@ -65,11 +67,13 @@ export function postgresStore(pool: PgPool | PostgresJs, options: PostgresStoreO
 type Written = readonly unknown[] | undefined
 
 /** What is sent together, and the connections that a store has in use at most: the rest of the pool is the app's. */
-const LIMITS = { total: 4, perKind: 2, size: 100, waitMs: STATEMENT_MS }
+const LIMITS = { total: 4, perKind: 2, size: 100, waitMs: BURST_WAIT_MS }
 
 function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): PostgresStore {
   options = checkOptionNames(options, ['table', 'purgeEverySeconds'])
-  const send = queryOf(pool)
+  const query = queryOf(pool)
+  /** With a limit, also of the time until there is a connection: a statement under way holds up others. */
+  const send: Query = (sql, parameters) => answered(STATEMENT_MS, query(sql, parameters))
   const table = tableOf({
     place: placeIn(pool, options.table ?? TABLE),
     columns: COLUMNS,

@@ -15,18 +15,12 @@ interface Confirmed {
   readonly isReplicated: boolean
 }
 
-interface Write {
-  send(): Promise<unknown>
-  resolve(confirmed: Confirmed): void
-  reject(error: unknown): void
-}
-
 /** Waits, for each write, until enough replicas have it. */
 export class Replicas {
   private readonly client: WaitingClient
   private readonly explainedAfterMs: number
-  private writes: Write[] = []
-  private isWaiting = false
+  /** The WAIT that is about to be sent, for all writes of this turn. */
+  private nextWait: Promise<boolean> | undefined
   private waitingCount = 0
   private isShort = false
 
@@ -50,31 +44,19 @@ export class Replicas {
   }
 
   /**
-   * Sends a write, with WAIT right behind it on the same connection. Redis answers nothing more on the connection until WAIT is over,
-   * so writes that arrive meanwhile are sent together after it, with one WAIT behind them all: it covers every write before it.
+   * The reply to a write that was sent just now, and whether replicas have it: WAIT is sent right behind the writes of one turn, and
+   * covers those that were sent before it on the same connection. Redis serves one WAIT after the other.
    */
-  confirm(send: () => Promise<unknown>): Promise<Confirmed> {
-    return new Promise((resolve, reject) => {
-      this.writes.push({ send, resolve, reject })
-      if (!this.isWaiting) this.sendWrites()
-    })
+  async confirm(sent: Promise<unknown>): Promise<Confirmed> {
+    this.nextWait ??= this.waitSoon()
+    const [reply, isReplicated] = await Promise.all([sent, this.nextWait])
+    return { reply, isReplicated }
   }
 
-  private sendWrites(): void {
-    const writes = this.writes
-    this.writes = []
-    this.isWaiting = writes.length > 0
-    if (!this.isWaiting) return
-    const sent = writes.map(async ({ send }) => send())
-    const replicated = this.wait()
-    for (const [i, { resolve, reject }] of writes.entries()) {
-      Promise.all([sent[i], replicated]).then(
-        ([reply, isReplicated]) => resolve({ reply, isReplicated }),
-        reject,
-      )
-    }
-    const next = (): void => this.sendWrites()
-    replicated.then(next, next)
+  private async waitSoon(): Promise<boolean> {
+    await Promise.resolve()
+    this.nextWait = undefined
+    return this.wait()
   }
 
   private async wait(): Promise<boolean> {

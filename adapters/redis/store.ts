@@ -50,7 +50,7 @@ function createStore(client: RedisStoreClient, options: RedisStoreOptions): Remo
   const required = replicas > 0 ? new Replicas(client, replicas, replicaTimeoutMs) : undefined
 
   function run(script: Script, key: string, args: string[]): Promise<unknown> {
-    return send(script, key, args, (sending) => sending())
+    return send(script, key, args, (sent) => sent)
   }
 
   /** Sends a script by its digest. A server that does not have it, because it is new or was restarted, gets it whole. */
@@ -58,26 +58,26 @@ function createStore(client: RedisStoreClient, options: RedisStoreOptions): Remo
     script: Script,
     key: string,
     args: string[],
-    confirm: (sending: () => Promise<unknown>) => Promise<T>,
+    confirm: (sent: Promise<unknown>) => Promise<T>,
   ): Promise<T> {
     warnOfEvictionOnce(client)
     const sha = await script.sha()
     if (sha !== undefined) {
       try {
-        return await confirm(() => commands.evalSha(sha, prefix + key, args))
+        return await confirm(commands.evalSha(sha, prefix + key, args))
       } catch (error) {
         if (!lacksScript(error)) throw unavailable(error, client)
       }
     }
     try {
-      return await confirm(() => commands.eval(script.lua, prefix + key, args))
+      return await confirm(commands.eval(script.lua, prefix + key, args))
     } catch (error) {
       throw unavailable(error, client)
     }
   }
 
   async function claimReplicated(required: Replicas, lease: Lease, args: string[]): Promise<ClaimResult> {
-    const { reply, isReplicated } = await send(CLAIM, lease.key, args, (sending) => required.confirm(sending))
+    const { reply, isReplicated } = await send(CLAIM, lease.key, args, (sent) => required.confirm(sent))
     const result = asClaimResult(reply)
     if (result.status !== 'claimed' || isReplicated) return result
     await store.release(lease).catch(() => false)
@@ -85,7 +85,7 @@ function createStore(client: RedisStoreClient, options: RedisStoreOptions): Remo
   }
 
   async function completeReplicated(required: Replicas, key: string, args: string[]): Promise<boolean> {
-    const { reply, isReplicated } = await send(COMPLETE, key, args, (sending) => required.confirm(sending))
+    const { reply, isReplicated } = await send(COMPLETE, key, args, (sent) => required.confirm(sent))
     if (isOne('completion', reply) && !isReplicated) throw required.tooFew()
     return isOne('completion', reply)
   }

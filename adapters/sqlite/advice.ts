@@ -28,6 +28,9 @@ function adviceFor(text: string, { name, migrate }: TableNames): string {
     return 'This SQLite database is read-only: open it for writing, in a folder that the process may write to.'
   }
   if (CLOSED.test(text)) return 'The database is closed: drain the receiver before you close it.'
+  if (/connection is busy/.test(text)) {
+    return 'Other code is going through the rows of a query on this connection: give tix-webhooks a connection of its own, or read all rows at once.'
+  }
   if (/locked|busy/i.test(text)) {
     return 'Another process held the database for longer than busy_timeout: is one of them in a long transaction?'
   }

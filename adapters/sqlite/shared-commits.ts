@@ -6,8 +6,12 @@ interface Step {
   reject(error: unknown): void
 }
 
-/** Captured, so that fake timers do not stop the store. */
-const { setImmediate } = globalThis
+/** Calls back when this turn of the event loop is over; sooner if the runtime cannot, or a test has faked it: fake timers must not stop the store. */
+function atTurnEnd(callback: () => void): void {
+  const { setImmediate } = globalThis as { setImmediate?: (callback: () => void) => unknown }
+  if (setImmediate === undefined || 'clock' in setImmediate) void Promise.resolve().then(callback)
+  else setImmediate(callback)
+}
 
 /**
  * Runs steps of one statement or two, each as if in a transaction of its own. Those that arrive in one turn of the event loop are
@@ -48,7 +52,7 @@ export function sharedCommits(table: SqliteTable): <T>(step: () => T) => Promise
 
   return (run) =>
     new Promise((resolve, reject) => {
-      if (waiting.length === 0) setImmediate(runAll)
+      if (waiting.length === 0) atTurnEnd(runAll)
       waiting.push({ run, resolve: resolve as (result: unknown) => void, reject })
     })
 }

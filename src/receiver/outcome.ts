@@ -129,7 +129,7 @@ export const DRAINING: Outcome = {
   retryAfterSeconds: RETRY_SECONDS,
 }
 
-/** The outcome if a guard has denied the execution. If another delivery is being handled, the sender retries when its lease may be over. */
+/** The outcome if a guard has denied the run. If another delivery is being handled, the sender retries when its lease may be over. */
 export function outcomeOfDenial(denial: Denial): Outcome {
   if (denial.status === 'duplicate') return DUPLICATE
   const retryAfterSeconds = wholeSeconds(denial.retryAfterMs / 1000, MAX_IN_FLIGHT_SECONDS)

@@ -22,9 +22,8 @@ export interface PostgresDriver<Tx> {
 export interface CheckedDriver<Tx, Handed = Tx> {
   /**
    * Calls `work` in a transaction, then `idOf`: if that returns an id, it commits only if the connection still is in the
-   * transaction of that id, and that has not failed; if null, it may roll back. With `idOf`, it refuses a connection that is in a
-   * transaction already. It rejects as soon as it notices that the connection is lost. The transaction may begin no sooner than with the
-   * first statement that `work` sends through this driver.
+   * transaction of that id, and that has not failed; if null, it may roll back. It rejects as soon as it notices that the
+   * connection is lost. The transaction may begin no sooner than with the first statement that `work` sends through this driver.
    */
   transaction<R>(work: (tx: Tx, handed: Handed) => Promise<R>, idOf?: IdOf<R>): Promise<R>
   query: PostgresDriver<Tx>['query']

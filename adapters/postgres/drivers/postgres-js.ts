@@ -1,5 +1,3 @@
-import { StoreError } from '../../../src/index.js'
-import { STATEMENT_MS, within } from '../../../src/internal.js'
 import { checkFor } from './commit-check.js'
 import { type CheckedDriver, type IdOf, noId, type PostgresDriver, type Query, type Row } from './driver.js'
 import { nextPoll } from './next-poll.js'
@@ -27,15 +25,9 @@ export function isPostgresJs(pool: unknown): pool is PostgresJs {
 
 export function postgresJsQuery(client: PostgresJs): Query {
   return async (sql, parameters) => {
-    const sent = Promise.resolve(client.unsafe(sql, parameters as never[], PREPARED))
-    // postgres.js has no limit of its own, and a store has few statements under way at once.
-    const rows = await within(sent, STATEMENT_MS, silent)
+    const rows = await client.unsafe(sql, parameters as never[], PREPARED)
     return { rows, count: rows.count }
   }
-}
-
-function silent(): never {
-  throw new StoreError('store_unavailable', `Postgres did not answer within ${STATEMENT_MS / 1000} s.`)
 }
 
 export function postgresJsDriver(client: PostgresJs): CheckedDriver<PostgresJsTransaction> {

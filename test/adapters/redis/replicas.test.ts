@@ -143,7 +143,7 @@ onOwnRedis('a store that waits for a replica', () => {
       await hooks.drain()
     })
 
-    test('waits once for all writes that arrive while it waits', async () => {
+    test('waits once for all writes that are sent in one turn', async () => {
       const store = await open(PATIENT)
       const { options, runs, reports } = watched({ store, namespace: 'shop' })
       const hooks = tixWebhooks(options)
