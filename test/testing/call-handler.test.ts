@@ -129,6 +129,15 @@ describe('the context', () => {
     expect('attempt' in (await contextWith(given))).toBe('attempt' in (seen[0] ?? {}))
   })
 
+  test('has the fields of the receiver’s, of which a copy has the same', async () => {
+    const seen: HandlerContext[] = []
+    const { send } = receiving({ on: { 'order.created': (_event, ctx) => seen.push(ctx) } })
+    await send(order)
+    const ctx = await contextWith({ request: null, tx: undefined, attempt: 1 })
+    expect(Object.keys({ ...ctx }).sort()).toEqual(Object.keys({ ...seen[0] }).sort())
+    expect([seen[0]?.signal, ctx.signal]).toEqual([expect.any(AbortSignal), expect.any(AbortSignal)])
+  })
+
   test.each([
     [published, 'test/event.published/sample'],
     [{ ...order, data: { order: null } }, 'test/order.created/sample'],

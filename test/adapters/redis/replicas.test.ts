@@ -160,6 +160,17 @@ onOwnRedis('a store that waits for a replica', () => {
       expect((await callsOf(admin, 'wait')) - waits).toBeLessThan(20)
     })
 
+    test('never has a release overtake its claim', async () => {
+      const store = await open(PATIENT)
+      await store.claim(claimOf('before', 'a'))
+      servers.link.hold()
+      const claims = ['j', 'k'].map((key) => store.claim(claimOf(key, 'a')))
+      const released = store.release({ key: 'k', token: 'a' })
+      await servers.reconnect()
+      await Promise.all([...claims, released])
+      expect(await admin.get('tix-webhooks:k')).toMatch(/^released /)
+    })
+
     test('grants the claims beside one that fails', async () => {
       const store = await open(PATIENT)
       await admin.hset('tix-webhooks:bad', 'not', 'ours')
