@@ -82,14 +82,13 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
   })
   const statements = table.byName(statementsFor)
   const ask: Ask = async (statement, parameters) => (await send(statement, parameters)).rows
+  const unavailable = (error: unknown): never => {
+    throw table.unavailable(error)
+  }
   const { start, purge } = createPurger(
     (limit) => table.purge(ask, limit).catch(unavailable),
     options.purgeEverySeconds,
   )
-
-  const unavailable = (error: unknown): never => {
-    throw table.unavailable(error)
-  }
 
   const burst = createBursts(LIMITS)
 
@@ -98,11 +97,8 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
       async sendOne(request) {
         await table.find(ask)
         const { parameters, one } = statements()[name]
-        const result = await send(
-          one,
-          parameters.map((parameter) => request[parameter]),
-        )
-        return writtenByOne(result)
+        const values = parameters.map((parameter) => request[parameter])
+        return writtenByOne(await send(one, values))
       },
       async sendMany(requests) {
         await table.find(ask)

@@ -24,7 +24,7 @@ export interface BurstLimits {
   readonly perKind: number
   /** The most requests in one statement: this bounds its size, too, because keys and tokens have a greatest length. */
   readonly size: number
-  /** A request that has waited longer, in milliseconds, is rejected when its turn comes: its caller has given up. */
+  /** A request that has waited longer, in milliseconds, is rejected when its turn comes: its answer would find no caller. */
   readonly waitMs: number
 }
 

@@ -18,9 +18,8 @@ import {
 import type { DeliveryState } from './state.js'
 
 /** The part of a delivery that its run needs. */
-type RunState<Request> = Pick<DeliveryState<Request>, 'kind' | 'keepAlive' | 'attempt'> &
-  GuardedDelivery<Request> &
-  Pick<DeliveryState, 'track'>
+type RunState<Request> = GuardedDelivery<Request> &
+  Pick<DeliveryState<Request>, 'kind' | 'attempt' | 'keepAlive' | 'track'>
 
 export interface RunTerms<Request> {
   readonly guard: Guard<Request>
