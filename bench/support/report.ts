@@ -36,7 +36,7 @@ export function page(tables: readonly Table[], head: readonly string[], foot: re
   const parts = [
     '# Results',
     [
-      'Written by `npm run bench`. [README.md](README.md) says how it is measured. A figure is what the best tenth of the rounds',
+      'Written by `npm run bench`; bench/README.md says how it is measured. A figure is what the best tenth of the rounds',
       'reach, and the brackets are its range over four interleaved parts of the rounds. `close`: parts of the rounds say otherwise.',
     ].join('\n'),
     bullets(head),

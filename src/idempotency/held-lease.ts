@@ -58,7 +58,7 @@ export class HeldLease implements Grant {
   /** Stops renewing: the lease then expires by itself. */
   abandon(): void {
     this.isHeld = false
-    if (this.renewing !== undefined) this.delivery.clock.clear(this.renewing)
+    this.delivery.clock.clear(this.renewing)
   }
 
   /**

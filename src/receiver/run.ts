@@ -102,7 +102,7 @@ class Run<Request> implements Bounded {
     } catch (thrown) {
       end = outcomeOfThrown(thrown, kind)
     }
-    if (this.limit !== undefined) clock.clear(this.limit)
+    clock.clear(this.limit)
     return this.endAs(end, clock.nowMs)
   }
 
@@ -152,7 +152,7 @@ class Run<Request> implements Bounded {
   }
 
   private finish(outcome: Outcome): void {
-    if (this.deadline !== undefined) this.state.clock.clear(this.deadline)
+    this.state.clock.clear(this.deadline)
     this.respond(outcome)
     this.whenFinished?.(outcome)
   }

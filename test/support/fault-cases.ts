@@ -200,13 +200,13 @@ export const INBOX_FAULTS: readonly FaultCase[] = [
   ],
 ]
 
-/** Matches COMMIT: pg sends it after the inbox's check in one message, postgres.js in the next one, and as a named statement. */
+/** Matches COMMIT: pg sends it in one message with the inbox's check, postgres.js in the one after that, and as a named statement. */
 function commitRequest(): (chunk: Buffer) => boolean {
   let isChecked = false
   return (chunk) => {
-    const rest = chunk.toString('latin1').split(/txid_current_if_assigned.*?::integer\0?/s)[1]
-    if (isChecked || rest) return true
-    isChecked = rest === ''
+    const text = chunk.toString('latin1')
+    if (isChecked || text.includes('; COMMIT')) return true
+    isChecked = text.includes('txid_current_if_assigned')
     return false
   }
 }

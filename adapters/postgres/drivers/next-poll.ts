@@ -34,7 +34,8 @@ function isNode(): boolean {
   )
 }
 
-const hasPhases = isNode()
+/** A test runner that imitates a browser has neither function. */
+const hasPhases = isNode() && typeof setImmediate === 'function' && typeof MessageChannel === 'function'
 const waiting: (() => void)[] = []
 let channel: { readonly port1: NodePort; readonly port2: MessagePort } | undefined
 

@@ -55,8 +55,8 @@ export class AlarmClock {
     return alarm
   }
 
-  clear(alarm: Alarm): void {
-    if (this.take(alarm)) this.arm()
+  clear(alarm: Alarm | undefined): void {
+    if (alarm !== undefined && this.take(alarm)) this.arm()
   }
 
   /** The result of `work`, or that of `late` if `work` has not settled by then. The later result of `work` is ignored. */

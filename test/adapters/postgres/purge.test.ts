@@ -184,6 +184,8 @@ onPostgres('purge of a Postgres store', () => {
       await database.query('ALTER TABLE away RENAME TO tix_webhooks')
       await insertExpired(1, 3)
       await tryToPurge()
+      // Its last statement may still be under way.
+      while ((await keys()).length > 1);
       expect(await keys()).toEqual(['kept'])
       await database.query('ALTER TABLE tix_webhooks RENAME TO away')
       await tryToPurge()
