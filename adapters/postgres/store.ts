@@ -66,7 +66,7 @@ export function postgresStore(pool: PgPool | PostgresJs, options: PostgresStoreO
 /** The values of the row that a request has written; `undefined` if it has written none. */
 type Written = readonly unknown[] | undefined
 
-/** What is sent together, and the connections that a store has in use at most: the rest of the pool is the app's. */
+/** The most connections that a store uses, so that the app has the rest of the pool, and the most calls in one statement. */
 const LIMITS = { total: 4, perKind: 2, size: 100, waitMs: BURST_WAIT_MS }
 
 function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): PostgresStore {

@@ -67,7 +67,7 @@ export class Replicas {
   }
 
   /**
-   * The result of the work, or an error that explains the delay: on one connection each call waits for the WAIT before it.
+   * The result of the work, or an error that explains the delay: on one connection each call waits for every WAIT before it.
    *
    * @throws StoreError
    */

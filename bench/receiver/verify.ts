@@ -22,7 +22,7 @@ const PEER_GOALS: Readonly<Record<string, Goal>> = {
   'svix: verify': { atLeast: 3 },
 }
 
-/** What one looks at is a small order; a large one shows what grows. */
+/** The small order matters most; a large one shows what grows. */
 const PEERS: Readonly<Record<number, readonly Verifier[]>> = { [SMALL]: peers, [LARGE]: [stripe] }
 
 /** The cost of verifying a delivery and parsing its body, compared with the limit and the peers. */

@@ -17,7 +17,7 @@ const REDIS_GOALS: Goals = [
   [1, NEARLY_AS_FAST],
   [16, NEARLY_AS_FAST],
 ]
-/** What arrives in one turn shares a commit. */
+/** Calls that arrive in one turn share a commit. */
 const SQLITE_STORE_GOALS: Goals = [
   [1, undefined],
   [16, { atLeast: 2 }],

@@ -20,7 +20,7 @@ export async function conditions(bench: Bench): Promise<readonly string[]> {
   ]
 }
 
-/** What was measured, one per line. */
+/** The measured versions, one per line. */
 export async function versions(bench: Bench): Promise<readonly string[]> {
   return [
     `${platform()} ${release()} ${arch()}, Node ${process.versions.node}, Redis ${await redisVersion(bench)}, Postgres ${await postgresVersion(bench)}, SQLite ${sqliteVersion()}`,

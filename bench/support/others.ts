@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 const TICK_MS = 10
 /** The share of one core that other processes may take in a round. */
 const SHARE = 0.1
-/** What a count in ticks can be off by. */
+/** The error of a count in ticks. */
 const ERROR_MS = 2 * TICK_MS
 
 /** Whether the system counts what other processes take: Linux does. */

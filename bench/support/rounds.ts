@@ -73,7 +73,7 @@ export async function alternate<Figure>(
   return figures
 }
 
-/** What the best tenth of the rounds reach: a disturbance only ever makes a round slower, so the fast ones are true. */
+/** The figure that the best tenth of the rounds reach: a disturbance only ever makes a round slower, so the fast ones are true. */
 export function undisturbed(figures: Figures, kind: Kind): number {
   return quantile(figures, kind === 'time' ? 0.1 : 0.9)
 }

@@ -35,7 +35,7 @@ interface Call<Request, Answer> {
   reject(error: unknown): void
 }
 
-/** What the kinds of one store are to the order in which they take turns. */
+/** One kind, as the order of turns needs it. */
 interface Turns {
   canSend(): boolean
   /** Sends one statement, and resolves when all of its requests are settled. */
@@ -58,7 +58,7 @@ export function createBursts(
   let underWay = 0
   let isScheduled = false
 
-  /** What arrives in the same turn of the event loop, such as the completions of claims that were granted together, goes together. */
+  /** At the end of this turn: calls that arrive together, such as the completions of claims that were granted together, go together. */
   function sendSoon(): void {
     if (isScheduled) return
     isScheduled = true

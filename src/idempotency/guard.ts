@@ -4,8 +4,8 @@ import type { AlarmClock } from '../lib/time/alarm-clock.js'
 /** Makes sure that an event's handler runs once: with a lease on a store, or in a transaction of an inbox. Each receiver has one. */
 export interface Guard<Request = unknown> {
   /**
-   * Calls `work`, unless the event has been handled or is being handled now, and records how it ended: at the latest, `work` is called at
-   * the deadline. If all of it is synchronous, so is the result.
+   * Calls `work`, unless the event has been handled or is being handled now, and records how it ended. If all of it is synchronous, so is
+   * the result. It waits for the right to call `work` no longer than to the deadline.
    *
    * @param key `null`: the event runs without deduplication
    * @returns the end of the work, or the reason for which it was not called

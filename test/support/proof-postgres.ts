@@ -104,7 +104,7 @@ function stoppablePool(pool: Pool, pass: Pass) {
     async connect() {
       const client = await pool.connect()
       /** The inbox sends its own check in the same message. */
-      async function commit(sql: string | QueryConfig) {
+      async function commit(sql: string) {
         await pass('before COMMIT')
         const committing = client.query(sql)
         await pass('while COMMIT is under way')
@@ -113,10 +113,8 @@ function stoppablePool(pool: Pool, pass: Pass) {
         return committed
       }
       return {
-        query(sql: string | QueryConfig, parameters?: unknown[]) {
-          const { text } = typeof sql === 'string' ? { text: sql } : sql
-          return text.endsWith('COMMIT') ? commit(sql) : client.query(sql, parameters)
-        },
+        query: (sql: string | QueryConfig, parameters?: unknown[]) =>
+          typeof sql === 'string' && sql.endsWith('COMMIT') ? commit(sql) : client.query(sql, parameters),
         on: client.on.bind(client),
         off: client.off.bind(client),
         release: client.release.bind(client),

@@ -6,7 +6,8 @@ export const OUTSIDE = 'tix-webhooks: not in the transaction of the inbox'
 
 /**
  * Has COMMIT wait for the disk, whatever the server, the database, the role or the handler has set: with a setting weaker than `on`, a
- * server that crashes loses transactions that it has confirmed. Set last, because the setting counts at COMMIT; and only if it is weaker, because to set it costs more than the rest of the check.
+ * server that crashes loses transactions that it has confirmed. Set last, because the setting counts at COMMIT; and only if it is weaker,
+ * because to set it costs more than the rest of the check.
  */
 const DURABLE =
   "CASE WHEN current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN set_config('synchronous_commit', 'on', true) END"

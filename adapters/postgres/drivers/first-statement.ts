@@ -78,7 +78,7 @@ async function beginAndExecute(
 ): Promise<PgResult> {
   const text = `BEGIN; EXECUTE ${name}(${parameters.map(literal).join(', ')})`
   // Two statements have two results.
-  const results: PgResult | PgResult[] = await client.query({ text, query_timeout: STATEMENT_MS })
+  const results: PgResult | PgResult[] = await answered(STATEMENT_MS, client.query(text))
   return [results].flat().at(-1) as PgResult
 }
 

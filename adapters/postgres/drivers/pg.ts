@@ -69,8 +69,8 @@ export function pgDriver<Handed>(
           Promise.race([work(tx, makeHandlerTransaction(client, scope)), broken]),
         )
         const id = idOf(result)
-        const ending = { text: endOf(id), query_timeout: COMMIT_MS }
-        const ended: PgResult | PgResult[] = await client.query(ending)
+        // Not by `query_timeout`, which the oldest versions of `pg` have for a whole client alone.
+        const ended: PgResult | PgResult[] = await answered(COMMIT_MS, client.query(endOf(id)))
         if (id !== null && [ended].flat().at(-1)?.command !== 'COMMIT') {
           throw new StoreError('store_unavailable', ROLLED_BACK)
         }

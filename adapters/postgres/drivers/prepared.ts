@@ -12,7 +12,7 @@ export interface PgResult {
 interface PgStatement {
   readonly name?: string
   readonly text: string
-  readonly values?: unknown[]
+  readonly values: unknown[]
   /** The longest that `pg` waits for the answer, in milliseconds. */
   readonly query_timeout?: number
 }
