@@ -3,15 +3,15 @@ import { removePresetHeaders, requestBody, toResponse } from '../src/fetch.js'
 import {
   type BodyReader,
   ConfigurationError,
-  type Receiver,
+  type Operations,
   type SchemaMap,
   type StandardSchemaV1,
   type WebhookOptions,
 } from '../src/index.js'
-import { answerWrongHost, createRouteReceiver } from '../src/internal.js'
+import { answerWrongHost, createRouteReceiver, operationsOf } from '../src/internal.js'
 
 /** A handler of Hono 4. */
-export interface HonoWebhooks<E extends Env = Env> extends Pick<Receiver, 'drain'> {
+export interface HonoWebhooks<E extends Env = Env> extends Operations {
   /** `next` is not called; without it, Express would take this for an error handler, and compile. */
   (c: Context<E>, next?: Next): Promise<Response>
 }
@@ -64,7 +64,7 @@ export function tixWebhooks<
     return toResponse(outcome, c.req.raw)
   }
 
-  return Object.assign(handle, { drain: receiver.drain })
+  return Object.assign(handle, operationsOf(receiver))
 }
 
 /** Hono's cache of a body that was read. Its own type does not say that these are promises. */

@@ -8,7 +8,7 @@ import { alreadyRead, type BodyReader, checkChunk, tooLarge } from './receiver/b
 import { ByteCollector } from './receiver/body/byte-collector.js'
 import type { WebhookOptions } from './receiver/options/options.js'
 import { answerTo, type Outcome } from './receiver/outcome.js'
-import type { Receiver } from './receiver/receiver.js'
+import { type Operations, operationsOf } from './receiver/receiver.js'
 import { createRouteReceiver } from './receiver/route-receiver.js'
 import { answerWrongHost } from './receiver/wrong-host.js'
 
@@ -23,7 +23,7 @@ export interface FetchContext {
 type Platform = (object & { readonly originalUrl?: never }) | null
 
 /** A web-standard handler. */
-export interface FetchWebhooks extends Pick<Receiver, 'drain'> {
+export interface FetchWebhooks extends Operations {
   (request: Request, context?: FetchContext): Promise<Response>
   /** @param platform the platform's second argument: Next's route, Deno's connection, Bun's server */
   (request: Request, platform?: Platform): Promise<Response>
@@ -66,7 +66,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
     return toResponse(outcome, request)
   }
 
-  return Object.assign(handle, { drain: receiver.drain })
+  return Object.assign(handle, operationsOf(receiver))
 }
 
 /**

@@ -10,14 +10,14 @@ import { ByteCollector } from './receiver/body/byte-collector.js'
 import type { Delivery } from './receiver/delivery.js'
 import type { WebhookOptions } from './receiver/options/options.js'
 import { answerTo, type Outcome, outcomeOfFault, wantsRetry } from './receiver/outcome.js'
-import type { Receiver } from './receiver/receiver.js'
+import { type Operations, operationsOf, type Receiver } from './receiver/receiver.js'
 import { createRouteReceiver } from './receiver/route-receiver.js'
 import { answerWrongHost } from './receiver/wrong-host.js'
 
 export { removePresetHeaders }
 
 /** A listener for `node:http`. */
-export interface NodeWebhooks extends Pick<Receiver, 'drain'> {
+export interface NodeWebhooks extends Operations {
   (request: IncomingMessage, response: ServerResponse): Promise<void>
 }
 
@@ -49,7 +49,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
     }
   }
 
-  return Object.assign(handle, { drain: receiver.drain })
+  return Object.assign(handle, operationsOf(receiver))
 }
 
 /** Set by Next on the requests of its pages router, which parses the body before it calls a file. */

@@ -2,6 +2,7 @@ import { checkData, parseEnvelope } from '../event/payload.js'
 import type { SchemaMap } from '../event/schema.js'
 import type { Grant } from '../idempotency/guard.js'
 import { type Caller, checkedFor } from '../lib/call-site.js'
+import { checkTimerSeconds } from '../lib/check-number.js'
 import { isPromise } from '../lib/maybe-promise.js'
 import { parseSignatureHeader } from '../signature/header.js'
 import { matchSignature } from '../signature/match.js'
@@ -10,20 +11,54 @@ import { incompleteIfCutOff, readBody } from './body/body.js'
 import { contextOf } from './context.js'
 import { DefaultLog } from './default-log.js'
 import { type Delivery, mismatchHint } from './delivery.js'
-import { Drain } from './drain.js'
 import { keyOf } from './key.js'
+import { Drain } from './operation/drain.js'
+import { type Health, healthOf } from './operation/health.js'
 import type { WebhookOptions } from './options/options.js'
 import { resolveSettings } from './options/settings.js'
 import { DRAINING, METHOD_NOT_ALLOWED, type Outcome, outcomeOfFault, UNHANDLED } from './outcome.js'
 import { runOnce, timedOutBeforeRun } from './run.js'
 import { DeliveryState } from './state.js'
 
+/** The calls for those who run the process: each receiver has them, and each `tixWebhooks(…)`. */
+export interface Operations {
+  /**
+   * Whether this process should get deliveries, for a readiness probe: it is not draining, and the store or the inbox can be reached and
+   * has its tables. It takes 2 s at most, and never rejects. A store or an inbox that is a function of the request is not asked.
+   *
+   * @example
+   * ```ts
+   * const { ok, problems } = await hooks.health()
+   * response.status(ok ? 200 : 503).json({ problems })
+   * ```
+   */
+  health(): Promise<Health>
+  /**
+   * For a shutdown: `health()` is not ok from now on, new deliveries get 503 before they are read, and it resolves when the running handlers
+   * have settled or are given up.
+   *
+   * @param options.graceSeconds how long deliveries are still taken, until the traffic has moved to other processes. Default 0
+   * @throws TypeError when `graceSeconds` is no number of seconds from 0 to 2,147,483: nothing has begun then
+   * @example
+   * ```ts
+   * process.once('SIGTERM', async () => {
+   *   await hooks.drain({ graceSeconds: 5 })
+   *   server.close(() => pool.end())
+   * })
+   * ```
+   */
+  drain(options?: { readonly graceSeconds?: number | undefined } | null): Promise<void>
+}
+
+/** The calls of a receiver for the one who runs it, for an adapter to pass on. */
+export function operationsOf({ health, drain }: Operations): Operations {
+  return { health, drain }
+}
+
 /** Turns deliveries into outcomes. Adapters translate requests and responses. */
-export interface Receiver<Request = unknown> {
+export interface Receiver<Request = unknown> extends Operations {
   /** Processes one delivery and resolves with its outcome. Never rejects. */
   receive(delivery: Delivery<Request>): Promise<Outcome>
-  /** Refuses new deliveries with 503 before reading them, and resolves when the running handlers have settled or are given up. */
-  drain(): Promise<void>
   /** The lower-case name of the signature header. */
   readonly headerName: string
 }
@@ -124,5 +159,12 @@ export function createReceiverFor<Request, Tx, Schemas extends SchemaMap<keyof S
     throw timedOutBeforeRun(settings.timeoutMs)
   }
 
-  return { receive, drain: () => drain.close(), headerName: scheme.header }
+  return {
+    receive,
+    health: healthOf(drain, settings.guard.check),
+    // It may be given as a listener, which gets arguments of all kinds.
+    drain: async (given) =>
+      drain.close(checkTimerSeconds('graceSeconds', given?.graceSeconds ?? 0, 0) * 1000),
+    headerName: scheme.header,
+  }
 }

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage } from 'node:http'
-import { type BodyReader, type OrderCreatedEvent, unchecked } from 'tix-webhooks'
+import { type BodyReader, type Operations, type OrderCreatedEvent, unchecked } from 'tix-webhooks'
 import { type FetchWebhooks, requestBody, tixWebhooks as tixWebhooksForFetch } from 'tix-webhooks/fetch'
 import { type NodeWebhooks, streamBody, tixWebhooks as tixWebhooksForNode } from 'tix-webhooks/node'
 import { describe, expectTypeOf, test } from 'vitest'
@@ -33,7 +33,7 @@ describe('tixWebhooks of fetch', () => {
     })
     expectTypeOf(POST).toEqualTypeOf<FetchWebhooks>()
     expectTypeOf(POST).toExtend<(request: Request) => Promise<Response>>()
-    expectTypeOf(POST.drain).toEqualTypeOf<() => Promise<void>>()
+    expectTypeOf(POST.drain).toEqualTypeOf<Operations['drain']>()
   })
 
   test('fits where a platform passes something of its own second', () => {
@@ -81,7 +81,7 @@ describe('tixWebhooks of node', () => {
     })
     createServer(hooks)
     expectTypeOf(hooks).toEqualTypeOf<NodeWebhooks>()
-    expectTypeOf(hooks.drain).toEqualTypeOf<() => Promise<void>>()
+    expectTypeOf(hooks.drain).toEqualTypeOf<Operations['drain']>()
   })
 
   test('lends its reader to other adapters, as fetch does', () => {
