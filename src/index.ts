@@ -55,6 +55,7 @@ export { type Eviction, type MemoryStoreOptions, memoryStore } from './idempoten
 export type { Purgeable } from './idempotency/purge.js'
 export type { ClaimRequest, ClaimResult, IdempotencyStore, Lease, RemoteStore } from './idempotency/store.js'
 export { redactError } from './lib/errors/redact-error.js'
+export type { Account, AccountFunction } from './receiver/account.js'
 export type { BodyReader } from './receiver/body/body.js'
 export type { Delivery } from './receiver/delivery.js'
 export type { HandledEvent, Handler, HandlerContext, Handlers } from './receiver/handlers.js'
