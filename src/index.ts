@@ -67,8 +67,10 @@ export type {
   RemoteStore,
 } from './idempotency/store.js'
 export { redactError } from './lib/errors/redact-error.js'
+export type { Account, AccountFunction } from './receiver/account.js'
 export type { BodyReader } from './receiver/body/body.js'
 export type { Delivery } from './receiver/delivery.js'
+export type { HandledBefore, HandledBeforeContext } from './receiver/handled-before.js'
 export type { HandledEvent, Handler, HandlerContext, Handlers } from './receiver/handlers.js'
 export type { KeyContext, KeyFunction } from './receiver/key.js'
 export type { Health, Problem } from './receiver/operation/health.js'
