@@ -1,4 +1,5 @@
 import { Discard, memoryStore, RetryLater, type WebhookOptions } from 'tix-webhooks'
+import { vi } from 'vitest'
 import { honestInbox } from './honest-inbox.js'
 import { never } from './promises.js'
 import { storeWith } from './receiving.js'
@@ -98,6 +99,18 @@ export const RUN_ENDS: readonly RunEnd[] = [
       free: method === 'claim' ? 2 : 2.2,
     },
   ]),
+  {
+    name: 'a store that blocks the process for longer than its lease',
+    options: () => ({
+      leaseSeconds: 3,
+      ...storeFailing('claim', () => {
+        vi.advanceTimersByTime(4_000)
+        return { status: 'claimed', attempt: 1 }
+      }),
+    }),
+    outcome: 'unavailable',
+    free: 0,
+  },
   {
     name: 'a store that hangs at release',
     options: () => storeFailing('release', () => never()),
