@@ -1,5 +1,5 @@
 import type { NextFunction, Request, Response } from 'express'
-import type { BodyReader, Operations, SchemaMap, WebhookOptions } from '../src/index.js'
+import type { Account, BodyReader, Operations, SchemaMap, WebhookOptions } from '../src/index.js'
 import { answerWrongHost, createRouteReceiver, operationsOf } from '../src/internal.js'
 import { receiveRequest, sendFailure, streamBody } from '../src/node.js'
 
@@ -30,9 +30,10 @@ export function tixWebhooks<
   Params = Request['params'],
   Tx = undefined,
   Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
->(options: WebhookOptions<RequestOf<Params>, Tx, Schemas>): ExpressWebhooks {
+  Found extends Account | undefined = undefined,
+>(options: WebhookOptions<RequestOf<Params>, Tx, Schemas, Found>): ExpressWebhooks {
   // Which parameters there are, only the app's routes know.
-  const plain = options as WebhookOptions<Request, Tx, Schemas>
+  const plain = options as WebhookOptions<Request, Tx, Schemas, Found>
   const receiver = createRouteReceiver(tixWebhooks, plain)
 
   async function handle(request: Request, response: Response, next?: NextFunction): Promise<void> {

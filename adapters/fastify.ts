@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { FastifyRequest, RouteGenericInterface } from 'fastify'
 import {
+  type Account,
   answerTo,
   type BodyReader,
   ConfigurationError,
@@ -76,8 +77,12 @@ export function tixWebhooks<
   Route extends RouteGenericInterface = RouteGenericInterface,
   Tx = undefined,
   Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
->(options: WebhookOptions<RequestOf<Route>, Tx, Schemas>): FastifyWebhooks {
-  const receiver = createRouteReceiver(tixWebhooks, options as WebhookOptions<FastifyRequest, Tx, Schemas>)
+  Found extends Account | undefined = undefined,
+>(options: WebhookOptions<RequestOf<Route>, Tx, Schemas, Found>): FastifyWebhooks {
+  const receiver = createRouteReceiver(
+    tixWebhooks,
+    options as WebhookOptions<FastifyRequest, Tx, Schemas, Found>,
+  )
 
   async function receive(
     request: RequestLike,

@@ -1,6 +1,7 @@
 import type { Context, Env, Next } from 'hono'
 import { removePresetHeaders, requestBody, toResponse } from '../src/fetch.js'
 import {
+  type Account,
   type BodyReader,
   ConfigurationError,
   type Operations,
@@ -41,8 +42,9 @@ export function tixWebhooks<
   E extends Env = Env,
   Tx = undefined,
   Schemas extends SchemaMap<keyof Schemas> = NotBesideATypeArgument,
->(options: WebhookOptions<ContextOf<E>, Tx, Schemas>): HonoWebhooks<E> {
-  const receiver = createRouteReceiver(tixWebhooks, options as WebhookOptions<Context, Tx, Schemas>)
+  Found extends Account | undefined = undefined,
+>(options: WebhookOptions<ContextOf<E>, Tx, Schemas, Found>): HonoWebhooks<E> {
+  const receiver = createRouteReceiver(tixWebhooks, options as WebhookOptions<Context, Tx, Schemas, Found>)
 
   async function handle(c: Context<E>, next?: Next): Promise<Response> {
     const wrong = answerWrongHost('hono', [c, next], options.onError)

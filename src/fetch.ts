@@ -4,6 +4,7 @@ import { ignoreRejection } from './lib/call-safely.js'
 import { isCutOff, nodeRequestUnder } from './lib/node-request.js'
 import { removePresetHeaders } from './lib/preset-headers.js'
 import { startBackgroundTimer } from './lib/time/timers.js'
+import type { Account } from './receiver/account.js'
 import { alreadyRead, type BodyReader, checkChunk, tooLarge } from './receiver/body/body.js'
 import { ByteCollector } from './receiver/body/byte-collector.js'
 import type { WebhookOptions } from './receiver/options/options.js'
@@ -44,9 +45,11 @@ export interface FetchWebhooks extends Operations {
  * })
  * ```
  */
-export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
-  options: WebhookOptions<Request, Tx, Schemas>,
-): FetchWebhooks {
+export function tixWebhooks<
+  Tx = undefined,
+  Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
+  Found extends Account | undefined = undefined,
+>(options: WebhookOptions<Request, Tx, Schemas, Found>): FetchWebhooks {
   const receiver = createRouteReceiver(tixWebhooks, options)
 
   async function handle(request: Request, platform?: unknown): Promise<Response> {

@@ -5,6 +5,7 @@ import type { SchemaMap } from './event/schema.js'
 import { callSafely, ignoreRejection } from './lib/call-safely.js'
 import { isCutOff, type NodeRequest } from './lib/node-request.js'
 import { removePresetHeaders } from './lib/preset-headers.js'
+import type { Account } from './receiver/account.js'
 import { alreadyRead, type BodyReader, checkChunk, tooLarge, wentAway } from './receiver/body/body.js'
 import { ByteCollector } from './receiver/body/byte-collector.js'
 import type { Delivery } from './receiver/delivery.js'
@@ -33,9 +34,11 @@ export interface NodeWebhooks extends Operations {
  * createServer(tixWebhooks({ secret: process.env.TIX_SIGNING_SECRET, on: { 'order.created': () => {} } })).listen(3000)
  * ```
  */
-export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
-  options: WebhookOptions<IncomingMessage, Tx, Schemas>,
-): NodeWebhooks {
+export function tixWebhooks<
+  Tx = undefined,
+  Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
+  Found extends Account | undefined = undefined,
+>(options: WebhookOptions<IncomingMessage, Tx, Schemas, Found>): NodeWebhooks {
   const receiver = createRouteReceiver(tixWebhooks, options)
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {

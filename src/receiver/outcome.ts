@@ -105,6 +105,7 @@ const OUTCOME_OF_CODE: ReadonlyMap<string, OutcomeName> = new Map<OutcomeCode, O
   ['body_incomplete', 'incomplete'],
   ['too_large', 'too_large'],
   ['signature_mismatch', 'unauthenticated'],
+  ['account_unknown', 'unauthenticated'],
   ['timestamp_too_old', 'unauthenticated'],
   ['timestamp_in_future', 'unauthenticated'],
   ['not_json', 'unprocessable'],
@@ -112,6 +113,8 @@ const OUTCOME_OF_CODE: ReadonlyMap<string, OutcomeName> = new Map<OutcomeCode, O
   ['data_mismatch', 'unprocessable'],
   ['misconfigured', 'misconfigured'],
   ['secret_unavailable', 'unavailable'],
+  ['account_unavailable', 'unavailable'],
+  ['handled_before_unavailable', 'unavailable'],
   ['store_unavailable', 'unavailable'],
   ['store_full', 'unavailable'],
   ['store_misbehaved', 'unavailable'],
@@ -120,7 +123,7 @@ const OUTCOME_OF_CODE: ReadonlyMap<string, OutcomeName> = new Map<OutcomeCode, O
 ])
 
 export const HANDLED: Outcome = { outcome: 'handled' }
-const DUPLICATE: Outcome = { outcome: 'duplicate' }
+export const DUPLICATE: Outcome = { outcome: 'duplicate' }
 export const UNHANDLED: Outcome = { outcome: 'unhandled' }
 export const METHOD_NOT_ALLOWED: Outcome = { outcome: 'method_not_allowed', code: 'method_not_allowed' }
 export const DRAINING: Outcome = {

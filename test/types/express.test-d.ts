@@ -47,10 +47,7 @@ describe('tixWebhooks of Express', () => {
         expectTypeOf(request).toEqualTypeOf<Request>()
         return request.header('x-tenant')
       },
-      namespace: (request) => {
-        expectTypeOf(request).toEqualTypeOf<Request>()
-        return request.hostname
-      },
+      namespace: 'orders',
       key: (event, { request }) => {
         expectTypeOf(event).not.toBeAny()
         expectTypeOf(request).toEqualTypeOf<Request>()

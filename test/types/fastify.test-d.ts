@@ -101,10 +101,7 @@ describe('tixWebhooks of Fastify', () => {
         expectTypeOf(request).toEqualTypeOf<FastifyRequest>()
         return request.hostname
       },
-      namespace: (request) => {
-        expectTypeOf(request).toEqualTypeOf<FastifyRequest>()
-        return request.hostname
-      },
+      namespace: 'orders',
       key: (event, { request }) => {
         expectTypeOf(event).not.toBeAny()
         expectTypeOf(request).toEqualTypeOf<FastifyRequest>()

@@ -81,10 +81,7 @@ describe('tixWebhooks of Hono', () => {
         expectTypeOf(c).toEqualTypeOf<Context<AppEnv>>()
         return [c.env.TIX_SIGNING_SECRET]
       },
-      namespace: (c) => {
-        expectTypeOf(c).toEqualTypeOf<Context<AppEnv>>()
-        return c.get('tenant')
-      },
+      namespace: 'orders',
       key: (event, { request }) => {
         expectTypeOf(event).not.toBeAny()
         expectTypeOf(request).toEqualTypeOf<Context<AppEnv>>()
