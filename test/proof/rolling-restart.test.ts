@@ -3,11 +3,13 @@ import { Pool } from 'pg'
 import { postgresInbox } from 'tix-webhooks/postgres'
 import { createSandbox } from 'tix-webhooks-sandbox'
 import { beforeAll, describe, test, vi } from 'vitest'
+import { DRAIN_GRACE_MS, STORE_CALL_MS } from '../../src/durations.js'
 import { snippetsOf } from '../support/compile.js'
 import { SECRET } from '../support/deliveries.js'
 import { type Balancer, checkingBalancer, isReady, serviceBalancer } from '../support/deploy/balancers.js'
 import { type App, appOf, type Instance } from '../support/deploy/instances.js'
 import { onPostgres } from '../support/on-servers.js'
+import { readPage } from '../support/pages.js'
 import { testDatabase } from '../support/postgres-database.js'
 
 // A loaded machine is many times slower than an idle one.
@@ -22,9 +24,11 @@ const LANES = 4
 /** How long after its signal a pod is removed from the Service. */
 const REMOVAL_MS = 300
 
-/** The recipe of docs/production.md, with a tenth of its grace. */
+const PAGE = 'docs/production.md'
+
+/** The recipe of the page, with a tenth of its grace. */
 function recipe(): string {
-  const [code = ''] = snippetsOf('docs/production.md', 'ts').filter((one) => one.includes("once('SIGTERM'"))
+  const [code = ''] = snippetsOf(PAGE, 'ts').filter((one) => one.includes("once('SIGTERM'"))
   const faster = code.replace('graceSeconds: 10', 'graceSeconds: 1')
   if (faster === code) throw new Error('The recipe has no grace of 10 s')
   return faster
@@ -103,6 +107,23 @@ const KINDS: readonly [name: string, begin: (start: Start) => Promise<Deploy>][]
     },
   ],
 ]
+
+test('the times of the recipe fit into those of the platforms', ({ expect }) => {
+  const page = readPage(PAGE)
+  const seconds = (before: string): number => {
+    const found = page.split(before).slice(1)
+    if (found.length !== 1) throw new Error(`${PAGE} has ${before} ${found.length} times`)
+    // Of 50_000 ms, the 50.
+    return Number.parseInt(found[0] ?? '', 10)
+  }
+  const limit = seconds('process.exit(1), ')
+  const rest = 3 + DRAIN_GRACE_MS / 1000
+  expect(seconds('drain({ graceSeconds: ') + seconds('  maxRunSeconds: ') + rest).toBeLessThan(limit)
+  expect(limit).toBeLessThan(seconds('terminationGracePeriodSeconds: '))
+  expect(limit).toBeLessThan(seconds('TimeoutStopSec='))
+  const [probe = ''] = /readinessProbe.*/.exec(page) ?? []
+  expect(Number(/timeoutSeconds: (\d+)/.exec(probe)?.[1])).toBeGreaterThan(STORE_CALL_MS / 1000)
+})
 
 onPostgres('a rolling restart of two processes', () => {
   let app: App
