@@ -18,7 +18,7 @@ export interface Probed {
 }
 
 /** A fault, what to do about it, and its consequence. */
-export interface Fault {
+interface Fault {
   readonly advice: string
   readonly consequence: Consequence
 }
