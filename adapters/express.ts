@@ -1,10 +1,10 @@
 import type { NextFunction, Request, Response } from 'express'
-import type { BodyReader, Receiver, SchemaMap, WebhookOptions } from '../src/index.js'
-import { answerWrongHost, createRouteReceiver } from '../src/internal.js'
+import type { Account, BodyReader, Operations, SchemaMap, WebhookOptions } from '../src/index.js'
+import { answerWrongHost, createRouteReceiver, operationsOf } from '../src/internal.js'
 import { receiveRequest, sendFailure, streamBody } from '../src/node.js'
 
 /** A request handler of Express 4 or 5. */
-export interface ExpressWebhooks extends Pick<Receiver, 'drain'> {
+export interface ExpressWebhooks extends Operations {
   (request: Request, response: Response, next: NextFunction): Promise<void>
   /** Called without `next`: `onError` gets the errors that the app's error middleware would get. */
   (request: Request, response: Response): Promise<void>
@@ -30,9 +30,10 @@ export function tixWebhooks<
   Params = Request['params'],
   Tx = undefined,
   Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
->(options: WebhookOptions<RequestOf<Params>, Tx, Schemas>): ExpressWebhooks {
+  Found extends Account | undefined = undefined,
+>(options: WebhookOptions<RequestOf<Params>, Tx, Schemas, Found>): ExpressWebhooks {
   // Which parameters there are, only the app's routes know.
-  const plain = options as WebhookOptions<Request, Tx, Schemas>
+  const plain = options as WebhookOptions<Request, Tx, Schemas, Found>
   const receiver = createRouteReceiver(tixWebhooks, plain)
 
   async function handle(request: Request, response: Response, next?: NextFunction): Promise<void> {
@@ -51,7 +52,7 @@ export function tixWebhooks<
     }
   }
 
-  return Object.assign(handle, { drain: receiver.drain })
+  return Object.assign(handle, operationsOf(receiver))
 }
 
 /** The members of a response that error middleware and Express's last resort use. */

@@ -2,14 +2,15 @@ import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { FastifyRequest, RouteGenericInterface } from 'fastify'
 import {
+  type Account,
   answerTo,
   type BodyReader,
   ConfigurationError,
-  type Receiver,
+  type Operations,
   type SchemaMap,
   type WebhookOptions,
 } from '../src/index.js'
-import { createRouteReceiver } from '../src/internal.js'
+import { createRouteReceiver, operationsOf } from '../src/internal.js'
 import { removePresetHeaders, sendAnswer, streamBody } from '../src/node.js'
 
 /** The part of a reply that is used: structural, so that a reply of any logger, type provider or HTTP/2 server fits. */
@@ -49,7 +50,7 @@ interface Log {
  * Route options of Fastify 4 or 5, for `app.post(path, tixWebhooks({…}))`. The answer is sent in `preParsing`: after a plugin
  * that inflates the body, before any parser. So other routes keep their parsers, and `preHandler` hooks do not run.
  */
-export interface FastifyWebhooks extends Pick<Receiver, 'drain'> {
+export interface FastifyWebhooks extends Operations {
   preParsing(request: RequestLike, reply: Reply, payload: Readable, done: (error: Error) => void): void
   handler(request: RequestLike, reply: Reply): Promise<void>
 }
@@ -76,8 +77,12 @@ export function tixWebhooks<
   Route extends RouteGenericInterface = RouteGenericInterface,
   Tx = undefined,
   Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
->(options: WebhookOptions<RequestOf<Route>, Tx, Schemas>): FastifyWebhooks {
-  const receiver = createRouteReceiver(tixWebhooks, options as WebhookOptions<FastifyRequest, Tx, Schemas>)
+  Found extends Account | undefined = undefined,
+>(options: WebhookOptions<RequestOf<Route>, Tx, Schemas, Found>): FastifyWebhooks {
+  const receiver = createRouteReceiver(
+    tixWebhooks,
+    options as WebhookOptions<FastifyRequest, Tx, Schemas, Found>,
+  )
 
   async function receive(
     request: RequestLike,
@@ -146,7 +151,7 @@ export function tixWebhooks<
       await receive(request, reply, bytesGone)
       return reply as never
     },
-    drain: receiver.drain,
+    ...operationsOf(receiver),
   }
   return refusingMisuse(routeOptions)
 }

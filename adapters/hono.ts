@@ -1,17 +1,18 @@
 import type { Context, Env, Next } from 'hono'
 import { removePresetHeaders, requestBody, toResponse } from '../src/fetch.js'
 import {
+  type Account,
   type BodyReader,
   ConfigurationError,
-  type Receiver,
+  type Operations,
   type SchemaMap,
   type StandardSchemaV1,
   type WebhookOptions,
 } from '../src/index.js'
-import { answerWrongHost, createRouteReceiver } from '../src/internal.js'
+import { answerWrongHost, createRouteReceiver, operationsOf } from '../src/internal.js'
 
 /** A handler of Hono 4. */
-export interface HonoWebhooks<E extends Env = Env> extends Pick<Receiver, 'drain'> {
+export interface HonoWebhooks<E extends Env = Env> extends Operations {
   /** `next` is not called; without it, Express would take this for an error handler, and compile. */
   (c: Context<E>, next?: Next): Promise<Response>
 }
@@ -41,8 +42,9 @@ export function tixWebhooks<
   E extends Env = Env,
   Tx = undefined,
   Schemas extends SchemaMap<keyof Schemas> = NotBesideATypeArgument,
->(options: WebhookOptions<ContextOf<E>, Tx, Schemas>): HonoWebhooks<E> {
-  const receiver = createRouteReceiver(tixWebhooks, options as WebhookOptions<Context, Tx, Schemas>)
+  Found extends Account | undefined = undefined,
+>(options: WebhookOptions<ContextOf<E>, Tx, Schemas, Found>): HonoWebhooks<E> {
+  const receiver = createRouteReceiver(tixWebhooks, options as WebhookOptions<Context, Tx, Schemas, Found>)
 
   async function handle(c: Context<E>, next?: Next): Promise<Response> {
     const wrong = answerWrongHost('hono', [c, next], options.onError)
@@ -64,7 +66,7 @@ export function tixWebhooks<
     return toResponse(outcome, c.req.raw)
   }
 
-  return Object.assign(handle, { drain: receiver.drain })
+  return Object.assign(handle, operationsOf(receiver))
 }
 
 /** Hono's cache of a body that was read. Its own type does not say that these are promises. */

@@ -1,5 +1,5 @@
 import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
-import type { DeliveryRecord, SchemaMap, WebhookOptions } from '../src/index.js'
+import type { Account, DeliveryRecord, SchemaMap, WebhookOptions } from '../src/index.js'
 import { checkedFor, checkOptionNames, DEFAULT_MAX_RUN_SECONDS, describeType } from '../src/internal.js'
 import { namedKinds } from './opentelemetry/kinds.js'
 import { Meters } from './opentelemetry/meters.js'
@@ -34,10 +34,11 @@ export function instrument<
   Request = unknown,
   Tx = undefined,
   Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
+  Found extends Account | undefined = undefined,
 >(
-  options: WebhookOptions<Request, Tx, Schemas>,
+  options: WebhookOptions<Request, Tx, Schemas, Found>,
   providers: TelemetryProviders = {},
-): WebhookOptions<Request, Tx, Schemas> {
+): WebhookOptions<Request, Tx, Schemas, Found> {
   const { tracerProvider, meterProvider } = checkedFor(instrument, () => checkProviders(providers))
   // Refused by tixWebhooks, with a message that names the fix; and so is every invalid option that is passed on below.
   if (typeof options !== 'object' || options === null) return options

@@ -57,11 +57,12 @@ export type VerificationCode =
   | 'header_missing'
   | 'header_malformed'
   | 'signature_mismatch'
+  | 'account_unknown'
   | 'timestamp_too_old'
   | 'timestamp_in_future'
 
 /**
- * The delivery is not proven to be a fresh one from the service: header, signature or timestamp. It has no stack: anybody can cause one,
+ * The delivery is not proven to be a fresh one from the service: header, signature or timestamp, or an account that nobody knows. It has no stack: anybody can cause one,
  * at any rate, and a stack costs more than the HMAC and says nothing about the delivery.
  */
 export class WebhookVerificationError extends WebhookError<VerificationCode> {
@@ -145,9 +146,13 @@ export class StoreError extends WebhookError<StoreCode> {
   }
 }
 
-export type UnavailableCode = 'secret_unavailable' | 'store_unavailable'
+export type UnavailableCode =
+  | 'secret_unavailable'
+  | 'account_unavailable'
+  | 'store_unavailable'
+  | 'handled_before_unavailable'
 
-/** A function of yours that the delivery needs threw, rejected or took too long: `secret`, `store` or `inbox`. `cause` is its own error. */
+/** A function of yours that the delivery needs threw, rejected or took too long: `secret`, `account`, `store`, `inbox` or `handledBefore`. `cause` is its own error. */
 export class UnavailableError extends WebhookError<UnavailableCode> {
   static {
     nameClass(this, 'UnavailableError')

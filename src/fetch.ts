@@ -4,11 +4,12 @@ import { ignoreRejection } from './lib/call-safely.js'
 import { isCutOff, nodeRequestUnder } from './lib/node-request.js'
 import { removePresetHeaders } from './lib/preset-headers.js'
 import { startBackgroundTimer } from './lib/time/timers.js'
+import type { Account } from './receiver/account.js'
 import { alreadyRead, type BodyReader, checkChunk, tooLarge } from './receiver/body/body.js'
 import { ByteCollector } from './receiver/body/byte-collector.js'
 import type { WebhookOptions } from './receiver/options/options.js'
 import { answerTo, type Outcome } from './receiver/outcome.js'
-import type { Receiver } from './receiver/receiver.js'
+import { type Operations, operationsOf } from './receiver/receiver.js'
 import { createRouteReceiver } from './receiver/route-receiver.js'
 import { answerWrongHost } from './receiver/wrong-host.js'
 
@@ -23,7 +24,7 @@ export interface FetchContext {
 type Platform = (object & { readonly originalUrl?: never }) | null
 
 /** A web-standard handler. */
-export interface FetchWebhooks extends Pick<Receiver, 'drain'> {
+export interface FetchWebhooks extends Operations {
   (request: Request, context?: FetchContext): Promise<Response>
   /** @param platform the platform's second argument: Next's route, Deno's connection, Bun's server */
   (request: Request, platform?: Platform): Promise<Response>
@@ -44,9 +45,11 @@ export interface FetchWebhooks extends Pick<Receiver, 'drain'> {
  * })
  * ```
  */
-export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
-  options: WebhookOptions<Request, Tx, Schemas>,
-): FetchWebhooks {
+export function tixWebhooks<
+  Tx = undefined,
+  Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
+  Found extends Account | undefined = undefined,
+>(options: WebhookOptions<Request, Tx, Schemas, Found>): FetchWebhooks {
   const receiver = createRouteReceiver(tixWebhooks, options)
 
   async function handle(request: Request, platform?: unknown): Promise<Response> {
@@ -66,7 +69,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
     return toResponse(outcome, request)
   }
 
-  return Object.assign(handle, { drain: receiver.drain })
+  return Object.assign(handle, operationsOf(receiver))
 }
 
 /**

@@ -55,10 +55,12 @@ export { type Eviction, type MemoryStoreOptions, memoryStore } from './idempoten
 export type { Purgeable } from './idempotency/purge.js'
 export type { ClaimRequest, ClaimResult, IdempotencyStore, Lease, RemoteStore } from './idempotency/store.js'
 export { redactError } from './lib/errors/redact-error.js'
+export type { Account, AccountFunction } from './receiver/account.js'
 export type { BodyReader } from './receiver/body/body.js'
 export type { Delivery } from './receiver/delivery.js'
 export type { HandledEvent, Handler, HandlerContext, Handlers } from './receiver/handlers.js'
 export type { KeyContext, KeyFunction } from './receiver/key.js'
+export type { Health, Problem } from './receiver/operation/health.js'
 export type {
   DeliveryContext,
   DeliveryRecord,
@@ -73,7 +75,7 @@ export {
   type OutcomeCode,
   type OutcomeName,
 } from './receiver/outcome.js'
-export { createReceiver, type Receiver } from './receiver/receiver.js'
+export { createReceiver, type Operations, type Receiver } from './receiver/receiver.js'
 export { type ParseOptions, parseEvent, verifyWebhook } from './receiver/verify-webhook.js'
 export { tixWebhooks } from './receiver/wrong-host.js'
 export type { HeaderValue } from './signature/header.js'

@@ -5,19 +5,20 @@ import type { SchemaMap } from './event/schema.js'
 import { callSafely, ignoreRejection } from './lib/call-safely.js'
 import { isCutOff, type NodeRequest } from './lib/node-request.js'
 import { removePresetHeaders } from './lib/preset-headers.js'
+import type { Account } from './receiver/account.js'
 import { alreadyRead, type BodyReader, checkChunk, tooLarge, wentAway } from './receiver/body/body.js'
 import { ByteCollector } from './receiver/body/byte-collector.js'
 import type { Delivery } from './receiver/delivery.js'
 import type { WebhookOptions } from './receiver/options/options.js'
 import { answerTo, type Outcome, outcomeOfFault, wantsRetry } from './receiver/outcome.js'
-import type { Receiver } from './receiver/receiver.js'
+import { type Operations, operationsOf, type Receiver } from './receiver/receiver.js'
 import { createRouteReceiver } from './receiver/route-receiver.js'
 import { answerWrongHost } from './receiver/wrong-host.js'
 
 export { removePresetHeaders }
 
 /** A listener for `node:http`. */
-export interface NodeWebhooks extends Pick<Receiver, 'drain'> {
+export interface NodeWebhooks extends Operations {
   (request: IncomingMessage, response: ServerResponse): Promise<void>
 }
 
@@ -33,9 +34,11 @@ export interface NodeWebhooks extends Pick<Receiver, 'drain'> {
  * createServer(tixWebhooks({ secret: process.env.TIX_SIGNING_SECRET, on: { 'order.created': () => {} } })).listen(3000)
  * ```
  */
-export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Schemas> = Record<never, never>>(
-  options: WebhookOptions<IncomingMessage, Tx, Schemas>,
-): NodeWebhooks {
+export function tixWebhooks<
+  Tx = undefined,
+  Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
+  Found extends Account | undefined = undefined,
+>(options: WebhookOptions<IncomingMessage, Tx, Schemas, Found>): NodeWebhooks {
   const receiver = createRouteReceiver(tixWebhooks, options)
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -49,7 +52,7 @@ export function tixWebhooks<Tx = undefined, Schemas extends SchemaMap<keyof Sche
     }
   }
 
-  return Object.assign(handle, { drain: receiver.drain })
+  return Object.assign(handle, operationsOf(receiver))
 }
 
 /** Set by Next on the requests of its pages router, which parses the body before it calls a file. */

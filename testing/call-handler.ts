@@ -28,6 +28,7 @@ const CONTEXT_NAMES: readonly (keyof HandlerContext)[] = [
   'rawBody',
   'signal',
   'tx',
+  'account',
   'platform',
 ]
 
@@ -38,7 +39,7 @@ const CONTEXT_NAMES: readonly (keyof HandlerContext)[] = [
  * @param on the map that you pass to `tixWebhooks`
  * @param name the key of the handler: a kind, or a group such as `event.*`
  * @param event from `sampleEvent`, or your own
- * @param ctx fields of the context in place of the defaults; `request` and `tx` have none, and reading one that is not given throws
+ * @param ctx fields of the context in place of the defaults; `request`, `tx` and `account` have none, and reading one that is not given throws
  * @returns the result of the handler
  * @throws TypeError when there is no such handler, the event is of another kind, or `ctx` has an unknown field; a RunError when
  * the result shows that the handler failed or has not run, such as a `Response` with status 500
@@ -121,6 +122,7 @@ function contextOf(event: SomeEvent, given: object): HandlerContext {
   Object.defineProperty(context, 'signal', bare({ configurable: true, value: controller.signal }))
   Object.defineProperty(context, 'request', missing('request'))
   Object.defineProperty(context, 'tx', missing('tx'))
+  Object.defineProperty(context, 'account', missing('account'))
   // Object.assign would call the user's getters, and fail on ours.
   for (const name of Reflect.ownKeys(given)) {
     Object.defineProperty(context, name, bare(Object.getOwnPropertyDescriptor(given, name)))

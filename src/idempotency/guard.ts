@@ -17,6 +17,8 @@ export interface Guard<Request = unknown> {
     delivery: GuardedDelivery<Request>,
     work: Work<End>,
   ): MaybePromise<End | Denial>
+  /** Asks the backend whether it can be used; absent if it cannot be asked. Rejects with the reason. */
+  check?: (() => unknown) | undefined
 }
 
 /** Runs the handler. It never throws or rejects; it may settle after it was abandoned. */

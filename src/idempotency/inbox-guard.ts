@@ -25,7 +25,10 @@ const ONCE_STATUSES: readonly unknown[] = [
 
 /** Guards with the transactions of an inbox: the handler runs in one, which is committed or rolled back together with its record. */
 export function inboxGuard(inbox: Inbox<unknown>, terms: Omit<OnceRequest, 'key'>): Guard {
-  return { run: (key, delivery, work) => new InboxRun(inbox, { key, ...terms }, delivery, work).run() }
+  return {
+    run: (key, delivery, work) => new InboxRun(inbox, { key, ...terms }, delivery, work).run(),
+    check: typeof inbox.check === 'function' ? () => inbox.check?.() : undefined,
+  }
 }
 
 /** One delivery in a transaction of an inbox. Once that is open, it is the grant of the handler. */

@@ -39,4 +39,6 @@ export interface Inbox<Tx> {
   once(request: OnceRequest, work: (tx: Tx) => Promise<void>): Promise<OnceResult>
   /** A sentence for the log on what may block a handler that has not returned by the deadline; `undefined` if nothing is known. */
   hint?(): string | undefined
+  /** For `health()`: resolves if the database can be reached and has the inbox's tables, and rejects with the reason if not. */
+  check?(): void | Promise<void>
 }

@@ -156,7 +156,7 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
     )
   }
 
-  return { run }
+  return { run, check: typeof store.check === 'function' ? () => store.check?.() : undefined }
 }
 
 /** An invalid or unreadable result is no evidence of what the store did. */

@@ -48,6 +48,8 @@ export interface IdempotencyStore {
   complete(lease: Lease, retainMs: number): boolean | Promise<boolean>
   /** Running or released with this token: released, so that the next claim takes it. Otherwise `false`. */
   release(lease: Lease): boolean | Promise<boolean>
+  /** For `health()`: resolves if the backend can be reached and has what the store needs, and rejects with the reason if not. */
+  check?(): void | Promise<void>
 }
 
 /** A store with a remote backend, so that all of its methods return promises. */

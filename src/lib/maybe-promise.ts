@@ -9,6 +9,9 @@ export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
 }
 
 /** The result of `next` on the value: synchronously if the value is not a promise. */
-export function whenSettled<T, U>(value: MaybePromise<T>, next: (value: T) => U): MaybePromise<U> {
+export function whenSettled<T, U>(
+  value: MaybePromise<T>,
+  next: (value: T) => MaybePromise<U>,
+): MaybePromise<U> {
   return isPromise(value) ? value.then(next) : next(value)
 }

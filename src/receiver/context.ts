@@ -11,6 +11,7 @@ export interface VerifiedDelivery {
   readonly secretIndex: number
   readonly rawBody: Uint8Array
   readonly key: string | null
+  readonly account: unknown
 }
 
 /** The source of a context's signal: under a symbol, and no private field, because a proxy of the context has none. */
@@ -19,6 +20,7 @@ const ABORTING = Symbol('aborting')
 /** The context of a handler. Its signal is made on first read, by a getter that is not its own: a copy (`{ ...ctx }`) has none. */
 class DeliveryContext<Request> implements HandlerContext<Request> {
   declare readonly request: Request
+  declare readonly account: unknown
   declare readonly platform: unknown
   declare readonly key: string | null
   declare readonly attempt?: number
@@ -32,10 +34,11 @@ class DeliveryContext<Request> implements HandlerContext<Request> {
   constructor(
     state: DeliveryState<Request>,
     { deduplicated, attempt, tx }: Grant,
-    { t, secretIndex, rawBody, key }: VerifiedDelivery,
+    { t, secretIndex, rawBody, key, account }: VerifiedDelivery,
     scheme: SignatureScheme,
   ) {
     this.request = state.request
+    this.account = account
     this.platform = state.delivery.platform
     this.key = key
     if (attempt !== undefined) this.attempt = attempt

@@ -39,7 +39,7 @@ const UNWANTED =
  */
 export class DefaultLog {
   private readonly unhandledKinds = new Set<string>()
-  /** By cause, so that strangers without a header do not hide signatures that do not match. */
+  /** By cause and account, so that strangers without a header do not hide signatures that do not match. */
   private readonly repeats = new Map<string, { fromMs: number; count: number }>()
 
   /** @param namespace absent if there is none, or if it depends on the request */
@@ -52,27 +52,28 @@ export class DefaultLog {
   }
 
   /** Logs a fault in a delivery that was not verified. Anybody can cause it at any rate, so a few a minute are logged. */
-  unverifiedFault(delivery: Delivery, error: unknown): void {
+  unverifiedFault(delivery: Delivery, error: unknown, account?: string): void {
     const { message, code, thrown } = shownOf(error)
-    const isOurs = isWebhookError(error)
-    this.limited(delivery, { message, code, thrown, cause: isOurs ? message : '', ending: 'failed' })
+    const cause = isWebhookError(error) ? message : ''
+    this.limited(delivery, { message, code, thrown, account, cause, ending: 'failed' })
   }
 
   /** Logs a refused request. Anybody can send those at any rate, so a few a minute are logged. */
-  refusal(delivery: Delivery, error: unknown): void {
-    this.limited(delivery, { message: messageOf(error), code: codeOf(error), cause: '', ending: 'refused' })
+  refusal(delivery: Delivery, error: unknown, account?: string): void {
+    const message = messageOf(error)
+    this.limited(delivery, { message, code: codeOf(error), account, cause: '', ending: 'refused' })
   }
 
   /** Logs the first few of a cause in a minute, and then their number. */
-  private limited(delivery: Delivery, { message, code = '', thrown, cause, ending }: Limited): void {
+  private limited(delivery: Delivery, { message, code = '', thrown, account, cause, ending }: Limited): void {
     const now = monotonicMs()
-    const own = `${code} ${cause}`
+    const own = `${code} ${account} ${cause}`
     const key = this.repeats.has(own) || this.repeats.size < MAX_CAUSES_COUNTED ? own : code
     let repeated = this.repeats.get(key)
     if (repeated === undefined || now - repeated.fromMs >= LOG_WINDOW_MS) {
       const unlogged = (repeated?.count ?? 0) - REPEATS_LOGGED
       if (unlogged > 0) {
-        write(delivery, lineOf([this.namespace], `… and ${unlogged} more ${ending}.`, code))
+        write(delivery, lineOf([this.namespace, account], `… and ${unlogged} more ${ending}.`, code))
       }
       repeated = { fromMs: now, count: 0 }
       this.repeats.set(key, repeated)
@@ -80,7 +81,7 @@ export class DefaultLog {
     repeated.count += 1
     if (repeated.count > REPEATS_LOGGED) return
     const further = repeated.count === REPEATS_LOGGED ? ' Further ones are counted for a minute.' : ''
-    write(delivery, lineOf([pathOf(delivery), this.namespace], `${message}${further}`, code), thrown)
+    write(delivery, lineOf([pathOf(delivery), this.namespace, account], `${message}${further}`, code), thrown)
   }
 
   /** Logs that no handler takes this kind: once for each kind, for at most a hundred kinds. */
@@ -99,6 +100,8 @@ interface Shown {
 }
 
 interface Limited extends Shown {
+  /** The id of the account: a stranger who forges the webhooks of one must not hide the refusals of another. */
+  readonly account: string | undefined
   /** Causes of one code are counted apart. */
   readonly cause: string
   readonly ending: 'failed' | 'refused'

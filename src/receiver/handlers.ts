@@ -14,10 +14,13 @@ import { isPlainObject, isRecord } from '../lib/option-names.js'
  * The context of a handler: everything besides the event.
  *
  * @typeParam Tx the transaction of the inbox
+ * @typeParam Found the accounts
  */
-export interface HandlerContext<Request = unknown, Tx = unknown> {
+export interface HandlerContext<Request = unknown, Tx = unknown, Found = unknown> {
   /** The framework's own request. */
   readonly request: Request
+  /** The account of the delivery, as the option `account` returned it; `undefined` without that option. */
+  readonly account: Found
   /** In `tix-webhooks/fetch` the second argument of the platform, such as a Worker's bindings or SvelteKit's event; else `undefined`. */
   readonly platform?: unknown
   /** The event's key, as it is stored; `null` if it is not deduplicated. */
@@ -51,9 +54,9 @@ export interface HandlerContext<Request = unknown, Tx = unknown> {
  * `Response` that is not ok, `{ statusCode: 500 }`, `{ data: null, error }`), or work that nothing has begun (an Observable, an iterator,
  * a function, a query that was not executed), counts as an error.
  */
-export type Handler<Event, Request = unknown, Tx = unknown> = (
+export type Handler<Event, Request = unknown, Tx = unknown, Found = unknown> = (
   event: Event,
-  ctx: HandlerContext<Request, Tx>,
+  ctx: HandlerContext<Request, Tx, Found>,
 ) => unknown
 
 /** The event that a key of `on` gets: one kind, or the union of a group. */
@@ -72,10 +75,11 @@ export type HandledEvent<Schemas = Record<never, never>> = EventOf<KindOf<Schema
  * @typeParam Request the framework's own request
  * @typeParam Tx the transaction of the inbox
  * @typeParam Schemas the type of the option `schemas`
+ * @typeParam Found the accounts
  */
-export type Handlers<Request = unknown, Tx = unknown, Schemas = Record<never, never>> = {
+export type Handlers<Request = unknown, Tx = unknown, Schemas = Record<never, never>, Found = unknown> = {
   [Key in KindOf<Schemas> | GroupOf<KindOf<Schemas>>]?:
-    | Handler<EventForKey<Key, Schemas>, Request, Tx>
+    | Handler<EventForKey<Key, Schemas>, Request, Tx, Found>
     | undefined
 }
 

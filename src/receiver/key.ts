@@ -3,8 +3,9 @@ import { isJsonObject, type UnknownEvent } from '../event/events.js'
 import { MAX_KEY_LENGTH } from '../idempotency/store-rules.js'
 import { ignoreRejection } from '../lib/call-safely.js'
 import { describeType } from '../lib/describe-type.js'
-import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
+import { type MaybePromise, whenSettled } from '../lib/maybe-promise.js'
 import { hmacEngine } from '../signature/hmac.js'
+import { MAX_NAME_LENGTH } from './account.js'
 
 /**
  * Returns the key that an event is deduplicated by, in place of the default. It sees the event before its data is checked.
@@ -12,46 +13,49 @@ import { hmacEngine } from '../signature/hmac.js'
  * @returns a non-empty string, the same for all deliveries of one event and of no other; or `null` to run without
  * deduplication. Not `String()` of a field that may be missing: `undefined` is refused, `'undefined'` would be the key of many events
  */
-export type KeyFunction<Request = unknown> = (event: UnknownEvent, ctx: KeyContext<Request>) => string | null
+export type KeyFunction<Request = unknown, Found = unknown> = (
+  event: UnknownEvent,
+  ctx: KeyContext<Request, Found>,
+) => string | null
 
 /** The context of a key function: the delivery of the event. */
-export interface KeyContext<Request = unknown> {
+export interface KeyContext<Request = unknown, Found = unknown> {
   readonly rawBody: Uint8Array
   readonly request: Request
+  /** The result of the option `account`; `undefined` without one. Its id is part of every key already. */
+  readonly account: Found
   /** The index of the secret that matched: if live and test secrets share a route, the ids of their events may be equal. */
   readonly secretIndex: number
 }
 
+/** Of a namespace and an account, each of which may be as long as a name, with their slashes. */
+const MAX_PREFIX_LENGTH = 2 * (MAX_NAME_LENGTH + 1)
 /** The texts of missing values, or of values that are not text. */
 const MISSING = new Set(['undefined', 'null', 'NaN', '[object Object]', '[object Promise]'])
 const PRINTABLE_ASCII = /^[ -~]+$/
 /** The same without a slash. */
 const PLAIN = /^[ -.0-~]+$/
 
-export interface KeyTerms<Request> {
-  readonly key: KeyFunction<Request> | undefined
-  readonly namespaceFor: (request: Request) => string
-}
+/**
+ * The key of an event in a namespace, and of an account if there are several.
+ *
+ * @param account the id of the account; `null` for a receiver without accounts
+ */
+export type EventKey = (namespace: string, account: string | null) => string
 
 /**
- * The key of an event for the store: by the user's function or the default rule, in the request's namespace.
+ * The key of an event, by the user's function or the default rule; `null` if it is to run without deduplication.
  *
- * @throws ConfigurationError when a user's function throws, or returns no key or no namespace
+ * @throws ConfigurationError when the user's function throws, or returns no key
  */
 export function keyOf<Request>(
-  { key, namespaceFor }: KeyTerms<Request>,
+  key: KeyFunction<Request> | undefined,
   event: UnknownEvent,
   delivery: KeyContext<Request>,
-): MaybePromise<string | null> {
-  const namespace = namespaceFor(delivery.request)
-  if (key === undefined) {
-    const part = defaultKeyPart(event, delivery.rawBody)
-    return isPromise(part)
-      ? part.then((digest) => storedKey(namespace, event.type, digest))
-      : storedKey(namespace, event.type, part)
-  }
-  const part = keyPartOf(key, event, delivery)
-  return part === null ? null : storedKey(namespace, event.type, part)
+): MaybePromise<EventKey | null> {
+  const part = key === undefined ? defaultKeyPart(event, delivery.rawBody) : keyPartOf(key, event, delivery)
+  if (part === null) return null
+  return whenSettled(part, (known) => eventKey(event.type, known))
 }
 
 /**
@@ -103,15 +107,28 @@ export function keyPartOf<Request>(
 }
 
 /**
- * The key for the store: `<namespace>/<type>/<part>`, or the SHA-256 of the three if that would be too long, not printable, or ambiguous
- * because of a slash in the type.
+ * The keys of an event in the store: `<namespace>/<type>/<part>`, or `<namespace>/<account>/<type>/<part>`. Instead of type and part there
+ * is the SHA-256 of the two if the key would be too long, not printable, or ambiguous because of a slash in the type.
  */
-export function storedKey(namespace: string, type: string, part: string): MaybePromise<string> {
-  const key = `${namespace}/${type}/${part}`
+export function eventKey(type: string, part: string): MaybePromise<EventKey> {
+  const name = `${type}/${part}`
   const isPlain = PLAIN.test(type) && PRINTABLE_ASCII.test(part)
-  if (isPlain && key.length <= MAX_KEY_LENGTH) return key
-  // JSON, because it escapes lone surrogates: two different strings must not become the same bytes.
-  return hmacEngine().sha256Hex(JSON.stringify([namespace, type, part]))
+  if (isPlain && name.length <= MAX_KEY_LENGTH - MAX_PREFIX_LENGTH) {
+    return (namespace, account) => prefixOf(namespace, account) + name
+  }
+  // At once, because it is a promise with Web Crypto. JSON, because it escapes lone surrogates: two different strings must not become the
+  // same bytes.
+  return whenSettled(
+    hmacEngine().sha256Hex(JSON.stringify([type, part])),
+    (digest) => (namespace, account) => {
+      const prefix = prefixOf(namespace, account)
+      return prefix + (isPlain && prefix.length + name.length <= MAX_KEY_LENGTH ? name : digest)
+    },
+  )
+}
+
+function prefixOf(namespace: string, account: string | null): string {
+  return account === null ? `${namespace}/` : `${namespace}/${account}/`
 }
 
 /**

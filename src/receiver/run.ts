@@ -6,7 +6,7 @@ import { type Deferred, deferred } from '../lib/deferred.js'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
 import { awaitable, checkReturned, settled } from '../lib/returned.js'
 import type { Alarm } from '../lib/time/alarm-clock.js'
-import type { Bounded } from './drain.js'
+import type { Bounded } from './operation/drain.js'
 import {
   HANDLED,
   isFault,

@@ -7,7 +7,7 @@ import { AlarmClock } from '../lib/time/alarm-clock.js'
 import { monotonicMs } from '../lib/time/timers.js'
 import type { DefaultLog } from './default-log.js'
 import type { Delivery } from './delivery.js'
-import type { Bounded, Drain } from './drain.js'
+import type { Bounded, Drain } from './operation/drain.js'
 import type { DeliveryRecord } from './options/options.js'
 import type { Settings } from './options/settings.js'
 import { isFault, isRefusal, type Outcome, statusOf } from './outcome.js'
@@ -28,6 +28,10 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
   /** Undefined until it is made, and for an event without one. */
   key: string | undefined = undefined
   attempt: number | undefined = undefined
+  /** The id of the account, once it is found. */
+  account: string | undefined = undefined
+  /** Undefined until a secret has matched. */
+  secretIndex: number | undefined = undefined
   signatureAgeSeconds: number | undefined = undefined
   /** Whether signature and timestamp are those of a fresh delivery: before, anybody may have sent it. */
   isVerified = false
@@ -72,12 +76,16 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
   }
 
   report(error: unknown): void {
-    const { kind, key } = this
-    const place = { ...(kind === '' ? {} : { kind }), ...(key === undefined ? {} : { key }) }
+    const { kind, key, account } = this
+    const place = {
+      ...(kind === '' ? {} : { kind }),
+      ...(key === undefined ? {} : { key }),
+      ...(account === undefined ? {} : { account }),
+    }
     const { onError } = this.shared.settings
     const { delivery, shared } = this
     if (onError === undefined && this.isVerified) shared.log.fault(delivery, error, place)
-    else if (onError === undefined) shared.log.unverifiedFault(delivery, error)
+    else if (onError === undefined) shared.log.unverifiedFault(delivery, error, account)
     else callSafely(() => onError(error, { request: this.delivery.request, ...place }))
   }
 
@@ -110,18 +118,20 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
   private reportEnd(outcome: Outcome): void {
     const { settings, log } = this.shared
     const { outcome: name, code, error } = outcome
-    if (isRefusal(outcome) && settings.onError === undefined) log.refusal(this.delivery, error)
+    if (isRefusal(outcome) && settings.onError === undefined) log.refusal(this.delivery, error, this.account)
     else if (isFault(outcome)) this.report(error)
     if (isAnswered(this.delivery)) this.report(answeredByOthers(name))
     if (settings.onDelivery === undefined) return
-    const { kind, key, attempt, signatureAgeSeconds } = this
+    const { kind, key, account, attempt, secretIndex, signatureAgeSeconds } = this
     const record: DeliveryRecord = {
       outcome: name,
       status: statusOf(outcome),
       ...(code === undefined ? {} : { code }),
       ...(kind === '' ? {} : { kind }),
       ...(key === undefined ? {} : { key }),
+      ...(account === undefined ? {} : { account }),
       ...(attempt === undefined ? {} : { attempt }),
+      ...(secretIndex === undefined ? {} : { secretIndex }),
       ...(signatureAgeSeconds === undefined ? {} : { signatureAgeSeconds }),
       durationMs: this.clock.elapsedMs,
       ...(error === undefined ? {} : { error }),

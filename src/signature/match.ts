@@ -1,18 +1,19 @@
 import { ConfigurationError, WebhookVerificationError } from '../errors.js'
 import { ignoreRejection } from '../lib/call-safely.js'
 import { describeType } from '../lib/describe-type.js'
-import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
+import { isPromise, type MaybePromise, whenSettled } from '../lib/maybe-promise.js'
 import type { SignatureHeader } from './header.js'
-import { hmacEngine, type SecretKey } from './hmac.js'
+import { hmacEngine, type SecretKey, secretKey } from './hmac.js'
 import type { SignatureScheme } from './scheme.js'
 
 /**
  * Compares each signature with that of each secret, in constant time. All pairs are compared, also after a match, so that the time does
  * not reveal which one matched.
  *
- * @returns the index of the secret that matched
+ * @param keys none if the account is unknown: then nothing matches, but it takes the time of one secret
  * @param hintOf explains a mismatch, if the caller knows why
- * @throws WebhookVerificationError `signature_mismatch`
+ * @returns the index of the secret that matched
+ * @throws WebhookVerificationError `signature_mismatch`, `account_unknown`
  */
 export function matchSignature(
   header: SignatureHeader,
@@ -21,17 +22,29 @@ export function matchSignature(
   scheme: SignatureScheme,
   hintOf?: () => string | undefined,
 ): MaybePromise<number> {
-  const digests = digestsOf(header.t, rawBody, keys, scheme)
-  return isPromise(digests)
-    ? digests.then((expected) => judge(expected, header, scheme, hintOf))
-    : judge(digests, header, scheme, hintOf)
+  const isKnown = keys.length > 0
+  const digests = digestsOf(header.t, rawBody, isKnown ? keys : nobodysKeys(), scheme)
+  return whenSettled(digests, (expected) => {
+    const secretIndex = matchOf(expected, header, scheme)
+    if (!isKnown) throw unknown()
+    if (secretIndex === -1) throw mismatch(scheme, hintOf?.())
+    return secretIndex
+  })
 }
 
-function judge(
+let madeUp: readonly SecretKey[] | undefined
+
+/** Made at the first request of an unknown account: Workers allow nothing random before. */
+function nobodysKeys(): readonly SecretKey[] {
+  madeUp ??= [secretKey(new TextEncoder().encode(hmacEngine().randomUuid()))]
+  return madeUp
+}
+
+/** The index of the first that is among the signatures, or -1. */
+function matchOf(
   expected: readonly string[],
   { signatures }: SignatureHeader,
   scheme: SignatureScheme,
-  hintOf: (() => string | undefined) | undefined,
 ): number {
   const { equal } = hmacEngine()
   let secretIndex = -1
@@ -42,7 +55,6 @@ function judge(
       if (isEqual && (secretIndex === -1 || index < secretIndex)) secretIndex = index
     }
   }
-  if (secretIndex === -1) throw mismatch(scheme, hintOf?.())
   return secretIndex
 }
 
@@ -62,6 +74,13 @@ function mismatch({ header }: SignatureScheme, hint: string | undefined): Webhoo
     `No signature in ${header} matches the body: is the secret the one of this endpoint, and does nothing in between change the body? A service that signs in another way needs the option signature.${
       hint === undefined ? '' : ` ${hint}`
     }`,
+  )
+}
+
+function unknown(): WebhookVerificationError {
+  return new WebhookVerificationError(
+    'account_unknown',
+    'Your account function found no account for this request, so there is no secret to check it with. If it is genuine, look at the address of the endpoint in its webhook settings.',
   )
 }
 

@@ -1,7 +1,6 @@
 import { ConfigurationError, UnavailableError } from '../errors.js'
 import { ignoreRejection } from '../lib/call-safely.js'
 import { describeType } from '../lib/describe-type.js'
-import type { MaybePromise } from '../lib/maybe-promise.js'
 import { isPlaceholder } from '../lib/placeholder.js'
 import { type SecretKey, secretKey } from './hmac.js'
 
@@ -45,14 +44,15 @@ function keysOfText(secret: string, name: string): readonly SecretKey[] {
   return keys
 }
 
-/** Secrets passed as a value are checked at once; those of a function at each delivery, by the same rules. */
+/**
+ * Checks secrets that are passed as a value at once; those of a function at each delivery, by the same rules.
+ *
+ * @returns the keys, or the function that asks for them
+ */
 export function secretSource<Request>(
   secret: Secrets | ((request: Request) => Secrets | Promise<Secrets>),
-): (request: Request) => MaybePromise<readonly SecretKey[]> {
-  if (typeof secret !== 'function') {
-    const keys = secretKeys(secret, 'secret')
-    return () => keys
-  }
+): readonly SecretKey[] | ((request: Request) => Promise<readonly SecretKey[]>) {
+  if (typeof secret !== 'function') return secretKeys(secret, 'secret')
   return async (request) => {
     let secrets: Secrets
     try {
@@ -69,21 +69,26 @@ export function secretSource<Request>(
         `Your secret function returned ${secrets} for this request: it must return the signing secret of the endpoint. Hono on Node has no variables in c.env: use env(c) of hono/adapter, or process.env.`,
       )
     }
-    try {
-      return secretKeys(secrets, 'the value your secret function returned')
-    } catch (error) {
-      // Reading a foreign array may throw anything.
-      if (!(error instanceof TypeError)) throw cannotBeRead(error)
-      throw new ConfigurationError(error.message)
-    }
+    return returnedKeys(secrets, 'the value your secret function returned')
   }
 }
 
-function cannotBeRead(cause: unknown): ConfigurationError {
-  return new ConfigurationError(
-    'The value your secret function returned cannot be read: it must return the signing secret of the endpoint, or a list of them.',
-    { cause },
-  )
+/**
+ * The same as `secretKeys`, for secrets that a function of the user's returned.
+ *
+ * @throws ConfigurationError when they are invalid, or cannot be read
+ */
+export function returnedKeys(secrets: Secrets, source: string): readonly SecretKey[] {
+  try {
+    return secretKeys(secrets, source)
+  } catch (error) {
+    if (error instanceof TypeError) throw new ConfigurationError(error.message)
+    // Reading a foreign array may throw anything.
+    throw new ConfigurationError(
+      `${source} cannot be read: it must be the signing secret of the endpoint, or a list of them.`,
+      { cause: error },
+    )
+  }
 }
 
 function toKey(secret: unknown, name: string): SecretKey {

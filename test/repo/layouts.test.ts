@@ -6,7 +6,7 @@ import { ddl } from 'tix-webhooks/postgres'
 import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { hostedTable } from '../../adapters/sqlite/hosted.js'
-import { storedKey } from '../../src/receiver/key.js'
+import { eventKey } from '../../src/receiver/key.js'
 import { openDatabase, valuesOf } from '../support/sqlite-open.js'
 
 /*
@@ -16,10 +16,13 @@ import { openDatabase, valuesOf } from '../support/sqlite-open.js'
  */
 
 test('the key of a record', async () => {
-  expect(storedKey('orders', 'order.created', 'ord_7')).toBe('orders/order.created/ord_7')
-  expect(await storedKey('orders', 'order.created', 'ü')).toBe(
-    '3d20d2e3df1e86f9182b759cc866bcae806ae9d934d6127c95968602ffce1c7e',
-  )
+  const plain = await eventKey('order.created', 'ord_7')
+  expect(plain('orders', null)).toBe('orders/order.created/ord_7')
+  expect(plain('orders', 'acme')).toBe('orders/acme/order.created/ord_7')
+  const hashed = await eventKey('order.created', 'ü')
+  const digest = '97d3c8ea3172eafe55d5a94bf0c4cbbad980abe81d8e2aab7707c8aca57eb30c'
+  expect(hashed('orders', null)).toBe(`orders/${digest}`)
+  expect(hashed('orders', 'acme')).toBe(`orders/acme/${digest}`)
 })
 
 test('the tables of Postgres', () => {

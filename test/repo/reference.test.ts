@@ -25,6 +25,7 @@ const OUTCOMES: Readonly<Record<OutcomeCode, OutcomeName>> = {
   header_malformed: 'malformed',
   body_incomplete: 'incomplete',
   signature_mismatch: 'unauthenticated',
+  account_unknown: 'unauthenticated',
   timestamp_too_old: 'unauthenticated',
   timestamp_in_future: 'unauthenticated',
   method_not_allowed: 'method_not_allowed',
@@ -43,6 +44,8 @@ const OUTCOMES: Readonly<Record<OutcomeCode, OutcomeName>> = {
   store_misbehaved: 'unavailable',
   draining: 'unavailable',
   secret_unavailable: 'unavailable',
+  account_unavailable: 'unavailable',
+  handled_before_unavailable: 'unavailable',
 }
 
 const WITHOUT_CODE: readonly OutcomeName[] = ['handled', 'duplicate', 'unhandled', 'discarded']
@@ -81,6 +84,7 @@ test('the table of errors has every code of a class', () => {
     header_missing: 'WebhookVerificationError',
     header_malformed: 'WebhookVerificationError',
     signature_mismatch: 'WebhookVerificationError',
+    account_unknown: 'WebhookVerificationError',
     timestamp_too_old: 'WebhookVerificationError',
     timestamp_in_future: 'WebhookVerificationError',
     not_json: 'PayloadError',

@@ -133,7 +133,7 @@ describe('the context', () => {
     const seen: HandlerContext[] = []
     const { send } = receiving({ on: { 'order.created': (_event, ctx) => seen.push(ctx) } })
     await send(order)
-    const ctx = await contextWith({ request: null, tx: undefined, attempt: 1 })
+    const ctx = await contextWith({ request: null, tx: undefined, account: undefined, attempt: 1 })
     expect(Object.keys({ ...ctx }).sort()).toEqual(Object.keys({ ...seen[0] }).sort())
     expect([seen[0]?.signal, ctx.signal]).toEqual([expect.any(AbortSignal), expect.any(AbortSignal)])
   })

@@ -1,5 +1,5 @@
 import express, { type Request, type RequestHandler, type Response } from 'express'
-import { type OrderCreatedEvent, unchecked } from 'tix-webhooks'
+import { type Operations, type OrderCreatedEvent, unchecked } from 'tix-webhooks'
 import { type ExpressWebhooks, tixWebhooks } from 'tix-webhooks/express'
 import { describe, expectTypeOf, test } from 'vitest'
 
@@ -37,8 +37,8 @@ describe('tixWebhooks of Express', () => {
     expectTypeOf(hooks).toExtend<RequestHandler>()
   })
 
-  test('can be drained', () => {
-    expectTypeOf(tixWebhooks({ secret: 's', on: {} }).drain).toEqualTypeOf<() => Promise<void>>()
+  test('can be drained, and asked for its health', () => {
+    expectTypeOf(tixWebhooks({ secret: 's', on: {} }).drain).toEqualTypeOf<Operations['drain']>()
   })
 
   test('gives its functions a Request of Express, and nothing that is `any`', () => {
@@ -47,10 +47,7 @@ describe('tixWebhooks of Express', () => {
         expectTypeOf(request).toEqualTypeOf<Request>()
         return request.header('x-tenant')
       },
-      namespace: (request) => {
-        expectTypeOf(request).toEqualTypeOf<Request>()
-        return request.hostname
-      },
+      namespace: 'orders',
       key: (event, { request }) => {
         expectTypeOf(event).not.toBeAny()
         expectTypeOf(request).toEqualTypeOf<Request>()

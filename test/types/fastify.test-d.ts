@@ -7,7 +7,7 @@ import fastify, {
   type FastifyTypeProvider,
 } from 'fastify'
 import fastify4 from 'fastify4'
-import { type OrderCreatedEvent, unchecked } from 'tix-webhooks'
+import { type Operations, type OrderCreatedEvent, unchecked } from 'tix-webhooks'
 import { type FastifyWebhooks, tixWebhooks } from 'tix-webhooks/fastify'
 import { describe, expectTypeOf, test } from 'vitest'
 
@@ -90,9 +90,9 @@ describe('tixWebhooks of Fastify', () => {
     fastify4().route({ method: 'POST', url: '/hooks', ...tixWebhooks({ secret: 's', on: {} }) })
   })
 
-  test('can be drained', () => {
+  test('can be drained, and asked for its health', () => {
     expectTypeOf(tixWebhooks({ secret: 's', on: {} })).toEqualTypeOf<FastifyWebhooks>()
-    expectTypeOf<FastifyWebhooks['drain']>().toEqualTypeOf<() => Promise<void>>()
+    expectTypeOf<FastifyWebhooks['drain']>().toEqualTypeOf<Operations['drain']>()
   })
 
   test('gives its functions a request of Fastify, and nothing that is `any`', () => {
@@ -101,10 +101,7 @@ describe('tixWebhooks of Fastify', () => {
         expectTypeOf(request).toEqualTypeOf<FastifyRequest>()
         return request.hostname
       },
-      namespace: (request) => {
-        expectTypeOf(request).toEqualTypeOf<FastifyRequest>()
-        return request.hostname
-      },
+      namespace: 'orders',
       key: (event, { request }) => {
         expectTypeOf(event).not.toBeAny()
         expectTypeOf(request).toEqualTypeOf<FastifyRequest>()

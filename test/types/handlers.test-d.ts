@@ -145,9 +145,10 @@ describe('the context', () => {
       secret: 's',
       on: {
         'order.created': (_event, ctx) => {
-          expectTypeOf(ctx).toEqualTypeOf<HandlerContext<URL, undefined>>()
+          expectTypeOf(ctx).toEqualTypeOf<HandlerContext<URL, undefined, undefined>>()
           expectTypeOf(ctx).toEqualTypeOf<{
             readonly request: URL
+            readonly account: undefined
             readonly platform?: unknown
             readonly key: string | null
             readonly attempt?: number
@@ -195,8 +196,6 @@ describe('the options', () => {
     expectTypeOf<undefined>().toExtend<Secrets>()
     // @ts-expect-error a number is not a secret
     createReceiver({ secret: 1, on: {} })
-    // @ts-expect-error the option must be written, though its value may be undefined
-    createReceiver({ on: {} })
   })
 
   test('have no name that is not there', () => {

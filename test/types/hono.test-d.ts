@@ -1,5 +1,5 @@
 import { type Context, type Env, type Handler, Hono } from 'hono'
-import { type OrderCreatedEvent, unchecked } from 'tix-webhooks'
+import { type Operations, type OrderCreatedEvent, unchecked } from 'tix-webhooks'
 import { type HonoWebhooks, tixWebhooks } from 'tix-webhooks/hono'
 import { describe, expectTypeOf, test } from 'vitest'
 
@@ -35,7 +35,7 @@ describe('tixWebhooks of Hono', () => {
     const hooks = tixWebhooks({ secret: 's', on: {} })
     expectTypeOf(hooks).toEqualTypeOf<HonoWebhooks<Env>>()
     expectTypeOf(hooks).toExtend<Handler>()
-    expectTypeOf(hooks.drain).toEqualTypeOf<() => Promise<void>>()
+    expectTypeOf(hooks.drain).toEqualTypeOf<Operations['drain']>()
   })
 
   test('fits an app with bindings that it does not look at', () => {
@@ -81,10 +81,7 @@ describe('tixWebhooks of Hono', () => {
         expectTypeOf(c).toEqualTypeOf<Context<AppEnv>>()
         return [c.env.TIX_SIGNING_SECRET]
       },
-      namespace: (c) => {
-        expectTypeOf(c).toEqualTypeOf<Context<AppEnv>>()
-        return c.get('tenant')
-      },
+      namespace: 'orders',
       key: (event, { request }) => {
         expectTypeOf(event).not.toBeAny()
         expectTypeOf(request).toEqualTypeOf<Context<AppEnv>>()

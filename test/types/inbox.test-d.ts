@@ -33,7 +33,7 @@ describe('the transaction of a handler', () => {
           // @ts-expect-error no such method
           ctx.tx.inser
         },
-        'event.*': (_event, ctx) => expectTypeOf(ctx).toEqualTypeOf<HandlerContext<unknown, Tx>>(),
+        'event.*': (_event, ctx) => expectTypeOf(ctx).toEqualTypeOf<HandlerContext<unknown, Tx, undefined>>(),
       },
       onUnhandled: (_event, ctx) => expectTypeOf(ctx.tx).toEqualTypeOf<Tx>(),
     })

@@ -69,10 +69,7 @@ describe('the options of an adapter, instrumented in place', () => {
       instrument({
         secret: 's',
         inbox,
-        namespace: (request) => {
-          expectTypeOf(request).toEqualTypeOf<ExpressRequest>()
-          return 'orders'
-        },
+        namespace: 'orders',
         on: { 'order.created': (_event, { tx }) => expectTypeOf(tx).toEqualTypeOf<PoolClient>() },
       }),
     )

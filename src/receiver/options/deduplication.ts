@@ -6,59 +6,31 @@ import { inboxGuard } from '../../idempotency/inbox-guard.js'
 import { leaseGuard, leaseMemory } from '../../idempotency/lease-guard.js'
 import { defaultStore } from '../../idempotency/memory/memory-store.js'
 import type { IdempotencyStore } from '../../idempotency/store.js'
-import { ignoreRejection } from '../../lib/call-safely.js'
 import { isMisuse } from '../../lib/call-site.js'
 import { describeType } from '../../lib/describe-type.js'
 import { hmacEngine } from '../../signature/hmac.js'
+import { isName, NAME_RULE } from '../account.js'
 import type { WebhookOptions } from './options.js'
 
 /** Required with a store or an inbox, which other endpoints may share. The built-in memory store is not shared, so it defaults to `'default'`. */
-export function namespaceSource<Request>({
-  namespace,
-  store,
-  inbox,
-}: DeduplicationOptions<Request>): (request: Request) => string {
+export function namespaceOf<Request>({ namespace, store, inbox }: DeduplicationOptions<Request>): string {
   if (namespace === undefined) {
-    if (store === undefined && inbox === undefined) return () => 'default'
+    if (store === undefined && inbox === undefined) return 'default'
     throw new TypeError(
       "namespace is required with store and inbox: name this endpoint, such as namespace: 'orders', so that two endpoints on one database do not suppress each other's events.",
     )
   }
-  if (typeof namespace === 'function') return (request) => namespaceBy(namespace, request)
-  if (!isNamespace(namespace)) {
-    throw new TypeError(`namespace must be ${NAMESPACE_RULE}, or a function of the request that returns it.`)
-  }
-  return () => namespace
-}
-
-function namespaceBy<Request>(namespaceFunction: (request: Request) => unknown, request: Request): string {
-  let namespace: unknown
-  try {
-    namespace = namespaceFunction(request)
-  } catch (cause) {
-    throw new ConfigurationError(
-      `Your namespace function threw: it must return the namespace of the request's endpoint, ${NAMESPACE_RULE}.`,
-      { cause },
-    )
-  }
-  if (isNamespace(namespace)) return namespace
-  ignoreRejection(namespace)
-  throw new ConfigurationError(
-    `Your namespace function returned ${namespace === '' ? 'an empty string' : describeType(namespace)} for this request: it must return ${NAMESPACE_RULE}.`,
+  if (isName(namespace)) return namespace
+  throw new TypeError(
+    `namespace must be ${NAME_RULE}. For several accounts on one route, use the option account, whose id is part of every key.`,
   )
-}
-
-const NAMESPACE_RULE = '1 to 64 characters of A-Z a-z 0-9 . _ -'
-
-function isNamespace(value: unknown): value is string {
-  return typeof value === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(value)
 }
 
 /** The options of deduplication. */
 interface DeduplicationOptions<Request> {
   readonly store?: IdempotencyStore | ((request: Request) => unknown) | undefined
   readonly inbox?: object | undefined
-  readonly namespace?: string | ((request: Request) => string) | undefined
+  readonly namespace?: string | undefined
 }
 
 /** The guard that the options select: leases on a store, or transactions of an inbox. */

@@ -3,6 +3,7 @@ import type { Inbox } from '../../idempotency/inbox.js'
 import type { IdempotencyStore } from '../../idempotency/store.js'
 import type { SignatureOptions } from '../../signature/scheme.js'
 import type { Secrets } from '../../signature/secrets.js'
+import type { Account, AccountFunction } from '../account.js'
 import type { HandledEvent, Handler, Handlers } from '../handlers.js'
 import type { KeyFunction } from '../key.js'
 import type { OutcomeCode, OutcomeName } from '../outcome.js'
@@ -15,28 +16,38 @@ type NotInferred<T> = [T][T extends unknown ? 0 : never]
  *
  * @typeParam Request the framework's own request
  * @typeParam Tx the transaction of the inbox; `undefined` without one
+ * @typeParam Schemas the type of the option `schemas`
+ * @typeParam Found the accounts; `undefined` without the option `account`
  */
 export interface WebhookOptions<
   Request = unknown,
   Tx = undefined,
   Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
+  Found extends Account | undefined = undefined,
 > {
   /**
    * The endpoint's signing secret; several during a rotation; or a function of the request, called at each delivery, for secrets stored
-   * elsewhere: if it throws or rejects, the delivery is `unavailable`, and retried. A string is used as its UTF-8 bytes, literally. If the function chooses by tenant, `namespace` must too: a tenant can sign
-   * anything with its own secret, including an event with the id of another tenant's order.
+   * elsewhere: if it throws or rejects, the delivery is `unavailable`, and retried. A string is used as its UTF-8 bytes, literally. For several accounts on one route there is `account`.
    */
-  secret: Secrets | ((request: Request) => Secrets | Promise<Secrets>)
+  secret?: Secrets | ((request: Request) => Secrets | Promise<Secrets>)
+  /**
+   * Instead of `secret`: finds the account that a request is for, `{ id, secret }` with what else your handlers need of it, which get it as
+   * `ctx.account`. It is called at each delivery, before the signature is checked. Its id becomes part of every key. `undefined` or `null`:
+   * nobody knows it, 401; if it throws or rejects, the delivery is `unavailable`, and retried. Write it before `on`, whose types need it.
+   */
+  account?: AccountFunction<Request, Found> | undefined
   /**
    * Handlers by kind (`order.created`) and by group (`event.*`); the most specific one runs, exactly one. A plain object: an
    * instance of a class, or an object that inherits its handlers, is refused, and so is an empty one without `onUnhandled`.
    */
-  on: Handlers<Request, NotInferred<Tx>, NotInferred<Schemas>>
+  on: Handlers<Request, NotInferred<Tx>, NotInferred<Schemas>, NotInferred<Found>>
   /**
    * The handler of every authentic event that `on` does not name. Without it such events get 200 and are ignored; if there is no
    * `onDelivery` either, the first of each kind is logged.
    */
-  onUnhandled?: Handler<HandledEvent<NotInferred<Schemas>>, Request, NotInferred<Tx>> | undefined
+  onUnhandled?:
+    | Handler<HandledEvent<NotInferred<Schemas>>, Request, NotInferred<Tx>, NotInferred<Found>>
+    | undefined
   /** A Standard Schema by kind (zod, valibot, arktype, `unchecked<T>()`): it checks and types that kind's data, and adds kinds. */
   schemas?: Schemas | undefined
   /**
@@ -52,13 +63,11 @@ export interface WebhookOptions<
   inbox?: Inbox<Tx> | ((request: Request) => Inbox<Tx> | Promise<Inbox<Tx>>) | undefined
   /**
    * Separates this endpoint's events from others in a shared store: 1 to 64 characters of `A-Z a-z 0-9 . _ -`. Required with `store` and
-   * `inbox`. If several tenants share the endpoint, it must be a function of the request, called at each delivery, that returns a
-   * different namespace for each of them: within one namespace, one tenant's event can suppress another's. If it throws or returns an
-   * invalid namespace, the delivery is `misconfigured`.
+   * `inbox`. Default `'default'`.
    */
-  namespace?: string | ((request: Request) => string) | undefined
+  namespace?: string | undefined
   /** Returns the key that an event is deduplicated by. Default: the order's id for `order.created`, else a digest of the event. */
-  key?: KeyFunction<Request> | undefined
+  key?: KeyFunction<Request, NotInferred<Found>> | undefined
   /** How far the signature's timestamp may be from now, in seconds, in both directions. Default 300; above 0. */
   toleranceSeconds?: number | undefined
   /** The longest time until the answer, in seconds from the request's arrival, even if the handler is still running. Default 10. */
@@ -103,8 +112,12 @@ export interface DeliveryRecord {
   readonly kind?: string
   /** Present once the event had a key. */
   readonly key?: string
+  /** The id of the account; present once it was found, also if the signature did not match. */
+  readonly account?: string
   /** Present once the store had granted the run. */
   readonly attempt?: number
+  /** The index of the secret that matched: present once the signature was verified. Once no record has the old one's, a rotation is over. */
+  readonly secretIndex?: number
   /** The age of the signature, in seconds; present once the signature was verified. */
   readonly signatureAgeSeconds?: number
   /** From the request's arrival to its answer, in milliseconds, monotonic. */
@@ -121,6 +134,8 @@ export interface DeliveryContext<Request = unknown> {
 
 /** The delivery that an error belongs to. */
 export interface ErrorContext<Request = unknown> extends DeliveryContext<Request> {
+  /** The id of the account; present once it was found, also if the signature did not match. */
+  readonly account?: string
   /** Present once the envelope was read. */
   readonly kind?: string
   /** Present once the event had a key. */

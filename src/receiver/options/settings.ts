@@ -13,27 +13,23 @@ import { describeType } from '../../lib/describe-type.js'
 import type { MaybePromise } from '../../lib/maybe-promise.js'
 import { checkOptionNames } from '../../lib/option-names.js'
 import { checkedClock, systemClock } from '../../lib/time/clock.js'
-import type { SecretKey } from '../../signature/hmac.js'
 import { checkTolerance, type SignatureScheme, signatureScheme } from '../../signature/scheme.js'
-import { secretSource } from '../../signature/secrets.js'
+import { type Account, type Signer, signerSource } from '../account.js'
 import { type AnyHandler, handlerLookup } from '../handlers.js'
 import type { KeyFunction } from '../key.js'
-import { guardOf, namespaceSource } from './deduplication.js'
+import { guardOf, namespaceOf } from './deduplication.js'
 import type { WebhookOptions } from './options.js'
 import { recordRetentionSeconds } from './retention.js'
 
 /** The options, checked and with their defaults. */
 export interface Settings<Request> {
-  readonly secretKeysFor: (request: Request) => MaybePromise<readonly SecretKey[]>
+  readonly signerFor: (request: Request) => MaybePromise<Signer>
   readonly scheme: SignatureScheme
   readonly handlerFor: (kind: string) => AnyHandler<Request> | undefined
   readonly schemas: SchemaMap
   /** Guards each handler, with the leases of a store or the transactions of an inbox. */
   readonly guard: Guard<Request>
-  /** @throws ConfigurationError when the user's function throws, or returns an invalid namespace */
-  readonly namespaceFor: (request: Request) => string
-  /** The namespace, if all requests share one: for the log. */
-  readonly namespace: string | undefined
+  readonly namespace: string
   readonly key: KeyFunction<Request> | undefined
   readonly toleranceSeconds: number
   readonly timeoutMs: number
@@ -46,6 +42,7 @@ export interface Settings<Request> {
 
 const OPTION_NAMES: readonly (keyof WebhookOptions)[] = [
   'secret',
+  'account',
   'on',
   'onUnhandled',
   'schemas',
@@ -71,8 +68,8 @@ const OPTION_NAMES: readonly (keyof WebhookOptions)[] = [
  *
  * @throws TypeError that names the option and the fix
  */
-export function resolveSettings<Request, Tx, Schemas extends SchemaMap>(
-  given: WebhookOptions<Request, Tx, Schemas>,
+export function resolveSettings<Request, Tx, Schemas extends SchemaMap, Found extends Account | undefined>(
+  given: WebhookOptions<Request, Tx, Schemas, Found>,
 ): Settings<Request> {
   const options = checkOptionNames(given, OPTION_NAMES)
   const schemas: SchemaMap = options.schemas ?? {}
@@ -94,7 +91,7 @@ export function resolveSettings<Request, Tx, Schemas extends SchemaMap>(
   const now = checkedClock(options.now, systemClock)
 
   return {
-    secretKeysFor: secretSource(options.secret),
+    signerFor: signerSource<Request>(options),
     scheme: signatureScheme(options.signature),
     handlerFor: handlerLookup<Request>(
       options.on,
@@ -102,10 +99,9 @@ export function resolveSettings<Request, Tx, Schemas extends SchemaMap>(
       schemas,
     ),
     schemas,
-    namespaceFor: namespaceSource<Request>(options),
-    namespace: typeof options.namespace === 'string' ? options.namespace : undefined,
+    namespace: namespaceOf(options),
     guard: guardOf(options, now, { leaseMs: leaseSeconds * 1000, retainMs, maxRunMs }),
-    key: optionalFunction('key', options.key),
+    key: optionalFunction('key', options.key as KeyFunction<Request> | undefined),
     toleranceSeconds,
     timeoutMs: timeoutSeconds * 1000,
     maxRunMs,

@@ -40,6 +40,7 @@ describe('the signal of a context', () => {
     const ctx = await contextOfHandler()
     expect(Object.keys(ctx).sort()).toEqual(
       [
+        'account',
         'attempt',
         'deduplicated',
         'key',

@@ -1,22 +1,31 @@
 import fc from 'fast-check'
 import { ConfigurationError, type UnknownEvent } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
-import { keyPartOf, storedKey } from '../../../src/receiver/key.js'
+import { eventKey, keyPartOf } from '../../../src/receiver/key.js'
 import { lifecycleEvent } from '../../support/deliveries.js'
 
 const DIGEST = /^[0-9a-f]{64}$/
 
+async function keyIn(namespace: string, account: string | null, type: string, part: string): Promise<string> {
+  return (await eventKey(type, part))(namespace, account)
+}
+
 describe('the stored key', () => {
-  test('is <namespace>/<type>/<part>', async () => {
-    expect(await storedKey('tickets', 'order.created', 'ord_7')).toBe('tickets/order.created/ord_7')
-    expect(await storedKey('tickets', 'x.y', 'a/b c')).toBe('tickets/x.y/a/b c')
+  test('is <namespace>/<type>/<part>, with the account after the namespace', async () => {
+    expect(await keyIn('tickets', null, 'order.created', 'ord_7')).toBe('tickets/order.created/ord_7')
+    expect(await keyIn('tickets', null, 'x.y', 'a/b c')).toBe('tickets/x.y/a/b c')
+    expect(await keyIn('tickets', 'acme', 'order.created', 'ord_7')).toBe('tickets/acme/order.created/ord_7')
   })
 
-  test('is plain up to 255 characters, and hashed past them', async () => {
-    const room = 255 - 'ns/x.y/'.length
-    expect(await storedKey('ns', 'x.y', 'a'.repeat(room))).toHaveLength(255)
-    expect(await storedKey('ns', 'x.y', 'a'.repeat(room + 1))).toMatch(DIGEST)
-  })
+  test.each([null, 'acme'])(
+    'is plain up to 255 characters, and hashed past them, of the account %s',
+    async (account) => {
+      const prefix = account === null ? 'ns/' : `ns/${account}/`
+      const room = 255 - `${prefix}x.y/`.length
+      expect(await keyIn('ns', account, 'x.y', 'a'.repeat(room))).toBe(`${prefix}x.y/${'a'.repeat(room)}`)
+      expect((await keyIn('ns', account, 'x.y', 'a'.repeat(room + 1))).replace(prefix, '')).toMatch(DIGEST)
+    },
+  )
 
   test.each([
     ['a new line', 'x.y', 'ord_7\n'],
@@ -26,8 +35,9 @@ describe('the stored key', () => {
     ['a lone surrogate', 'x.y', '\ud800'],
     ['a type beyond ASCII', 'événement', 'ord_7'],
     ['a slash in the type', 'x/y', 'ord_7'],
-  ])('is hashed with %s', async (_, type, part) => {
-    expect(await storedKey('ns', type, part)).toMatch(DIGEST)
+  ])('is hashed with %s, but for namespace and account', async (_, type, part) => {
+    expect(await keyIn('ns', null, type, part)).toMatch(/^ns\/[0-9a-f]{64}$/)
+    expect(await keyIn('ns', 'acme', type, part)).toMatch(/^ns\/acme\/[0-9a-f]{64}$/)
   })
 
   test('is printable ASCII of at most 255 bytes, and nobody else\u2019s', { tags: ['slow'] }, async () => {
@@ -36,16 +46,18 @@ describe('the stored key', () => {
       maxLength: 8,
     })
     const long = texts.map((text) => `${text}${'a'.repeat(250)}`)
-    const names = fc.constantFrom('a', 'a.a', 'b')
-    const key = fc.tuple(names, fc.oneof(texts, long), fc.oneof(texts, long))
-    await fc.assert(
-      fc.asyncProperty(key, key, async (one, other) => {
-        const [first, second] = [await storedKey(...one), await storedKey(...other)]
-        expect(first).toMatch(/^[ -~]{1,255}$/)
-        expect(first === second).toBe(one.every((value, i) => value === other[i]))
-      }),
-      { numRuns: 1000 },
-    )
+    const names = fc.constantFrom('a', 'a.a', 'b', 'n'.repeat(64))
+    for (const account of [fc.constant(null), names]) {
+      const key = fc.tuple(names, account, fc.oneof(texts, long), fc.oneof(texts, long))
+      await fc.assert(
+        fc.asyncProperty(key, key, async (one, other) => {
+          const [first, second] = [await keyIn(...one), await keyIn(...other)]
+          expect(first).toMatch(/^[ -~]{1,255}$/)
+          expect(first === second).toBe(one.every((value, i) => value === other[i]))
+        }),
+        { numRuns: 1000 },
+      )
+    }
   })
 
   test.each<[[string, string], [string, string]]>([
@@ -78,13 +90,13 @@ describe('the stored key', () => {
       ['x","a', 'b'],
     ],
   ])('of %j is not that of %j', async (one, other) => {
-    expect(await storedKey('ns', ...one)).not.toBe(await storedKey('ns', ...other))
+    expect(await keyIn('ns', null, ...one)).not.toBe(await keyIn('ns', null, ...other))
   })
 })
 
 describe('a key function', () => {
   const event: UnknownEvent = lifecycleEvent('order.created', { order: { id: 'ord_7' } })
-  const delivery = { rawBody: new Uint8Array(), request: 'the request', secretIndex: 0 }
+  const delivery = { rawBody: new Uint8Array(), request: 'the request', secretIndex: 0, account: undefined }
 
   test('gives the part, or null for none, from the event, the bytes and the request', () => {
     const seen: unknown[] = []

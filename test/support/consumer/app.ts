@@ -30,6 +30,8 @@ interface AppEnv {
 declare function issueTickets(orderId: string, tickets: OrderTicket[]): Promise<void>
 declare function refreshListing(kind: `event.${string}`, data: object): Promise<void>
 
+const accounts = new Map<string, { id: string; secret: string; plan: string }>()
+
 const app = express()
 app.post(
   '/hooks',
@@ -50,11 +52,11 @@ express.Router().post('/:tenant/hooks', forExpress({ secret: 's', on: { 'order.c
 app.post(
   '/hooks/:account',
   forExpress({
-    secret: (request: ExpressRequest<{ account: string }>) => request.params.account,
+    account: (request: ExpressRequest<{ account: string }>) => accounts.get(request.params.account),
     store: memoryStore(),
-    namespace: (request) => request.params.account.toLowerCase(),
+    namespace: 'orders',
     on: {
-      'order.created': (event, ctx) => ctx.request.params.account.at(event.data.order.total_cents),
+      'order.created': (event, ctx) => ctx.account.plan.at(event.data.order.total_cents),
       // @ts-expect-error the route has no such parameter
       'event.*': (_event, ctx) => ctx.request.params.tenant,
     },
@@ -81,11 +83,12 @@ Fastify({ http2: true }).post('/hooks', forFastify({ secret: 's', on: { 'order.c
 fastify.post(
   '/hooks/:account',
   forFastify({
-    secret: (request: FastifyRequest<{ Params: { account: string } }>) => request.params.account,
+    account: async (request: FastifyRequest<{ Params: { account: string } }>) =>
+      accounts.get(request.params.account),
     store: memoryStore(),
-    namespace: (request) => request.params.account.toLowerCase(),
+    namespace: 'orders',
     on: {
-      'order.created': (event, ctx) => ctx.request.params.account.at(event.data.order.total_cents),
+      'order.created': (event, ctx) => ctx.account.plan.at(event.data.order.total_cents),
       // @ts-expect-error the route has no such parameter
       'event.*': (_event, ctx) => ctx.request.params.tenant,
     },

@@ -235,7 +235,7 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
   [
     'an option that there is not',
     { tolerance: 300 },
-    /^There is no option tolerance\. The options are secret, on,/,
+    /^There is no option tolerance\. The options are secret, account, on,/,
   ],
   ['an option in another case', { maxbodybytes: 1 }, /^There is no option maxbodybytes\./],
 ]
@@ -275,7 +275,7 @@ describe('a receiver is not made', () => {
   ])('of %s', (_, options, type) => {
     const create = (): unknown => createReceiver(options as unknown as WebhookOptions)
     expect(create).toThrow(TypeError)
-    expect(create).toThrow(new RegExp(`^options must be an object of secret, on.*not ${type}`))
+    expect(create).toThrow(new RegExp(`^options must be an object of secret, account, on.*not ${type}`))
   })
 
   test('and the message never shows a secret', () => {

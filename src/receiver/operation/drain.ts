@@ -1,5 +1,5 @@
-import { DRAIN_GRACE_MS, DRAIN_PAUSE_MS } from '../durations.js'
-import { monotonicMs } from '../lib/time/timers.js'
+import { DRAIN_GRACE_MS, DRAIN_PAUSE_MS } from '../../durations.js'
+import { monotonicMs } from '../../lib/time/timers.js'
 
 /** Ongoing work, and the latest time at which it ends, on the monotonic clock; that may change meanwhile. */
 export interface Bounded {
@@ -8,12 +8,16 @@ export interface Bounded {
 
 /** Counts the work of a receiver, so that a shutdown can wait for it. */
 export class Drain {
+  /** From the first call of `close`: a load balancer should choose another process. */
+  isClosing = false
+  /** New deliveries are refused. */
   isClosed = false
   /** All deliveries have the same time limit, so the last to arrive has the latest deadline. */
   private deliveries = 0
   private deliveriesEndAtMs = 0
   private readonly tracked = new Set<Bounded>()
   private whenEmpty: (() => void)[] = []
+  private whenClosed: (() => void)[] = []
 
   /** Counts a delivery that begins, until `leave`. */
   enter(deadlineMs: number): void {
@@ -46,16 +50,21 @@ export class Drain {
   /**
    * Refuses new deliveries and resolves when all counted work has ended, or should have: on a Worker the timers of a request are lost with
    * it, and so is the work that they would have ended. Later calls wait too.
+   *
+   * @param graceMs how long deliveries are still taken. Of several calls, the grace that ends first counts
    */
-  async close(): Promise<void> {
+  async close(graceMs = 0): Promise<void> {
+    this.isClosing = true
+    if (graceMs > 0 && !this.isClosed) await settledWithin(this.whenClosed, graceMs)
     this.isClosed = true
+    this.whenClosed = settleAll(this.whenClosed)
     const closedAtMs = monotonicMs()
     // In a loop, because work that ended may have started more: a late claim is released, a run outlives its answer.
     while (!this.isEmpty) {
       // Never before the grace is over: if the event loop was blocked, a deadline may have passed whose alarm is not set yet.
       const restMs = Math.max(this.latestMs(), closedAtMs) + DRAIN_GRACE_MS - monotonicMs()
       if (restMs <= 0) return
-      await this.emptyWithin(Math.min(restMs, DRAIN_PAUSE_MS))
+      await settledWithin(this.whenEmpty, Math.min(restMs, DRAIN_PAUSE_MS))
     }
   }
 
@@ -64,9 +73,7 @@ export class Drain {
   }
 
   private resolveIfEmpty(): void {
-    if (!this.isEmpty) return
-    for (const resolve of this.whenEmpty) resolve()
-    this.whenEmpty = []
+    if (this.isEmpty) this.whenEmpty = settleAll(this.whenEmpty)
   }
 
   private latestMs(): number {
@@ -74,15 +81,20 @@ export class Drain {
     for (const { endsAtMs } of this.tracked) latest = Math.max(latest, endsAtMs)
     return latest
   }
+}
 
-  /** Uses a timer of its own that keeps the process alive: the code after the drain must not be skipped. */
-  private emptyWithin(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      this.whenEmpty.push(() => {
-        clearTimeout(timer)
-        resolve()
-      })
+/** Resolves when `waiting` is settled, or after `ms`. The timer keeps the process alive: the code after the drain must not be skipped. */
+function settledWithin(waiting: (() => void)[], ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    waiting.push(() => {
+      clearTimeout(timer)
+      resolve()
     })
-  }
+  })
+}
+
+function settleAll(waiting: readonly (() => void)[]): [] {
+  for (const settle of waiting) settle()
+  return []
 }

@@ -1,10 +1,10 @@
 import type { Delivery } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
-import { lifecycleEvent, orderCreated, sign } from '../../support/deliveries.js'
-import { deferred, never, watch } from '../../support/promises.js'
-import { receiving, storeWith } from '../../support/receiving.js'
-import { jump } from '../../support/time-jumps.js'
-import { advance, sleep, useVirtualTime } from '../../support/virtual-time.js'
+import { lifecycleEvent, orderCreated, sign } from '../../../support/deliveries.js'
+import { deferred, never, watch } from '../../../support/promises.js'
+import { receiving, storeWith } from '../../../support/receiving.js'
+import { jump } from '../../../support/time-jumps.js'
+import { advance, sleep, useVirtualTime } from '../../../support/virtual-time.js'
 
 useVirtualTime()
 
@@ -298,4 +298,41 @@ describe('drain', () => {
     await Promise.all([drain, first, ...floods])
     expect(refused).toBeLessThan(10_000)
   })
+
+  test('takes deliveries for the grace, and refuses what comes after it', async () => {
+    const { receiver, send } = receiving({ on: { 'order.created': () => {} } })
+    const drained = receiver.drain({ graceSeconds: 5 })
+    await advance(4.999)
+    expect(await send(orderCreated({ id: 'ord_1' }))).toEqual({ outcome: 'handled' })
+    await advance(0.001)
+    expect(await send(orderCreated({ id: 'ord_2' }))).toMatchObject({ code: 'draining' })
+    await drained
+  })
+
+  test('ends the grace at once if it is called again without one', async () => {
+    const { receiver, send } = receiving({ on: { 'order.created': () => {} } })
+    const both = [receiver.drain({ graceSeconds: 60 }), receiver.drain()]
+    expect(await send(orderCreated())).toMatchObject({ code: 'draining' })
+    await Promise.all(both)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test.each([[-1], [Number.NaN], ['5'], [1e10]])(
+    'refuses a grace of %s, and drains nothing',
+    async (graceSeconds) => {
+      const { receiver, send } = receiving({ on: { 'order.created': () => {} } })
+      await expect(receiver.drain({ graceSeconds } as never)).rejects.toThrow(
+        /graceSeconds must be a number of seconds/,
+      )
+      expect(await send(orderCreated())).toEqual({ outcome: 'handled' })
+    },
+  )
+
+  test.each([['SIGTERM'], [null], [undefined], [{ server: {} }]])(
+    'is a listener for %s too',
+    async (argument) => {
+      const { receiver } = receiving({})
+      await expect(receiver.drain(argument as never)).resolves.toBeUndefined()
+    },
+  )
 })

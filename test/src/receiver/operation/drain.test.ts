@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { Drain } from '../../../src/receiver/drain.js'
-import { deferred, turns, watch } from '../../support/promises.js'
+import { Drain } from '../../../../src/receiver/operation/drain.js'
+import { deferred, turns, watch } from '../../../support/promises.js'
 
 const LONG = { endsAtMs: performance.now() + 3_600_000 }
 

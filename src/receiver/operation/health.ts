@@ -1,0 +1,75 @@
+import { STATEMENT_MS, STORE_CALL_MS } from '../../durations.js'
+import { isWebhookError } from '../../errors.js'
+import { within } from '../../lib/time/alarm-clock.js'
+import { monotonicMs } from '../../lib/time/timers.js'
+import type { Drain } from './drain.js'
+
+/** The answer to a readiness probe. */
+export interface Health {
+  /** Whether this process should get deliveries. */
+  readonly ok: boolean
+  readonly problems: readonly Problem[]
+}
+
+/** A reason why it should not. */
+export interface Problem {
+  /** `draining`, or the code of the error of a failed check: `store_unavailable`. */
+  readonly code: string
+  /** What to do about it, without credentials: it may be shown to a probe. */
+  readonly message: string
+}
+
+const DRAINING: Problem = {
+  code: 'draining',
+  message: 'This process is shutting down: send its deliveries to another one.',
+}
+
+const TOO_SLOW: Problem = {
+  code: 'store_unavailable',
+  message: `The check of the store or the inbox took longer than ${STORE_CALL_MS / 1000} s: is its backend reachable, and is a connection of its pool free?`,
+}
+
+// The message of a client may name credentials.
+const FAILED: Problem = {
+  code: 'store_unavailable',
+  message:
+    'The check of the store or the inbox failed with an error that is not a StoreError, so its message is not shown here.',
+}
+
+/**
+ * Makes `health()`.
+ *
+ * @param check asks the store or the inbox; `undefined` if there is nothing to ask
+ */
+export function healthOf(drain: Drain, check: (() => unknown) | undefined): () => Promise<Health> {
+  let asked: { readonly atMs: number; readonly problem: Promise<Problem | undefined> } | undefined
+
+  async function ask(): Promise<Problem | undefined> {
+    try {
+      await check?.()
+      return undefined
+    } catch (error) {
+      return isWebhookError(error) ? { code: error.code, message: error.message } : FAILED
+    }
+  }
+
+  /** Probes that come while a check hangs share it for a while: each check takes a connection. */
+  function askOnce(): Promise<Problem | undefined> {
+    const nowMs = monotonicMs()
+    if (asked === undefined || nowMs - asked.atMs >= STATEMENT_MS) {
+      const asking = { atMs: nowMs, problem: ask() }
+      asked = asking
+      void asking.problem.then(() => {
+        if (asked === asking) asked = undefined
+      })
+    }
+    return asked.problem
+  }
+
+  return async () => {
+    const problems: Problem[] = drain.isClosing ? [DRAINING] : []
+    const problem = check && (await within(askOnce(), STORE_CALL_MS, () => TOO_SLOW))
+    if (problem !== undefined) problems.push(problem)
+    return { ok: problems.length === 0, problems }
+  }
+}

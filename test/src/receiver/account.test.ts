@@ -1,0 +1,192 @@
+import { type Account, memoryStore, type WebhookOptions } from 'tix-webhooks'
+import { describe, expect, test, vi } from 'vitest'
+import { lifecycleEvent, orderCreated, sign } from '../../support/deliveries.js'
+import { honestInbox } from '../../support/honest-inbox.js'
+import { receiving } from '../../support/receiving.js'
+
+const ACCOUNTS: Readonly<Record<string, Account & { plan: string }>> = {
+  a: { id: 'a', secret: 'whsec_account_a', plan: 'free' },
+  b: { id: 'b', secret: ['whsec_new_of_b', 'whsec_account_b'], plan: 'paid' },
+}
+
+/** One endpoint for two accounts, each with its own secret; the request is the account's name. */
+function byAccount(options: Partial<WebhookOptions> = {}) {
+  const runs: unknown[] = []
+  const { receiver, records, reports } = receiving({
+    secret: undefined,
+    account: ((request: unknown) => ACCOUNTS[request as string]) as never,
+    on: { 'order.created': (_event, ctx) => runs.push([ctx.account, ctx.key]) },
+    ...options,
+  })
+  const send = async (account: string, payload: object, secret = `whsec_account_${account}`) =>
+    receiver.receive({ ...(await sign(payload, { secret })), request: account })
+  return { send, runs, records, reports }
+}
+
+const order = orderCreated({ id: 'ord_of_b' })
+
+describe('accounts', () => {
+  test.each<[string, () => Partial<WebhookOptions>]>([
+    ['the default store', () => ({ namespace: 'orders' })],
+    ['a store', () => ({ store: memoryStore(), namespace: 'orders' })],
+    ['an inbox', () => ({ inbox: honestInbox().inbox as never, namespace: 'orders' })],
+    ['a key function', () => ({ namespace: 'orders', key: () => 'the same for both' })],
+    ['keys that are hashed', () => ({ namespace: 'orders', key: () => 'the same for both'.repeat(20) })],
+  ])('cannot suppress the events of each other, with %s', async (_, options) => {
+    const { send, runs } = byAccount(options())
+    // An event signed with an account's own secret is authentic, even with the id of another account's order.
+    expect(await send('a', order)).toEqual({ outcome: 'handled' })
+    expect(await send('b', order)).toEqual({ outcome: 'handled' })
+    expect(await send('b', order)).toEqual({ outcome: 'duplicate' })
+    expect(runs).toEqual([
+      [ACCOUNTS.a, expect.stringMatching(/^orders\/a\//)],
+      [ACCOUNTS.b, expect.stringMatching(/^orders\/b\//)],
+    ])
+  })
+
+  test('are named by the records and the reports, with the secret that matched, also if none did', async () => {
+    const { send, records, reports } = byAccount({
+      on: {
+        'order.created': () => {
+          throw new Error('no')
+        },
+      },
+    })
+    await send('b', order)
+    await send('b', order, 'whsec_new_of_b')
+    await send('b', order, 'whsec_forged')
+    await send('stranger', order)
+    expect(
+      records.map(({ outcome, code, account, secretIndex }) => [outcome, code, account, secretIndex]),
+    ).toEqual([
+      ['failed', 'handler_failed', 'b', 1],
+      ['failed', 'handler_failed', 'b', 0],
+      ['unauthenticated', 'signature_mismatch', 'b', undefined],
+      ['unauthenticated', 'account_unknown', undefined, undefined],
+    ])
+    expect(reports.map(({ ctx }) => ctx.account)).toEqual(['b', 'b', 'b', undefined])
+  })
+
+  test('are part of the context of a key function', async () => {
+    const key = vi.fn(() => 'mine')
+    const { send } = byAccount({ key: key as never })
+    await send('a', order)
+    expect(key.mock.calls[0]).toEqual([expect.anything(), expect.objectContaining({ account: ACCOUNTS.a })])
+  })
+
+  test.each<[string, unknown]>([
+    ['undefined', undefined],
+    ['null, as databases return it', null],
+    ['a promise of it', Promise.resolve(undefined)],
+  ])('that are unknown are refused, whatever secret a stranger knows: %s', async (_, nobody) => {
+    const { send, runs } = byAccount({ account: (() => nobody) as never })
+    for (const secret of ['whsec_guessed', 'whsec_account_a']) {
+      expect(await send('a', order, secret)).toMatchObject({
+        outcome: 'unauthenticated',
+        code: 'account_unknown',
+      })
+    }
+    expect(runs).toEqual([])
+  })
+
+  test('are looked up once the body is read, and not for a request without a valid header', async () => {
+    const account = vi.fn(() => ACCOUNTS.a)
+    const { receiver } = receiving({
+      secret: undefined,
+      account: account as never,
+      on: { 'order.created': () => {} },
+    })
+    await receiver.receive({ header: 'invalid', body: new Uint8Array(), request: null })
+    await receiver.receive({
+      header: 't=1,v1=00',
+      body: () => Promise.reject(new Error('gone')),
+      request: null,
+    })
+    expect(account).not.toHaveBeenCalled()
+    await receiver.receive({ header: 't=1,v1=00', body: new Uint8Array(), request: 'the request' })
+    expect(account.mock.calls).toEqual([['the request']])
+  })
+
+  test.each<[string, () => unknown, RegExp]>([
+    ['a string', () => 'a', /returned a string: it must return \{ id, secret \}/],
+    ['an empty object', () => ({}), /returned an account whose id is not a name, but undefined/],
+    ['a list', () => [ACCOUNTS.a], /returned an array/],
+    ['false', () => false, /returned a boolean/],
+    ['an empty id', () => ({ id: '', secret: 's' }), /an account whose id is empty/],
+    [
+      'an id with a slash',
+      () => ({ id: 'a/b', secret: 's' }),
+      /not a name, but a string.*1 to 64 characters of A-Z/,
+    ],
+    ['an id of 65 characters', () => ({ id: 'x'.repeat(65), secret: 's' }), /not a name, but a string/],
+    ['a number as id', () => ({ id: 7, secret: 's' }), /not a name, but a number/],
+    ['a promise as id', () => ({ id: Promise.reject(new Error('unheard')), secret: 's' }), /but a promise/],
+    ['no secret', () => ({ id: 'a' }), /the secret of the account a is undefined/],
+    ['an empty secret', () => ({ id: 'a', secret: '' }), /the secret of the account a is empty/],
+    [
+      'no secrets',
+      () => ({ id: 'a', secret: [] }),
+      /the secret of the account a: the list of secrets is empty/,
+    ],
+    [
+      'a placeholder',
+      () => ({ id: 'a', secret: 'undefined' }),
+      /the secret of the account a is a placeholder/,
+    ],
+    [
+      'a promise of a secret',
+      () => ({ id: 'a', secret: Promise.reject(new Error('unheard')) }),
+      /not a promise/,
+    ],
+    [
+      'an object that throws',
+      () => ({
+        get id() {
+          throw new Error('s3cret')
+        },
+      }),
+      /an account that cannot be read/,
+    ],
+  ])('that are %s make a delivery misconfigured, and nothing runs', async (_, account, message) => {
+    const unhandled = vi.fn()
+    process.on('unhandledRejection', unhandled)
+    const { send, runs, reports } = byAccount({ account: account as never })
+    expect(await send('a', order)).toMatchObject({ outcome: 'misconfigured', code: 'misconfigured' })
+    expect(reports.map(({ error }) => error.message)).toEqual([expect.stringMatching(message)])
+    expect(runs).toEqual([])
+    await new Promise(setImmediate)
+    process.off('unhandledRejection', unhandled)
+    expect(unhandled).not.toHaveBeenCalled()
+  })
+
+  test.each<[string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error('down')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('down'))],
+  ])('whose look-up %s make a delivery unavailable, with the cause', async (_, account) => {
+    const { send, reports } = byAccount({ account: account as never })
+    expect(await send('a', order)).toMatchObject({ outcome: 'unavailable', code: 'account_unavailable' })
+    expect(reports.map(({ error }) => (error.cause as Error).message)).toEqual(['down'])
+  })
+
+  test('exclude a secret, and a namespace by a function', () => {
+    expect(() => byAccount({ secret: 's' })).toThrow(/^Pass a secret or an account function, not both/)
+    expect(() => byAccount({ account: { id: 'a', secret: 's' } as never })).toThrow(
+      /^account must be a function of the request/,
+    )
+    expect(() => byAccount({ namespace: (() => 'orders') as never })).toThrow(
+      /^namespace must be 1 to 64 characters .* use the option account/,
+    )
+  })
+
+  test('have the digests of events apart too', async () => {
+    const { send } = byAccount({ on: { 'event.*': () => {} } })
+    const published = lifecycleEvent('event.published')
+    expect(await send('a', published)).toEqual({ outcome: 'handled' })
+    expect(await send('b', published)).toEqual({ outcome: 'handled' })
+  })
+})
