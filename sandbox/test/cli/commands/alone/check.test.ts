@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { tixWebhooks } from 'tix-webhooks/node'
 import { sampleEvent } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
+import { snippetsOf } from '../../../../../test/support/compile.js'
 import { SECRET } from '../../../../../test/support/deliveries.js'
 import { freePort } from '../../../../../test/support/free-port.js'
 import { inMemory, legacyReceiver } from '../../../../../test/support/legacy-receiver.js'
@@ -54,6 +55,10 @@ describe('check', () => {
       ['retried-failure', 'loses_events'],
     ])
     expect([code, records().at(-1)]).toEqual([1, { passed: 22, failed: 6, harmless: 0 }])
+
+    const { stdout } = await check(url)
+    const lines = stdout.split('\n').filter((line) => /^FAIL|probes passed$/.test(line))
+    expect(snippetsOf('docs/moving.md', 'text')).toEqual([`${lines.join('\n')}\n`])
 
     const parsesFirst = byHand({ first: (body) => void JSON.parse(body.toString()) })
     const only = ['--secret', SECRET, '--only', 'empty-body,stale']
