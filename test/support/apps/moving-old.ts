@@ -1,6 +1,7 @@
 // The old versions of all moves, in one process.
-import { DatabaseSync } from 'node:sqlite'
+
 import { Redis } from 'ioredis'
+import Database from 'libsql'
 import type { PoolClient } from 'pg'
 import type { WebhookOptions } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/fetch'
@@ -59,7 +60,7 @@ const OLD: Readonly<Record<string, () => Route | Promise<Route>>> = {
   postgres: () => withStore({ store: postgresStore(pool) }),
   inbox: withInbox,
   async sqlite() {
-    const store = sqliteStore(new DatabaseSync(String(process.env.DATABASE_FILE)))
+    const store = sqliteStore(new Database(String(process.env.DATABASE_FILE)))
     store.migrate()
     return withStore({ store })
   },
