@@ -34,6 +34,9 @@ const ASKING_FOR_RECORDS = 'handledBefore: (event, { keyIn }) => oldStore'
 const CLAIMING = "token: 'moving'"
 const INSERTING = 'INSERT INTO processed_events'
 
+const IN_ITS_TABLE = {
+  'SELECT FROM tickets WHERE order_id = $1': 'SELECT FROM processed_events WHERE id = $1',
+}
 const FROM_POSTGRES = {
   'redisStore(redis)': 'postgresStore(new Pool({ max: 2 }))',
   '{ postgresInbox }': '{ postgresInbox, postgresStore }',
@@ -73,6 +76,7 @@ function asRow(from: string): Readonly<Record<string, string>> {
 /** The old version is drained before the new one gets its first delivery. */
 const WITH_A_PAUSE: Readonly<Record<string, Move>> = {
   'from a receiver by hand': { from: 'byHand', to: ASKING_FOR_EFFECTS },
+  'from a receiver by hand, by its table': { from: 'byHand', to: ASKING_FOR_EFFECTS, changes: IN_ITS_TABLE },
   'from memory': { from: 'memory', to: ASKING_FOR_EFFECTS },
   'from Redis to Postgres': { from: 'redis', to: ASKING_FOR_RECORDS },
   'from SQLite to Postgres': { from: 'sqlite', to: ASKING_FOR_RECORDS, changes: FROM_SQLITE },
@@ -293,10 +297,9 @@ onPostgres('the moves of docs/moving.md', () => {
       },
     )
 
-    const random = seeded(26)
-    const either = (): Version => (random() < 0.5 ? 'old' : 'new')
-
     async function roll(move: Move): Promise<Order[]> {
+      const random = seeded(26)
+      const either = (): Version => (random() < 0.5 ? 'old' : 'new')
       const handled = await newOrders(3, move)
       await toAll(move, handled, () => 'old')
       const orders = [...handled, ...(await newOrders(6, move))]
