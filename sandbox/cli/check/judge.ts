@@ -28,6 +28,8 @@ export interface Judgement extends Partial<Fault> {
   readonly passed: boolean
   /** The answers that it must get, in words. */
   readonly expected: string
+  /** What its correct answers do not rule out. */
+  readonly note?: string
 }
 
 /** The statuses by which a receiver says that a delivery is not genuine. */
@@ -48,8 +50,15 @@ export function judge(probed: Probed, results: readonly SendResult[]): Judgement
   const { verdict, isBurst } = probed.scenario
   const expected = isBurst ? EXPECTED.burst : EXPECTED[verdict]
   const fault = faultOf(probed, results)
-  return fault === undefined ? { passed: true, expected } : { passed: false, expected, ...fault }
+  if (fault !== undefined) return { passed: false, expected, ...fault }
+  const givesUp = verdict === 'unusable' && results.some(({ response }) => isRefusal(response?.status))
+  return { passed: true, expected, ...(givesUp && { note: GIVES_UP }) }
 }
+
+const isRefusal = (status = 0): boolean => status >= 400 && status < 500
+
+const GIVES_UP =
+  'The service is documented to retry a 4xx too, so nothing is lost. Many senders give up at the first one: a 5xx is safer.'
 
 const EXPECTED = {
   genuine: 'each answered 2xx',

@@ -36,8 +36,6 @@ export interface ProbeResult extends Judgement {
   readonly description: string
   /** The status of each answer, or why there was none, in the order of the deliveries; it is stopped where none comes. */
   readonly got: readonly string[]
-  /** The fault that its correct answers do not rule out. */
-  readonly note?: string
 }
 
 /** A scenario, or the one probe that is none. */
@@ -82,6 +80,7 @@ export async function probe(url: string, options: ProbeOptions): Promise<readonl
   const results: ProbeResult[] = []
   const { only, onProgress } = options
   const [valid, ...others] = planned(options)
+  const endsWithRetriedFailure = playsRetriedFailure(options)
   if (valid === undefined) return results
   const report = (result: ProbeResult): void => {
     results.push(result)
@@ -102,14 +101,24 @@ export async function probe(url: string, options: ProbeOptions): Promise<readonl
   }
   // It needs no order that exists, and says nothing if all fails before it is verified.
   const isJudged = failing?.judges('unusable') ?? true
-  if (isJudged && playsRetriedFailure(options)) report(await playRetriedFailure(url, options))
+  if (isJudged && endsWithRetriedFailure) report(await playRetriedFailure(url, options))
   return results
 }
 
-/** Whether the probe that is no scenario is played: it makes its orders up. */
+/**
+ * Whether the probe that is no scenario is played: it makes its orders up.
+ *
+ * @throws TypeError if it is asked for, and cannot be
+ */
 function playsRetriedFailure({ kind = RETRIED_KIND, only, data }: ProbeOptions): boolean {
-  const isWanted = only?.includes(RETRIED_FAILURE.name) ?? true
-  return isWanted && kind === RETRIED_KIND && data === undefined
+  const isAskedFor = only?.includes(RETRIED_FAILURE.name) ?? false
+  const canBe = kind === RETRIED_KIND && data === undefined
+  if (isAskedFor && !canBe) {
+    throw new TypeError(
+      `The probe ${RETRIED_FAILURE.name} makes up orders that lack something: leave out --data, and any --kind but ${RETRIED_KIND}.`,
+    )
+  }
+  return canBe && (isAskedFor || only === undefined)
 }
 
 async function playRetriedFailure(url: string, options: ProbeOptions): Promise<ProbeResult> {
@@ -197,7 +206,9 @@ async function play(
     { scenario, url, timeoutMs, secret, isOneOrder, failsWith: failing?.status },
     results,
   )
-  const note = judgement.passed ? LIMITS_OF_A_PASS[name]?.(idIn(deliveries[0]?.body)) : undefined
+  const note = judgement.passed
+    ? (judgement.note ?? LIMITS_OF_A_PASS[name]?.(idIn(deliveries[0]?.body)))
+    : undefined
   const status = results[0]?.response?.status
   return { name, description, got, ...judgement, ...(note !== undefined && { note }), status }
 }

@@ -23,12 +23,16 @@ const LACKING: readonly ((id: string) => object)[] = [
 export async function retriedFailure(
   signing: Omit<ScenarioSource, 'body'>,
   send: (delivery: ScenarioDelivery) => Promise<SendResult>,
-): Promise<Judgement & Pick<Delivered, 'got'> & { readonly note?: string }> {
+): Promise<Judgement & Pick<Delivered, 'got'>> {
   const expected = 'no 2xx to the retry of an event that failed'
   let last: Delivered | undefined
   for (const lacking of LACKING) {
     const deliverOne = async (): Promise<Delivered> => deliver(lacking, signing, send)
     last = await deliverOne()
+    if (!last.isAnswered) {
+      const advice = `It did not answer an order that lacks something (${last.got.at(-1)}): did your receiver crash, or does it hang? Its log has the reason.`
+      return { passed: false, expected, got: last.got, advice, consequence: 'crashes' }
+    }
     if (!last.isRetried) continue
     // A failure that is not the order's fault does not follow the next order, too.
     if (last.isAcknowledged) last = await deliverOne()
@@ -53,6 +57,7 @@ interface Delivered {
   /** Whether the first answer was a failure, so that it was sent again. */
   readonly isRetried: boolean
   readonly isAcknowledged: boolean
+  readonly isAnswered: boolean
 }
 
 async function deliver(
@@ -73,6 +78,7 @@ async function deliver(
     got: results.map(({ response, error }) => String(response?.status ?? error?.code)),
     isRetried: results.length > 1,
     isAcknowledged: results.some(isAccepted),
+    isAnswered: results.every(({ error }) => error === undefined),
   }
 }
 

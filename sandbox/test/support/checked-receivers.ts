@@ -383,6 +383,19 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
     listener: () => () => {},
   },
   {
+    does: 'crashes on an order without tickets',
+    fails: { 'retried-failure': 'It did not answer an order that lacks something (ECONNRESET)' },
+    options: { only: ['valid', 'retried-failure'] },
+    tried: 2,
+    listener: () =>
+      byHand({}, async (request) => {
+        const body = await readWhole(request)
+        if (!isJson(body) || ticketsOf(JSON.parse(String(body))) !== undefined) return body
+        crash((request.socket as Socket & { server: Server }).server)
+        return undefined
+      }),
+  },
+  {
     does: 'crashes on bytes that are no JSON',
     fails: {
       'tampered-byte': 'closed the connection without a complete answer: did your receiver crash or restart?',

@@ -320,6 +320,16 @@ describe('the options', () => {
       { kind: 'order.created', only: ['thin'] },
       /^The scenario thin needs an event\.\*/,
     ],
+    [
+      'retried-failure with an order that exists',
+      { data: { order: { id: 'ord_7' } }, only: ['retried-failure'] },
+      /^The probe retried-failure makes up orders that lack something: leave out --data/,
+    ],
+    [
+      'retried-failure of another kind',
+      { kind: 'event.published', only: ['retried-failure'] },
+      /and any --kind but order\.created\.$/,
+    ],
     ['no secret', { secret: undefined }, /^secret is undefined/],
   ])('are refused before anything is sent: %s', async (_, options, message) => {
     let requests = 0
