@@ -50,7 +50,7 @@ export {
   unchecked,
 } from './event/schema.js'
 export type { Change } from './idempotency/change.js'
-export type { Inbox, OnceRequest, OnceResult } from './idempotency/inbox.js'
+export type { Inbox, InboxConnections, OnceRequest, OnceResult } from './idempotency/inbox.js'
 export {
   type Eviction,
   type MemoryStore,
@@ -75,6 +75,7 @@ export type { HandledEvent, Handler, HandlerContext, Handlers } from './receiver
 export type { KeyContext, KeyFunction } from './receiver/key.js'
 export type { Health, Problem } from './receiver/operation/health.js'
 export type {
+  Concurrency,
   DeliveryContext,
   DeliveryRecord,
   ErrorContext,
