@@ -38,7 +38,7 @@ const IN_ITS_TABLE = {
   'SELECT FROM tickets WHERE order_id = $1': 'SELECT FROM processed_events WHERE id = $1',
 }
 const FROM_POSTGRES = {
-  'redisStore(redis)': 'postgresStore(new Pool({ max: 2 }))',
+  'redisStore(redis)': 'postgresStore(pool)',
   '{ postgresInbox }': '{ postgresInbox, postgresStore }',
 }
 const FROM_INBOX = {
@@ -49,6 +49,16 @@ const FROM_SQLITE = {
   'redisStore(redis)': 'sqliteStore(new Database(process.env.DATABASE_FILE!))',
   "{ redisStore } from 'tix-webhooks/redis'":
     "{ sqliteStore } from 'tix-webhooks/sqlite'; import Database from 'libsql'",
+}
+/** After the row. */
+const IN_INBOX = {
+  'store.isHandled': 'inbox.isHandled',
+  'const store = postgresStore': 'const inbox = postgresInbox',
+  'store.migrate': 'inbox.migrate',
+  '  store,': '  inbox,',
+  '{ postgresStore }': '{ postgresInbox }',
+  handleOrder:
+    "async ({ data }, ctx) => void (await ctx.tx.query('INSERT INTO tickets (order_id) VALUES ($1)', [data.order.id]))",
 }
 const NEW_NAMESPACE = { "namespace: 'orders'": "namespace: 'sales'" }
 const OF_ACME = {
@@ -85,6 +95,11 @@ const WITH_A_PAUSE: Readonly<Record<string, Move>> = {
     from: 'postgres',
     to: ASKING_FOR_RECORDS,
     changes: { ...asRow('the namespace'), ...NEW_NAMESPACE },
+  },
+  'to another namespace of an inbox': {
+    from: 'inbox',
+    to: ASKING_FOR_RECORDS,
+    changes: { ...asRow('the namespace'), ...NEW_NAMESPACE, ...IN_INBOX },
   },
   'to accounts': {
     from: 'postgres',
