@@ -26,10 +26,10 @@ const REMOVAL_MS = 300
 
 const PAGE = 'docs/production.md'
 
-/** The recipe of the page, with a tenth of its grace. */
+/** The recipe of the page, with a fifth of its grace. */
 function recipe(): string {
   const [code = ''] = snippetsOf(PAGE, 'ts').filter((one) => one.includes("once('SIGTERM'"))
-  const faster = code.replace('graceSeconds: 10', 'graceSeconds: 1')
+  const faster = code.replace('graceSeconds: 10', 'graceSeconds: 2')
   if (faster === code) throw new Error('The recipe has no grace of 10 s')
   return faster
 }

@@ -37,11 +37,11 @@ export interface Slot {
   port: number
 }
 
-const CHECK_EVERY_MS = 200
+const CHECK_EVERY_MS = 100
 const RISE = 1
 const FALL = 3
 
-/** HAProxy as in docs/production.md, with five checks a second: an instance is chosen for each request. */
+/** HAProxy as in docs/production.md, with ten checks a second: an instance is chosen for each request. */
 export async function checkingBalancer(slots: readonly Slot[]): Promise<Balancer> {
   let isClosed = false
   const backends = slots.map((slot) => ({ slot, agent: new Agent({ keepAlive: true }), isUp: true }))
