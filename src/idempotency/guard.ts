@@ -24,7 +24,10 @@ export interface Guard<Request = unknown> {
 /** Runs the handler. It never throws or rejects; it may settle after it was abandoned. */
 export type Work<End extends WorkEnd> = (grant: Grant) => MaybePromise<End>
 
-/** How a handler ended: `handled` and `discarded` are final; after anything else the event runs again. */
+/**
+ * How a handler ended. `handled`, `discarded`, and `duplicate` of an event that was handled elsewhere, are final; after anything else the
+ * event runs again.
+ */
 export interface WorkEnd {
   readonly outcome: string
   readonly error?: unknown
@@ -64,7 +67,7 @@ export type Denial =
   | { readonly status: 'in_flight'; readonly retryAfterMs: number }
 
 export function isDone({ outcome }: WorkEnd): boolean {
-  return outcome === 'handled' || outcome === 'discarded'
+  return outcome === 'handled' || outcome === 'discarded' || outcome === 'duplicate'
 }
 
 /** The grant of an unprotected event: nothing is recorded. */

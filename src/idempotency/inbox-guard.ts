@@ -72,7 +72,8 @@ class InboxRun<End extends WorkEnd> implements Grant {
     try {
       const status = await callInbox(() => inbox.once(request, work), readOnceStatus)
       // An inbox that does not await its work reports an end before there is one.
-      if (this.phase === 'running' && isDone({ outcome: status })) throw misbehaved(status)
+      if (this.phase === 'running' && (status === 'handled' || status === 'discarded'))
+        throw misbehaved(status)
       return status
     } catch (error) {
       // Such as a connection that was lost while the handler was running.
@@ -96,7 +97,7 @@ class InboxRun<End extends WorkEnd> implements Grant {
     this.opened.resolve()
     const { outcome, error } = await Promise.race([this.running, this.givenUp.promise])
     this.phase = 'over'
-    if (outcome !== 'handled') throw error
+    if (committedAs(outcome) !== 'handled') throw error
   }
 
   /** Nothing is certain until the commit is confirmed. */
@@ -145,9 +146,14 @@ class InboxRun<End extends WorkEnd> implements Grant {
     // The record of a discard is written after the rollback, and another delivery may have come in between.
     if (status === 'duplicate' || status === 'in_flight') return denialOf(status)
     // The inbox reports it as handled although the handler failed: if that was recorded, the event never runs again.
-    if (status !== end.outcome) throw misbehaved(status, end.error)
+    if (status !== committedAs(end.outcome)) throw misbehaved(status, end.error)
     return end
   }
+}
+
+/** An event that was handled elsewhere gets a record like any other, and nothing is written beside it. */
+function committedAs(outcome: string): string {
+  return outcome === 'duplicate' ? 'handled' : outcome
 }
 
 function withoutRun(status: OnceStatus): Denial {

@@ -12,6 +12,10 @@ export class AbortSource {
     return this.controller.signal
   }
 
+  get isAborted(): boolean {
+    return this.aborted !== undefined
+  }
+
   /** The first reason counts. */
   abort(reason: unknown): void {
     this.aborted ??= { reason }

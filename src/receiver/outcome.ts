@@ -123,7 +123,7 @@ const OUTCOME_OF_CODE: ReadonlyMap<string, OutcomeName> = new Map<OutcomeCode, O
 ])
 
 export const HANDLED: Outcome = { outcome: 'handled' }
-const DUPLICATE: Outcome = { outcome: 'duplicate' }
+export const DUPLICATE: Outcome = { outcome: 'duplicate' }
 export const UNHANDLED: Outcome = { outcome: 'unhandled' }
 export const METHOD_NOT_ALLOWED: Outcome = { outcome: 'method_not_allowed', code: 'method_not_allowed' }
 export const DRAINING: Outcome = {

@@ -1,6 +1,5 @@
 import { checkData, parseEnvelope } from '../event/payload.js'
 import type { SchemaMap } from '../event/schema.js'
-import type { Grant } from '../idempotency/guard.js'
 import { type Caller, checkedFor } from '../lib/call-site.js'
 import { checkTimerSeconds } from '../lib/check-number.js'
 import { isPromise } from '../lib/maybe-promise.js'
@@ -12,13 +11,14 @@ import { incompleteIfCutOff, readBody } from './body/body.js'
 import { contextOf } from './context.js'
 import { DefaultLog } from './default-log.js'
 import { type Delivery, mismatchHint } from './delivery.js'
+import { askingBefore } from './handled-before.js'
 import { type EventKey, keyOf } from './key.js'
 import { Drain } from './operation/drain.js'
 import { type Health, healthOf } from './operation/health.js'
 import type { WebhookOptions } from './options/options.js'
 import { resolveSettings } from './options/settings.js'
 import { DRAINING, METHOD_NOT_ALLOWED, type Outcome, outcomeOfFault, UNHANDLED } from './outcome.js'
-import { runOnce, timedOutBeforeRun } from './run.js'
+import { type RunCalls, runOnce, timedOutBeforeRun } from './run.js'
 import { DeliveryState } from './state.js'
 
 /** The calls for those who run the process: each receiver has them, and each `tixWebhooks(…)`. */
@@ -154,8 +154,12 @@ export function createReceiverFor<
 
       // The guard claims the event, has its handler run, and records the end.
       const verified = { t: header.t, secretIndex, rawBody, key, account }
-      const handle = (grant: Grant): unknown => handler(event, contextOf(state, grant, verified, scheme))
-      return state.end(await runOnce(key, state, handle, settings))
+      const asked = { eventKey, key, id, account, request, rawBody }
+      const calls: RunCalls = {
+        wasHandledBefore: askingBefore(settings.handledBefore, event, asked),
+        handler: (grant) => handler(event, contextOf(state, grant, verified, scheme)),
+      }
+      return state.end(await runOnce(key, state, calls, settings))
     } catch (fault) {
       // The signature of a body that was cut off cannot match: then the fault is body_incomplete, and no forgery.
       return state.end(outcomeOfFault(await incompleteIfCutOff(fault, delivery, clock)))

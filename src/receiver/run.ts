@@ -8,6 +8,7 @@ import { awaitable, checkReturned, settled } from '../lib/returned.js'
 import type { Alarm } from '../lib/time/alarm-clock.js'
 import type { Bounded } from './operation/drain.js'
 import {
+  DUPLICATE,
   HANDLED,
   isFault,
   type Outcome,
@@ -19,7 +20,14 @@ import type { DeliveryState } from './state.js'
 
 /** The part of a delivery that its run needs. */
 type RunState<Request> = GuardedDelivery<Request> &
-  Pick<DeliveryState<Request>, 'kind' | 'attempt' | 'keepAlive' | 'track'>
+  Pick<DeliveryState<Request>, 'kind' | 'attempt' | 'aborting' | 'keepAlive' | 'track'>
+
+/** The user's functions, with their arguments. */
+export interface RunCalls {
+  readonly handler: (grant: Grant) => unknown
+  /** Whether the event was handled elsewhere; `undefined` if there is nobody to ask. */
+  readonly wasHandledBefore: (() => Promise<boolean>) | undefined
+}
 
 export interface RunTerms<Request> {
   readonly guard: Guard<Request>
@@ -36,10 +44,10 @@ export interface RunTerms<Request> {
 export function runOnce<Request>(
   key: string | null,
   state: RunState<Request>,
-  handler: (grant: Grant) => unknown,
+  calls: RunCalls,
   terms: RunTerms<Request>,
 ): MaybePromise<Outcome> {
-  const run = new Run(state, handler, terms)
+  const run = new Run(state, calls, terms)
   const ended = terms.guard.run(key, state, (grant) => run.start(grant))
   return isPromise(ended) ? run.answerTo(ended) : outcomeOf(ended)
 }
@@ -55,45 +63,69 @@ function outcomeOf(ended: Outcome | Denial): Outcome {
 class Run<Request> implements Bounded {
   endsAtMs = 0
   private grant: Grant | undefined
+  private hasCalledHandler = false
   private end: Outcome | undefined
   private answer: Deferred<Outcome> | undefined
   private lastOutcome: Outcome | undefined
   private deadline: Alarm | undefined
-  private limit: Alarm | undefined
+  private givingUp: Alarm | undefined
   private whenFinished: ((outcome: Outcome) => void) | undefined
 
   constructor(
     private readonly state: RunState<Request>,
-    private readonly handler: (grant: Grant) => unknown,
+    private readonly calls: RunCalls,
     private readonly terms: RunTerms<Request>,
   ) {}
 
   /** Runs the handler, once the guard has granted it. Never throws; returns a promise, which never rejects, if the handler does. */
   start(grant: Grant): MaybePromise<Outcome> {
-    const { clock, kind } = this.state
     this.grant = grant
     this.state.attempt = grant.attempt
-    const { nowMs } = clock
-    // By the clock: if the event loop was blocked, the timer has not fired yet.
-    if (nowMs >= clock.deadlineMs) {
-      return this.endAs(outcomeOfFault(timedOutBeforeRun(this.terms.timeoutMs)), nowMs)
-    }
+    const { wasHandledBefore } = this.calls
+    return wasHandledBefore === undefined ? this.call(grant) : this.askBefore(wasHandledBefore, grant)
+  }
+
+  private async askBefore(wasHandledBefore: () => Promise<boolean>, grant: Grant): Promise<Outcome> {
+    this.limit(this.state.clock.nowMs)
     try {
-      const returned = awaitable(this.handler(grant), kind)
-      if (isThenable(returned)) {
-        this.endsAtMs = nowMs + this.terms.maxRunMs
-        this.limit = clock.set(() => this.giveUp(), this.endsAtMs, true)
-        return this.settle(returned)
-      }
-      checkReturned(returned, kind)
-      return this.endAs(HANDLED, nowMs)
-    } catch (thrown) {
-      return this.endAs(outcomeOfThrown(thrown, kind), nowMs)
+      if (!(await wasHandledBefore())) return this.call(grant)
+      return this.endAs(DUPLICATE)
+    } catch (fault) {
+      return this.endAs(outcomeOfFault(fault))
     }
   }
 
+  private call(grant: Grant): MaybePromise<Outcome> {
+    const { clock, kind, aborting } = this.state
+    const { nowMs } = clock
+    // By the clock: if the event loop was blocked, the timer has not fired yet. Aborted: the lease was lost while handledBefore was asked.
+    if (nowMs >= clock.deadlineMs || aborting.isAborted) {
+      return this.endAs(outcomeOfFault(timedOutBeforeRun(this.terms.timeoutMs)))
+    }
+    this.hasCalledHandler = true
+    try {
+      const returned = awaitable(this.calls.handler(grant), kind)
+      if (isThenable(returned)) {
+        // The handler may have blocked the event loop since.
+        this.limit(nowMs)
+        return this.settle(returned)
+      }
+      checkReturned(returned, kind)
+      return this.endAs(HANDLED)
+    } catch (thrown) {
+      return this.endAs(outcomeOfThrown(thrown, kind))
+    }
+  }
+
+  /** Starts the time after which the run is given up. */
+  private limit(fromMs: number): void {
+    if (this.givingUp !== undefined) return
+    this.endsAtMs = fromMs + this.terms.maxRunMs
+    this.givingUp = this.state.clock.set(() => this.giveUp(), this.endsAtMs, true)
+  }
+
   private async settle(returned: PromiseLike<unknown>): Promise<Outcome> {
-    const { clock, kind } = this.state
+    const { kind } = this.state
     let end = HANDLED
     try {
       // Not by `then`, which a promise may override.
@@ -102,13 +134,14 @@ class Run<Request> implements Bounded {
     } catch (thrown) {
       end = outcomeOfThrown(thrown, kind)
     }
-    clock.clear(this.limit)
-    return this.endAs(end, clock.nowMs)
+    return this.endAs(end)
   }
 
-  private endAs(end: Outcome, nowMs: number): Outcome {
+  private endAs(end: Outcome): Outcome {
+    const { clock } = this.state
+    clock.clear(this.givingUp)
     this.end = end
-    this.endsAtMs = nowMs + SETTLING_MS
+    this.endsAtMs = clock.nowMs + SETTLING_MS
     return end
   }
 
@@ -138,6 +171,7 @@ class Run<Request> implements Bounded {
   /** The outcome for the sender while the run goes on. */
   private soFar(grant: Grant): Outcome {
     const { state, end, terms } = this
+    if (end === undefined && !this.hasCalledHandler) return outcomeOfFault(timedOutBeforeRun(terms.timeoutMs))
     if (end === undefined)
       return outcomeOfFault(handlerTimedOut(state.kind, terms.timeoutMs, grant.hint?.() ?? ''))
     const doubt = grant.unconfirmedError(end)
@@ -167,7 +201,7 @@ class Run<Request> implements Bounded {
 export function timedOutBeforeRun(timeoutMs: number): RunError {
   return new RunError(
     'timed_out',
-    `${timeoutMs / 1000} s (timeoutSeconds) passed before a handler started: the secret function, a schema or the store is slow, or the event loop was blocked.`,
+    `${timeoutMs / 1000} s (timeoutSeconds) passed before a handler started: the secret or account function, a schema, the store or handledBefore is slow, or the event loop was blocked.`,
   )
 }
 

@@ -4,6 +4,7 @@ import type { IdempotencyStore } from '../../idempotency/store.js'
 import type { SignatureOptions } from '../../signature/scheme.js'
 import type { Secrets } from '../../signature/secrets.js'
 import type { Account, AccountFunction } from '../account.js'
+import type { HandledBefore } from '../handled-before.js'
 import type { HandledEvent, Handler, Handlers } from '../handlers.js'
 import type { KeyFunction } from '../key.js'
 import type { OutcomeCode, OutcomeName } from '../outcome.js'
@@ -68,6 +69,11 @@ export interface WebhookOptions<
   namespace?: string | undefined
   /** Returns the key that an event is deduplicated by. Default: the order's id for `order.created`, else a digest of the event. */
   key?: KeyFunction<Request, NotInferred<Found>> | undefined
+  /**
+   * For a move from something else that has handled events: whether this one was handled there. Asked each time when the event is about to
+   * run, if it has a key. `true`: it is recorded as handled, 200, and nothing runs. If it throws or rejects, the delivery is `unavailable`, and it is asked again.
+   */
+  handledBefore?: HandledBefore<HandledEvent<NotInferred<Schemas>>, Request, NotInferred<Found>> | undefined
   /** How far the signature's timestamp may be from now, in seconds, in both directions. Default 300; above 0. */
   toleranceSeconds?: number | undefined
   /** The longest time until the answer, in seconds from the request's arrival, even if the handler is still running. Default 10. */

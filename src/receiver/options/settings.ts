@@ -5,6 +5,7 @@ import {
   DEFAULT_TOLERANCE_SECONDS,
   MIN_LEASE_SECONDS,
 } from '../../durations.js'
+import type { AnyEvent } from '../../event/events.js'
 import { checkSchemas } from '../../event/payload.js'
 import type { SchemaMap } from '../../event/schema.js'
 import type { Guard } from '../../idempotency/guard.js'
@@ -15,6 +16,7 @@ import { checkOptionNames } from '../../lib/option-names.js'
 import { checkedClock, systemClock } from '../../lib/time/clock.js'
 import { checkTolerance, type SignatureScheme, signatureScheme } from '../../signature/scheme.js'
 import { type Account, type Signer, signerSource } from '../account.js'
+import type { HandledBefore } from '../handled-before.js'
 import { type AnyHandler, handlerLookup } from '../handlers.js'
 import type { KeyFunction } from '../key.js'
 import { guardOf, namespaceOf } from './deduplication.js'
@@ -31,6 +33,7 @@ export interface Settings<Request> {
   readonly guard: Guard<Request>
   readonly namespace: string
   readonly key: KeyFunction<Request> | undefined
+  readonly handledBefore: HandledBefore<AnyEvent, Request> | undefined
   readonly toleranceSeconds: number
   readonly timeoutMs: number
   readonly maxRunMs: number
@@ -50,6 +53,7 @@ const OPTION_NAMES: readonly (keyof WebhookOptions)[] = [
   'inbox',
   'namespace',
   'key',
+  'handledBefore',
   'toleranceSeconds',
   'timeoutSeconds',
   'maxRunSeconds',
@@ -102,6 +106,10 @@ export function resolveSettings<Request, Tx, Schemas extends SchemaMap, Found ex
     namespace: namespaceOf(options),
     guard: guardOf(options, now, { leaseMs: leaseSeconds * 1000, retainMs, maxRunMs }),
     key: optionalFunction('key', options.key as KeyFunction<Request> | undefined),
+    handledBefore: optionalFunction(
+      'handledBefore',
+      options.handledBefore as HandledBefore<AnyEvent, Request> | undefined,
+    ),
     toleranceSeconds,
     timeoutMs: timeoutSeconds * 1000,
     maxRunMs,

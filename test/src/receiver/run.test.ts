@@ -1,6 +1,7 @@
 import { Discard, type HandlerContext, RetryLater, type WebhookOptions } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type Guard, UNPROTECTED } from '../../../src/idempotency/guard.js'
+import { AbortSource } from '../../../src/lib/abort-source.js'
 import { AlarmClock } from '../../../src/lib/time/alarm-clock.js'
 import { runOnce } from '../../../src/receiver/run.js'
 import { ALL_TRIES, BOOM, begin, throwing } from '../../support/delivering.js'
@@ -310,12 +311,18 @@ test.each<[string, () => never]>([
       report: nothing,
       abort: nothing,
       keepAlive: nothing,
+      aborting: new AbortSource(),
     }
     const guard: Guard = {
       run: async (_key, _delivery, work) => Promise.resolve(work(UNPROTECTED)).then(fail),
     }
     const terms = { guard, timeoutMs: 10_000, maxRunMs: 60_000 }
-    const outcome = await runOnce('key', state, async () => {}, terms)
+    const outcome = await runOnce(
+      'key',
+      state,
+      { handler: async () => {}, wasHandledBefore: undefined },
+      terms,
+    )
     expect(outcome).toMatchObject({ outcome: 'misconfigured', error: expect.any(Error) })
     clock.end()
   },

@@ -1,0 +1,87 @@
+import { ConfigurationError, UnavailableError } from '../errors.js'
+import type { AnyEvent } from '../event/events.js'
+import { checkedFor, isMisuse } from '../lib/call-site.js'
+import { describeType, describeValue } from '../lib/describe-type.js'
+import { messageOf } from '../lib/errors/message-of.js'
+import { isName, NAME_RULE } from './account.js'
+import type { EventKey } from './key.js'
+
+/** The delivery of an event, for the option `handledBefore`. */
+export interface HandledBeforeContext<Request = unknown, Found = unknown> {
+  /** The event's key, as it is stored. */
+  readonly key: string
+  /**
+   * The key that the event has in another namespace, by the same key function.
+   *
+   * @param namespace the other namespace
+   * @param account the id of an account; `null` for a receiver without accounts. Default: that of this delivery
+   * @throws TypeError when one of them is no name of 1 to 64 characters of `A-Z a-z 0-9 . _ -`
+   */
+  keyIn(namespace: string, account?: string | null): string
+  /** The account of the delivery, as the option `account` returned it; `undefined` without that option. */
+  readonly account: Found
+  /** The framework's own request. */
+  readonly request: Request
+  /** The bytes as they were sent. */
+  readonly rawBody: Uint8Array
+}
+
+/** Says whether an event was handled before this receiver had a record of it: see the option `handledBefore`. */
+export type HandledBefore<Event, Request = unknown, Found = unknown> = (
+  event: Event,
+  ctx: HandledBeforeContext<Request, Found>,
+) => boolean | Promise<boolean>
+
+interface Asked<Request> extends Omit<HandledBeforeContext<Request>, 'key' | 'keyIn'> {
+  readonly eventKey: EventKey | null
+  readonly key: string | null
+  /** The id of the account. */
+  readonly id: string | undefined
+}
+
+/** The function that asks whether an event was handled before; `undefined` if the user gave none, or the event has no key. */
+export function askingBefore<Request>(
+  ask: HandledBefore<AnyEvent, Request> | undefined,
+  event: AnyEvent,
+  { eventKey, key, id, ...delivery }: Asked<Request>,
+): (() => Promise<boolean>) | undefined {
+  if (ask === undefined || eventKey === null || key === null) return undefined
+  return () => answerOf(() => ask(event, { key, keyIn: keyInOf(eventKey, id), ...delivery }))
+}
+
+function keyInOf(eventKey: EventKey, id: string | undefined): HandledBeforeContext['keyIn'] {
+  const checkName = (what: string, name: string): void => {
+    if (!isName(name))
+      throw new TypeError(`keyIn: the ${what} must be ${NAME_RULE}, not ${describeValue(name)}.`)
+  }
+  const keyIn = (namespace: string, account: string | null = id ?? null): string =>
+    checkedFor(keyIn, () => {
+      checkName('namespace', namespace)
+      if (account !== null) checkName('id of the account', account)
+      return eventKey(namespace, account)
+    })
+  return keyIn
+}
+
+/**
+ * @throws UnavailableError when the user's function fails: the event must not run, because nobody knows
+ * @throws ConfigurationError when it returns something else than a boolean, or misuses a function of ours
+ */
+async function answerOf(ask: () => unknown): Promise<boolean> {
+  let answer: unknown
+  try {
+    answer = await ask()
+  } catch (cause) {
+    if (isMisuse(cause))
+      throw new ConfigurationError(`Your handledBefore function threw: ${messageOf(cause)}`, { cause })
+    throw new UnavailableError(
+      'handled_before_unavailable',
+      'Your handledBefore function failed, so nothing has run. Nothing is lost: the sender retries, and it is asked again.',
+      { cause },
+    )
+  }
+  if (typeof answer === 'boolean') return answer
+  throw new ConfigurationError(
+    `Your handledBefore function returned ${describeType(answer)}: it must return true if the event was handled, and false if not.`,
+  )
+}

@@ -1,0 +1,193 @@
+import { createHash } from 'node:crypto'
+import { type HandledBeforeContext, memoryStore, type WebhookOptions } from 'tix-webhooks'
+import { describe, expect, test, vi } from 'vitest'
+import { lifecycleEvent, orderCreated, SECRET } from '../../support/deliveries.js'
+import { honestInbox } from '../../support/honest-inbox.js'
+import { deferred, never } from '../../support/promises.js'
+import { receiving, storeWith } from '../../support/receiving.js'
+import { advance, useVirtualTime } from '../../support/virtual-time.js'
+
+useVirtualTime()
+
+/** A receiver that asks whether events were handled before, with a handler that is watched. */
+function asking(handledBefore: unknown, options: Partial<WebhookOptions> = {}) {
+  const handler = vi.fn()
+  const on = { 'order.created': handler, 'event.*': handler }
+  return { handler, ...receiving({ on, handledBefore: handledBefore as never, ...options }) }
+}
+
+const STORES: readonly [string, () => Partial<WebhookOptions>][] = [
+  ['a store', () => ({})],
+  ['a store that answers later', () => slowStore()],
+  ['an inbox', () => ({ inbox: honestInbox().inbox as never, namespace: 'orders' })],
+]
+
+function slowStore(): Partial<WebhookOptions> {
+  const base = memoryStore()
+  const { store, namespace } = storeWith({ claim: async (request) => base.claim(request) }, base)
+  return { store, namespace }
+}
+
+describe.each(STORES)('an event that was handled before, with %s', (_, options) => {
+  test('is a duplicate that runs nothing, and is recorded, so that it is not asked again', async () => {
+    const handledBefore = vi.fn(() => true)
+    const { handler, send, records } = asking(handledBefore, options())
+    expect(await send(orderCreated({ id: 'ord_1' }))).toEqual({ outcome: 'duplicate' })
+    expect(await send(orderCreated({ id: 'ord_1' }))).toEqual({ outcome: 'duplicate' })
+    expect(handledBefore).toHaveBeenCalledOnce()
+    expect(handler).not.toHaveBeenCalled()
+    expect(records.map(({ outcome, status }) => [outcome, status])).toEqual([
+      ['duplicate', 200],
+      ['duplicate', 200],
+    ])
+  })
+
+  test('is asked about again at each run, also at a retry', async () => {
+    const answers = [false, true]
+    const handledBefore = vi.fn(async () => answers.shift())
+    const { handler, send } = asking(handledBefore, options())
+    handler.mockRejectedValueOnce(new Error('failed'))
+    expect(await send(orderCreated({ id: 'ord_1' }))).toMatchObject({ outcome: 'failed' })
+    expect(await send(orderCreated({ id: 'ord_1' }))).toEqual({ outcome: 'duplicate' })
+    expect(handler).toHaveBeenCalledOnce()
+  })
+
+  test.each<[string, string, string, () => unknown]>([
+    ['rejects', 'unavailable', 'handled_before_unavailable', () => Promise.reject(new Error('down'))],
+    [
+      'throws',
+      'unavailable',
+      'handled_before_unavailable',
+      () => {
+        throw new Error('down')
+      },
+    ],
+    ['returns nothing', 'misconfigured', 'misconfigured', () => undefined],
+    ['returns the rows that it found', 'misconfigured', 'misconfigured', async () => []],
+    ['returns 1', 'misconfigured', 'misconfigured', () => 1],
+    [
+      'misuses keyIn',
+      'misconfigured',
+      'misconfigured',
+      (...[, { keyIn }]: [unknown, HandledBeforeContext]) => keyIn('two words') === '',
+    ],
+  ] as never)(
+    'is not run while the function %s, and is asked about again',
+    async (_how, outcome, code, answer) => {
+      const handledBefore = vi.fn(answer as () => unknown).mockName('handledBefore')
+      const { handler, send, reports } = asking(handledBefore, options())
+      expect(await send(orderCreated({ id: 'ord_1' }))).toMatchObject({ outcome, code })
+      expect(handler).not.toHaveBeenCalled()
+      expect(reports.map(({ error }) => error.message)).toEqual([
+        expect.stringMatching(/^Your handledBefore function/),
+      ])
+      handledBefore.mockImplementation(() => false)
+      expect(await send(orderCreated({ id: 'ord_1' }))).toEqual({ outcome: 'handled' })
+      expect(handler).toHaveBeenCalledOnce()
+    },
+  )
+
+  test('is answered at the deadline while the function hangs, and does not run later', async () => {
+    const answer = deferred<boolean>()
+    const { handler, send, records } = asking(() => answer.promise, { ...options(), timeoutSeconds: 3 })
+    const first = send(orderCreated({ id: 'ord_1' }))
+    await advance(3)
+    expect(await first).toMatchObject({ outcome: 'timed_out', code: 'timed_out' })
+    expect(records).toMatchObject([{ error: { message: expect.stringMatching(/before a handler started/) } }])
+    answer.resolve(false)
+    await advance(0)
+    expect(handler).not.toHaveBeenCalled()
+    expect(await send(orderCreated({ id: 'ord_1' }))).toEqual({ outcome: 'handled' })
+  })
+
+  test('is given up if the function never answers, and does not run if it answers then', async () => {
+    const answer = deferred<boolean>()
+    const { handler, send } = asking(() => answer.promise, { ...options(), maxRunSeconds: 2 })
+    const first = send(orderCreated({ id: 'ord_1' }))
+    await advance(2)
+    expect(await first).toMatchObject({ outcome: 'timed_out', code: 'given_up' })
+    answer.resolve(false)
+    await advance(0)
+    expect(handler).not.toHaveBeenCalled()
+    await advance(60)
+  })
+})
+
+test('an event whose lease is lost while the function is asked does not run: another delivery may', async () => {
+  const answer = deferred<boolean>()
+  const { store, namespace } = storeWith({ renew: () => false })
+  const { handler, send } = asking(() => answer.promise, { store, namespace, leaseSeconds: 3 })
+  const first = send(orderCreated({ id: 'ord_1' }))
+  await advance(1)
+  answer.resolve(false)
+  expect(await first).toMatchObject({ outcome: 'timed_out' })
+  expect(handler).not.toHaveBeenCalled()
+})
+
+test('the function gets the event, its key, and the delivery', async () => {
+  const handledBefore = vi.fn((_event: unknown, _ctx: HandledBeforeContext) => false)
+  const { send } = asking(handledBefore)
+  await send(orderCreated({ id: 'ord_1' }), { request: 'the request' as never })
+  const [event, ctx] = handledBefore.mock.calls[0] as [unknown, HandledBeforeContext]
+  expect(event).toMatchObject({ type: 'order.created', data: { order: { id: 'ord_1' } } })
+  expect(ctx).toEqual({
+    key: 'default/order.created/ord_1',
+    keyIn: expect.any(Function),
+    account: undefined,
+    request: 'the request',
+    rawBody: expect.any(Uint8Array),
+  })
+})
+
+test('an event without a key is not asked about: it runs each time', async () => {
+  const { send, handler } = asking(never, { key: () => null })
+  expect(await send(orderCreated())).toEqual({ outcome: 'handled' })
+  expect(handler).toHaveBeenCalledOnce()
+})
+
+describe('keyIn', () => {
+  async function keysOf(
+    ask: (keyIn: HandledBeforeContext['keyIn']) => string[],
+    options: Partial<WebhookOptions> = {},
+  ) {
+    const keys: string[] = []
+    const handledBefore = (_event: unknown, { keyIn }: HandledBeforeContext): boolean => {
+      keys.push(...ask(keyIn))
+      return false
+    }
+    const { send } = asking(handledBefore, options)
+    await send(orderCreated({ id: 'ord_1' }))
+    await send(lifecycleEvent('event.published'))
+    return keys
+  }
+
+  test('is the key in another namespace, with and without an account', async () => {
+    const three = (keyIn: HandledBeforeContext['keyIn']) => [
+      keyIn('old'),
+      keyIn('old', null),
+      keyIn('old', 'acme'),
+    ]
+    const [own, none, other] = await keysOf(three)
+    expect([own, none, other]).toEqual([
+      'old/order.created/ord_1',
+      'old/order.created/ord_1',
+      'old/acme/order.created/ord_1',
+    ])
+    const account = () => ({ id: 'mine', secret: SECRET })
+    const secretOf = { secret: undefined, account: account as never }
+    expect((await keysOf(three, { ...secretOf })).slice(0, 3)).toEqual([
+      'old/mine/order.created/ord_1',
+      'old/order.created/ord_1',
+      'old/acme/order.created/ord_1',
+    ])
+  })
+
+  test('is made by the key function of the receiver, and hashed like the key itself', async () => {
+    const long = 'x'.repeat(240)
+    const [key] = await keysOf((keyIn) => [keyIn('n'.repeat(60))], { key: () => long })
+    const digest = createHash('sha256')
+      .update(JSON.stringify(['order.created', long]))
+      .digest('hex')
+    expect(key).toBe(`${'n'.repeat(60)}/${digest}`)
+  })
+})
