@@ -50,7 +50,7 @@ export {
   unchecked,
 } from './event/schema.js'
 export type { Change } from './idempotency/change.js'
-export type { Inbox, OnceRequest, OnceResult } from './idempotency/inbox.js'
+export type { Inbox, InboxConnections, OnceRequest, OnceResult } from './idempotency/inbox.js'
 export { type Eviction, type MemoryStoreOptions, memoryStore } from './idempotency/memory/memory-store.js'
 export type { Purgeable } from './idempotency/purge.js'
 export type { ClaimRequest, ClaimResult, IdempotencyStore, Lease, RemoteStore } from './idempotency/store.js'
@@ -63,6 +63,7 @@ export type { HandledEvent, Handler, HandlerContext, Handlers } from './receiver
 export type { KeyContext, KeyFunction } from './receiver/key.js'
 export type { Health, Problem } from './receiver/operation/health.js'
 export type {
+  Concurrency,
   DeliveryContext,
   DeliveryRecord,
   ErrorContext,

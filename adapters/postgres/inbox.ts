@@ -16,6 +16,7 @@ import {
   describeValue,
   MAX_IDLE_SECONDS,
 } from '../../src/internal.js'
+import { connectionsOf } from './connections.js'
 import { driverOf, type TransactionOf } from './drivers/choose.js'
 import { noId, type PostgresDriver } from './drivers/driver.js'
 import type { PgPool } from './drivers/pg.js'
@@ -108,7 +109,8 @@ const COLUMNS = {
  * Effects exactly once: handlers get `ctx.tx`, a transaction of your database. Their writes through it are committed together with
  * the record that the event was handled, or not at all. A process that dies at any moment changes nothing.
  *
- * A handler holds a connection while it runs, so the pool needs one for each concurrent delivery. An effect outside of the database,
+ * A handler holds a connection while it runs. So there are as many runs at the same time as the pool has connections, but one, which is left
+ * to the rest of your app: see the option `concurrency`. An effect outside of the database,
  * such as an e-mail, belongs into a row that is sent after the commit.
  *
  * @param pool a `Pool` of pg, the `sql` of postgres.js, or a driver for another library
@@ -251,6 +253,7 @@ function createInbox<Tx>(
       return { status: status === 'handled' ? 'discarded' : status }
     },
     isNewest: isNewest as PostgresInbox<Tx>['isNewest'],
+    connections: connectionsOf(pool),
     hint: () => driver.hint?.(),
     purge,
     async migrate() {
