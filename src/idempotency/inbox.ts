@@ -50,6 +50,9 @@ export interface Inbox<Tx> {
   readonly connections?: InboxConnections | undefined
   /** A sentence for the log on what may block a handler that has not returned by the deadline; `undefined` if nothing is known. */
   hint?(): string | undefined
-  /** For `health()`: resolves if the database can be reached and has the inbox's tables, and rejects with the reason if not. */
+  /**
+   * For `health()`: resolves if the database can be reached and has what the inbox needs, and rejects with the reason if not. It changes no
+   * record, and its error names no credentials.
+   */
   check?(): void | Promise<void>
 }
