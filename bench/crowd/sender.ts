@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Connection, connect } from '../http/connection.js'
 import { HOST } from '../http/contestants.js'
 import { deliveriesOf } from '../http/deliveries.js'
+import { quantile } from '../support/rounds.js'
 
 /** What happened while a crowd was at the door. Milliseconds count from its arrival, and are not scaled. */
 export interface Seen {
@@ -9,7 +10,8 @@ export interface Seen {
   readonly handledAtFirst: number
   /** When the last first attempt was answered. */
   readonly answeredMs: number
-  /** When the last of the crowd was answered 200. */
+  /** When half of the crowd was answered 200, and when all of it was. */
+  readonly halfHandledMs: number
   readonly handledMs: number
   readonly attempts: number
   /** Ten deliveries of another account. */
@@ -95,6 +97,10 @@ export async function sendCrowd(port: number, { size, scale, retries }: Crowd): 
   return {
     handledAtFirst: ends.filter(({ isHandledAtFirst }) => isHandledAtFirst).length,
     answeredMs: Math.max(...ends.map(({ firstMs }) => firstMs)),
+    halfHandledMs: quantile(
+      ends.map(({ handledMs }) => handledMs),
+      0.5,
+    ),
     handledMs: Math.max(...ends.map(({ handledMs }) => handledMs)),
     attempts: ends.reduce((sum, { attempts }) => sum + attempts, 0),
     otherAccount,

@@ -12,6 +12,10 @@ export interface CrowdServer {
   readonly url: string
   /** Of the pool. */
   readonly connections: number
+  /** Default: that of the receiver. */
+  readonly concurrency?: number | undefined
+  /** Whether `handledBefore` asks the pool, and not the transaction: for a second connection beside that of the run. */
+  readonly asksPool?: boolean
   /** All times are divided by it. */
   readonly scale: number
 }
@@ -21,7 +25,7 @@ const HANDLER_MS = 400
 const CONNECTION_TIMEOUT_MS = 2_000
 const TIMEOUT_SECONDS = 10
 
-const { url, connections, scale } = JSON.parse(process.argv[2] ?? '') as CrowdServer
+const { url, connections, concurrency, asksPool, scale } = JSON.parse(process.argv[2] ?? '') as CrowdServer
 const pool = new Pool({
   connectionString: url,
   max: connections,
@@ -31,6 +35,8 @@ const INSERT = 'INSERT INTO effects (key) VALUES ($1)'
 const hooks = tixWebhooks({
   inbox: postgresInbox(pool),
   namespace: 'bench',
+  ...(concurrency === undefined ? {} : { concurrency }),
+  ...(asksPool === true ? { handledBefore: () => pool.query('SELECT 1').then(() => false) } : {}),
   account: (request) => ({ id: accountOf(request), secret: SECRET }),
   timeoutSeconds: TIMEOUT_SECONDS / scale,
   on: {
