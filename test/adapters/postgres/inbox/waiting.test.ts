@@ -32,8 +32,6 @@ onPostgres('postgresInbox, over each library,', () => {
       const runs: string[] = []
       const { send, hooks, reports } = await endpoint({
         inbox: client.inbox(),
-        // By default it would wait for a place among the runs instead.
-        concurrency: Number.POSITIVE_INFINITY,
         timeoutSeconds: 1,
         // More than the pool has connections.
         concurrency: 2,
