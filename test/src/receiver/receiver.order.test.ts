@@ -1,7 +1,7 @@
-import type { BodyReader, WebhookOptions } from 'tix-webhooks'
+import { type BodyReader, memoryStore, type WebhookOptions } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../../support/deliveries.js'
-import { deferred } from '../../support/promises.js'
+import { deferred, turns } from '../../support/promises.js'
 import { receiving, storeWith } from '../../support/receiving.js'
 import { SOON } from '../../support/retry-after.js'
 
@@ -122,33 +122,44 @@ describe('the order of the steps', () => {
   })
 
   test('the check of the data comes before a place among the runs, and that before the claim', async () => {
-    const checked: string[] = []
-    const { touched, options } = everythingWrong()
-    const schema = (name: string) => ({
-      '~standard': {
-        version: 1 as const,
-        vendor: 'test',
-        validate: (value: unknown) => {
-          checked.push(name)
-          return { value }
+    const steps: string[] = []
+    const [work, running, waiting] = [deferred(), deferred(), deferred()]
+    const base = memoryStore()
+    const { store, namespace } = storeWith({
+      claim: (request) => {
+        steps.push('claim')
+        return base.claim(request)
+      },
+    })
+    const validate = (value: unknown) => {
+      steps.push('check')
+      return { value }
+    }
+    const { send } = receiving({
+      store,
+      namespace,
+      concurrency: 1,
+      schemas: { 'order.created': { '~standard': { version: 1, vendor: 'test', validate } } } as never,
+      key: (event) => {
+        steps.push('key')
+        if (steps.includes('claim')) waiting.resolve()
+        return (event.data as { order: { id: string } }).order.id
+      },
+      on: {
+        'order.created': () => {
+          running.resolve()
+          return work.promise
         },
       },
     })
-    const hold = deferred()
-    const { send } = receiving({
-      ...options,
-      concurrency: 1,
-      timeoutSeconds: 0.01,
-      schemas: { 'order.created': schema('schema') },
-      key: () => null,
-      on: { 'order.created': () => hold.promise },
-    } as Partial<WebhookOptions>)
-    const running = send(orderCreated())
-    expect(await send(orderCreated())).toMatchObject({ outcome: 'overloaded' })
-    expect(checked).toEqual(['schema', 'schema'])
-    expect(touched).not.toContain('claim')
-    hold.resolve()
-    await running
+    const first = send(orderCreated())
+    await running.promise
+    const second = send(orderCreated())
+    await waiting.promise
+    await turns(5)
+    expect(steps).toEqual(['key', 'check', 'claim', 'key', 'check'])
+    work.resolve()
+    expect([(await first).outcome, (await second).outcome]).toEqual(['handled', 'handled'])
   })
 
   test('the claim comes before the handler', async () => {
