@@ -161,7 +161,7 @@ export function createReceiverFor<
 
       if (settings.places !== undefined) {
         state.keepAlive()
-        state.place = await settings.places.take(id, clock, settings)
+        state.place = await settings.places.take(`${settings.namespace}/${id}`, clock, settings)
         if (state.place === undefined) {
           state.reportOverload(settings.places.limits)
           return state.end(overloaded())

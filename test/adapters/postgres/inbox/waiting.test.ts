@@ -35,8 +35,6 @@ onPostgres('postgresInbox, over each library,', () => {
         // By default it would wait for a place among the runs instead.
         concurrency: Number.POSITIVE_INFINITY,
         timeoutSeconds: 1,
-        // More than the pool has connections.
-        concurrency: 2,
         on: {
           'order.created': async (event, { tx }) => {
             const { id } = event.data.order
