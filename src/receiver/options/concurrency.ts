@@ -33,7 +33,8 @@ export function placesOf({ concurrency, account, inbox }: ConcurrencyOptions): P
 }
 
 function limitsIn(concurrency: number | Concurrency): Concurrency {
-  if (typeof concurrency === 'number') return { runs: concurrency }
+  // Both own properties: a library may have set one of the same name on Object.prototype.
+  if (typeof concurrency === 'number') return { runs: concurrency, perAccount: undefined }
   if (!isRecord(concurrency)) {
     throw new TypeError(
       `concurrency must be a number, or an object of runs and perAccount; not ${describeType(concurrency)}.`,
@@ -50,7 +51,7 @@ function checkLimit(name: string, value: number): void {
 const placesByPool = new WeakMap<InboxConnections, Places>()
 
 function placesOfInbox(inbox: object | undefined): Places | undefined {
-  const { connections } = (inbox ?? {}) as { connections?: InboxConnections }
+  const connections = (inbox as { connections?: InboxConnections } | undefined)?.connections
   if (typeof connections !== 'object' || !(connections?.max >= 1)) return undefined
   let places = placesByPool.get(connections)
   if (places === undefined) {

@@ -206,6 +206,8 @@ function hooksOf(env: Env, name: string): FetchWebhooks {
       secret: env.SECRET,
       store: name === 'd1' ? d1Store(env.DB) : durableObjectStore(env.WEBHOOKS, { shards: SHARDS }),
       namespace: 'orders',
+      // Some wait for a place, which the request of another delivery gives back.
+      concurrency: 2,
       on: {
         // A handler that fails once for each event: the retry of the sender runs it again.
         'order.created': async (event, ctx) => {

@@ -38,6 +38,7 @@ test('an inherited property of these names is no option', () => {
   prototype.perAccount = 1
   onTestFinished(() => void delete prototype.perAccount)
   make({ concurrency: { runs: 5 } })
+  make({ concurrency: 5 })
 })
 
 /** Receivers with these options, all in one process: the number of handlers that run at once of nine deliveries to each. */
@@ -83,6 +84,7 @@ test.each<[string, number, () => object[]]>([
   ['an inbox leaves one connection of its pool to the app', 2, () => [inboxOn({ max: 3 })]],
   ['an inbox on a pool of one has one run', 1, () => [inboxOn({ max: 1 })]],
   ['an inbox whose pool is not known has no limit', 9, () => [inboxOn(undefined)]],
+  ['nor has one that knows none', 9, () => [inboxOn(null)]],
   ['nor has one whose pool has none', 9, () => [inboxOn({ max: Number.POSITIVE_INFINITY })]],
   ['nor has one that gives no number', 9, () => [inboxOn({ max: 'many' })]],
   ['concurrency wins over the pool', 4, () => [inboxOn({ max: 3 }, { concurrency: 4 })]],
