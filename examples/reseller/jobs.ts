@@ -1,13 +1,10 @@
 // The jobs, and the worker that runs them in this process, with its own connections.
 import { randomUUID } from 'node:crypto'
 import { type SQL, sql } from 'drizzle-orm'
-import { type Runner, run } from 'graphile-worker'
+import { run } from 'graphile-worker'
 import { db, tickets } from './database.js'
 
-interface IssueTickets {
-  account: string
-  tickets: string[]
-}
+type IssueTickets = { account: string; tickets: string[] }
 
 /** A statement for the transaction of a handler. */
 export const addIssueTickets = (job: IssueTickets): SQL =>
@@ -20,9 +17,8 @@ async function issueTickets(payload: unknown): Promise<void> {
   if (rows.length > 0) await db.insert(tickets).values(rows).onConflictDoNothing()
 }
 
-export const startWorker = (): Promise<Runner> =>
-  run({
-    connectionString: process.env.DATABASE_URL ?? '',
-    noHandleSignals: true,
-    taskList: { 'issue-tickets': issueTickets },
-  })
+export const worker = await run({
+  connectionString: process.env.DATABASE_URL ?? '',
+  noHandleSignals: true,
+  taskList: { 'issue-tickets': issueTickets },
+})

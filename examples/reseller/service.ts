@@ -7,7 +7,7 @@ import { type JsonObject, unchecked } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/express'
 import { instrument } from 'tix-webhooks/opentelemetry'
 import { accounts, db, inbox, orders, pool, shows } from './database.js'
-import { addIssueTickets, startWorker } from './jobs.js'
+import { addIssueTickets, worker } from './jobs.js'
 
 const traces = new NodeTracerProvider({ spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())] })
 traces.register()
@@ -43,7 +43,6 @@ const hooks = tixWebhooks(
   }),
 )
 
-const worker = await startWorker()
 const server = express()
   .post('/hooks/:account', hooks)
   .get('/ready', async (_request, response) => {

@@ -18,16 +18,17 @@ export interface Reseller {
   close(): Promise<void>
 }
 
-/** A process of the service, which keeps its port when it is started again. */
+/** A process of the service, on one port. When it ends unasked it is started again, as a platform does. */
 export interface Instance {
   readonly url: string
-  /** Whether it is ready, and nobody has ended it. */
+  /** Whether it is ready, and not asked to end. */
   readonly isUp: boolean
+  /** Starts it, and waits until it is ready. */
   start(): Promise<void>
-  /** Signals it, and waits for its end: an exit code, or the name of the signal. */
+  /** Signals it, and waits for its end: its exit code, or the signal that ended it. */
   end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals>
-  /** What it printed. */
-  readonly output: string
+  /** The output of each end that was not asked for. */
+  readonly crashes: readonly string[]
 }
 
 /** Bundles the example, because a process starts from that in a third of the time, and creates its tables. */
@@ -72,7 +73,7 @@ export async function openReseller(env: Readonly<Record<string, string>>): Promi
       return instance
     },
     async close() {
-      await Promise.all(instances.map((instance) => instance.end('SIGKILL')))
+      await Promise.allSettled(instances.map((instance) => instance.end('SIGKILL')))
       await pool.end()
       await server.query(`DROP DATABASE ${name} WITH (FORCE)`)
       await server.end()
@@ -82,38 +83,49 @@ export async function openReseller(env: Readonly<Record<string, string>>): Promi
 }
 
 function instanceOf(url: string, launch: () => ChildProcess): Instance {
-  let child: ChildProcess | undefined
-  let exited: Promise<unknown[]> | undefined
-  let printed = (): string => ''
+  const crashes: string[] = []
   let isUp = false
+  let isAsked = false
+  let child: ChildProcess | undefined
+  let starting: Promise<void> | undefined
+
+  async function begin(): Promise<void> {
+    const started = launch()
+    const printed = outputOf(started)
+    child = started
+    started.once('close', () => {
+      isUp = false
+      if (isAsked) return
+      crashes.push(printed())
+      starting = begin()
+    })
+    const isReady = async () => {
+      if (started.exitCode === null && !(await fetch(`${url}/ready`)).ok) throw new Error('It is not ready')
+    }
+    await vi.waitFor(isReady, { timeout: 30_000, interval: 20 })
+    isUp = started.exitCode === null
+  }
+
   return {
     url,
+    crashes,
     get isUp() {
       return isUp
     },
-    get output() {
-      return printed()
-    },
-    async start() {
-      child = launch()
-      exited = once(child, 'close')
-      printed = outputOf(child)
-      void exited.then(() => {
-        isUp = false
-      })
-      const isReady = async () => {
-        if (child?.exitCode !== null) return
-        if (!(await fetch(`${url}/ready`)).ok) throw new Error('It is not ready')
-      }
-      await vi.waitFor(isReady, { timeout: 30_000, interval: 20 })
-      if (child.exitCode !== null) throw new Error(`The service ended at its start: ${printed()}`)
-      isUp = true
+    start() {
+      isAsked = false
+      starting = begin()
+      return starting
     },
     async end(signal) {
+      await starting
+      isAsked = true
       isUp = false
-      child?.kill(signal)
-      const [code, name] = (await exited) ?? []
-      return (code ?? name) as number | NodeJS.Signals
+      if (child === undefined) throw new Error('It was never started')
+      const exited = once(child, 'close')
+      if (!child.kill(signal)) return child.exitCode ?? (child.signalCode as NodeJS.Signals)
+      const [code, name] = await exited
+      return code ?? name
     },
   }
 }
