@@ -21,7 +21,7 @@ export interface Reseller {
 /** A process of the service, on one port. When it ends unasked it is started again, as a platform does. */
 export interface Instance {
   readonly url: string
-  /** Whether it is ready, and not asked to end. */
+  /** From when it is ready until it has ended. */
   readonly isUp: boolean
   /** Starts it, and waits until it is ready. */
   start(): Promise<void>
@@ -120,7 +120,6 @@ function instanceOf(url: string, launch: () => ChildProcess): Instance {
     async end(signal) {
       await starting
       isAsked = true
-      isUp = false
       if (child === undefined) throw new Error('It was never started')
       const exited = once(child, 'close')
       if (!child.kill(signal)) return child.exitCode ?? (child.signalCode as NodeJS.Signals)
