@@ -180,7 +180,7 @@ onPostgres('examples/reseller/', () => {
 
   test('does everything once for each account, whatever is killed meanwhile, and ends by itself', async () => {
     const [first, second] = random() < 0.5 ? both : [both[1], both[0]]
-    const acts = [() => kill(first), terminate, () => Promise.all(both.map(kill))]
+    const acts: (() => Promise<unknown>)[] = [() => kill(first), terminate, () => Promise.all(both.map(kill))]
     for (const [batch, act] of acts.entries()) {
       await during(batch, act)
       await hurryJobs()
