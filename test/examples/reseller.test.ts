@@ -77,7 +77,7 @@ onPostgres('examples/reseller/', () => {
     reseller = await openReseller({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, GRACE_SECONDS: '0.5' })
     for (const [id, secret] of Object.entries(SECRETS))
       await rows('INSERT INTO accounts VALUES ($1, $2)', [id, [secret]])
-    // A handler takes up to 0.2 s, so that a kill finds it at work. And the jobs that were ever added are counted.
+    // A handler takes up to 0.1 s, so that a kill finds it at work. And the jobs that were ever added are counted.
     await reseller.pool.query(`
       CREATE FUNCTION take_time() RETURNS trigger AS 'BEGIN PERFORM pg_sleep(random() / 10); RETURN NEW; END' LANGUAGE plpgsql;
       CREATE TRIGGER take_time BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION take_time();

@@ -75,7 +75,7 @@ export async function openReseller(env: Readonly<Record<string, string>>): Promi
   if (code !== 0) throw new Error(`migrate.ts ended with ${code}: ${printed()}`)
 
   const instances: Instance[] = []
-  const pool = new Pool({ connectionString: url.href, max: 2 }).on('error', () => {})
+  const pool = new Pool({ connectionString: url.href, max: 1 }).on('error', () => {})
   return {
     pool,
     async instance() {
