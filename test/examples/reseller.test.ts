@@ -17,7 +17,7 @@ const FOLDER = join(ROOT, 'examples/reseller')
 const SECRETS = { acme: 'whsec_test_acme', globex: 'whsec_test_globex' }
 
 /** Orders of each account in a batch. Something ends in the middle of each batch. */
-const BATCH = 30
+const BATCH = 25
 /** Deliveries at the same time. */
 const LANES = 16
 /** A second of the service, in milliseconds. */
@@ -180,7 +180,12 @@ onPostgres('examples/reseller/', () => {
 
   test('does everything once for each account, whatever is killed meanwhile, and ends by itself', async () => {
     const [first, second] = random() < 0.5 ? both : [both[1], both[0]]
-    const acts: (() => Promise<unknown>)[] = [() => kill(first), terminate, () => Promise.all(both.map(kill))]
+    const acts: (() => Promise<unknown>)[] = [
+      () => kill(first),
+      terminate,
+      () => Promise.all(both.map(kill)),
+      () => Promise.all([kill(second), terminate()]),
+    ]
     for (const [batch, act] of acts.entries()) {
       await during(batch, act)
       await hurryJobs()
