@@ -14,10 +14,18 @@ export interface Account {
   readonly secret: Secrets
 }
 
+/**
+ * TypeScript reads options in their order: if `on` stands first, and `account` does not name the type of its request, it finds no accounts.
+ * Its error then names what works.
+ */
+type Misplaced<Found> = [Found] extends [undefined]
+  ? 'write account before on, or annotate its request'
+  : never
+
 /** Finds the account of a request: see the option `account`. */
 export type AccountFunction<Request, Found> = (
   request: Request,
-) => Found | null | undefined | Promise<Found | null | undefined>
+) => Found | Misplaced<Found> | null | undefined | Promise<Found | Misplaced<Found> | null | undefined>
 
 /** Whose signature a delivery must have. */
 export interface Signer {
