@@ -15,11 +15,11 @@ export interface Account {
 }
 
 /**
- * TypeScript reads options in their order: if `on` stands first, and `account` does not name the type of its request, it finds no accounts.
- * Its error then names what works.
+ * TypeScript reads options in their order: if `on` stands first, and `account` does not name the type of its request, it finds no accounts;
+ * nor does it beside a type argument. Its error then names what works.
  */
 type Misplaced<Found> = [Found] extends [undefined]
-  ? 'write account before on, or annotate its request'
+  ? 'pass no type argument, and write account before on or annotate its request'
   : never
 
 /** Finds the account of a request: see the option `account`. */

@@ -292,18 +292,22 @@ describe('handlers in other files', () => {
   })
 })
 
-describe('an account function after `on`', () => {
-  test('needs an annotation, and its error says so', () => {
+describe('an account function after `on`, or beside a type argument', () => {
+  test('needs an annotation instead, and its error says so', () => {
     forExpress({
       on: { 'event.*': (_event, { account }) => expectTypeOf(account).toEqualTypeOf<Shop>() },
       account: (request: OfExpress) => shops.find(request.params.account),
     })
     forExpress({
       on: { 'event.*': (_event, { account }) => expectTypeOf(account).toBeUndefined() },
-      // @ts-expect-error is not assignable to type '"write account before on, or annotate its request" | null | undefined'
+      // @ts-expect-error is not assignable to type '"pass no type argument, and write account before on or annotate its request" | null | undefined'
       account: (request) => shops.find(request.hostname),
     })
-    expectTypeOf<'write account before on, or annotate its request'>().toExtend<
+    // @ts-expect-error the same
+    forHono<AppEnv>({ account: (c) => c.env.SHOPS.get(c.req.path), on: {} })
+    // @ts-expect-error the same
+    createReceiver<URL>({ account: (url) => shops.find(url.pathname), on: {} })
+    expectTypeOf<'pass no type argument, and write account before on or annotate its request'>().toExtend<
       ReturnType<NonNullable<WebhookOptions['account']>>
     >()
   })
