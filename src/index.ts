@@ -50,10 +50,22 @@ export {
   unchecked,
 } from './event/schema.js'
 export type { Change } from './idempotency/change.js'
-export type { Inbox, OnceRequest, OnceResult } from './idempotency/inbox.js'
-export { type Eviction, type MemoryStoreOptions, memoryStore } from './idempotency/memory/memory-store.js'
+export type { Inbox, InboxConnections, OnceRequest, OnceResult } from './idempotency/inbox.js'
+export {
+  type Eviction,
+  type MemoryStore,
+  type MemoryStoreOptions,
+  memoryStore,
+} from './idempotency/memory/memory-store.js'
 export type { Purgeable } from './idempotency/purge.js'
-export type { ClaimRequest, ClaimResult, IdempotencyStore, Lease, RemoteStore } from './idempotency/store.js'
+export type {
+  ClaimRequest,
+  ClaimResult,
+  HandledRecords,
+  IdempotencyStore,
+  Lease,
+  RemoteStore,
+} from './idempotency/store.js'
 export { redactError } from './lib/errors/redact-error.js'
 export type { Account, AccountFunction } from './receiver/account.js'
 export type { BodyReader } from './receiver/body/body.js'
@@ -63,6 +75,7 @@ export type { HandledEvent, Handler, HandlerContext, Handlers } from './receiver
 export type { KeyContext, KeyFunction } from './receiver/key.js'
 export type { Health, Problem } from './receiver/operation/health.js'
 export type {
+  Concurrency,
   DeliveryContext,
   DeliveryRecord,
   ErrorContext,

@@ -17,7 +17,7 @@ export {
 export { createBursts } from './idempotency/bursts.js'
 export { checkChanges } from './idempotency/change.js'
 export { createPurger } from './idempotency/purge.js'
-export { checkedStore, checkOnce } from './idempotency/store-rules.js'
+export { checkedStore, checkKey, checkOnce } from './idempotency/store-rules.js'
 export { checkedFor } from './lib/call-site.js'
 export { checkWholeNumber } from './lib/check-number.js'
 export { deferred } from './lib/deferred.js'

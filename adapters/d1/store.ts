@@ -1,7 +1,7 @@
 import type { Purgeable, RemoteStore } from '../../src/index.js'
 import { checkedFor, checkedStore, checkOptionNames, createPurger } from '../../src/internal.js'
 import { type FoundColumn, missingFrom, ofAnotherVersion } from '../sqlite/ddl.js'
-import { claimResult, hostedTable } from '../sqlite/hosted.js'
+import { claimResult, hostedTable, isCompleted } from '../sqlite/hosted.js'
 import { unavailable } from './advice.js'
 import { checkDatabase, type D1Database, type D1Result, type D1Statement } from './database.js'
 
@@ -84,6 +84,14 @@ function createStore(db: D1Database, options: D1StoreOptions): D1Store {
 
     async release({ key, token }) {
       return (await changes(sql.release, key, token)) === 1
+    },
+
+    async isHandled(key) {
+      return isCompleted((await run(() => statement(sql.find, key).all())).results)
+    },
+
+    async check() {
+      await run(() => statement(sql.check).all())
     },
 
     purge,

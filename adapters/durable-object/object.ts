@@ -1,6 +1,6 @@
 import type { ClaimResult } from '../../src/index.js'
 import { OBJECT_PURGE_MS } from '../../src/internal.js'
-import { claimResult, hostedTable } from '../sqlite/hosted.js'
+import { claimResult, hostedTable, isCompleted } from '../sqlite/hosted.js'
 import type { DurableObjectState, DurableObjectStorage } from './cloudflare.js'
 import type { ObjectCall } from './protocol.js'
 
@@ -57,6 +57,10 @@ export class TixWebhooksObject {
         return this.run(sql.complete, key, token, retainMs).length === 1
       case 'release':
         return this.run(sql.release, key, token).length === 1
+      case 'isHandled':
+        return isCompleted(this.run(sql.find, key))
+      case 'check':
+        return this.run(sql.check).length === 0
     }
   }
 

@@ -86,6 +86,17 @@ function createStore(namespace: DurableObjectNamespace, options: DurableObjectSt
     async release(lease) {
       return (await call('release', lease)) as boolean
     },
+
+    async isHandled(key) {
+      const result = await call('isHandled', { key })
+      // An object that still runs an older version of the class does not know the method.
+      if (typeof result !== 'boolean') throw ofAnotherClass('without a result')
+      return result
+    },
+
+    async check() {
+      await call('check', { key: '' })
+    },
   })
 }
 

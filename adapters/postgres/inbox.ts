@@ -1,5 +1,6 @@
 import {
   type Change,
+  type HandledRecords,
   type Inbox,
   isDiscard,
   type OnceRequest,
@@ -8,6 +9,7 @@ import {
 } from '../../src/index.js'
 import {
   checkedFor,
+  checkKey,
   checkOnce,
   checkOptionNames,
   checkRetentionSeconds,
@@ -16,13 +18,14 @@ import {
   describeValue,
   MAX_IDLE_SECONDS,
 } from '../../src/internal.js'
+import { connectionsOf } from './connections.js'
 import { driverOf, type TransactionOf } from './drivers/choose.js'
 import { noId, type PostgresDriver } from './drivers/driver.js'
 import type { PgPool } from './drivers/pg.js'
 import type { PostgresJs } from './drivers/postgres-js.js'
 import { newestDdl, newestTable } from './newest.js'
 import { type Opening, opener } from './open.js'
-import { placeIn, placeOf } from './place.js'
+import { type Ask, placeIn, placeOf } from './place.js'
 import { tableOf } from './table.js'
 
 export interface PostgresInboxOptions {
@@ -52,7 +55,7 @@ export interface PostgresInboxAsOptions<Client, Tx> extends PostgresInboxOptions
 }
 
 /** A transactional inbox. */
-export interface PostgresInbox<Tx> extends Inbox<Tx>, Purgeable {
+export interface PostgresInbox<Tx> extends Inbox<Tx>, HandledRecords, Purgeable {
   /**
    * Keeps a late event from undoing a newer one: true if no newer change of the subject has been applied. The change is then recorded, and
    * committed together with the handler's writes. Of two that are equal in date and rank, the later to arrive is newest. It waits for
@@ -92,6 +95,13 @@ export interface PostgresInbox<Tx> extends Inbox<Tx>, Purgeable {
    * @returns the number of deleted records and changes
    */
   purge(options?: { readonly limit?: number }): Promise<number>
+  /**
+   * Resolves if Postgres can be reached and written, and has the table of the records and the rights on it; it changes no record. It does
+   * not ask for the table of `isNewest`, which not every app uses.
+   *
+   * @throws StoreError otherwise, with advice and without credentials
+   */
+  check(): Promise<void>
   /** Creates the tables of the records and of `isNewest` if they are missing. For your deploy; several may run at once. */
   migrate(): Promise<void>
   /** The SQL that `migrate` runs, for tools of your own. */
@@ -108,7 +118,8 @@ const COLUMNS = {
  * Effects exactly once: handlers get `ctx.tx`, a transaction of your database. Their writes through it are committed together with
  * the record that the event was handled, or not at all. A process that dies at any moment changes nothing.
  *
- * A handler holds a connection while it runs, so the pool needs one for each concurrent delivery. An effect outside of the database,
+ * A handler holds a connection while it runs. So there are as many runs at the same time as the pool has connections, but one, which is left
+ * to the rest of your app: see the option `concurrency`. An effect outside of the database,
  * such as an e-mail, belongs into a row that is sent after the commit.
  *
  * @param pool a `Pool` of pg, the `sql` of postgres.js, or a driver for another library
@@ -175,6 +186,9 @@ function createInbox<Tx>(
     migrate: MIGRATE,
   })
   const open = opener(driver, table, idleMs)
+  const finding = table.byName(
+    (name) => `SELECT true AS found FROM ${name} WHERE key = $1::text AND expires_at > now()`,
+  )
   const newest = newestTable(place, driver, MIGRATE)
   let longestRetentionMs = checkRetentionSeconds(options.retentionSeconds) * 1000
   const { start, purge } = createPurger(deleteExpired, options.purgeEverySeconds)
@@ -185,15 +199,22 @@ function createInbox<Tx>(
     return records === limit ? records : records + (await newest.purge(limit - records))
   }
 
-  async function purgeRecords(limit: number): Promise<number> {
+  function purgeRecords(limit: number): Promise<number> {
+    return transactOnly((tx) => table.purge((...query) => driver.query(tx, ...query), limit))
+  }
+
+  /** A transaction without a handler. */
+  async function transactOnly<T>(work: (tx: unknown) => Promise<T>): Promise<T> {
     try {
-      return await driver.transaction(
-        (tx) => table.purge((...query) => driver.query(tx, ...query), limit),
-        noId,
-      )
+      return await driver.transaction(work, noId)
     } catch (error) {
       throw table.unavailable(error)
     }
+  }
+
+  /** Asks in the first statements of a transaction, which with pg are sent together with its BEGIN. */
+  function asking<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
+    return transactOnly((tx) => work((...query) => driver.first(tx, ...query)))
   }
 
   /** Calls the handler in a transaction that begins with the record; an error of the handler rolls back both. */
@@ -250,7 +271,16 @@ function createInbox<Tx>(
       const { status } = await transact(request, async () => {})
       return { status: status === 'handled' ? 'discarded' : status }
     },
+    async isHandled(key) {
+      checkKey(key)
+      return asking(async (ask) => {
+        await table.find(ask)
+        return (await ask(finding(), [key])).length === 1
+      })
+    },
+    check: () => asking(table.check),
     isNewest: isNewest as PostgresInbox<Tx>['isNewest'],
+    connections: connectionsOf(pool),
     hint: () => driver.hint?.(),
     purge,
     async migrate() {

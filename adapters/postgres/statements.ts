@@ -1,23 +1,25 @@
 /** A statement of the store. A request that is alone has one of its own, which costs the server a tenth less. */
 interface StoreStatement {
   readonly parameters: readonly (keyof StoreRequest)[]
-  /** For one request. The count is of the records that it has written. */
+  /** For one request. The count is of the records that it has written, or found. */
   readonly one: string
   /**
    * For several, each of another key and in the order of keys: each parameter is an array with an element of each request. It returns
-   * a row for each record that it has written: the number of its request, from 1, and the columns of `one`.
+   * a row for each record that it has written, or found: the number of its request, from 1, and the columns of `one`.
    */
   readonly many: string
 }
 
 export interface StoreRequest {
   readonly key: string
-  readonly token: string
+  readonly token?: string
   readonly leaseMs?: number
   readonly retainMs?: number
 }
 
-export type StoreStatements = Readonly<Record<'claim' | 'renew' | 'complete' | 'release', StoreStatement>>
+export type StoreStatements = Readonly<
+  Record<'claim' | 'renew' | 'complete' | 'release' | 'findCompleted', StoreStatement>
+>
 
 /**
  * Each is atomic by itself, and locks records in the order of keys, so that no two wait for each other.
@@ -83,6 +85,7 @@ export function statementsFor(table: string): StoreStatements {
       RETURNING ${number} AS n`
 
   const isRunning = "state = 'running'"
+  const isCompleted = "state = 'completed' AND expires_at > now()"
   const isReleasable = "state IN ('running', 'released')"
   return {
     claim: {
@@ -131,6 +134,11 @@ export function statementsFor(table: string): StoreStatements {
         isReleasable,
         'state = excluded.state',
       ),
+    },
+    findCompleted: {
+      parameters: ['key'],
+      one: `SELECT true AS found FROM ${table} WHERE key = $1 AND ${isCompleted}`,
+      many: `SELECT ${number} AS n FROM ${table} WHERE key = ANY($1::text[]) AND ${isCompleted}`,
     },
   }
 }

@@ -63,7 +63,7 @@ export function postgresStore(pool: PgPool | PostgresJs, options: PostgresStoreO
   return checkedFor(postgresStore, () => createStore(pool, options))
 }
 
-/** The values of the row that a request has written; `undefined` if it has written none. */
+/** The values of the row that a request has written or found; `undefined` if there is none. */
 type Written = readonly unknown[] | undefined
 
 /** The most connections that a store uses, so that the app has the rest of the pool, and the most calls in one statement. */
@@ -150,6 +150,7 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
   const renewals = burstOf('renew')
   const completions = burstOf('complete')
   const releases = burstOf('release')
+  const lookUps = burstOf('findCompleted')
 
   return checkedStore<PostgresStore>({
     async claim({ key, token, leaseMs, retainMs }) {
@@ -159,6 +160,9 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
     renew: async ({ key, token }, leaseMs) => (await renewals({ key, token, leaseMs })) !== undefined,
     complete: async ({ key, token }, retainMs) => (await completions({ key, token, retainMs })) !== undefined,
     release: async ({ key, token }) => (await releases({ key, token })) !== undefined,
+    isHandled: async (key) => (await lookUps({ key })) !== undefined,
+    // Not among the calls of deliveries: a probe asks for the database, not for the length of a queue.
+    check: () => table.check(ask).catch(unavailable),
     purge,
     migrate: () => table.migrate(driverOf(pool)),
     ddl: table.ddl,

@@ -15,6 +15,8 @@ export interface Table {
   readonly ddl: string
   /** Deletes expired records, `limit` at most, and returns their number. */
   purge(ask: Ask, limit: number): Promise<number>
+  /** Rejects with what a delivery would run into: no such table or column, no rights, a server or a transaction that is read-only. */
+  check(ask: Ask): Promise<void>
   /** Creates the table if it is missing, and refuses one that has other columns. */
   migrate(driver: CheckedDriver<unknown, unknown>): Promise<void>
   /** The store's error for one of the database or the driver. */
@@ -75,6 +77,17 @@ export function tableOf({
       DELETE FROM ${name} AS stored USING expired WHERE stored.${key} = expired.${key} RETURNING 1`,
   )
 
+  const list = Object.keys(columns).join(', ')
+  const updates = Object.keys(columns)
+    .slice(1)
+    .map((column) => `${column} = excluded.${column}`)
+  // A write of no row: the server then checks all that a write needs. With a parameter, because EXECUTE takes no empty list.
+  const checking = byName(
+    (name) => `
+      INSERT INTO ${name} (${list}) SELECT ${list} FROM ${name} LIMIT $1
+      ON CONFLICT (${key}) DO UPDATE SET ${updates.join(', ')}`,
+  )
+
   // The first word of a definition is its type. The key must be unique, or ON CONFLICT does not work.
   const wanted = Object.entries(columns).map(
     ([column, type], position) => `(${position}, '${column}', '${type.split(' ')[0]}')`,
@@ -113,6 +126,10 @@ export function tableOf({
     async purge(ask, limit) {
       await place.find(ask)
       return (await ask(purging(), [limit])).length
+    },
+    async check(ask) {
+      await place.find(ask)
+      await ask(checking(), [0])
     },
     unavailable(error) {
       const advised = unavailable(error, names)

@@ -73,6 +73,20 @@ if token ~= ARGV[1] or state == 'completed' then return 0 end
 ${LEFT}
 ${replace('released', '0', 'left')}`)
 
+export const IS_HANDLED: Script = script(`${READ}
+if state == 'completed' then return 1 end
+return 0`)
+
+/**
+ * Calls each command that the scripts call, on a key that no record has: nothing is changed, but Redis refuses what it would refuse a
+ * delivery, by the rights of the user, as a replica, or because it is out of memory.
+ */
+export const CHECK: Script = script(`${READ}
+redis.call('PTTL', KEYS[1])
+redis.call('SET', KEYS[1], '', 'PX', 1, 'XX')
+redis.call('DEL', KEYS[1])
+return 1`)
+
 function script(lua: string): Script {
   let digest: Promise<string | undefined> | undefined
   return {

@@ -11,7 +11,7 @@ import { lacksScript, unavailable } from './advice.js'
 import { commandsOf, type RedisStoreClient } from './client.js'
 import { warnOfEvictionOnce } from './eviction.js'
 import { Replicas } from './replicas.js'
-import { CLAIM, COMPLETE, RELEASE, RENEW, type Script } from './scripts.js'
+import { CHECK, CLAIM, COMPLETE, IS_HANDLED, RELEASE, RENEW, type Script } from './scripts.js'
 
 export interface RedisStoreOptions {
   /** Prefix of the keys of the records. Default `tix-webhooks:`. */
@@ -90,6 +90,11 @@ function createStore(client: RedisStoreClient, options: RedisStoreOptions): Remo
     return isOne('completion', reply)
   }
 
+  async function checkReplicated(required: Replicas): Promise<void> {
+    const { isReplicated } = await send(CHECK, NO_KEY, [], (sent) => required.confirm(sent))
+    if (!isReplicated) throw required.tooFew()
+  }
+
   const store = checkedStore<RemoteStore>({
     async claim(request) {
       const { key, token } = request
@@ -112,9 +117,21 @@ function createStore(client: RedisStoreClient, options: RedisStoreOptions): Remo
     async release(lease) {
       return isOne('release', await run(RELEASE, lease.key, [lease.token]))
     },
+
+    async isHandled(key) {
+      return isOne('look-up', await run(IS_HANDLED, key, []))
+    },
+
+    async check() {
+      if (required !== undefined) return required.explained(checkReplicated(required))
+      isOne('check', await run(CHECK, NO_KEY, []))
+    },
   })
   return store
 }
+
+/** No record has it: keys are printable. */
+const NO_KEY = '\n'
 
 function asClaimResult(reply: unknown): ClaimResult {
   const number = numberOf('claim', reply)

@@ -1,5 +1,5 @@
 import type { ClaimResult } from '../../src/index.js'
-import { purgeStatement, type TableDdl, tableDdl } from './ddl.js'
+import { checkStatement, purgeStatement, type TableDdl, tableDdl } from './ddl.js'
 import { STORE_COLUMNS, type StoreStatement, statementsFor } from './statements.js'
 
 /**
@@ -21,19 +21,20 @@ const PARAMETERS = {
 export interface HostedTable extends TableDdl {
   readonly columns: readonly string[]
   /** Statements with numbered parameters, because some clients have no named ones. A statement that changes records returns one row for each. */
-  readonly sql: Readonly<Record<StoreStatement | 'purge', string>>
+  readonly sql: Readonly<Record<StoreStatement | 'purge' | 'check', string>>
 }
 
 /** @throws TypeError when the name is invalid */
 export function hostedTable(table: string): HostedTable {
   const created = tableDdl(table, STORE_COLUMNS)
   const { name } = created
+  const columns = Object.keys(STORE_COLUMNS)
   const { claim, find, renew, complete, release } = statementsFor(name)
   const changing = (statement: keyof typeof PARAMETERS, sql: string): string =>
     `${numbered(sql, PARAMETERS[statement])} RETURNING 1`
   return {
     ...created,
-    columns: Object.keys(STORE_COLUMNS),
+    columns,
     sql: {
       claim: numbered(claim, PARAMETERS.claim),
       find: numbered(find, PARAMETERS.find).replace('lease_until', `lease_until - ${NOW} AS left_ms`),
@@ -41,6 +42,7 @@ export function hostedTable(table: string): HostedTable {
       complete: changing('complete', complete),
       release: changing('release', release),
       purge: changing('purge', purgeStatement(created)),
+      check: checkStatement(created, columns),
     },
   }
 }
@@ -56,6 +58,11 @@ function numbered(sql: string, parameters: readonly string[]): string {
 }
 
 type Rows = readonly unknown[]
+
+/** Whether the record that was found, if any, is completed. */
+export function isCompleted([record]: Rows): boolean {
+  return (record as { state: string } | undefined)?.state === 'completed'
+}
 
 /** The answer to a claim, from the rows of its two statements. */
 export function claimResult(claimed: Rows, found: Rows): ClaimResult {

@@ -1,5 +1,6 @@
 import {
   type Change,
+  type HandledRecords,
   type Inbox,
   isDiscard,
   type OnceResult,
@@ -9,6 +10,7 @@ import {
 import {
   checkedClock,
   checkedFor,
+  checkKey,
   checkOnce,
   checkOptionNames,
   checkRetentionSeconds,
@@ -49,7 +51,7 @@ export interface SqliteTransaction<Db> {
 }
 
 /** A transactional inbox. */
-export interface SqliteInbox<Db> extends Inbox<SqliteTransaction<Db>>, Purgeable {
+export interface SqliteInbox<Db> extends Inbox<SqliteTransaction<Db>>, HandledRecords, Purgeable {
   /**
    * Keeps a late event from undoing a newer one: true if no newer change of the subject has been applied. The change is then recorded, and
    * committed together with the effects. Of two that are equal in date and rank, the later to arrive is newest. For state, not for sums:
@@ -88,6 +90,13 @@ export interface SqliteInbox<Db> extends Inbox<SqliteTransaction<Db>>, Purgeable
    * @returns the number of deleted records and changes
    */
   purge(options?: { readonly limit?: number }): Promise<number>
+  /**
+   * Resolves if the database is open, can be written, and has the table of the records; it changes no record. It does not ask for the table
+   * of `isNewest`, which not every app uses.
+   *
+   * @throws StoreError otherwise, with advice
+   */
+  check(): Promise<void>
   /** Creates the tables of the records and of `isNewest` if they are missing. For the start of your app; several processes may run it at once. */
   migrate(): Promise<void>
   /** The SQL that `migrate` runs, for tools of your own. */
@@ -172,6 +181,11 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
       if (transaction.end === 'duplicate') return { status: 'duplicate' }
       return { status: isDiscarded ? 'discarded' : 'handled' }
     },
+    async isHandled(key) {
+      checkKey(key)
+      return table.get(find, { key, now: now() }) !== undefined
+    },
+    check: async () => table.check(),
     isNewest: isNewest as SqliteInbox<Db>['isNewest'],
     purge,
     async migrate() {

@@ -90,6 +90,8 @@ function createStore(db: SqliteDatabase, options: SqliteStoreOptions): SqliteSto
       return change(sql.release, { key, token, now: now() })
     },
 
+    isHandled: async (key) => table.get(sql.find, { key, now: now() })?.state === 'completed',
+    check: async () => table.check(),
     purge,
     migrate: async () => table.migrate(),
     ddl: table.ddl,

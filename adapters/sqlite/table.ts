@@ -8,7 +8,14 @@ import {
   type SqliteDatabase,
   type SqliteStatement,
 } from './database.js'
-import { type FoundColumn, missingFrom, ofAnotherVersion, purgeStatement, tableDdl } from './ddl.js'
+import {
+  checkStatement,
+  type FoundColumn,
+  missingFrom,
+  ofAnotherVersion,
+  purgeStatement,
+  tableDdl,
+} from './ddl.js'
 
 type Parameters = Readonly<Record<string, string | number>>
 
@@ -25,6 +32,8 @@ export interface SqliteTable {
   /** Calls `work` in a transaction, which is rolled back if it throws. Its error is thrown as it is. */
   transaction<T>(work: () => T): T
   migrate(): void
+  /** Throws what a delivery would run into. It waits for another process that writes, as a delivery does. */
+  check(): void
   exists(): boolean
   purge(parameters: { now: number; limit: number }): number
 }
@@ -111,6 +120,7 @@ export function sqliteTable(
       if (missing.length > 0) throw ofAnotherVersion(name, missing)
       exec(createIndex)
     },
+    check: () => self.transaction(() => void self.run(checkStatement(created, Object.keys(columns)), {})),
     exists: () =>
       self.get("SELECT 1 AS found FROM sqlite_master WHERE type = 'table' AND name = @table", {
         table: plainName,

@@ -13,7 +13,7 @@ export const drainCases: readonly Case[] = [
       await client.drain('drained')
       const answer = await client.send('drained', (await order()).delivery)
       assertAnswer(answer, 503, 'unavailable')
-      assert.equal(answer.headers['retry-after'], '5')
+      assert.match(answer.headers['retry-after'] ?? '', /^([5-9]|1[0-5])$/)
     },
   },
   {

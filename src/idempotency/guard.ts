@@ -59,6 +59,8 @@ export interface GuardedDelivery<Request = unknown> {
   abort(reason: unknown): void
   /** Registers work that goes on after the answer: a drain waits for it, and the platform keeps it alive if it can. */
   track(work: Promise<unknown>): void
+  /** Keeps the place among the runs, if their number is limited, until this work has settled: it uses a connection. */
+  occupy(work: Promise<unknown>): void
 }
 
 export type Denial =

@@ -55,6 +55,8 @@ class InboxRun<End extends WorkEnd> implements Grant {
   async run(): Promise<End | Denial> {
     const ended = this.callInbox()
     ignoreRejection(ended)
+    // A run that is given up is over sooner than the roll-back; one that is late for its transaction still waits for a connection.
+    this.delivery.occupy(ended)
     await this.delivery.clock.inTime(this.opened.promise, () => {
       throw notInTime()
     })

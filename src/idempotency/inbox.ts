@@ -23,6 +23,12 @@ export interface OnceResult {
     | 'in_flight'
 }
 
+/** A pool of connections. */
+export interface InboxConnections {
+  /** The most that there are at the same time. */
+  readonly max: number
+}
+
 /**
  * Runs handlers in transactions: a handler's writes and the record that the event was handled are committed together, or not at all.
  * `postgresInbox` and `sqliteInbox` make one.
@@ -37,8 +43,16 @@ export interface Inbox<Tx> {
    * handler's `ctx.signal` then aborts.
    */
   once(request: OnceRequest, work: (tx: Tx) => Promise<void>): Promise<OnceResult>
+  /**
+   * The connections that its transactions take from: a receiver without the option `concurrency` leaves one of them to the rest of the app.
+   * Inboxes on one pool have the same object. Absent if their number is not known, or a run needs none.
+   */
+  readonly connections?: InboxConnections | undefined
   /** A sentence for the log on what may block a handler that has not returned by the deadline; `undefined` if nothing is known. */
   hint?(): string | undefined
-  /** For `health()`: resolves if the database can be reached and has the inbox's tables, and rejects with the reason if not. */
+  /**
+   * For `health()`: resolves if the database can be reached and has what the inbox needs, and rejects with the reason if not. It changes no
+   * record, and its error names no credentials.
+   */
   check?(): void | Promise<void>
 }

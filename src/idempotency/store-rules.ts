@@ -18,6 +18,7 @@ export function checkedStore<Store extends RemoteStore>(store: Store): Store {
     renew: checked(checkRenew, (lease, leaseMs) => store.renew(lease, leaseMs)),
     complete: checked(checkComplete, (lease, retainMs) => store.complete(lease, retainMs)),
     release: checked(checkLease, (lease) => store.release(lease)),
+    isHandled: checked(checkKey, (key) => store.isHandled(key)),
   }
 }
 
@@ -67,7 +68,12 @@ export function checkOnce({ key, retainMs }: OnceRequest): void {
   checkMs('retainMs', retainMs)
 }
 
-function checkKey(key: string): void {
+/**
+ * Refuses a key that the contracts do not allow.
+ *
+ * @throws TypeError
+ */
+export function checkKey(key: string): void {
   checkText('key', key, MAX_KEY_LENGTH, ': use a hash of it, as the receiver does')
 }
 

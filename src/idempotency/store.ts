@@ -48,14 +48,43 @@ export interface IdempotencyStore {
   complete(lease: Lease, retainMs: number): boolean | Promise<boolean>
   /** Running or released with this token: released, so that the next claim takes it. Otherwise `false`. */
   release(lease: Lease): boolean | Promise<boolean>
-  /** For `health()`: resolves if the backend can be reached and has what the store needs, and rejects with the reason if not. */
+  /**
+   * For `health()`: resolves if the backend can be reached and has what the store needs, and rejects with the reason if not. It changes no
+   * record, and its error names no credentials.
+   */
   check?(): void | Promise<void>
 }
 
+/** A store or an inbox that says which events were handled: each of ours. */
+export interface HandledRecords {
+  /**
+   * Whether an event was handled: its record is completed, and within its retention by the clock of the store. It is false while the event
+   * is being handled, and after a run that failed.
+   *
+   * @param key the whole key of the record, such as `orders/order.created/ord_1`
+   * @throws TypeError when the key is no string of 1 to 255 characters of printable ASCII
+   * @throws StoreError when the backend fails: it never guesses
+   * @example
+   * ```ts
+   * import { memoryStore } from 'tix-webhooks'
+   *
+   * const store = memoryStore()
+   * await store.isHandled('orders/order.created/ord_1') // false
+   * ```
+   */
+  isHandled(key: string): Promise<boolean>
+}
+
 /** A store with a remote backend, so that all of its methods return promises. */
-export interface RemoteStore extends IdempotencyStore {
+export interface RemoteStore extends IdempotencyStore, HandledRecords {
   claim(request: ClaimRequest): Promise<ClaimResult>
   renew(lease: Lease, leaseMs: number): Promise<boolean>
   complete(lease: Lease, retainMs: number): Promise<boolean>
   release(lease: Lease): Promise<boolean>
+  /**
+   * Resolves if the backend can be reached, and has the table and the rights for deliveries; it changes no record.
+   *
+   * @throws StoreError otherwise, with advice and without credentials
+   */
+  check(): Promise<void>
 }

@@ -7,6 +7,7 @@ import { redactError } from '../lib/errors/redact-error.js'
 import { userFrames } from '../lib/errors/user-frames.js'
 import { monotonicMs } from '../lib/time/timers.js'
 import type { Delivery } from './delivery.js'
+import type { PlaceLimits } from './operation/places.js'
 
 /** The place in an endpoint that a log line is about; unknown parts are left out. */
 export interface LogPlace {
@@ -41,6 +42,8 @@ export class DefaultLog {
   private readonly unhandledKinds = new Set<string>()
   /** By cause and account, so that strangers without a header do not hide signatures that do not match. */
   private readonly repeats = new Map<string, { fromMs: number; count: number }>()
+
+  private overload = { fromMs: Number.NEGATIVE_INFINITY, unlogged: 0 }
 
   /** @param namespace absent if there is none, or if it depends on the request */
   constructor(private readonly namespace: string | undefined) {}
@@ -82,6 +85,20 @@ export class DefaultLog {
     if (repeated.count > REPEATS_LOGGED) return
     const further = repeated.count === REPEATS_LOGGED ? ' Further ones are counted for a minute.' : ''
     write(delivery, lineOf([pathOf(delivery), this.namespace, account], `${message}${further}`, code), thrown)
+  }
+
+  /** Logs that a delivery was refused because too many run: one line a minute. */
+  overloaded(delivery: Delivery, { runs }: PlaceLimits): void {
+    const now = monotonicMs()
+    if (now - this.overload.fromMs < LOG_WINDOW_MS) {
+      this.overload.unlogged += 1
+      return
+    }
+    const { unlogged } = this.overload
+    const others = unlogged > 0 ? ` So were ${unlogged} since the last line.` : ''
+    const message = `Too many deliveries at once: no place was free among the ${runs} runs (concurrency), or among those of its account, and the sender was asked to retry.${others} Logged once a minute.`
+    this.overload = { fromMs: now, unlogged: 0 }
+    write(delivery, lineOf([pathOf(delivery), this.namespace], message, 'too_many_runs'))
   }
 
   /** Logs that no handler takes this kind: once for each kind, for at most a hundred kinds. */

@@ -1,4 +1,10 @@
-import { MAX_IN_FLIGHT_SECONDS, MAX_RETRY_AFTER_SECONDS, RETRY_SECONDS } from '../durations.js'
+import {
+  MAX_IN_FLIGHT_SECONDS,
+  MAX_OVERLOADED_SECONDS,
+  MAX_RETRY_AFTER_SECONDS,
+  MAX_UNAVAILABLE_SECONDS,
+  RETRY_SECONDS,
+} from '../durations.js'
 import {
   type BodyCode,
   codeOf,
@@ -30,6 +36,7 @@ export type OutcomeName =
   | 'timed_out'
   | 'retry_later'
   | 'unavailable'
+  | 'overloaded'
 
 /** The reason for an outcome: stable, one level finer than the outcome. */
 export type OutcomeCode =
@@ -46,6 +53,7 @@ export type OutcomeCode =
   | 'given_up'
   | 'retry_later'
   | 'draining'
+  | 'too_many_runs'
 
 /** The end of one delivery. `answerTo` makes the HTTP answer from it. */
 export interface Outcome {
@@ -96,6 +104,7 @@ const STATUS: Readonly<Record<OutcomeName, number>> = {
   timed_out: 503,
   retry_later: 503,
   unavailable: 503,
+  overloaded: 503,
 }
 
 /** The one place that maps the code of an error to the outcome of its delivery. */
@@ -126,10 +135,27 @@ export const HANDLED: Outcome = { outcome: 'handled' }
 export const DUPLICATE: Outcome = { outcome: 'duplicate' }
 export const UNHANDLED: Outcome = { outcome: 'unhandled' }
 export const METHOD_NOT_ALLOWED: Outcome = { outcome: 'method_not_allowed', code: 'method_not_allowed' }
-export const DRAINING: Outcome = {
-  outcome: 'unavailable',
-  code: 'draining',
-  retryAfterSeconds: RETRY_SECONDS,
+
+export function draining(): Outcome {
+  return {
+    outcome: 'unavailable',
+    code: 'draining',
+    retryAfterSeconds: spreadSeconds(MAX_UNAVAILABLE_SECONDS),
+  }
+}
+
+/** No error: the receiver does what it was told to. */
+export function overloaded(): Outcome {
+  return {
+    outcome: 'overloaded',
+    code: 'too_many_runs',
+    retryAfterSeconds: spreadSeconds(MAX_OVERLOADED_SECONDS),
+  }
+}
+
+/** At random, because deliveries that were refused together must not return together. */
+function spreadSeconds(max: number): number {
+  return RETRY_SECONDS + Math.floor(Math.random() * (max - RETRY_SECONDS + 1))
 }
 
 /** The outcome if a guard has denied the run. If another delivery is being handled, the sender retries when its lease may be over. */
@@ -150,9 +176,9 @@ export function outcomeOfFault(error: unknown): Outcome {
   const known = codeOf(error) ?? ''
   const outcome = OUTCOME_OF_CODE.get(known) ?? 'misconfigured'
   const code = OUTCOME_OF_CODE.has(known) ? (known as OutcomeCode) : 'misconfigured'
-  return STATUS[outcome] === 503
-    ? { outcome, code, retryAfterSeconds: RETRY_SECONDS, error }
-    : { outcome, code, error }
+  if (STATUS[outcome] !== 503) return { outcome, code, error }
+  const retryAfterSeconds = outcome === 'unavailable' ? spreadSeconds(MAX_UNAVAILABLE_SECONDS) : RETRY_SECONDS
+  return { outcome, code, retryAfterSeconds, error }
 }
 
 /** The outcome if the handler throws: `RetryLater` and `Discard` are obeyed, anything else is a failure. */

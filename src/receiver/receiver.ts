@@ -17,7 +17,14 @@ import { Drain } from './operation/drain.js'
 import { type Health, healthOf } from './operation/health.js'
 import type { WebhookOptions } from './options/options.js'
 import { resolveSettings } from './options/settings.js'
-import { DRAINING, METHOD_NOT_ALLOWED, type Outcome, outcomeOfFault, UNHANDLED } from './outcome.js'
+import {
+  draining,
+  METHOD_NOT_ALLOWED,
+  type Outcome,
+  outcomeOfFault,
+  overloaded,
+  UNHANDLED,
+} from './outcome.js'
 import { type RunCalls, runOnce, timedOutBeforeRun } from './run.js'
 import { DeliveryState } from './state.js'
 
@@ -108,7 +115,7 @@ export function createReceiverFor<
     const state = new DeliveryState(delivery, shared)
     const { clock } = state
     try {
-      if (drain.isClosed) return state.end(DRAINING)
+      if (drain.isClosed) return state.end(draining())
       if (delivery.method !== undefined && delivery.method !== 'POST') return state.end(METHOD_NOT_ALLOWED)
 
       const header = parseSignatureHeader(delivery.header, scheme)
@@ -151,6 +158,15 @@ export function createReceiverFor<
       if (key !== null) state.key = key
       const checked = checkData(envelope, settings.schemas)
       const event = isPromise(checked) ? await clock.inTime(checked, timedOut) : checked
+
+      if (settings.places !== undefined) {
+        state.keepAlive()
+        state.place = await settings.places.take(id, clock, settings)
+        if (state.place === undefined) {
+          state.reportOverload(settings.places.limits)
+          return state.end(overloaded())
+        }
+      }
 
       // The guard claims the event, has its handler run, and records the end.
       const verified = { t: header.t, secretIndex, rawBody, key, account }

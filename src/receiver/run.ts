@@ -20,7 +20,7 @@ import type { DeliveryState } from './state.js'
 
 /** The part of a delivery that its run needs. */
 type RunState<Request> = GuardedDelivery<Request> &
-  Pick<DeliveryState<Request>, 'kind' | 'attempt' | 'aborting' | 'keepAlive' | 'track'>
+  Pick<DeliveryState<Request>, 'kind' | 'attempt' | 'place' | 'aborting' | 'keepAlive' | 'track'>
 
 /** The user's functions, with their arguments. */
 export interface RunCalls {
@@ -48,8 +48,16 @@ export function runOnce<Request>(
   terms: RunTerms<Request>,
 ): MaybePromise<Outcome> {
   const run = new Run(state, calls, terms)
-  const ended = terms.guard.run(key, state, (grant) => run.start(grant))
-  return isPromise(ended) ? run.answerTo(ended) : outcomeOf(ended)
+  let ended: MaybePromise<Outcome | Denial>
+  try {
+    ended = terms.guard.run(key, state, (grant) => run.start(grant))
+  } catch (fault) {
+    state.place?.endRun()
+    throw fault
+  }
+  if (isPromise(ended)) return run.answerTo(ended)
+  state.place?.endRun()
+  return outcomeOf(ended)
 }
 
 function outcomeOf(ended: Outcome | Denial): Outcome {
@@ -185,8 +193,10 @@ class Run<Request> implements Bounded {
     this.finish(outcomeOfFault(error))
   }
 
+  /** Called when the run is given up, and when it is over. */
   private finish(outcome: Outcome): void {
     this.state.clock.clear(this.deadline)
+    this.state.place?.endRun()
     this.respond(outcome)
     this.whenFinished?.(outcome)
   }

@@ -8,6 +8,7 @@ import { monotonicMs } from '../lib/time/timers.js'
 import type { DefaultLog } from './default-log.js'
 import type { Delivery } from './delivery.js'
 import type { Bounded, Drain } from './operation/drain.js'
+import type { Place, PlaceLimits } from './operation/places.js'
 import type { DeliveryRecord } from './options/options.js'
 import type { Settings } from './options/settings.js'
 import { isFault, isRefusal, type Outcome, statusOf } from './outcome.js'
@@ -35,6 +36,8 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
   signatureAgeSeconds: number | undefined = undefined
   /** Whether signature and timestamp are those of a fresh delivery: before, anybody may have sent it. */
   isVerified = false
+  /** Among the runs, if their number is limited. */
+  place: Place | undefined = undefined
   /** Of the handler's signal. */
   readonly aborting: AbortSource = new AbortSource()
   private whenFinished: (() => void) | undefined
@@ -60,6 +63,7 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
    * such a request, and an event that was claimed would stay in flight, or a completion be lost.
    */
   keepAlive(): void {
+    if (this.whenFinished !== undefined) return
     callSafely(() => {
       if (this.delivery.waitUntil === undefined) return
       const work = new Promise<void>((resolve) => {
@@ -73,6 +77,10 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
   track(work: Promise<unknown>, bound: Bounded = { endsAtMs: monotonicMs() + SETTLING_MS }): void {
     this.shared.drain.track(work, bound)
     callSafely(() => this.delivery.waitUntil?.(work))
+  }
+
+  occupy(work: Promise<unknown>): void {
+    this.place?.keepUntil(work)
   }
 
   report(error: unknown): void {
@@ -91,11 +99,18 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
 
   /** Reports a kind without a handler: logged only if nothing else in the receiver would report it. */
   reportUnhandled(): void {
+    if (!this.isReportedByUser()) this.shared.log.unhandled(this.delivery, this.kind)
+  }
+
+  /** Reports that no place was free among the runs, if nothing else in the receiver would report it. */
+  reportOverload(limits: PlaceLimits): void {
+    if (!this.isReportedByUser()) this.shared.log.overloaded(this.delivery, limits)
+  }
+
+  /** Not if onDelivery is telemetry: it may have no provider, and its metrics do not name unknown kinds. */
+  private isReportedByUser(): boolean {
     const { onDelivery } = this.shared.settings
-    // Logged even if onDelivery is telemetry: it may have no provider, and its metrics do not name unknown kinds.
-    if (onDelivery === undefined || 'isTelemetry' in onDelivery) {
-      this.shared.log.unhandled(this.delivery, this.kind)
-    }
+    return onDelivery !== undefined && !('isTelemetry' in onDelivery)
   }
 
   /**

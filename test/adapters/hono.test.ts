@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { answerOf, PlatformContext, requestOf, streamedRequest } from '../support/fetching.js'
 import { deferred, watch } from '../support/promises.js'
+import { SOON_HEADER } from '../support/retry-after.js'
 import { watched } from '../support/watched.js'
 
 const on = { 'order.created': () => {} }
@@ -102,7 +103,7 @@ describe('in an app', () => {
     const draining = hooks.drain()
     const drained = watch(draining)
     const refused = await answerOf(await app.request(requestOf(await sign(orderCreated()))))
-    expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '5' } })
+    expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': SOON_HEADER } })
     expect(drained.isResolved).toBe(false)
     finish.resolve()
     await draining

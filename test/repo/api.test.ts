@@ -42,7 +42,13 @@ test('a report names the exports, what they are made of, and what they take from
 
 describe('the reports are written alike:', () => {
   /** The order of type parameters: the event, the request or what its type is made of, the transaction, the schemas. */
-  const ORDER = [['Event', 'Kind', 'Key'], ['Request', 'Params', 'Route', 'E'], ['Tx'], ['Schemas']]
+  const ORDER = [
+    ['Event', 'Kind', 'Key'],
+    ['Request', 'Params', 'Route', 'E'],
+    ['Tx'],
+    ['Schemas'],
+    ['Found'],
+  ]
 
   function nodesOf(file: string): ts.Node[] {
     const code = [...(reports.get(file) ?? '').matchAll(/```ts\n([\s\S]*?)```/g)].map(([, block]) => block)
@@ -68,8 +74,8 @@ describe('the reports are written alike:', () => {
     expect(wrong).toEqual([])
     expect(lists).toEqual(
       expect.arrayContaining([
-        ['Request', 'Tx', 'Schemas'],
-        ['Params', 'Tx', 'Schemas'],
+        ['Request', 'Tx', 'Schemas', 'Found'],
+        ['Params', 'Tx', 'Schemas', 'Found'],
       ]),
     )
   })

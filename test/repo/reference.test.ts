@@ -43,6 +43,7 @@ const OUTCOMES: Readonly<Record<OutcomeCode, OutcomeName>> = {
   store_full: 'unavailable',
   store_misbehaved: 'unavailable',
   draining: 'unavailable',
+  too_many_runs: 'overloaded',
   secret_unavailable: 'unavailable',
   account_unavailable: 'unavailable',
   handled_before_unavailable: 'unavailable',

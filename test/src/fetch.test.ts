@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { answerOf, PlatformContext, requestOf } from '../support/fetching.js'
 import { deferred, watch } from '../support/promises.js'
+import { SOON_HEADER } from '../support/retry-after.js'
 import { watched } from '../support/watched.js'
 
 const on = { 'order.created': () => {} }
@@ -173,7 +174,7 @@ test('drain refuses new deliveries unread, and waits for a run that has outlived
   const late = requestOf(await sign(orderCreated()))
   expect(await answerOf(await handle(late))).toMatchObject({
     status: 503,
-    headers: { 'retry-after': '5' },
+    headers: { 'retry-after': SOON_HEADER },
     text: '{"outcome":"unavailable"}',
   })
   expect(late.bodyUsed).toBe(false)

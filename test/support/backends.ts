@@ -6,7 +6,7 @@ import Libsql from 'libsql'
 import { Pool } from 'pg'
 import postgres from 'postgres'
 import { createClient } from 'redis'
-import type { IdempotencyStore } from 'tix-webhooks'
+import type { HandledRecords, IdempotencyStore } from 'tix-webhooks'
 import { postgresStore } from 'tix-webhooks/postgres'
 import { redisStore } from 'tix-webhooks/redis'
 import { type SqliteDatabase, sqliteStore } from 'tix-webhooks/sqlite'
@@ -20,11 +20,13 @@ export interface OpenBackend<Store extends IdempotencyStore = IdempotencyStore> 
 }
 
 /** A store over one client library: `describe` if it is available, and a fresh backend. */
-export interface StoreKind {
+export interface StoreKind<Store extends IdempotencyStore = IdempotencyStore> {
   readonly name: string
   readonly describe: typeof describe | ReturnType<typeof describe.skipIf>
-  open(): Promise<OpenBackend>
+  open(): Promise<OpenBackend<Store>>
 }
+
+type HandledStore = IdempotencyStore & HandledRecords
 
 let count = 0
 const unique = (): string => `${process.pid}_${Date.now().toString(36)}_${count++}`
@@ -45,7 +47,7 @@ export async function shiftRecords(client: Redis, prefix: string, ms: number): P
   await client.eval(SHIFT, 0, prefix, ms)
 }
 
-async function openIoredis(): Promise<OpenBackend> {
+async function openIoredis(): Promise<OpenBackend<HandledStore>> {
   const prefix = redisPrefix(unique())
   const clients: Redis[] = []
   const connect = (): Redis => {
@@ -64,7 +66,7 @@ async function openIoredis(): Promise<OpenBackend> {
   }
 }
 
-async function openNodeRedis(): Promise<OpenBackend> {
+async function openNodeRedis(): Promise<OpenBackend<HandledStore>> {
   const prefix = redisPrefix(unique())
   const connect = () => createClient({ url: redisUrl() }).connect()
   const clock = await connect()
@@ -91,7 +93,7 @@ const shiftTable = (table: string, ms: number): string => `
     purge_after = purge_after - interval '${ms} ms'
   WHERE greatest(lease_until, expires_at, purge_after) > now()`
 
-async function openPg(): Promise<OpenBackend<PurgingStore>> {
+async function openPg(): Promise<OpenBackend<PurgingStore & HandledStore>> {
   const table = `store_${unique()}`
   const pools: Pool[] = []
   const connect = (): Pool => {
@@ -109,7 +111,7 @@ async function openPg(): Promise<OpenBackend<PurgingStore>> {
   }
 }
 
-async function openPostgresJs(): Promise<OpenBackend<PurgingStore>> {
+async function openPostgresJs(): Promise<OpenBackend<PurgingStore & HandledStore>> {
   const table = `store_${unique()}`
   const pools: postgres.Sql[] = []
   const connect = (): postgres.Sql => {
@@ -128,13 +130,13 @@ async function openPostgresJs(): Promise<OpenBackend<PurgingStore>> {
 }
 
 function sqliteBackend(name: string, openFile: (file: string) => SqliteDatabase & { close(): void }) {
-  return async (): Promise<OpenBackend<PurgingStore>> => {
+  return async (): Promise<OpenBackend<PurgingStore & HandledStore>> => {
     const folder = mkdtempSync(join(tmpdir(), 'tix-webhooks-sqlite-'))
     const file = join(folder, 'store.db')
     const open: { close(): void }[] = []
     const start = Date.now()
     let now = start
-    const create = async (): Promise<PurgingStore> => {
+    const create = async (): Promise<PurgingStore & HandledStore> => {
       const db = openFile(file)
       open.push(db)
       const store = sqliteStore(db, { now: () => now })
@@ -160,9 +162,7 @@ type NodeSqlite = { DatabaseSync: new (file: string) => SqliteDatabase & { close
 /** Built in since Node 22.5, and looked up so that older versions can load this file. */
 const nodeSqlite = process.getBuiltinModule('node:sqlite') as unknown as NodeSqlite | undefined
 
-export const SQLITE_KINDS: readonly (Omit<StoreKind, 'open'> & {
-  open(): Promise<OpenBackend<PurgingStore>>
-})[] = [
+export const SQLITE_KINDS: readonly StoreKind<PurgingStore & HandledStore>[] = [
   { name: 'sqliteStore on libsql', describe, open: sqliteBackend('libsql', (file) => new Libsql(file)) },
   {
     name: 'sqliteStore on node:sqlite',
@@ -179,11 +179,14 @@ export const POSTGRES_KINDS = [
   { name: 'postgresStore on postgres.js', describe: onPostgres, open: openPostgresJs },
 ] as const
 
-/** Every store, over every client library. */
-export const STORE_KINDS: readonly StoreKind[] = [
+/** Every store of ours, over every client library. */
+export const OWN_STORE_KINDS: readonly StoreKind<HandledStore>[] = [
   { name: 'memoryStore', describe, open: async () => ({ ...memoryBackend(), close: async () => {} }) },
   { name: 'redisStore on ioredis', describe: onRedis, open: openIoredis },
   { name: 'redisStore on node-redis', describe: onRedis, open: openNodeRedis },
   ...POSTGRES_KINDS,
   ...SQLITE_KINDS,
 ]
+
+/** Every store that the tests of the contract run on. */
+export const STORE_KINDS: readonly StoreKind[] = [...OWN_STORE_KINDS]

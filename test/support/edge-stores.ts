@@ -4,6 +4,7 @@ import type { Miniflare } from 'miniflare'
 import type { ClaimResult } from 'tix-webhooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SECRET } from './deliveries.js'
+import { HANDLED_FACTS } from './handled-facts.js'
 import { runs as scaled } from './runs.js'
 import { bundledWorker, workerd } from './workerd.js'
 
@@ -64,6 +65,11 @@ export function testEdgeStore(storeName: string, { ask }: EdgeStage): void {
 
   test('answers random steps as the model does, inside workerd', { timeout: 60_000 }, async () => {
     expect(await ask(`/model?store=${storeName}&runs=${scaled(12)}`)).toBe('')
+  })
+
+  test('says which events were handled, and that it can be reached', async () => {
+    expect(await ask(`/handled?store=${storeName}`)).toEqual(HANDLED_FACTS)
+    expect(await ask(`/check?store=${storeName}`)).toBe('')
   })
 
   test('grants one of 80 claims that four isolates send at once', async () => {

@@ -1,6 +1,7 @@
 import type { Outcome } from 'tix-webhooks'
 import { expect } from 'vitest'
 import type { FaultFixture } from './fault-fixture.js'
+import { SOON } from './retry-after.js'
 import { newOrder, type Order } from './running-apps.js'
 
 export type FaultCase = readonly [name: string, play: (fixture: FaultFixture) => Promise<void>]
@@ -12,7 +13,7 @@ async function expectHandledOnce(fixture: FaultFixture, order: Order): Promise<v
   expect(await fixture.send(order)).toEqual({ outcome: 'duplicate' })
 }
 
-const UNAVAILABLE = { outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 }
+const UNAVAILABLE = { outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: SOON }
 
 /** Faults that every receiver survives, whether it has a store or an inbox. */
 const COMMON_FAULTS: readonly FaultCase[] = [

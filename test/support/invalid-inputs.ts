@@ -1,8 +1,17 @@
 import { inspect } from 'node:util'
-import type { Inbox, Purgeable, RemoteStore } from 'tix-webhooks'
+import type { HandledRecords, Inbox, Purgeable, RemoteStore } from 'tix-webhooks'
 
 /** Values of a key, a token and a duration that the contracts of stores and inboxes do not allow. */
-const KEYS: readonly unknown[] = ['', 'k'.repeat(256), 'a\0b', 'a\r\n', 'größe', 7, undefined]
+const KEYS: readonly unknown[] = [
+  '',
+  'k'.repeat(256),
+  'a\0b',
+  'a\r\n',
+  'größe',
+  7,
+  undefined,
+  Promise.resolve('k'),
+]
 const TOKENS: readonly unknown[] = ['', 't'.repeat(65), 'a\tb', undefined]
 const DURATIONS: readonly unknown[] = [0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e20, '60000', undefined]
 const LIMITS: readonly unknown[] = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '10', null]
@@ -48,6 +57,16 @@ export async function notRefusedOnces(inbox: Inbox<unknown>): Promise<string[]> 
       )
       if (!isRefusal(end, `${field} must be `)) found.push(`once with ${field} ${show(value)}: ${show(end)}`)
     }
+  }
+  return found
+}
+
+/** The same for `isHandled`. */
+export async function notRefusedKeys({ isHandled }: HandledRecords): Promise<string[]> {
+  const found: string[] = []
+  for (const key of [...KEYS, null]) {
+    const end = await endOf(() => isHandled(key as string))
+    if (!isRefusal(end, 'key must be ')) found.push(`${show(key)}: ${show(end)}`)
   }
   return found
 }

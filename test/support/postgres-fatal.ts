@@ -11,7 +11,8 @@ export function isReady(chunk: Buffer): boolean {
   return chunk.subarray(-6, -1).equals(Buffer.from([0x5a, 0, 0, 0, 5]))
 }
 
-function errorResponse(fields: Readonly<Record<string, string>>): Buffer {
+/** An error of the server, as it is sent. */
+export function errorResponse(fields: Readonly<Record<string, string>>): Buffer {
   const text = Object.entries(fields).map(([name, value]) => `${name}${value}\0`)
   const body = Buffer.from(`${text.join('')}\0`)
   const length = Buffer.alloc(4)

@@ -1,4 +1,4 @@
-import { type IdempotencyStore, memoryStore } from 'tix-webhooks'
+import { type IdempotencyStore, type MemoryStore, memoryStore } from 'tix-webhooks'
 import { turns } from './promises.js'
 
 /** The backend of the records, and a test's access to it. */
@@ -15,7 +15,7 @@ export type PurgingStore = IdempotencyStore & {
 }
 
 /** The memory store with clients whose calls and replies take a while to arrive, as over a network. */
-export function memoryBackend(): StoreBackend {
+export function memoryBackend(): StoreBackend<MemoryStore> {
   let now = 0
   const store = memoryStore({ now: () => now })
   return {
@@ -27,7 +27,7 @@ export function memoryBackend(): StoreBackend {
   }
 }
 
-function delayed(store: IdempotencyStore): IdempotencyStore {
+function delayed(store: MemoryStore): MemoryStore {
   async function deliver<T>(send: () => T | Promise<T>): Promise<T> {
     await someTurns()
     const answer = await send()
@@ -39,6 +39,7 @@ function delayed(store: IdempotencyStore): IdempotencyStore {
     renew: (lease, leaseMs) => deliver(() => store.renew(lease, leaseMs)),
     complete: (lease, retainMs) => deliver(() => store.complete(lease, retainMs)),
     release: (lease) => deliver(() => store.release(lease)),
+    isHandled: (key) => deliver(() => store.isHandled(key)),
   }
 }
 

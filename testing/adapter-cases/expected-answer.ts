@@ -51,9 +51,15 @@ function describeAnswer(answer: AdapterAnswer): string {
   const decided = DECIDED_HEADERS.flatMap((name) => {
     const value = headers.get(name)
     if (value === undefined) return name === 'content-type' ? 'no content-type' : []
-    return `${name}: ${name === 'content-type' ? mediaType(value) : value}`
+    return `${name}: ${name === 'content-type' ? mediaType(value) : retryAfter(value, answer.text)}`
   })
   return `${answer.status} ${shortened(answer.text) || '(no body)'} with ${decided.join(' and ')}`
+}
+
+/** The receiver chooses that of `unavailable` at random: what was refused together must not return together. */
+function retryAfter(seconds: string, body: string): string {
+  const isSpread = body === answerTo({ outcome: 'unavailable' }).body && /^([5-9]|1[0-5])$/.test(seconds)
+  return isSpread ? '5 to 15' : seconds
 }
 
 function headersOf({ headers }: AdapterAnswer): Map<string, string> {

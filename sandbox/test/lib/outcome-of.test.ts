@@ -20,6 +20,7 @@ const OUTCOMES = {
   timed_out: true,
   retry_later: true,
   unavailable: true,
+  overloaded: true,
 } satisfies Record<OutcomeName, true>
 
 test.each(Object.keys(OUTCOMES) as OutcomeName[])('finds %s in the answer of a receiver', (outcome) => {

@@ -6,7 +6,8 @@ import { checkWholeNumber } from '../../lib/check-number.js'
 import { checkOptionNames } from '../../lib/option-names.js'
 import { checkedClock } from '../../lib/time/clock.js'
 import { monotonicMs } from '../../lib/time/timers.js'
-import type { ClaimRequest, ClaimResult, IdempotencyStore } from '../store.js'
+import type { ClaimRequest, ClaimResult, HandledRecords, IdempotencyStore } from '../store.js'
+import { checkKey } from '../store-rules.js'
 import { createGenerations, isCompletedWith } from './generations.js'
 import { hashOf } from './key-filter.js'
 
@@ -28,6 +29,9 @@ export interface Eviction {
   readonly ageMs: number
 }
 
+/** An idempotency store in this process. It has no `check`: it is always there. */
+export interface MemoryStore extends IdempotencyStore, HandledRecords {}
+
 /** A record whose run has not ended. */
 interface Running {
   token: string
@@ -48,11 +52,18 @@ interface Running {
  * tixWebhooks({ secret, on, store: memoryStore({ maxKeys: 1_000_000 }), namespace: 'orders' })
  * ```
  */
-export function memoryStore(options: MemoryStoreOptions = {}): IdempotencyStore {
+export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   return checkedFor(memoryStore, () => {
     const given = checkOptionNames(options, ['maxKeys', 'onFull', 'onEvict', 'now'])
     const now = checkedClock(given.now, monotonicMs)
-    return createStore(given, now, now)
+    const { isHandled, ...store } = createStore(given, now, now)
+    return {
+      ...store,
+      async isHandled(key) {
+        checkKey(key)
+        return isHandled(key)
+      },
+    }
   })
 }
 
@@ -69,7 +80,11 @@ export function defaultStore(now: () => number = monotonicMs): IdempotencyStore 
  * @param now the clock of settled records
  * @param runNow the clock of running records
  */
-function createStore(options: MemoryStoreOptions, now: () => number, runNow: () => number): IdempotencyStore {
+function createStore(
+  options: MemoryStoreOptions,
+  now: () => number,
+  runNow: () => number,
+): IdempotencyStore & { isHandled(key: string): boolean } {
   const { maxKeys = 250_000, onFull = 'evict', onEvict = warnHourly() } = options
   checkWholeNumber('maxKeys', maxKeys)
   if (onFull !== 'evict' && onFull !== 'reject') throw new TypeError("onFull must be 'evict' or 'reject'.")
@@ -197,6 +212,8 @@ function createStore(options: MemoryStoreOptions, now: () => number, runNow: () 
       settled.addReleased(key, hash, { token, attempt, expiresAt }, time)
       return true
     },
+
+    isHandled: (key) => typeof settled.find(key, hashOf(key), now())?.record === 'number',
   }
 }
 

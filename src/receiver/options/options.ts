@@ -88,6 +88,12 @@ export interface WebhookOptions<
   retentionSeconds?: number | undefined
   /** The largest accepted body, in bytes. Default 1,048,576. */
   maxBodyBytes?: number | undefined
+  /**
+   * The most runs at the same time, counted until a run is over, even if it outlives its answer. What is over waits for at most half of
+   * `timeoutSeconds`, accounts in turn, and then gets 503 `overloaded`. Default: with an inbox on a pool of pg or postgres.js, all its
+   * connections but one, for all receivers of that pool together; else no limit.
+   */
+  concurrency?: number | Concurrency | undefined
   /** How the service signs. The defaults are the usual ones. */
   signature?: SignatureOptions | undefined
   /** Called with exactly one record for each delivery, whatever its end, and with the request, for the id in your logs. Not awaited; its errors are swallowed. */
@@ -104,6 +110,14 @@ export interface WebhookOptions<
    * all deadlines, are monotonic. Default `Date.now`.
    */
   now?: (() => number) | undefined
+}
+
+/** The limits of the option `concurrency`. */
+export interface Concurrency {
+  /** The most runs at the same time; `Infinity` for no limit. */
+  readonly runs: number
+  /** The most of one account. Default: no limit of its own. */
+  readonly perAccount?: number | undefined
 }
 
 /** The record of one delivery. */

@@ -19,6 +19,8 @@ import { type Account, type Signer, signerSource } from '../account.js'
 import type { HandledBefore } from '../handled-before.js'
 import { type AnyHandler, handlerLookup } from '../handlers.js'
 import type { KeyFunction } from '../key.js'
+import type { Places } from '../operation/places.js'
+import { placesOf } from './concurrency.js'
 import { guardOf, namespaceOf } from './deduplication.js'
 import type { WebhookOptions } from './options.js'
 import { recordRetentionSeconds } from './retention.js'
@@ -31,6 +33,8 @@ export interface Settings<Request> {
   readonly schemas: SchemaMap
   /** Guards each handler, with the leases of a store or the transactions of an inbox. */
   readonly guard: Guard<Request>
+  /** Of the runs at the same time; `undefined` if there is no limit. */
+  readonly places: Places | undefined
   readonly namespace: string
   readonly key: KeyFunction<Request> | undefined
   readonly handledBefore: HandledBefore<AnyEvent, Request> | undefined
@@ -60,6 +64,7 @@ const OPTION_NAMES: readonly (keyof WebhookOptions)[] = [
   'leaseSeconds',
   'retentionSeconds',
   'maxBodyBytes',
+  'concurrency',
   'signature',
   'onDelivery',
   'onError',
@@ -105,6 +110,7 @@ export function resolveSettings<Request, Tx, Schemas extends SchemaMap, Found ex
     schemas,
     namespace: namespaceOf(options),
     guard: guardOf(options, now, { leaseMs: leaseSeconds * 1000, retainMs, maxRunMs }),
+    places: placesOf(options),
     key: optionalFunction('key', options.key as KeyFunction<Request> | undefined),
     handledBefore: optionalFunction(
       'handledBefore',

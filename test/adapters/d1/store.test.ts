@@ -44,6 +44,23 @@ describe('d1Store', () => {
     expect(await ask('/migrate-table?table=foreign_one')).toContain(lacks)
   })
 
+  test.each([
+    ['no table', [], 'The table of the D1 store is missing: apply its ddl'],
+    [
+      'other columns',
+      ['CREATE TABLE checked (key TEXT PRIMARY KEY, state TEXT)'],
+      'of another version, or not ours',
+    ],
+    ['no primary key', [`CREATE TABLE checked (${COLUMNS})`], 'of another version, or not ours'],
+    ['all of ours', [`CREATE TABLE checked (${COLUMNS}, PRIMARY KEY (key))`], ''],
+  ])('checks its table: %s', async (_, statements, message) => {
+    await batch('DROP TABLE IF EXISTS checked', ...statements)
+    const found = await ask('/check?store=d1&table=checked')
+    if (message === '') expect(found).toBe('')
+    else expect(found).toContain(message)
+    if (statements.length > 0) expect(await batch('SELECT key FROM checked')).toEqual([[]])
+  })
+
   test('has a ddl that the exec of D1 runs, and so does a migration that finds its table', async () => {
     expect(await ask('/exec?table=by_exec')).toBe(2)
     const [found] = (await batch(
@@ -75,6 +92,9 @@ test('each call is one round trip', async () => {
   await store.complete(lease, 1)
   await store.release(lease)
   expect(trips).toBe(4)
+  await store.isHandled('k')
+  await store.check()
+  expect(trips).toBe(6)
 })
 
 describe('the error of a D1', () => {
@@ -102,6 +122,8 @@ describe('the error of a D1', () => {
     for (const call of [
       () => store.claim({ ...lease, leaseMs: 1, retainMs: 1 }),
       () => store.release(lease),
+      () => store.isHandled('k'),
+      () => store.check(),
       () => store.migrate(),
       () => store.purge(),
     ]) {

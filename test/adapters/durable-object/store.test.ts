@@ -108,9 +108,19 @@ describe('the error of a Durable Object', () => {
     ],
   ])('%s says what to do', async (_, fetch, message) => {
     const store = durableObjectStore(namespaceOf(fetch).namespace)
-    const error = await store.release(lease).then(undefined, (error) => error)
-    expect(error).toMatchObject({ code: 'store_unavailable' })
-    expect(error.message).toMatch(message)
+    for (const call of [store.release(lease), store.isHandled('k'), store.check()]) {
+      const error = await call.then(undefined, (error) => error)
+      expect(error).toMatchObject({ code: 'store_unavailable' })
+      expect(error.message).toMatch(message)
+    }
+  })
+})
+
+test('an object of a version before isHandled is not taken for one without the record', async () => {
+  const store = durableObjectStore(namespaceOf(async () => Response.json({})).namespace)
+  await expect(store.isHandled('k')).rejects.toMatchObject({
+    code: 'store_unavailable',
+    message: expect.stringMatching(/^The Durable Object answered without a result/),
   })
 })
 

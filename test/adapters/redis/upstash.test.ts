@@ -54,6 +54,9 @@ onOwnRedis('a Redis store on the client of @upstash/redis', () => {
       await admin.script('FLUSH')
       expect(await store.complete({ key: 'k', token: 'a' }, HOUR_MS)).toBe(true)
       expect(await admin.get(`${prefix}k`)).toBe('completed 1 0 a')
+      await admin.script('FLUSH')
+      expect(await Promise.all(keys.map((key) => store.isHandled(key)))).toStrictEqual([false, true, false])
+      await store.check()
     })
 
     test('has an event handled once', async () => {
@@ -92,10 +95,13 @@ onOwnRedis('a Redis store on the client of @upstash/redis', () => {
     })
 
     async function expectUnavailable(client: Upstash, message: RegExp): Promise<void> {
-      await expect(redisStore(client, { prefix }).claim(claimOf(key, 'a'))).rejects.toMatchObject({
-        code: 'store_unavailable',
-        message: expect.stringMatching(message),
-      })
+      const store = redisStore(client, { prefix })
+      for (const call of [store.claim(claimOf(key, 'a')), store.isHandled(key)]) {
+        await expect(call).rejects.toMatchObject({
+          code: 'store_unavailable',
+          message: expect.stringMatching(message),
+        })
+      }
     }
   })
 

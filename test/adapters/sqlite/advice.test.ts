@@ -2,6 +2,7 @@ import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { expect, test } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
 import { receiving } from '../../support/receiving.js'
+import { SOON } from '../../support/retry-after.js'
 import { claim, handle } from '../../support/sqlite-claims.js'
 import { onEachDriver } from '../../support/sqlite-drivers.js'
 import type { TestDatabase } from '../../support/sqlite-open.js'
@@ -124,7 +125,7 @@ onEachDriver('a database that fails', ({ open, driver }) => {
       receiving({ inbox, namespace: 'n', on }),
     ]
     for (const { send, reports } of [toStore, toInbox]) {
-      expect(await send(order)).toMatchObject({ outcome: 'unavailable', retryAfterSeconds: 5 })
+      expect(await send(order)).toMatchObject({ outcome: 'unavailable', retryAfterSeconds: SOON })
       expect(reports.map(({ error }) => error.message)).toEqual([
         expect.stringMatching(/is missing: run \w+\.migrate\(\)/),
       ])

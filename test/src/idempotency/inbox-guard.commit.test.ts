@@ -2,12 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { orderCreated, sign } from '../../support/deliveries.js'
 import { ALL_WELL, honestInbox } from '../../support/honest-inbox.js'
 import { deferred, never, watch } from '../../support/promises.js'
+import { SOON } from '../../support/retry-after.js'
 import { hangingAfterWork, receivingWith, scriptedInbox } from '../../support/scripted-inbox.js'
 import { advance, sleep, useVirtualTime } from '../../support/virtual-time.js'
 
 useVirtualTime()
 
-const UNAVAILABLE = { outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 }
+const UNAVAILABLE = { outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: SOON }
 
 describe('a commit that takes its time', () => {
   test('is waited for until the deadline: then it is unavailable, not 200, and goes on', async () => {

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { orderCreated, sign } from '../../support/deliveries.js'
 import { ALL_WELL, honestInbox, type Ledger } from '../../support/honest-inbox.js'
 import { deferred, watch } from '../../support/promises.js'
+import { SOON } from '../../support/retry-after.js'
 import { receivingWith, scriptedInbox } from '../../support/scripted-inbox.js'
 import { advance, sleep, useVirtualTime } from '../../support/virtual-time.js'
 
@@ -13,7 +14,7 @@ afterEach(() => {
 })
 
 const TIMED_OUT = { outcome: 'timed_out', code: 'timed_out', retryAfterSeconds: 5 }
-const UNAVAILABLE = { outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 }
+const UNAVAILABLE = { outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: SOON }
 
 type Context = HandlerContext<unknown, Ledger>
 

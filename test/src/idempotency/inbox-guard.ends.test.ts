@@ -2,6 +2,7 @@ import { answerTo, Discard, RetryLater, StoreError } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
 import { BOOM, REFUSED } from '../../support/delivering.js'
+import { SOON } from '../../support/retry-after.js'
 import {
   failingWith,
   hangingAfterWork,
@@ -49,13 +50,13 @@ const RETRY_LATER = { outcome: 'retry_later', code: 'retry_later', retryAfterSec
 const UNAVAILABLE = {
   outcome: 'unavailable',
   code: 'store_unavailable',
-  retryAfterSeconds: 5,
+  retryAfterSeconds: SOON,
   error: expect.objectContaining({ cause: REFUSED }),
 }
 const MISBEHAVED = {
   outcome: 'unavailable',
   code: 'store_misbehaved',
-  retryAfterSeconds: 5,
+  retryAfterSeconds: SOON,
   error: expect.objectContaining({ code: 'store_misbehaved' }),
 }
 
@@ -211,8 +212,8 @@ describe('a transaction', () => {
 
 describe('the answer at the deadline, while the end of a transaction is under way,', () => {
   test.each([
-    ['returned', { outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 }],
-    ['thrown Discard', { outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 }],
+    ['returned', { outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: SOON }],
+    ['thrown Discard', { outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: SOON }],
     ['failed', FAILED],
     ['thrown RetryLater', RETRY_LATER],
   ] as const)('is what is known: the handler has %s', async (how, expected) => {

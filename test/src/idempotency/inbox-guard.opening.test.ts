@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
 import { refused, throwing } from '../../support/delivering.js'
 import { deferred, never } from '../../support/promises.js'
+import { SOON } from '../../support/retry-after.js'
 import { type OnceScript, receivingWith, saying, scriptedInbox } from '../../support/scripted-inbox.js'
 import { advance, useVirtualTime } from '../../support/virtual-time.js'
 
@@ -19,7 +20,7 @@ describe('an inbox that opens no transaction', () => {
       on: { 'order.created': handler },
     })
     const { error, ...outcome } = await send(orderCreated({ id: 'ord_1' }))
-    expect(outcome).toEqual({ outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 })
+    expect(outcome).toEqual({ outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: SOON })
     expect(error).toBeInstanceOf(StoreError)
     expect((error as Error).message).toMatch(/inbox's once failed: is the database .* reachable/)
     expect(error).toHaveProperty('cause')

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { orderCreated, sign } from '../../support/deliveries.js'
 import { ALL_TRIES, begin, REFUSED, refused, throwing } from '../../support/delivering.js'
 import { deferred, never } from '../../support/promises.js'
+import { SOON } from '../../support/retry-after.js'
 import { schemaOf } from '../../support/schema-of.js'
 import type { Script } from '../../support/scripted-store.js'
 import { jump } from '../../support/time-jumps.js'
@@ -26,7 +27,7 @@ describe('a claim that is too slow', () => {
     expect(answered()).toBeUndefined()
     await advance(0.001)
     const { error, ...outcome } = await answer
-    expect(outcome).toEqual({ outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 })
+    expect(outcome).toEqual({ outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: SOON })
     expect((error as Error).message).toMatch(/claim took too long/)
     expect(records).toMatchObject([{ durationMs: limit * 1000 }])
     await advance(2)
@@ -220,7 +221,7 @@ test.each([
   const { calls, lease, handler, answer, drain } = await begin(script, { leaseSeconds: 0.5 })
   await advance(0.5)
   const { error, ...outcome } = await answer
-  expect(outcome).toEqual({ outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 })
+  expect(outcome).toEqual({ outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: SOON })
   expect((error as Error).message).toMatch(/lease of 0\.5 s \(leaseSeconds\) had ended/)
   expect(handler).not.toHaveBeenCalled()
   const drained = drain()

@@ -1,6 +1,7 @@
 import { type ClaimResult, StoreError } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
 import { begin, KEY, refused, throwing } from '../../support/delivering.js'
+import { SOON } from '../../support/retry-after.js'
 import { advance, useVirtualTime } from '../../support/virtual-time.js'
 
 useVirtualTime()
@@ -56,7 +57,11 @@ describe('a claim', () => {
   ])('of a store that %s fails as store_unavailable and keeps the cause', async (_, claim) => {
     const { answer, called, handler, reports } = await begin({ claim })
     const outcome = await answer
-    expect(outcome).toMatchObject({ outcome: 'unavailable', code: 'store_unavailable', retryAfterSeconds: 5 })
+    expect(outcome).toMatchObject({
+      outcome: 'unavailable',
+      code: 'store_unavailable',
+      retryAfterSeconds: SOON,
+    })
     expect(outcome.error).toBeInstanceOf(StoreError)
     expect(outcome.error).toHaveProperty('cause')
     expect((outcome.error as Error).message).toMatch(/store's claim failed.*reachable/)
@@ -74,7 +79,7 @@ describe('a claim', () => {
     async (code) => {
       const error = new StoreError(code, 'said by the store itself')
       const { answer } = await begin({ claim: () => Promise.reject(error) })
-      expect(await answer).toEqual({ outcome: 'unavailable', code, retryAfterSeconds: 5, error })
+      expect(await answer).toEqual({ outcome: 'unavailable', code, retryAfterSeconds: SOON, error })
     },
   )
 
@@ -96,7 +101,7 @@ describe('a claim', () => {
     for (const claim of [() => result, async () => result]) {
       const { answer, handler, called } = await begin({ claim })
       const { error, ...outcome } = await answer
-      expect(outcome).toEqual({ outcome: 'unavailable', code: 'store_misbehaved', retryAfterSeconds: 5 })
+      expect(outcome).toEqual({ outcome: 'unavailable', code: 'store_misbehaved', retryAfterSeconds: SOON })
       expect((error as Error).message).toMatch(
         /store's claim returned .*contract does not allow: see IdempotencyStore/,
       )

@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { orderCreated } from '../../support/deliveries.js'
 import { deferred, never } from '../../support/promises.js'
 import { receiving, storeWith } from '../../support/receiving.js'
+import { SOON } from '../../support/retry-after.js'
 import { advance, useVirtualTime } from '../../support/virtual-time.js'
 
 useVirtualTime()
@@ -31,7 +32,7 @@ describe('a store', () => {
     expect(await outcome).toMatchObject({
       outcome: 'unavailable',
       code: 'store_unavailable',
-      retryAfterSeconds: 5,
+      retryAfterSeconds: SOON,
     })
     expect(reports[0]?.error.message).toMatch(/claim took too long/)
     const other = {
@@ -56,7 +57,11 @@ describe('a store', () => {
     const handler = vi.fn()
     const options = { store: await make(), namespace: 'test' }
     const { send } = receiving({ ...options, on: { 'order.created': handler } })
-    expect(await send(orderCreated())).toMatchObject({ outcome: 'unavailable', code, retryAfterSeconds: 5 })
+    expect(await send(orderCreated())).toMatchObject({
+      outcome: 'unavailable',
+      code,
+      retryAfterSeconds: SOON,
+    })
     expect(handler).not.toHaveBeenCalled()
   })
 
@@ -81,7 +86,7 @@ describe('a store', () => {
     const { send } = receiving({ ...options, on: { 'order.created': handler } })
     const outcome = send(orderCreated())
     await advance(1)
-    expect((await outcome).retryAfterSeconds).toBe(5)
+    expect((await outcome).retryAfterSeconds).toEqual(SOON)
     await advance(5)
     expect(handler).not.toHaveBeenCalled()
   })

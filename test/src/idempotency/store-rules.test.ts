@@ -24,6 +24,8 @@ const unchecked = {
   renew: answering('renew', true),
   complete: answering('complete', false),
   release: answering('release', true),
+  isHandled: answering('isHandled', true),
+  check: answering('check', undefined),
   purge,
   ddl: 'CREATE TABLE',
 } satisfies RemoteStore & Record<string, unknown>
@@ -45,13 +47,22 @@ afterEach(() => {
 })
 
 test('a checked store passes on what is valid, gives the very promises of the store, and keeps its other members', async () => {
-  const calls = [store.claim(CLAIM), store.renew(CLAIM, 2), store.complete(CLAIM, 3), store.release(CLAIM)]
-  expect(await Promise.all(calls)).toEqual([{ status: 'completed' }, true, false, true])
+  const calls = [
+    store.claim(CLAIM),
+    store.renew(CLAIM, 2),
+    store.complete(CLAIM, 3),
+    store.release(CLAIM),
+    store.isHandled('k'),
+    store.check(),
+  ]
+  expect(await Promise.all(calls)).toEqual([{ status: 'completed' }, true, false, true, true, undefined])
   expect(asked).toEqual([
     ['claim', CLAIM],
     ['renew', CLAIM, 2],
     ['complete', CLAIM, 3],
     ['release', CLAIM],
+    ['isHandled', 'k'],
+    ['check'],
   ])
   const promise = Promise.resolve(true)
   expect(checkedStore<RemoteStore>({ ...unchecked, release: () => promise }).release(CLAIM)).toBe(promise)
@@ -89,6 +100,7 @@ describe('text that every backend holds', () => {
     ['a number', 7, 'must be a string, not 7'],
     ['bytes', new Uint8Array(3), 'must be a string, not an object'],
     ['a list of one', ['key'], 'must be a string, not an array'],
+    ['a key that is not awaited', Promise.resolve('key'), 'must be a string, not a promise'],
   ]
   test.each(UNFIT)('is not %s, as a key or as a token', async (_, text, message) => {
     const expected = (field: string, max: number): string =>
@@ -97,6 +109,7 @@ describe('text that every backend holds', () => {
       expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(expected(field, max)) })
     // An inbox takes a key of null for a plain transaction.
     if (text !== null) expect(thrownBy(() => checkKey(text as string))).toEqual(refusal('key', 255))
+    expect(await refusalOf(store.isHandled(text as string))).toEqual(refusal('key', 255))
     for (const call of CALLS_WITH_LEASES) {
       expect(await refusalOf(call({ key: text }))).toEqual(refusal('key', 255))
       expect(await refusalOf(call({ token: text }))).toEqual(refusal('token', 64))

@@ -2,6 +2,7 @@ import type { AnyEvent, UnknownEvent } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET } from '../../support/deliveries.js'
 import { receiving } from '../../support/receiving.js'
+import { SOON } from '../../support/retry-after.js'
 import { schemaOf } from '../../support/schema-of.js'
 
 describe('a key function', () => {
@@ -64,7 +65,7 @@ describe('a secret function', () => {
       expect(await send(orderCreated())).toMatchObject({
         outcome: 'unavailable',
         code: 'secret_unavailable',
-        retryAfterSeconds: 5,
+        retryAfterSeconds: SOON,
       })
       expect(reports[0]?.error).toMatchObject({
         message: expect.stringMatching(/secret function failed/),

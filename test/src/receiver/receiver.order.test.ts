@@ -2,6 +2,7 @@ import type { BodyReader, WebhookOptions } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../../support/deliveries.js'
 import { receiving, storeWith } from '../../support/receiving.js'
+import { SOON } from '../../support/retry-after.js'
 
 describe('the order of the steps', () => {
   /** A delivery that is wrong for every step, and a record of the calls of each. */
@@ -43,7 +44,7 @@ describe('the order of the steps', () => {
     expect(await receiver.receive({ header: null, body, request: null, method: 'GET' })).toMatchObject({
       outcome: 'unavailable',
       code: 'draining',
-      retryAfterSeconds: 5,
+      retryAfterSeconds: SOON,
     })
     expect(touched).toEqual([])
   })

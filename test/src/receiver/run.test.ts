@@ -308,6 +308,8 @@ test.each<[string, () => never]>([
       attempt: undefined,
       clock,
       track: nothing,
+      occupy: nothing,
+      place: undefined,
       report: nothing,
       abort: nothing,
       keepAlive: nothing,

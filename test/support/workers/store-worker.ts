@@ -1,7 +1,7 @@
 // A Worker for the tests of the stores at the edge, bundled by ../workerd.ts. It does its work in few requests, which are what costs time.
 import fc from 'fast-check'
 import pLimit from 'p-limit'
-import type { IdempotencyStore } from 'tix-webhooks'
+import type { IdempotencyStore, RemoteStore } from 'tix-webhooks'
 import { type D1Database, d1Store } from 'tix-webhooks/d1'
 import {
   type DurableObjectNamespace,
@@ -10,6 +10,7 @@ import {
 } from 'tix-webhooks/durable-object'
 import { type FetchWebhooks, tixWebhooks } from 'tix-webhooks/fetch'
 import { signedDelivery, storeCases } from 'tix-webhooks/testing'
+import { handledFacts } from '../handled-facts.js'
 import { createStoreModel, perform, type StoreAction, storeHistories } from '../store-model.js'
 
 type Service = { fetch(request: Request): Promise<Response> }
@@ -59,7 +60,7 @@ export class TestedObject extends TixWebhooksObject {
 }
 
 interface Backend {
-  create(): Promise<IdempotencyStore>
+  create(): Promise<RemoteStore>
   advance(ms: number): Promise<void>
 }
 
@@ -285,6 +286,18 @@ export default {
       }
       case '/cases':
         return Response.json(await failedCases((lane) => backendOf(env, name, lane)))
+      case '/handled':
+        return Response.json(await handledFacts(backendOf(env, name, 'handled')))
+      case '/check': {
+        const table = searchParams.get('table')
+        const checked = table === null ? store : d1Store(env.DB, { table })
+        return Response.json(
+          await checked.check().then(
+            () => '',
+            ({ message }) => message,
+          ),
+        )
+      }
       case '/model':
         return Response.json(
           await checkModel(backendOf(env, name, 'model'), Number(searchParams.get('runs'))),

@@ -74,6 +74,9 @@ onPostgres('postgresInbox, by the lines of docs/postgres-libraries.md,', () => {
     expect(await send()).toEqual({ outcome: 'duplicate' })
     expect(await written('')).toHaveLength(1)
     expect(await inbox.purge()).toBe(0)
+    const [key] = await database.column('SELECT key FROM tix_webhooks_inbox')
+    expect(await Promise.all([inbox.isHandled(String(key)), inbox.isHandled('other')])).toEqual([true, false])
+    await inbox.check()
     const newest: boolean[] = []
     const change = { subject: 'show', at: '2026-05-17T14:02:11Z' }
     const { send: deliver } = await endpoint({

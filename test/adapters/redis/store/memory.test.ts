@@ -9,6 +9,7 @@ import { onOwnRedis } from '../../../support/on-servers.js'
 import { deferred } from '../../../support/promises.js'
 import { claimOf, connectIoredis, HOUR_MS, LIBRARIES, openStore } from '../../../support/redis-clients.js'
 import { type RedisServer, startRedis } from '../../../support/redis-server.js'
+import { SOON_HEADER } from '../../../support/retry-after.js'
 import { watched } from '../../../support/watched.js'
 
 onOwnRedis.each(LIBRARIES)('a Redis without free memory, on $name', (library) => {
@@ -134,7 +135,7 @@ onOwnRedis.each(LIBRARIES)('a Redis without free memory, on $name', (library) =>
     await fillMemory()
     expect(await send(late)).toMatchObject({
       status: 503,
-      headers: { 'retry-after': '5' },
+      headers: { 'retry-after': SOON_HEADER },
       text: '{"outcome":"unavailable"}',
     })
     expect(reports).toEqual([expect.stringMatching(/out of memory/)])

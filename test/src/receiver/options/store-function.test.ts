@@ -14,6 +14,7 @@ import { honestInbox } from '../../../support/honest-inbox.js'
 import { make } from '../../../support/make-receiver.js'
 import { never } from '../../../support/promises.js'
 import { receiving, storeWith } from '../../../support/receiving.js'
+import { SOON } from '../../../support/retry-after.js'
 import { advance, useVirtualTime } from '../../../support/virtual-time.js'
 
 useVirtualTime()
@@ -117,7 +118,7 @@ describe('a store function', () => {
     expect(await send(orderCreated())).toMatchObject({
       outcome: 'unavailable',
       code: 'store_unavailable',
-      retryAfterSeconds: 5,
+      retryAfterSeconds: SOON,
       error: {
         message: expect.stringMatching(/^Your store function failed/),
         cause: { message: 'no such binding' },

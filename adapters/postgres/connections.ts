@@ -1,0 +1,14 @@
+import type { InboxConnections } from '../../src/index.js'
+
+/** One object for each pool, by which receivers know that they share it. */
+const known = new WeakMap<object, InboxConnections>()
+
+/** The connections of a pool of pg or of postgres.js; `undefined` for a driver of the user's, which may have any number. */
+export function connectionsOf(pool: object): InboxConnections | undefined {
+  const { options } = pool as { options?: { max?: unknown } | null }
+  const max = options?.max
+  if (typeof max !== 'number' || !(max >= 1)) return undefined
+  const connections = known.get(pool) ?? { max }
+  known.set(pool, connections)
+  return connections
+}

@@ -1,0 +1,151 @@
+import { SETTLING_MS } from '../../durations.js'
+import type { MaybePromise } from '../../lib/maybe-promise.js'
+import type { AlarmClock } from '../../lib/time/alarm-clock.js'
+
+/** How many runs there may be at the same time. */
+export interface PlaceLimits {
+  readonly runs: number
+  /** Of one account. */
+  readonly perAccount: number
+}
+
+/** The times of a delivery. */
+interface Times {
+  readonly timeoutMs: number
+  readonly maxRunMs: number
+}
+
+/** A delivery that wants a place. */
+interface Guest {
+  /** The id of the account; `undefined` if there are no accounts. */
+  readonly account: string | undefined
+  /** By when its run is over, whatever happens: after that its place is free, so that none is lost for good. */
+  readonly overAtMs: number
+}
+
+interface Waiter {
+  readonly guest: Guest
+  readonly seat: (place: Place) => void
+}
+
+/**
+ * The places of runs. What finds none free waits: within an account first come, first served; among accounts in turn, so that one with many
+ * deliveries does not hold up the others.
+ */
+export class Places {
+  private readonly taken = new Set<Place>()
+  private readonly waiting = new Map<Guest['account'], Set<Waiter>>()
+
+  constructor(readonly limits: PlaceLimits) {}
+
+  /**
+   * Takes a place: at once if one is free, so that the result is no promise. It waits for half of the delivery's time at most.
+   *
+   * @returns `undefined` if none was free in time
+   */
+  take(
+    account: string | undefined,
+    clock: AlarmClock,
+    { timeoutMs, maxRunMs }: Times,
+  ): MaybePromise<Place | undefined> {
+    const guest: Guest = { account, overAtMs: clock.deadlineMs + maxRunMs + SETTLING_MS }
+    const byMs = clock.deadlineMs - timeoutMs / 2
+    const { nowMs } = clock
+    this.freeOverdue(nowMs)
+    if (this.isFreeFor(account)) return this.seat(guest)
+    return nowMs < byMs ? this.wait(guest, clock, byMs) : undefined
+  }
+
+  private wait(guest: Guest, clock: AlarmClock, byMs: number): Promise<Place | undefined> {
+    return new Promise((resolve) => {
+      const waiter: Waiter = {
+        guest,
+        seat(place) {
+          clock.clear(alarm)
+          resolve(place)
+        },
+      }
+      const alarm = clock.set(() => {
+        this.forget(waiter)
+        resolve(undefined)
+      }, byMs)
+      const queue = this.waiting.get(guest.account)
+      if (queue === undefined) this.waiting.set(guest.account, new Set([waiter]))
+      else queue.add(waiter)
+    })
+  }
+
+  private isFreeFor(account: Guest['account']): boolean {
+    const { runs, perAccount } = this.limits
+    if (this.taken.size >= runs) return false
+    if (perAccount >= runs) return true
+    let own = 0
+    for (const place of this.taken) if (place.guest.account === account) own += 1
+    return own < perAccount
+  }
+
+  private seat(guest: Guest): Place {
+    const place = new Place(guest, () => {
+      if (this.taken.delete(place)) this.seatNext()
+    })
+    this.taken.add(place)
+    return place
+  }
+
+  private seatNext(): void {
+    for (const [account, queue] of this.waiting) {
+      if (!this.isFreeFor(account)) continue
+      const [next] = queue
+      if (next === undefined) continue
+      this.forget(next)
+      // To the end of the turn.
+      if (this.waiting.delete(account)) this.waiting.set(account, queue)
+      next.seat(this.seat(next.guest))
+      return
+    }
+  }
+
+  private forget(waiter: Waiter): void {
+    const { account } = waiter.guest
+    const queue = this.waiting.get(account)
+    queue?.delete(waiter)
+    if (queue?.size === 0) this.waiting.delete(account)
+  }
+
+  private freeOverdue(nowMs: number): void {
+    if (this.taken.size < this.limits.runs) return
+    for (const place of this.taken) if (place.guest.overAtMs <= nowMs) place.free()
+  }
+}
+
+/** The place of a delivery, until its run and all that goes on with it are over. */
+export class Place {
+  /** The run, and the work that goes on with it. */
+  private holders = 1
+  private isRunOver = false
+
+  constructor(
+    readonly guest: Guest,
+    /** Frees it at once. */
+    readonly free: () => void,
+  ) {}
+
+  /** Keeps it until this work has settled too. */
+  keepUntil(work: Promise<unknown>): void {
+    this.holders += 1
+    const leave = (): void => this.leave()
+    work.then(leave, leave)
+  }
+
+  /** May be called again: a run that was given up ends a second time when its handler settles. */
+  endRun(): void {
+    if (this.isRunOver) return
+    this.isRunOver = true
+    this.leave()
+  }
+
+  private leave(): void {
+    this.holders -= 1
+    if (this.holders === 0) this.free()
+  }
+}

@@ -1,0 +1,56 @@
+import type { InboxConnections } from '../../idempotency/inbox.js'
+import { checkWholeNumber } from '../../lib/check-number.js'
+import { checkOptionNames } from '../../lib/option-names.js'
+import { Places } from '../operation/places.js'
+import type { Concurrency } from './options.js'
+
+interface ConcurrencyOptions {
+  readonly concurrency?: number | Concurrency | undefined
+  readonly account?: unknown
+  readonly inbox?: object | undefined
+}
+
+/**
+ * The places of runs; `undefined` if their number has no limit.
+ *
+ * @throws TypeError when the option is invalid
+ */
+export function placesOf({ concurrency, account, inbox }: ConcurrencyOptions): Places | undefined {
+  if (concurrency === undefined) return placesOfInbox(inbox)
+  const { runs, perAccount = Number.POSITIVE_INFINITY } = limitsIn(concurrency)
+  const name = typeof concurrency === 'number' ? 'concurrency' : 'concurrency.runs'
+  checkLimit(name, runs)
+  checkLimit('concurrency.perAccount', perAccount)
+  if (perAccount !== Number.POSITIVE_INFINITY && account === undefined) {
+    throw new TypeError(
+      'concurrency.perAccount needs the option account: without accounts, there is only runs.',
+    )
+  }
+  return Math.min(runs, perAccount) === Number.POSITIVE_INFINITY
+    ? undefined
+    : new Places({ runs, perAccount })
+}
+
+function limitsIn(concurrency: number | Concurrency): Concurrency {
+  if (typeof concurrency === 'number') return { runs: concurrency }
+  return checkOptionNames(concurrency, ['runs', 'perAccount'], 'concurrency.')
+}
+
+function checkLimit(name: string, value: number): void {
+  if (value !== Number.POSITIVE_INFINITY) checkWholeNumber(name, value)
+}
+
+/** Of all receivers that share a pool. */
+const placesByPool = new WeakMap<InboxConnections, Places>()
+
+function placesOfInbox(inbox: object | undefined): Places | undefined {
+  const { connections } = (inbox ?? {}) as { connections?: InboxConnections }
+  if (typeof connections !== 'object' || !(connections?.max >= 1)) return undefined
+  let places = placesByPool.get(connections)
+  if (places === undefined) {
+    // One is left for the rest of the app, such as a readiness probe.
+    places = new Places({ runs: Math.max(1, connections.max - 1), perAccount: Number.POSITIVE_INFINITY })
+    placesByPool.set(connections, places)
+  }
+  return places
+}
