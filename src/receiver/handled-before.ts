@@ -1,13 +1,15 @@
 import { ConfigurationError, UnavailableError } from '../errors.js'
 import type { AnyEvent } from '../event/events.js'
+import type { Grant } from '../idempotency/guard.js'
 import { checkedFor, isMisuse } from '../lib/call-site.js'
 import { describeType, describeValue } from '../lib/describe-type.js'
 import { messageOf } from '../lib/errors/message-of.js'
 import { isName, NAME_RULE } from './account.js'
 import type { EventKey } from './key.js'
+import { isSignal } from './outcome.js'
 
 /** The delivery of an event, for the option `handledBefore`. */
-export interface HandledBeforeContext<Request = unknown, Found = unknown> {
+export interface HandledBeforeContext<Request = unknown, Tx = unknown, Found = unknown> {
   /** The event's key, as it is stored. */
   readonly key: string
   /**
@@ -24,15 +26,20 @@ export interface HandledBeforeContext<Request = unknown, Found = unknown> {
   readonly request: Request
   /** The bytes as they were sent. */
   readonly rawBody: Uint8Array
+  /** The transaction of the inbox, in which the handler would run: a look-up through it needs no second connection. `undefined` without one. */
+  readonly tx: Tx
 }
 
-/** Says whether an event was handled before this receiver had a record of it: see the option `handledBefore`. */
-export type HandledBefore<Event, Request = unknown, Found = unknown> = (
+/**
+ * Says whether an event was handled before this receiver had a record of it: see the option `handledBefore`. A `RetryLater` or a `Discard`
+ * that it throws is obeyed, as in a handler.
+ */
+export type HandledBefore<Event, Request = unknown, Tx = unknown, Found = unknown> = (
   event: Event,
-  ctx: HandledBeforeContext<Request, Found>,
+  ctx: HandledBeforeContext<Request, Tx, Found>,
 ) => boolean | Promise<boolean>
 
-interface Asked<Request> extends Omit<HandledBeforeContext<Request>, 'key' | 'keyIn'> {
+interface Asked<Request> extends Omit<HandledBeforeContext<Request>, 'key' | 'keyIn' | 'tx'> {
   readonly eventKey: EventKey | null
   readonly key: string | null
   /** The id of the account. */
@@ -44,9 +51,9 @@ export function askingBefore<Request>(
   ask: HandledBefore<AnyEvent, Request> | undefined,
   event: AnyEvent,
   { eventKey, key, id, ...delivery }: Asked<Request>,
-): (() => Promise<boolean>) | undefined {
+): ((grant: Grant) => Promise<boolean>) | undefined {
   if (ask === undefined || eventKey === null || key === null) return undefined
-  return () => answerOf(() => ask(event, { key, keyIn: keyInOf(eventKey, id), ...delivery }))
+  return ({ tx }) => answerOf(() => ask(event, { key, keyIn: keyInOf(eventKey, id), ...delivery, tx }))
 }
 
 function keyInOf(eventKey: EventKey, id: string | undefined): HandledBeforeContext['keyIn'] {
@@ -64,7 +71,8 @@ function keyInOf(eventKey: EventKey, id: string | undefined): HandledBeforeConte
 }
 
 /**
- * @throws UnavailableError when the user's function fails: the event must not run, because nobody knows
+ * @throws RetryLater, Discard of the user's function
+ * @throws UnavailableError when it fails: the event must not run, because nobody knows
  * @throws ConfigurationError when it returns something else than a boolean, or misuses a function of ours
  */
 async function answerOf(ask: () => unknown): Promise<boolean> {
@@ -72,6 +80,7 @@ async function answerOf(ask: () => unknown): Promise<boolean> {
   try {
     answer = await ask()
   } catch (cause) {
+    if (isSignal(cause)) throw cause
     if (isMisuse(cause))
       throw new ConfigurationError(`Your handledBefore function threw: ${messageOf(cause)}`, { cause })
     throw new UnavailableError(

@@ -181,6 +181,11 @@ export function outcomeOfFault(error: unknown): Outcome {
   return { outcome, code, retryAfterSeconds, error }
 }
 
+/** Whether it is a `RetryLater` or a `Discard`, of this or another copy of the package. */
+export function isSignal(thrown: unknown): boolean {
+  return ['retry_later', 'discarded'].includes(codeOf(thrown) ?? '')
+}
+
 /** The outcome if the handler throws: `RetryLater` and `Discard` are obeyed, anything else is a failure. */
 export function outcomeOfThrown(thrown: unknown, kind: string): Outcome {
   try {

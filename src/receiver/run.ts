@@ -11,6 +11,7 @@ import {
   DUPLICATE,
   HANDLED,
   isFault,
+  isSignal,
   type Outcome,
   outcomeOfDenial,
   outcomeOfFault,
@@ -26,7 +27,7 @@ type RunState<Request> = GuardedDelivery<Request> &
 export interface RunCalls {
   readonly handler: (grant: Grant) => unknown
   /** Whether the event was handled elsewhere; `undefined` if there is nobody to ask. */
-  readonly wasHandledBefore: (() => Promise<boolean>) | undefined
+  readonly wasHandledBefore: ((grant: Grant) => Promise<boolean>) | undefined
 }
 
 export interface RunTerms<Request> {
@@ -93,13 +94,16 @@ class Run<Request> implements Bounded {
     return wasHandledBefore === undefined ? this.call(grant) : this.askBefore(wasHandledBefore, grant)
   }
 
-  private async askBefore(wasHandledBefore: () => Promise<boolean>, grant: Grant): Promise<Outcome> {
+  private async askBefore(
+    wasHandledBefore: (grant: Grant) => Promise<boolean>,
+    grant: Grant,
+  ): Promise<Outcome> {
     this.limit(this.state.clock.nowMs)
     try {
-      if (!(await wasHandledBefore())) return this.call(grant)
+      if (!(await wasHandledBefore(grant))) return this.call(grant)
       return this.endAs(DUPLICATE)
-    } catch (fault) {
-      return this.endAs(outcomeOfFault(fault))
+    } catch (thrown) {
+      return this.endAs(isSignal(thrown) ? outcomeOfThrown(thrown, this.state.kind) : outcomeOfFault(thrown))
     }
   }
 

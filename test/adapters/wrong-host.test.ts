@@ -194,7 +194,7 @@ describe('route options of Fastify, which are no function,', () => {
   )
 
   test('can be spread and listed without being touched', () => {
-    expect(Object.keys({ ...onFastify(options) })).toEqual(['preParsing', 'handler', 'drain'])
+    expect(Object.keys({ ...onFastify(options) })).toEqual(['preParsing', 'handler', 'health', 'drain'])
   })
 })
 

@@ -62,7 +62,7 @@ onPostgres('a receiver on Postgres survives', () => {
         const orders = await newOrders(3)
         const free = await pool?.occupy()
         const ends = await Promise.all(orders.map(fixture.send))
-        for (const end of ends) expect(end).toMatchObject({ outcome: 'unavailable' })
+        for (const end of ends) expect(end.outcome).toMatch(/^(unavailable|overloaded)$/)
         await free?.()
         for (const order of orders) {
           expect(await fixture.untilDone(order)).toEqual({ outcome: 'handled' })

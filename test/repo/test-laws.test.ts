@@ -23,6 +23,7 @@ const SIGNERS = [
   'test/src/signature/signature.test.ts',
   'test/src/signature/signature.vectors.test.ts',
   'test/support/consumer/app.ts',
+  'test/support/legacy-receiver.ts',
   'test/support/own-receiver.ts',
 ]
 

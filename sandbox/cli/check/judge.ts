@@ -2,6 +2,7 @@ import type { Secrets } from 'tix-webhooks'
 import type { ScenarioInfo } from 'tix-webhooks/testing'
 import { hintFor, isSuccessStatus, type SendResult } from '../../internal.js'
 import { ACCEPTED, ADVICE } from './advice.js'
+import { type Consequence, ofAcceptance, ofRefusal, ofSilence } from './consequence.js'
 import { OF_ONE_EVENT } from './scenario-deliveries.js'
 
 /** A scenario that was sent, and its target. */
@@ -16,13 +17,19 @@ export interface Probed {
   readonly failsWith?: number | undefined
 }
 
-/** The result of a scenario. */
-export interface Judgement {
+/** A fault, what to do about it, and its consequence. */
+interface Fault {
+  readonly advice: string
+  readonly consequence: Consequence
+}
+
+/** The result of a scenario. The fault is absent if it passed. */
+export interface Judgement extends Partial<Fault> {
   readonly passed: boolean
   /** The answers that it must get, in words. */
   readonly expected: string
-  /** The fault and what to do about it; absent if it passed. */
-  readonly advice?: string
+  /** What its correct answers do not rule out. */
+  readonly note?: string
 }
 
 /** The statuses by which a receiver says that a delivery is not genuine. */
@@ -42,9 +49,16 @@ const CONFLICT = 409
 export function judge(probed: Probed, results: readonly SendResult[]): Judgement {
   const { verdict, isBurst } = probed.scenario
   const expected = isBurst ? EXPECTED.burst : EXPECTED[verdict]
-  const advice = faultOf(probed, results)
-  return advice === undefined ? { passed: true, expected } : { passed: false, expected, advice }
+  const fault = faultOf(probed, results)
+  if (fault !== undefined) return { passed: false, expected, ...fault }
+  const givesUp = verdict === 'unusable' && results.some(({ response }) => isRefusal(response?.status))
+  return { passed: true, expected, ...(givesUp && { note: GIVES_UP }) }
 }
+
+const isRefusal = (status = 0): boolean => status >= 400 && status < 500
+
+const GIVES_UP =
+  'The service is documented to retry a 4xx too, so nothing is lost. Many senders give up at the first one: a 5xx is safer.'
 
 const EXPECTED = {
   genuine: 'each answered 2xx',
@@ -54,43 +68,63 @@ const EXPECTED = {
   unknown: 'each answered 2xx',
 } as const
 
-function faultOf(probed: Probed, results: readonly SendResult[]): string | undefined {
+function faultOf(probed: Probed, results: readonly SendResult[]): Fault | undefined {
   const { url, timeoutMs, scenario, failsWith } = probed
   const { name, verdict } = scenario
   const hint = (result: SendResult): string => hintFor({ url, timeoutMs, secrets: [] }, result) ?? ''
   const statuses = results.map(({ response }) => response?.status ?? 0)
   const isDone = handledFlags(probed, statuses)
   const [first] = results
-  if (name === 'valid') return first === undefined || isDone[0] ? undefined : faultOfFirst(probed, first)
+  if (name === 'valid') {
+    const advice = first === undefined || isDone[0] ? undefined : faultOfFirst(probed, first)
+    return advice === undefined ? undefined : { advice, consequence: 'undecided' }
+  }
   const hasStatusClass = (digit: number): boolean =>
     statuses.some((status) => Math.floor(status / 100) === digit)
   const unanswered = results.find(({ error }) => error !== undefined)
   const silence = unanswered === undefined ? undefined : hint(unanswered)
   // An accepted forgery is the worst fault, so it is reported first.
   const accepted = hasStatusClass(2) ? acceptance(probed) : undefined
-  if (accepted !== undefined) return [accepted, ...(silence === undefined ? [] : [silence])].join(' ')
-  if (silence !== undefined) return silence
+  if (accepted !== undefined) {
+    const advice = [accepted, ...(silence === undefined ? [] : [silence])].join(' ')
+    return { advice, consequence: ofAcceptance(scenario) }
+  }
+  if (silence !== undefined) return { advice: silence, consequence: ofSilence(scenario) }
   if (verdict === 'unusable') return undefined
+  const consequence = ofRefusal(scenario)
   const redirect = results.find(
     ({ response }) => response !== undefined && response.status >= 300 && response.status < 400,
   )
-  if (redirect !== undefined) return hint(redirect)
+  if (redirect !== undefined) return { advice: hint(redirect), consequence }
+  const advice = ADVICE[name]
   if (scenario.isBurst) {
     const isFine =
       isDone.includes(true) && statuses.every((status, index) => isDone[index] || COME_AGAIN.includes(status))
-    return isFine ? undefined : ADVICE[name]
+    // What was accepted once is not lost: the other copies are retried.
+    return isFine
+      ? undefined
+      : { advice, consequence: isDone.includes(true) ? 'retries_in_vain' : consequence }
   }
   if (statuses.includes(429)) {
-    return 'It answers 429, which proves nothing: allow more requests while you check.'
+    return {
+      advice: 'It answers 429, which proves nothing: allow more requests while you check.',
+      consequence: 'undecided',
+    }
   }
-  if (verdict !== 'forged') return isDone.includes(false) ? ADVICE[name] : undefined
+  if (verdict !== 'forged') return isDone.includes(false) ? { advice, consequence } : undefined
   if (failsWith !== undefined && !REFUSED.includes(failsWith) && statuses.includes(failsWith)) {
-    return `It answers ${failsWith}, as to a genuine delivery: it accepts this as genuine, or fails before it verifies. ${ADVICE[name]}`
+    return {
+      advice: `It answers ${failsWith}, as to a genuine delivery: it accepts this as genuine, or fails before it verifies. ${advice}`,
+      consequence: ofAcceptance(scenario),
+    }
   }
   if (hasStatusClass(5)) {
-    return `It answers 5xx, which makes the service retry for 72 hours: answer 4xx. ${ADVICE[name]}`
+    return {
+      advice: `It answers 5xx, which makes the service retry for 72 hours: answer 4xx. ${advice}`,
+      consequence,
+    }
   }
-  return statuses.every((status) => status >= 400) ? undefined : ADVICE[name]
+  return statuses.every((status) => status >= 400) ? undefined : { advice, consequence }
 }
 
 /** For each delivery, whether the receiver counts it as handled: by a 2xx, or by a 409 if its event was sent before. */

@@ -4,7 +4,8 @@ import type { Send, SendResult } from '../../internal.js'
 import { givenEvent, madeUpEvent, madeUpEventToCut } from '../send/made-up-events.js'
 import { LIMITS_OF_A_PASS } from './advice.js'
 import { type FailingHandler, failingHandler } from './failing-handler.js'
-import { judge } from './judge.js'
+import { type Judgement, judge } from './judge.js'
+import { RETRIED_FAILURE, RETRIED_KIND, retriedFailure } from './retried-failure.js'
 import { scenarioForAnyReceiver } from './scenario-deliveries.js'
 
 /** The options of a probe. */
@@ -15,7 +16,7 @@ export interface ProbeOptions {
   kind?: string
   /** The data of what exists, for a handler that looks it up. Default: orders and events that are made up, another one each time. */
   data?: Readonly<Record<string, unknown>>
-  /** The scenarios to play. Default: all that the kind can play. */
+  /** The probes to play. Default: all that the kind can play. */
   only?: readonly string[]
   /** How the service signs: the receiver's own option. */
   signature?: SignatureOptions
@@ -28,21 +29,20 @@ export interface ProbeOptions {
   onProgress?: (result: ProbeResult) => void
 }
 
-/** The result of one scenario. */
-export interface ProbeResult {
-  readonly name: ScenarioName
+/** The result of one probe. Its fault and the consequence are absent if it passed. */
+export interface ProbeResult extends Judgement {
+  readonly name: ProbeName
   /** The delivery that was sent, and the fault that it finds. */
   readonly description: string
-  readonly passed: boolean
-  /** The answers that it must get, in words. */
-  readonly expected: string
   /** The status of each answer, or why there was none, in the order of the deliveries; it is stopped where none comes. */
   readonly got: readonly string[]
-  /** The fault and what to do about it; absent if it passed. */
-  readonly advice?: string
-  /** The fault that its correct answers do not rule out. */
-  readonly note?: string
 }
+
+/** A scenario, or the one probe that is none. */
+export type ProbeName = ScenarioName | typeof RETRIED_FAILURE.name
+
+/** All probes, in the order in which they are played. */
+export const PROBE_NAMES: readonly ProbeName[] = [...SCENARIOS.map(({ name }) => name), RETRIED_FAILURE.name]
 
 interface Probe {
   readonly scenario: ScenarioInfo
@@ -80,6 +80,7 @@ export async function probe(url: string, options: ProbeOptions): Promise<readonl
   const results: ProbeResult[] = []
   const { only, onProgress } = options
   const [valid, ...others] = planned(options)
+  const endsWithRetriedFailure = playsRetriedFailure(options)
   if (valid === undefined) return results
   const report = (result: ProbeResult): void => {
     results.push(result)
@@ -96,9 +97,34 @@ export async function probe(url: string, options: ProbeOptions): Promise<readonl
     const { status: _, ...result } = await play(url, one, options, failing)
     const isGone = result.got.includes('ECONNREFUSED')
     report(isGone ? gone(result, results.at(-1)?.name) : result)
-    if (isGone) break
+    if (isGone) return results
   }
+  // It needs no order that exists, and says nothing if all fails before it is verified.
+  const isJudged = failing?.judges('unusable') ?? true
+  if (isJudged && endsWithRetriedFailure) report(await playRetriedFailure(url, options))
   return results
+}
+
+/**
+ * Whether the probe that is no scenario is played: it makes its orders up.
+ *
+ * @throws TypeError if it is asked for, and cannot be
+ */
+function playsRetriedFailure({ kind = RETRIED_KIND, only, data }: ProbeOptions): boolean {
+  const isAskedFor = only?.includes(RETRIED_FAILURE.name) ?? false
+  const canBe = kind === RETRIED_KIND && data === undefined
+  if (isAskedFor && !canBe) {
+    throw new TypeError(
+      `The probe ${RETRIED_FAILURE.name} makes up orders that lack something: leave out --data, and any --kind but ${RETRIED_KIND}.`,
+    )
+  }
+  return canBe && (isAskedFor || only === undefined)
+}
+
+async function playRetriedFailure(url: string, options: ProbeOptions): Promise<ProbeResult> {
+  const { secret, signature } = options
+  const signing = { secret, ...(signature && { signature }) }
+  return { ...RETRIED_FAILURE, ...(await retriedFailure(signing, senderTo(url, options))) }
 }
 
 /** Sends a forgery, to see whether it is answered otherwise than a genuine delivery. */
@@ -115,11 +141,10 @@ async function handlerThatFails(
 
 /** A genuine delivery, always; and what was asked for. */
 function planned({ kind, only, data }: ProbeOptions): readonly Probe[] {
-  const names = SCENARIOS.map(({ name }) => name)
-  const unknown = only?.find((name) => !names.some((one) => one === name))
+  const unknown = only?.find((name) => !PROBE_NAMES.some((one) => one === name))
   if (unknown !== undefined) {
     throw new TypeError(
-      `There is no scenario ${JSON.stringify(unknown)}. The scenarios are ${names.join(', ')}.`,
+      `There is no probe ${JSON.stringify(unknown)}. The probes are ${PROBE_NAMES.join(', ')}.`,
     )
   }
   const sources = sourcesOf(kind, data)
@@ -158,8 +183,8 @@ async function play(
   options: ProbeOptions,
   failing?: FailingHandler,
 ): Promise<Played> {
-  const { secret, signature, toleranceSeconds, timeoutSeconds = DEFAULT_TIMEOUT_SECONDS, send } = options
-  const timeoutMs = timeoutSeconds * 1000
+  const { secret, signature, toleranceSeconds } = options
+  const timeoutMs = timeoutMsOf(options)
   const { deliveries, deliver } = await scenarioForAnyReceiver(scenario.name, {
     body: IN_PIECES.includes(scenario.name) ? event.makeToCut : event.make,
     secret,
@@ -167,18 +192,11 @@ async function play(
     ...(toleranceSeconds !== undefined && { toleranceSeconds }),
   })
   const results: SendResult[] = []
-  const sendOne = async ({ headers, body, transport }: ScenarioDelivery): Promise<void> => {
+  const send = senderTo(url, options)
+  const sendOne = async (delivery: ScenarioDelivery): Promise<void> => {
     // Waiting for a receiver that hangs or is gone once is enough.
     if (!scenario.isBurst && results.some(({ error }) => error !== undefined)) return
-    const named = { ...headers, 'user-agent': 'tix-webhooks-check' }
-    const request = {
-      url,
-      headers: named,
-      body: Buffer.from(body),
-      timeoutMs,
-      ...(transport && { transport }),
-    }
-    results.push(await send(request))
+    results.push(await send(delivery))
   }
   await deliver(sendOne)
   const { name, description } = scenario
@@ -188,10 +206,28 @@ async function play(
     { scenario, url, timeoutMs, secret, isOneOrder, failsWith: failing?.status },
     results,
   )
-  const note = judgement.passed ? LIMITS_OF_A_PASS[name]?.(idIn(deliveries[0]?.body)) : undefined
+  const note = judgement.passed
+    ? (judgement.note ?? LIMITS_OF_A_PASS[name]?.(idIn(deliveries[0]?.body)))
+    : undefined
   const status = results[0]?.response?.status
   return { name, description, got, ...judgement, ...(note !== undefined && { note }), status }
 }
+
+/** Sends deliveries to the receiver. */
+function senderTo(url: string, options: ProbeOptions): (delivery: ScenarioDelivery) => Promise<SendResult> {
+  const timeoutMs = timeoutMsOf(options)
+  return ({ headers, body, transport }) =>
+    options.send({
+      url,
+      headers: { ...headers, 'user-agent': 'tix-webhooks-check' },
+      body: Buffer.from(body),
+      timeoutMs,
+      ...(transport && { transport }),
+    })
+}
+
+const timeoutMsOf = ({ timeoutSeconds = DEFAULT_TIMEOUT_SECONDS }: ProbeOptions): number =>
+  timeoutSeconds * 1000
 
 /** The id by which a user finds the event in a log. */
 function idIn(body = '{}'): string {
@@ -201,8 +237,8 @@ function idIn(body = '{}'): string {
 }
 
 /** It answered before, so an earlier delivery probably crashed it. */
-function gone(result: ProbeResult, before: ScenarioName | undefined): ProbeResult {
+function gone(result: ProbeResult, before: ProbeName | undefined): ProbeResult {
   const cause = before === undefined ? '' : `, maybe by ${before}`
   const advice = `Nothing listens there any more: the receiver crashed${cause}. Its log has the reason; nothing else was tried.`
-  return { ...result, advice }
+  return { ...result, advice, consequence: 'crashes' }
 }

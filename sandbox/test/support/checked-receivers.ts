@@ -2,13 +2,13 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net'
 import type { ScenarioName } from 'tix-webhooks/testing'
 import { HONEST, type OwnEvent, ownReceiver, type Steps } from '../../../test/support/own-receiver.js'
-import type { ProbeOptions } from '../../cli/check/probe.js'
+import type { ProbeName, ProbeOptions } from '../../cli/check/probe.js'
 
 /** A way to read a request; undefined: it is answered already. */
 type Reading = (request: IncomingMessage, response: ServerResponse) => Promise<Buffer | undefined>
 
 /** Scenarios that a receiver fails, and the start of the advice for each. */
-export type Failures = Readonly<Partial<Record<ScenarioName, string>>>
+export type Failures = Readonly<Partial<Record<ProbeName, string>>>
 
 /** A receiver on `node:http` with one fault or none, and the verdicts of `check` about it. */
 export interface CheckedReceiver {
@@ -78,6 +78,34 @@ const conflicting: Partial<Steps> = {
   once: async (key, memory, run) => (memory.get(key) === 'done' ? 409 : HONEST.once(key, memory, run)),
 }
 
+/** Marks an event as processed, and then handles it. */
+function markingFirst(handle: (event: OwnEvent) => unknown): Partial<Steps> {
+  return {
+    handle: (event) => event.type === 'order.created' && handle(event),
+    async once(key, memory, run) {
+      if (memory.has(key)) return 200
+      memory.set(key, 'done')
+      await run()
+      return 200
+    },
+  }
+}
+
+const ticketsOf = ({ data }: OwnEvent) => (data as { tickets?: readonly { id: string }[] }).tickets
+
+/** Throws on its first order without tickets only. */
+function failingOnce(): (event: OwnEvent) => void {
+  let failed = false
+  return (event) => {
+    if (failed || ticketsOf(event) !== undefined) return
+    failed = true
+    fail()
+  }
+}
+
+/** An event whose handler fails once is lost. */
+export const LOST = markingFirst((event) => ticketsOf(event) ?? fail())
+
 export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
   correct('makes no mistake', {}),
   correct('ignores created_at, blanks in the header, and signatures of other versions', {
@@ -143,7 +171,7 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
         'It answers 500 to a genuine delivery and 401 to a forgery, so it verifies, and its handler fails. If it looks the order up, give one that exists: --data @data.json. Only probes',
     },
     lookingUp(500),
-    14,
+    15,
   ),
   wrong(
     'looks its order up, and answers 404 where there is none',
@@ -152,13 +180,13 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
         'It answers 404 to a genuine delivery and 401 to a forgery, so it verifies, and its handler fails. If it looks the order up, give one that exists: --data @data.json. A failing handler should answer 5xx',
     },
     lookingUp(404),
-    14,
+    15,
   ),
   wrong(
     'looks its order up, and answers 400 where there is none',
     { valid: 'It answers 400 to a genuine delivery and 401 to a forgery' },
     lookingUp(400),
-    14,
+    15,
   ),
   wrong(
     'has no look at t, and a handler that fails',
@@ -167,7 +195,7 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
       ...all(['stale', 'future'], `It answers 500, ${LIKE_GENUINE}Answer 401`),
     },
     { isFresh: () => true, handle: fail },
-    14,
+    15,
   ),
   {
     does: 'verifies nothing, and has a handler that fails',
@@ -264,6 +292,25 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
     },
   ),
   wrong(
+    'marks an event before it handles it',
+    { 'retried-failure': 'It answers 500 and then 200 to the same event: it marks an event before' },
+    LOST,
+  ),
+  wrong(
+    'marks an event before it handles it, and reads more than the order has',
+    { 'retried-failure': 'It answers 500 and then 200 to the same event' },
+    markingFirst((event) => ticketsOf(event)?.map(({ id }) => id)),
+  ),
+  correct(
+    'marks an event before it handles it, and fails once for another reason',
+    markingFirst(failingOnce()),
+  ),
+  unseen(
+    'marks an event before it handles it, and needs nothing of the order',
+    { 'retried-failure': 'Nothing made its handler fail' },
+    markingFirst(() => {}),
+  ),
+  wrong(
     'answers 409 to a duplicate',
     { duplicate: 'Answer 2xx to an event that was handled before' },
     conflicting,
@@ -334,6 +381,19 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
     tried: 1,
     options: { timeoutSeconds: 0.3 },
     listener: () => () => {},
+  },
+  {
+    does: 'crashes on an order without tickets',
+    fails: { 'retried-failure': 'It did not answer an order that lacks something (ECONNRESET)' },
+    options: { only: ['valid', 'retried-failure'] },
+    tried: 2,
+    listener: () =>
+      byHand({}, async (request) => {
+        const body = await readWhole(request)
+        if (!isJson(body) || ticketsOf(JSON.parse(String(body))) !== undefined) return body
+        crash((request.socket as Socket & { server: Server }).server)
+        return undefined
+      }),
   },
   {
     does: 'crashes on bytes that are no JSON',

@@ -13,9 +13,10 @@ import {
 } from '../../support/postgres-clients.js'
 import { testDatabase } from '../../support/postgres-database.js'
 import { endpoint } from '../../support/postgres-endpoint.js'
+import { SOON_HEADER } from '../../support/retry-after.js'
 
 const CLAIM = { key: 'k', token: 't', leaseMs: 60_000, retainMs: 60_000 }
-const UNAVAILABLE = { status: 503, outcome: 'unavailable', retryAfter: '5' }
+const UNAVAILABLE = { status: 503, outcome: 'unavailable', retryAfter: SOON_HEADER }
 
 onPostgres('Postgres that cannot be used', () => {
   const database = testDatabase(ddl)

@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto'
-import { type HandledBeforeContext, memoryStore, type WebhookOptions } from 'tix-webhooks'
+import {
+  Discard,
+  type HandledBeforeContext,
+  memoryStore,
+  RetryLater,
+  type WebhookOptions,
+} from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET } from '../../support/deliveries.js'
 import { honestInbox } from '../../support/honest-inbox.js'
@@ -87,6 +93,24 @@ describe.each(STORES)('an event that was handled before, with %s', (_, options) 
     },
   )
 
+  test('is retried later, or discarded, if the function throws that, and it is no error', async () => {
+    const handledBefore = vi.fn<() => boolean>(() => {
+      throw new RetryLater({ afterSeconds: 60 })
+    })
+    const { handler, send, reports } = asking(handledBefore, options())
+    expect(await send(orderCreated({ id: 'ord_1' }))).toMatchObject({
+      outcome: 'retry_later',
+      retryAfterSeconds: 60,
+    })
+    handledBefore.mockImplementation(() => {
+      throw new Discard('the old receiver has it')
+    })
+    expect(await send(orderCreated({ id: 'ord_1' }))).toMatchObject({ outcome: 'discarded' })
+    expect(await send(orderCreated({ id: 'ord_1' }))).toEqual({ outcome: 'duplicate' })
+    expect(handler).not.toHaveBeenCalled()
+    expect(reports).toEqual([])
+  })
+
   test('is answered at the deadline while the function hangs, and does not run later', async () => {
     const answer = deferred<boolean>()
     const { handler, send, records } = asking(() => answer.promise, { ...options(), timeoutSeconds: 3 })
@@ -136,7 +160,23 @@ test('the function gets the event, its key, and the delivery', async () => {
     account: undefined,
     request: 'the request',
     rawBody: expect.any(Uint8Array),
+    tx: undefined,
   })
+})
+
+test('with an inbox, the function gets the transaction of the handler', async () => {
+  const seen: unknown[] = []
+  const { send } = receiving({
+    inbox: honestInbox().inbox,
+    namespace: 'orders',
+    handledBefore: (_event, { tx }) => {
+      seen.push(tx)
+      return false
+    },
+    on: { 'order.created': (_event, { tx }) => seen.push(tx) },
+  })
+  await send(orderCreated())
+  expect(seen).toEqual([expect.anything(), seen[0]])
 })
 
 test('an event without a key is not asked about: it runs each time', async () => {

@@ -2,9 +2,9 @@ import { defineCommand } from '../../arguments/command.js'
 import { readDuration, readSeconds } from '../../arguments/durations.js'
 import { readData } from '../../arguments/input.js'
 import { option } from '../../arguments/options.js'
-import { SCENARIO_NAMES } from '../../arguments/scenario-names.js'
 import { listOf, oneOf, readText, readUrl } from '../../arguments/values.js'
-import { type ProbeResult, probe } from '../../check/probe.js'
+import { CONSEQUENCES } from '../../check/consequence.js'
+import { PROBE_NAMES, type ProbeResult, probe } from '../../check/probe.js'
 import { awaitListener } from '../../client/await-listener.js'
 import { twoServers } from '../../client/two-servers.js'
 import { asUsage, EXIT, UsageError } from '../../failure.js'
@@ -18,11 +18,11 @@ export const check = defineCommand({
   name: 'check',
   summary: 'probes a receiver in any language, and reports what it does wrong',
   details:
-    'It sends genuine deliveries, forgeries and duplicates, and judges the answers. The genuine ones are correctly signed made-up orders that your receiver will handle: do not point it at one that sends real mail. If your handler looks the order up, give one that exists with --data. Answers do not show everything: notes list what to check yourself. It needs no sandbox. Exit code 1 if a probe fails.',
+    'It sends genuine deliveries, forgeries and duplicates, and judges the answers. The genuine ones are correctly signed made-up orders that your receiver will handle: do not point it at one that sends real mail. If your handler looks the order up, give one that exists with --data. Answers do not show everything: notes list what to check yourself. It needs no sandbox. Each fault has its consequence. Exit code 1 if a probe fails, but not for a status that merely differs, which is harmless.',
   args: [{ name: 'URL', says: 'URL of the receiver, quoted for the shell' }],
   options: {
     ...SIGNING_OPTIONS,
-    only: option('LIST', listOf(oneOf(...SCENARIO_NAMES)), `only these probes: ${SCENARIO_NAMES.join(', ')}`),
+    only: option('LIST', listOf(oneOf(...PROBE_NAMES)), `only these probes: ${PROBE_NAMES.join(', ')}`),
     kind: option(
       'KIND',
       readText,
@@ -84,14 +84,20 @@ export const check = defineCommand({
     )
     out.progress()
     const passed = results.filter((result) => result.passed).length
-    const failed = results.length - passed
-    const summary = `${passed} of ${results.length} probes passed`
-    out.print({ passed, failed }, failed === 0 ? out.colors.green(summary) : out.colors.red(summary))
+    const harmless = results.filter(isHarmless).length
+    const failed = results.length - passed - harmless
+    const differing =
+      harmless === 0 ? '' : `, ${harmless} ${harmless === 1 ? 'differs' : 'differ'} without harm`
+    const summary = `${passed} of ${results.length} probes passed${differing}`
+    out.print(
+      { passed, failed, harmless },
+      failed === 0 ? out.colors.green(summary) : out.colors.red(summary),
+    )
     return failed === 0 ? EXIT.ok : EXIT.failed
   },
 })
 
-const WIDTH = Math.max(...SCENARIO_NAMES.map(({ length }) => length))
+const WIDTH = Math.max(...PROBE_NAMES.map(({ length }) => length))
 
 /** The data of an event, and not an event with its data: then all would be sent one level too deep. */
 async function readGiven(source: string, io: Io): Promise<Record<string, unknown>> {
@@ -100,17 +106,21 @@ async function readGiven(source: string, io: Io): Promise<Record<string, unknown
   throw new UsageError('--data is a whole event: give only its data, and its type as --kind.')
 }
 
-function line(
-  { name, passed, got, expected, advice, note }: ProbeResult,
-  { colors, program }: Output,
-): string {
+/** Whether it is only another status than is usual, without a consequence. */
+const isHarmless = ({ consequence }: ProbeResult): boolean => consequence === 'harmless'
+
+function line(result: ProbeResult, { colors, program }: Output): string {
+  const { name, passed, got, expected, advice, consequence, note } = result
   const answers = [...new Set(got)].join(', ')
   if (passed) {
     const ok = `${colors.green('ok  ')}  ${name.padEnd(WIDTH)}  ${answers}`
     return note === undefined ? ok : `${ok}\n${colors.dim(`      ${printable(note)}`)}`
   }
+  const mark = isHarmless(result) ? 'diff' : colors.red('FAIL')
+  const then =
+    consequence === undefined || consequence === 'undecided' ? '' : `: ${CONSEQUENCES[consequence]}`
   return [
-    `${colors.red('FAIL')}  ${name.padEnd(WIDTH)}  ${answers}; expected: ${expected}`,
+    `${mark}  ${name.padEnd(WIDTH)}  ${answers}; expected: ${expected}${then}`,
     ...(advice === undefined ? [] : [`      ${colors.bold(printable(withProgram(advice, program)))}`]),
   ].join('\n')
 }

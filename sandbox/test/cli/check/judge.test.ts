@@ -1,6 +1,7 @@
 import { SCENARIOS, type ScenarioName } from 'tix-webhooks/testing'
 import { expect, test } from 'vitest'
 import { SECRET } from '../../../../test/support/deliveries.js'
+import type { Consequence } from '../../../cli/check/consequence.js'
 import { judge } from '../../../cli/check/judge.js'
 import type { SendResult } from '../../../engine/network/send.js'
 
@@ -26,42 +27,71 @@ test.each<[ScenarioName, (number | string)[]]>([
   ['concurrent-burst', [503, 409, 425, 429, 200]],
   ['stale', [401]],
   ['truncated', [400, 401, 403, 404, 499]],
-  ['not-json', [500, 400, 302, 503]],
+  ['not-json', [500, 302, 503]],
 ])('%s passes with %j', (name, got) => {
   expect(judged(name, got)).toEqual({ passed: true, expected: expect.stringMatching(/answered/) })
 })
 
-test.each<[ScenarioName, (number | string)[], string]>([
-  ['duplicate', [200, 200, 409], 'Answer 2xx to an event that was handled before'],
-  ['whitespace', [409, 409], 'Verify the raw bytes'],
-  ['reordered', [200, 409], 'Deliveries arrive in any order'],
-  ['tied', [200, 409, 200], 'Two events can have the same created_at'],
-  ['duplicate', [200, 302, 200], 'Redirects are not followed'],
-  ['duplicate', [200, 429, 200], 'It answers 429, which proves nothing'],
-  ['duplicate', [200, 'timeout'], 'It took over 15 s'],
-  ['unknown-kind', [200, 404], 'Answer 2xx to kinds that you do not handle'],
-  ['unicode', [200, 500], 'Verify the raw bytes'],
-  ['concurrent-burst', [503, 503, 409], 'Record an event before you handle it'],
-  ['concurrent-burst', [200, 500], 'Record an event before you handle it'],
-  ['concurrent-burst', [200, 400], 'Record an event before you handle it'],
-  ['concurrent-burst', [200, 'ECONNRESET'], 'localhost:3000 closed the connection without a complete answer'],
-  ['stale', [200], 'It ACCEPTED A REPLAY. Answer 401 if it was signed more than five minutes ago'],
-  ['truncated', [401, 500, 401, 429, 301, 204], 'It ACCEPTED A FORGERY. Compare only signatures'],
-  ['truncated', [200, 'ECONNRESET'], 'It ACCEPTED A FORGERY.'],
+test('a 4xx to what is no event passes, with a word about senders that give up', () => {
+  expect(judged('not-an-envelope', [500, 400])).toEqual({
+    passed: true,
+    expected: 'none answered 2xx',
+    note: expect.stringMatching(/^The service is documented to retry a 4xx too/),
+  })
+})
+
+test.each<[ScenarioName, (number | string)[], Consequence, string]>([
+  ['duplicate', [200, 200, 409], 'retries_in_vain', 'Answer 2xx to an event that was handled before'],
+  ['whitespace', [409, 409], 'loses_events', 'Verify the raw bytes'],
+  ['reordered', [200, 409], 'loses_events', 'Deliveries arrive in any order'],
+  ['tied', [200, 409, 200], 'loses_events', 'Two events can have the same created_at'],
+  ['duplicate', [200, 302, 200], 'retries_in_vain', 'Redirects are not followed'],
+  ['duplicate', [200, 429, 200], 'undecided', 'It answers 429, which proves nothing'],
+  ['duplicate', [200, 'timeout'], 'retries_in_vain', 'It took over 15 s'],
+  ['unknown-kind', [200, 404], 'retries_in_vain', 'Answer 2xx to kinds that you do not handle'],
+  ['unicode', [200, 500], 'loses_events', 'Verify the raw bytes'],
+  ['concurrent-burst', [503, 503, 409], 'loses_events', 'Record an event before you handle it'],
+  ['concurrent-burst', [200, 500], 'retries_in_vain', 'Record an event before you handle it'],
+  ['concurrent-burst', [200, 400], 'retries_in_vain', 'Record an event before you handle it'],
+  [
+    'concurrent-burst',
+    [200, 'ECONNRESET'],
+    'loses_events',
+    'localhost:3000 closed the connection without a complete answer',
+  ],
+  [
+    'stale',
+    [200],
+    'accepts_replays',
+    'It ACCEPTED A REPLAY. Answer 401 if it was signed more than five minutes ago',
+  ],
+  [
+    'truncated',
+    [401, 500, 401, 429, 301, 204],
+    'accepts_forgeries',
+    'It ACCEPTED A FORGERY. Compare only signatures',
+  ],
+  ['truncated', [200, 'ECONNRESET'], 'accepts_forgeries', 'It ACCEPTED A FORGERY.'],
   [
     'truncated',
     [401, 500],
+    'harmless',
     'It answers 5xx, which makes the service retry for 72 hours: answer 4xx. Compare only',
   ],
-  ['truncated', [401, 308], 'Redirects are not followed'],
-  ['truncated', [401, 199], 'Compare only signatures'],
-  ['not-json', [500, 200], 'Answer 5xx to an authentic body that you cannot read'],
+  ['truncated', [401, 308], 'harmless', 'Redirects are not followed'],
+  ['truncated', [401, 199], 'harmless', 'Compare only signatures'],
+  ['not-json', [500, 200], 'loses_events', 'Answer 5xx to an authentic body that you cannot read'],
   [
     'not-an-envelope',
     [500, 200, 'ECONNRESET'],
+    'loses_events',
     'a 2xx means that it was handled. localhost:3000 closed the connection without a complete answer',
   ],
-  ['not-json', [500, 'ECONNRESET'], 'localhost:3000 closed the connection'],
-])('%s fails with %j', (name, got, advice) => {
-  expect(judged(name, got)).toMatchObject({ passed: false, advice: expect.stringContaining(advice) })
+  ['not-json', [500, 'ECONNRESET'], 'crashes', 'localhost:3000 closed the connection'],
+])('%s fails with %j: %s', (name, got, consequence, advice) => {
+  expect(judged(name, got)).toMatchObject({
+    passed: false,
+    consequence,
+    advice: expect.stringContaining(advice),
+  })
 })

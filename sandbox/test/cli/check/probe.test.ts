@@ -7,7 +7,7 @@ import { SECRET } from '../../../../test/support/deliveries.js'
 import { EXPRESS_VERSIONS } from '../../../../test/support/express.js'
 import { freePort } from '../../../../test/support/free-port.js'
 import { listen } from '../../../../test/support/http.js'
-import { type ProbeOptions, type ProbeResult, probe } from '../../../cli/check/probe.js'
+import { PROBE_NAMES, type ProbeOptions, type ProbeResult, probe } from '../../../cli/check/probe.js'
 import { httpSender } from '../../../engine/network/http-sender.js'
 import {
   byHand,
@@ -15,11 +15,12 @@ import {
   crash,
   type Failures,
   FORGED,
+  LOST,
   readWhole,
 } from '../../support/checked-receivers.js'
 
 const send = httpSender()
-const NAMES = SCENARIOS.map(({ name }) => name)
+const NAMES = PROBE_NAMES
 
 /** Probes what listens there. */
 async function check(
@@ -58,7 +59,7 @@ describe.each(EXPRESS_VERSIONS.slice(0, 1))('our receiver on Express $version', 
       const another = kind === 'order.created' ? 'event.published' : 'order.created'
       const results = await check(app({ [another]: () => {} }), { kind })
       expect(failed(results)).toEqual([])
-      expect(results).toHaveLength(kind === 'order.created' ? NAMES.length - 1 : NAMES.length)
+      expect(results).toHaveLength(NAMES.length - 1)
     },
   )
 })
@@ -93,7 +94,7 @@ describe('a receiver that', () => {
     expect(Object.fromEntries(advised.map(({ name, advice }) => [name, advice]))).toEqual(beginning(fails))
     const noted = results.flatMap(({ name, note }) => (name in unseen ? [[name, note]] : []))
     expect(Object.fromEntries(noted)).toEqual(beginning(unseen))
-    expect(results).toHaveLength(tried ?? (options?.data === undefined ? NAMES.length : NAMES.length - 1))
+    expect(results).toHaveLength(tried ?? (options?.data === undefined ? NAMES.length : NAMES.length - 2))
   })
 
   test('refuses forgeries with other 4xx, and asks for a retry of a burst and of unreadable bodies, is fine', async () => {
@@ -118,6 +119,7 @@ describe('a receiver that', () => {
         expected: 'each answered 4xx',
         got: ['204'],
         advice: expect.stringMatching(/^It ACCEPTED A REPLAY\. Answer 401 if it was signed more than/),
+        consequence: 'accepts_replays',
       },
     ])
   })
@@ -306,7 +308,7 @@ describe('the options', () => {
     [
       'a scenario that there is not',
       { only: ['stale', 'mayhem'] },
-      /^There is no scenario "mayhem"\. The scenarios are valid, /,
+      /^There is no probe "mayhem"\. The probes are valid, /,
     ],
     [
       'a kind without samples',
@@ -317,6 +319,16 @@ describe('the options', () => {
       'a scenario of other kinds',
       { kind: 'order.created', only: ['thin'] },
       /^The scenario thin needs an event\.\*/,
+    ],
+    [
+      'retried-failure with an order that exists',
+      { data: { order: { id: 'ord_7' } }, only: ['retried-failure'] },
+      /^The probe retried-failure makes up orders that lack something: leave out --data/,
+    ],
+    [
+      'retried-failure of another kind',
+      { kind: 'event.published', only: ['retried-failure'] },
+      /and any --kind but order\.created\.$/,
     ],
     ['no secret', { secret: undefined }, /^secret is undefined/],
   ])('are refused before anything is sent: %s', async (_, options, message) => {
@@ -349,6 +361,19 @@ test('an order that exists is sent in each probe, at a date of its own, and of a
   const events = bodies.map((body) => JSON.parse(body))
   for (const event of events) expect(event).toMatchObject({ type: 'order.refunded', data })
   expect(new Set(events.map(({ created_at }) => created_at)).size).toBe(6)
+})
+
+test('an order that failed is sent again, and then another one, which fails alike', async () => {
+  const ids: string[] = []
+  await check(
+    byHand({ first: (body) => void ids.push(JSON.parse(body.toString()).data.order.id), ...LOST }),
+    {
+      only: ['retried-failure'],
+    },
+  )
+  const [valid, first, again, second, secondAgain, ...more] = ids
+  expect([again, secondAgain, more]).toEqual([first, second, []])
+  expect(new Set([valid, first, second]).size).toBe(3)
 })
 
 test('each delivery of a probe has an order of its own, except in probes about one order', async () => {

@@ -12,11 +12,12 @@ import {
 import { testDatabase } from '../../../support/postgres-database.js'
 import { endpoint } from '../../../support/postgres-endpoint.js'
 import { deferred } from '../../../support/promises.js'
+import { SOON_HEADER } from '../../../support/retry-after.js'
 import { startProxy, type TcpProxy } from '../../../support/tcp-proxy.js'
 
 const HANDLED = { status: 200, outcome: 'handled' }
 const DUPLICATE = { status: 200, outcome: 'duplicate' }
-const UNAVAILABLE = { status: 503, outcome: 'unavailable', retryAfter: '5' }
+const UNAVAILABLE = { status: 503, outcome: 'unavailable', retryAfter: SOON_HEADER }
 
 const isCommit = (chunk: Buffer): boolean => /\bcommit\b/i.test(chunk.toString('latin1'))
 

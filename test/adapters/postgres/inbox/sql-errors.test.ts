@@ -7,9 +7,10 @@ import { type ClientOptions, INBOX_CLIENTS, type OpenClient } from '../../../sup
 import { testDatabase } from '../../../support/postgres-database.js'
 import { endpoint } from '../../../support/postgres-endpoint.js'
 import { deferred } from '../../../support/promises.js'
+import { SOON_HEADER } from '../../../support/retry-after.js'
 
 const HANDLED = { status: 200, outcome: 'handled' }
-const UNAVAILABLE = { status: 503, outcome: 'unavailable', retryAfter: '5' }
+const UNAVAILABLE = { status: 503, outcome: 'unavailable', retryAfter: SOON_HEADER }
 
 onPostgres.each(INBOX_CLIENTS)('a statement that fails in postgresInbox over $name', (library) => {
   const database = testDatabase(

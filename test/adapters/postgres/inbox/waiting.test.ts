@@ -7,6 +7,7 @@ import { INBOX_CLIENTS } from '../../../support/postgres-clients.js'
 import { type TestDatabase, testDatabase } from '../../../support/postgres-database.js'
 import { endpoint } from '../../../support/postgres-endpoint.js'
 import { deferred } from '../../../support/promises.js'
+import { SOON_HEADER } from '../../../support/retry-after.js'
 
 const HANDLED = { status: 200, outcome: 'handled' }
 const DUPLICATE = { status: 200, outcome: 'duplicate' }
@@ -32,6 +33,8 @@ onPostgres('postgresInbox, over each library,', () => {
       const { send, hooks, reports } = await endpoint({
         inbox: client.inbox(),
         timeoutSeconds: 1,
+        // More than the pool has connections.
+        concurrency: 2,
         on: {
           'order.created': async (event, { tx }) => {
             const { id } = event.data.order
@@ -46,7 +49,7 @@ onPostgres('postgresInbox, over each library,', () => {
       const [holding, waiting] = [orderCreated({ id: 'holding' }), orderCreated({ id: 'waiting' })]
       const first = send(holding)
       await entered.promise
-      expect(await send(waiting)).toEqual({ status: 503, outcome: 'unavailable', retryAfter: '5' })
+      expect(await send(waiting)).toEqual({ status: 503, outcome: 'unavailable', retryAfter: SOON_HEADER })
       expect(reports.map(({ message }) => message).join()).toMatch(
         /had not opened a transaction by the deadline \(timeoutSeconds\).*too small/,
       )

@@ -4,7 +4,11 @@ import { join } from 'node:path'
 import { tixWebhooks } from 'tix-webhooks/node'
 import { sampleEvent } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
+import { snippetsOf } from '../../../../../test/support/compile.js'
+import { SECRET } from '../../../../../test/support/deliveries.js'
 import { freePort } from '../../../../../test/support/free-port.js'
+import { inMemory, legacyReceiver } from '../../../../../test/support/legacy-receiver.js'
+import { byHand } from '../../../support/checked-receivers.js'
 import { run } from '../../../support/cli.js'
 import { receiver } from '../../../support/cli-receiver.js'
 import { emptyFolder } from '../../../support/cli-sandbox.js'
@@ -33,9 +37,37 @@ describe('check', () => {
     const { code, stdout } = await check(url, '--only', 'wrong-secret,duplicate')
     expect(code).toBe(1)
     expect(stdout).toMatch(
-      /^FAIL {2}wrong-secret +200; expected: each answered 4xx\n {6}It ACCEPTED A FORGERY\./m,
+      /^FAIL {2}wrong-secret +200; expected: each answered 4xx: it accepts forgeries\n {6}It ACCEPTED A FORGERY\./m,
     )
     expect(stdout).toMatch(/^1 of 2 probes passed$/m)
+  })
+
+  test('tells what loses events from statuses that differ, and only fails for the former', async () => {
+    const { url } = await listening(legacyReceiver({ secret, ...inMemory() }))
+    const { code, records } = await check(url, '--json')
+    const faults = records().flatMap(({ name, consequence }) => (consequence ? [[name, consequence]] : []))
+    expect(faults).toEqual([
+      ['large', 'loses_events'],
+      ['two-v1', 'loses_events'],
+      ['malformed-header', 'accepts_replays'],
+      ['not-an-envelope', 'loses_events'],
+      ['unknown-kind', 'retries_in_vain'],
+      ['retried-failure', 'loses_events'],
+    ])
+    expect([code, records().at(-1)]).toEqual([1, { passed: 22, failed: 6, harmless: 0 }])
+
+    const { stdout } = await check(url)
+    const lines = stdout.split('\n').filter((line) => /^FAIL|probes passed$/.test(line))
+    expect(snippetsOf('docs/moving.md', 'text')).toEqual([`${lines.join('\n')}\n`])
+
+    const parsesFirst = byHand({ first: (body) => void JSON.parse(body.toString()) })
+    const only = ['--secret', SECRET, '--only', 'empty-body,stale']
+    const differing = await run(['check', (await listening(parsesFirst)).url, ...only])
+    expect(differing.stdout).toMatch(
+      /^diff {2}empty-body +500; expected: each answered 4xx: harmless\n {6}It answers 5xx/m,
+    )
+    expect(differing.stdout).toMatch(/^1 of 2 probes passed, 1 differs without harm$/m)
+    expect(differing.code).toBe(0)
   })
 
   test('prints the results and their number as JSON', async () => {
@@ -50,7 +82,7 @@ describe('check', () => {
         expected: 'each answered 4xx',
         got: expect.arrayContaining(['401']),
       },
-      { passed: 1, failed: 0 },
+      { passed: 1, failed: 0, harmless: 0 },
     ])
   })
 
@@ -65,7 +97,7 @@ describe('check', () => {
     expect(records()).toMatchObject([
       { name: 'missing-header', passed: true },
       { name: 'duplicate', passed: true, note: expect.stringMatching(/^Answers do not show/) },
-      { passed: 2, failed: 0 },
+      { passed: 2, failed: 0, harmless: 0 },
     ])
   })
 
@@ -87,7 +119,7 @@ describe('check', () => {
       /^FAIL {2}valid +500; expected: each answered 2xx\n {6}.*--data @data\.json/m,
     )
     expect(failing.stdout).toMatch(/^ok {4}stale +401$/m)
-    expect(failing.stdout).toMatch(/^13 of 14 probes passed$/m)
+    expect(failing.stdout).toMatch(/^14 of 15 probes passed$/m)
 
     const data = sampleEvent('order.created', { data: { order: { id: known } } }).data
     const cwd = emptyFolder()
