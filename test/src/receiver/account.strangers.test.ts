@@ -33,7 +33,7 @@ describe('a name that every object has', () => {
   test('is no account in a plain object, whatever signs', async () => {
     const { send, runs } = byName((name) => accounts[name])
     for (const name of names) {
-      for (const secret of ['whsec_a', `whsec_${name}`]) {
+      for (const secret of ['whsec_a', `whsec_of_${name}`]) {
         const { outcome } = await send(name, secret)
         expect([name, outcome]).toEqual([name, expect.stringMatching(/^(misconfigured|unauthenticated)$/)])
       }
