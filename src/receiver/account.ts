@@ -15,17 +15,17 @@ export interface Account {
 }
 
 /**
- * TypeScript reads options in their order: if `on` stands first, and `account` does not name the type of its request, it finds no accounts;
- * nor does it beside a type argument. Its error then names what works.
+ * TypeScript reads options in their order, functions whose parameter has no type last. So it finds no accounts if `account` stands after `on`, or
+ * beside handlers that are typed elsewhere; and none beside a type argument. Its error then names what works.
  */
-type Misplaced<Found> = [Found] extends [undefined]
-  ? 'pass no type argument, and write account before on or annotate its request'
+type NotFound<Found> = [Found] extends [undefined]
+  ? 'annotate the request of account, and pass no type argument'
   : never
 
 /** Finds the account of a request: see the option `account`. */
 export type AccountFunction<Request, Found> = (
   request: Request,
-) => Found | Misplaced<Found> | null | undefined | Promise<Found | Misplaced<Found> | null | undefined>
+) => Found | NotFound<Found> | null | undefined | Promise<Found | NotFound<Found> | null | undefined>
 
 /** Whose signature a delivery must have. */
 export interface Signer {

@@ -292,7 +292,7 @@ describe('handlers in other files', () => {
   })
 })
 
-describe('an account function after `on`, or beside a type argument', () => {
+describe('an account function after `on`, beside handlers of elsewhere, or beside a type argument', () => {
   test('needs an annotation instead, and its error says so', () => {
     forExpress({
       on: { 'event.*': (_event, { account }) => expectTypeOf(account).toEqualTypeOf<Shop>() },
@@ -300,14 +300,25 @@ describe('an account function after `on`, or beside a type argument', () => {
     })
     forExpress({
       on: { 'event.*': (_event, { account }) => expectTypeOf(account).toBeUndefined() },
-      // @ts-expect-error is not assignable to type '"pass no type argument, and write account before on or annotate its request" | null | undefined'
+      // @ts-expect-error is not assignable to type '"annotate the request of account, and pass no type argument" | null | undefined'
       account: (request) => shops.find(request.hostname),
+    })
+    const elsewhere = {
+      'order.created': (_event, ctx) => ctx.account.mail,
+    } satisfies Handlers<Request, undefined, Record<never, never>, Shop>
+    // @ts-expect-error the same, and then the handlers do not fit
+    forFetch({ account: (request) => shops.known(request.url), on: elsewhere })
+    forFetch({ account: (request: Request) => shops.known(request.url), on: elsewhere })
+    forFetch(instrument({ account: (request: Request) => shops.known(request.url), on: elsewhere }))
+    forFetch({
+      on: { ...elsewhere, 'event.*': (_event, { account }) => expectTypeOf(account).toEqualTypeOf<Shop>() },
+      account: async (request: Request) => shops.known(request.url),
     })
     // @ts-expect-error the same
     forHono<AppEnv>({ account: (c) => c.env.SHOPS.get(c.req.path), on: {} })
     // @ts-expect-error the same
     createReceiver<URL>({ account: (url) => shops.find(url.pathname), on: {} })
-    expectTypeOf<'pass no type argument, and write account before on or annotate its request'>().toExtend<
+    expectTypeOf<'annotate the request of account, and pass no type argument'>().toExtend<
       ReturnType<NonNullable<WebhookOptions['account']>>
     >()
   })
