@@ -10,13 +10,12 @@ import {
   codeOf,
   type PayloadCode,
   type RetryLater,
-  RunError,
   type StoreCode,
   type UnavailableCode,
   type VerificationCode,
 } from '../errors.js'
 import type { Denial } from '../idempotency/guard.js'
-import { isError } from '../lib/errors/is-error.js'
+import { explainThrown } from '../lib/thrown.js'
 
 /** The ways a delivery can end. */
 export type OutcomeName =
@@ -198,7 +197,7 @@ export function outcomeOfThrown(thrown: unknown, kind: string): Outcome {
   } catch {
     // Reading an error behind a proxy can throw: it is an ordinary failure then.
   }
-  return { outcome: 'failed', code: 'handler_failed', error: asError(thrown, kind) }
+  return { outcome: 'failed', code: 'handler_failed', error: explainThrown(thrown, kind) }
 }
 
 /** Whether it ended with an error other than `RetryLater` or `Discard`. */
@@ -242,30 +241,4 @@ export function wantsRetry({ outcome }: Outcome): boolean {
 /** The status alone, for logs. */
 export function statusOf({ outcome }: Outcome): number {
   return STATUS[outcome]
-}
-
-/** The error to report: the handler's own, unless it needs an explanation. */
-function asError(thrown: unknown, kind: string): unknown {
-  const mistake = mistakeIn(thrown)
-  if (mistake === undefined) return thrown
-  return new RunError('handler_failed', `The handler of ${kind} threw ${mistake}`, { cause: thrown })
-}
-
-function mistakeIn(thrown: unknown): string | undefined {
-  try {
-    const { name, code, stack, status, statusCode } = Object(thrown) as Readonly<Record<string, unknown>>
-    const copied = /^(RetryLater|Discard)\b/.exec(`${name}`) ?? /^(RetryLater|Discard)\b/.exec(`${stack}`)
-    if (copied !== null || code === 'retry_later' || code === 'discarded') {
-      const [signal = code === 'discarded' ? 'Discard' : 'RetryLater'] = copied ?? []
-      return `a copy of a ${signal}, such as a worker thread or structuredClone makes, which counts as any other error: catch it, and throw a new ${signal}.`
-    }
-    const success = [status, statusCode].find((one) => typeof one === 'number' && one >= 200 && one < 300)
-    if (success !== undefined) {
-      return `something with status ${success}, and whatever is thrown is a failure. If the event was handled, return instead; if it must never be handled, throw a Discard.`
-    }
-  } catch {
-    // A getter or a proxy that throws.
-  }
-  if (isError(thrown)) return undefined
-  return `something that is not an Error (${typeof thrown}): throw new Error(…), so that its message and stack can be reported.`
 }
