@@ -1,3 +1,4 @@
+import { crowd } from './crowd/crowd.js'
 import { http } from './http/throughput.js'
 import { loading } from './loading/loading.js'
 import { growth } from './receiver/growth.js'
@@ -24,6 +25,7 @@ export const groups: readonly Group[] = [
   http,
   bursts,
   inbox,
+  crowd,
   roundTrips,
   stores,
   redisDelivery,

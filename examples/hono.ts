@@ -7,6 +7,7 @@ import { tixWebhooks } from 'tix-webhooks/hono'
 
 const hooks = tixWebhooks({
   secret: process.env.TIX_SIGNING_SECRET,
+  maxRunSeconds: 25,
   on: {
     'order.created': async (event, ctx) => {
       console.info(
@@ -23,11 +24,20 @@ const app = new Hono()
 app.post('/hooks', hooks)
 app.post('/echo', async (c) => c.json(await c.req.json()))
 
+// For the readiness probe of a balancer.
+app.get('/ready', async (c) => {
+  const health = await hooks.health()
+  return c.json(health, health.ok ? 200 : 503)
+})
+
 export const server = serve({ fetch: app.fetch, port: Number(process.env.PORT ?? 3000) }) as Server
 
 process.once('SIGTERM', async () => {
-  await hooks.drain()
-  server.close()
+  process.on('SIGTERM', () => {}) // a second one would end the process at once
+  setTimeout(() => process.exit(1), 50_000).unref() // if something hangs
+  server.maxRequestsPerSocket = 1 // each answer closes its connection: the next request goes to another process
+  await hooks.drain({ graceSeconds: 10 })
+  server.close() // then the clients of databases
   // The connections that clients keep open.
   setTimeout(() => server.closeAllConnections(), 3_000).unref()
 })

@@ -3,8 +3,8 @@ import { HOST } from './contestants.js'
 
 /** A keep-alive connection with one request at a time. */
 export interface Connection {
-  /** Sends a whole request and calls back with the status when the whole answer has arrived. */
-  send(request: Buffer, onAnswer: (status: number) => void): void
+  /** Sends a whole request and calls back with the status, and all that was received, when the whole answer has arrived. */
+  send(request: Buffer, onAnswer: (status: number, response: string) => void): void
   close(): void
 }
 
@@ -15,16 +15,17 @@ const CLOSED = 0
 export async function connect(port: number): Promise<Connection> {
   const socket = open({ port, host: HOST, noDelay: true })
   let received = ''
-  let waiting: ((status: number) => void) | undefined
+  let waiting: ((status: number, response: string) => void) | undefined
   await new Promise<void>((resolve, reject) => {
     socket.once('connect', resolve).once('error', reject)
   })
 
   function answer(status: number): void {
     const onAnswer = waiting
+    const response = received
     waiting = undefined
     received = ''
-    onAnswer?.(status)
+    onAnswer?.(status, response)
   }
   socket.setEncoding('latin1')
   socket.on('data', (chunk: string) => {

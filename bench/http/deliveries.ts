@@ -4,12 +4,12 @@ import { HOST, PATH, SECRET, type Sender } from './contestants.js'
 let count = 0
 
 /** This many requests as sent over the wire, all different, signed now. Their bodies have about the same size. */
-export function deliveriesOf(sender: Sender, length: number): readonly Buffer[] {
+export function deliveriesOf(sender: Sender, length: number, path: string = PATH): readonly Buffer[] {
   const t = Math.floor(Date.now() / 1000)
   return Array.from({ length }, () => {
     count += 1
     const { body, headers } = SENDERS[sender](String(count).padStart(10, '0'), t)
-    return requestOf(body, headers)
+    return requestOf(path, body, headers)
   })
 }
 
@@ -89,9 +89,9 @@ function hmac(content: string, encoding: 'hex' | 'base64'): string {
   return createHmac('sha256', SECRET).update(content).digest(encoding)
 }
 
-function requestOf(body: string, headers: Signed['headers']): Buffer {
+function requestOf(path: string, body: string, headers: Signed['headers']): Buffer {
   const lines = [
-    `POST ${PATH} HTTP/1.1`,
+    `POST ${path} HTTP/1.1`,
     `host: ${HOST}`,
     'user-agent: webhooks/1.0',
     'content-type: application/json',

@@ -221,14 +221,16 @@ export function isRefusal({ outcome, error }: Outcome): boolean {
  * ```
  */
 export function answerTo(
-  { outcome, retryAfterSeconds }: Outcome,
+  { outcome, code, retryAfterSeconds }: Outcome,
   { httpVersionMajor = 1 }: AnswerOptions = {},
 ): Answer {
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)
   if (outcome === 'method_not_allowed') headers.allow = 'POST'
-  // The rest of the body is not read, so the connection cannot be reused (RFC 9112, section 9.6). HTTP/2 only resets the stream.
-  if (outcome === 'incomplete' && httpVersionMajor < 2) headers.connection = 'close'
+  // The rest of the body is not read, so the connection cannot be reused (RFC 9112, section 9.6); or the next delivery on it would come to
+  // the same process, which is shutting down. HTTP/2 only resets the stream.
+  const isLast = outcome === 'incomplete' || code === 'draining'
+  if (isLast && httpVersionMajor < 2) headers.connection = 'close'
   // No name needs escaping.
   return { status: STATUS[outcome], headers, body: `{"outcome":"${outcome}"}` }
 }

@@ -48,13 +48,19 @@ async function post(port: number, payload: object, path = '/hooks'): Promise<[nu
   return [status, JSON.parse(text)]
 }
 
+/** The answer to a readiness probe. */
+async function readinessOf(port: number): Promise<[number, unknown]> {
+  const response = await fetch(`http://127.0.0.1:${port}/ready`)
+  return [response.status, await response.json()]
+}
+
 const SERVERS: [string, () => Promise<Listening>][] = [
   ['express', async () => (await import('../../examples/express.js')).server],
   ['fastify', async () => (await import('../../examples/fastify.js')).app.server],
   ['hono', async () => (await import('../../examples/hono.js')).server],
 ]
 
-describe.each(SERVERS)('examples/%s.ts', (_, start) => {
+describe.each(SERVERS)('examples/%s.ts', (name, start) => {
   test('handles an order once, and any event, and parses JSON on its other route', async () => {
     const server = await start()
     const port = await portOf(server)
@@ -64,6 +70,7 @@ describe.each(SERVERS)('examples/%s.ts', (_, start) => {
       expect(await post(port, order)).toEqual([200, { outcome: 'duplicate' }])
       expect(await post(port, lifecycleEvent('event.published'))).toEqual([200, { outcome: 'handled' }])
       expect(await post(port, { parsed: true }, '/echo')).toEqual([200, { parsed: true }])
+      if (name !== 'express') expect(await readinessOf(port)).toEqual([200, { ok: true, problems: [] }])
       expect(printed).toEqual([
         'order ord_1: 1 tickets (attempt 1)',
         'event.published at 2026-05-17T14:02:11Z',

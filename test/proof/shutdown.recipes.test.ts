@@ -48,10 +48,11 @@ const BEFORE = `
     this.once('listening', () => console.log('on port ' + this.address().port))
     return listen.apply(this, args)
   }
-  globalThis.handleOrder = () => new Promise((resolve) => {
-    process.once('SIGTERM', () => setImmediate(resolve))
+  const signalled = new Promise((resolve) => process.once('SIGTERM', () => setImmediate(resolve)))
+  globalThis.handleOrder = () => {
     console.log('handling')
-  })`
+    return signalled
+  }`
 
 /** Every recipe with a shutdown, by its place: a whole file, or a snippet; and that of docs/production.md with the other clients. */
 function recipes(): Record<string, string> {
@@ -64,28 +65,39 @@ function recipes(): Record<string, string> {
     if (more.length > 0) throw new Error(`${page} has several recipes`)
     found[page] = snippet.replace('listen(3000)', 'listen(0)')
   }
-  const withRedis = found['docs/production.md'] ?? ''
-  found['docs/production.md, node-redis'] = withRedis
-    .replace("import { Redis } from 'ioredis'", "import { createClient } from 'redis'")
+  const page = 'docs/production.md'
+  const migrating = 'const inbox = postgresInbox(pool)\nawait inbox.migrate()\nconst hooks'
+  const withPg = found[page] ?? ''
+  found[page] = withPg.replace('inbox: postgresInbox(pool)', 'inbox').replace('const hooks', migrating)
+  found[`${page}, postgres.js`] = found[page]
+    .replace("{ Pool } from 'pg'", "postgres from 'postgres'")
+    .replace(/const pool = .*\npool\.on.*/, 'const pool = postgres(process.env.DATABASE_URL)')
+    .replace('pool.end()', callOf('postgres.js').replace('sql', 'pool'))
+  const withRedis = withPg
+    .replace("{ Pool } from 'pg'", "{ Redis } from 'ioredis'")
+    .replace(/const pool = .*\npool\.on/, 'const redis = new Redis(process.env.REDIS_URL)\nredis.on')
+    .replace("{ postgresInbox } from 'tix-webhooks/postgres'", "{ redisStore } from 'tix-webhooks/redis'")
+    .replace('inbox: postgresInbox(pool)', 'store: redisStore(redis)')
+  const withIoredis = withRedis.replace('pool.end()', callOf('ioredis'))
+  found[`${page}, ioredis`] = withIoredis
+  found[`${page}, ioredis${DOWN}`] = withIoredis
+  found[`${page}, node-redis`] = withRedis
+    .replace("{ Redis } from 'ioredis'", "{ createClient } from 'redis'")
     .replace(/new Redis\(.*\)/, 'createClient({ url: process.env.REDIS_URL })')
     .replace('const hooks', 'await redis.connect()\nconst hooks')
-    .replace('redis.disconnect()', callOf('node-redis 5 or 6'))
-  found['docs/production.md, postgres.js'] = withRedis
-    .replace("import { Redis } from 'ioredis'", "import postgres from 'postgres'")
-    .replace(/const redis = .*\nredis\.on.*/, 'const sql = postgres(process.env.DATABASE_URL)')
-    .replace("{ redisStore } from 'tix-webhooks/redis'", "{ postgresStore } from 'tix-webhooks/postgres'")
-    .replace('store: redisStore(redis)', 'store')
-    .replace('const hooks', 'const store = postgresStore(sql)\nawait store.migrate()\nconst hooks')
-    .replace('redis.disconnect()', callOf('postgres.js'))
-  found[`docs/production.md${DOWN}`] = withRedis
-  return Object.fromEntries(Object.entries(found).filter(([, code]) => code.includes(SIGNAL)))
+    .replace('pool.end()', callOf('node-redis 5 or 6'))
+  return Object.fromEntries(
+    Object.entries(found)
+      .filter(([, code]) => code.includes(SIGNAL))
+      .map(([name, code]) => [name, code.replace('graceSeconds: 10', 'graceSeconds: 1')]),
+  )
 }
 
 /** A cell of the table in docs/production.md. */
 function callOf(client: string): string {
   const rows = readFileSync(join(ROOT, 'docs/production.md'), 'utf8').split('\n')
   const [, , call = ''] = rows.find((row) => row.startsWith(`| ${client} |`))?.split('|') ?? []
-  return call.trim().replaceAll('`', '')
+  return /`(.+?)`/.exec(call)?.[1] ?? ''
 }
 
 onPostgres('every recipe with a shutdown', () => {
@@ -208,6 +220,8 @@ async function play(child: ChildProcess, recipe: string, toStop?: RedisServer) {
   const isSlow = toStop === undefined && recipe.includes('handleOrder')
   await (isSlow ? printed(/(handling)/) : answering)
   child.kill('SIGTERM')
+  // Some supervisors send it twice.
+  if (recipe.includes('graceSeconds')) setTimeout(() => child.kill('SIGTERM'), 100)
   const { status, text } = await answering
   const [code, signal] = await exited
   clearTimeout(timer)

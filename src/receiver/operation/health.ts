@@ -67,9 +67,8 @@ export function healthOf(drain: Drain, check: (() => unknown) | undefined): () =
   }
 
   return async () => {
-    const problems: Problem[] = drain.isClosing ? [DRAINING] : []
+    if (drain.isClosing) return { ok: false, problems: [DRAINING] }
     const problem = check && (await within(askOnce(), STORE_CALL_MS, () => TOO_SLOW))
-    if (problem !== undefined) problems.push(problem)
-    return { ok: problems.length === 0, problems }
+    return problem === undefined ? { ok: true, problems: [] } : { ok: false, problems: [problem] }
   }
 }
