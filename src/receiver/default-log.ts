@@ -96,7 +96,7 @@ export class DefaultLog {
     }
     const { unlogged } = this.overload
     const others = unlogged > 0 ? ` So were ${unlogged} since the last line.` : ''
-    const message = `Too many deliveries at once: no place was free among the ${runs} runs (concurrency), or among those of its account, and the sender was asked to retry.${others} Logged once a minute.`
+    const message = `Too many deliveries at once: as many were running as the option concurrency allows (runs: ${runs}), or as many of one account. The sender was asked to retry.${others} Logged once a minute.`
     this.overload = { fromMs: now, unlogged: 0 }
     write(delivery, lineOf([pathOf(delivery), this.namespace], message, 'too_many_runs'))
   }

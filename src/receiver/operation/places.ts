@@ -1,6 +1,7 @@
 import { SETTLING_MS } from '../../durations.js'
 import type { MaybePromise } from '../../lib/maybe-promise.js'
 import type { AlarmClock } from '../../lib/time/alarm-clock.js'
+import { monotonicMs } from '../../lib/time/timers.js'
 
 /** How many runs there may be at the same time. */
 export interface PlaceLimits {
@@ -25,6 +26,8 @@ interface Guest {
 
 interface Waiter {
   readonly guest: Guest
+  /** Until then it waits. */
+  readonly byMs: number
   readonly seat: (place: Place) => void
 }
 
@@ -51,7 +54,7 @@ export class Places {
     const guest: Guest = { account, overAtMs: clock.deadlineMs + maxRunMs + SETTLING_MS }
     const byMs = clock.deadlineMs - timeoutMs / 2
     const { nowMs } = clock
-    this.freeOverdue(nowMs)
+    if (!this.isFreeFor(account)) this.freeOverdue(nowMs)
     if (this.isFreeFor(account)) return this.seat(guest)
     return nowMs < byMs ? this.wait(guest, clock, byMs) : undefined
   }
@@ -60,6 +63,7 @@ export class Places {
     return new Promise((resolve) => {
       const waiter: Waiter = {
         guest,
+        byMs,
         seat(place) {
           clock.clear(alarm)
           resolve(place)
@@ -93,15 +97,18 @@ export class Places {
   }
 
   private seatNext(): void {
+    const nowMs = monotonicMs()
     for (const [account, queue] of this.waiting) {
       if (!this.isFreeFor(account)) continue
-      const [next] = queue
-      if (next === undefined) continue
-      this.forget(next)
-      // To the end of the turn.
-      if (this.waiting.delete(account)) this.waiting.set(account, queue)
-      next.seat(this.seat(next.guest))
-      return
+      for (const next of queue) {
+        this.forget(next)
+        // Its alarm is late because the event loop was blocked, or lost together with the request of a Worker.
+        if (next.byMs <= nowMs) continue
+        // To the end of the turn.
+        if (this.waiting.delete(account)) this.waiting.set(account, queue)
+        next.seat(this.seat(next.guest))
+        return
+      }
     }
   }
 
@@ -113,7 +120,6 @@ export class Places {
   }
 
   private freeOverdue(nowMs: number): void {
-    if (this.taken.size < this.limits.runs) return
     for (const place of this.taken) if (place.guest.overAtMs <= nowMs) place.free()
   }
 }

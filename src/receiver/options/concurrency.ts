@@ -1,6 +1,7 @@
 import type { InboxConnections } from '../../idempotency/inbox.js'
 import { checkWholeNumber } from '../../lib/check-number.js'
-import { checkOptionNames } from '../../lib/option-names.js'
+import { describeType } from '../../lib/describe-type.js'
+import { checkOptionNames, isRecord } from '../../lib/option-names.js'
 import { Places } from '../operation/places.js'
 import type { Concurrency } from './options.js'
 
@@ -33,6 +34,11 @@ export function placesOf({ concurrency, account, inbox }: ConcurrencyOptions): P
 
 function limitsIn(concurrency: number | Concurrency): Concurrency {
   if (typeof concurrency === 'number') return { runs: concurrency }
+  if (!isRecord(concurrency)) {
+    throw new TypeError(
+      `concurrency must be a number, or an object of runs and perAccount; not ${describeType(concurrency)}.`,
+    )
+  }
   return checkOptionNames(concurrency, ['runs', 'perAccount'], 'concurrency.')
 }
 

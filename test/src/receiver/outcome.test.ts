@@ -1,6 +1,6 @@
-import { answerTo, type Outcome } from 'tix-webhooks'
-import { expect, test } from 'vitest'
-import { outcomeOfDenial } from '../../../src/receiver/outcome.js'
+import { answerTo, type Outcome, StoreError } from 'tix-webhooks'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { draining, outcomeOfDenial, outcomeOfFault, overloaded } from '../../../src/receiver/outcome.js'
 
 /** The table of answers in the README. */
 const ANSWERS: [Outcome, number, Record<string, string>][] = [
@@ -20,6 +20,7 @@ const ANSWERS: [Outcome, number, Record<string, string>][] = [
   [{ outcome: 'timed_out', retryAfterSeconds: 5 }, 503, { 'retry-after': '5' }],
   [{ outcome: 'retry_later', retryAfterSeconds: 90 }, 503, { 'retry-after': '90' }],
   [{ outcome: 'unavailable', retryAfterSeconds: 5 }, 503, { 'retry-after': '5' }],
+  [{ outcome: 'overloaded', retryAfterSeconds: 30 }, 503, { 'retry-after': '30' }],
 ]
 
 test.each(ANSWERS)('%o is answered with its own status, headers and name', (outcome, status, headers) => {
@@ -54,4 +55,23 @@ test.each([
   [60_000, 30],
 ])('a lease with %d ms left is worth a Retry-After of %d s', (ms, seconds) => {
   expect(outcomeOfDenial({ status: 'in_flight', retryAfterMs: ms }).retryAfterSeconds).toBe(seconds)
+})
+
+test.each<[string, () => Outcome, number]>([
+  ['overloaded', overloaded, 30],
+  ['draining', draining, 15],
+  ['an outage', () => outcomeOfFault(new StoreError('store_unavailable', 'down')), 15],
+])('the Retry-After of %s is spread evenly over whole seconds from 5 to a maximum', (_, make, max) => {
+  const random = vi.spyOn(Math, 'random')
+  onTestFinished(() => random.mockRestore())
+  const count = max - 5 + 1
+  const delays = Array.from({ length: count }, (_, i) => {
+    // The least and the greatest that give this second.
+    const ends = [i / count + 1e-9, (i + 1) / count - 1e-9]
+    return ends.map((value) => {
+      random.mockReturnValue(value)
+      return make().retryAfterSeconds
+    })
+  })
+  expect(delays).toEqual(delays.map((_, i) => [5 + i, 5 + i]))
 })

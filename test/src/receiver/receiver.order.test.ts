@@ -1,6 +1,7 @@
 import type { BodyReader, WebhookOptions } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../../support/deliveries.js'
+import { deferred } from '../../support/promises.js'
 import { receiving, storeWith } from '../../support/receiving.js'
 import { SOON } from '../../support/retry-after.js'
 
@@ -118,6 +119,36 @@ describe('the order of the steps', () => {
     const { send } = receiving({ ...options, on: { 'event.published': () => {} } })
     expect(await send(lifecycleEvent('order.created', { order: 1 }))).toEqual({ outcome: 'unhandled' })
     expect(touched).toEqual(['secret'])
+  })
+
+  test('the check of the data comes before a place among the runs, and that before the claim', async () => {
+    const checked: string[] = []
+    const { touched, options } = everythingWrong()
+    const schema = (name: string) => ({
+      '~standard': {
+        version: 1 as const,
+        vendor: 'test',
+        validate: (value: unknown) => {
+          checked.push(name)
+          return { value }
+        },
+      },
+    })
+    const hold = deferred()
+    const { send } = receiving({
+      ...options,
+      concurrency: 1,
+      timeoutSeconds: 0.01,
+      schemas: { 'order.created': schema('schema') },
+      key: () => null,
+      on: { 'order.created': () => hold.promise },
+    } as Partial<WebhookOptions>)
+    const running = send(orderCreated())
+    expect(await send(orderCreated())).toMatchObject({ outcome: 'overloaded' })
+    expect(checked).toEqual(['schema', 'schema'])
+    expect(touched).not.toContain('claim')
+    hold.resolve()
+    await running
   })
 
   test('the claim comes before the handler', async () => {

@@ -1,0 +1,107 @@
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { orderCreated, SECRET } from '../../../support/deliveries.js'
+import { make } from '../../../support/make-receiver.js'
+import { deferred, turns } from '../../../support/promises.js'
+import { receiving } from '../../../support/receiving.js'
+
+const NUMBER = 'must be a whole number of at least 1'
+const account = () => ({ id: 'acme', secret: SECRET })
+
+test.each<[unknown, string]>([
+  [0, `concurrency ${NUMBER}, not 0.`],
+  [-1, `concurrency ${NUMBER}, not -1.`],
+  [1.5, `concurrency ${NUMBER}, not 1.5.`],
+  [Number.NaN, `concurrency ${NUMBER}, not NaN.`],
+  [Number.NEGATIVE_INFINITY, `concurrency ${NUMBER}, not -Infinity.`],
+  ['5', 'concurrency must be a number, or an object of runs and perAccount; not a string.'],
+  [null, 'concurrency must be a number, or an object of runs and perAccount; not null.'],
+  [[5], 'concurrency must be a number, or an object of runs and perAccount; not an array.'],
+  [{}, `concurrency.runs ${NUMBER}, not undefined.`],
+  [{ perAccount: 2 }, `concurrency.runs ${NUMBER}, not undefined.`],
+  [{ runs: 0 }, `concurrency.runs ${NUMBER}, not 0.`],
+  [{ runs: 5, perAccount: 0 }, `concurrency.perAccount ${NUMBER}, not 0.`],
+  [{ runs: 5, perAccount: null }, `concurrency.perAccount ${NUMBER}, not null.`],
+  [{ runs: 5, max: 5 }, 'There is no option concurrency.max. The options are runs, perAccount.'],
+])('%j is refused', (concurrency, message) => {
+  expect(() => make({ concurrency, account, secret: undefined })).toThrow(new TypeError(message))
+})
+
+test('perAccount without accounts is refused, unless it is no limit', () => {
+  expect(() => make({ concurrency: { runs: 5, perAccount: 2 } })).toThrow(
+    new TypeError('concurrency.perAccount needs the option account: without accounts, there is only runs.'),
+  )
+  make({ concurrency: { runs: 5, perAccount: Number.POSITIVE_INFINITY } })
+})
+
+test('an inherited property of these names is no option', () => {
+  const prototype = Object.prototype as Record<string, unknown>
+  prototype.perAccount = 1
+  onTestFinished(() => void delete prototype.perAccount)
+  make({ concurrency: { runs: 5 } })
+})
+
+/** Receivers with these options, all in one process: the number of handlers that run at once of nine deliveries to each. */
+async function runsAtOnce(...receivers: object[]): Promise<number> {
+  const gate = deferred()
+  const started = vi.fn(() => gate.promise)
+  const sent = receivers.flatMap((options) => {
+    const { send } = receiving({ on: { 'order.created': started }, ...options })
+    return Array.from({ length: 9 }, () => send(orderCreated()))
+  })
+  await turns(9)
+  const { length } = started.mock.calls
+  gate.resolve()
+  for (const { outcome } of await Promise.all(sent)) expect(outcome).toBe('handled')
+  return length
+}
+
+/** An inbox on a pool, as far as a receiver knows. */
+function inboxOn(connections: unknown, extra: object = {}) {
+  const once = async (_: unknown, work: (tx: unknown) => Promise<void>) => {
+    await work(undefined)
+    return { status: 'handled' }
+  }
+  return { namespace: 'test', inbox: { once, connections }, ...extra }
+}
+
+test.each<[string, number, () => object[]]>([
+  ['there is no limit by default', 9, () => [{}]],
+  ['a number is the limit of a receiver', 4, () => [{ concurrency: 4 }]],
+  ['of each receiver', 8, () => [{ concurrency: 4 }, { concurrency: 4 }]],
+  ['an object is too', 4, () => [{ concurrency: { runs: 4 } }]],
+  [
+    'perAccount is the limit of each account',
+    2,
+    () => [{ concurrency: { runs: 4, perAccount: 2 }, account, secret: undefined }],
+  ],
+  [
+    'also without a limit for all',
+    2,
+    () => [{ concurrency: { runs: Number.POSITIVE_INFINITY, perAccount: 2 }, account, secret: undefined }],
+  ],
+  ['Infinity is no limit', 9, () => [{ concurrency: Number.POSITIVE_INFINITY }]],
+  ['an inbox leaves one connection of its pool to the app', 2, () => [inboxOn({ max: 3 })]],
+  ['an inbox on a pool of one has one run', 1, () => [inboxOn({ max: 1 })]],
+  ['an inbox whose pool is not known has no limit', 9, () => [inboxOn(undefined)]],
+  ['nor has one whose pool has none', 9, () => [inboxOn({ max: Number.POSITIVE_INFINITY })]],
+  ['nor has one that gives no number', 9, () => [inboxOn({ max: 'many' })]],
+  ['concurrency wins over the pool', 4, () => [inboxOn({ max: 3 }, { concurrency: 4 })]],
+  ['also if it is no limit', 9, () => [inboxOn({ max: 3 }, { concurrency: Number.POSITIVE_INFINITY })]],
+  [
+    'receivers on one pool share its connections, also with inboxes of their own',
+    3,
+    () => {
+      const pool = { max: 4 }
+      const first = inboxOn(pool)
+      return [first, first, inboxOn(pool)]
+    },
+  ],
+  ['pools of their own do not', 6, () => [inboxOn({ max: 4 }), inboxOn({ max: 4 })]],
+  [
+    'an inbox that is a function of the request has no limit',
+    9,
+    () => [{ ...inboxOn(undefined), inbox: () => inboxOn({ max: 3 }).inbox }],
+  ],
+])('%s: %i of the runs at once', async (_, expected, receivers) => {
+  expect(await runsAtOnce(...receivers())).toBe(expected)
+})

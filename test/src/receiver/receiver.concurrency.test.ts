@@ -1,0 +1,203 @@
+import type { Delivery, WebhookOptions } from 'tix-webhooks'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { lifecycleEvent, orderCreated } from '../../support/deliveries.js'
+import { deferred, watch } from '../../support/promises.js'
+import { receiving } from '../../support/receiving.js'
+import { OVERDUE_SECONDS, RUN_ENDS, TIMES } from '../../support/run-ends.js'
+import { advance, useVirtualTime } from '../../support/virtual-time.js'
+
+useVirtualTime()
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+/** A receiver with one place; `hold` is the handler of the first run. */
+function onePlace(options: Partial<WebhookOptions> = {}, hold: () => unknown = () => {}) {
+  const handlers = [hold]
+  const on = { 'order.created': () => (handlers.shift() ?? (() => {}))() as undefined }
+  return receiving({ concurrency: 1, ...TIMES, on, ...options })
+}
+
+describe('the place of a run is free when the run is over', () => {
+  test.each(RUN_ENDS)('$name: after $free s', async ({ options, hold, outcome, free }) => {
+    const { send, records } = onePlace(options?.(), hold)
+    const first = send(orderCreated())
+    await advance(0)
+    if (free > 0) {
+      await advance(free - 0.002)
+      const early = watch(send(orderCreated()))
+      await advance(0)
+      expect(early.isResolved, 'it is free too early').toBe(false)
+      await advance(0.002)
+      // Nobody notices an overdue one before the next delivery comes.
+      if (free !== OVERDUE_SECONDS) expect(early.isResolved, 'it is not free').toBe(true)
+    }
+    const next = watch(send(orderCreated()))
+    await advance(0)
+    expect(next.isResolved, 'it is not free').toBe(true)
+    await advance(30)
+    expect((await first).outcome).toBe(outcome)
+    expect(records).toHaveLength(free > 0 ? 3 : 2)
+  })
+})
+
+/** A receiver whose one place is taken until `leave`. */
+async function fullHouse(options: Partial<WebhookOptions> = {}) {
+  const work = deferred()
+  const house = onePlace(options, () => work.promise)
+  const running = house.send(orderCreated({ id: 'running' }))
+  await advance(0)
+  return {
+    ...house,
+    async leave() {
+      work.resolve()
+      await advance(0)
+      return running
+    },
+  }
+}
+
+describe('a delivery that finds no place', () => {
+  test('waits, and has the rest of its time for its run', async () => {
+    const { send, leave, records } = await fullHouse()
+    const waiting = watch(send(orderCreated()))
+    await advance(4.999)
+    await leave()
+    expect(waiting.isResolved).toBe(true)
+    expect(records.map(({ outcome, durationMs }) => [outcome, durationMs])).toEqual([
+      ['handled', 4999],
+      ['handled', 4999],
+    ])
+  })
+
+  test('in time is overloaded: one record, no error, and nothing is claimed', async () => {
+    const { send, leave, records, reports } = await fullHouse()
+    const order = orderCreated({ id: 'waiting' })
+    const refused = send(order)
+    await advance(5)
+    expect(await refused).toEqual({
+      outcome: 'overloaded',
+      code: 'too_many_runs',
+      retryAfterSeconds: expect.any(Number),
+    })
+    expect(records).toEqual([
+      {
+        outcome: 'overloaded',
+        status: 503,
+        code: 'too_many_runs',
+        kind: 'order.created',
+        key: 'default/order.created/waiting',
+        secretIndex: 0,
+        signatureAgeSeconds: 0,
+        durationMs: 5000,
+      },
+    ])
+    await leave()
+    expect(await send(order)).toEqual({ outcome: 'handled' })
+    expect(reports).toEqual([])
+  })
+
+  test('is not refused together with others to return together', async () => {
+    const { send, leave } = await fullHouse()
+    const refused = Promise.all(Array.from({ length: 30 }, () => send(orderCreated())))
+    await advance(5)
+    const delays = (await refused).map(({ retryAfterSeconds }) => Number(retryAfterSeconds))
+    expect(new Set(delays).size).toBeGreaterThan(5)
+    await leave()
+  })
+
+  test('asks the platform to keep it alive before it waits: a Worker would cancel it, and its place would be lost', async () => {
+    const { send, leave } = await fullHouse()
+    const kept: Promise<unknown>[] = []
+    const sent = send(orderCreated(), { waitUntil: (work) => kept.push(work) })
+    await advance(0)
+    expect(kept).toHaveLength(1)
+    const whenOver = watch(Promise.all(kept))
+    expect(whenOver.isResolved).toBe(false)
+    await leave()
+    expect([(await sent).outcome, whenOver.isResolved]).toEqual(['handled', true])
+    expect(kept).toHaveLength(1)
+  })
+
+  test('is served though a drain has closed meanwhile, which waits for it', async () => {
+    const { send, leave, receiver, records } = await fullHouse()
+    const waiting = send(orderCreated())
+    await advance(0)
+    const drained = watch(receiver.drain())
+    expect(await send(orderCreated())).toMatchObject({ outcome: 'unavailable', code: 'draining' })
+    await advance(1)
+    expect(drained.isResolved).toBe(false)
+    await leave()
+    expect(await waiting).toEqual({ outcome: 'handled' })
+    await advance(0)
+    expect(drained.isResolved).toBe(true)
+    expect(records).toHaveLength(3)
+  })
+})
+
+describe('while all places are taken', () => {
+  test.each<[string, object | string, Partial<Delivery>]>([
+    ['unhandled', lifecycleEvent('event.published'), {}],
+    ['unprocessable', 'not json', {}],
+    ['unprocessable', lifecycleEvent('order.created', { order: 1 }), {}],
+    ['unauthenticated', orderCreated(), { header: `t=${Math.floor(Date.now() / 1000)},v1=ab` }],
+    ['incomplete', orderCreated(), { body: () => Promise.reject(new Error('aborted')) }],
+    ['method_not_allowed', orderCreated(), { method: 'GET' }],
+  ])('a delivery that is %s does not wait for one', async (outcome, payload, delivery) => {
+    const { send, leave } = await fullHouse()
+    const sent = watch(send(payload, delivery).then((end) => expect(end.outcome).toBe(outcome)))
+    await advance(0)
+    expect(sent.isResolved).toBe(true)
+    await leave()
+  })
+
+  test('a duplicate waits: only the claim tells', async () => {
+    const { send, leave } = await fullHouse()
+    const sent = watch(send(orderCreated({ id: 'running' })))
+    await advance(0)
+    expect(sent.isResolved).toBe(false)
+    await leave()
+    expect(sent.isResolved).toBe(true)
+  })
+})
+
+describe('the log of refused deliveries', () => {
+  const PATH = '/hooks?token=hunter2'
+
+  /** So many refused ones, at the same time. */
+  async function refuse({ send }: { send: ReturnType<typeof receiving>['send'] }, count: number) {
+    const refused = Promise.all(
+      Array.from({ length: count }, () => send(orderCreated(), { path: () => PATH })),
+    )
+    await advance(5)
+    return refused
+  }
+
+  test.each<[string, Partial<WebhookOptions>, number]>([
+    ['without onDelivery', { onDelivery: undefined }, 1],
+    [
+      'with telemetry, which may have no provider',
+      { onDelivery: Object.assign(() => {}, { isTelemetry: true }) },
+      1,
+    ],
+    ['with an onDelivery of the user', { onDelivery: () => {} }, 0],
+    ['also if there is an onError', { onDelivery: undefined, onError: undefined }, 1],
+  ])('%s: of %o %i line', async (_, options, lines) => {
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const house = await fullHouse(options)
+    await refuse(house, 3)
+    expect(printed).toHaveBeenCalledTimes(lines)
+    await house.leave()
+  })
+
+  test('has one line a minute, with the number of the others, the path and the namespace, and nothing secret', async () => {
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const house = await fullHouse({ onDelivery: undefined, maxRunSeconds: 300, namespace: 'orders' })
+    for (let i = 0; i < 25; i++) await refuse(house, 10)
+    const line = (others: string): string =>
+      `tix-webhooks: [/hooks orders] Too many deliveries at once: as many were running as the option concurrency allows (runs: 1), or as many of one account. The sender was asked to retry.${others} Logged once a minute. (too_many_runs)`
+    const others = ' So were 119 since the last line.'
+    expect(printed.mock.calls).toEqual([[line('')], [line(others)], [line(others)]])
+    await house.leave()
+  })
+})
