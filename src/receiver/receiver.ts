@@ -128,12 +128,12 @@ export function createReceiverFor<
       // Set before the check, so that the record of a wrong signature names the account.
       state.account = id
       const secretIndex = await matchSignature(header, rawBody, keys, scheme, () => mismatchHint(delivery))
-      state.secretIndex = secretIndex
       const ageSeconds = signatureAgeSeconds(header.t, scheme, settings.now())
       // Set before the check, so that the record of a stale delivery has it.
       state.signatureAgeSeconds = ageSeconds
       checkTimestamp(header.t, scheme, settings.toleranceSeconds, ageSeconds)
       state.isVerified = true
+      state.secretIndex = secretIndex
 
       const envelope = parseEnvelope(rawBody)
       const kind = envelope.type

@@ -138,7 +138,7 @@ export interface DeliveryRecord {
   readonly account?: string
   /** Present once the store had granted the run. */
   readonly attempt?: number
-  /** The index of the secret that matched: present once the signature was verified. Once no record has the old one's, a rotation is over. */
+  /** The index of the secret that matched; present once signature and timestamp were verified. It shows when an old secret is used no more. */
   readonly secretIndex?: number
   /** The age of the signature, in seconds; present once the signature was verified. */
   readonly signatureAgeSeconds?: number

@@ -106,3 +106,18 @@ test('two spellings of a URL are one account if the row says so, and two ids tha
   expect(await two.send('ACME')).toEqual({ outcome: 'handled' })
   expect(two.runs).toEqual(['default/acme/order.created/ord_1', 'default/ACME/order.created/ord_1'])
 })
+
+test('a day of refusals does not hide those of the accounts that come after them', {
+  tags: ['slow'],
+}, async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  const { send, lines } = byName((id) => ({ id, secret: 'whsec_a' }))
+  for (let i = 0; i < 150; i++) await send(`account_${i}`, 'whsec_forged')
+  for (let i = 0; i < 5; i++) await send('account_0', 'whsec_forged')
+  lines.length = 0
+  vi.advanceTimersByTime(60_000)
+  for (let i = 0; i < 5; i++) await send('b', 'whsec_forged')
+  await send('c', 'whsec_forged')
+  expect(lines.filter((line) => /^tix-webhooks: \[[bc]\] No signature/.test(line))).toHaveLength(4)
+  expect(lines).toContainEqual(expect.stringMatching(/^tix-webhooks: \[account_0\] … and 3 more refused\./))
+})
