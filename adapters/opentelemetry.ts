@@ -5,12 +5,17 @@ import { namedKinds } from './opentelemetry/kinds.js'
 import { Meters } from './opentelemetry/meters.js'
 import { type AnyHandler, tracedHandler } from './opentelemetry/run.js'
 
-/** The destinations of spans and metrics. */
-export interface TelemetryProviders {
+/** The destinations of spans and metrics, and what is on them. */
+export interface TelemetryOptions {
   /** Default: the provider that is registered with `@opentelemetry/api` when a delivery arrives. */
   readonly tracerProvider?: TracerProvider | undefined
   /** Default: the provider that is registered with `@opentelemetry/api` when a delivery arrives. */
   readonly meterProvider?: MeterProvider | undefined
+  /**
+   * Whether the counter has the id of the account: up to a series for each account and end, so only you know what that costs. Spans always
+   * have it. Default false.
+   */
+  readonly accounts?: boolean | undefined
 }
 
 /**
@@ -19,9 +24,9 @@ export interface TelemetryProviders {
  * counter `tix_webhooks.deliveries`. A kind that neither `on` nor `schemas` names is `_OTHER` on metrics. It registers no provider, and
  * does nothing until your app has registered one. It wraps `on`, `onUnhandled` and `onDelivery`.
  *
- * @param providers used instead of the registered ones. Default: none
+ * @param telemetryOptions providers instead of the registered ones, and whether metrics have the account. Default: neither
  * @returns options for `tixWebhooks`; the given ones are not changed
- * @throws TypeError when a provider is not one, or the options are instrumented already
+ * @throws TypeError when a provider is not one, `accounts` is no boolean, or the options are instrumented already
  * @example
  * ```ts
  * app.post('/hooks', tixWebhooks(instrument({
@@ -37,14 +42,15 @@ export function instrument<
   Found extends Account | undefined = undefined,
 >(
   options: WebhookOptions<Request, Tx, Schemas, Found>,
-  providers: TelemetryProviders = {},
+  telemetryOptions: TelemetryOptions = {},
 ): WebhookOptions<Request, Tx, Schemas, Found> {
-  const { tracerProvider, meterProvider } = checkedFor(instrument, () => checkProviders(providers))
+  const { tracerProvider, meterProvider, accounts } = checkedFor(instrument, () => checked(telemetryOptions))
   // Refused by tixWebhooks, with a message that names the fix; and so is every invalid option that is passed on below.
   if (typeof options !== 'object' || options === null) return options
   const { on, onUnhandled, onDelivery } = options
   const kinds = namedKinds(on, options.schemas)
-  const meters = new Meters(meterProvider, (kind) => (kinds.has(kind) ? kind : '_OTHER'))
+  const nameOf = (kind: string): string => (kinds.has(kind) ? kind : '_OTHER')
+  const meters = new Meters({ provider: meterProvider, nameOf, accounts: accounts === true })
   const now = typeof options.now === 'function' ? options.now : Date.now
   const { maxRunSeconds = DEFAULT_MAX_RUN_SECONDS } = options
   const telemetry = { tracerProvider, meters, now, maxRunSeconds }
@@ -96,18 +102,22 @@ function checkNotInstrumented(on: unknown, ...functions: unknown[]): void {
   }
 }
 
-function checkProviders(given: TelemetryProviders): TelemetryProviders {
-  const providers = checkOptionNames(given, ['tracerProvider', 'meterProvider'])
+function checked(given: TelemetryOptions): TelemetryOptions {
+  const options = checkOptionNames(given, ['tracerProvider', 'meterProvider', 'accounts'])
   for (const [name, method] of [
     ['tracerProvider', 'getTracer'],
     ['meterProvider', 'getMeter'],
   ] as const) {
-    const provider = providers[name] as unknown as Readonly<Record<string, unknown>> | null | undefined
+    const provider = options[name] as unknown as Readonly<Record<string, unknown>> | null | undefined
     if (provider !== undefined && typeof provider?.[method] !== 'function') {
       throw new TypeError(`${name} must have a method ${method}, not be ${describeType(provider)}.`)
     }
   }
-  return providers
+  const { accounts } = options
+  if (accounts !== undefined && typeof accounts !== 'boolean') {
+    throw new TypeError(`accounts must be true or false, not ${describeType(accounts)}.`)
+  }
+  return options
 }
 
 type OnDelivery<Request> = WebhookOptions<Request>['onDelivery']

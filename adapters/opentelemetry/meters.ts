@@ -7,7 +7,7 @@ import {
   metrics,
 } from '@opentelemetry/api'
 import type { DeliveryRecord } from '../../src/index.js'
-import { SCOPE, SYSTEM } from './names.js'
+import { ACCOUNT, SCOPE, SYSTEM } from './names.js'
 import { safely } from './safely.js'
 
 /** In seconds; those of the messaging conventions. */
@@ -40,6 +40,15 @@ interface Instruments {
   readonly age: Histogram
 }
 
+interface MetersOptions {
+  /** Default: the registered one. */
+  readonly provider: MeterProvider | undefined
+  /** The name of a kind on metrics. */
+  readonly nameOf: (kind: string) => string
+  /** Whether deliveries are counted by account. */
+  readonly accounts: boolean
+}
+
 /** The end of one run, for its metrics. */
 export interface RunEnd {
   readonly kind: string
@@ -57,11 +66,7 @@ export class Meters {
   /** The first alone. `given_up` is always among them: alerts ask for it. */
   private readonly errorTypes = new Set(['given_up'])
 
-  /** @param nameOf the name of a kind on metrics */
-  constructor(
-    private readonly given: MeterProvider | undefined,
-    private readonly nameOf: (kind: string) => string,
-  ) {}
+  constructor(private readonly options: MetersOptions) {}
 
   /** Whether anything is measured. */
   get isOn(): boolean {
@@ -69,12 +74,14 @@ export class Meters {
   }
 
   /** Counts a delivery, whatever its end. */
-  count({ outcome, code, kind }: DeliveryRecord): void {
+  count({ outcome, code, kind, account }: DeliveryRecord): void {
+    const { nameOf, accounts } = this.options
     safely(() =>
       this.current()?.deliveries.add(1, {
         'tix_webhooks.outcome': outcome,
         ...(code === undefined ? {} : { 'tix_webhooks.code': code }),
-        ...(kind === undefined ? {} : { 'tix_webhooks.kind': this.nameOf(kind) }),
+        ...(kind === undefined ? {} : { 'tix_webhooks.kind': nameOf(kind) }),
+        ...(account === undefined || !accounts ? {} : { [ACCOUNT]: account }),
       }),
     )
   }
@@ -83,7 +90,7 @@ export class Meters {
   measure({ kind, outcome, errorType, durationSeconds, ageSeconds }: RunEnd): void {
     const instruments = this.current()
     if (instruments === undefined) return
-    const name = this.nameOf(kind)
+    const name = this.options.nameOf(kind)
     const attributes: Attributes = { ...SYSTEM, 'messaging.destination.name': name }
     if (errorType !== undefined) attributes['error.type'] = this.boundedErrorType(errorType)
     instruments.duration.record(durationSeconds, attributes)
@@ -99,7 +106,7 @@ export class Meters {
 
   /** Asked for at each delivery: unlike a tracer, a meter does not pass on to a provider that is registered after it was made. */
   private current(): Instruments | undefined {
-    const provider = this.given ?? metrics.getMeterProvider()
+    const provider = this.options.provider ?? metrics.getMeterProvider()
     if (provider !== this.provider) {
       this.provider = provider
       // A provider that fails must not cost the spans.

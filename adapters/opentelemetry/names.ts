@@ -3,3 +3,6 @@ export const SCOPE = 'tix-webhooks'
 
 /** The attributes by which the messaging conventions know a run. */
 export const SYSTEM = { 'messaging.system': 'tix_webhooks', 'messaging.operation.name': 'process' } as const
+
+/** The attribute that names the account, on spans and, by option, on the counter of deliveries. */
+export const ACCOUNT = 'tix_webhooks.account'

@@ -12,6 +12,7 @@ import {
   trace,
 } from '@opentelemetry/api'
 import {
+  type Account,
   type AnyEvent,
   type Handler,
   type HandlerContext,
@@ -20,7 +21,7 @@ import {
 } from '../../src/index.js'
 import { settled } from '../../src/internal.js'
 import type { Meters } from './meters.js'
-import { SCOPE, SYSTEM } from './names.js'
+import { ACCOUNT, SCOPE, SYSTEM } from './names.js'
 import { safely } from './safely.js'
 
 /** A kind that `onUnhandled` gets may be as long as a body. */
@@ -180,7 +181,7 @@ function startSpan(tracer: Tracer, event: AnyEvent, ctx: HandlerContext, parent:
   return tracer.startSpan(`process ${kind}`, options, parent)
 }
 
-function attributesOf(kind: string, { key, attempt }: HandlerContext): Attributes {
+function attributesOf(kind: string, { key, attempt, account }: HandlerContext): Attributes {
   const attributes: Attributes = {
     ...SYSTEM,
     'messaging.operation.type': 'process',
@@ -188,6 +189,7 @@ function attributesOf(kind: string, { key, attempt }: HandlerContext): Attribute
   }
   if (key !== null) attributes['messaging.message.id'] = key
   if (attempt !== undefined) attributes['tix_webhooks.attempt'] = attempt
+  if (account !== undefined) attributes[ACCOUNT] = (account as Account).id
   return attributes
 }
 

@@ -49,7 +49,7 @@ export const crowd: Group = {
         rows: await crowds(bench, url),
         notes: [
           'Handlers take 0.4 s between two statements; connectionTimeoutMillis is 2 s, timeoutSeconds 10. The other account delivers ten times, every half a second; so often are the pool and health() asked too, until all is over.',
-          'The sender obeys Retry-After: up to 30 s of a delivery that finds no place, up to 15 s of one that gets no connection. All times of the 300 are a quarter of these in the run. Of the 3,000, only the first attempts: ten connections need two minutes for all, with any limit.',
+          'The sender obeys Retry-After: 5 to 15 s. All times of the 300 are a quarter of these in the run. Of the 3,000, only the first attempts: ten connections need two minutes for all, with any limit.',
         ],
       },
       {

@@ -5,7 +5,7 @@ import { checkOptionNames } from '../lib/option-names.js'
 export interface Change {
   /**
    * The thing that changed, as a string of 1 to 255 characters: `event.data.event.id`. All receivers on one table share its subjects, so
-   * put the tenant into it if there are several.
+   * put the id of the account into it if there are several.
    */
   readonly subject: string
   /**

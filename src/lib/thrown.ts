@@ -20,7 +20,7 @@ function mistakeIn(thrown: unknown): string | undefined {
       const [signal = code === 'discarded' ? 'Discard' : 'RetryLater'] = copied ?? []
       return `a copy of a ${signal}, such as a worker thread or structuredClone makes, which counts as any other error: catch it, and throw a new ${signal}.`
     }
-    const success = [status, statusCode].find((one) => typeof one === 'number' && one >= 200 && one < 300)
+    const success = [status, statusCode].find((one) => typeof one === 'number' && Math.floor(one / 100) === 2)
     if (success !== undefined) {
       return `something with status ${success}, and whatever is thrown is a failure. If the event was handled, return instead; if it must never be handled, throw a Discard.`
     }

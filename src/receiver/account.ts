@@ -14,10 +14,18 @@ export interface Account {
   readonly secret: Secrets
 }
 
+/**
+ * TypeScript reads options in their order, functions whose parameter has no type last. So it finds no accounts if `account` stands after `on`, or
+ * beside handlers that are typed elsewhere; and none beside a type argument. Its error then names what works.
+ */
+type NotFound<Found> = [Found] extends [undefined]
+  ? 'annotate the request of account, and pass no type argument'
+  : never
+
 /** Finds the account of a request: see the option `account`. */
 export type AccountFunction<Request, Found> = (
   request: Request,
-) => Found | null | undefined | Promise<Found | null | undefined>
+) => Found | NotFound<Found> | null | undefined | Promise<Found | NotFound<Found> | null | undefined>
 
 /** Whose signature a delivery must have. */
 export interface Signer {

@@ -41,7 +41,7 @@ const UNWANTED =
 export class DefaultLog {
   private readonly unhandledKinds = new Set<string>()
   /** By cause and account, so that strangers without a header do not hide signatures that do not match. */
-  private readonly repeats = new Map<string, { fromMs: number; count: number }>()
+  private readonly repeats = new Map<string, Repeated>()
 
   private overload = { fromMs: Number.NEGATIVE_INFINITY, unlogged: 0 }
 
@@ -68,23 +68,32 @@ export class DefaultLog {
   }
 
   /** Logs the first few of a cause in a minute, and then their number. */
-  private limited(delivery: Delivery, { message, code = '', thrown, account, cause, ending }: Limited): void {
+  private limited(delivery: Delivery, { message, thrown, cause, ...shown }: Limited): void {
+    const { code = '', account, ending } = shown
     const now = monotonicMs()
     const own = `${code} ${account} ${cause}`
+    if (!this.repeats.has(own) && this.repeats.size >= MAX_CAUSES_COUNTED) this.forgetPast(delivery, now)
     const key = this.repeats.has(own) || this.repeats.size < MAX_CAUSES_COUNTED ? own : code
-    let repeated = this.repeats.get(key)
-    if (repeated === undefined || now - repeated.fromMs >= LOG_WINDOW_MS) {
-      const unlogged = (repeated?.count ?? 0) - REPEATS_LOGGED
-      if (unlogged > 0) {
-        write(delivery, lineOf([this.namespace, account], `… and ${unlogged} more ${ending}.`, code))
-      }
-      repeated = { fromMs: now, count: 0 }
-      this.repeats.set(key, repeated)
-    }
+    if (isPast(this.repeats.get(key), now)) this.forget(delivery, key)
+    const repeated = this.repeats.get(key) ?? { fromMs: now, count: 0, code, account, ending }
+    this.repeats.set(key, repeated)
     repeated.count += 1
     if (repeated.count > REPEATS_LOGGED) return
     const further = repeated.count === REPEATS_LOGGED ? ' Further ones are counted for a minute.' : ''
     write(delivery, lineOf([pathOf(delivery), this.namespace, account], `${message}${further}`, code), thrown)
+  }
+
+  private forgetPast(delivery: Delivery, now: number): void {
+    for (const [key, repeated] of this.repeats) if (isPast(repeated, now)) this.forget(delivery, key)
+  }
+
+  /** Logs how many were not. */
+  private forget(delivery: Delivery, key: string): void {
+    const { count = 0, code, account, ending } = this.repeats.get(key) ?? {}
+    this.repeats.delete(key)
+    if (count <= REPEATS_LOGGED) return
+    const others = `… and ${count - REPEATS_LOGGED} more ${ending}.`
+    write(delivery, lineOf([this.namespace, account], others, code))
   }
 
   /** Logs that a delivery was refused because too many run: one line a minute. */
@@ -108,6 +117,17 @@ export class DefaultLog {
     this.unhandledKinds.add(known)
     write(delivery, lineOf([kind], UNWANTED))
   }
+}
+
+/** What was logged of a cause in its minute. */
+interface Repeated extends Pick<Limited, 'account' | 'ending'> {
+  readonly fromMs: number
+  readonly code: string
+  count: number
+}
+
+function isPast(repeated: Repeated | undefined, now: number): boolean {
+  return repeated !== undefined && now - repeated.fromMs >= LOG_WINDOW_MS
 }
 
 interface Shown {

@@ -1,8 +1,7 @@
 import {
   MAX_IN_FLIGHT_SECONDS,
-  MAX_OVERLOADED_SECONDS,
   MAX_RETRY_AFTER_SECONDS,
-  MAX_UNAVAILABLE_SECONDS,
+  MAX_SPREAD_SECONDS,
   RETRY_SECONDS,
 } from '../durations.js'
 import {
@@ -139,7 +138,7 @@ export function draining(): Outcome {
   return {
     outcome: 'unavailable',
     code: 'draining',
-    retryAfterSeconds: spreadSeconds(MAX_UNAVAILABLE_SECONDS),
+    retryAfterSeconds: spreadSeconds(),
   }
 }
 
@@ -148,13 +147,13 @@ export function overloaded(): Outcome {
   return {
     outcome: 'overloaded',
     code: 'too_many_runs',
-    retryAfterSeconds: spreadSeconds(MAX_OVERLOADED_SECONDS),
+    retryAfterSeconds: spreadSeconds(),
   }
 }
 
 /** At random, because deliveries that were refused together must not return together. */
-function spreadSeconds(max: number): number {
-  return RETRY_SECONDS + Math.floor(Math.random() * (max - RETRY_SECONDS + 1))
+function spreadSeconds(): number {
+  return RETRY_SECONDS + Math.floor(Math.random() * (MAX_SPREAD_SECONDS - RETRY_SECONDS + 1))
 }
 
 /** The outcome if a guard has denied the run. If another delivery is being handled, the sender retries when its lease may be over. */
@@ -176,7 +175,7 @@ export function outcomeOfFault(error: unknown): Outcome {
   const outcome = OUTCOME_OF_CODE.get(known) ?? 'misconfigured'
   const code = OUTCOME_OF_CODE.has(known) ? (known as OutcomeCode) : 'misconfigured'
   if (STATUS[outcome] !== 503) return { outcome, code, error }
-  const retryAfterSeconds = outcome === 'unavailable' ? spreadSeconds(MAX_UNAVAILABLE_SECONDS) : RETRY_SECONDS
+  const retryAfterSeconds = outcome === 'unavailable' ? spreadSeconds() : RETRY_SECONDS
   return { outcome, code, retryAfterSeconds, error }
 }
 

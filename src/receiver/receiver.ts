@@ -128,12 +128,12 @@ export function createReceiverFor<
       // Set before the check, so that the record of a wrong signature names the account.
       state.account = id
       const secretIndex = await matchSignature(header, rawBody, keys, scheme, () => mismatchHint(delivery))
-      state.secretIndex = secretIndex
       const ageSeconds = signatureAgeSeconds(header.t, scheme, settings.now())
       // Set before the check, so that the record of a stale delivery has it.
       state.signatureAgeSeconds = ageSeconds
       checkTimestamp(header.t, scheme, settings.toleranceSeconds, ageSeconds)
       state.isVerified = true
+      state.secretIndex = secretIndex
 
       const envelope = parseEnvelope(rawBody)
       const kind = envelope.type
@@ -161,7 +161,7 @@ export function createReceiverFor<
 
       if (settings.places !== undefined) {
         state.keepAlive()
-        state.place = await settings.places.take(id, clock, settings)
+        state.place = await settings.places.take(`${settings.namespace}/${id}`, clock, settings)
         if (state.place === undefined) {
           state.reportOverload(settings.places.limits)
           return state.end(overloaded())

@@ -53,11 +53,14 @@ export function runOnce<Request>(
   try {
     ended = terms.guard.run(key, state, (grant) => run.start(grant))
   } catch (fault) {
-    state.place?.endRun()
+    state.place?.free()
     throw fault
   }
-  if (isPromise(ended)) return run.answerTo(ended)
-  state.place?.endRun()
+  if (isPromise(ended)) {
+    state.occupy(ended)
+    return run.answerTo(ended)
+  }
+  state.place?.free()
   return outcomeOf(ended)
 }
 
@@ -91,7 +94,10 @@ class Run<Request> implements Bounded {
     this.grant = grant
     this.state.attempt = grant.attempt
     const { wasHandledBefore } = this.calls
-    return wasHandledBefore === undefined ? this.call(grant) : this.askBefore(wasHandledBefore, grant)
+    const end = wasHandledBefore === undefined ? this.call(grant) : this.askBefore(wasHandledBefore, grant)
+    // Also if it is given up: it still works, and more of them would too.
+    if (isPromise(end)) this.state.occupy(end)
+    return end
   }
 
   private async askBefore(
@@ -197,10 +203,8 @@ class Run<Request> implements Bounded {
     this.finish(outcomeOfFault(error))
   }
 
-  /** Called when the run is given up, and when it is over. */
   private finish(outcome: Outcome): void {
     this.state.clock.clear(this.deadline)
-    this.state.place?.endRun()
     this.respond(outcome)
     this.whenFinished?.(outcome)
   }

@@ -19,7 +19,7 @@ import {
 } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/express'
 import { tixWebhooks as forFastify } from 'tix-webhooks/fastify'
-import { instrument } from 'tix-webhooks/opentelemetry'
+import { instrument, type TelemetryOptions } from 'tix-webhooks/opentelemetry'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { deferred } from '../../src/lib/deferred.js'
 import { orderCreated, SECRET, sign } from '../support/deliveries.js'
@@ -275,6 +275,69 @@ describe('the metrics', () => {
     expect(await named('messaging.process.duration', 'messaging.destination.name')).toEqual([
       ['_OTHER', 10_000],
     ])
+  })
+})
+
+describe('the account of a delivery', () => {
+  const ACCOUNTS = new Map(['a', 'b'].map((id) => [id, { id, secret: `whsec_of_${id}` }]))
+
+  /** One delivery of `a`, one in its name with the secret of `b`, and one in the name of a stranger. */
+  async function seenBy(options: TelemetryOptions) {
+    const { tracerProvider, meterProvider, spans, series } = telemetry()
+    const receiver = createReceiver(
+      instrument(
+        {
+          account: (request: string) => ACCOUNTS.get(request),
+          on: { 'order.created': () => {} },
+          onError: () => {},
+        },
+        { tracerProvider, meterProvider, ...options },
+      ),
+    )
+    for (const [request, signer] of [
+      ['a', 'a'],
+      ['a', 'b'],
+      ['stranger', 'a'],
+    ] as const) {
+      await receiver.receive({ ...(await sign(orderCreated(), { secret: `whsec_of_${signer}` })), request })
+    }
+    const counted = (await series('tix_webhooks.deliveries')).map(({ attributes }) => [
+      attributes['tix_webhooks.code'] ?? attributes['tix_webhooks.outcome'],
+      attributes['tix_webhooks.account'],
+    ])
+    const others = [
+      ...(await series('messaging.process.duration')),
+      ...(await series('tix_webhooks.delivery.age')),
+    ]
+    return {
+      counted,
+      spans: spans().map(({ attributes }) => attributes['tix_webhooks.account']),
+      others: others.map(({ attributes }) => attributes['tix_webhooks.account']),
+    }
+  }
+
+  test('is on its span, and on the counter only if that is asked for', async () => {
+    const ends = ['handled', 'signature_mismatch', 'account_unknown']
+    const without = {
+      counted: ends.map((end) => [end, undefined]),
+      spans: ['a'],
+      others: [undefined, undefined],
+    }
+    expect(await seenBy({})).toEqual(without)
+    expect(await seenBy({ accounts: false })).toEqual(without)
+    expect(await seenBy({ accounts: true })).toEqual({
+      ...without,
+      counted: [
+        ['handled', 'a'],
+        ['signature_mismatch', 'a'],
+        ['account_unknown', undefined],
+      ],
+    })
+  })
+
+  test.each(['yes', 1, null])('is asked for by true or false, not by %o', (accounts) => {
+    const make = () => instrument({ secret: SECRET, on: {} }, { accounts: accounts as never })
+    expect(make).toThrow(/^accounts must be true or false, not /)
   })
 })
 

@@ -85,7 +85,7 @@ function expectKnown(query: string, known: ReadonlyMap<string, ReadonlySet<strin
 
 test('the dashboard and the alerts query the metrics and labels that there are', async () => {
   const { meterProvider, names, series } = telemetry()
-  const options = { secret: SECRET, onError: () => {} }
+  const options = { account: () => ({ id: 'acme', secret: SECRET }), onError: () => {} }
   const throwing = () => {
     throw new Error('full')
   }
@@ -94,7 +94,7 @@ test('the dashboard and the alerts query the metrics and labels that there are',
   }
   for (const handler of [() => {}, throwing, putOff]) {
     const on = { 'order.created': handler }
-    const receiver = createReceiver(instrument({ ...options, on }, { meterProvider }))
+    const receiver = createReceiver(instrument({ ...options, on }, { meterProvider, accounts: true }))
     const { header, body } = await sign(orderCreated())
     await receiver.receive({ header, body, request: undefined })
   }
@@ -114,8 +114,8 @@ test('the dashboard and the alerts query the metrics and labels that there are',
   const targets: { expr: string; legendFormat?: string }[] = dashboard.panels.flatMap(
     (panel: { targets: object[] }) => panel.targets,
   )
-  const alerts = alertsOf('tix-webhooks')
-  expect([targets.length, alerts.length]).toEqual([7, 3])
+  const alerts = [...alertsOf('tix-webhooks'), ...alertsOf('tix-webhooks-accounts')]
+  expect([targets.length, alerts.length]).toEqual([7, 4])
   for (const query of [...targets.map(({ expr }) => expr), ...alerts]) expectKnown(query, known)
   for (const { expr, legendFormat = '' } of targets) {
     const shown = [...legendFormat.matchAll(/{{(\w+)}}/g)].map(([, label]) => label)

@@ -25,8 +25,10 @@ const SIGNAL = "process.once('SIGTERM'"
 /** The recipe whose Redis is stopped before the delivery, so that a command is still waiting when it ends. */
 const DOWN = ', while Redis is down'
 
-/** The recipes that other tests run: these import a framework that is not installed here. */
-const ELSEWHERE = ['elysia', 'nest-express', 'nest-fastify'].map((name) => `examples/frameworks/${name}.ts`)
+/** The recipes that other tests run: these import a framework that is not installed here, or need a file beside them. */
+const ELSEWHERE = ['elysia', 'nest-express', 'nest-fastify']
+  .map((name) => `examples/frameworks/${name}.ts`)
+  .concat('examples/reseller/service.ts')
 
 /** The snippets of the README and docs/production.md whose handler is ours. */
 const SNIPPETS = ['README.md', 'docs/production.md']

@@ -62,8 +62,13 @@ export const RUN_ENDS: readonly RunEnd[] = [
   },
   { name: 'one that settles later', hold: () => sleep(3), outcome: 'handled', free: 3 },
   { name: 'one that outlives its answer', hold: () => sleep(12), outcome: 'timed_out', free: 12 },
-  { name: 'one that is given up, and settles', hold: () => sleep(25), outcome: 'timed_out', free: 20 },
-  { name: 'one that is given up, and never settles', hold: () => never(), outcome: 'timed_out', free: 20 },
+  { name: 'one that is given up, and settles', hold: () => sleep(25), outcome: 'timed_out', free: 25 },
+  {
+    name: 'one that is given up, and never settles',
+    hold: () => never(),
+    outcome: 'timed_out',
+    free: OVERDUE_SECONDS,
+  },
   { name: 'an event without a key', options: () => ({ key: () => null }), outcome: 'handled', free: 0 },
   {
     name: 'a slow one without a key',
@@ -137,7 +142,7 @@ export const RUN_ENDS: readonly RunEnd[] = [
       ['an outage', () => Promise.reject(new Error('down')), 'unavailable', 0],
       ['nonsense', () => 'yes' as never, 'misconfigured', 0],
       ['nothing before the deadline', () => sleep(12).then(() => false), 'timed_out', 12],
-      ['nothing at all', () => never<boolean>(), 'timed_out', 20],
+      ['nothing at all', () => never<boolean>(), 'timed_out', OVERDUE_SECONDS],
     ] as const
   ).map(([what, first, outcome, free]) => ({
     name: `handledBefore that answers ${what}`,
@@ -203,7 +208,7 @@ export const RUN_ENDS: readonly RunEnd[] = [
         await work(undefined).catch(() => sleep(4))
         throw new Error('rolled back')
       }),
-    hold: () => never(),
+    hold: () => sleep(22),
     outcome: 'timed_out',
     free: 24,
   },

@@ -193,3 +193,15 @@ test('nothing degrades to any', async () => {
   expectTypeOf<ResultOfHandler<NonNullable<Handlers<Request>['order.created']>>>().not.toBeAny()
   expectTypeOf(await callHandler(on, 'order.created', order)).not.toBeAny()
 })
+
+describe('the account', () => {
+  const ofShops = {
+    'order.created': (_event, { account }) => account.plan,
+  } satisfies Handlers<Request, undefined, Record<never, never>, { id: string; secret: string; plan: 'free' }>
+
+  test('is of the type that the handlers take', () => {
+    callHandler(ofShops, 'order.created', order, { account: { id: 'a', secret: 's', plan: 'free' } })
+    // @ts-expect-error no plan
+    callHandler(ofShops, 'order.created', order, { account: { id: 'a', secret: 's' } })
+  })
+})

@@ -18,8 +18,8 @@ interface Times {
 
 /** A delivery that wants a place. */
 interface Guest {
-  /** The id of the account; `undefined` if there are no accounts. */
-  readonly account: string | undefined
+  /** Deliveries of the same one wait in one queue: it names the account, and the endpoint, because several may share a pool's places. */
+  readonly account: string
   /** By when its run is over, whatever happens: after that its place is free, so that none is lost for good. */
   readonly overAtMs: number
 }
@@ -37,7 +37,7 @@ interface Waiter {
  */
 export class Places {
   private readonly taken = new Set<Place>()
-  private readonly waiting = new Map<Guest['account'], Set<Waiter>>()
+  private readonly waiting = new Map<string, Set<Waiter>>()
 
   constructor(readonly limits: PlaceLimits) {}
 
@@ -46,11 +46,7 @@ export class Places {
    *
    * @returns `undefined` if none was free in time
    */
-  take(
-    account: string | undefined,
-    clock: AlarmClock,
-    { timeoutMs, maxRunMs }: Times,
-  ): MaybePromise<Place | undefined> {
+  take(account: string, clock: AlarmClock, { timeoutMs, maxRunMs }: Times): MaybePromise<Place | undefined> {
     const guest: Guest = { account, overAtMs: clock.deadlineMs + maxRunMs + SETTLING_MS }
     const byMs = clock.deadlineMs - timeoutMs / 2
     const { nowMs } = clock
@@ -79,7 +75,7 @@ export class Places {
     })
   }
 
-  private isFreeFor(account: Guest['account']): boolean {
+  private isFreeFor(account: string): boolean {
     const { runs, perAccount } = this.limits
     if (this.taken.size >= runs) return false
     if (perAccount >= runs) return true
@@ -124,11 +120,9 @@ export class Places {
   }
 }
 
-/** The place of a delivery, until its run and all that goes on with it are over. */
+/** The place of a delivery, until all that it is kept for has settled. */
 export class Place {
-  /** The run, and the work that goes on with it. */
-  private holders = 1
-  private isRunOver = false
+  private holders = 0
 
   constructor(
     readonly guest: Guest,
@@ -136,22 +130,12 @@ export class Place {
     readonly free: () => void,
   ) {}
 
-  /** Keeps it until this work has settled too. */
   keepUntil(work: Promise<unknown>): void {
     this.holders += 1
-    const leave = (): void => this.leave()
+    const leave = (): void => {
+      this.holders -= 1
+      if (this.holders === 0) this.free()
+    }
     work.then(leave, leave)
-  }
-
-  /** May be called again: a run that was given up ends a second time when its handler settles. */
-  endRun(): void {
-    if (this.isRunOver) return
-    this.isRunOver = true
-    this.leave()
-  }
-
-  private leave(): void {
-    this.holders -= 1
-    if (this.holders === 0) this.free()
   }
 }

@@ -34,7 +34,7 @@ export interface WebhookOptions<
   /**
    * Instead of `secret`: finds the account that a request is for, `{ id, secret }` with what else your handlers need of it, which get it as
    * `ctx.account`. It is called at each delivery, before the signature is checked. Its id becomes part of every key. `undefined` or `null`:
-   * nobody knows it, 401; if it throws or rejects, the delivery is `unavailable`, and retried. Write it before `on`, whose types need it.
+   * nobody knows it, 401; if it throws or rejects, the delivery is `unavailable`, and retried. Annotate its request, so that handlers get its type.
    */
   account?: AccountFunction<Request, Found> | undefined
   /**
@@ -138,7 +138,7 @@ export interface DeliveryRecord {
   readonly account?: string
   /** Present once the store had granted the run. */
   readonly attempt?: number
-  /** The index of the secret that matched: present once the signature was verified. Once no record has the old one's, a rotation is over. */
+  /** The index of the secret that matched; present once signature and timestamp were verified. It shows when an old secret is used no more. */
   readonly secretIndex?: number
   /** The age of the signature, in seconds; present once the signature was verified. */
   readonly signatureAgeSeconds?: number

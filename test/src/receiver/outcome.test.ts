@@ -58,7 +58,7 @@ test.each([
 })
 
 test.each<[string, () => Outcome, number]>([
-  ['overloaded', overloaded, 30],
+  ['overloaded', overloaded, 15],
   ['draining', draining, 15],
   ['an outage', () => outcomeOfFault(new StoreError('store_unavailable', 'down')), 15],
 ])('the Retry-After of %s is spread evenly over whole seconds from 5 to a maximum', (_, make, max) => {

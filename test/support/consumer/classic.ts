@@ -5,6 +5,7 @@ import { tixWebhooks } from 'tix-webhooks/express'
 import { tixWebhooks as fetchWebhooks } from 'tix-webhooks/fetch'
 import { tixWebhooks as nodeWebhooks } from 'tix-webhooks/node'
 
+const accounts = new Map<string, { id: string; secret: string[]; plan: string }>()
 const options = { secret: process.env.TIX_SIGNING_SECRET, on: { 'order.created': () => {} } }
 
 express().post(
@@ -23,8 +24,9 @@ express().post(
 express().post(
   '/hooks/:account',
   tixWebhooks({
-    secret: (request: Request<{ account: string }>) => request.params.account,
-    on: { 'order.created': (_event, ctx) => ctx.request.params.account.length },
+    account: async (request: Request<{ account: string }>) => accounts.get(request.params.account) ?? null,
+    key: (event, { account }) => (account.plan === 'free' ? null : event.created_at),
+    on: { 'order.created': (_event, ctx) => ctx.request.params.account.at(ctx.account.plan.length) },
   }),
 )
 

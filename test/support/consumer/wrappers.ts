@@ -1,5 +1,6 @@
 // An app that exports what it makes with the package, and emits declarations: each inferred type must be one that can be written there.
 import {
+  type Account,
   type AnyEvent,
   createReceiver,
   type EventKind,
@@ -34,6 +35,13 @@ export const on = { ...({} as Handlers<Request>) }
 
 export function wrapped<S extends SchemaMap<keyof S>>(options: WebhookOptions<Request, undefined, S>) {
   return { hooks: forFetch(options), on: options.on, onUnhandled: options.onUnhandled }
+}
+
+export function forAccounts<A extends Account>(
+  account: (request: Request) => Promise<A | undefined>,
+  on: Handlers<Request, undefined, Record<never, never>, A>,
+) {
+  return forFetch({ account, on })
 }
 
 export function boxed<S extends SchemaMap<keyof S>, K extends KindOf<S>>(event: EventOf<K, S>) {

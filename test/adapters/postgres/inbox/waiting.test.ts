@@ -33,8 +33,6 @@ onPostgres('postgresInbox, over each library,', () => {
       const { send, hooks, reports } = await endpoint({
         inbox: client.inbox(),
         timeoutSeconds: 1,
-        // More than the pool has connections.
-        concurrency: 2,
         on: {
           'order.created': async (event, { tx }) => {
             const { id } = event.data.order
