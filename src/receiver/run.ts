@@ -57,6 +57,7 @@ export function runOnce<Request>(
     throw fault
   }
   if (isPromise(ended)) {
+    // Also if the run is given up: a guard waits for the handler, which still works, and more of them would too.
     state.occupy(ended)
     return run.answerTo(ended)
   }
@@ -94,10 +95,7 @@ class Run<Request> implements Bounded {
     this.grant = grant
     this.state.attempt = grant.attempt
     const { wasHandledBefore } = this.calls
-    const end = wasHandledBefore === undefined ? this.call(grant) : this.askBefore(wasHandledBefore, grant)
-    // Also if it is given up: it still works, and more of them would too.
-    if (isPromise(end)) this.state.occupy(end)
-    return end
+    return wasHandledBefore === undefined ? this.call(grant) : this.askBefore(wasHandledBefore, grant)
   }
 
   private async askBefore(

@@ -213,6 +213,13 @@ export const RUN_ENDS: readonly RunEnd[] = [
     free: 24,
   },
   {
+    name: 'a handler that goes on after its transaction was rolled back, because it was given up',
+    options: () => inboxFailing(honestInbox().inbox.once as OnceScript),
+    hold: () => sleep(27),
+    outcome: 'timed_out',
+    free: 27,
+  },
+  {
     name: 'an inbox that loses its connection while the handler runs',
     options: () =>
       inboxFailing(async (_, work) => {

@@ -1,10 +1,11 @@
 import type { Delivery, WebhookOptions } from 'tix-webhooks'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated } from '../../support/deliveries.js'
+import { honestInbox } from '../../support/honest-inbox.js'
 import { deferred, watch } from '../../support/promises.js'
 import { receiving } from '../../support/receiving.js'
 import { OVERDUE_SECONDS, RUN_ENDS, TIMES } from '../../support/run-ends.js'
-import { advance, useVirtualTime } from '../../support/virtual-time.js'
+import { advance, sleep, useVirtualTime } from '../../support/virtual-time.js'
 
 useVirtualTime()
 afterEach(() => {
@@ -133,6 +134,29 @@ describe('a delivery that finds no place', () => {
     expect(drained.isResolved).toBe(true)
     expect(records).toHaveLength(3)
   })
+})
+
+test('endpoints that share a pool take turns, though they have no accounts', async () => {
+  const runs: string[] = []
+  const inbox = { ...honestInbox().inbox, connections: { max: 2 } }
+  const [crowded, quiet] = ['crowded', 'quiet'].map((namespace) =>
+    receiving({
+      inbox,
+      namespace,
+      on: {
+        'order.created': (event: { data: { order: { id: string } } }) => {
+          runs.push(event.data.order.id)
+          return sleep(0.1)
+        },
+      },
+    } as never),
+  )
+  const sent = [1, 2, 3].map((i) => crowded?.send(orderCreated({ id: `crowded ${i}` })))
+  await advance(0)
+  sent.push(quiet?.send(orderCreated({ id: 'quiet' })))
+  await advance(1)
+  await Promise.all(sent)
+  expect(runs).toEqual(['crowded 1', 'crowded 2', 'quiet', 'crowded 3'])
 })
 
 describe('while all places are taken', () => {

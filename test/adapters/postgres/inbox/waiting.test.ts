@@ -32,6 +32,8 @@ onPostgres('postgresInbox, over each library,', () => {
       const runs: string[] = []
       const { send, hooks, reports } = await endpoint({
         inbox: client.inbox(),
+        // By default it would wait for a place among the runs instead.
+        concurrency: Number.POSITIVE_INFINITY,
         timeoutSeconds: 1,
         on: {
           'order.created': async (event, { tx }) => {
