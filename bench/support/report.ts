@@ -109,14 +109,10 @@ function list({ title, columns, rows, notes = [] }: Listed): string {
   return [`### ${title}`, grid(columns, rows), ...(notes.length === 0 ? [] : [bullets(notes)])].join('\n\n')
 }
 
+/** Without padding, because the page is in every production install. */
 function grid(columns: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = columns.map((column, i) =>
-    Math.max(column.length, ...rows.map((row) => row[i]?.length ?? 0)),
-  )
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`
-  const rule = `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`
-  return [line(columns), rule, ...rows.map(line)].join('\n')
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
+  return [line(columns), line(columns.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
 function bullets(lines: readonly string[]): string {
