@@ -6,8 +6,9 @@ const known = new WeakMap<object, InboxConnections>()
 /** The connections of a pool of pg or of postgres.js; `undefined` for a driver of the user's, which may have any number. */
 export function connectionsOf(pool: object): InboxConnections | undefined {
   const { options } = pool as { options?: { max?: unknown } | null }
-  const max = options?.max
-  if (typeof max !== 'number' || !(max >= 1)) return undefined
+  // pg takes the text of an environment variable too.
+  const max = Number(options?.max)
+  if (!(max >= 1)) return undefined
   const connections = known.get(pool) ?? { max }
   known.set(pool, connections)
   return connections
