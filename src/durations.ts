@@ -108,6 +108,9 @@ export const COMMIT_MS = 30_000
 /** The longest that a statement of a store may take: a silent connection, as after a machine has vanished, would keep its slot for ever. */
 export const STATEMENT_MS = 10_000
 
+/** How long a check of a table waits for a lock on it: less than a probe waits, or the server's side of abandoned checks would pile up. */
+export const CHECK_LOCK_MS = 1_500
+
 /** The longest that a roll-back waits for a stuck statement of the handler; then the connection is closed instead. */
 export const ROLLBACK_MS = 2_000
 

@@ -58,6 +58,8 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   '25P04': `The transaction took longer than maxRunSeconds, or than transaction_timeout, and Postgres ended it. ${NOTHING_WRITTEN}`,
   '25006':
     'This database is read-only, such as a replica: connect the pool to the primary. If it is that, default_transaction_read_only is on.',
+  '26000':
+    'A prepared statement was made on another connection, as behind PgBouncer in transaction mode: set prepare: false for postgres.js, or max_prepared_statements in PgBouncer 1.21 or newer.',
   '57P01': STARTING,
   '57P02': STARTING,
   '57P03': STARTING,

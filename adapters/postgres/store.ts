@@ -11,7 +11,7 @@ import {
 import { isOfOneRow } from './advice.js'
 import { answered } from './drivers/answered.js'
 import { driverOf, queryOf } from './drivers/choose.js'
-import type { Query, StatementResult } from './drivers/driver.js'
+import { noId, type Query, type StatementResult } from './drivers/driver.js'
 import type { PgPool } from './drivers/pg.js'
 import type { PostgresJs } from './drivers/postgres-js.js'
 import { type Ask, placeIn, placeOf } from './place.js'
@@ -90,6 +90,11 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
     options.purgeEverySeconds,
   )
 
+  function inTransaction(work: (ask: Ask) => Promise<void>): Promise<void> {
+    const driver = driverOf(pool)
+    return driver.transaction((tx) => work((...query) => driver.first(tx, ...query)), noId)
+  }
+
   const burst = createBursts(LIMITS)
 
   function burstOf(name: keyof StoreStatements): (request: StoreRequest) => Promise<Written> {
@@ -162,7 +167,7 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
     release: async ({ key, token }) => (await releases({ key, token })) !== undefined,
     isHandled: async (key) => (await lookUps({ key })) !== undefined,
     // Not among the calls of deliveries: a probe asks for the database, not for the length of a queue.
-    check: () => table.check(ask).catch(unavailable),
+    check: () => inTransaction(table.check).catch(unavailable),
     purge,
     migrate: () => table.migrate(driverOf(pool)),
     ddl: table.ddl,

@@ -1,4 +1,5 @@
 import { StoreError } from '../../src/index.js'
+import { CHECK_LOCK_MS } from '../../src/internal.js'
 import { isMissing, notCommitted, unavailable } from './advice.js'
 import type { CheckedDriver, Row } from './drivers/driver.js'
 import { type Ask, misread, type Place, quote } from './place.js'
@@ -128,6 +129,8 @@ export function tableOf({
       return (await ask(purging(), [limit])).length
     },
     async check(ask) {
+      // The transaction's own: a client that gives up leaves its statement to the server, where it waits for the lock.
+      await ask("SELECT set_config('lock_timeout', $1::text, true)", [String(CHECK_LOCK_MS)])
       await place.find(ask)
       await ask(checking(), [0])
     },

@@ -78,8 +78,24 @@ function switchToWal(db: SqliteDatabase): void {
       db.exec('PRAGMA journal_mode = WAL')
       return
     } catch (error) {
-      if (!/locked|busy/i.test(String(error)) || performance.now() > giveUpAtMs) throw error
+      if (!isBusy(error) || performance.now() > giveUpAtMs) throw error
     }
+  }
+}
+
+/** Whether another process was writing. */
+export function isBusy(error: unknown): boolean {
+  return /locked|busy/i.test(String(error))
+}
+
+/** Calls `work` with a connection that does not wait while another process writes. */
+export function withoutWaiting<T>(db: SqliteDatabase, work: () => T): T {
+  const { timeout } = firstRow<{ timeout?: number }>(db, 'PRAGMA busy_timeout')
+  db.exec('PRAGMA busy_timeout = 0')
+  try {
+    return work()
+  } finally {
+    db.exec(`PRAGMA busy_timeout = ${Number(timeout)}`)
   }
 }
 

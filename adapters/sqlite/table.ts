@@ -3,10 +3,12 @@ import { describeType } from '../../src/internal.js'
 import { unavailable } from './advice.js'
 import {
   configureOnce,
+  isBusy,
   isClosed,
   keepDurable,
   type SqliteDatabase,
   type SqliteStatement,
+  withoutWaiting,
 } from './database.js'
 import {
   checkStatement,
@@ -32,7 +34,7 @@ export interface SqliteTable {
   /** Calls `work` in a transaction, which is rolled back if it throws. Its error is thrown as it is. */
   transaction<T>(work: () => T): T
   migrate(): void
-  /** Throws what a delivery would run into. It waits for another process that writes, as a delivery does. */
+  /** Throws what a delivery would run into, but does not wait for another process that writes: waiting blocks the event loop. */
   check(): void
   exists(): boolean
   purge(parameters: { now: number; limit: number }): number
@@ -120,7 +122,19 @@ export function sqliteTable(
       if (missing.length > 0) throw ofAnotherVersion(name, missing)
       exec(createIndex)
     },
-    check: () => self.transaction(() => void self.run(checkStatement(created, Object.keys(columns)), {})),
+    check() {
+      const sql = checkStatement(created, Object.keys(columns))
+      withAdvice(() => void db.prepare(sql))
+      withAdvice(() =>
+        withoutWaiting(db, () => {
+          try {
+            self.transaction(() => void self.run(sql, {}))
+          } catch (error) {
+            if (!isBusy(error)) throw error
+          }
+        }),
+      )
+    },
     exists: () =>
       self.get("SELECT 1 AS found FROM sqlite_master WHERE type = 'table' AND name = @table", {
         table: plainName,

@@ -97,7 +97,7 @@ export class DefaultLog {
   }
 
   /** Logs that a delivery was refused because too many run: one line a minute. */
-  overloaded(delivery: Delivery, { runs }: PlaceLimits): void {
+  overloaded(delivery: Delivery, { runs }: PlaceLimits, account?: string): void {
     const now = monotonicMs()
     if (now - this.overload.fromMs < LOG_WINDOW_MS) {
       this.overload.unlogged += 1
@@ -105,9 +105,9 @@ export class DefaultLog {
     }
     const { unlogged } = this.overload
     const others = unlogged > 0 ? ` So were ${unlogged} since the last line.` : ''
-    const message = `Too many deliveries at once: as many were running as the option concurrency allows (runs: ${runs}), or as many of one account. The sender was asked to retry.${others} Logged once a minute.`
+    const message = `Too many deliveries at once: as many were running as concurrency allows (runs: ${runs}; without the option, all connections of an inbox's pool but one), or as many of this account. The sender was asked to retry.${others} Logged once a minute.`
     this.overload = { fromMs: now, unlogged: 0 }
-    write(delivery, lineOf([pathOf(delivery), this.namespace], message, 'too_many_runs'))
+    write(delivery, lineOf([pathOf(delivery), this.namespace, account], message, 'too_many_runs'))
   }
 
   /** Logs that no handler takes this kind: once for each kind, for at most a hundred kinds. */

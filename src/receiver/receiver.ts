@@ -3,6 +3,7 @@ import type { SchemaMap } from '../event/schema.js'
 import { type Caller, checkedFor } from '../lib/call-site.js'
 import { checkTimerSeconds } from '../lib/check-number.js'
 import { isPromise } from '../lib/maybe-promise.js'
+import { checkOptionNames, isPlainObject, isRecord } from '../lib/option-names.js'
 import { parseSignatureHeader } from '../signature/header.js'
 import { matchSignature } from '../signature/match.js'
 import { checkTimestamp, signatureAgeSeconds } from '../signature/signature.js'
@@ -90,6 +91,16 @@ export function createReceiver<
   Found extends Account | undefined = undefined,
 >(options: WebhookOptions<Request, Tx, Schemas, Found>): Receiver<Request> {
   return createReceiverFor(createReceiver, options)
+}
+
+/** A drain may be given as a listener, which gets arguments of all kinds: what is no object of options means none. */
+function graceSecondsIn(options: unknown): number {
+  if (typeof options === 'number') {
+    throw new TypeError(`drain takes an object: drain({ graceSeconds: ${options} }).`)
+  }
+  if (!isRecord(options) || !isPlainObject(options)) return 0
+  const { graceSeconds = 0 } = checkOptionNames(options, ['graceSeconds'])
+  return checkTimerSeconds('graceSeconds', graceSeconds as number, 0)
 }
 
 /** The same for an adapter. `caller` is the function that the user calls: the stack of a `TypeError` begins there. */
@@ -189,9 +200,7 @@ export function createReceiverFor<
   return {
     receive,
     health: healthOf(drain, settings.guard.check),
-    // It may be given as a listener, which gets arguments of all kinds.
-    drain: async (given) =>
-      drain.close(checkTimerSeconds('graceSeconds', given?.graceSeconds ?? 0, 0) * 1000),
+    drain: async (options) => drain.close(graceSecondsIn(options) * 1000),
     headerName: scheme.header,
   }
 }

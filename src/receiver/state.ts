@@ -104,7 +104,7 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
 
   /** Reports that no place was free among the runs, if nothing else in the receiver would report it. */
   reportOverload(limits: PlaceLimits): void {
-    if (!this.isReportedByUser()) this.shared.log.overloaded(this.delivery, limits)
+    if (!this.isReportedByUser()) this.shared.log.overloaded(this.delivery, limits, this.account)
   }
 
   /** Not if onDelivery is telemetry: it may have no provider, and its metrics do not name unknown kinds. */

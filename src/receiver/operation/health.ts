@@ -36,6 +36,11 @@ const FAILED: Problem = {
     'The check of the store or the inbox failed with an error that is not a StoreError, so its message is not shown here.',
 }
 
+const SAID_NO: Problem = {
+  code: 'store_unavailable',
+  message: 'The check of the store or the inbox returned false.',
+}
+
 /**
  * Makes `health()`.
  *
@@ -46,8 +51,8 @@ export function healthOf(drain: Drain, check: (() => unknown) | undefined): () =
 
   async function ask(): Promise<Problem | undefined> {
     try {
-      await check?.()
-      return undefined
+      // Of a store of the user's: its type forbids it, but JavaScript and `as` do not.
+      return (await check?.()) === false ? SAID_NO : undefined
     } catch (error) {
       return isWebhookError(error) ? { code: error.code, message: error.message } : FAILED
     }
