@@ -1,14 +1,17 @@
-// An adapter of your own, for Koa. It hands in plain values and sends an answer back: what is done with a delivery, and what
-// status it gets, is decided in the receiver.
+// An adapter of your own, for Koa: it hands plain values to the receiver, which decides, and sends the answer back.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Koa, { type Context } from 'koa'
-import { answerTo, createReceiver, type WebhookOptions } from 'tix-webhooks'
+import { type Account, answerTo, createReceiver, type SchemaMap, type WebhookOptions } from 'tix-webhooks'
 import { removePresetHeaders, streamBody } from 'tix-webhooks/node'
 import { type AdapterHarness, adapterCases } from 'tix-webhooks/testing'
 
-export function tixWebhooks(options: WebhookOptions<Context>) {
-  const { receive, headerName, drain } = createReceiver(options)
+export function tixWebhooks<
+  Tx = undefined,
+  Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
+  Found extends Account | undefined = undefined,
+>(options: WebhookOptions<Context, Tx, Schemas, Found>) {
+  const { receive, headerName, health, drain } = createReceiver(options)
   return Object.assign(
     async (ctx: Context): Promise<void> => {
       const outcome = await receive({
@@ -25,12 +28,11 @@ export function tixWebhooks(options: WebhookOptions<Context>) {
       ctx.set({ ...headers })
       ctx.body = body
     },
-    { drain },
+    { health, drain },
   )
 }
 
-// Proving it: what every adapter must do, without a test runner. With one, write
-//   for (const { name, run } of adapterCases) test(name, () => run(harness))
+// Proving it, without a test runner. With one: for (const { name, run } of adapterCases) test(name, () => run(harness))
 export const harness: AdapterHarness = {
   async mount(options) {
     const app = new Koa().use(tixWebhooks(options))

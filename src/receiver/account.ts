@@ -31,8 +31,6 @@ export type AccountFunction<Request, Found> = (
 export interface Signer {
   /** Of an account that is unknown there are none. */
   readonly keys: readonly SecretKey[]
-  /** The id of the account; `undefined` if it is unknown, or there are no accounts. */
-  readonly id: string | undefined
   /** The account itself, as the user's function returned it. */
   readonly account: unknown
 }
@@ -58,11 +56,11 @@ export function signerSource<Request>({
 }: {
   readonly secret?: Secrets | ((request: Request) => Secrets | Promise<Secrets>)
   readonly account?: AccountFunction<Request, unknown> | undefined
-}): (request: Request) => MaybePromise<Signer> {
+}): (request: Request, state: { account: string | undefined }) => MaybePromise<Signer> {
   if (account === undefined) {
     const keysFor = secretSource(secret)
-    if (typeof keysFor !== 'function') return () => ({ keys: keysFor, ...NO_ACCOUNT })
-    return async (request) => ({ keys: await keysFor(request), ...NO_ACCOUNT })
+    if (typeof keysFor !== 'function') return () => ({ keys: keysFor, account: undefined })
+    return async (request) => ({ keys: await keysFor(request), account: undefined })
   }
   if (secret !== undefined) {
     throw new TypeError('Pass a secret or an account function, not both: an account has its own secret.')
@@ -72,7 +70,7 @@ export function signerSource<Request>({
       `account must be a function of the request that returns { id, secret }, or undefined for a stranger, not ${describeType(account)}.`,
     )
   }
-  return async (request) => {
+  return async (request, state) => {
     let found: unknown
     try {
       found = await account(request)
@@ -83,17 +81,22 @@ export function signerSource<Request>({
         { cause },
       )
     }
-    // Many database libraries return null for a row that is missing.
-    return found === undefined || found === null ? UNKNOWN : signerOf(found)
+    return isNobody(found) ? UNKNOWN : signerOf(found, state)
   }
 }
 
-const NO_ACCOUNT = { id: undefined, account: undefined }
+const UNKNOWN: Signer = { keys: [], account: undefined }
 
-const UNKNOWN: Signer = { keys: [], ...NO_ACCOUNT }
+/**
+ * Many database libraries return null for a row that is missing. A plain object of accounts has `constructor` and `__proto__`: a stranger
+ * who asks for those is a stranger too, and no mistake in the set-up.
+ */
+function isNobody(found: unknown): boolean {
+  return found === undefined || found === null || typeof found === 'function' || found === Object.prototype
+}
 
 /** @throws ConfigurationError when it is no account */
-function signerOf(found: unknown): Signer {
+function signerOf(found: unknown, state: { account: string | undefined }): Signer {
   const { id, secret } = fieldsOf(found)
   if (!isName(id)) {
     ignoreRejection(id)
@@ -101,7 +104,9 @@ function signerOf(found: unknown): Signer {
       `an account whose id is ${id === '' ? 'empty' : `not a name, but ${describeType(id)}`}`,
     )
   }
-  return { keys: returnedKeys(secret as Secrets, `the secret of the account ${id}`), id, account: found }
+  // Before its secret is checked, so that the record and the report name it.
+  state.account = id
+  return { keys: returnedKeys(secret as Secrets, `the secret of the account ${id}`), account: found }
 }
 
 function fieldsOf(found: unknown): { readonly id?: unknown; readonly secret?: unknown } {

@@ -1,6 +1,5 @@
 import { ConfigurationError, UnavailableError } from '../errors.js'
 import type { AnyEvent } from '../event/events.js'
-import type { Grant } from '../idempotency/guard.js'
 import { checkedFor, isMisuse } from '../lib/call-site.js'
 import { describeType, describeValue } from '../lib/describe-type.js'
 import { messageOf } from '../lib/errors/message-of.js'
@@ -9,7 +8,7 @@ import type { EventKey } from './key.js'
 import { isSignal } from './outcome.js'
 
 /** The delivery of an event, for the option `handledBefore`. */
-export interface HandledBeforeContext<Request = unknown, Tx = unknown, Found = unknown> {
+export interface HandledBeforeContext<Request = unknown, Found = unknown> {
   /** The event's key, as it is stored. */
   readonly key: string
   /**
@@ -26,20 +25,18 @@ export interface HandledBeforeContext<Request = unknown, Tx = unknown, Found = u
   readonly request: Request
   /** The bytes as they were sent. */
   readonly rawBody: Uint8Array
-  /** The transaction of the inbox, in which the handler would run: a look-up through it needs no second connection. `undefined` without one. */
-  readonly tx: Tx
 }
 
 /**
  * Says whether an event was handled before this receiver had a record of it: see the option `handledBefore`. A `RetryLater` or a `Discard`
  * that it throws is obeyed, as in a handler.
  */
-export type HandledBefore<Event, Request = unknown, Tx = unknown, Found = unknown> = (
+export type HandledBefore<Event, Request = unknown, Found = unknown> = (
   event: Event,
-  ctx: HandledBeforeContext<Request, Tx, Found>,
+  ctx: HandledBeforeContext<Request, Found>,
 ) => boolean | Promise<boolean>
 
-interface Asked<Request> extends Omit<HandledBeforeContext<Request>, 'key' | 'keyIn' | 'tx'> {
+interface Asked<Request> extends Omit<HandledBeforeContext<Request>, 'key' | 'keyIn'> {
   readonly eventKey: EventKey | null
   readonly key: string | null
   /** The id of the account. */
@@ -51,9 +48,9 @@ export function askingBefore<Request>(
   ask: HandledBefore<AnyEvent, Request> | undefined,
   event: AnyEvent,
   { eventKey, key, id, ...delivery }: Asked<Request>,
-): ((grant: Grant) => Promise<boolean>) | undefined {
+): (() => Promise<boolean>) | undefined {
   if (ask === undefined || eventKey === null || key === null) return undefined
-  return ({ tx }) => answerOf(() => ask(event, { key, keyIn: keyInOf(eventKey, id), ...delivery, tx }))
+  return () => answerOf(() => ask(event, { key, keyIn: keyInOf(eventKey, id), ...delivery }))
 }
 
 function keyInOf(eventKey: EventKey, id: string | undefined): HandledBeforeContext['keyIn'] {

@@ -3,7 +3,6 @@ import type { SchemaMap } from '../event/schema.js'
 import { type Caller, checkedFor } from '../lib/call-site.js'
 import { checkTimerSeconds } from '../lib/check-number.js'
 import { isPromise } from '../lib/maybe-promise.js'
-import { checkOptionNames, isPlainObject, isRecord } from '../lib/option-names.js'
 import { parseSignatureHeader } from '../signature/header.js'
 import { matchSignature } from '../signature/match.js'
 import { checkTimestamp, signatureAgeSeconds } from '../signature/signature.js'
@@ -93,16 +92,6 @@ export function createReceiver<
   return createReceiverFor(createReceiver, options)
 }
 
-/** A drain may be given as a listener, which gets arguments of all kinds: what is no object of options means none. */
-function graceSecondsIn(options: unknown): number {
-  if (typeof options === 'number') {
-    throw new TypeError(`drain takes an object: drain({ graceSeconds: ${options} }).`)
-  }
-  if (!isRecord(options) || !isPlainObject(options)) return 0
-  const { graceSeconds = 0 } = checkOptionNames(options, ['graceSeconds'])
-  return checkTimerSeconds('graceSeconds', graceSeconds as number, 0)
-}
-
 /** The same for an adapter. `caller` is the function that the user calls: the stack of a `TypeError` begins there. */
 export function createReceiverFor<
   Request,
@@ -134,10 +123,9 @@ export function createReceiverFor<
 
       // After the body, whose stream some hosts end if it is not read at once.
       const { request } = delivery
-      const found = settings.signerFor(request)
-      const { keys, id, account } = isPromise(found) ? await clock.inTime(found, timedOut) : found
-      // Set before the check, so that the record of a wrong signature names the account.
-      state.account = id
+      const found = settings.signerFor(request, state)
+      const { keys, account } = isPromise(found) ? await clock.inTime(found, timedOut) : found
+      const id = state.account
       const secretIndex = await matchSignature(header, rawBody, keys, scheme, () => mismatchHint(delivery))
       const ageSeconds = signatureAgeSeconds(header.t, scheme, settings.now())
       // Set before the check, so that the record of a stale delivery has it.
@@ -200,7 +188,9 @@ export function createReceiverFor<
   return {
     receive,
     health: healthOf(drain, settings.guard.check),
-    drain: async (options) => drain.close(graceSecondsIn(options) * 1000),
+    // It may be given as a listener, which gets arguments of all kinds: the app itself, in a hook of Fastify.
+    drain: async (given) =>
+      drain.close(checkTimerSeconds('graceSeconds', given?.graceSeconds ?? 0, 0) * 1000),
     headerName: scheme.header,
   }
 }

@@ -1,5 +1,5 @@
 import { SETTLING_MS } from '../durations.js'
-import { RunError } from '../errors.js'
+import { codeOf, RunError, StoreError } from '../errors.js'
 import type { Denial, Grant, Guard, GuardedDelivery } from '../idempotency/guard.js'
 import { isThenable } from '../lib/call-safely.js'
 import { type Deferred, deferred } from '../lib/deferred.js'
@@ -27,7 +27,7 @@ type RunState<Request> = GuardedDelivery<Request> &
 export interface RunCalls {
   readonly handler: (grant: Grant) => unknown
   /** Whether the event was handled elsewhere; `undefined` if there is nobody to ask. */
-  readonly wasHandledBefore: ((grant: Grant) => Promise<boolean>) | undefined
+  readonly wasHandledBefore: (() => Promise<boolean>) | undefined
 }
 
 export interface RunTerms<Request> {
@@ -98,13 +98,10 @@ class Run<Request> implements Bounded {
     return wasHandledBefore === undefined ? this.call(grant) : this.askBefore(wasHandledBefore, grant)
   }
 
-  private async askBefore(
-    wasHandledBefore: (grant: Grant) => Promise<boolean>,
-    grant: Grant,
-  ): Promise<Outcome> {
+  private async askBefore(wasHandledBefore: () => Promise<boolean>, grant: Grant): Promise<Outcome> {
     this.limit(this.state.clock.nowMs)
     try {
-      if (!(await wasHandledBefore(grant))) return this.call(grant)
+      if (!(await wasHandledBefore())) return this.call(grant)
       return this.endAs(DUPLICATE)
     } catch (thrown) {
       return this.endAs(isSignal(thrown) ? outcomeOfThrown(thrown, this.state.kind) : outcomeOfFault(thrown))
@@ -114,8 +111,10 @@ class Run<Request> implements Bounded {
   private call(grant: Grant): MaybePromise<Outcome> {
     const { clock, kind, aborting } = this.state
     const { nowMs } = clock
-    // By the clock: if the event loop was blocked, the timer has not fired yet. Aborted: the lease was lost while handledBefore was asked.
-    if (nowMs >= clock.deadlineMs || aborting.isAborted) {
+    // Such as by the loss of the lease while handledBefore was asked.
+    if (aborting.isAborted) return this.endAs(outcomeOfFault(abortedBeforeRun(aborting.signal.reason)))
+    // By the clock: if the event loop was blocked, the timer has not fired yet.
+    if (nowMs >= clock.deadlineMs) {
       return this.endAs(outcomeOfFault(timedOutBeforeRun(this.terms.timeoutMs)))
     }
     this.hasCalledHandler = true
@@ -195,7 +194,11 @@ class Run<Request> implements Bounded {
   }
 
   private giveUp(): void {
-    const error = givenUp(this.state.kind, this.terms.maxRunMs)
+    const { kind } = this.state
+    const error = givenUp(
+      this.hasCalledHandler ? `The handler of ${kind}` : 'handledBefore',
+      this.terms.maxRunMs,
+    )
     this.grant?.abandon(error)
     this.state.abort(error)
     this.finish(outcomeOfFault(error))
@@ -228,9 +231,18 @@ function handlerTimedOut(kind: string, timeoutMs: number, hint: string): RunErro
   )
 }
 
-function givenUp(kind: string, maxRunMs: number): RunError {
+function abortedBeforeRun(reason: unknown): unknown {
+  if (codeOf(reason) !== 'lease_lost') return reason
+  return new StoreError(
+    'store_unavailable',
+    'The lease was lost while handledBefore was asked, so nothing has run: another delivery may.',
+    { cause: reason },
+  )
+}
+
+function givenUp(what: string, maxRunMs: number): RunError {
   return new RunError(
     'given_up',
-    `The handler of ${kind} had not settled after ${maxRunMs / 1000} s (maxRunSeconds) and is given up: its lease is no longer renewed, its transaction is rolled back, and another delivery may run. Hand long work to a queue, or raise maxRunSeconds.`,
+    `${what} had not settled after ${maxRunMs / 1000} s (maxRunSeconds) and is given up: its lease is no longer renewed, its transaction is rolled back, and another delivery may run. Hand long work to a queue, or raise maxRunSeconds.`,
   )
 }

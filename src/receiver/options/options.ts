@@ -73,9 +73,7 @@ export interface WebhookOptions<
    * For a move from something else that has handled events: whether this one was handled there. Asked each time when the event is about to
    * run, if it has a key. `true`: it is recorded as handled, 200, and nothing runs. If it throws or rejects, the delivery is `unavailable`, and it is asked again.
    */
-  handledBefore?:
-    | HandledBefore<HandledEvent<NotInferred<Schemas>>, Request, NotInferred<Tx>, NotInferred<Found>>
-    | undefined
+  handledBefore?: HandledBefore<HandledEvent<NotInferred<Schemas>>, Request, NotInferred<Found>> | undefined
   /** How far the signature's timestamp may be from now, in seconds, in both directions. Default 300; above 0. */
   toleranceSeconds?: number | undefined
   /** The longest time until the answer, in seconds from the request's arrival, even if the handler is still running. Default 10. */

@@ -27,7 +27,8 @@ import { recordRetentionSeconds } from './retention.js'
 
 /** The options, checked and with their defaults. */
 export interface Settings<Request> {
-  readonly signerFor: (request: Request) => MaybePromise<Signer>
+  /** Whose signature a request must have. Sets the id of the account in the state of the delivery. */
+  readonly signerFor: (request: Request, state: { account: string | undefined }) => MaybePromise<Signer>
   readonly scheme: SignatureScheme
   readonly handlerFor: (kind: string) => AnyHandler<Request> | undefined
   readonly schemas: SchemaMap

@@ -67,6 +67,12 @@ describe('accounts', () => {
     expect(reports.map(({ ctx }) => ctx.account)).toEqual(['b', 'b', 'b', undefined])
   })
 
+  test('are named also if their secret is invalid', async () => {
+    const { send, records, reports } = byAccount({ account: (() => ({ id: 'acme', secret: '' })) as never })
+    await send('a', order)
+    expect([records[0]?.account, reports[0]?.ctx.account]).toEqual(['acme', 'acme'])
+  })
+
   test('are part of the context of a key function', async () => {
     const key = vi.fn(() => 'mine')
     const { send } = byAccount({ key: key as never })
@@ -78,6 +84,8 @@ describe('accounts', () => {
     ['undefined', undefined],
     ['null, as databases return it', null],
     ['a promise of it', Promise.resolve(undefined)],
+    ['the constructor of a plain object', {}.constructor],
+    ['its __proto__', Object.prototype],
   ])('that are unknown are refused, whatever secret a stranger knows: %s', async (_, nobody) => {
     const { send, runs } = byAccount({ account: (() => nobody) as never })
     for (const secret of ['whsec_guessed', 'whsec_account_a']) {

@@ -219,7 +219,7 @@ describe('the log of refused deliveries', () => {
     const house = await fullHouse({ onDelivery: undefined, maxRunSeconds: 300, namespace: 'orders' })
     for (let i = 0; i < 25; i++) await refuse(house, 10)
     const line = (others: string): string =>
-      `tix-webhooks: [/hooks orders] Too many deliveries at once: as many were running as the option concurrency allows (runs: 1), or as many of one account. The sender was asked to retry.${others} Logged once a minute. (too_many_runs)`
+      `tix-webhooks: [/hooks orders] Too many deliveries at once: as many were running as concurrency allows (runs: 1; without the option, all connections of an inbox's pool but one), or as many of this account. The sender was asked to retry.${others} Logged once a minute. (too_many_runs)`
     const others = ' So were 119 since the last line.'
     expect(printed.mock.calls).toEqual([[line('')], [line(others)], [line(others)]])
     await house.leave()
