@@ -61,6 +61,8 @@ export interface GuardedDelivery<Request = unknown> {
   track(work: Promise<unknown>): void
   /** Keeps the place among the runs, if their number is limited, until this work has settled: it uses a connection. */
   occupy(work: Promise<unknown>): void
+  /** Gives the place back when this work has settled, even if the handler goes on. */
+  vacate(work: Promise<unknown>): void
 }
 
 export type Denial =

@@ -37,6 +37,7 @@ class InboxRun<End extends WorkEnd> implements Grant {
   private phase: 'opening' | 'running' | 'over' = 'opening'
   private readonly opened = deferred()
   private running: Promise<End> | undefined
+  private ended: Promise<OnceStatus> | undefined
   private readonly givenUp = deferred<never>()
   private givenUpFor: { readonly reason: unknown } | undefined
 
@@ -54,8 +55,9 @@ class InboxRun<End extends WorkEnd> implements Grant {
   /** @throws StoreError when the inbox is down, or has opened no transaction by the deadline: one that opens later is rolled back */
   async run(): Promise<End | Denial> {
     const ended = this.callInbox()
+    this.ended = ended
     ignoreRejection(ended)
-    // A run that is given up is over sooner than the roll-back; one that is late for its transaction still waits for a connection.
+    // One that is late for its transaction still waits for a connection.
     this.delivery.occupy(ended)
     await this.delivery.clock.inTime(this.opened.promise, () => {
       throw notInTime()
@@ -112,6 +114,8 @@ class InboxRun<End extends WorkEnd> implements Grant {
     this.phase = 'over'
     this.givenUpFor = { reason }
     this.givenUp.reject(reason)
+    // Its connection is back then, though the handler may never settle.
+    if (this.ended !== undefined) this.delivery.vacate(this.ended)
   }
 
   hint(): string {

@@ -57,7 +57,7 @@ export function runOnce<Request>(
     throw fault
   }
   if (isPromise(ended)) {
-    // Also if the run is given up: a guard waits for the handler, which still works, and more of them would too.
+    // Also if the run is given up: it waits for the handler, which still works, and more of them would too.
     state.occupy(ended)
     return run.answerTo(ended)
   }

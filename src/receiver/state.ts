@@ -83,6 +83,10 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
     this.place?.keepUntil(work)
   }
 
+  vacate(work: Promise<unknown>): void {
+    this.place?.freeAfter(work)
+  }
+
   report(error: unknown): void {
     const { kind, key, account } = this
     const place = {

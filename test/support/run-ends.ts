@@ -208,7 +208,7 @@ export const RUN_ENDS: readonly RunEnd[] = [
         await work(undefined).catch(() => sleep(4))
         throw new Error('rolled back')
       }),
-    hold: () => sleep(22),
+    hold: () => never(),
     outcome: 'timed_out',
     free: 24,
   },
@@ -217,7 +217,7 @@ export const RUN_ENDS: readonly RunEnd[] = [
     options: () => inboxFailing(honestInbox().inbox.once as OnceScript),
     hold: () => sleep(27),
     outcome: 'timed_out',
-    free: 27,
+    free: 20,
   },
   {
     name: 'an inbox that loses its connection while the handler runs',

@@ -138,4 +138,9 @@ export class Place {
     }
     work.then(leave, leave)
   }
+
+  /** Frees it when this work has settled, whatever else it is kept for. */
+  freeAfter(work: Promise<unknown>): void {
+    work.then(this.free, this.free)
+  }
 }

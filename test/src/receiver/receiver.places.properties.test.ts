@@ -65,6 +65,10 @@ test('a place is given back at each end of a run, and at no other time, whatever
   await fc.assert(fc.asyncProperty(plans, live), { numRuns: scaled(80) })
 })
 
+function isGivenUp({ reason }: AbortSignal): boolean {
+  return isWebhookError(reason) && reason.code === 'given_up'
+}
+
 async function live(plan: Plan): Promise<void> {
   const { runs, perAccount } = plan.isInbox ? { ...plan, perAccount: Number.POSITIVE_INFINITY } : plan
   const startedAt = performance.now()
@@ -81,14 +85,28 @@ async function live(plan: Plan): Promise<void> {
   const holding = new Map<object, number>()
   const delivery = new AsyncLocalStorage<object>()
 
-  async function held<T>(work: () => Promise<T>, holder: object = delivery.getStore() ?? {}): Promise<T> {
+  function hold(holder: object): () => void {
+    let isOver = false
     holding.set(holder, (holding.get(holder) ?? 0) + 1)
-    try {
-      return await delivery.run(holder, work)
-    } finally {
+    return () => {
+      if (isOver) return
+      isOver = true
       const left = (holding.get(holder) ?? 0) - 1
       if (left > 0) holding.set(holder, left)
       else holding.delete(holder)
+    }
+  }
+
+  /** A run of an inbox keeps its place for its transaction, and one that is given up no longer. */
+  async function held<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const leave = hold(delivery.getStore() ?? {})
+    signal?.addEventListener('abort', () => {
+      if (plan.isInbox && isGivenUp(signal)) leave()
+    })
+    try {
+      return await work()
+    } finally {
+      leave()
     }
   }
 
@@ -102,7 +120,7 @@ async function live(plan: Plan): Promise<void> {
       isOver = true
     }
     signal.addEventListener('abort', () => {
-      if (isWebhookError(signal.reason) && signal.reason.code === 'given_up') leave()
+      if (isGivenUp(signal)) leave()
     })
     try {
       await (account.startsWith('probe')
@@ -127,7 +145,7 @@ async function live(plan: Plan): Promise<void> {
       connections += 1
       expect(connections, 'the pool has a connection for the app').toBeLessThanOrEqual(runs)
       try {
-        return await held(() => honest.once(request, work), {})
+        return await delivery.run({}, () => held(() => honest.once(request, work)))
       } finally {
         connections -= 1
       }
@@ -141,10 +159,10 @@ async function live(plan: Plan): Promise<void> {
     },
     namespace: 'test',
     ...TIMES,
-    handledBefore: () => held(handledBefore),
+    handledBefore: () => (plan.isInbox ? handledBefore() : held(handledBefore)),
     on: {
       'order.created': (_: unknown, ctx: { account: { id: string }; signal: AbortSignal }) =>
-        held(() => run(ctx.account.id, ctx.signal)),
+        held(() => run(ctx.account.id, ctx.signal), ctx.signal),
     },
     onDelivery: (record: DeliveryRecord) => records.push(record),
     onError: () => {},

@@ -309,6 +309,7 @@ test.each<[string, () => never]>([
       clock,
       track: nothing,
       occupy: nothing,
+      vacate: nothing,
       place: undefined,
       report: nothing,
       abort: nothing,
