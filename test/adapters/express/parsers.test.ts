@@ -155,8 +155,13 @@ describe.each(EXPRESS_VERSIONS)('a body parser before us in Express $version', (
   )
 
   test('where NestJS may have mounted the parser, the report shows the two ways of NestJS first', async () => {
+    // Another file of the same worker may have loaded reflect-metadata.
+    const loaded = Object.getOwnPropertyDescriptor(Reflect, 'getMetadata')
     Reflect.set(Reflect, 'getMetadata', () => undefined)
-    onTestFinished(() => void Reflect.deleteProperty(Reflect, 'getMetadata'))
+    onTestFinished(() => {
+      Reflect.deleteProperty(Reflect, 'getMetadata')
+      if (loaded !== undefined) Object.defineProperty(Reflect, 'getMetadata', loaded)
+    })
     const app = await behind(express.json())
     const headers = { 'content-type': 'application/json' }
     assertAnswer(await deliver(app.port, await sign(orderCreated()), { headers }), 500, 'misconfigured')
