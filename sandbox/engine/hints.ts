@@ -102,7 +102,7 @@ function hintForError(
     case 'ETIMEDOUT':
       return `${host} cannot be reached: is that machine up, and is that its address?`
     case 'timeout':
-      return `It took over ${timeoutMs / 1000} s: answer first and work later. While debugging, allow more: --timeout 10m (timeoutSeconds: 600).`
+      return `It took over ${timeoutMs / 1000} s: hand long work to a queue, and answer once it is in there. While debugging, allow more: --timeout 10m (timeoutSeconds: 600).`
     case 'broken_off':
       return 'Resend it: the sandbox was reset or closed before the answer arrived.'
     case 'address_refused':

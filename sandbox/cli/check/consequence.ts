@@ -19,8 +19,11 @@ export type Consequence = keyof typeof CONSEQUENCES | 'undecided'
 
 type Scenario = Pick<ScenarioInfo, 'name' | 'verdict'>
 
-/** Genuine deliveries of which nothing is lost if they are refused: they were handled before. */
-const HANDLED_BEFORE = 'duplicate'
+/**
+ * How a receiver goes on after a delivery that it did not answer: it answers nothing more; or it answers genuine deliveries, and no
+ * forgery at all, or other forgeries.
+ */
+export type AfterSilence = 'nothing' | 'no_forgery' | 'others'
 
 /** The consequence of a 2xx where none is due. */
 export function ofAcceptance({ name, verdict }: Scenario): Consequence {
@@ -28,14 +31,21 @@ export function ofAcceptance({ name, verdict }: Scenario): Consequence {
   return name in ACCEPTED ? 'accepts_replays' : 'accepts_forgeries'
 }
 
-/** The consequence of a wrong status that is no 2xx. */
-export function ofRefusal({ name, verdict }: Scenario): Consequence {
+/**
+ * The consequence of a wrong status that is no 2xx.
+ *
+ * @param isKept whether each event was accepted at another of its deliveries: then nothing is lost
+ */
+export function ofRefusal({ verdict }: Scenario, isKept: boolean): Consequence {
   if (verdict === 'forged') return 'harmless'
-  return name === HANDLED_BEFORE || verdict === 'unknown' ? 'retries_in_vain' : 'loses_events'
+  return isKept || verdict === 'unknown' ? 'retries_in_vain' : 'loses_events'
 }
 
-/** The consequence of no answer at all. */
-export function ofSilence(scenario: Scenario): Consequence {
-  const { verdict } = scenario
-  return verdict === 'forged' || verdict === 'unusable' ? 'crashes' : ofRefusal(scenario)
+/**
+ * The consequence of no answer to what must not be accepted. To cut the connection on each forgery is a way to refuse them; on some of
+ * them, it may be a crash and a restart.
+ */
+export function ofSilence({ verdict }: Scenario, after: AfterSilence): Consequence {
+  if (after === 'nothing') return 'crashes'
+  return verdict === 'forged' && after === 'no_forgery' ? 'harmless' : 'undecided'
 }

@@ -2,7 +2,7 @@ import type { Secrets } from 'tix-webhooks'
 import type { ScenarioInfo } from 'tix-webhooks/testing'
 import { hintFor, isSuccessStatus, type SendResult } from '../../internal.js'
 import { ACCEPTED, ADVICE } from './advice.js'
-import { type Consequence, ofAcceptance, ofRefusal, ofSilence } from './consequence.js'
+import { type AfterSilence, type Consequence, ofAcceptance, ofRefusal, ofSilence } from './consequence.js'
 import { OF_ONE_EVENT } from './scenario-deliveries.js'
 
 /** A scenario that was sent, and its target. */
@@ -15,6 +15,10 @@ export interface Probed {
   readonly isOneOrder?: boolean
   /** The status of a genuine delivery, if its handler fails: an answer with this status is no refusal. */
   readonly failsWith?: number | undefined
+  /** The bodies of the deliveries, in their order: the same body is the same event. Default: each is an event of its own. */
+  readonly bodies?: readonly (string | undefined)[]
+  /** How it goes on, if a delivery that must not be accepted was not answered. Default `nothing`. */
+  readonly afterSilence?: AfterSilence | undefined
 }
 
 /** A fault, what to do about it, and its consequence. */
@@ -89,21 +93,24 @@ function faultOf(probed: Probed, results: readonly SendResult[]): Fault | undefi
     const advice = [accepted, ...(silence === undefined ? [] : [silence])].join(' ')
     return { advice, consequence: ofAcceptance(scenario) }
   }
-  if (silence !== undefined) return { advice: silence, consequence: ofSilence(scenario) }
+  const isKept = areKept(probed, statuses, isDone)
+  const consequence = ofRefusal(scenario, isKept)
+  if (unanswered !== undefined && silence !== undefined) {
+    return verdict === 'forged' || verdict === 'unusable'
+      ? faultOfSilence(probed, unanswered, silence)
+      : { advice: silence, consequence }
+  }
   if (verdict === 'unusable') return undefined
-  const consequence = ofRefusal(scenario)
   const redirect = results.find(
     ({ response }) => response !== undefined && response.status >= 300 && response.status < 400,
   )
   if (redirect !== undefined) return { advice: hint(redirect), consequence }
-  const advice = ADVICE[name]
+  // If copies alone are refused, the fault is that of a duplicate.
+  const advice = ADVICE[isKept && verdict === 'genuine' && !scenario.isBurst ? 'duplicate' : name]
   if (scenario.isBurst) {
     const isFine =
       isDone.includes(true) && statuses.every((status, index) => isDone[index] || COME_AGAIN.includes(status))
-    // What was accepted once is not lost: the other copies are retried.
-    return isFine
-      ? undefined
-      : { advice, consequence: isDone.includes(true) ? 'retries_in_vain' : consequence }
+    return isFine ? undefined : { advice, consequence }
   }
   if (statuses.includes(429)) {
     return {
@@ -136,6 +143,37 @@ function handledFlags(
     ? name !== 'duplicate'
     : OF_ONE_EVENT.includes(name) && statuses[0] !== undefined && isSuccessStatus(statuses[0])
   return statuses.map((status) => isSuccessStatus(status) || (isKnown && status === CONFLICT))
+}
+
+/** Whether each event was accepted at one of its deliveries at least: the service retries the others, and nothing is lost. */
+function areKept(
+  { bodies = [], isOneOrder = false }: Probed,
+  statuses: readonly number[],
+  isDone: readonly boolean[],
+): boolean {
+  const keeps = (index: number): boolean =>
+    isDone[index] === true || (isOneOrder && statuses[index] === CONFLICT)
+  return statuses.every(
+    (_, index) =>
+      keeps(index) ||
+      (bodies[index] !== undefined &&
+        statuses.some((_, other) => keeps(other) && bodies[other] === bodies[index])),
+  )
+}
+
+/** The fault of no answer to what must not be accepted. */
+function faultOfSilence(
+  { scenario, afterSilence = 'nothing' }: Probed,
+  { error }: SendResult,
+  silence: string,
+): Fault {
+  const consequence = ofSilence(scenario, afterSilence)
+  if (consequence === 'crashes') return { advice: silence, consequence }
+  const advice =
+    consequence === 'harmless'
+      ? `It answers no forgery (${error?.code}), and still answers genuine deliveries, so this refuses it too. If that is not on purpose, its log has the reason.`
+      : `It did not answer this (${error?.code}), and still answers others: its log has the reason, such as a crash and a restart.`
+  return { advice, consequence }
 }
 
 /** The advice if a 2xx is the fault. */

@@ -1,23 +1,18 @@
-import { type EventKind, isKnownEvent, type Secrets, type SignatureOptions } from 'tix-webhooks'
-import { SCENARIOS, type ScenarioDelivery, type ScenarioInfo, type ScenarioName } from 'tix-webhooks/testing'
+import type { Secrets, SignatureOptions } from 'tix-webhooks'
+import { SCENARIOS, type ScenarioDelivery, type ScenarioName } from 'tix-webhooks/testing'
 import type { Send, SendResult } from '../../internal.js'
-import { givenEvent, madeUpEvent, madeUpEventToCut } from '../send/made-up-events.js'
 import { LIMITS_OF_A_PASS } from './advice.js'
+import type { AfterSilence } from './consequence.js'
 import { type FailingHandler, failingHandler } from './failing-handler.js'
 import { type Judgement, judge } from './judge.js'
-import { RETRIED_FAILURE, RETRIED_KIND, retriedFailure } from './retried-failure.js'
+import { type Probe, type ProbeName, planned, playsRetriedFailure, type Wanted } from './plan.js'
+import { RETRIED_FAILURE, retriedFailure } from './retried-failure.js'
 import { scenarioForAnyReceiver } from './scenario-deliveries.js'
 
 /** The options of a probe. */
-export interface ProbeOptions {
+export interface ProbeOptions extends Wanted {
   /** The secret of the endpoint. */
   secret: Secrets
-  /** A kind that it handles. Default `order.created`, and, without `data`, `event.published` for what an order cannot play. */
-  kind?: string
-  /** The data of what exists, for a handler that looks it up. Default: orders and events that are made up, another one each time. */
-  data?: Readonly<Record<string, unknown>>
-  /** The probes to play. Default: all that the kind can play. */
-  only?: readonly string[]
   /** How the service signs: the receiver's own option. */
   signature?: SignatureOptions
   /** How far `t` may be from now, for the receiver. Default 300. */
@@ -38,30 +33,11 @@ export interface ProbeResult extends Judgement {
   readonly got: readonly string[]
 }
 
-/** A scenario, or the one probe that is none. */
-export type ProbeName = ScenarioName | typeof RETRIED_FAILURE.name
-
-/** All probes, in the order in which they are played. */
-export const PROBE_NAMES: readonly ProbeName[] = [...SCENARIOS.map(({ name }) => name), RETRIED_FAILURE.name]
-
-interface Probe {
-  readonly scenario: ScenarioInfo
-  readonly event: EventSource
-}
-
 /** A scenario that was played. */
 interface Played extends ProbeResult {
   readonly status: number | undefined
 }
 
-interface EventSource {
-  /** The JSON of an event. */
-  make(): string
-  /** The JSON of an event that is cut within a character if it is sent in pieces. */
-  makeToCut(): string
-}
-
-const DEFAULT_KINDS: readonly EventKind[] = ['order.created', 'event.published']
 const DEFAULT_TIMEOUT_SECONDS = 15
 const IN_PIECES: readonly ScenarioName[] = ['chunked', 'tiny-chunks', 'slow-body']
 
@@ -92,39 +68,52 @@ export async function probe(url: string, options: ProbeOptions): Promise<readonl
     report(failing === undefined ? first : { ...first, advice: failing.advice })
   }
   if (!first.passed && failing === undefined) return results
+  const afterSilence = howItGoesOn(url, valid, options)
   for (const one of others) {
     if (failing?.judges(one.scenario.verdict) === false) continue
-    const { status: _, ...result } = await play(url, one, options, failing)
+    const { status: _, ...result } = await play(url, one, options, { failing, afterSilence })
     const isGone = result.got.includes('ECONNREFUSED')
     report(isGone ? gone(result, results.at(-1)?.name) : result)
     if (isGone) return results
   }
   // It needs no order that exists, and says nothing if all fails before it is verified.
   const isJudged = failing?.judges('unusable') ?? true
-  if (isJudged && endsWithRetriedFailure) report(await playRetriedFailure(url, options))
+  if (isJudged && endsWithRetriedFailure) {
+    const isUp = async (): Promise<boolean> => (await afterSilence()) !== 'nothing'
+    report(await playRetriedFailure(url, options, isUp))
+  }
   return results
 }
 
-/**
- * Whether the probe that is no scenario is played: it makes its orders up.
- *
- * @throws TypeError if it is asked for, and cannot be
- */
-function playsRetriedFailure({ kind = RETRIED_KIND, only, data }: ProbeOptions): boolean {
-  const isAskedFor = only?.includes(RETRIED_FAILURE.name) ?? false
-  const canBe = kind === RETRIED_KIND && data === undefined
-  if (isAskedFor && !canBe) {
-    throw new TypeError(
-      `The probe ${RETRIED_FAILURE.name} makes up orders that lack something: leave out --data, and any --kind but ${RETRIED_KIND}.`,
-    )
-  }
-  return canBe && (isAskedFor || only === undefined)
-}
-
-async function playRetriedFailure(url: string, options: ProbeOptions): Promise<ProbeResult> {
+async function playRetriedFailure(
+  url: string,
+  options: ProbeOptions,
+  isUp: () => Promise<boolean>,
+): Promise<ProbeResult> {
   const { secret, signature } = options
   const signing = { secret, ...(signature && { signature }) }
-  return { ...RETRIED_FAILURE, ...(await retriedFailure(signing, senderTo(url, options))) }
+  return { ...RETRIED_FAILURE, ...(await retriedFailure({ signing, send: senderTo(url, options), isUp })) }
+}
+
+/** A forgery without anything else about it. */
+const PLAIN_FORGERY = 'wrong-secret'
+
+/** How the receiver goes on after a delivery that it did not answer: by a genuine delivery each time, and by one forgery. */
+function howItGoesOn(
+  url: string,
+  { event }: Pick<Probe, 'event'>,
+  options: ProbeOptions,
+): () => Promise<AfterSilence> {
+  const answers = async (name: ScenarioName): Promise<boolean> => {
+    const scenario = SCENARIOS.find((one) => one.name === name)
+    return scenario !== undefined && (await play(url, { scenario, event }, options)).status !== undefined
+  }
+  let answersForgery: Promise<boolean> | undefined
+  return async () => {
+    if (!(await answers('valid'))) return 'nothing'
+    answersForgery ??= answers(PLAIN_FORGERY)
+    return (await answersForgery) ? 'others' : 'no_forgery'
+  }
 }
 
 /** Sends a forgery, to see whether it is answered otherwise than a genuine delivery. */
@@ -133,55 +122,23 @@ async function handlerThatFails(
   { event, status }: Pick<Probe, 'event'> & Pick<Played, 'status'>,
   options: ProbeOptions,
 ): Promise<FailingHandler | undefined> {
-  const scenario = SCENARIOS.find(({ name }) => name === 'wrong-secret')
+  const scenario = SCENARIOS.find(({ name }) => name === PLAIN_FORGERY)
   if (status === undefined || scenario === undefined) return undefined
   const forged = await play(url, { scenario, event }, options)
   return failingHandler(status, forged.status, options.data === undefined)
 }
 
-/** A genuine delivery, always; and what was asked for. */
-function planned({ kind, only, data }: ProbeOptions): readonly Probe[] {
-  const unknown = only?.find((name) => !PROBE_NAMES.some((one) => one === name))
-  if (unknown !== undefined) {
-    throw new TypeError(
-      `There is no probe ${JSON.stringify(unknown)}. The probes are ${PROBE_NAMES.join(', ')}.`,
-    )
-  }
-  const sources = sourcesOf(kind, data)
-  const wanted = SCENARIOS.filter(({ name }) => name === 'valid' || only === undefined || only.includes(name))
-  return wanted.flatMap((scenario): Probe[] => {
-    const event = sources.find(({ make }) => scenario.suits(JSON.parse(make())))
-    if (event !== undefined) return [{ scenario, event }]
-    if (only === undefined) return []
-    throw new TypeError(
-      `The scenario ${scenario.name} needs an event.* such as event.published, not ${kind ?? 'order.created'}.`,
-    )
-  })
-}
-
-/** The sources of its events: the first that suits a scenario is used. */
-function sourcesOf(kind: string | undefined, data: ProbeOptions['data']): readonly EventSource[] {
-  if (data !== undefined) {
-    const make = (): string => givenEvent(kind ?? 'order.created', data)
-    return [{ make, makeToCut: make }]
-  }
-  const kinds = kind === undefined ? DEFAULT_KINDS : [documented(kind)]
-  return kinds.map((one) => ({ make: () => madeUpEvent(one), makeToCut: () => madeUpEventToCut(one) }))
-}
-
-function documented(kind: string): EventKind {
-  const event = { type: kind }
-  if (isKnownEvent(event)) return event.type
-  throw new TypeError(
-    `There are samples of order.created, event.published, event.cancelled and event.rescheduled only: give the data of ${JSON.stringify(kind)} with --data.`,
-  )
+/** What is known of the receiver when a scenario is played. */
+interface Known {
+  readonly failing?: FailingHandler | undefined
+  afterSilence?(): Promise<AfterSilence>
 }
 
 async function play(
   url: string,
   { scenario, event }: Probe,
   options: ProbeOptions,
-  failing?: FailingHandler,
+  known: Known = {},
 ): Promise<Played> {
   const { secret, signature, toleranceSeconds } = options
   const timeoutMs = timeoutMsOf(options)
@@ -202,8 +159,19 @@ async function play(
   const { name, description } = scenario
   const got = results.map(({ response, error }) => String(response?.status ?? error?.code))
   const isOneOrder = options.data !== undefined
+  const mustBeRefused = scenario.verdict === 'forged' || scenario.verdict === 'unusable'
+  const isSilent = results.some(({ error }) => error !== undefined && error.code !== 'ECONNREFUSED')
   const judgement = judge(
-    { scenario, url, timeoutMs, secret, isOneOrder, failsWith: failing?.status },
+    {
+      scenario,
+      url,
+      timeoutMs,
+      secret,
+      isOneOrder,
+      failsWith: known.failing?.status,
+      bodies: deliveries.map(({ body }) => body),
+      afterSilence: mustBeRefused && isSilent ? await known.afterSilence?.() : undefined,
+    },
     results,
   )
   const note = judgement.passed

@@ -7,80 +7,141 @@ import type { Judgement } from './judge.js'
 export const RETRIED_FAILURE = {
   name: 'retried-failure',
   description:
-    'An order that lacks what handlers read, and the same again if that fails: finds receivers that mark an event before they handle it, and so acknowledge its retry.',
+    'An order that lacks what handlers read, and the same again if that fails: finds receivers that mark an event before they handle it, and so take its retry for a duplicate.',
 } as const
 
 /** The kind of its events. */
 export const RETRIED_KIND = 'order.created'
 
+type Lacking = (id: string) => object
+
 /** What the orders lack: first all but the id, then what is in a ticket. */
-const LACKING: readonly ((id: string) => object)[] = [
+const LACKING: readonly Lacking[] = [
   (id) => ({ order: { id } }),
   (id) => ({ order: { id }, tickets: [null] }),
 ]
 
-/** Delivers orders that lack something until one of them fails, and that one again. */
-export async function retriedFailure(
-  signing: Omit<ScenarioSource, 'body'>,
-  send: (delivery: ScenarioDelivery) => Promise<SendResult>,
-): Promise<Judgement & Pick<Delivered, 'got'>> {
-  const expected = 'no 2xx to the retry of an event that failed'
-  let last: Delivered | undefined
+const EXPECTED = 'the retry of an event that failed is not answered as a duplicate'
+
+/** It says nothing about the event. */
+const TOO_MANY_REQUESTS = 429
+
+/** A receiver, as this probe uses it. */
+export interface Retrying {
+  readonly signing: Omit<ScenarioSource, 'body'>
+  send(delivery: ScenarioDelivery): Promise<SendResult>
+  /** Whether it answers a genuine delivery now. */
+  isUp(): Promise<boolean>
+}
+
+/**
+ * Delivers orders that lack something, each again if it fails, until a retry is answered like a duplicate. Nothing else is proof: an
+ * order that is refused, or fails twice, may not have reached the mark.
+ */
+export async function retriedFailure(receiver: Retrying): Promise<Judgement & { got: readonly string[] }> {
+  const tried: Answers[] = []
+  const toDuplicate = once(() => answerToDuplicate(receiver))
   for (const lacking of LACKING) {
-    const deliverOne = async (): Promise<Delivered> => deliver(lacking, signing, send)
-    last = await deliverOne()
-    if (!last.isAnswered) {
-      const advice = `It did not answer an order that lacks something (${last.got.at(-1)}): did your receiver crash, or does it hang? Its log has the reason.`
-      return { passed: false, expected, got: last.got, advice, consequence: 'crashes' }
-    }
-    if (!last.isRetried) continue
     // A failure that is not the order's fault does not follow the next order, too.
-    if (last.isAcknowledged) last = await deliverOne()
-    const { got, isRetried, isAcknowledged } = last
-    if (!isRetried || !isAcknowledged) return { passed: true, expected, got }
-    return {
-      passed: false,
-      expected,
-      got,
-      advice: `It answers ${got.join(' and then ')} to the same event: it marks an event before it handles it, so one whose handler fails once is lost. Mark it in the transaction of the handler's writes, or when the handler has returned.`,
-      consequence: 'loses_events',
+    for (let inARow = 1; ; inARow += 1) {
+      const answers = await deliver(bodyOf(lacking), receiver)
+      tried.push(answers)
+      if (answers.some(({ error }) => error !== undefined)) return unanswered(tried, await receiver.isUp())
+      if (!(await isTakenForDuplicate(answers, toDuplicate))) break
+      if (inARow === 2) return marksFirst(answers)
     }
   }
-  const note =
-    'Nothing made its handler fail, so answers do not show whether it marks an event before it handles it. If it does, one whose handler fails once is lost.'
-  return { passed: true, expected, got: last?.got ?? [], note }
+  return { passed: true, expected: EXPECTED, got: tried.flatMap(gotOf), note: unseen(tried) }
 }
 
-interface Delivered {
-  /** The status of each answer, or why there was none. */
-  readonly got: readonly string[]
-  /** Whether the first answer was a failure, so that it was sent again. */
-  readonly isRetried: boolean
-  readonly isAcknowledged: boolean
-  readonly isAnswered: boolean
+type Answers = readonly SendResult[]
+
+const gotOf = (answers: Answers): string[] =>
+  answers.map(({ response, error }) => String(response?.status ?? error?.code))
+
+const statusesOf = (answers: Answers): number[] => answers.map(({ response }) => response?.status ?? 0)
+
+/** Whether an order failed, and its retry was answered like an event that was handled: by a 2xx, or as this receiver answers duplicates. */
+async function isTakenForDuplicate(
+  answers: Answers,
+  toDuplicate: () => Promise<number | undefined>,
+): Promise<boolean> {
+  const [failure, retry] = statusesOf(answers)
+  if (failure === undefined || retry === undefined || failure === retry) return false
+  if (failure === TOO_MANY_REQUESTS || retry === TOO_MANY_REQUESTS) return false
+  return isSuccessStatus(retry) || retry === (await toDuplicate())
 }
 
-async function deliver(
-  lacking: (id: string) => object,
-  signing: Omit<ScenarioSource, 'body'>,
-  send: (delivery: ScenarioDelivery) => Promise<SendResult>,
-): Promise<Delivered> {
-  const event = JSON.parse(madeUpEvent(RETRIED_KIND))
-  const body = JSON.stringify({ ...event, data: lacking(event.data.order.id) })
-  const { deliveries } = await makeScenario('valid', { ...signing, body })
-  const results: SendResult[] = []
-  for (const delivery of [...deliveries, ...deliveries]) {
-    const result = await send(delivery)
-    results.push(result)
-    if (result.error !== undefined || isAccepted(result)) break
-  }
+/** The status that an order gets that was handled before; undefined if it was not handled. */
+async function answerToDuplicate(receiver: Retrying): Promise<number | undefined> {
+  const deliveries = await deliveriesOf(madeUpEvent(RETRIED_KIND), receiver)
+  const answers: SendResult[] = []
+  for (const delivery of [...deliveries, ...deliveries]) answers.push(await receiver.send(delivery))
+  const [first = 0, again] = statusesOf(answers)
+  return isSuccessStatus(first) ? again : undefined
+}
+
+function marksFirst(answers: Answers): Judgement & { got: readonly string[] } {
+  const got = gotOf(answers)
+  const like = isSuccessStatus(statusesOf(answers).at(-1) ?? 0) ? '' : ', as to one that was handled'
   return {
-    got: results.map(({ response, error }) => String(response?.status ?? error?.code)),
-    isRetried: results.length > 1,
-    isAcknowledged: results.some(isAccepted),
-    isAnswered: results.every(({ error }) => error === undefined),
+    passed: false,
+    expected: EXPECTED,
+    got,
+    advice: `It answers ${got.join(' and then ')} to the same event${like}: it marks an event before it handles it, so one whose handler fails once is lost. Mark it in the transaction of the handler's writes, or when the handler has returned.`,
+    consequence: 'loses_events',
   }
 }
 
-const isAccepted = ({ response }: SendResult): boolean =>
-  response !== undefined && isSuccessStatus(response.status)
+function unanswered(tried: readonly Answers[], isUp: boolean): Judgement & { got: readonly string[] } {
+  const got = tried.flatMap(gotOf)
+  return {
+    passed: false,
+    expected: EXPECTED,
+    got,
+    advice: `It did not answer an order that lacks something (${got.at(-1)}): did your receiver crash, or does it hang? Its log has the reason.`,
+    consequence: isUp ? 'undecided' : 'crashes',
+  }
+}
+
+/** What the answers leave open. */
+function unseen(tried: readonly Answers[]): string {
+  const pairs = tried.map(statusesOf)
+  const unlike = pairs.find(([failure, retry]) => retry !== undefined && retry !== failure)
+  const limit =
+    'answers do not show whether it marks an event before it handles it. If it does, one whose handler fails once is lost.'
+  if (unlike !== undefined)
+    return `It answers ${unlike.join(' and then ')} to the same event, which proves nothing, so ${limit}`
+  return pairs.some(([failure = 0]) => failure >= 500)
+    ? `It may have failed before its handler ran, such as in a validation, so ${limit}`
+    : `Nothing made its handler fail, so ${limit}`
+}
+
+function bodyOf(lacking: Lacking): string {
+  const event = JSON.parse(madeUpEvent(RETRIED_KIND))
+  return JSON.stringify({ ...event, data: lacking(event.data.order.id) })
+}
+
+/** Delivers an event, and again if it fails. */
+async function deliver(body: string, receiver: Retrying): Promise<Answers> {
+  const deliveries = await deliveriesOf(body, receiver)
+  const answers: SendResult[] = []
+  for (const delivery of [...deliveries, ...deliveries]) {
+    const result = await receiver.send(delivery)
+    answers.push(result)
+    if (result.response === undefined || isSuccessStatus(result.response.status)) break
+  }
+  return answers
+}
+
+async function deliveriesOf(body: string, { signing }: Retrying): Promise<readonly ScenarioDelivery[]> {
+  return (await makeScenario('valid', { ...signing, body })).deliveries
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}

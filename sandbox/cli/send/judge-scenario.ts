@@ -41,7 +41,8 @@ export function judgeScenario(name: string, attempts: readonly AttemptSummary[])
       : { response },
   )
   const url = attempts[0]?.url ?? 'http://localhost'
-  const { passed, expected, advice } = judge({ scenario, url, timeoutMs: 0, secret: [] }, results)
+  const bodies = judged.map(({ body }) => body)
+  const { passed, expected, advice } = judge({ scenario, url, timeoutMs: 0, secret: [], bodies }, results)
   const isSaid = name === 'valid' || results.some(({ error }) => error !== undefined)
   return { scenario: name, passed, expected, ...(advice !== undefined && !isSaid && { advice }) }
 }

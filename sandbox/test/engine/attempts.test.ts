@@ -201,7 +201,7 @@ describe('a receiver that never answers', () => {
     expect(at(id)).toMatchObject({ status: 'retrying', attempts: [{ number: 1 }, { number: 2 }] })
     expect(at(id).attempts[0]).toMatchObject({
       error: { code: 'timeout', message: 'There was no complete answer within 50 ms.' },
-      hint: expect.stringMatching(/^It took over 0.05 s: answer first and work later\./),
+      hint: expect.stringMatching(/^It took over 0.05 s: hand long work to a queue, /),
     })
     expect(at(id).attempts[0]?.durationMs).toBeGreaterThanOrEqual(45)
   })

@@ -37,7 +37,7 @@ describe('a hint says what to do about', () => {
     [
       'a time-out',
       error('timeout'),
-      'It took over 15 s: answer first and work later. While debugging, allow more: --timeout 10m (timeoutSeconds: 600).',
+      'It took over 15 s: hand long work to a queue, and answer once it is in there. While debugging, allow more: --timeout 10m (timeoutSeconds: 600).',
     ],
     ['an address that is refused', error('address_refused'), 'Nothing was sent. as it is'],
     ['a handler that threw', error('receiver_threw'), 'A receiver must always return a Response. as it is'],

@@ -2,7 +2,8 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net'
 import type { ScenarioName } from 'tix-webhooks/testing'
 import { HONEST, type OwnEvent, ownReceiver, type Steps } from '../../../test/support/own-receiver.js'
-import type { ProbeName, ProbeOptions } from '../../cli/check/probe.js'
+import type { ProbeName } from '../../cli/check/plan.js'
+import type { ProbeOptions } from '../../cli/check/probe.js'
 
 /** A way to read a request; undefined: it is answered already. */
 type Reading = (request: IncomingMessage, response: ServerResponse) => Promise<Buffer | undefined>
@@ -40,6 +41,7 @@ const FORGERY = 'It ACCEPTED A FORGERY. '
 const REPLAY = 'It ACCEPTED A REPLAY'
 const SERVER_ERROR = 'It answers 5xx, which makes the service retry for 72 hours: answer 4xx. '
 const RAW_BYTES = 'Verify the raw bytes of the body'
+const HANDLED_BEFORE = 'Answer 2xx to an event that was handled before'
 const WHOLE_BODY = 'Read the whole body'
 const UNKNOWN = 'Answer 2xx to kinds that you do not handle'
 const LIKE_GENUINE = 'as to a genuine delivery: it accepts this as genuine, or fails before it verifies. '
@@ -82,12 +84,28 @@ const conflicting: Partial<Steps> = {
 function markingFirst(handle: (event: OwnEvent) => unknown): Partial<Steps> {
   return {
     handle: (event) => event.type === 'order.created' && handle(event),
-    async once(key, memory, run) {
-      if (memory.has(key)) return 200
-      memory.set(key, 'done')
-      await run()
-      return 200
-    },
+    once: markingOnce(200),
+  }
+}
+
+function markingOnce(toDuplicates: number): Steps['once'] {
+  return async (key, memory, run) => {
+    if (memory.has(key)) return toDuplicates
+    memory.set(key, 'done')
+    await run()
+    return 200
+  }
+}
+
+/** Refuses orders that lack what it reads, before it looks anything up. */
+function validating(status: number): Partial<Steps> {
+  const isTicket = (ticket: unknown): boolean => typeof Object(ticket).id === 'string'
+  return {
+    isEvent: (value) =>
+      HONEST.isEvent(value) &&
+      ((value as OwnEvent).type !== 'order.created' ||
+        ticketsOf(value as OwnEvent)?.every(isTicket) === true),
+    onBadPayload: status,
   }
 }
 
@@ -131,7 +149,7 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
   },
   {
     does: 'answers 409 to a duplicate, and is given one order alone',
-    fails: { duplicate: 'Answer 2xx to an event that was handled before' },
+    fails: { duplicate: HANDLED_BEFORE },
     options: { data: KNOWN_ORDER },
     listener: () => byHand(conflicting),
   },
@@ -310,11 +328,41 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
     { 'retried-failure': 'Nothing made its handler fail' },
     markingFirst(() => {}),
   ),
-  wrong(
-    'answers 409 to a duplicate',
-    { duplicate: 'Answer 2xx to an event that was handled before' },
-    conflicting,
+  unseen(
+    'validates an order, marks it, and then handles it',
+    { 'retried-failure': 'Nothing made its handler fail' },
+    { ...markingFirst(() => {}), ...validating(422) },
   ),
+  unseen(
+    'validates an order, with a 500, marks it, and then handles it',
+    { 'retried-failure': 'It may have failed before its handler ran' },
+    { ...markingFirst(() => {}), ...validating(500) },
+  ),
+  wrong(
+    'marks an event before it handles it, and answers 409 to a duplicate',
+    {
+      ...all(['tied', 'duplicate'], HANDLED_BEFORE),
+      'retried-failure':
+        'It answers 500 and then 409 to the same event, as to one that was handled: it marks an event before',
+    },
+    { ...LOST, once: markingOnce(409) },
+  ),
+  unseen(
+    'keeps the lock of an event whose handler failed',
+    { 'retried-failure': 'It answers 500 and then 409 to the same event, which proves nothing' },
+    {
+      ...LOST,
+      async once(key, memory, run) {
+        const state = memory.get(key)
+        if (state !== undefined) return state === 'done' ? 200 : 409
+        memory.set(key, 'running')
+        await run()
+        memory.set(key, 'done')
+        return 200
+      },
+    },
+  ),
+  wrong('answers 409 to a duplicate', all(['tied', 'duplicate'], HANDLED_BEFORE), conflicting),
   wrong(
     'falls over when many come at once',
     { 'concurrent-burst': 'Record an event before you handle it' },
@@ -377,7 +425,7 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
   },
   {
     does: 'hangs',
-    fails: { valid: 'It took over 0.3 s: answer first and work later' },
+    fails: { valid: 'It took over 0.3 s: hand long work to a queue' },
     tried: 1,
     options: { timeoutSeconds: 0.3 },
     listener: () => () => {},

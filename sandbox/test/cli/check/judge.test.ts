@@ -1,8 +1,8 @@
 import { SCENARIOS, type ScenarioName } from 'tix-webhooks/testing'
 import { expect, test } from 'vitest'
 import { SECRET } from '../../../../test/support/deliveries.js'
-import type { Consequence } from '../../../cli/check/consequence.js'
-import { judge } from '../../../cli/check/judge.js'
+import type { AfterSilence, Consequence } from '../../../cli/check/consequence.js'
+import { judge, type Probed } from '../../../cli/check/judge.js'
 import type { SendResult } from '../../../engine/network/send.js'
 
 const answered = (status: number): SendResult => ({
@@ -11,10 +11,24 @@ const answered = (status: number): SendResult => ({
 const resultOf = (got: number | string): SendResult =>
   typeof got === 'number' ? answered(got) : { error: { code: got, message: got } }
 
-function judged(name: ScenarioName, got: readonly (number | string)[]) {
+/** Which deliveries are of one event. */
+const BODIES: Partial<Record<ScenarioName, readonly string[]>> = {
+  tied: ['A', 'B', 'A'],
+  duplicate: ['A', 'A', 'A'],
+  'concurrent-burst': ['A', 'A', 'A', 'A', 'A'],
+}
+
+function judged(name: ScenarioName, got: readonly (number | string)[], more: Partial<Probed> = {}) {
   const scenario = SCENARIOS.find((one) => one.name === name)
   if (scenario === undefined) throw new Error(name)
-  const probed = { scenario, url: 'http://localhost:3000/hooks', timeoutMs: 15_000, secret: SECRET }
+  const probed = {
+    scenario,
+    url: 'http://localhost:3000/hooks',
+    timeoutMs: 15_000,
+    secret: SECRET,
+    bodies: BODIES[name] ?? [],
+    ...more,
+  }
   return judge(probed, got.map(resultOf))
 }
 
@@ -44,7 +58,13 @@ test.each<[ScenarioName, (number | string)[], Consequence, string]>([
   ['duplicate', [200, 200, 409], 'retries_in_vain', 'Answer 2xx to an event that was handled before'],
   ['whitespace', [409, 409], 'loses_events', 'Verify the raw bytes'],
   ['reordered', [200, 409], 'loses_events', 'Deliveries arrive in any order'],
+  ['duplicate', [500, 500, 500], 'loses_events', 'Answer 2xx to an event that was handled before'],
   ['tied', [200, 409, 200], 'loses_events', 'Two events can have the same created_at'],
+  ['tied', [200, 409, 409], 'loses_events', 'Two events can have the same created_at'],
+  ['tied', [200, 200, 409], 'retries_in_vain', 'Answer 2xx to an event that was handled before'],
+  ['tied', [200, 200, 503], 'retries_in_vain', 'Answer 2xx to an event that was handled before'],
+  ['tied', [200, 200, 'timeout'], 'retries_in_vain', 'It took over 15 s'],
+  ['tied', [200, 'timeout'], 'loses_events', 'It took over 15 s: hand long work to a queue'],
   ['duplicate', [200, 302, 200], 'retries_in_vain', 'Redirects are not followed'],
   ['duplicate', [200, 429, 200], 'undecided', 'It answers 429, which proves nothing'],
   ['duplicate', [200, 'timeout'], 'retries_in_vain', 'It took over 15 s'],
@@ -56,7 +76,7 @@ test.each<[ScenarioName, (number | string)[], Consequence, string]>([
   [
     'concurrent-burst',
     [200, 'ECONNRESET'],
-    'loses_events',
+    'retries_in_vain',
     'localhost:3000 closed the connection without a complete answer',
   ],
   [
@@ -93,5 +113,29 @@ test.each<[ScenarioName, (number | string)[], Consequence, string]>([
     passed: false,
     consequence,
     advice: expect.stringContaining(advice),
+  })
+})
+
+test.each<[ScenarioName, AfterSilence, Consequence, string]>([
+  ['stale', 'nothing', 'crashes', 'localhost:3000 closed the connection'],
+  [
+    'stale',
+    'no_forgery',
+    'harmless',
+    'It answers no forgery (ECONNRESET), and still answers genuine deliveries',
+  ],
+  ['stale', 'others', 'undecided', 'It did not answer this (ECONNRESET), and still answers others'],
+  ['not-json', 'no_forgery', 'undecided', 'It did not answer this (ECONNRESET)'],
+])('no answer to %s, and then %s: %s', (name, afterSilence, consequence, advice) => {
+  expect(judged(name, ['ECONNRESET'], { afterSilence })).toMatchObject({
+    passed: false,
+    consequence,
+    advice: expect.stringContaining(advice),
+  })
+})
+
+test('a 409 to a copy of the one order that there is means that it was handled', () => {
+  expect(judged('duplicate', [409, 409, 409], { isOneOrder: true })).toMatchObject({
+    consequence: 'retries_in_vain',
   })
 })

@@ -7,7 +7,8 @@ import { SECRET } from '../../../../test/support/deliveries.js'
 import { EXPRESS_VERSIONS } from '../../../../test/support/express.js'
 import { freePort } from '../../../../test/support/free-port.js'
 import { listen } from '../../../../test/support/http.js'
-import { PROBE_NAMES, type ProbeOptions, type ProbeResult, probe } from '../../../cli/check/probe.js'
+import { PROBE_NAMES } from '../../../cli/check/plan.js'
+import { type ProbeOptions, type ProbeResult, probe } from '../../../cli/check/probe.js'
 import { httpSender } from '../../../engine/network/http-sender.js'
 import {
   byHand,
@@ -267,6 +268,57 @@ describe('a receiver that ends or hangs on the way', () => {
     ])
     expect(failed(results)).toEqual(['empty-body', 'not-json'])
   })
+
+  /** Answers as it should, but leaves some without an answer. */
+  const silentOn = (isSilent: (status: number, body: Buffer) => boolean, cut = true): RequestListener => {
+    return async (request, response) => {
+      const body = await readWhole(request)
+      const { writeHead } = response
+      response.writeHead = ((status: number) => {
+        if (!isSilent(status, body)) return writeHead.call(response, status)
+        if (cut) request.socket.destroy()
+        return { end: () => {} }
+      }) as typeof writeHead
+      byHand({}, async () => body)(request, response)
+    }
+  }
+  const isForged = (status: number): boolean => status === 400 || status === 401
+  const NO_FORGERY = /^It answers no forgery \((ECONNRESET|timeout)\), and still answers genuine deliveries/
+  const THIS_ONE = /^It did not answer this \(ECONNRESET\), and still answers others/
+
+  test.each<[string, RequestListener, string[], string | undefined, RegExp]>([
+    ['cuts the connection on forgeries', silentOn(isForged), [...FORGED], 'harmless', NO_FORGERY],
+    ['lets forgeries hang', silentOn(isForged, false), ['wrong-secret', 'stale'], 'harmless', NO_FORGERY],
+    [
+      'cuts the connection on one forgery',
+      silentOn((status, body) => isForged(status) && body.length === 0),
+      ['empty-body'],
+      'undecided',
+      THIS_ONE,
+    ],
+    [
+      'cuts the connection on what it cannot read',
+      silentOn((status) => status === 500),
+      ['not-json', 'not-an-envelope'],
+      'undecided',
+      THIS_ONE,
+    ],
+    [
+      'cuts the connection on an order without tickets',
+      silentOn((_, body) => !body.includes('tickets') && body.includes('order.created')),
+      ['retried-failure'],
+      'undecided',
+      /^It did not answer an order that lacks something/,
+    ],
+  ])(
+    'is not said to be stopped if it answers what follows: it %s',
+    async (_, listener, only, consequence, advice) => {
+      const results = await check(listener, { only, timeoutSeconds: 0.3 })
+      expect(results).toMatchObject(
+        only.map(() => ({ passed: false, consequence, advice: expect.stringMatching(advice) })),
+      )
+    },
+  )
 
   test('is not waited for at each delivery', async () => {
     let hung = 0
