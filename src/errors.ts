@@ -62,7 +62,7 @@ export type VerificationCode =
   | 'timestamp_in_future'
 
 /**
- * The delivery is not proven to be a fresh one from the service: header, signature or timestamp, or an account that nobody knows. It has no stack: anybody can cause one,
+ * The delivery is not proven to be a fresh one from the service: header, signature or timestamp, or an unknown account. It has no stack: anybody can cause one,
  * at any rate, and a stack costs more than the HMAC and says nothing about the delivery.
  */
 export class WebhookVerificationError extends WebhookError<VerificationCode> {

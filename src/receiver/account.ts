@@ -81,7 +81,7 @@ export function signerSource<Request>({
         { cause },
       )
     }
-    return isNobody(found) ? UNKNOWN : signerOf(found, state)
+    return isUnknown(found) ? UNKNOWN : signerOf(found, state)
   }
 }
 
@@ -91,7 +91,7 @@ const UNKNOWN: Signer = { keys: [], account: undefined }
  * Many database libraries return null for a row that is missing. A plain object of accounts has `constructor` and `__proto__`: a stranger
  * who asks for those is a stranger too, and no mistake in the set-up.
  */
-function isNobody(found: unknown): boolean {
+function isUnknown(found: unknown): boolean {
   return found === undefined || found === null || typeof found === 'function' || found === Object.prototype
 }
 

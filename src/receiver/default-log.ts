@@ -119,7 +119,7 @@ export class DefaultLog {
   }
 }
 
-/** What was logged of a cause in its minute. */
+/** The count of a cause in its minute. */
 interface Repeated extends Pick<Limited, 'account' | 'ending'> {
   readonly fromMs: number
   readonly code: string

@@ -69,7 +69,7 @@ function keyInOf(eventKey: EventKey, id: string | undefined): HandledBeforeConte
 
 /**
  * @throws RetryLater, Discard of the user's function
- * @throws UnavailableError when it fails: the event must not run, because nobody knows
+ * @throws UnavailableError when it fails: the event must not run, because it may have been handled
  * @throws ConfigurationError when it returns something else than a boolean, or misuses a function of ours
  */
 async function answerOf(ask: () => unknown): Promise<boolean> {

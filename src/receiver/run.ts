@@ -26,7 +26,7 @@ type RunState<Request> = GuardedDelivery<Request> &
 /** The user's functions, with their arguments. */
 export interface RunCalls {
   readonly handler: (grant: Grant) => unknown
-  /** Whether the event was handled elsewhere; `undefined` if there is nobody to ask. */
+  /** Whether the event was handled elsewhere; `undefined` without that option. */
   readonly wasHandledBefore: (() => Promise<boolean>) | undefined
 }
 

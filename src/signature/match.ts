@@ -23,7 +23,7 @@ export function matchSignature(
   hintOf?: () => string | undefined,
 ): MaybePromise<number> {
   const isKnown = keys.length > 0
-  const digests = digestsOf(header.t, rawBody, isKnown ? keys : nobodysKeys(), scheme)
+  const digests = digestsOf(header.t, rawBody, isKnown ? keys : madeUpKeys(), scheme)
   return whenSettled(digests, (expected) => {
     const secretIndex = matchOf(expected, header, scheme)
     if (!isKnown) throw unknown()
@@ -35,7 +35,7 @@ export function matchSignature(
 let madeUp: readonly SecretKey[] | undefined
 
 /** Made at the first request of an unknown account: Workers allow nothing random before. */
-function nobodysKeys(): readonly SecretKey[] {
+function madeUpKeys(): readonly SecretKey[] {
   madeUp ??= [secretKey(new TextEncoder().encode(hmacEngine().randomUuid()))]
   return madeUp
 }

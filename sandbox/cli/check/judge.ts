@@ -32,7 +32,7 @@ export interface Judgement extends Partial<Fault> {
   readonly passed: boolean
   /** The answers that it must get, in words. */
   readonly expected: string
-  /** What its correct answers do not rule out. */
+  /** The faults that its correct answers do not rule out. */
   readonly note?: string
 }
 

@@ -128,7 +128,7 @@ async function handlerThatFails(
   return failingHandler(status, forged.status, options.data === undefined)
 }
 
-/** What is known of the receiver when a scenario is played. */
+/** The knowledge of the receiver when a scenario is played. */
 interface Known {
   readonly failing?: FailingHandler | undefined
   afterSilence?(): Promise<AfterSilence>

@@ -15,7 +15,7 @@ export const RETRIED_KIND = 'order.created'
 
 type Lacking = (id: string) => object
 
-/** What the orders lack: first all but the id, then what is in a ticket. */
+/** The parts that the orders lack: first all but the id, then those of a ticket. */
 const LACKING: readonly Lacking[] = [
   (id) => ({ order: { id } }),
   (id) => ({ order: { id }, tickets: [null] }),
@@ -104,7 +104,7 @@ function unanswered(tried: readonly Answers[], isUp: boolean): Judgement & { got
   }
 }
 
-/** What the answers leave open. */
+/** The note on a pass: the answers prove nothing. */
 function unseen(tried: readonly Answers[]): string {
   const pairs = tried.map(statusesOf)
   const unlike = pairs.find(([failure, retry]) => retry !== undefined && retry !== failure)

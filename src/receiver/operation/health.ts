@@ -15,7 +15,7 @@ export interface Health {
 export interface Problem {
   /** `draining`, or the code of the error of a failed check: `store_unavailable`. */
   readonly code: string
-  /** What to do about it, without credentials: it may be shown to a probe. */
+  /** Says how to mend it, without credentials: it may be shown to a probe. */
   readonly message: string
 }
 

@@ -34,7 +34,7 @@ export interface WebhookOptions<
   /**
    * Instead of `secret`: finds the account that a request is for, `{ id, secret }` with what else your handlers need of it, which get it as
    * `ctx.account`. It is called at each delivery, before the signature is checked. Its id becomes part of every key. `undefined` or `null`:
-   * nobody knows it, 401; if it throws or rejects, the delivery is `unavailable`, and retried. Annotate its request, so that handlers get its type.
+   * an unknown account, 401; if it throws or rejects, the delivery is `unavailable`, and retried. Annotate its request, so that handlers get its type.
    */
   account?: AccountFunction<Request, Found> | undefined
   /**
