@@ -124,16 +124,18 @@ export function sqliteTable(
     },
     check() {
       const sql = checkStatement(created, Object.keys(columns))
-      withAdvice(() => void db.prepare(sql))
-      withAdvice(() =>
-        withoutWaiting(db, () => {
-          try {
+      try {
+        withAdvice(() =>
+          withoutWaiting(db, () => {
+            // A statement that was prepared before knows the table of that time.
+            db.prepare(sql)
             self.transaction(() => void self.run(sql, {}))
-          } catch (error) {
-            if (!isBusy(error)) throw error
-          }
-        }),
-      )
+          }),
+        )
+      } catch (error) {
+        // Another process is writing, as it may.
+        if (!isBusy(error)) throw error
+      }
     },
     exists: () =>
       self.get("SELECT 1 AS found FROM sqlite_master WHERE type = 'table' AND name = @table", {

@@ -69,6 +69,18 @@ onPostgres('the check', () => {
     return { role }
   }
 
+  test('waits for a lock for less than a probe does, so that no statement stays on the server', async () => {
+    const pool = openPg(database, { max: 1 })
+    const holding = await pool.connect()
+    onTestFinished(() => holding.release())
+    await holding.query(`BEGIN; LOCK TABLE ${RECORDED.join()} IN ACCESS EXCLUSIVE MODE`)
+    await atOnce(openAll(), ({ checked }) =>
+      expectUnavailable(checked.check(), /^A lock was not free within lock_timeout: does a migration/),
+    )
+    await holding.query('ROLLBACK')
+    await atOnce(openAll(), ({ checked }) => checked.check())
+  })
+
   const openAll = (settings?: Settings) =>
     CHECKED.map(({ name, open }) => ({ name, checked: open(database, settings) }))
   const RECORDED = ['tix_webhooks', 'tix_webhooks_inbox']

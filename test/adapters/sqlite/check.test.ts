@@ -33,6 +33,18 @@ onEachDriver('the check of SQLite', ({ open, driver }) => {
       expect(valuesOf(db, `SELECT key FROM ${table}`)).toEqual([])
     })
 
+    test('does not wait for another process that writes, and leaves busy_timeout as it was', async () => {
+      const db = migrated()
+      db.exec('PRAGMA busy_timeout = 60000')
+      const checked = make(db)
+      await checked.check()
+      const writing = open()
+      writing.exec('BEGIN IMMEDIATE')
+      await checked.check()
+      writing.exec('ROLLBACK')
+      expect(valuesOf(db, 'PRAGMA busy_timeout')).toEqual([60_000])
+    })
+
     const OTHER_TABLE = /is of another version, or not ours: \w+\.migrate\(\) names what is missing/
     const READ_ONLY = /^This SQLite database is read-only/
     test.each<[string, string, RegExp]>([
