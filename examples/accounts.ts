@@ -73,10 +73,10 @@ const hooks = tixWebhooks({
   },
 })
 
-/** Begins a rotation: the new secret is accepted beside the old one. */
+/** Begins a rotation: the new secret is accepted beside the old ones. May be called again, and before an earlier rotation has ended. */
 export async function addSecret(id: string, secret: string): Promise<void> {
   await pool.query(
-    'UPDATE shops SET secret = ARRAY[$2, secret[1]], old_secret_used_at = NULL WHERE id = $1',
+    'UPDATE shops SET secret = $2::text || secret[1:2], old_secret_used_at = NULL WHERE id = $1 AND secret[1] <> $2',
     [id, secret],
   )
 }

@@ -45,7 +45,7 @@ export class DefaultLog {
 
   private overload = { fromMs: Number.NEGATIVE_INFINITY, unlogged: 0 }
 
-  /** @param namespace absent if there is none, or if it depends on the request */
+  /** @param namespace absent if the user gave none */
   constructor(private readonly namespace: string | undefined) {}
 
   /** Logs a fault of ours or of the user's code in a delivery of the service: each one. */
@@ -75,7 +75,9 @@ export class DefaultLog {
     if (!this.repeats.has(own) && this.repeats.size >= MAX_CAUSES_COUNTED) this.forgetPast(delivery, now)
     const key = this.repeats.has(own) || this.repeats.size < MAX_CAUSES_COUNTED ? own : code
     if (isPast(this.repeats.get(key), now)) this.forget(delivery, key)
-    const repeated = this.repeats.get(key) ?? { fromMs: now, count: 0, code, account, ending }
+    // One that is shared by several accounts names none.
+    const ofOne = key === own ? account : undefined
+    const repeated = this.repeats.get(key) ?? { fromMs: now, count: 0, code, account: ofOne, ending }
     this.repeats.set(key, repeated)
     repeated.count += 1
     if (repeated.count > REPEATS_LOGGED) return

@@ -121,3 +121,17 @@ test('a day of refusals does not hide those of the accounts that come after them
   expect(lines.filter((line) => /^tix-webhooks: \[[bc]\] No signature/.test(line))).toHaveLength(4)
   expect(lines).toContainEqual(expect.stringMatching(/^tix-webhooks: \[account_0\] … and 3 more refused\./))
 })
+
+test('the number of the accounts that share a counter names none of them', { tags: ['slow'] }, async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  const { send, lines } = byName((id) => ({ id, secret: 'whsec_a' }))
+  for (let i = 0; i < 150; i++) {
+    for (let times = 0; times < 4; times++) await send(`account_${i}`, 'whsec_forged')
+  }
+  vi.advanceTimersByTime(60_000)
+  lines.length = 0
+  await send('late', 'whsec_forged')
+  const sums = lines.filter((line) => line.includes('more refused'))
+  expect(sums).toHaveLength(101)
+  expect(sums).toContain('tix-webhooks: … and 197 more refused. (signature_mismatch)')
+})
