@@ -14,7 +14,7 @@ const POOL = 10
 /** The limits of the receiver, side by side. */
 const LIMITS: readonly Limit[] = [{ name: 'no limit', concurrency: 1_000_000 }, { name: 'the default' }]
 
-/** What the default could be. */
+/** The candidates for the default. */
 const CANDIDATES: readonly Limit[] = [
   { name: 'no limit', concurrency: 1_000_000 },
   { name: `${POOL}, the pool`, concurrency: POOL },

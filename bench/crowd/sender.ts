@@ -4,7 +4,7 @@ import { HOST } from '../http/contestants.js'
 import { deliveriesOf } from '../http/deliveries.js'
 import { quantile } from '../support/rounds.js'
 
-/** What happened while a crowd was at the door. Milliseconds count from its arrival, and are not scaled. */
+/** The measurements of a crowd. Milliseconds count from its arrival, and are not scaled. */
 export interface Seen {
   /** How many of the crowd's first attempts were answered 200. */
   readonly handledAtFirst: number

@@ -54,5 +54,5 @@ test('a receiver is called in the context of each of several resends at once', a
   seen.length = 0
   const tenants = Array.from({ length: 10 }, (_, index) => String(index))
   await Promise.all(tenants.map((name) => tenant.run(name, () => sandbox.deliveries.resend(id))))
-  expect(seen.toSorted()).toEqual(tenants)
+  expect(seen.sort()).toEqual(tenants)
 })

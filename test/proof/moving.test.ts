@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { snippetsFolder } from '../support/compile.js'
 import { orderCreated, SECRET, type SignedDelivery, sign } from '../support/deliveries.js'
 import { CARELESS, MOVES, type Move, newVersion, pathOf, ROLLING, WITH_A_PAUSE } from '../support/moves.js'
-import { onPostgres, onRedis, postgresUrl, redisUrl } from '../support/on-servers.js'
+import { onPostgres, onRedis, postgresVariables, redisUrl } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
 import { ROOT } from '../support/root.js'
 import { seeded } from '../support/storm.js'
@@ -28,7 +28,7 @@ interface Order extends SignedDelivery {
 function newOrders(count: number, { from }: Move): Promise<Order[]> {
   return Promise.all(
     Array.from({ length: count }, async (_, index) => {
-      // What a receiver by hand marks and fails to handle is lost, as before.
+      // A receiver by hand loses the orders that it marks and fails to handle, as before.
       const fails = from !== 'byHand' && index % 2 === 0
       const id = `ord_${fails ? 'failing' : ''}${randomUUID()}`
       return { id, ...(await sign(orderCreated({ id }))) }
@@ -77,19 +77,13 @@ onPostgres('the moves of docs/moving.md', () => {
         outExtension: { '.js': '.mjs' },
         logLevel: 'error',
       })
-      const options = database.settings()
-      const url = new URL(postgresUrl())
       const env = {
         PATH: process.env.PATH,
         TIX_SIGNING_SECRET: SECRET,
         REDIS_URL: redisUrl(),
         DATABASE_FILE: join(outdir, 'moving.db'),
-        PGHOST: url.hostname,
-        PGPORT: url.port,
-        PGUSER: decodeURIComponent(url.username),
-        PGPASSWORD: decodeURIComponent(url.password),
-        PGDATABASE: url.pathname.slice(1),
-        PGOPTIONS: options,
+        ...postgresVariables(),
+        PGOPTIONS: database.settings(),
       }
       const start = async (name: string): Promise<number> => {
         const args = [JSON.stringify(MOVES.map((move) => [pathOf(move), move.from]))]

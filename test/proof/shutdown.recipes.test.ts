@@ -8,7 +8,7 @@ import { beforeAll, expect, test, vi } from 'vitest'
 import { snippetsFolder, snippetsOf } from '../support/compile.js'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { listen } from '../support/http.js'
-import { onPostgres, postgresUrl } from '../support/on-servers.js'
+import { onPostgres, postgresUrl, postgresVariables } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
 import { deliver } from '../support/raw-bytes-harness.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
@@ -180,16 +180,8 @@ onPostgres('every recipe with a shutdown', () => {
 /** As a connection string, and as the variables that pg reads without one. */
 function postgresSettings(options: string): Record<string, string> {
   const url = new URL(postgresUrl())
-  const variables = {
-    PGHOST: url.hostname,
-    PGPORT: url.port,
-    PGUSER: decodeURIComponent(url.username),
-    PGPASSWORD: decodeURIComponent(url.password),
-    PGDATABASE: url.pathname.slice(1),
-    PGOPTIONS: options,
-  }
   url.searchParams.set('options', options)
-  return { ...variables, DATABASE_URL: url.href }
+  return { ...postgresVariables(), PGOPTIONS: options, DATABASE_URL: url.href }
 }
 
 /** Delivers an order, signals the process, and waits for its end; before that it stops a Redis, if one is given. */

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { snippetsFolder, snippetsOf } from '../support/compile.js'
 import { SECRET } from '../support/deliveries.js'
 import { listen } from '../support/http.js'
-import { onPostgres } from '../support/on-servers.js'
+import { onPostgres, postgresVariables } from '../support/on-servers.js'
 import { testDatabase } from '../support/postgres-database.js'
 
 const SNIPPETS = [...snippetsOf('README.md', 'ts'), ...snippetsOf('README.md', 'js')]
@@ -224,12 +224,7 @@ onPostgres('in production', () => {
   // Its shutdown: test/proof/shutdown.recipes.test.ts.
   test('an order is recorded in Postgres', async () => {
     vi.stubEnv('PGOPTIONS', database.settings())
-    const url = new URL(database.url)
-    vi.stubEnv('PGHOST', url.hostname)
-    vi.stubEnv('PGPORT', url.port)
-    vi.stubEnv('PGUSER', decodeURIComponent(url.username))
-    vi.stubEnv('PGPASSWORD', decodeURIComponent(url.password))
-    vi.stubEnv('PGDATABASE', url.pathname.slice(1))
+    for (const [name, value] of Object.entries(postgresVariables())) vi.stubEnv(name, value)
     const before = process.listeners('SIGTERM')
     const { pool, server } = await load<{ pool: { end(): Promise<void> }; server: Server }>(
       'postgresStore(pool',

@@ -9,7 +9,7 @@ interface Backend {
 
 const HOUR_MS = 3_600_000
 
-/** What `isHandled` must say of a store's records. */
+/** The answers of `isHandled` for a store's records. */
 export const HANDLED_FACTS: object = {
   unknown: false,
   running: false,

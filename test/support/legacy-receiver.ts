@@ -18,7 +18,7 @@ export interface LegacyParts {
   readonly secret: string
   /** Inserts a row of the table of processed events; false if there is one. */
   mark(id: string): Promise<boolean>
-  /** What is done for an order. */
+  /** The work for an order. */
   issueTickets(orderId: string, ticketIds: readonly string[]): Promise<void>
 }
 

@@ -108,7 +108,7 @@ export const ROLLING: Readonly<Record<string, Move>> = {
   },
 }
 
-/** What the page warns of. */
+/** A move that the page warns of. */
 export const CARELESS: Move = { from: 'redis', to: ASKING_FOR_RECORDS }
 
 export const MOVES: readonly Move[] = [...Object.values(WITH_A_PAUSE), ...Object.values(ROLLING), CARELESS]

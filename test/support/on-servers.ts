@@ -29,6 +29,18 @@ export function postgresUrl(): string {
   return known(inject('postgresUrl'), 'postgresUrl')
 }
 
+/** The same as the variables that pg reads without a connection string. */
+export function postgresVariables(): Record<string, string> {
+  const url = new URL(postgresUrl())
+  return {
+    PGHOST: url.hostname,
+    PGPORT: url.port,
+    PGUSER: decodeURIComponent(url.username),
+    PGPASSWORD: decodeURIComponent(url.password),
+    PGDATABASE: url.pathname.slice(1),
+  }
+}
+
 function known(url: string | null, name: string): string {
   if (url === null) throw new Error(`There is no server: call ${name}() in a hook or a test`)
   return url

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Request as ExpressRequest } from 'express'
 import type { FastifyRequest } from 'fastify'
 import type { Context, Env } from 'hono'
-import { createReceiver, type Inbox, unchecked } from 'tix-webhooks'
+import { createReceiver } from 'tix-webhooks'
 import { tixWebhooks as forExpress } from 'tix-webhooks/express'
 import { tixWebhooks as forFastify } from 'tix-webhooks/fastify'
 import { tixWebhooks as forFetch } from 'tix-webhooks/fetch'
@@ -10,30 +10,17 @@ import { tixWebhooks as forHono, type HonoWebhooks } from 'tix-webhooks/hono'
 import { tixWebhooks as forNode } from 'tix-webhooks/node'
 import { instrument } from 'tix-webhooks/opentelemetry'
 import { describe, expectTypeOf, test } from 'vitest'
-
-/** A row, as an ORM types it: more fields, nullable ones, dates. */
-interface Shop {
-  id: string
-  secret: string[]
-  mail: string | null
-  createdAt: Date
-}
-interface Tx {
-  query(text: string): void
-}
-interface Refund {
-  readonly cents: number
-}
-interface AppEnv {
-  Bindings: { readonly SHOPS: ReadonlyMap<string, Shop> }
-}
-type Params = { account: string }
-type OfExpress = ExpressRequest<Params>
-type OfFastify = FastifyRequest<{ Params: Params }>
-
-declare const inbox: Inbox<Tx>
-declare const shops: { find(id: string): Promise<Shop | null>; known(id: string): Shop | undefined }
-const schemas = { 'order.refunded': unchecked<Refund>() }
+import {
+  type AppEnv,
+  inbox,
+  type OfExpress,
+  type OfFastify,
+  type Refund,
+  type Shop,
+  schemas,
+  shops,
+  type Tx,
+} from './accounts.fixtures.js'
 
 describe('an account, as the function returned it, is in the contexts', () => {
   test('of Express', () => {

@@ -21,7 +21,7 @@ export const pool = new Pool({ max: 6 }).on('error', () => {})
 export const issue = async (order: string): Promise<void> =>
   void (await pool.query('INSERT INTO tickets (order_id) VALUES ($1)', [order]))
 
-/** What the snippets expect of the reader's app. */
+/** The parts of the reader's app that the snippets use. */
 Object.assign(globalThis, {
   handleOrder: (event: { data: { order: { id: string } } }) => issue(event.data.order.id),
 })

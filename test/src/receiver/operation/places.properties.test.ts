@@ -24,7 +24,7 @@ interface Guest {
   state: 'waits' | 'runs' | 'refused' | 'over'
   /** Settles at the end of its run. */
   readonly run: ReturnType<typeof deferred<void>>
-  /** What outlives its run, such as a roll-back. */
+  /** Work that outlives its run, such as a roll-back. */
   readonly work: ReturnType<typeof deferred<void>> | undefined
   isRunOver: boolean
   isWorkOver: boolean

@@ -1,48 +1,28 @@
 import { eq } from 'drizzle-orm'
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
 import { pgTable, text } from 'drizzle-orm/pg-core'
-import type { Request as ExpressRequest } from 'express'
 import type { Kysely } from 'kysely'
 import type { Pool } from 'pg'
-import {
-  type Account,
-  createReceiver,
-  type Handlers,
-  type Inbox,
-  unchecked,
-  type WebhookOptions,
-} from 'tix-webhooks'
+import { type Account, createReceiver, type Handlers, type WebhookOptions } from 'tix-webhooks'
 import { tixWebhooks as forExpress } from 'tix-webhooks/express'
 import { tixWebhooks as forFetch } from 'tix-webhooks/fetch'
 import { tixWebhooks as forHono } from 'tix-webhooks/hono'
 import { instrument } from 'tix-webhooks/opentelemetry'
 import { describe, expectTypeOf, test } from 'vitest'
+import {
+  type AppEnv,
+  inbox,
+  type OfExpress,
+  type Refund,
+  type Shop,
+  schemas,
+  shops,
+  type Tx,
+} from './accounts.fixtures.js'
 
-/** A row, as an ORM types it: more fields, nullable ones, dates. */
-interface Shop {
-  id: string
-  secret: string[]
-  mail: string | null
-  createdAt: Date
-}
-interface Tx {
-  query(text: string): void
-}
-interface Refund {
-  readonly cents: number
-}
-interface AppEnv {
-  Bindings: { readonly SHOPS: ReadonlyMap<string, Shop> }
-}
-type Params = { account: string }
-type OfExpress = ExpressRequest<Params>
-
-declare const inbox: Inbox<Tx>
 declare const drizzled: NodePgDatabase
 declare const kysely: Kysely<{ shops: Shop }>
 declare const pool: Pool
-declare const shops: { find(id: string): Promise<Shop | null>; known(id: string): Shop | undefined }
-const schemas = { 'order.refunded': unchecked<Refund>() }
 
 describe('an account function may return', () => {
   test('an object that it makes, or nothing', () => {
