@@ -62,8 +62,8 @@ export type VerificationCode =
   | 'timestamp_in_future'
 
 /**
- * The delivery is not proven to be a fresh one from the service: header, signature or timestamp, or an unknown account. It has no stack: anybody can cause one,
- * at any rate, and a stack costs more than the HMAC and says nothing about the delivery.
+ * The delivery is not proven to be a fresh one from the service: header, signature or timestamp, or an unknown account. It has no stack:
+ * anybody can cause one, at any rate, and a stack costs more than the HMAC and says nothing about the delivery.
  */
 export class WebhookVerificationError extends WebhookError<VerificationCode> {
   constructor(code: VerificationCode, message: string, options?: ErrorOptions) {
@@ -152,7 +152,10 @@ export type UnavailableCode =
   | 'store_unavailable'
   | 'handled_before_unavailable'
 
-/** A function of yours that the delivery needs threw, rejected or took too long: `secret`, `account`, `store`, `inbox` or `handledBefore`. `cause` is its own error. */
+/**
+ * A function of yours that the delivery needs threw, rejected or took too long: `secret`, `account`, `store`, `inbox` or `handledBefore`.
+ * `cause` is its own error.
+ */
 export class UnavailableError extends WebhookError<UnavailableCode> {
   static {
     nameClass(this, 'UnavailableError')

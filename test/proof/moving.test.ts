@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { build } from 'esbuild'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { bundle } from '../support/bundle.js'
 import { snippetsFolder } from '../support/compile.js'
 import { orderCreated, SECRET, type SignedDelivery, sign } from '../support/deliveries.js'
 import { CARELESS, MOVES, type Move, newVersion, pathOf, ROLLING, WITH_A_PAUSE } from '../support/moves.js'
@@ -67,16 +67,7 @@ onPostgres('the moves of docs/moving.md', () => {
          serveRoutes({ ${routes.join(', ')} })`,
       )
       const outdir = dirname(entry)
-      await build({
-        entryPoints: { new: entry, old: join(ROOT, 'test/support/apps/moving-old.ts') },
-        outdir,
-        bundle: true,
-        platform: 'node',
-        format: 'esm',
-        packages: 'external',
-        outExtension: { '.js': '.mjs' },
-        logLevel: 'error',
-      })
+      await bundle(outdir, { new: entry, old: join(ROOT, 'test/support/apps/moving-old.ts') })
       const env = {
         PATH: process.env.PATH,
         TIX_SIGNING_SECRET: SECRET,

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
-import { build } from 'esbuild'
 import { beforeAll, expect, test, vi } from 'vitest'
+import { bundle } from '../support/bundle.js'
 import { snippetsFolder, snippetsOf } from '../support/compile.js'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../support/deliveries.js'
 import { listen } from '../support/http.js'
@@ -113,17 +113,7 @@ onPostgres('every recipe with a shutdown', () => {
     const entries = names.map((name, index) => write(`recipe-${index}`, RECIPES[name] ?? ''))
     const before = write('before', BEFORE)
     const outdir = dirname(before)
-    await build({
-      entryPoints: [before, ...entries],
-      outdir,
-      bundle: true,
-      splitting: true,
-      platform: 'node',
-      format: 'esm',
-      packages: 'external',
-      outExtension: { '.js': '.mjs' },
-      logLevel: 'error',
-    })
+    await bundle(outdir, [before, ...entries], { splitting: true })
     for (const index of names.keys()) await database.query(`CREATE SCHEMA ${database.schema}_${index}`)
     folder = outdir
     return remove

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { dirname } from 'node:path'
-import { build } from 'esbuild'
+import { bundle } from '../bundle.js'
 import { snippetsFolder } from '../compile.js'
 
 /** An app in its own process. */
@@ -36,17 +36,7 @@ export async function appOf(code: string, before: string): Promise<App> {
   const { write, remove } = snippetsFolder()
   const entries = [write('before', `${PRINTS_PORT}\n${before}`), write('app', code)]
   const outdir = dirname(entries[0] as string)
-  await build({
-    entryPoints: entries,
-    outdir,
-    bundle: true,
-    splitting: true,
-    platform: 'node',
-    format: 'esm',
-    packages: 'external',
-    outExtension: { '.js': '.mjs' },
-    logLevel: 'error',
-  })
+  await bundle(outdir, entries, { splitting: true })
   return {
     start: (env) =>
       started(
