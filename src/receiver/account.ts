@@ -67,7 +67,7 @@ export function signerSource<Request>({
   }
   if (typeof account !== 'function') {
     throw new TypeError(
-      `account must be a function of the request that returns { id, secret }, or undefined for a stranger, not ${describeType(account)}.`,
+      `account must be a function of the request that returns { id, secret }, not ${describeType(account)}.`,
     )
   }
   return async (request, state) => {
@@ -100,6 +100,7 @@ function signerOf(found: unknown, state: { account: string | undefined }): Signe
   const { id, secret } = fieldsOf(found)
   if (!isName(id)) {
     ignoreRejection(id)
+    ignoreRejection(secret)
     throw misconfigured(
       `an account whose id is ${id === '' ? 'empty' : `not a name, but ${describeType(id)}`}`,
     )

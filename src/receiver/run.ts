@@ -235,7 +235,7 @@ function abortedBeforeRun(reason: unknown): unknown {
   if (codeOf(reason) !== 'lease_lost') return reason
   return new StoreError(
     'store_unavailable',
-    'The lease was lost while handledBefore was asked, so nothing has run: another delivery may.',
+    'The lease was lost while handledBefore was asked: another delivery may run.',
     { cause: reason },
   )
 }

@@ -80,7 +80,7 @@ function mismatch({ header }: SignatureScheme, hint: string | undefined): Webhoo
 function unknown(): WebhookVerificationError {
   return new WebhookVerificationError(
     'account_unknown',
-    'Your account function found no account for this request, so there is no secret to check it with. If it is genuine, look at the address of the endpoint in its webhook settings.',
+    'Your account function found no account for this request. If it is genuine, look at the address of the endpoint in its webhook settings.',
   )
 }
 

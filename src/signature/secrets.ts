@@ -14,9 +14,14 @@ export type Secrets = Secret | readonly Secret[] | undefined
  * Checks secrets and makes their keys. The HMAC key of a string is its UTF-8 bytes, literally: a prefix such as `whsec_` is part of it.
  *
  * @param source the origin of the secrets, for the message: `secret`, or `the value your secret function returned`
+ * @param ifUnset advice for a missing secret
  * @throws TypeError when there is none, or one is empty, a placeholder, in quotes, or has white space at its start or end
  */
-export function secretKeys(secrets: Secrets, source: string): readonly SecretKey[] {
+export function secretKeys(
+  secrets: Secrets,
+  source: string,
+  ifUnset: string = IF_UNSET,
+): readonly SecretKey[] {
   if (typeof secrets === 'string') return keysOfText(secrets, source)
   const list: readonly unknown[] = Array.isArray(secrets) ? secrets : [secrets]
   if (list.length === 0) {
@@ -26,9 +31,12 @@ export function secretKeys(secrets: Secrets, source: string): readonly SecretKey
   for (const secret of list) ignoreRejection(secret)
   return Array.from(list).flatMap((secret, index) => {
     const name = list.length === 1 ? source : `${source}[${index}]`
-    return typeof secret === 'string' ? keysOfText(secret, name) : toKey(secret, name)
+    return typeof secret === 'string' ? keysOfText(secret, name) : toKey(secret, name, ifUnset)
   })
 }
+
+const IF_UNSET =
+  ' Is the environment variable set, and read before this line? If only a build lacks it (next build), pass a function: secret: () => process.env.TIX_SIGNING_SECRET.'
 
 /** The keys of each text, so that a secret that a function returns again is not checked and imported again. */
 const keysByText = new Map<string, readonly SecretKey[]>()
@@ -37,7 +45,7 @@ const MAX_KNOWN = 1000
 function keysOfText(secret: string, name: string): readonly SecretKey[] {
   let keys = keysByText.get(secret)
   if (keys === undefined) {
-    keys = [toKey(secret, name)]
+    keys = [toKey(secret, name, '')]
     if (keysByText.size >= MAX_KNOWN) keysByText.clear()
     keysByText.set(secret, keys)
   }
@@ -80,7 +88,7 @@ export function secretSource<Request>(
  */
 export function returnedKeys(secrets: Secrets, source: string): readonly SecretKey[] {
   try {
-    return secretKeys(secrets, source)
+    return secretKeys(secrets, source, '')
   } catch (error) {
     if (error instanceof TypeError) throw new ConfigurationError(error.message)
     // Reading a foreign array may throw anything.
@@ -91,10 +99,10 @@ export function returnedKeys(secrets: Secrets, source: string): readonly SecretK
   }
 }
 
-function toKey(secret: unknown, name: string): SecretKey {
+function toKey(secret: unknown, name: string, ifUnset: string): SecretKey {
   if (secret === undefined || secret === null) {
     throw new TypeError(
-      `${name} is ${secret}: pass the signing secret of the endpoint, as in its webhook settings. Is the environment variable set, and read before this line? If only a build lacks it (next build), pass a function: secret: () => process.env.TIX_SIGNING_SECRET.`,
+      `${name} is ${secret}: pass the signing secret of the endpoint, as in its webhook settings.${ifUnset}`,
     )
   }
   if (typeof secret !== 'string' && !(secret instanceof Uint8Array)) {

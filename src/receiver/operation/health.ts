@@ -21,7 +21,7 @@ export interface Problem {
 
 const DRAINING: Problem = {
   code: 'draining',
-  message: 'This process is shutting down: send its deliveries to another one.',
+  message: 'This process is shutting down.',
 }
 
 const TOO_SLOW: Problem = {
@@ -33,7 +33,7 @@ const TOO_SLOW: Problem = {
 const FAILED: Problem = {
   code: 'store_unavailable',
   message:
-    'The check of the store or the inbox failed with an error that is not a StoreError, so its message is not shown here.',
+    'The check of the store or the inbox failed with an error that is not a StoreError, so its message is not shown.',
 }
 
 const SAID_NO: Problem = {
@@ -71,9 +71,15 @@ export function healthOf(drain: Drain, check: (() => unknown) | undefined): () =
     return asked.problem
   }
 
+  async function problemNow(): Promise<Problem | undefined> {
+    const found =
+      check && !drain.isClosing ? await within(askOnce(), STORE_CALL_MS, () => TOO_SLOW) : undefined
+    // Also if it began during the check.
+    return drain.isClosing ? DRAINING : found
+  }
+
   return async () => {
-    if (drain.isClosing) return { ok: false, problems: [DRAINING] }
-    const problem = check && (await within(askOnce(), STORE_CALL_MS, () => TOO_SLOW))
+    const problem = await problemNow()
     return problem === undefined ? { ok: true, problems: [] } : { ok: false, problems: [problem] }
   }
 }

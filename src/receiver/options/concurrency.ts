@@ -2,6 +2,7 @@ import type { InboxConnections } from '../../idempotency/inbox.js'
 import { checkWholeNumber } from '../../lib/check-number.js'
 import { describeType } from '../../lib/describe-type.js'
 import { checkOptionNames, isRecord } from '../../lib/option-names.js'
+import { sharedMap } from '../../lib/shared-map.js'
 import { Places } from '../operation/places.js'
 import type { Concurrency } from './options.js'
 
@@ -23,9 +24,7 @@ export function placesOf({ concurrency, account, inbox }: ConcurrencyOptions): P
   checkLimit(name, runs)
   checkLimit('concurrency.perAccount', perAccount)
   if (perAccount !== Number.POSITIVE_INFINITY && account === undefined) {
-    throw new TypeError(
-      'concurrency.perAccount needs the option account: without accounts, there is only runs.',
-    )
+    throw new TypeError('concurrency.perAccount needs the option account.')
   }
   return Math.min(runs, perAccount) === Number.POSITIVE_INFINITY
     ? undefined
@@ -47,12 +46,11 @@ function checkLimit(name: string, value: number): void {
   if (value !== Number.POSITIVE_INFINITY) checkWholeNumber(name, value)
 }
 
-/** Of all receivers that share a pool. */
-const placesByPool = new WeakMap<InboxConnections, Places>()
-
+/** The places of all receivers that share a pool. */
 function placesOfInbox(inbox: object | undefined): Places | undefined {
   const connections = (inbox as { connections?: InboxConnections } | undefined)?.connections
   if (typeof connections !== 'object' || !(connections?.max >= 1)) return undefined
+  const placesByPool = sharedMap<InboxConnections, Places>('places')
   let places = placesByPool.get(connections)
   if (places === undefined) {
     // One is left for the rest of the app, such as a readiness probe.

@@ -91,7 +91,8 @@ export interface WebhookOptions<
   /**
    * The most runs at the same time, counted until a run is over, even if it outlives its answer. What is over waits for at most half of
    * `timeoutSeconds`, accounts in turn, and then gets 503 `overloaded`. Default: with an inbox on a pool of pg or postgres.js, all its
-   * connections but one (and one at least), for all receivers of that pool together that have no limit of their own; else no limit.
+   * connections but one (and one at least), for all receivers of that pool together that have no limit of their own; else no limit. A limit
+   * of your own is best below the connections too: a run that finds none is `unavailable`.
    */
   concurrency?: number | Concurrency | undefined
   /** How the service signs. The defaults are the usual ones. */

@@ -129,7 +129,17 @@ describe('accounts', () => {
     ['an id of 65 characters', () => ({ id: 'x'.repeat(65), secret: 's' }), /not a name, but a string/],
     ['a number as id', () => ({ id: 7, secret: 's' }), /not a name, but a number/],
     ['a promise as id', () => ({ id: Promise.reject(new Error('unheard')), secret: 's' }), /but a promise/],
+    [
+      'a number as id beside a promise',
+      () => ({ id: 7, secret: Promise.reject(new Error('unheard')) }),
+      /not a name, but a number/,
+    ],
     ['no secret', () => ({ id: 'a' }), /the secret of the account a is undefined/],
+    [
+      'a list with a missing secret',
+      () => ({ id: 'a', secret: ['s', null] }),
+      /is null: pass[^.]*settings\.$/,
+    ],
     ['an empty secret', () => ({ id: 'a', secret: '' }), /the secret of the account a is empty/],
     [
       'no secrets',

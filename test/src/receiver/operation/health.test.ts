@@ -2,7 +2,7 @@ import { type IdempotencyStore, StoreError } from 'tix-webhooks'
 import { expect, test, vi } from 'vitest'
 import { Drain } from '../../../../src/receiver/operation/drain.js'
 import { healthOf } from '../../../../src/receiver/operation/health.js'
-import { never } from '../../../support/promises.js'
+import { deferred, never } from '../../../support/promises.js'
 import { receiving, storeWith } from '../../../support/receiving.js'
 import { advance, useVirtualTime } from '../../../support/virtual-time.js'
 
@@ -83,4 +83,14 @@ test('a draining receiver is not healthy', async () => {
   await advance(5)
   await drained
   expect((await receiver.health()).ok).toBe(false)
+})
+
+test('a probe that began before the drain is answered as draining', async () => {
+  const checked = deferred()
+  const { receiver } = receiving(storeOf({ check: () => checked.promise }))
+  const health = receiver.health()
+  const drained = receiver.drain()
+  checked.resolve()
+  expect(await health).toMatchObject({ ok: false, problems: [{ code: 'draining' }] })
+  await drained
 })

@@ -28,7 +28,7 @@ test.each<[unknown, string]>([
 
 test('perAccount without accounts is refused, unless it is no limit', () => {
   expect(() => make({ concurrency: { runs: 5, perAccount: 2 } })).toThrow(
-    new TypeError('concurrency.perAccount needs the option account: without accounts, there is only runs.'),
+    new TypeError('concurrency.perAccount needs the option account.'),
   )
   make({ concurrency: { runs: 5, perAccount: Number.POSITIVE_INFINITY } })
 })
@@ -113,4 +113,17 @@ test.each<[string, number, () => object[]]>([
   ],
 ])('%s: %i of the runs at once', async (_, expected, receivers) => {
   expect(await runsAtOnce(expected, ...receivers())).toBe(expected)
+})
+
+test('copies of the package share the connections of a pool', async () => {
+  const pool = { options: { max: 10 } }
+  const placesIn = async () => {
+    vi.resetModules()
+    const { connectionsOf } = await import('../../../../adapters/postgres/connections.js')
+    const { placesOf } = await import('../../../../src/receiver/options/concurrency.js')
+    return placesOf({ inbox: { connections: connectionsOf(pool) } })
+  }
+  const first = await placesIn()
+  expect(first?.limits.runs).toBe(9)
+  expect(await placesIn()).toBe(first)
 })
