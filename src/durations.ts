@@ -77,6 +77,9 @@ export const MIN_RETENTION_SECONDS: number = RETRY_WINDOW_SECONDS + 3600
 /** The most for `retentionSeconds`, a hundred years: a longer time is in the wrong unit, and overflows some backends. */
 export const MAX_RETENTION_SECONDS: number = 100 * 365 * 24 * 3600
 
+/** `retentionSeconds` of failures: how long one is kept after its last attempt. */
+export const DEFAULT_FAILURE_RETENTION_SECONDS: number = 30 * 24 * 3600
+
 // Calls of a store or an inbox.
 
 /** The limit of every store call: a store that hangs must not block the delivery. */

@@ -49,8 +49,27 @@ export {
   type StandardSchemaV1,
   unchecked,
 } from './event/schema.js'
+export type {
+  FailedDelivery,
+  Failure,
+  FailureFilter,
+  FailureGroup,
+  FailurePosition,
+  FailureQuery,
+  FailureState,
+  Failures,
+  KeptFailures,
+} from './failures/failures.js'
+export { type MemoryFailuresOptions, memoryFailures } from './failures/memory-failures.js'
 export type { Change } from './idempotency/change.js'
-export type { Inbox, InboxConnections, OnceRequest, OnceResult } from './idempotency/inbox.js'
+export type {
+  Inbox,
+  InboxConnections,
+  JoinedInbox,
+  JoinedRequest,
+  OnceRequest,
+  OnceResult,
+} from './idempotency/inbox.js'
 export {
   type Eviction,
   type MemoryStore,

@@ -15,6 +15,15 @@ export {
   ROLLBACK_MS,
   STATEMENT_MS,
 } from './durations.js'
+export {
+  type CheckedFilter,
+  type CheckedQuery,
+  checkFailureFilter,
+  checkFailureLimit,
+  checkFailureQuery,
+  checkFailureRetention,
+  type Position,
+} from './failures/rules.js'
 export { createBursts } from './idempotency/bursts.js'
 export { checkChanges } from './idempotency/change.js'
 export { createPurger } from './idempotency/purge.js'

@@ -1,3 +1,5 @@
+import type { FailedDelivery, FailureState, Failures } from '../failures/failures.js'
+
 /** A delivery's request to an inbox. */
 export interface OnceRequest {
   /** At most 255 characters of printable ASCII; `null` for a plain transaction, without deduplication. */
@@ -55,4 +57,39 @@ export interface Inbox<Tx> {
    * record, and its error names no credentials.
    */
   check?(): void | Promise<void>
+  /**
+   * For a receiver that has this inbox and these failures: the two joined, if they are in one database; otherwise `undefined`. A failure is
+   * then removed in the transaction that records its event as handled. Called once for each receiver.
+   */
+  joinFailures?(failures: Failures): JoinedInbox<Tx> | undefined
+}
+
+/** A delivery's request to an inbox that is joined with failures. */
+export interface JoinedRequest extends OnceRequest {
+  /** The key of its failure, if it has one: that of the event, or one of its bytes if the event has none. */
+  readonly failureKey: string
+  /** Whether it runs even if its failure is parked: a replay does. */
+  readonly runsParked: boolean
+}
+
+/**
+ * An inbox and failures in one database. Whatever dies at any moment: an event that is recorded as handled has no failure, and nothing else
+ * removes one.
+ *
+ * @typeParam Tx the type of `ctx.tx` in handlers
+ */
+export interface JoinedInbox<Tx> {
+  /**
+   * The same as `once` of the inbox. Besides, what it commits removes the failure, also one that was kept since the transaction began; and
+   * if the failure is parked and the request does not run parked ones, it resolves to `parked`, without calling `work`.
+   */
+  once(
+    request: JoinedRequest,
+    work: (tx: Tx) => Promise<void>,
+  ): Promise<OnceResult | { readonly status: 'parked' }>
+  /**
+   * The same as `keep` of the failures, in one step with a look at the record of the event: a failure that is late must not be kept of an
+   * event that was handled meanwhile, or is in the transaction of another delivery. Then nothing is kept, and it resolves to the reason.
+   */
+  keep(failed: FailedDelivery): Promise<FailureState | 'handled' | 'in_flight'>
 }

@@ -6,7 +6,8 @@ import { type Import, nodesOf } from '../support/source.js'
 /** The layers of src, lowest first: a file imports from its own layer and from the rows above, types included. */
 const LAYERS = [
   ['lib', 'errors', 'durations'],
-  ['signature', 'event', 'idempotency'],
+  ['signature', 'event', 'failures'],
+  ['idempotency'],
   ['receiver'],
   ['index', 'fetch', 'node', 'internal'],
 ]
