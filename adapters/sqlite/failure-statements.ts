@@ -99,10 +99,9 @@ function keepStatement(table: string): string {
       state = CASE
         WHEN stored.state = 'parked'
           OR stored.attempts + 1 >= @parkAttempts
-          OR max(stored.last_at, excluded.last_at) - min(stored.first_at, excluded.first_at) >= @parkMs
+          OR max(stored.last_at, excluded.last_at) - stored.first_at >= @parkMs
         THEN 'parked' ELSE 'failing'
       END,
-      first_at = min(stored.first_at, excluded.first_at),
       last_at = max(stored.last_at, excluded.last_at),
       last_replayed_at = CASE
         WHEN @isReplay THEN max(stored.last_at, excluded.last_at) ELSE stored.last_replayed_at
