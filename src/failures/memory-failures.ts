@@ -29,8 +29,6 @@ export interface MemoryFailuresOptions {
  * @throws TypeError when an option is invalid
  * @example
  * ```ts
- * import { memoryFailures } from 'tix-webhooks'
- *
  * const failures = memoryFailures()
  * tixWebhooks({ secret, on, failures })
  * const [latest] = await failures.list()

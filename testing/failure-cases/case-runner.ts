@@ -13,7 +13,7 @@ import { describeValue, differences } from './expected-failure.js'
 const MAX_LISTED_CALLS = 40
 
 /** One client of the backend: each call is listed if the case fails, and fails it unless the answer is the expected one. */
-export interface Client {
+interface Client {
   keep(failed: FailedDelivery, expected?: FailureState): Promise<unknown>
   /** @param expected undefined if there must be none */
   get(key: string, expected: Failure | undefined): Promise<void>

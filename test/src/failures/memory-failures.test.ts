@@ -84,7 +84,7 @@ describe('what is invalid is refused', () => {
     [
       'a state',
       (failures) => failures.count({ state: 'done' as never }),
-      "state must be 'failing' or 'parked', not "done".",
+      `state must be 'failing' or 'parked', not "done".`,
     ],
     [
       'a condition',
@@ -95,7 +95,7 @@ describe('what is invalid is refused', () => {
     [
       'an order',
       (failures) => failures.list({ order: 'desc' as never }),
-      "order must be 'newest' or 'oldest', not "desc".",
+      `order must be 'newest' or 'oldest', not "desc".`,
     ],
     [
       'a limit',
