@@ -47,11 +47,10 @@ function statementsFor(table: string): Record<'open' | 'record', string> {
   return {
     open: `SELECT true AS locked, true AS fresh, txid_current()::text AS id, ${limits('$1', '$2')}`,
     // Without the lock, a second delivery would wait for the row of the first, and hold a connection and a socket. The lock ends
-    // with the transaction or its connection, so there is no lease, no renewal and no clock. It is of the table's oid, because
-    // two schemas can have tables of one name. If two keys have one hash, one is merely in flight while the other runs.
+    // with the transaction or its connection, so there is no lease, no renewal and no clock.
     record: `
       WITH lock AS MATERIALIZED (
-        SELECT pg_try_advisory_xact_lock(hashtextextended($1::text, '${table.replaceAll("'", "''")}'::regclass::oid::bigint)) AS locked
+        SELECT ${lockOf(table, '$1::text')} AS locked
       ), recorded AS (
         INSERT INTO ${table} AS stored (key, expires_at)
         SELECT $1::text, now() + $2::float8 * interval '1 ms' FROM lock WHERE locked
@@ -62,4 +61,12 @@ function statementsFor(table: string): Record<'open' | 'record', string> {
       SELECT locked, fresh, CASE WHEN fresh THEN txid_current()::text END AS id, ${limits('$3', '$4')}
       FROM lock, (SELECT EXISTS (SELECT FROM recorded) AS fresh) AS outcome`,
   }
+}
+
+/**
+ * SQL that is true if the transaction has the lock of the event now. It is of the table's oid, because two schemas can have tables of one
+ * name. If two keys have one hash, one is merely in flight while the other runs.
+ */
+export function lockOf(table: string, key: string): string {
+  return `pg_try_advisory_xact_lock(hashtextextended(${key}, '${table.replaceAll("'", "''")}'::regclass::oid::bigint))`
 }

@@ -9,7 +9,7 @@ export const OUTSIDE = 'tix-webhooks: not in the transaction of the inbox'
  * server that crashes loses transactions that it has confirmed. Set last, because the setting counts at COMMIT; and only if it is weaker,
  * because to set it costs more than the rest of the check.
  */
-const DURABLE =
+export const DURABLE =
   "CASE WHEN current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN set_config('synchronous_commit', 'on', true) END"
 
 /** Fails unless it runs in the transaction of that id, by casting words to a number. Not every library looks at the answer to COMMIT. */
