@@ -102,7 +102,7 @@ function createFailures(options: MemoryFailuresOptions): KeptFailures {
 function failedAgain(known: Failure | undefined, failed: FailedDelivery): Failure {
   const { failedAt, isReplay, parkAfter = {}, ...rest } = failed
   const attempts = (known?.attempts ?? 0) + 1
-  const firstAt = earlier(known?.firstAt ?? failedAt, failedAt)
+  const firstAt = known?.firstAt ?? failedAt
   const lastAt = later(known?.lastAt ?? failedAt, failedAt)
   const isParked =
     known?.state === 'parked' ||
