@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
-import { postgresInbox, postgresStore } from 'tix-webhooks/postgres'
+import { postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 
 /** The place where a test and its apps keep records and effects, and the test's view of it. */
 export interface Place {
@@ -47,6 +47,7 @@ export async function postgresPlace(url: string): Promise<Place> {
   await pool.query(`CREATE TABLE ${place}.effects (id text, attempt text)`)
   await postgresStore(pool, { table: `${place}.records` }).migrate()
   await postgresInbox(pool, { table: `${place}.inbox` }).migrate()
+  await postgresFailures(pool, { table: `${place}.failures` }).migrate()
   return {
     url,
     place,

@@ -1,12 +1,13 @@
 import { Pool, type PoolClient, type QueryConfig } from 'pg'
 import postgres, { type TransactionSql } from 'postgres'
-import type { Inbox } from 'tix-webhooks'
-import { postgresInbox, postgresStore } from 'tix-webhooks/postgres'
+import type { Failures, Inbox } from 'tix-webhooks'
+import { postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import type { Mark } from './apps/protocol.js'
 import type { Access } from './proof-redis.js'
 
 /** Shared connections. */
 export interface Pooled {
+  readonly failures: Failures
   /** Takes a connection, and returns a function that releases it. */
   occupy(): Promise<() => unknown>
   close(): Promise<unknown>
@@ -50,8 +51,9 @@ function postgresJs({ url, connections = 10 }: PostgresPlace) {
   return postgres(url, { max: connections, connect_timeout: 2, fetch_types: false, onnotice() {} })
 }
 
-function pooled(pool: Pool): Pooled {
+function pooled(pool: Pool, place: string): Pooled {
   return {
+    failures: postgresFailures(pool, { table: `${place}.failures` }),
     async occupy() {
       const client = await pool.connect()
       return () => client.release()
@@ -60,8 +62,9 @@ function pooled(pool: Pool): Pooled {
   }
 }
 
-function reservable(sql: postgres.Sql): Pooled {
+function reservable(sql: postgres.Sql, place: string): Pooled {
   return {
+    failures: postgresFailures(sql, { table: `${place}.failures` }),
     async occupy() {
       const reserved = await sql.reserve()
       return () => reserved.release()
@@ -80,7 +83,7 @@ export const POSTGRES: Readonly<
     return {
       store: postgresStore(pool, { table: `${place.place}.records` }),
       effect: (order, attempt) => pool.query(insertInto(place.place), [order, String(attempt)]),
-      ...pooled(pool),
+      ...pooled(pool, place.place),
     }
   },
 
@@ -89,7 +92,7 @@ export const POSTGRES: Readonly<
     return {
       store: postgresStore(sql, { table: `${place.place}.records` }),
       effect: (order, attempt) => sql.unsafe(insertInto(place.place), [order, String(attempt)]),
-      ...reservable(sql),
+      ...reservable(sql, place.place),
     }
   },
 }
@@ -148,7 +151,7 @@ export const INBOXES: Readonly<
     return {
       inbox: pass ? postgresInbox(stoppablePool(pool, pass), options) : postgresInbox(pool, options),
       effect: (order, tx) => (tx as PoolClient).query(insertInto(place.place), [order, 'committed']),
-      ...pooled(pool),
+      ...pooled(pool, place.place),
     }
   },
 
@@ -158,7 +161,7 @@ export const INBOXES: Readonly<
     return {
       inbox: pass ? postgresInbox(stoppableSql(sql, pass), options) : postgresInbox(sql, options),
       effect: (order, tx) => (tx as TransactionSql).unsafe(insertInto(place.place), [order, 'committed']),
-      ...reservable(sql),
+      ...reservable(sql, place.place),
     }
   },
 }
