@@ -55,8 +55,11 @@ const isBeside = (world: World): boolean => 'inbox' in world.guard && !world.isJ
 /** One delivery, or one replay: changes the model, and returns the outcome that it owes. */
 export function attempted(event: EventModel, attempt: Attempt, world: World): OutcomeName {
   const { content, plan, isReplay, isBroken } = attempt
+  if (content !== 'valid') {
+    if (event.isHandled && !isBeside(world)) return 'unprocessable'
+    return failed(event, attempt, 'unprocessable')
+  }
   const isKnownParked = event.failure?.state === 'parked' && !isReplay && (!isBroken || world.isJoined)
-  if (content !== 'valid') return unreadable(event, attempt, world, isKnownParked)
   if (isKnownParked && isBeside(world)) return 'parked'
   if (event.isHandled) {
     if (isReplay && !isBroken) event.failure = undefined
@@ -70,14 +73,6 @@ export function attempted(event: EventModel, attempt: Attempt, world: World): Ou
   if (plan === 'ok') event.effects += 1
   if (!isBroken || world.isJoined) event.failure = undefined
   return plan === 'ok' ? 'handled' : 'discarded'
-}
-
-function unreadable(event: EventModel, attempt: Attempt, world: World, isKnownParked: boolean): OutcomeName {
-  if (attempt.content === 'invalid') {
-    if (event.isHandled && !isBeside(world)) return 'unprocessable'
-    if (isKnownParked && 'store' in world.guard) return 'parked'
-  }
-  return failed(event, attempt, 'unprocessable')
 }
 
 /** What is not handled is kept: a replay that fails says so, and a delivery may be the one that parks the event. */

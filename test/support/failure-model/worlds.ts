@@ -21,7 +21,7 @@ function openMemory(asStore: (store: IdempotencyStore) => IdempotencyStore): () 
     const effects: string[] = []
     return {
       name: 'memoryStore',
-      failures: memoryFailures(),
+      failures: memoryFailures({ maxKeys: 1_000_000 }),
       records: store,
       guard: { store: asStore(store) },
       isJoined: false,
@@ -49,7 +49,7 @@ async function openInboxBeside(): Promise<World> {
   const { inbox, effects, records } = honestInbox()
   return {
     name: 'an inbox of another database',
-    failures: memoryFailures(),
+    failures: memoryFailures({ maxKeys: 1_000_000 }),
     records: { isHandled: async (key) => records.has(key) },
     guard: { inbox: inbox as never },
     isJoined: false,
