@@ -18,6 +18,8 @@ export interface World {
   readonly guard: { readonly store: IdempotencyStore } | { readonly inbox: Inbox<never> }
   /** Whether the failure is removed in the transaction that records the event as handled. */
   readonly isJoined: boolean
+  /** Whether handlers of one event may run at the same time, of which one is committed. */
+  readonly overlaps?: boolean
   /** The effect of a handler: through its transaction, if there is one. */
   effect(tx: unknown, effect: string): unknown
   effects(): Promise<readonly string[]>

@@ -1,6 +1,7 @@
 import { type IdempotencyStore, memoryFailures, memoryStore } from 'tix-webhooks'
 import { describe } from 'vitest'
 import { honestInbox, type Ledger } from '../honest-inbox.js'
+import { SQLITE_WORLDS } from './sqlite-worlds.js'
 import type { World } from './world.js'
 
 /** A world, and whether it is available. */
@@ -64,4 +65,5 @@ export const WORLDS: readonly WorldKind[] = [
   { name: 'memoryStore', describe, runs: 40, open: openMemory((store) => store) },
   { name: 'a remote store', describe, runs: 40, open: openMemory(remote) },
   { name: 'an inbox of another database', describe, runs: 40, open: openInboxBeside },
+  ...SQLITE_WORLDS,
 ]
