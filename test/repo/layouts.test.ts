@@ -55,6 +55,33 @@ test('the tables of Postgres', () => {
     ) WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02);
 
     CREATE INDEX IF NOT EXISTS "tix_webhooks_inbox_newest_expires" ON "tix_webhooks_inbox_newest" (expires_at);
+
+    CREATE TABLE IF NOT EXISTS "tix_webhooks_failures" (
+      key text COLLATE "C" PRIMARY KEY,
+      namespace text NOT NULL,
+      account text,
+      kind text NOT NULL,
+      event_id text COLLATE "C",
+      order_id text COLLATE "C",
+      signed_at timestamptz NOT NULL,
+      secret_index integer NOT NULL,
+      cause text NOT NULL,
+      code text NOT NULL,
+      message text NOT NULL,
+      state text NOT NULL,
+      first_at timestamptz NOT NULL,
+      last_at timestamptz NOT NULL,
+      attempts integer NOT NULL,
+      replays integer NOT NULL,
+      last_replayed_at timestamptz,
+      raw_body bytea NOT NULL
+    ) WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02);
+
+    CREATE INDEX IF NOT EXISTS "tix_webhooks_failures_last_at" ON "tix_webhooks_failures" (last_at, key) INCLUDE (first_at, state, kind, account, namespace, cause);
+
+    CREATE INDEX IF NOT EXISTS "tix_webhooks_failures_event_id" ON "tix_webhooks_failures" (event_id) WHERE event_id IS NOT NULL;
+
+    CREATE INDEX IF NOT EXISTS "tix_webhooks_failures_order_id" ON "tix_webhooks_failures" (order_id) WHERE order_id IS NOT NULL;
     "
   `)
 })
