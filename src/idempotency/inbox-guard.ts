@@ -1,34 +1,97 @@
 import { COMMIT_MS, RETRY_SECONDS } from '../durations.js'
 import { StoreError } from '../errors.js'
+import type { Failures } from '../failures/failures.js'
 import { ignoreRejection } from '../lib/call-safely.js'
 import { deferred } from '../lib/deferred.js'
+import { isParked, removeKept } from './failing-run.js'
 import {
   type Denial,
   type Grant,
   type Guard,
   type GuardedDelivery,
+  type GuardedFailure,
   isDone,
+  PARKED,
   type Work,
   type WorkEnd,
 } from './guard.js'
-import type { Inbox, OnceRequest, OnceResult } from './inbox.js'
+import type { Inbox, JoinedInbox, OnceRequest } from './inbox.js'
 import { callInbox } from './store-call.js'
 
-type OnceStatus = OnceResult['status']
+type OnceStatus = Awaited<ReturnType<JoinedInbox<unknown>['once']>>['status']
+
+/** The part of an inbox that a run uses. */
+interface RunInbox extends Pick<Inbox<unknown>, 'hint'> {
+  /** Whether it may answer `parked`: an inbox that is joined with failures. */
+  readonly isJoined?: true
+  once(request: OnceRequest, work: (tx: unknown) => Promise<void>): Promise<{ readonly status: OnceStatus }>
+}
 
 const ONCE_STATUSES: readonly unknown[] = [
   'handled',
   'discarded',
   'duplicate',
   'in_flight',
+  'parked',
 ] satisfies OnceStatus[]
 
 /** Guards with the transactions of an inbox: the handler runs in one, which is committed or rolled back together with its record. */
-export function inboxGuard(inbox: Inbox<unknown>, terms: Omit<OnceRequest, 'key'>): Guard {
+export function inboxGuard(
+  inbox: Inbox<unknown>,
+  terms: Omit<OnceRequest, 'key'>,
+  failures?: Failures,
+): Guard {
+  const joined = failures === undefined ? undefined : inbox.joinFailures?.(failures)
+
   return {
-    run: (key, delivery, work) => new InboxRun(inbox, { key, ...terms }, delivery, work).run(),
+    run(key, delivery, work) {
+      const request = { key, ...terms }
+      const { failure } = delivery
+      if (failure === undefined) return new InboxRun(inbox, request, delivery, work).run()
+      if (joined === undefined)
+        return runBeside(failure, () => new InboxRun(inbox, request, delivery, work).run())
+      failure.keepWith(joined.keep)
+      const together = joinedFor(joined, inbox, failure)
+      return keeping(failure, new InboxRun(together, request, delivery, work).run())
+    },
+    async keep(_, { failure }, end) {
+      if (joined !== undefined) failure?.keepWith(joined.keep)
+      return (await failure?.keep(end)) === 'parked'
+    },
     check: typeof inbox.check === 'function' ? () => inbox.check?.() : undefined,
   }
+}
+
+/** The inbox for one delivery: its transaction looks at the failure, and removes it. */
+function joinedFor(joined: JoinedInbox<unknown>, inbox: Inbox<unknown>, failure: GuardedFailure): RunInbox {
+  const { key: failureKey, isReplay: runsParked } = failure
+  return {
+    isJoined: true,
+    once: (request, work) => joined.once({ ...request, failureKey, runsParked }, work),
+    hint: () => inbox.hint?.(),
+  }
+}
+
+/** With failures of another database, which are looked up before the transaction and written after it: no run waits for a second connection. */
+async function runBeside<End extends WorkEnd>(
+  failure: GuardedFailure,
+  run: () => Promise<End | Denial>,
+): Promise<End | Denial> {
+  if (await isParked(failure)) return PARKED
+  const ended = await keeping(failure, run())
+  if (!('status' in ended) && isDone(ended)) await removeKept(failure)
+  return ended
+}
+
+/** Keeps the failure once the transaction is over. */
+async function keeping<End extends WorkEnd>(
+  failure: GuardedFailure,
+  running: Promise<End | Denial>,
+): Promise<End | Denial> {
+  const ended = await running
+  if ('status' in ended || isDone(ended)) return ended
+  const isNowParked = (await failure.keep(ended)) === 'parked'
+  return isNowParked && !failure.isReplay ? { ...PARKED, error: ended.error } : ended
 }
 
 /** One delivery in a transaction of an inbox. Once that is open, it is the grant of the handler. */
@@ -42,7 +105,7 @@ class InboxRun<End extends WorkEnd> implements Grant {
   private givenUpFor: { readonly reason: unknown } | undefined
 
   constructor(
-    private readonly inbox: Inbox<unknown>,
+    private readonly inbox: RunInbox,
     private readonly request: OnceRequest,
     private readonly delivery: GuardedDelivery,
     private readonly work: Work<End>,
@@ -62,7 +125,9 @@ class InboxRun<End extends WorkEnd> implements Grant {
     await this.delivery.clock.inTime(this.opened.promise, () => {
       throw notInTime()
     })
-    return this.running === undefined ? withoutRun(await ended) : this.confirmed(await this.running, ended)
+    if (this.running !== undefined) return this.confirmed(await this.running, ended)
+    const status = await ended
+    return status === 'parked' && this.inbox.isJoined ? PARKED : withoutRun(status)
   }
 
   private async callInbox(): Promise<OnceStatus> {
@@ -167,7 +232,7 @@ function withoutRun(status: OnceStatus): Denial {
   throw misbehaved(status)
 }
 
-function denialOf(status: Denial['status']): Denial {
+function denialOf(status: 'duplicate' | 'in_flight'): Denial {
   return status === 'duplicate' ? { status } : { status, retryAfterMs: RETRY_SECONDS * 1000 }
 }
 
