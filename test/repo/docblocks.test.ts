@@ -16,7 +16,7 @@ const SURROUNDINGS: Record<string, string> = {
   'adapters/postgres.ts':
     "import { Pool } from 'pg'\nimport { postgresInbox, postgresStore } from 'tix-webhooks/postgres'",
   'adapters/sqlite.ts':
-    "import Database from 'better-sqlite3'\nimport { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'",
+    "import Database from 'better-sqlite3'\nimport { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'",
   'adapters/opentelemetry.ts': [
     "import { tixWebhooks } from 'tix-webhooks/express'",
     "import { instrument } from 'tix-webhooks/opentelemetry'",

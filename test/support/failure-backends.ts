@@ -7,6 +7,7 @@ import type { FailureHarness } from 'tix-webhooks/testing'
 import { describe } from 'vitest'
 import { onPostgres, postgresUrl } from './on-servers.js'
 import { kyselyDriver } from './postgres-clients.js'
+import { SQLITE_FAILURES } from './sqlite-failures.js'
 import { someTurns } from './store-backend.js'
 
 /** A fresh backend on a server of the run, and how to close it. */
@@ -29,7 +30,7 @@ async function openMemory(): Promise<FailureBackend> {
 }
 
 /** The same failures, with calls and answers that take a while to arrive, as over a network. */
-export function delayed(failures: KeptFailures): KeptFailures {
+function delayed(failures: KeptFailures): KeptFailures {
   async function deliver<T>(send: () => Promise<T>): Promise<T> {
     await someTurns()
     const answer = await send()
@@ -88,6 +89,7 @@ async function postgresBackend<Connected extends { end(): Promise<unknown> }>(
 /** All failures of ours, over each client library. */
 export const FAILURE_KINDS: readonly FailureKind[] = [
   { name: 'memoryFailures', describe, open: openMemory },
+  ...SQLITE_FAILURES,
   { name: 'postgresFailures on pg', describe: onPostgres, open: openOnPg },
   { name: 'postgresFailures on postgres.js', describe: onPostgres, open: openOnPostgresJs },
   { name: 'postgresFailures on Kysely', describe: onPostgres, open: openOnKysely },
