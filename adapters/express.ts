@@ -4,7 +4,7 @@ import { answerWrongHost, createRouteReceiver, operationsOf } from '../src/inter
 import { receiveRequest, sendFailure, streamBody } from '../src/node.js'
 
 /** A request handler of Express 4 or 5. */
-export interface ExpressWebhooks extends Operations {
+export interface ExpressWebhooks extends Operations<Request> {
   (request: Request, response: Response, next: NextFunction): Promise<void>
   /** Called without `next`: `onError` gets the errors that the app's error middleware would get. */
   (request: Request, response: Response): Promise<void>

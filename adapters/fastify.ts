@@ -50,7 +50,7 @@ interface Log {
  * Route options of Fastify 4 or 5, for `app.post(path, tixWebhooks({…}))`. The answer is sent in `preParsing`: after a plugin
  * that inflates the body, before any parser. So other routes keep their parsers, and `preHandler` hooks do not run.
  */
-export interface FastifyWebhooks extends Operations {
+export interface FastifyWebhooks extends Operations<FastifyRequest> {
   preParsing(request: RequestLike, reply: Reply, payload: Readable, done: (error: Error) => void): void
   handler(request: RequestLike, reply: Reply): Promise<void>
 }

@@ -12,7 +12,7 @@ import {
 import { answerWrongHost, createRouteReceiver, operationsOf } from '../src/internal.js'
 
 /** A handler of Hono 4. */
-export interface HonoWebhooks<E extends Env = Env> extends Operations {
+export interface HonoWebhooks<E extends Env = Env> extends Operations<Context<E>> {
   /** `next` is not called; without it, Express would take this for an error handler, and compile. */
   (c: Context<E>, next?: Next): Promise<Response>
 }

@@ -80,6 +80,9 @@ export const MAX_RETENTION_SECONDS: number = 100 * 365 * 24 * 3600
 /** `retentionSeconds` of failures: how long one is kept after its last attempt. */
 export const DEFAULT_FAILURE_RETENTION_SECONDS: number = 30 * 24 * 3600
 
+/** How many failures of one call of `replay` run at the same time. */
+export const REPLAYS_AT_ONCE = 4
+
 // Calls of a store or an inbox.
 
 /** The limit of every store call: a store that hangs must not block the delivery. */

@@ -138,6 +138,7 @@ export type StoreCode =
   | 'lease_lost'
   | 'not_recorded'
   | 'not_released'
+  | 'not_kept'
 
 /** The idempotency store is down, slow, full, or no longer holds our lease. */
 export class StoreError extends WebhookError<StoreCode> {

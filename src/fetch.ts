@@ -7,9 +7,9 @@ import { startBackgroundTimer } from './lib/time/timers.js'
 import type { Account } from './receiver/account.js'
 import { alreadyRead, type BodyReader, checkChunk, tooLarge } from './receiver/body/body.js'
 import { ByteCollector } from './receiver/body/byte-collector.js'
+import { type Operations, operationsOf } from './receiver/operation/operations.js'
 import type { WebhookOptions } from './receiver/options/options.js'
 import { answerTo, type Outcome } from './receiver/outcome.js'
-import { type Operations, operationsOf } from './receiver/receiver.js'
 import { createRouteReceiver } from './receiver/route-receiver.js'
 import { answerWrongHost } from './receiver/wrong-host.js'
 
@@ -24,7 +24,7 @@ export interface FetchContext {
 type Platform = (object & { readonly originalUrl?: never }) | null
 
 /** A web-standard handler. */
-export interface FetchWebhooks extends Operations {
+export interface FetchWebhooks extends Operations<Request> {
   (request: Request, context?: FetchContext): Promise<Response>
   /** @param platform the platform's second argument: Next's route, Deno's connection, Bun's server */
   (request: Request, platform?: Platform): Promise<Response>

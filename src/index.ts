@@ -93,11 +93,13 @@ export type { HandledBefore, HandledBeforeContext } from './receiver/handled-bef
 export type { HandledEvent, Handler, HandlerContext, Handlers } from './receiver/handlers.js'
 export type { KeyContext, KeyFunction } from './receiver/key.js'
 export type { Health, Problem } from './receiver/operation/health.js'
+export type { Operations, Replayed, ReplayFilter, ReplayOptions } from './receiver/operation/operations.js'
 export type {
   Concurrency,
   DeliveryContext,
   DeliveryRecord,
   ErrorContext,
+  ParkAfter,
   WebhookOptions,
 } from './receiver/options/options.js'
 export {
@@ -108,7 +110,7 @@ export {
   type OutcomeCode,
   type OutcomeName,
 } from './receiver/outcome.js'
-export { createReceiver, type Operations, type Receiver } from './receiver/receiver.js'
+export { createReceiver, type Receiver } from './receiver/receiver.js'
 export { type ParseOptions, parseEvent, verifyWebhook } from './receiver/verify-webhook.js'
 export { tixWebhooks } from './receiver/wrong-host.js'
 export type { HeaderValue } from './signature/header.js'

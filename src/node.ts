@@ -9,16 +9,17 @@ import type { Account } from './receiver/account.js'
 import { alreadyRead, type BodyReader, checkChunk, tooLarge, wentAway } from './receiver/body/body.js'
 import { ByteCollector } from './receiver/body/byte-collector.js'
 import type { Delivery } from './receiver/delivery.js'
+import { type Operations, operationsOf } from './receiver/operation/operations.js'
 import type { WebhookOptions } from './receiver/options/options.js'
 import { answerTo, type Outcome, outcomeOfFault, wantsRetry } from './receiver/outcome.js'
-import { type Operations, operationsOf, type Receiver } from './receiver/receiver.js'
+import type { Receiver } from './receiver/receiver.js'
 import { createRouteReceiver } from './receiver/route-receiver.js'
 import { answerWrongHost } from './receiver/wrong-host.js'
 
 export { removePresetHeaders }
 
 /** A listener for `node:http`. */
-export interface NodeWebhooks extends Operations {
+export interface NodeWebhooks extends Operations<IncomingMessage> {
   (request: IncomingMessage, response: ServerResponse): Promise<void>
 }
 

@@ -23,6 +23,7 @@ const CONTEXT_NAMES: readonly (keyof HandlerContext)[] = [
   'key',
   'attempt',
   'deduplicated',
+  'replayed',
   'signedAt',
   'secretIndex',
   'rawBody',
@@ -111,6 +112,7 @@ function contextOf(event: SomeEvent, given: object): HandlerContext {
     key: `test/${event.type}/${typeof order?.id === 'string' ? order.id : 'sample'}`,
     ...(deduplicated && !('tx' in given) && { attempt: 1 }),
     deduplicated,
+    replayed: false,
     signedAt: new Date(typeof event.created_at === 'string' ? event.created_at : 0),
     secretIndex: 0,
     get rawBody() {

@@ -1,5 +1,7 @@
+import type { FailureState } from '../failures/failures.js'
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import type { AlarmClock } from '../lib/time/alarm-clock.js'
+import type { JoinedInbox } from './inbox.js'
 
 /** Makes sure that an event's handler runs once: with a lease on a store, or in a transaction of an inbox. Each receiver has one. */
 export interface Guard<Request = unknown> {
@@ -17,6 +19,17 @@ export interface Guard<Request = unknown> {
     delivery: GuardedDelivery<Request>,
     work: Work<End>,
   ): MaybePromise<End | Denial>
+  /**
+   * Keeps the failure of a delivery that ended before its run, unless its event was handled or is being handled. Only for a delivery with a
+   * failure; never rejects.
+   *
+   * @returns the state of the failure; `undefined` if it was not kept
+   */
+  keep(
+    key: string | null,
+    delivery: GuardedDelivery<Request>,
+    end: WorkEnd,
+  ): Promise<FailureState | undefined>
   /** Asks the backend whether it can be used; absent if it cannot be asked. Rejects with the reason. */
   check?: (() => unknown) | undefined
 }
@@ -30,6 +43,7 @@ export type Work<End extends WorkEnd> = (grant: Grant) => MaybePromise<End>
  */
 export interface WorkEnd {
   readonly outcome: string
+  readonly code?: string
   readonly error?: unknown
 }
 
@@ -49,9 +63,31 @@ export interface Grant {
   hint?(): string
 }
 
+/** The failure of a delivery. None of its methods rejects: what fails is reported. */
+export interface GuardedFailure {
+  /** That of the event, or one of its bytes. */
+  readonly key: string
+  readonly isReplay: boolean
+  /** Whether there is, or may be, a failure to remove. */
+  readonly isKept: boolean
+  /** The state of a failure of an earlier delivery; `failing` also if that is not known, so that the event runs. */
+  find(): Promise<FailureState | undefined>
+  /**
+   * Keeps it, if the end is one that is kept: once for each delivery.
+   *
+   * @returns its state; `undefined` if it was not kept
+   */
+  keep(end: WorkEnd): Promise<FailureState | undefined>
+  /** From now on it is kept by an inbox that is joined with the failures. */
+  keepWith(keep: JoinedInbox<unknown>['keep']): void
+  remove(): Promise<void>
+}
+
 /** The part of a delivery that a guard needs. */
 export interface GuardedDelivery<Request = unknown> {
   readonly request: Request
+  /** Absent without the option `failures`. */
+  readonly failure: GuardedFailure | undefined
   readonly clock: AlarmClock
   /** Reports an error that does not change the outcome. */
   report(error: unknown): void
@@ -69,6 +105,10 @@ export type Denial =
   | { readonly status: 'duplicate' }
   /** Another delivery of the event is being handled. */
   | { readonly status: 'in_flight'; readonly retryAfterMs: number }
+  /** The event waits for a replay; the error is that of the run that parked it. */
+  | { readonly status: 'parked'; readonly error?: unknown }
+
+export const PARKED = { status: 'parked' } as const satisfies Denial
 
 export function isDone({ outcome }: WorkEnd): boolean {
   return outcome === 'handled' || outcome === 'discarded' || outcome === 'duplicate'

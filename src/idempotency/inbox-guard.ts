@@ -1,34 +1,94 @@
 import { COMMIT_MS, RETRY_SECONDS } from '../durations.js'
 import { StoreError } from '../errors.js'
+import type { Failures } from '../failures/failures.js'
 import { ignoreRejection } from '../lib/call-safely.js'
 import { deferred } from '../lib/deferred.js'
+import { isParked, removeKept } from './failing-run.js'
 import {
   type Denial,
   type Grant,
   type Guard,
   type GuardedDelivery,
+  type GuardedFailure,
   isDone,
+  PARKED,
   type Work,
   type WorkEnd,
 } from './guard.js'
-import type { Inbox, OnceRequest, OnceResult } from './inbox.js'
+import type { Inbox, JoinedInbox, OnceRequest } from './inbox.js'
 import { callInbox } from './store-call.js'
 
-type OnceStatus = OnceResult['status']
+type OnceStatus = Awaited<ReturnType<JoinedInbox<unknown>['once']>>['status']
+
+/** The part of an inbox that a run uses. */
+interface RunInbox extends Pick<Inbox<unknown>, 'hint'> {
+  once(request: OnceRequest, work: (tx: unknown) => Promise<void>): Promise<{ readonly status: OnceStatus }>
+}
 
 const ONCE_STATUSES: readonly unknown[] = [
   'handled',
   'discarded',
   'duplicate',
   'in_flight',
+  'parked',
 ] satisfies OnceStatus[]
 
 /** Guards with the transactions of an inbox: the handler runs in one, which is committed or rolled back together with its record. */
-export function inboxGuard(inbox: Inbox<unknown>, terms: Omit<OnceRequest, 'key'>): Guard {
+export function inboxGuard(
+  inbox: Inbox<unknown>,
+  terms: Omit<OnceRequest, 'key'>,
+  failures?: Failures,
+): Guard {
+  const joined = failures === undefined ? undefined : inbox.joinFailures?.(failures)
+
   return {
-    run: (key, delivery, work) => new InboxRun(inbox, { key, ...terms }, delivery, work).run(),
+    run(key, delivery, work) {
+      const request = { key, ...terms }
+      const { failure } = delivery
+      if (failure === undefined) return new InboxRun(inbox, request, delivery, work).run()
+      if (joined === undefined)
+        return runBeside(failure, () => new InboxRun(inbox, request, delivery, work).run())
+      failure.keepWith(joined.keep)
+      const together = joinedFor(joined, inbox, failure)
+      return keeping(failure, new InboxRun(together, request, delivery, work).run())
+    },
+    async keep(_, { failure }, end) {
+      if (joined !== undefined) failure?.keepWith(joined.keep)
+      return failure?.keep(end)
+    },
     check: typeof inbox.check === 'function' ? () => inbox.check?.() : undefined,
   }
+}
+
+/** The inbox for one delivery: its transaction looks at the failure, and removes it. */
+function joinedFor(joined: JoinedInbox<unknown>, inbox: Inbox<unknown>, failure: GuardedFailure): RunInbox {
+  const { key: failureKey, isReplay: runsParked } = failure
+  return {
+    once: (request, work) => joined.once({ ...request, failureKey, runsParked }, work),
+    hint: () => inbox.hint?.(),
+  }
+}
+
+/** With failures that are in another database: looked up before the transaction, and written after it, so that no run waits for another connection. */
+async function runBeside<End extends WorkEnd>(
+  failure: GuardedFailure,
+  run: () => Promise<End | Denial>,
+): Promise<End | Denial> {
+  if (await isParked(failure)) return PARKED
+  const ended = await keeping(failure, run())
+  if (!('status' in ended) && isDone(ended)) await removeKept(failure)
+  return ended
+}
+
+/** Keeps the failure once the transaction is over. */
+async function keeping<End extends WorkEnd>(
+  failure: GuardedFailure,
+  running: Promise<End | Denial>,
+): Promise<End | Denial> {
+  const ended = await running
+  if ('status' in ended || isDone(ended)) return ended
+  const isNowParked = (await failure.keep(ended)) === 'parked'
+  return isNowParked && !failure.isReplay ? { ...PARKED, error: ended.error } : ended
 }
 
 /** One delivery in a transaction of an inbox. Once that is open, it is the grant of the handler. */
@@ -42,7 +102,7 @@ class InboxRun<End extends WorkEnd> implements Grant {
   private givenUpFor: { readonly reason: unknown } | undefined
 
   constructor(
-    private readonly inbox: Inbox<unknown>,
+    private readonly inbox: RunInbox,
     private readonly request: OnceRequest,
     private readonly delivery: GuardedDelivery,
     private readonly work: Work<End>,
@@ -163,11 +223,12 @@ function committedAs(outcome: string): string {
 }
 
 function withoutRun(status: OnceStatus): Denial {
+  if (status === 'parked') return PARKED
   if (status === 'duplicate' || status === 'in_flight') return denialOf(status)
   throw misbehaved(status)
 }
 
-function denialOf(status: Denial['status']): Denial {
+function denialOf(status: 'duplicate' | 'in_flight'): Denial {
   return status === 'duplicate' ? { status } : { status, retryAfterMs: RETRY_SECONDS * 1000 }
 }
 

@@ -1,7 +1,9 @@
 import { RETRY_SECONDS, STORE_CALL_MS } from '../durations.js'
 import { StoreError } from '../errors.js'
+import type { FailureState } from '../failures/failures.js'
 import { isThenable } from '../lib/call-safely.js'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
+import { runKeeping } from './failing-run.js'
 import {
   type Denial,
   type Guard,
@@ -57,7 +59,7 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
     delivery: GuardedDelivery,
     work: Work<End>,
   ): MaybePromise<End | Denial> {
-    if (key === null) return work(UNPROTECTED)
+    if (key === null) return runUnprotected(delivery, work)
     const request: ClaimRequest = { key, token: nextToken(), leaseMs, retainMs }
     const claimedAtMs = delivery.clock.nowMs
     const claimed = claim(request, delivery)
@@ -102,7 +104,7 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
   ): MaybePromise<End | Denial> {
     if (result.status === 'claimed') {
       const held = new HeldLease(store, { key, token }, result.attempt, claimedAtMs, terms, delivery)
-      if (delivery.clock.nowMs < claimedAtMs + leaseMs) return held.run(work)
+      if (delivery.clock.nowMs < claimedAtMs + leaseMs) return runHeld(held, delivery, work)
       const error = grantedTooLate()
       delivery.track(Promise.resolve(held.end({ outcome: 'unavailable', error })))
       throw error
@@ -113,6 +115,32 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
     return {
       status: 'in_flight',
       retryAfterMs: doubtedKeys.has(key) ? Math.min(retryAfterMs, RETRY_SECONDS * 1000) : retryAfterMs,
+    }
+  }
+
+  function runHeld<End extends WorkEnd>(
+    held: HeldLease,
+    { failure }: GuardedDelivery,
+    work: Work<End>,
+  ): MaybePromise<End | Denial> {
+    if (failure === undefined) return held.run(work)
+    // An event has failed before if it was claimed before.
+    const mayBeKept = held.attempt > 1 || store.isVolatile === true
+    return runKeeping(failure, mayBeKept, work, (keeping) => held.run(keeping))
+  }
+
+  /** Claims the event, so that `attempt` of the run that handles it says that there may be a failure. */
+  async function keep(
+    key: string | null,
+    delivery: GuardedDelivery,
+    end: WorkEnd,
+  ): Promise<FailureState | undefined> {
+    if (key === null) return delivery.failure?.keep(end)
+    try {
+      const ended = await run(key, delivery, () => end)
+      return 'status' in ended && ended.status === 'parked' ? 'parked' : undefined
+    } catch {
+      return delivery.failure?.keep(end)
     }
   }
 
@@ -156,7 +184,16 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
     )
   }
 
-  return { run, check: typeof store.check === 'function' ? () => store.check?.() : undefined }
+  return { run, keep, check: typeof store.check === 'function' ? () => store.check?.() : undefined }
+}
+
+/** Runs an event that is not deduplicated. */
+export function runUnprotected<End extends WorkEnd>(
+  { failure }: GuardedDelivery,
+  work: Work<End>,
+): MaybePromise<End | Denial> {
+  if (failure === undefined) return work(UNPROTECTED)
+  return runKeeping(failure, true, work, (keeping) => keeping(UNPROTECTED))
 }
 
 /** An invalid or unreadable result is no evidence of what the store did. */

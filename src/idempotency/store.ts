@@ -34,6 +34,11 @@ export type ClaimResult =
  */
 export interface IdempotencyStore {
   /**
+   * Whether its records end with the process. `attempt` then does not say whether an event has failed before, and the receiver asks its
+   * option `failures` before each run. Default false.
+   */
+  readonly isVolatile?: boolean
+  /**
    * Absent, expired, released by another token, or with an expired lease: take it.
    * Running with this token: repeat the grant (same attempt, new lease).
    * Released with this token: change nothing, and return `in_flight` with `retryAfterMs: 1`.

@@ -1,5 +1,5 @@
 import { LOG_WINDOW_MS } from '../durations.js'
-import { codeOf, isWebhookError, type WebhookError } from '../errors.js'
+import { codeOf, isWebhookError } from '../errors.js'
 import { callSafely } from '../lib/call-safely.js'
 import { causeOf, messageOf } from '../lib/errors/message-of.js'
 import { readProperty } from '../lib/errors/read-property.js'
@@ -8,6 +8,7 @@ import { userFrames } from '../lib/errors/user-frames.js'
 import { monotonicMs } from '../lib/time/timers.js'
 import type { Delivery } from './delivery.js'
 import type { PlaceLimits } from './operation/places.js'
+import { thrownByUser } from './thrown-by-user.js'
 
 /** The place in an endpoint that a log line is about; unknown parts are left out. */
 export interface LogPlace {
@@ -157,21 +158,6 @@ function write(delivery: Delivery, line: string, thrown?: { readonly error: unkn
     if (delivery.log !== undefined) delivery.log(line, thrown?.error)
     else console.error(thrown === undefined ? line : [line, ...stackLines(thrown.error)].join('\n'))
   })
-}
-
-/** The error that the user's own code threw: the error itself, or the cause of our error that names the function. */
-function thrownByUser(error: unknown): { readonly error: unknown } | undefined {
-  if (!isWebhookError(error)) return { error }
-  return isOfUsers(error) && error.cause !== undefined ? { error: error.cause } : undefined
-}
-
-function isOfUsers(error: WebhookError): boolean {
-  try {
-    return error.name === 'UnavailableError' || ['misconfigured', 'handler_failed'].includes(error.code)
-  } catch {
-    // A proxy that throws.
-    return false
-  }
 }
 
 function pathOf(delivery: Delivery): string | undefined {

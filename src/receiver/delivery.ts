@@ -30,6 +30,12 @@ export interface Delivery<Request = unknown> {
   readonly log?: ((line: string, thrown?: unknown) => void) | undefined
 }
 
+/** A delivery, or the replay of one, which may have no request. */
+export interface AnyDelivery<Request = unknown> extends Delivery<Request> {
+  /** Whether `request` can be read. Default true. */
+  readonly hasRequest?: boolean
+}
+
 /** A possible reason why the signature does not match, if one is known. */
 export function mismatchHint({ contentEncoding, hint }: Delivery): string | undefined {
   // Only a possible name of a coding is quoted: it comes from a stranger, and goes to a log.

@@ -4,8 +4,10 @@ import { checkedFor, isMisuse } from '../lib/call-site.js'
 import { describeType, describeValue } from '../lib/describe-type.js'
 import { messageOf } from '../lib/errors/message-of.js'
 import { isName, NAME_RULE } from './account.js'
+import { type AuthenticDelivery, giveRequest } from './context.js'
 import type { EventKey } from './key.js'
 import { isSignal } from './outcome.js'
+import type { DeliveryState } from './state.js'
 
 /** The delivery of an event, for the option `handledBefore`. */
 export interface HandledBeforeContext<Request = unknown, Found = unknown> {
@@ -36,21 +38,19 @@ export type HandledBefore<Event, Request = unknown, Found = unknown> = (
   ctx: HandledBeforeContext<Request, Found>,
 ) => boolean | Promise<boolean>
 
-interface Asked<Request> extends Omit<HandledBeforeContext<Request>, 'key' | 'keyIn'> {
-  readonly eventKey: EventKey | null
-  readonly key: string | null
-  /** The id of the account. */
-  readonly id: string | undefined
-}
-
 /** The function that asks whether an event was handled before; `undefined` if the user gave none, or the event has no key. */
 export function askingBefore<Request>(
   ask: HandledBefore<AnyEvent, Request> | undefined,
   event: AnyEvent,
-  { eventKey, key, id, ...delivery }: Asked<Request>,
+  eventKey: EventKey | null,
+  state: DeliveryState<Request>,
+  { account, rawBody }: AuthenticDelivery,
 ): (() => Promise<boolean>) | undefined {
-  if (ask === undefined || eventKey === null || key === null) return undefined
-  return () => answerOf(() => ask(event, { key, keyIn: keyInOf(eventKey, id), ...delivery }))
+  const { key, account: id } = state
+  if (ask === undefined || eventKey === null || key === undefined) return undefined
+  const ctx: Omit<HandledBeforeContext, 'request'> = { key, keyIn: keyInOf(eventKey, id), account, rawBody }
+  giveRequest(ctx, state)
+  return () => answerOf(() => ask(event, ctx as HandledBeforeContext<Request>))
 }
 
 function keyInOf(eventKey: EventKey, id: string | undefined): HandledBeforeContext['keyIn'] {

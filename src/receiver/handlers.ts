@@ -17,7 +17,7 @@ import { isPlainObject, isRecord } from '../lib/option-names.js'
  * @typeParam Found the accounts
  */
 export interface HandlerContext<Request = unknown, Tx = unknown, Found = unknown> {
-  /** The framework's own request. */
+  /** The framework's own request. Reading it throws if it is a replay, and `replay` was given none. */
   readonly request: Request
   /** The account of the delivery, as the option `account` returned it; `undefined` without that option. */
   readonly account: Found
@@ -32,6 +32,8 @@ export interface HandlerContext<Request = unknown, Tx = unknown, Found = unknown
   readonly attempt?: number
   /** False when the event runs without deduplication: `key` gave `null`. */
   readonly deduplicated: boolean
+  /** Whether it is a replay of an event that failed before. */
+  readonly replayed: boolean
   /** When the service signed this delivery. */
   readonly signedAt: Date
   /** The index of the secret that matched. */

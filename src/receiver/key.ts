@@ -127,6 +127,27 @@ export function eventKey(type: string, part: string): MaybePromise<EventKey> {
   )
 }
 
+const BYTES = 'sha256:'
+
+/**
+ * The key of a failure whose event has none: of its bytes. It is no key of an event, which has a slash after the prefix, or only digits of
+ * a digest.
+ */
+export async function keyOfBytes(rawBody: Uint8Array, namespace: string, account?: string): Promise<string> {
+  return `${prefixOf(namespace, account ?? null)}${BYTES}${await hmacEngine().sha256Hex(rawBody)}`
+}
+
+/**
+ * The part of a stored key behind namespace and account, as a key for `keyIn`.
+ *
+ * @returns `undefined` for a key of bytes: the event may have one by now
+ */
+export function storedKey(key: string, namespace: string, account?: string): EventKey | undefined {
+  const rest = key.slice(prefixOf(namespace, account ?? null).length)
+  if (rest.startsWith(BYTES)) return undefined
+  return (otherNamespace, otherAccount) => prefixOf(otherNamespace, otherAccount) + rest
+}
+
 function prefixOf(namespace: string, account: string | null): string {
   return account === null ? `${namespace}/` : `${namespace}/${account}/`
 }

@@ -30,6 +30,7 @@ export type OutcomeName =
   | 'failed'
   | 'unprocessable'
   | 'misconfigured'
+  | 'parked'
   | 'in_flight'
   | 'timed_out'
   | 'retry_later'
@@ -42,7 +43,7 @@ export type OutcomeCode =
   | PayloadCode
   | BodyCode
   | UnavailableCode
-  | Exclude<StoreCode, 'lease_lost' | 'not_recorded' | 'not_released'>
+  | Exclude<StoreCode, 'lease_lost' | 'not_recorded' | 'not_released' | 'not_kept'>
   | 'method_not_allowed'
   | 'handler_failed'
   | 'misconfigured'
@@ -98,6 +99,7 @@ const STATUS: Readonly<Record<OutcomeName, number>> = {
   failed: 500,
   unprocessable: 500,
   misconfigured: 500,
+  parked: 200,
   in_flight: 503,
   timed_out: 503,
   retry_later: 503,
@@ -151,6 +153,11 @@ export function overloaded(): Outcome {
   }
 }
 
+/** @param error that of the run that parked the event, if this is its delivery */
+export function parked(error: unknown): Outcome {
+  return error === undefined ? { outcome: 'parked' } : { outcome: 'parked', error }
+}
+
 /** At random, because deliveries that were refused together must not return together. */
 function spreadSeconds(): number {
   return RETRY_SECONDS + Math.floor(Math.random() * (MAX_SPREAD_SECONDS - RETRY_SECONDS + 1))
@@ -159,6 +166,7 @@ function spreadSeconds(): number {
 /** The outcome if a guard has denied the run. If another delivery is being handled, the sender retries when its lease may be over. */
 export function outcomeOfDenial(denial: Denial): Outcome {
   if (denial.status === 'duplicate') return DUPLICATE
+  if (denial.status === 'parked') return parked(denial.error)
   const retryAfterSeconds = wholeSeconds(denial.retryAfterMs / 1000, MAX_IN_FLIGHT_SECONDS)
   return { outcome: 'in_flight', code: 'in_flight', retryAfterSeconds }
 }

@@ -21,7 +21,7 @@ import type { DeliveryState } from './state.js'
 
 /** The part of a delivery that its run needs. */
 type RunState<Request> = GuardedDelivery<Request> &
-  Pick<DeliveryState<Request>, 'kind' | 'attempt' | 'place' | 'aborting' | 'keepAlive' | 'track'>
+  Pick<DeliveryState<Request>, 'kind' | 'attempt' | 'failure' | 'place' | 'aborting' | 'keepAlive' | 'track'>
 
 /** The user's functions, with their arguments. */
 export interface RunCalls {
@@ -31,7 +31,7 @@ export interface RunCalls {
 }
 
 export interface RunTerms<Request> {
-  readonly guard: Guard<Request>
+  readonly guard: Pick<Guard<Request>, 'run'>
   readonly timeoutMs: number
   readonly maxRunMs: number
 }
@@ -168,7 +168,7 @@ class Run<Request> implements Bounded {
     this.answer = deferred()
     ended.then(
       (end) => this.finish(outcomeOf(end)),
-      (fault) => this.finish(outcomeOfFault(fault)),
+      (fault) => this.finish(this.kept(outcomeOfFault(fault))),
     )
     return this.answer.promise
   }
@@ -199,9 +199,16 @@ class Run<Request> implements Bounded {
       this.hasCalledHandler ? `The handler of ${kind}` : 'handledBefore',
       this.terms.maxRunMs,
     )
+    const outcome = outcomeOfFault(error)
     this.grant?.abandon(error)
     this.state.abort(error)
-    this.finish(outcomeOfFault(error))
+    this.finish(this.kept(outcome))
+  }
+
+  /** Keeps the failure of a run that the guard does not end: its handler may never settle, or the guard itself is misconfigured. */
+  private kept(outcome: Outcome): Outcome {
+    this.state.failure?.keepLater(outcome)
+    return outcome
   }
 
   private finish(outcome: Outcome): void {

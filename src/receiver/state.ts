@@ -6,7 +6,8 @@ import { callSafely } from '../lib/call-safely.js'
 import { AlarmClock } from '../lib/time/alarm-clock.js'
 import { monotonicMs } from '../lib/time/timers.js'
 import type { DefaultLog } from './default-log.js'
-import type { Delivery } from './delivery.js'
+import type { AnyDelivery, Delivery } from './delivery.js'
+import type { DeliveryFailure } from './failure/delivery-failure.js'
 import type { Bounded, Drain } from './operation/drain.js'
 import type { Place, PlaceLimits } from './operation/places.js'
 import type { DeliveryRecord } from './options/options.js'
@@ -36,6 +37,10 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
   signatureAgeSeconds: number | undefined = undefined
   /** Whether signature and timestamp are those of a fresh delivery: before, anybody may have sent it. */
   isVerified = false
+  /** Whether it is a replay. */
+  replayed = false
+  /** Of an authentic delivery, if failures are kept. */
+  failure: DeliveryFailure | undefined = undefined
   /** Among the runs, if their number is limited. */
   place: Place | undefined = undefined
   /** Of the handler's signal. */
@@ -43,7 +48,7 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
   private whenFinished: (() => void) | undefined
 
   constructor(
-    readonly delivery: Delivery<Request>,
+    readonly delivery: AnyDelivery<Request>,
     private readonly shared: Shared<Request>,
   ) {
     this.clock = new AlarmClock(shared.settings.timeoutMs)
@@ -52,6 +57,11 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
 
   get request(): Request {
     return this.delivery.request
+  }
+
+  /** Of a replay there may be none. */
+  get hasRequest(): boolean {
+    return this.delivery.hasRequest !== false
   }
 
   abort(reason: unknown): void {
@@ -98,7 +108,7 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
     const { delivery, shared } = this
     if (onError === undefined && this.isVerified) shared.log.fault(delivery, error, place)
     else if (onError === undefined) shared.log.unverifiedFault(delivery, error, account)
-    else callSafely(() => onError(error, { request: this.delivery.request, ...place }))
+    else callSafely(onError, error, { request: requestOf(delivery), ...place })
   }
 
   /** Reports a kind without a handler: logged only if nothing else in the receiver would report it. */
@@ -141,7 +151,7 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
     else if (isFault(outcome)) this.report(error)
     if (isAnswered(this.delivery)) this.report(answeredByOthers(name))
     if (settings.onDelivery === undefined) return
-    const { kind, key, account, attempt, secretIndex, signatureAgeSeconds } = this
+    const { kind, key, account, attempt, secretIndex, signatureAgeSeconds, replayed } = this
     const record: DeliveryRecord = {
       outcome: name,
       status: statusOf(outcome),
@@ -152,6 +162,7 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
       ...(attempt === undefined ? {} : { attempt }),
       ...(secretIndex === undefined ? {} : { secretIndex }),
       ...(signatureAgeSeconds === undefined ? {} : { signatureAgeSeconds }),
+      ...(replayed ? { replayed } : {}),
       durationMs: this.clock.elapsedMs,
       ...(error === undefined ? {} : { error }),
     }
@@ -159,7 +170,7 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
   }
 }
 
-/** A delivery of a broken adapter may be missing, or throw: its record is written all the same. */
+/** A delivery of a broken adapter may be missing, or throw, and a replay without a request throws: it is reported all the same. */
 function requestOf<Request>(delivery: Delivery<Request>): Request {
   try {
     return delivery.request

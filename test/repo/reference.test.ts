@@ -97,6 +97,7 @@ test('the table of errors has every code of a class', () => {
     lease_lost: 'StoreError',
     not_recorded: 'StoreError',
     not_released: 'StoreError',
+    not_kept: 'StoreError',
     handler_failed: 'RunError',
     timed_out: 'RunError',
     given_up: 'RunError',

@@ -1,6 +1,7 @@
 import { type KeptFailures, memoryFailures } from 'tix-webhooks'
 import type { FailureHarness } from 'tix-webhooks/testing'
 import { describe } from 'vitest'
+import { SQLITE_FAILURES } from './sqlite-failures.js'
 import { someTurns } from './store-backend.js'
 
 /** A fresh backend on a server of the run, and how to close it. */
@@ -42,4 +43,7 @@ export function delayed(failures: KeptFailures): KeptFailures {
 }
 
 /** All failures of ours, over each client library. */
-export const FAILURE_KINDS: readonly FailureKind[] = [{ name: 'memoryFailures', describe, open: openMemory }]
+export const FAILURE_KINDS: readonly FailureKind[] = [
+  { name: 'memoryFailures', describe, open: openMemory },
+  ...SQLITE_FAILURES,
+]

@@ -155,7 +155,13 @@ describe('the context', () => {
   test('has what was given in place of its own, undefined too', async () => {
     const given = {
       ...{ request: { id: 1 }, key: null, attempt: undefined, deduplicated: false, signedAt: new Date(0) },
-      ...{ secretIndex: 1, rawBody: new Uint8Array(1), signal: AbortSignal.abort(), tx: { query: () => {} } },
+      ...{
+        replayed: true,
+        secretIndex: 1,
+        rawBody: new Uint8Array(1),
+        signal: AbortSignal.abort(),
+        tx: { query: () => {} },
+      },
     }
     const ctx = await contextWith(Object.freeze(given))
     expect({ ...ctx }).toEqual(given)

@@ -153,6 +153,7 @@ describe('the context', () => {
             readonly key: string | null
             readonly attempt?: number
             readonly deduplicated: boolean
+            readonly replayed: boolean
             readonly signedAt: Date
             readonly secretIndex: number
             readonly rawBody: Uint8Array

@@ -16,6 +16,7 @@ const OUTCOMES = {
   failed: true,
   unprocessable: true,
   misconfigured: true,
+  parked: true,
   in_flight: true,
   timed_out: true,
   retry_later: true,

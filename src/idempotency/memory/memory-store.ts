@@ -146,6 +146,7 @@ function createStore(
 
   // Each method is synchronous, so it is atomic. It checks no request, which would cost it more than all else: a Map takes any key.
   return {
+    isVolatile: true,
     claim(request) {
       const { key, token } = request
       const time = now()

@@ -26,33 +26,47 @@ const DRAINING: Problem = {
 
 const TOO_SLOW: Problem = {
   code: 'store_unavailable',
-  message: `The check of the store or the inbox took longer than ${STORE_CALL_MS / 1000} s: is its backend reachable, and is a connection of its pool free?`,
+  message: `The check of the store, the inbox or the failures took longer than ${STORE_CALL_MS / 1000} s: is its backend reachable, and is a connection of its pool free?`,
 }
 
 // The message of a client may name credentials.
 const FAILED: Problem = {
   code: 'store_unavailable',
   message:
-    'The check of the store or the inbox failed with an error that is not a StoreError, so its message is not shown.',
+    'The check of the store, the inbox or the failures failed with an error that is not a StoreError, so its message is not shown.',
 }
 
 const SAID_NO: Problem = {
   code: 'store_unavailable',
-  message: 'The check of the store or the inbox returned false.',
+  message: 'The check of the store, the inbox or the failures returned false.',
 }
 
 /**
  * Makes `health()`.
  *
- * @param check asks the store or the inbox; `undefined` if there is nothing to ask
+ * @param checks ask the store or the inbox, and the failures; `undefined` for what cannot be asked
  */
-export function healthOf(drain: Drain, check: (() => unknown) | undefined): () => Promise<Health> {
+export function healthOf(drain: Drain, checks: readonly Check[]): () => Promise<Health> {
+  const problems = checks.flatMap((check) => (check === undefined ? [] : [problemFound(check)]))
+
+  return async () => {
+    const found = drain.isClosing ? [] : await Promise.all(problems.map((problemNow) => problemNow()))
+    // Also if it began during the check.
+    const all = drain.isClosing ? [DRAINING] : found.filter((problem) => problem !== undefined)
+    return { ok: all.length === 0, problems: all }
+  }
+}
+
+type Check = (() => unknown) | undefined
+
+/** The problem that one check finds now, if any. */
+function problemFound(check: () => unknown): () => Promise<Problem | undefined> {
   let asked: { readonly atMs: number; readonly problem: Promise<Problem | undefined> } | undefined
 
   async function ask(): Promise<Problem | undefined> {
     try {
       // Of a store of the user's: its type forbids it, but JavaScript and `as` do not.
-      return (await check?.()) === false ? SAID_NO : undefined
+      return (await check()) === false ? SAID_NO : undefined
     } catch (error) {
       return isWebhookError(error) ? { code: error.code, message: error.message } : FAILED
     }
@@ -71,15 +85,5 @@ export function healthOf(drain: Drain, check: (() => unknown) | undefined): () =
     return asked.problem
   }
 
-  async function problemNow(): Promise<Problem | undefined> {
-    const found =
-      check && !drain.isClosing ? await within(askOnce(), STORE_CALL_MS, () => TOO_SLOW) : undefined
-    // Also if it began during the check.
-    return drain.isClosing ? DRAINING : found
-  }
-
-  return async () => {
-    const problem = await problemNow()
-    return problem === undefined ? { ok: true, problems: [] } : { ok: false, problems: [problem] }
-  }
+  return () => within(askOnce(), STORE_CALL_MS, () => TOO_SLOW)
 }

@@ -1,9 +1,9 @@
 import { STORE_CALL_MS } from '../../durations.js'
 import { ConfigurationError, UnavailableError } from '../../errors.js'
-import { type Guard, UNPROTECTED } from '../../idempotency/guard.js'
+import type { Guard, GuardedDelivery } from '../../idempotency/guard.js'
 import type { Inbox } from '../../idempotency/inbox.js'
 import { inboxGuard } from '../../idempotency/inbox-guard.js'
-import { leaseGuard, leaseMemory } from '../../idempotency/lease-guard.js'
+import { leaseGuard, leaseMemory, runUnprotected } from '../../idempotency/lease-guard.js'
 import { defaultStore } from '../../idempotency/memory/memory-store.js'
 import type { IdempotencyStore } from '../../idempotency/store.js'
 import { isMisuse } from '../../lib/call-site.js'
@@ -26,6 +26,11 @@ export function namespaceOf<Request>({ namespace, store, inbox }: DeduplicationO
   )
 }
 
+/** Those of the options `store` and `inbox` that are functions of the request. */
+export function factoriesOf<Request>({ store, inbox }: DeduplicationOptions<Request>): readonly string[] {
+  return Object.entries({ store, inbox }).flatMap(([name, value]) => (isFactory(value) ? [name] : []))
+}
+
 /** The options of deduplication. */
 interface DeduplicationOptions<Request> {
   readonly store?: IdempotencyStore | ((request: Request) => unknown) | undefined
@@ -35,13 +40,18 @@ interface DeduplicationOptions<Request> {
 
 /** The guard that the options select: leases on a store, or transactions of an inbox. */
 export function guardOf<Request>(
-  { store, inbox, ...options }: DeduplicationOptions<Request> & Pick<WebhookOptions, 'now'>,
+  {
+    store,
+    inbox,
+    failures,
+    ...options
+  }: DeduplicationOptions<Request> & Pick<WebhookOptions, 'now' | 'failures'>,
   now: () => number,
   { leaseMs, retainMs, maxRunMs }: { leaseMs: number; retainMs: number; maxRunMs: number },
 ): Guard<Request> {
   const leases = { leaseMs, retainMs, ...leaseMemory(() => hmacEngine().randomUuid()) }
   const onStore = (value: unknown): Guard => leaseGuard(checkedStore(value), leases)
-  const onInbox = (value: unknown): Guard => inboxGuard(checkedInbox(value), { retainMs, maxRunMs })
+  const onInbox = (value: unknown): Guard => inboxGuard(checkedInbox(value), { retainMs, maxRunMs }, failures)
   if (inbox === undefined) {
     if (isFactory(store)) return guardByRequest('store', store, onStore)
     return onStore(store === undefined ? memoryOf(options.now === undefined ? undefined : now) : store)
@@ -90,15 +100,26 @@ function guardByRequest<Request>(
 
   const tookTooLong = `Your ${option} function took too long: over ${STORE_CALL_MS / 1000} s, or the delivery had no more time.`
 
+  function guardOfDelivery({ clock, request }: GuardedDelivery<Request>): Promise<Guard> {
+    const byMs = Math.min(clock.nowMs + STORE_CALL_MS, clock.deadlineMs)
+    return clock.within(guardFor(request), byMs, () => {
+      throw new UnavailableError('store_unavailable', tookTooLong)
+    })
+  }
+
   return {
     async run(key, delivery, work) {
-      if (key === null && option === 'store') return work(UNPROTECTED)
-      const { clock, request } = delivery
-      const byMs = Math.min(clock.nowMs + STORE_CALL_MS, clock.deadlineMs)
-      const guard = await clock.within(guardFor(request), byMs, () => {
-        throw new UnavailableError('store_unavailable', tookTooLong)
-      })
+      if (key === null && option === 'store') return runUnprotected(delivery, work)
+      const guard = await guardOfDelivery(delivery)
       return guard.run(key, delivery, work)
+    },
+    async keep(key, delivery, end) {
+      try {
+        const guard = await guardOfDelivery(delivery)
+        return await guard.keep(key, delivery, end)
+      } catch {
+        return delivery.failure?.keep(end)
+      }
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { SchemaMap } from '../../event/schema.js'
+import type { Failures } from '../../failures/failures.js'
 import type { Inbox } from '../../idempotency/inbox.js'
 import type { IdempotencyStore } from '../../idempotency/store.js'
 import type { SignatureOptions } from '../../signature/scheme.js'
@@ -95,6 +96,16 @@ export interface WebhookOptions<
    * of your own is best below the connections too: a run that finds none is `unavailable`.
    */
   concurrency?: number | Concurrency | undefined
+  /**
+   * Keeps each authentic event that was not handled, with its bytes, until it is: for `replay`. `postgresFailures`, `sqliteFailures` or
+   * `memoryFailures`; best in the database of the inbox. Default: nothing is kept, and an event that fails for 72 hours is lost.
+   */
+  failures?: Failures | undefined
+  /**
+   * With `failures`: after so many attempts, or hours since the first, whichever is first, an event that fails is answered 200, so that the
+   * service stops, and waits for `replay`. Default: it fails until the service gives up, and is kept all the same.
+   */
+  parkAfter?: ParkAfter | undefined
   /** How the service signs. The defaults are the usual ones. */
   signature?: SignatureOptions | undefined
   /** Called with exactly one record for each delivery, whatever its end, and with the request, for the id in your logs. Not awaited; its errors are swallowed. */
@@ -111,6 +122,14 @@ export interface WebhookOptions<
    * all deadlines, are monotonic. Default `Date.now`.
    */
   now?: (() => number) | undefined
+}
+
+/** When an event that fails is parked: at least one of the two. */
+export interface ParkAfter {
+  /** Runs that failed, replays included. At least 1. */
+  readonly attempts?: number | undefined
+  /** Hours since the first failure. Above 0. */
+  readonly hours?: number | undefined
 }
 
 /** The limits of the option `concurrency`. */
@@ -141,6 +160,8 @@ export interface DeliveryRecord {
   readonly secretIndex?: number
   /** The age of the signature, in seconds; present once the signature was verified. */
   readonly signatureAgeSeconds?: number
+  /** True for a replay; absent for a delivery. */
+  readonly replayed?: boolean
   /** From the request's arrival to its answer, in milliseconds, monotonic. */
   readonly durationMs: number
   /** The error, if there was one. */
@@ -149,7 +170,7 @@ export interface DeliveryRecord {
 
 /** The request of a delivery, for its record. */
 export interface DeliveryContext<Request = unknown> {
-  /** The framework's own request. */
+  /** The framework's own request; `undefined` for a replay without one. */
   readonly request: Request
 }
 

@@ -16,12 +16,14 @@ import { checkOptionNames } from '../../lib/option-names.js'
 import { checkedClock, systemClock } from '../../lib/time/clock.js'
 import { checkTolerance, type SignatureScheme, signatureScheme } from '../../signature/scheme.js'
 import { type Account, type Signer, signerSource } from '../account.js'
+import type { FailureTerms } from '../failure/delivery-failure.js'
 import type { HandledBefore } from '../handled-before.js'
 import { type AnyHandler, handlerLookup } from '../handlers.js'
 import type { KeyFunction } from '../key.js'
 import type { Places } from '../operation/places.js'
 import { placesOf } from './concurrency.js'
-import { guardOf, namespaceOf } from './deduplication.js'
+import { factoriesOf, guardOf, namespaceOf } from './deduplication.js'
+import { failureTermsOf } from './failures.js'
 import type { WebhookOptions } from './options.js'
 import { recordRetentionSeconds } from './retention.js'
 
@@ -37,6 +39,10 @@ export interface Settings<Request> {
   /** Of the runs at the same time; `undefined` if there is no limit. */
   readonly places: Places | undefined
   readonly namespace: string
+  /** Undefined if no failures are kept. */
+  readonly failureTerms: FailureTerms | undefined
+  /** The options that are functions of the request, in the order in which they are asked. */
+  readonly needRequest: readonly string[]
   readonly key: KeyFunction<Request> | undefined
   readonly handledBefore: HandledBefore<AnyEvent, Request> | undefined
   readonly toleranceSeconds: number
@@ -66,6 +72,8 @@ const OPTION_NAMES: readonly (keyof WebhookOptions)[] = [
   'retentionSeconds',
   'maxBodyBytes',
   'concurrency',
+  'failures',
+  'parkAfter',
   'signature',
   'onDelivery',
   'onError',
@@ -99,6 +107,7 @@ export function resolveSettings<Request, Tx, Schemas extends SchemaMap, Found ex
   const retainMs =
     recordRetentionSeconds(options.retentionSeconds, toleranceSeconds, leaseSeconds, maxRunSeconds) * 1000
   const now = checkedClock(options.now, systemClock)
+  const namespace = namespaceOf(options)
 
   return {
     signerFor: signerSource<Request>(options),
@@ -109,7 +118,9 @@ export function resolveSettings<Request, Tx, Schemas extends SchemaMap, Found ex
       schemas,
     ),
     schemas,
-    namespace: namespaceOf(options),
+    namespace,
+    failureTerms: failureTermsOf(options, namespace, now),
+    needRequest: [...(options.account === undefined ? [] : ['account']), ...factoriesOf(options)],
     guard: guardOf(options, now, { leaseMs: leaseSeconds * 1000, retainMs, maxRunMs }),
     places: placesOf(options),
     key: optionalFunction('key', options.key as KeyFunction<Request> | undefined),

@@ -46,6 +46,7 @@ describe('the signal of a context', () => {
         'key',
         'platform',
         'rawBody',
+        'replayed',
         'request',
         'secretIndex',
         'signedAt',

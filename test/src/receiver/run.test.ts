@@ -306,6 +306,7 @@ test.each<[string, () => never]>([
       kind: 'k',
       request: null,
       attempt: undefined,
+      failure: undefined,
       clock,
       track: nothing,
       occupy: nothing,
@@ -316,7 +317,7 @@ test.each<[string, () => never]>([
       keepAlive: nothing,
       aborting: new AbortSource(),
     }
-    const guard: Guard = {
+    const guard: Pick<Guard, 'run'> = {
       run: async (_key, _delivery, work) => Promise.resolve(work(UNPROTECTED)).then(fail),
     }
     const terms = { guard, timeoutMs: 10_000, maxRunMs: 60_000 }

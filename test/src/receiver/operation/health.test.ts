@@ -54,7 +54,7 @@ test.each([
 
 test('a check that hangs is a problem after 2 s, and probes share it for a while', async () => {
   const check = vi.fn<() => Promise<void>>(never)
-  const health = healthOf(new Drain(), check)
+  const health = healthOf(new Drain(), [check])
   for (let probe = 0; probe < 4; probe++) {
     const answer = health()
     await advance(2)
@@ -68,9 +68,11 @@ test('a check that hangs is a problem after 2 s, and probes share it for a while
 
 test('each probe asks again, also after a failure', async () => {
   let isDown = true
-  const health = healthOf(new Drain(), () => {
-    if (isDown) throw new Error('down')
-  })
+  const health = healthOf(new Drain(), [
+    () => {
+      if (isDown) throw new Error('down')
+    },
+  ])
   expect((await health()).ok).toBe(false)
   isDown = false
   expect((await health()).ok).toBe(true)

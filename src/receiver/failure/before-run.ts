@@ -1,0 +1,23 @@
+import type { Guard } from '../../idempotency/guard.js'
+import { type Outcome, parked } from '../outcome.js'
+import type { DeliveryState } from '../state.js'
+
+/**
+ * Keeps the failure of an authentic delivery that ended before its run, such as one that cannot be read: before the answer if there is time,
+ * else after it.
+ *
+ * @returns the outcome, or `parked` if the failure is by now
+ */
+export async function keptBeforeRun<Request>(
+  outcome: Outcome,
+  state: DeliveryState<Request>,
+  guard: Guard<Request>,
+): Promise<Outcome> {
+  const { failure, clock } = state
+  if (failure === undefined || !failure.isKeptAs(outcome)) return outcome
+  await failure.identify()
+  const keeping = guard.keep(state.key ?? null, state, outcome)
+  state.track(keeping)
+  const kept = await clock.inTime(keeping, () => undefined)
+  return kept === 'parked' && !failure.isReplay ? parked(outcome.error) : outcome
+}

@@ -1,0 +1,73 @@
+import { codeOf, isWebhookError, type PayloadIssue } from '../../errors.js'
+import { causeOf, messageOf } from '../../lib/errors/message-of.js'
+import { readProperty } from '../../lib/errors/read-property.js'
+import { redactError } from '../../lib/errors/redact-error.js'
+import { firstUserFrame } from '../../lib/errors/user-frames.js'
+import type { MaybePromise } from '../../lib/maybe-promise.js'
+import { whenSettled } from '../../lib/maybe-promise.js'
+import { hmacEngine } from '../../signature/hmac.js'
+import { thrownByUser } from '../thrown-by-user.js'
+
+/** The end of a delivery, and the kind of its event. */
+interface Ended {
+  readonly code: string
+  readonly error: unknown
+  readonly kind: string
+}
+
+const MAX_MESSAGE_LENGTH = 1_000
+const MAX_CAUSES = 5
+const GROUP_LENGTH = 16
+
+/**
+ * The message of a failure, with those of its causes, as the default log has them: without the bound parameters of a database, and of our own
+ * errors the message alone, because a cause can quote the payload.
+ */
+export function messageOfFailure(error: unknown): string {
+  const redacted = redactError(error)
+  const messages = [messageOf(redacted)]
+  const thrown = thrownByUser(redacted)
+  if (thrown !== undefined && thrown.error !== redacted) messages.push(messageOf(thrown.error))
+  let cause = causeOf(thrown?.error)
+  for (let depth = 0; depth < MAX_CAUSES && cause !== undefined; depth++) {
+    messages.push(messageOf(cause))
+    cause = causeOf(cause)
+  }
+  return storable(messages.join('; caused by: '), MAX_MESSAGE_LENGTH)
+}
+
+/**
+ * The group of a failure: the same for all that one bug causes. By the code, the name of the error and the first frame of the user's own code;
+ * an error without such a frame, as that of a client of a database, by what else is the same each time.
+ */
+export function groupOf({ code, error, kind }: Ended): MaybePromise<string> {
+  const thrown = thrownByUser(error)?.error
+  const parts = [code, textOf(readProperty(thrown ?? error, 'name')), ...placeOf(thrown, error, kind)]
+  return whenSettled(hmacEngine().sha256Hex(JSON.stringify(parts)), (digest) => digest.slice(0, GROUP_LENGTH))
+}
+
+function placeOf(thrown: unknown, error: unknown, kind: string): readonly string[] {
+  let cause = thrown
+  for (let depth = 0; depth <= MAX_CAUSES && cause !== undefined; depth++) {
+    const frame = firstUserFrame(textOf(readProperty(cause, 'stack')))
+    if (frame !== undefined) return [frame]
+    cause = causeOf(cause)
+  }
+  // A list has a problem for each of its elements.
+  const paths = issuesOf(error).map(({ path }) => path.filter((part) => typeof part !== 'number').join('.'))
+  return [kind, String(codeOf(thrown) ?? readProperty(thrown, 'code') ?? ''), ...new Set(paths)]
+}
+
+function issuesOf(error: unknown): readonly PayloadIssue[] {
+  const issues = isWebhookError(error) ? readProperty(error, 'issues') : undefined
+  return Array.isArray(issues) ? issues : []
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** Text that every backend can store: without NUL and halves of surrogate pairs, which a cut may leave. */
+export function storable(text: string, maxLength: number): string {
+  return text.slice(0, maxLength).replace(/\0|\p{Surrogate}/gu, '\ufffd')
+}

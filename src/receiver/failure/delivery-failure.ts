@@ -1,0 +1,205 @@
+import { LATE_PAUSES_MS, RETRY_PAUSES_MS, STORE_CALL_MS } from '../../durations.js'
+import { StoreError } from '../../errors.js'
+import { isJsonObject, type UnknownEvent } from '../../event/events.js'
+import type { FailedDelivery, FailureState, Failures } from '../../failures/failures.js'
+import type { GuardedDelivery, GuardedFailure, WorkEnd } from '../../idempotency/guard.js'
+import type { JoinedInbox } from '../../idempotency/inbox.js'
+import { messageOf } from '../../lib/errors/message-of.js'
+import { redactError } from '../../lib/errors/redact-error.js'
+import { keyOfBytes } from '../key.js'
+import type { OutcomeName } from '../outcome.js'
+import { groupOf, messageOfFailure, storable } from './cause.js'
+
+/** The options that concern failures. */
+export interface FailureTerms {
+  readonly failures: Failures
+  readonly parkAfter: FailedDelivery['parkAfter']
+  readonly namespace: string
+  readonly now: () => number
+  /** Asks the failures whether they can be used; undefined if they cannot be asked. */
+  readonly check: (() => unknown) | undefined
+}
+
+/** The part of a delivery that its failure needs. */
+interface FailingDelivery extends Pick<GuardedDelivery, 'clock' | 'report' | 'track'> {
+  readonly kind: string
+  readonly key: string | undefined
+  readonly account: string | undefined
+}
+
+/** How a delivery ends whose event was not handled. Not because a backend is down: that passes, and the failures may be down with it. */
+const KEPT_OUTCOMES: ReadonlySet<string> = new Set<OutcomeName>([
+  'failed',
+  'retry_later',
+  'timed_out',
+  'unprocessable',
+  'misconfigured',
+])
+
+/** The longest text that is looked for. */
+const MAX_TEXT_LENGTH = 255
+
+const PAUSES_MS = [...RETRY_PAUSES_MS, ...LATE_PAUSES_MS]
+
+/** The failure of one authentic delivery. Nothing of it changes the answer: what fails is reported. */
+export class DeliveryFailure implements GuardedFailure {
+  key = ''
+  isKept: boolean
+  private event: UnknownEvent | undefined
+  private hasEnded = false
+  /** Of a run that was given up, which may be handled later. */
+  private keeping: Promise<unknown> | undefined
+  private keepOne: JoinedInbox<unknown>['keep']
+
+  /** @param replayedKey the key of the failure that is replayed */
+  constructor(
+    private readonly terms: FailureTerms,
+    private readonly state: FailingDelivery,
+    private readonly bytes: Pick<FailedDelivery, 'rawBody' | 'signedAt' | 'secretIndex'>,
+    private readonly replayedKey?: string,
+  ) {
+    this.isKept = replayedKey !== undefined
+    this.keepOne = async (failed) => terms.failures.keep(failed)
+  }
+
+  get isReplay(): boolean {
+    return this.replayedKey !== undefined
+  }
+
+  /** To be called once the envelope is read. */
+  isOf(event: UnknownEvent): void {
+    this.event = event
+  }
+
+  /** Sets the key: that of the event, or one of its bytes if it has none. */
+  async identify(): Promise<void> {
+    if (this.key !== '') return
+    const { account, key = await keyOfBytes(this.bytes.rawBody, this.terms.namespace, account) } = this.state
+    this.key = this.replayedKey ?? key
+  }
+
+  keepWith(keep: JoinedInbox<unknown>['keep']): void {
+    this.keepOne = keep
+  }
+
+  async find(): Promise<FailureState | undefined> {
+    const { clock } = this.state
+    try {
+      const byMs = Math.min(clock.nowMs + STORE_CALL_MS, clock.deadlineMs)
+      const found = await clock.within(this.call('get'), byMs, tookTooLong)
+      this.isKept = found !== undefined
+      return found?.state
+    } catch (error) {
+      this.isKept = true
+      this.state.report(this.unavailable('looked up, so the event runs even if it is parked', error))
+      return 'failing'
+    }
+  }
+
+  /** Whether an end is one of those that are kept. */
+  isKeptAs({ outcome }: WorkEnd): boolean {
+    return KEPT_OUTCOMES.has(outcome)
+  }
+
+  async keep(end: WorkEnd): Promise<FailureState | undefined> {
+    if (this.hasEnded || !this.isKeptAs(end)) return undefined
+    this.hasEnded = true
+    try {
+      const failed = await this.describe(end)
+      const state = await this.keepUnlessHandled(failed)
+      if (state !== undefined) this.isKept = true
+      return state
+    } catch (error) {
+      this.state.report(this.unavailable('kept', error))
+      return undefined
+    }
+  }
+
+  /** Keeps it in the background, for an end that the sender does not wait for. */
+  keepLater(end: WorkEnd): void {
+    if (!this.isKeptAs(end)) return
+    this.keeping = this.keep(end)
+    this.state.track(this.keeping)
+  }
+
+  async remove(): Promise<void> {
+    await this.keeping
+    try {
+      await this.within(this.call('delete'))
+    } catch (error) {
+      this.state.report(
+        this.unavailable('removed, although the event is handled: replay or delete it', error),
+      )
+    }
+  }
+
+  /** While another delivery of the event is in its transaction, its end decides whether there is anything to keep. */
+  private async keepUnlessHandled(failed: FailedDelivery): Promise<FailureState | undefined> {
+    for (const pauseMs of [...PAUSES_MS, undefined]) {
+      const kept = await this.within(this.keepOne(failed))
+      if (kept === 'failing' || kept === 'parked') return kept
+      if (kept !== 'in_flight' || pauseMs === undefined) return undefined
+      await this.state.clock.pause(pauseMs, true)
+    }
+    return undefined
+  }
+
+  /** Also of a foreign backend, which may throw, or return no promise. */
+  private async call<Method extends 'get' | 'delete'>(
+    method: Method,
+  ): Promise<Awaited<ReturnType<Failures[Method]>>> {
+    return (await this.terms.failures[method](this.key)) as Awaited<ReturnType<Failures[Method]>>
+  }
+
+  private within<T>(called: Promise<T>): Promise<T> {
+    const { clock } = this.state
+    return clock.within(called, clock.nowMs + STORE_CALL_MS, tookTooLong)
+  }
+
+  private async describe({ outcome, code = outcome, error }: WorkEnd): Promise<FailedDelivery> {
+    await this.identify()
+    const { terms, state, event, bytes } = this
+    const { account, kind } = state
+    const eventId = idOf(event?.id)
+    const order = event?.data.order
+    const orderId = isJsonObject(order) ? idOf(order.id) : undefined
+    return {
+      key: this.key,
+      namespace: terms.namespace,
+      ...(account === undefined ? {} : { account }),
+      kind: storable(kind, MAX_TEXT_LENGTH),
+      ...(eventId === undefined ? {} : { eventId }),
+      ...(orderId === undefined ? {} : { orderId }),
+      rawBody: bytes.rawBody,
+      signedAt: bytes.signedAt,
+      secretIndex: bytes.secretIndex,
+      failedAt: new Date(terms.now()),
+      code,
+      message: messageOfFailure(error),
+      group: await groupOf({ code, error, kind }),
+      isReplay: this.isReplay,
+      ...(terms.parkAfter === undefined ? {} : { parkAfter: terms.parkAfter }),
+    }
+  }
+
+  private unavailable(what: string, cause: unknown): StoreError {
+    return new StoreError(
+      'not_kept',
+      `The failure of ${this.key} could not be ${what}: ${messageOf(redactError(cause))}`,
+      { cause },
+    )
+  }
+}
+
+/** An id that can be looked for. */
+function idOf(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value === '' || value.length > MAX_TEXT_LENGTH) return undefined
+  return storable(value, MAX_TEXT_LENGTH) === value ? value : undefined
+}
+
+function tookTooLong(): never {
+  throw new StoreError(
+    'store_unavailable',
+    `The failures took too long: over ${STORE_CALL_MS / 1000} s, or the delivery had no more time.`,
+  )
+}

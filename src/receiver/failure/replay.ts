@@ -1,0 +1,166 @@
+import { REPLAYS_AT_ONCE, STATEMENT_MS } from '../../durations.js'
+import { StoreError } from '../../errors.js'
+import type { Failure, FailureQuery } from '../../failures/failures.js'
+import { checkFailureFilter, checkFailureLimit } from '../../failures/rules.js'
+import { describeType, describeValue } from '../../lib/describe-type.js'
+import { checkOptionNames } from '../../lib/option-names.js'
+import { within } from '../../lib/time/alarm-clock.js'
+import type { AuthenticDelivery } from '../context.js'
+import type { Operations, Replayed, ReplayFilter, ReplayOptions } from '../operation/operations.js'
+import type { Settings } from '../options/settings.js'
+import { draining, type Outcome } from '../outcome.js'
+import { DeliveryState, type Shared } from '../state.js'
+import { replayedDelivery } from './replayed-delivery.js'
+
+/** Takes an authentic delivery to its outcome; never rejects. */
+type Handle<Request> = (
+  state: DeliveryState<Request>,
+  delivery: AuthenticDelivery,
+  replayed: Failure,
+) => Promise<Outcome>
+
+/** The account whose failures are replayed: its id, and the account as the user's function returned it. */
+interface Owner {
+  readonly id: string | undefined
+  readonly account: unknown
+}
+
+/** Makes `replay()` of a receiver. */
+export function replaying<Request>(
+  settings: Settings<Request>,
+  shared: Shared<Request>,
+  handle: Handle<Request>,
+): Operations<Request>['replay'] {
+  const { failureTerms, namespace } = settings
+
+  async function replay(what: string | ReplayFilter, options?: ReplayOptions<Request>): Promise<unknown> {
+    const { request } = checkOptionNames(options ?? {}, ['request'])
+    const owner = await ownerOf(request)
+    return typeof what === 'string' ? replayKey(what, owner, request) : replayMatching(what, owner, request)
+  }
+
+  async function replayKey(
+    key: string,
+    owner: Owner,
+    request: Request | undefined,
+  ): Promise<Outcome | undefined> {
+    const failure = await asked(async () => failureTerms?.failures.get(key))
+    return failure !== undefined && isOf(owner, failure) ? replayOne(failure, owner, request) : undefined
+  }
+
+  async function replayMatching(
+    filter: ReplayFilter,
+    owner: Owner,
+    request: Request | undefined,
+  ): Promise<readonly Replayed[]> {
+    const { limit: given, ...conditions } = checkOptionNames(filter, FILTER_NAMES)
+    const limit = checkFailureLimit(given)
+    checkFailureFilter(conditions)
+    const query: FailureQuery = { ...conditions, ...ownedBy(owner, conditions), order: 'oldest' }
+    const replayed: Replayed[] = []
+    // One that fails again is listed again, as the latest.
+    const seen = new Set<string>()
+    let page = await pageOf(query)
+    while (page.length > 0 && seen.size < limit && !shared.drain.isClosed) {
+      const next = page.filter((failure) => !seen.has(failure.key) && isOf(owner, failure))
+      const failures = next.slice(0, limit - seen.size)
+      for (const { key } of failures) seen.add(key)
+      replayed.push(
+        ...(await fewAtATime(failures, async (failure) => ({
+          key: failure.key,
+          ...(await replayOne(failure, owner, request)),
+        }))),
+      )
+      page = await pageOf({ ...query, after: page.at(-1) })
+    }
+    return replayed
+  }
+
+  async function replayOne(
+    failure: Failure,
+    { account }: Owner,
+    request: Request | undefined,
+  ): Promise<Outcome> {
+    const { rawBody, signedAt, secretIndex } = failure
+    const state = new DeliveryState(replayedDelivery(rawBody, request), shared)
+    state.isVerified = true
+    state.replayed = true
+    state.account = failure.account
+    state.secretIndex = secretIndex
+    if (shared.drain.isClosed) return state.end(draining())
+    const outcome = await handle(state, { rawBody, signedAt, secretIndex, account }, failure)
+    // The guard has found it handled, and removed nothing.
+    if (outcome.outcome === 'duplicate') await state.failure?.remove()
+    return outcome
+  }
+
+  async function ownerOf(request: Request | undefined): Promise<Owner> {
+    if (failureTerms === undefined)
+      throw new TypeError('replay needs the option failures: nothing is kept without it.')
+    const [needing] = settings.needRequest
+    if (needing !== undefined && request === undefined) {
+      throw new TypeError(
+        `replay needs a request, because the option ${needing} is a function of it: replay(…, { request }).`,
+      )
+    }
+    if (!settings.needRequest.includes('account')) return { id: undefined, account: undefined }
+    const found = { account: undefined as string | undefined }
+    const { account } = await settings.signerFor(request as Request, found)
+    if (found.account === undefined)
+      throw new TypeError('Your account function knows no account for the request given to replay.')
+    return { id: found.account, account }
+  }
+
+  function isOf({ id }: Owner, failure: Failure): boolean {
+    return failure.namespace === namespace && failure.account === id
+  }
+
+  function ownedBy({ id }: Owner, { account = id }: ReplayFilter): FailureQuery {
+    if (id !== undefined && account !== id) {
+      throw new TypeError(
+        `An account replays its own failures alone: the request is of ${id}, and account is ${describeValue(account)}.`,
+      )
+    }
+    return id === undefined ? { namespace } : { namespace, account: id }
+  }
+
+  async function pageOf(query: FailureQuery): Promise<readonly Failure[]> {
+    const page = await asked(async () => failureTerms?.failures.list({ ...query, limit: PAGE }))
+    if (Array.isArray(page)) return page
+    throw new StoreError(
+      'store_misbehaved',
+      `The list of the failures returned ${describeType(page)}: see Failures.`,
+    )
+  }
+
+  return replay as Operations<Request>['replay']
+}
+
+const FILTER_NAMES = ['state', 'kind', 'account', 'group', 'limit']
+
+/** Each may have a megabyte. */
+const PAGE = 20
+
+/** The answer of the failures, which may be foreign code. */
+function asked<T>(ask: () => Promise<T>): Promise<T> {
+  return within(ask(), STATEMENT_MS, () => {
+    throw new StoreError('store_unavailable', `The failures took longer than ${STATEMENT_MS / 1000} s.`)
+  })
+}
+
+/** The results in the order of what they are of. */
+async function fewAtATime<T, Result>(
+  all: readonly T[],
+  work: (one: T) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = []
+  const waiting = [...all.entries()]
+  const workers = Array.from({ length: REPLAYS_AT_ONCE }, async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [index, one] = next
+      results[index] = await work(one)
+    }
+  })
+  await Promise.all(workers)
+  return results
+}

@@ -1,0 +1,262 @@
+import { createHash } from 'node:crypto'
+import { type Failure, type Failures, memoryFailures, RetryLater, type WebhookOptions } from 'tix-webhooks'
+import { describe, expect, test, vi } from 'vitest'
+import { lifecycleEvent, orderCreated, sign } from '../../../support/deliveries.js'
+import { honestInbox } from '../../../support/honest-inbox.js'
+import { deferred, never } from '../../../support/promises.js'
+import { receiving, storeWith } from '../../../support/receiving.js'
+import { advance, useVirtualTime } from '../../../support/virtual-time.js'
+
+useVirtualTime()
+
+const ORDER = orderCreated({ id: 'ord_1' })
+
+/** A receiver that keeps failures, with a handler that is watched and fails. */
+function failing(options: Partial<WebhookOptions> = {}) {
+  const failures = memoryFailures()
+  const handler = vi.fn((): unknown => {
+    throw new Error('the printer is out of paper')
+  })
+  const on = { 'order.created': handler, 'event.*': handler }
+  return { failures, handler, ...receiving({ on, failures, namespace: 'orders', ...options }) }
+}
+
+const GUARDS: readonly [string, () => Partial<WebhookOptions>][] = [
+  ['the default store', () => ({})],
+  ['a store that answers later', laterStore],
+  ['an inbox', () => ({ inbox: honestInbox().inbox as never })],
+  ['an inbox that is a function', () => ({ inbox: (() => honestInbox().inbox) as never })],
+]
+
+function laterStore(): Partial<WebhookOptions> {
+  const { base } = storeWith({})
+  return { store: storeWith({ claim: async (request) => base.claim(request) }, base).store }
+}
+
+describe.each(GUARDS)('with %s', (name, guard) => {
+  test('an event that fails is kept with its bytes, once however often it fails, until it is handled', async () => {
+    const { failures, handler, send } = failing(guard())
+    const { body } = await sign(ORDER)
+    for (const attempts of [1, 2]) {
+      expect(await send(ORDER)).toMatchObject({ outcome: 'failed', code: 'handler_failed' })
+      expect(await failures.list()).toMatchObject([
+        {
+          key: 'orders/order.created/ord_1',
+          namespace: 'orders',
+          kind: 'order.created',
+          orderId: 'ord_1',
+          state: 'failing',
+          attempts,
+          replays: 0,
+          code: 'handler_failed',
+          message: 'the printer is out of paper',
+          rawBody: body,
+          secretIndex: 0,
+        },
+      ])
+    }
+    if (name.endsWith('a function')) return
+    handler.mockImplementation(() => {})
+    expect(await send(ORDER)).toEqual({ outcome: 'handled' })
+    expect(await failures.count()).toBe(0)
+  })
+
+  test('what ends before a run is kept too, and nothing of an event that was handled', async () => {
+    const { failures, handler, send } = failing(guard())
+    handler.mockImplementation(() => {})
+    const broken = { ...ORDER, data: { ...ORDER.data, tickets: 'none' } }
+    expect(await send(broken)).toMatchObject({ outcome: 'unprocessable' })
+    expect(await failures.list()).toMatchObject([
+      { key: 'orders/order.created/ord_1', code: 'data_mismatch', attempts: 1 },
+    ])
+    expect(await send(ORDER)).toEqual({ outcome: 'handled' })
+    expect(await failures.count()).toBe(0)
+    if (name.startsWith('an inbox')) return
+    expect(await send(broken)).toMatchObject({ outcome: 'unprocessable' })
+    expect(await failures.count()).toBe(0)
+  })
+
+  test('an event that never failed asks the failures for nothing, if the store counts its attempts', async () => {
+    const failures = spied()
+    const { handler, send } = failing({ failures, ...guard() })
+    handler.mockImplementation(() => {})
+    expect(await send(ORDER)).toEqual({ outcome: 'handled' })
+    expect(await send(ORDER)).toEqual({ outcome: name.endsWith('a function') ? 'handled' : 'duplicate' })
+    const isCounted = name === 'a store that answers later'
+    expect(failures.calls()).toEqual(isCounted ? [] : expect.arrayContaining(['get']))
+  })
+})
+
+/** Failures whose calls are recorded. */
+function spied(methods: Partial<Failures> = {}) {
+  const base: Failures = { ...memoryFailures(), ...methods }
+  const calls: string[] = []
+  const names = ['keep', 'get', 'delete', 'list', 'groups', 'count'] as const
+  const recorded = names.map((name) => [
+    name,
+    (...args: never[]) => {
+      calls.push(name)
+      return (base[name] as (...all: never[]) => unknown)(...args)
+    },
+  ])
+  return { ...(Object.fromEntries(recorded) as Failures), calls: () => calls }
+}
+
+const bytesKey = (body: string | Uint8Array): string =>
+  `orders/sha256:${createHash('sha256').update(body).digest('hex')}`
+
+describe('which deliveries are kept', () => {
+  const invalid = new Uint8Array([0xff, 0xfe, 0x00, 0x7b])
+  const noEnvelope = '{"type":7}'
+
+  test.each<[string, object | string | Uint8Array, Partial<WebhookOptions>, Partial<Failure>]>([
+    [
+      'RetryLater',
+      ORDER,
+      {
+        on: {
+          'order.created': () => {
+            throw new RetryLater({ afterSeconds: 5, reason: 'closed' })
+          },
+        },
+      },
+      { code: 'retry_later', message: 'closed' },
+    ],
+    [
+      'bytes that are no text',
+      invalid,
+      {},
+      { key: bytesKey(invalid), kind: '', code: 'not_json', rawBody: invalid },
+    ],
+    [
+      'JSON that is no envelope',
+      noEnvelope,
+      {},
+      { key: bytesKey(noEnvelope), kind: '', code: 'not_an_envelope' },
+    ],
+    [
+      'a key function that throws',
+      ORDER,
+      {
+        key: () => {
+          throw new Error('no id')
+        },
+      },
+      {
+        key: bytesKey(JSON.stringify(ORDER)),
+        kind: 'order.created',
+        orderId: 'ord_1',
+        code: 'misconfigured',
+      },
+    ],
+    ['an event without a key', ORDER, { key: () => null }, { key: bytesKey(JSON.stringify(ORDER)) }],
+    [
+      'a store function that returns none',
+      ORDER,
+      { store: (() => ({})) as never },
+      { key: 'orders/order.created/ord_1', code: 'misconfigured' },
+    ],
+    ['an event with an id', { ...lifecycleEvent('event.published'), id: 'del_7' }, {}, { eventId: 'del_7' }],
+  ])('%s', async (_, payload, options, expected) => {
+    const { failures, receiver } = failing(options)
+    await receiver.receive({ ...(await sign(payload)), request: null })
+    await advance(1)
+    expect(await failures.list()).toMatchObject([expected])
+  })
+
+  test('nothing that was not verified, or that no handler takes, or that passes by itself', async () => {
+    const { failures, receiver, send } = failing({ onUnhandled: undefined })
+    const signed = await sign(ORDER)
+    await receiver.receive({ ...signed, body: new TextEncoder().encode('forged'), request: null })
+    await send({ ...ORDER, type: 'order.shipped' })
+    const down = failing({ store: storeWith({ claim: () => Promise.reject(new Error('down')) }).store })
+    expect(await down.send(ORDER)).toMatchObject({ outcome: 'unavailable' })
+    expect([await failures.count(), await down.failures.count()]).toEqual([0, 0])
+  })
+
+  test('a handler that outlives the answer, once it has failed', async () => {
+    const running = deferred()
+    const { failures, handler, send } = failing()
+    handler.mockImplementation(async () => {
+      await running.promise
+      throw new Error('late')
+    })
+    const answered = send(ORDER)
+    await advance(10)
+    expect(await answered).toMatchObject({ outcome: 'timed_out' })
+    expect(await failures.count()).toBe(0)
+    running.resolve()
+    await advance(1)
+    expect(await failures.list()).toMatchObject([{ code: 'handler_failed', message: 'late', attempts: 1 }])
+  })
+
+  test.each(GUARDS.slice(0, 3))('a handler that is given up, with %s', async (_, guard) => {
+    const { failures, handler, send } = failing({ maxRunSeconds: 5, ...guard() })
+    handler.mockImplementation(() => never())
+    const answered = send(ORDER)
+    await advance(5)
+    expect(await answered).toMatchObject({ outcome: 'timed_out', code: 'given_up' })
+    await advance(1)
+    expect(await failures.list()).toMatchObject([{ code: 'given_up', attempts: 1 }])
+  })
+
+  test('not a handler that was given up, and then succeeds', async () => {
+    const running = deferred()
+    const { failures, handler, send } = failing({ maxRunSeconds: 5 })
+    handler.mockImplementation(() => running.promise)
+    const answered = send(ORDER)
+    await advance(5)
+    await answered
+    expect(await failures.count()).toBe(1)
+    running.resolve()
+    await advance(1)
+    expect(await failures.count()).toBe(0)
+  })
+})
+
+describe('a backend of failures that fails', () => {
+  const broken: readonly [string, () => never | Promise<never>][] = [
+    ['rejects', () => Promise.reject(new Error('down: password=hunter2'))],
+    [
+      'throws',
+      () => {
+        throw new Error('down: password=hunter2')
+      },
+    ],
+    ['never answers', () => never() as Promise<never>],
+  ]
+
+  test.each(broken)('changes no answer, and is reported, if it %s', async (_, fail) => {
+    const failures = spied({ keep: fail, get: fail, delete: fail })
+    const { handler, send, reports } = failing({ failures })
+    const first = send(ORDER)
+    await advance(10)
+    expect(await first).toMatchObject({ outcome: 'failed' })
+    expect(reports.map(({ error }) => error.code ?? error.message).sort()).toEqual([
+      'not_kept',
+      'not_kept',
+      'the printer is out of paper',
+    ])
+    handler.mockImplementation(() => {})
+    const second = send(ORDER)
+    await advance(10)
+    expect(await second).toEqual({ outcome: 'handled' })
+    expect(reports.slice(3).map(({ error }) => error.code)).toEqual(['not_kept', 'not_kept'])
+  })
+})
+
+test('parkAfter without failures, or empty, or invalid, is refused', () => {
+  const failures = memoryFailures()
+  for (const [options, message] of [
+    [{ parkAfter: { attempts: 3 } }, /needs the option failures/],
+    [{ failures, parkAfter: {} }, /parkAfter is empty/],
+    [{ failures, parkAfter: { attempts: 0 } }, /parkAfter.attempts must be a whole number/],
+    [{ failures, parkAfter: { hours: 0 } }, /parkAfter.hours must be a number above 0/],
+    [{ failures, parkAfter: { days: 1 } as never }, /no option parkAfter.days/],
+    [{ failures, parkAfter: 8 as never }, /parkAfter must be an object/],
+    [{ failures: {} as never }, /failures must be made by postgresFailures/],
+    [{ failures: null as never }, /failures must be made by postgresFailures/],
+  ] as const) {
+    expect(() => receiving(options)).toThrow(message)
+  }
+})

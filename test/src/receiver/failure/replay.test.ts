@@ -1,0 +1,221 @@
+import { type HandlerContext, memoryFailures, memoryStore, type WebhookOptions } from 'tix-webhooks'
+import { describe, expect, test, vi } from 'vitest'
+import { lifecycleEvent, orderCreated, SECRET, sign } from '../../../support/deliveries.js'
+import { deferred } from '../../../support/promises.js'
+import { receiving, storeWith } from '../../../support/receiving.js'
+import { advance, useVirtualTime } from '../../../support/virtual-time.js'
+
+useVirtualTime()
+
+const KEY = 'orders/order.created/ord_1'
+const ORDER = orderCreated({ id: 'ord_1' })
+
+function replayable(options: Partial<WebhookOptions> = {}) {
+  const failures = memoryFailures()
+  const handler = vi.fn((..._: unknown[]): unknown => {
+    throw new Error('broken')
+  })
+  const on = { 'order.created': handler, 'event.*': handler }
+  return { failures, handler, ...receiving({ on, failures, namespace: 'orders', ...options }) }
+}
+
+test('gives the handler the event and the context of the delivery', async () => {
+  const { handler, receiver, send, records } = replayable({ secret: ['another secret', SECRET] })
+  const { body } = await sign(ORDER)
+  await send(ORDER)
+  const [, live] = handler.mock.calls[0] as [unknown, HandlerContext]
+  handler.mockImplementation(() => {})
+  expect(await receiver.replay(KEY)).toEqual({ outcome: 'handled' })
+  const [event, ctx] = handler.mock.calls[1] as [unknown, HandlerContext]
+  expect(event).toEqual(ORDER)
+  expect(Object.fromEntries(Object.entries(ctx))).toEqual({
+    key: KEY,
+    attempt: 2,
+    deduplicated: true,
+    replayed: true,
+    signedAt: live.signedAt,
+    secretIndex: 1,
+    rawBody: body,
+    account: undefined,
+    platform: undefined,
+    tx: undefined,
+  })
+  expect(live.replayed).toBe(false)
+  expect(() => ctx.request).toThrow(/This is a replay without a request: pass one/)
+  expect(records).toMatchObject([{ outcome: 'failed' }, { outcome: 'handled', key: KEY, replayed: true }])
+})
+
+test('two replays and a live delivery at once are one run', async () => {
+  const running = deferred()
+  const { failures, handler, receiver, send } = replayable()
+  await send(ORDER)
+  handler.mockImplementation(() => running.promise)
+  const all = [receiver.replay(KEY), receiver.replay(KEY), send(ORDER)]
+  await advance(1)
+  running.resolve()
+  await advance(1)
+  const outcomes = (await Promise.all(all)).map((outcome) => outcome?.outcome)
+  expect(outcomes.sort()).toEqual(['handled', 'in_flight', 'in_flight'])
+  expect(handler).toHaveBeenCalledTimes(2)
+  expect(await failures.count()).toBe(0)
+})
+
+test('an event that was handled meanwhile is a duplicate, and its failure is removed', async () => {
+  const { failures, handler, receiver, send } = replayable()
+  await send(ORDER)
+  const [failure] = await failures.list()
+  handler.mockImplementation(() => {})
+  await send(ORDER)
+  if (failure !== undefined) await failures.keep({ ...failure, failedAt: failure.lastAt, isReplay: false })
+  expect(await receiver.replay(KEY)).toEqual({ outcome: 'duplicate' })
+  expect(await failures.count()).toBe(0)
+  expect(handler).toHaveBeenCalledTimes(2)
+})
+
+test('what could not be read is read again', async () => {
+  const failures = memoryFailures()
+  const broken = { ...ORDER, data: { ...ORDER.data, tickets: null } }
+  const before = replayable({ failures })
+  await before.send(broken)
+  await advance(1)
+  await before.send('{"type":')
+  const handler = vi.fn()
+  const unchecked = { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } }
+  const after = replayable({
+    failures,
+    on: { 'order.created': handler },
+    schemas: { 'order.created': unchecked } as never,
+  })
+  const replayed = await after.receiver.replay({})
+  expect(replayed.map(({ key, outcome }) => [key, outcome])).toEqual([
+    [KEY, 'handled'],
+    [expect.stringMatching(/^orders\/sha256:[\da-f]{64}$/), 'unprocessable'],
+  ])
+  expect(handler).toHaveBeenCalledOnce()
+})
+
+test('the key is that of the failure, also if the key function needs a request', async () => {
+  const failures = memoryFailures()
+  const key = vi.fn((_event: unknown, ctx: { request: unknown }) => String(ctx.request))
+  const { handler, receiver, send } = replayable({ failures, key })
+  await send(ORDER, { request: 'r1' })
+  expect(await failures.list()).toMatchObject([{ key: 'orders/order.created/r1' }])
+  handler.mockImplementation(() => {})
+  expect(await receiver.replay('orders/order.created/r1')).toEqual({ outcome: 'handled' })
+  expect(key).toHaveBeenCalledOnce()
+  expect(await send(ORDER, { request: 'r1' })).toEqual({ outcome: 'duplicate' })
+})
+
+describe('several', () => {
+  test('those that match, the longest failed first, each once, and at most the limit', async () => {
+    const { failures, handler, receiver, send } = replayable()
+    for (let i = 0; i < 30; i++) {
+      await send(orderCreated({ id: `ord_${i}` }))
+      await advance(1)
+    }
+    await send(lifecycleEvent('event.published'))
+    const first = await receiver.replay({ kind: 'order.created', limit: 25 })
+    expect(new Set(first.map(({ key }) => key))).toEqual(
+      new Set(Array.from({ length: 25 }, (_, i) => `orders/order.created/ord_${i}`)),
+    )
+    expect(new Set(first.map(({ outcome }) => outcome))).toEqual(new Set(['failed']))
+    handler.mockImplementation(() => {})
+    await advance(1)
+    const [group] = await failures.groups()
+    const second = await receiver.replay({ group: group?.group, limit: 1_000 })
+    expect(second).toHaveLength(31)
+    expect(new Set(second.map(({ outcome }) => outcome))).toEqual(new Set(['handled']))
+    expect(await receiver.replay({})).toEqual([])
+  })
+
+  test('four at a time', async () => {
+    const running: ReturnType<typeof deferred<unknown>>[] = []
+    const { handler, receiver, send } = replayable()
+    for (let i = 0; i < 9; i++) await send(orderCreated({ id: `ord_${i}` }))
+    handler.mockImplementation(() => {
+      const run = deferred<unknown>()
+      running.push(run)
+      return run.promise
+    })
+    const replaying = receiver.replay({})
+    for (const expected of [4, 8, 9]) {
+      await advance(1)
+      expect(running).toHaveLength(expected)
+      for (const run of running) run.resolve(undefined)
+    }
+    expect(await replaying).toHaveLength(9)
+  })
+})
+
+test('the failures of another namespace are not found', async () => {
+  const failures = memoryFailures()
+  const one = replayable({ failures })
+  await one.send(ORDER)
+  const other = replayable({ failures, namespace: 'listing' })
+  expect(await other.receiver.replay(KEY)).toBeUndefined()
+  expect(await other.receiver.replay({})).toEqual([])
+})
+
+describe('with accounts', () => {
+  const accounts = { acme: { id: 'acme', secret: SECRET }, globex: { id: 'globex', secret: SECRET } }
+  const account = (request: string) => accounts[request as keyof typeof accounts]
+
+  test('an account replays its own failures alone', async () => {
+    const { handler, receiver, send } = replayable({ secret: undefined, account: account as never } as never)
+    for (const request of ['acme', 'globex']) await send(ORDER, { request })
+    handler.mockImplementation(() => {})
+    expect(await receiver.replay('orders/globex/order.created/ord_1', { request: 'acme' })).toBeUndefined()
+    expect(await receiver.replay({}, { request: 'acme' })).toMatchObject([
+      { key: 'orders/acme/order.created/ord_1', outcome: 'handled' },
+    ])
+    const [, ctx] = handler.mock.calls.at(-1) as [unknown, HandlerContext<string>]
+    expect([ctx.account, ctx.request]).toEqual([accounts.acme, 'acme'])
+    await expect(receiver.replay({ account: 'globex' }, { request: 'acme' })).rejects.toThrow(
+      /An account replays its own failures alone/,
+    )
+    await expect(receiver.replay({})).rejects.toThrow(/replay needs a request, because the option account/)
+    await expect(receiver.replay({}, { request: 'initech' })).rejects.toThrow(/knows no account/)
+  })
+})
+
+test('a store that is a function needs a request', async () => {
+  const store = memoryStore()
+  const { receiver, send, handler } = replayable({ store: () => store })
+  await send(ORDER)
+  handler.mockImplementation(() => {})
+  await expect(receiver.replay(KEY)).rejects.toThrow(/replay needs a request, because the option store/)
+  expect(await receiver.replay(KEY, { request: {} })).toEqual({ outcome: 'handled' })
+})
+
+test('without failures, or with failures that cannot be read, it rejects', async () => {
+  const { receiver } = receiving({})
+  await expect(receiver.replay(KEY)).rejects.toThrow(/replay needs the option failures/)
+  const down = { ...memoryFailures(), get: () => Promise.reject(new Error('down')) }
+  await expect(replayable({ failures: down }).receiver.replay(KEY)).rejects.toThrow('down')
+  await expect(replayable().receiver.replay({ limit: 0 })).rejects.toThrow(/limit must be/)
+  await expect(replayable().receiver.replay({ orderId: 'x' } as never)).rejects.toThrow(/no option orderId/)
+  expect(await replayable().receiver.replay('nothing')).toBeUndefined()
+})
+
+test('a draining receiver replays nothing', async () => {
+  const { receiver, send, handler } = replayable()
+  await send(ORDER)
+  await receiver.drain()
+  expect(await receiver.replay(KEY)).toMatchObject({ outcome: 'unavailable', code: 'draining' })
+  expect(await receiver.replay({})).toEqual([])
+  expect(handler).toHaveBeenCalledOnce()
+})
+
+test('a replay that fails for want of the store changes nothing', async () => {
+  const { base } = storeWith({})
+  let isDown = false
+  const { store } = storeWith(
+    { claim: (request) => (isDown ? Promise.reject(new Error('down')) : base.claim(request)) },
+    base,
+  )
+  const { failures, receiver, send } = replayable({ store })
+  await send(ORDER)
+  isDown = true
+  expect(await receiver.replay(KEY)).toMatchObject({ outcome: 'unavailable' })
+  expect(await failures.list()).toMatchObject([{ attempts: 1, replays: 0 }])
+})
