@@ -8,6 +8,8 @@ import { type Ask, misread, type Place, quote } from './place.js'
 export interface Table {
   /** The quoted name, as SQL has it: with its schema once that is known. */
   readonly name: string
+  /** The name alone. */
+  readonly table: string
   /** To be called before a statement that uses the table, on the same connection. */
   readonly find: Place['find']
   /** Text made from the name: made again if the schema has been found since. */
@@ -126,6 +128,7 @@ export function tableOf({
     get name() {
       return nameNow()
     },
+    table: plainName,
     find: place.find,
     byName,
     ddl: `${creating(`${place.named}${quote(plainName)}`).join(';\n\n')};\n`,

@@ -24,7 +24,7 @@ import {
 } from '../../../src/internal.js'
 import { answered } from '../drivers/answered.js'
 import { driverOf } from '../drivers/choose.js'
-import { noId, type PostgresDriver, type Row } from '../drivers/driver.js'
+import { type PostgresDriver, type Row, unchecked } from '../drivers/driver.js'
 import type { PgPool } from '../drivers/pg.js'
 import type { PostgresJs } from '../drivers/postgres-js.js'
 import { lockOf } from '../open.js'
@@ -159,7 +159,7 @@ function createFailures<Tx>(
     const transaction = driver.transaction(async (tx) => {
       const ask: Ask = (sql, parameters) => driver.query(tx, sql, parameters)
       return work(ask, await find(ask))
-    }, noId)
+    }, unchecked)
     return transaction.catch(unavailable)
   }
 
@@ -209,7 +209,7 @@ function createFailures<Tx>(
       const rows = await ask(keeping(table.name, inbox?.name), parametersOf(failed, texts))
       if (rows.length === 0 && inbox !== undefined) return 'handled'
       return onlyValue(rows) ? 'parked' : 'failing'
-    }, noId)
+    }, unchecked)
     return answered(STATEMENT_MS, transaction)
   }
 

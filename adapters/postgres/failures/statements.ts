@@ -101,7 +101,6 @@ export function keeping(table: string, inbox?: string): string {
   const columns = Object.keys(OF_DELIVERY)
   const updates = columns.map((column) => `${column} = excluded.${column}`)
   const types = Object.entries(OF_DELIVERY).map(([column, type]) => `${column} ${type.split(' ')[0]}`)
-  const firstAt = 'least(stored.first_at, excluded.first_at)'
   const lastAt = 'greatest(stored.last_at, excluded.last_at)'
   const unhandled =
     inbox === undefined
@@ -123,9 +122,8 @@ export function keeping(table: string, inbox?: string): string {
     ON CONFLICT (key) DO UPDATE SET ${updates.join(', ')},
       state = CASE WHEN stored.state = 'parked'
         OR stored.attempts + 1 >= (SELECT park_attempts FROM failed)
-        OR ${ms(lastAt)} - ${ms(firstAt)} >= (SELECT park_ms FROM failed)
+        OR ${ms(lastAt)} - ${ms('stored.first_at')} >= (SELECT park_ms FROM failed)
         THEN 'parked' ELSE 'failing' END,
-      first_at = ${firstAt},
       last_at = ${lastAt},
       attempts = stored.attempts + 1,
       replays = stored.replays + excluded.replays,

@@ -129,7 +129,7 @@ onPostgres('migrate', () => {
     expect(notices).toEqual([])
   })
 
-  test('the exported ddl makes all tables, as both would', async () => {
+  test('the exported ddl makes all tables, as their owners would', async () => {
     await database.query(ddl)
     expect(await tables()).toEqual(['tix_webhooks', 'tix_webhooks_inbox', 'tix_webhooks_inbox_newest'])
     const store = postgresStore(openPg(database))

@@ -42,7 +42,7 @@ onPostgres.each(INBOX_CLIENTS)('postgresFailures over $name', ({ open }) => {
       {
         ...others,
         state: 'parked',
-        firstAt: at(-5_000),
+        firstAt: at(123),
         lastAt: at(5_000),
         attempts: 3,
         replays: 1,

@@ -1,0 +1,80 @@
+import { isDiscard, type JoinedRequest, type OnceRequest, type OnceResult } from '../../src/index.js'
+import { isAbout } from './advice.js'
+import type { Commit } from './drivers/commit-check.js'
+import type { CheckedDriver } from './drivers/driver.js'
+import { type Opening, opener } from './open.js'
+import type { Table } from './table.js'
+
+/** Runs a handler in a transaction. It resolves to `parked` only with failures. */
+export type Run<Tx> = (
+  request: OnceRequest | JoinedRequest,
+  work: (tx: Tx) => Promise<void>,
+) => Promise<OnceResult | { readonly status: 'parked' }>
+
+/**
+ * Returns the function that runs handlers in transactions, which are committed together with the record of the event. With failures, they
+ * remove that of the event.
+ */
+export function runnerOf<Tx>(
+  driver: CheckedDriver<unknown, Tx>,
+  table: Table,
+  idleMs: number,
+  failures?: Table,
+): Run<Tx> {
+  const open = opener(driver, table, idleMs, failures)
+
+  const tableOf = (error: unknown): Table =>
+    failures !== undefined && isAbout(error, failures) ? failures : table
+
+  /** Calls the handler in a transaction that begins with the record; an error of the handler rolls back both. */
+  async function transact(
+    request: OnceRequest | JoinedRequest,
+    work: (tx: Tx) => Promise<void>,
+  ): ReturnType<Run<Tx>> {
+    let thrown: { error: unknown } | undefined
+    let isCommitting = false
+
+    async function run(tx: unknown, handed: Tx): Promise<Opening> {
+      const opening = await open(tx, request)
+      if (opening.status !== 'opened') return opening
+      try {
+        await work(handed)
+      } catch (error) {
+        thrown = { error }
+        throw error
+      }
+      return opening
+    }
+
+    function commitOf(opening: Opening): Commit | null {
+      if (opening.status !== 'opened') return null
+      isCommitting = true
+      const { id } = opening
+      if (failures === undefined || !('failureKey' in request)) return { id }
+      return { id, failure: { table: failures.name, key: request.failureKey } }
+    }
+
+    try {
+      const { status } = await driver.transaction(run, commitOf)
+      return { status: status === 'opened' ? 'handled' : status }
+    } catch (error) {
+      if (thrown !== undefined) throw thrown.error
+      const concerned = tableOf(error)
+      throw isCommitting && concerned === table ? table.notCommitted(error) : concerned.unavailable(error)
+    }
+  }
+
+  return async function run(request, work) {
+    try {
+      return await transact(request, work)
+    } catch (error) {
+      if (!isDiscard(error)) throw error
+    }
+    // The handler's writes are rolled back. The record gets a transaction of its own, because nothing can be written in one in
+    // which a statement has failed.
+    if (request.key === null && failures === undefined) return { status: 'discarded' }
+    // With failures, whether or not another delivery has parked that of the event meanwhile.
+    const { status } = await transact({ ...request, runsParked: true }, async () => {})
+    return { status: status === 'handled' ? 'discarded' : status }
+  }
+}
