@@ -13,7 +13,7 @@ import { describeValue, differences } from './expected-failure.js'
 const MAX_LISTED_CALLS = 40
 
 /** One client of the backend: each call is listed if the case fails, and fails it unless the answer is the expected one. */
-export interface Client {
+interface Client {
   keep(failed: FailedDelivery, expected?: FailureState): Promise<unknown>
   /** @param expected undefined if there must be none */
   get(key: string, expected: Failure | undefined): Promise<void>
@@ -48,6 +48,8 @@ export function createCaseRunner(
   const namespace = crypto.randomUUID()
   let lines: string[] = []
   const nameOf = (key: string): string => describeValue(key.replace(`${namespace}/`, ''))
+
+  const namesOf = (keys: readonly string[]): string => keys.map(nameOf).join(', ') || 'no key'
 
   function failure(message: string, cause?: unknown): Error {
     const calls = lines.map((line, index) => `\n  ${index + 1}. ${line}`).slice(-MAX_LISTED_CALLS)
@@ -106,11 +108,13 @@ export function createCaseRunner(
       async list(query, keys) {
         const label = `list ${describeValue({ ...query, namespace: undefined })}`
         const answer = await call(label, (one) => one.list(Object.freeze({ namespace, ...query })))
-        const listed = Array.isArray(answer) ? answer.map((one: Partial<Failure>) => one.key) : answer
-        if (describeValue(listed) !== describeValue(keys)) {
-          fail(
-            `${label}: expected those of ${keys.map(nameOf).join(', ') || 'no key'}, but it returned ${Array.isArray(listed) ? listed.map((key) => nameOf(String(key))).join(', ') || 'none' : describeValue(answer)}`,
-          )
+        const listed = Array.isArray(answer)
+          ? answer.map((one: Partial<Failure>) => String(one?.key))
+          : undefined
+        if (listed === undefined)
+          return fail(`${label}: expected an array, but it returned ${describeValue(answer)}`)
+        if (listed.length !== keys.length || listed.some((key, index) => key !== keys[index])) {
+          fail(`${label}: expected those of ${namesOf(keys)}, but it returned ${namesOf(listed)}`)
         }
         return answer
       },

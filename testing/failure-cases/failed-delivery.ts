@@ -10,7 +10,7 @@ let start: number | undefined
 /** So many minutes after the start of all cases: that is a day before the first of them, so that no retention is over. */
 export function at(minutes: number): Date {
   // Not when the module is loaded: some runtimes have no clock yet.
-  start ??= Date.now() - DAY_MS
+  start ??= Math.floor(Date.now() / 1000) * 1000 - DAY_MS + 123
   return new Date(start + minutes * MINUTE_MS)
 }
 

@@ -71,6 +71,13 @@ export const keepingCases: readonly FailureCase[] = [
     await runner.keep(second, 'failing')
     const all = { attempts: 4, replays: 2, firstAt: at(0), lastReplayedAt: at(9) }
     await runner.get(second.key, failureOf(second, all))
+    await runner.keep(make('1', { failedAt: at(12) }), 'failing')
+    const late = make('1', { isReplay: true, failedAt: at(11) })
+    await runner.keep(late, 'failing')
+    await runner.get(
+      late.key,
+      failureOf(late, { ...all, attempts: 6, replays: 3, lastAt: at(12), lastReplayedAt: at(11) }),
+    )
   }),
 
   defineCase('keep-replay-new', 'MUST count the replay of a failure that is gone.', async (runner) => {
