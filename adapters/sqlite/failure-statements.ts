@@ -1,4 +1,4 @@
-import type { CheckedFilter, CheckedQuery, Position } from '../../src/internal.js'
+import type { CheckedFilter, CheckedQuery } from '../../src/internal.js'
 import type { Parameters } from './table.js'
 
 /**
@@ -44,6 +44,9 @@ const COLUMN_OF: Readonly<Record<keyof CheckedFilter, string>> = {
   eventId: 'event_id',
   orderId: 'order_id',
 }
+
+/** The last that there is. */
+const LAST_DATE = 8.64e15
 
 /** A statement with its parameters: node:sqlite refuses those that it does not have. */
 export interface Question {
@@ -103,9 +106,7 @@ function keepStatement(table: string): string {
         THEN 'parked' ELSE 'failing'
       END,
       last_at = max(stored.last_at, excluded.last_at),
-      last_replayed_at = CASE
-        WHEN @isReplay THEN max(stored.last_at, excluded.last_at) ELSE stored.last_replayed_at
-      END,
+      last_replayed_at = coalesce(excluded.last_replayed_at, stored.last_replayed_at),
       attempts = stored.attempts + 1,
       replays = stored.replays + excluded.replays
     RETURNING state`
@@ -114,17 +115,18 @@ function keepStatement(table: string): string {
 function listQuestion(table: string, { filter, order, before, after, limit }: CheckedQuery): Question {
   const isRare = ['group', 'eventId', 'orderId'].some((name) => name in filter)
   const { where, parameters } = conditionsOf(filter, !isRare)
-  // Always with a bound: without one SQLite sorts all rows, because of their keys.
-  const conditions = [where, `last_at <= ${Number.MAX_SAFE_INTEGER}`]
-  const all: Record<string, string | number> = { ...parameters, limit }
-  const bound = (name: string, comparison: string, position: Position | undefined): void => {
-    if (position === undefined) return
-    conditions.push(`(last_at, key) ${comparison} (@${name}At, @${name}Key)`)
-    all[`${name}At`] = position.atMs
-    all[`${name}Key`] = position.key
+  // Always with a bound of the date alone: without one SQLite sorts all rows, because of their keys.
+  const conditions = [where, 'last_at <= @latest']
+  const all: Record<string, string | number> = { ...parameters, limit, latest: before?.atMs ?? LAST_DATE }
+  if (before !== undefined) {
+    conditions.push('(last_at < @latest OR key < @beforeKey)')
+    all.beforeKey = before.key
   }
-  bound('before', '<', before)
-  bound('after', '>', after)
+  if (after !== undefined) {
+    conditions.push('(last_at, key) > (@afterAt, @afterKey)')
+    all.afterAt = after.atMs
+    all.afterKey = after.key
+  }
   const direction = order === 'newest' ? 'DESC' : 'ASC'
   return {
     sql: `SELECT * FROM ${table} WHERE ${conditions.join(' AND ')}

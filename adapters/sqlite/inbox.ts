@@ -16,6 +16,7 @@ import {
   checkOptionNames,
   checkRetentionSeconds,
   createPurger,
+  DEFAULT_RETENTION_SECONDS,
 } from '../../src/internal.js'
 import type { SqliteDatabase } from './database.js'
 import { DeliveryTransaction, isCommitting } from './delivery-transaction.js'
@@ -204,7 +205,8 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
     joinFailures(failures) {
       const joined = sqliteFailuresInside.get(failures)
       if (joined?.db !== db) return undefined
-      remember(joined.retentionMs + RETRIES_MS)
+      // The event of a failure may be days older than that: the service retries it.
+      remember(joined.retentionMs + DEFAULT_RETENTION_SECONDS * 1000)
       return {
         async once(request, work) {
           const { failureKey, runsParked } = request
@@ -234,9 +236,6 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
 
 const TABLE = 'tix_webhooks_inbox'
 const MIGRATE = 'inbox.migrate()'
-
-/** How much older than its last failure an event may be when it is replayed: 7 days. */
-const RETRIES_MS = 7 * 24 * 3_600_000
 
 function notInCommit(): TypeError {
   return new TypeError(

@@ -116,8 +116,8 @@ interface Keeping {
 
 /** However many events fail, the rest of the pool is the app's. Each is a statement of its own: it may have a megabyte. */
 const LIMITS = { total: 2, perKind: 2, size: 1, waitMs: BURST_WAIT_MS }
-/** The most that wait behind those: each holds its bytes. */
-const MAX_WAITING = 100
+/** The most bytes of failures that wait to be kept, in this process. */
+const MAX_WAITING_BYTES = 64 * 2 ** 20
 
 const READ_COMMITTED = 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED'
 const IS_UTF8 = "SELECT current_setting('server_encoding') = 'UTF8' AS utf"
@@ -213,7 +213,7 @@ function createFailures<Tx>(
     return answered(STATEMENT_MS, transaction)
   }
 
-  let waiting = 0
+  let waitingBytes = 0
   const keepInTurn = createBursts(LIMITS)<Keeping, FailureState | 'handled' | 'in_flight'>({
     sendOne: keep,
     sendMany: async (requests) => Promise.all(requests.map(keep)),
@@ -223,12 +223,13 @@ function createFailures<Tx>(
   async function keepBounded(failed: FailedDelivery, inbox?: Table) {
     checkKey(failed.key)
     purger.start()
-    if (waiting === MAX_WAITING + LIMITS.total) throw tooMany()
-    waiting++
+    const { length } = failed.rawBody
+    if (waitingBytes > 0 && waitingBytes + length > MAX_WAITING_BYTES) throw tooMany()
+    waitingBytes += length
     try {
       return await keepInTurn({ key: failed.key, failed, inbox }).catch(unavailable)
     } finally {
-      waiting--
+      waitingBytes -= length
     }
   }
 
@@ -297,6 +298,6 @@ export const failuresDdl: string = tableOf({
 function tooMany(): StoreError {
   return new StoreError(
     'store_unavailable',
-    `More than ${MAX_WAITING} failures wait to be kept, so this one was not sent: is Postgres slow, or do all deliveries fail?`,
+    `Failures of ${MAX_WAITING_BYTES / 2 ** 20} MiB wait to be kept, so this one was not sent: is Postgres slow, or do all deliveries fail?`,
   )
 }
