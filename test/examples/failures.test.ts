@@ -82,6 +82,7 @@ onPostgres('examples/failures.ts', () => {
       },
     ])
     expect(all.failures).toHaveLength(4)
+    for (const failure of all.failures) expect(failure).not.toHaveProperty('rawBody')
     expect(JSON.stringify(all)).not.toContain(BUYER)
     const [first] = all.groups.slice(1)
     expect(await route('GET /?orderId=ord_1')).toMatchObject({
