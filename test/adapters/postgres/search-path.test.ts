@@ -107,9 +107,8 @@ onPostgres('a search_path that changes', () => {
     await store.claim(claimOf('a'))
     await inbox.once(once('a'), async () => {})
     // The SQL for a migration tool has the user's name.
-    expect([postgresStore, postgresInbox, postgresFailures].map((make) => make(pool).ddl).join('\n')).toBe(
-      ddl,
-    )
+    const made = [postgresStore(pool), postgresInbox(pool), postgresFailures(pool)]
+    expect(made.map((one) => one.ddl).join('\n')).toBe(ddl)
     for (const table of TABLES) await database.query(`ALTER TABLE ${table} RENAME TO ${table}_away`)
     try {
       for (const [use, table] of [
