@@ -45,8 +45,8 @@ const COLUMN_OF: Readonly<Record<keyof CheckedFilter, string>> = {
   orderId: 'order_id',
 }
 
-/** The last date that there is. */
-const MAX_MS = 8.64e15
+/** The last that there is. */
+const LAST_DATE = 8.64e15
 
 /** A statement with its parameters: node:sqlite refuses those that it does not have. */
 export interface Question {
@@ -117,7 +117,7 @@ function listQuestion(table: string, { filter, order, before, after, limit }: Ch
   const { where, parameters } = conditionsOf(filter, !isRare)
   // Always with a bound of the date alone: without one SQLite sorts all rows, because of their keys.
   const conditions = [where, 'last_at <= @latest']
-  const all: Record<string, string | number> = { ...parameters, limit, latest: before?.atMs ?? MAX_MS }
+  const all: Record<string, string | number> = { ...parameters, limit, latest: before?.atMs ?? LAST_DATE }
   if (before !== undefined) {
     conditions.push('(last_at < @latest OR key < @beforeKey)')
     all.beforeKey = before.key

@@ -16,6 +16,7 @@ import {
   checkOptionNames,
   checkRetentionSeconds,
   createPurger,
+  DEFAULT_RETENTION_SECONDS,
 } from '../../src/internal.js'
 import type { SqliteDatabase } from './database.js'
 import { DeliveryTransaction, isCommitting } from './delivery-transaction.js'
@@ -204,14 +205,20 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
     joinFailures(failures) {
       const joined = sqliteFailuresInside.get(failures)
       if (joined?.db !== db) return undefined
-      remember(joined.retentionMs + RETRIES_MS)
+      // The event of a failure may be days older than that: the service retries it.
+      remember(joined.retentionMs + DEFAULT_RETENTION_SECONDS * 1000)
       return {
         async once(request, work) {
           const { failureKey, runsParked } = request
           checkKey(failureKey)
           if (isDuplicate(request)) return { status: 'duplicate' }
           // If another process handles the event between these two reads, the failure is gone, or its transaction finds the record.
-          if (!runsParked && joined.stateOf(failureKey) === 'parked') return { status: 'parked' }
+          try {
+            if (joined.stateOf(failureKey) === 'parked' && !runsParked) return { status: 'parked' }
+          } catch (error) {
+            request.report(error)
+            return run(request, work)
+          }
           return run(request, work, () => joined.delete(failureKey))
         },
         keep: (failed) => joined.keepUnless(() => isRecorded(failed.key), failed),
@@ -234,9 +241,6 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
 
 const TABLE = 'tix_webhooks_inbox'
 const MIGRATE = 'inbox.migrate()'
-
-/** How much older than its last failure an event may be when it is replayed: 7 days. */
-const RETRIES_MS = 7 * 24 * 3_600_000
 
 function notInCommit(): TypeError {
   return new TypeError(

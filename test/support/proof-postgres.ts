@@ -16,6 +16,8 @@ export interface Pooled {
 /** One app's connection to the effects, with the records in the same transactions. */
 export interface InboxAccess extends Pooled {
   readonly inbox: Inbox<unknown>
+  /** On the same connections. */
+  readonly failures: Failures
   /** The handler's effect. */
   effect(order: string, tx: unknown): Promise<unknown>
 }
@@ -148,8 +150,10 @@ export const INBOXES: Readonly<
   async pg(place, pass) {
     const pool = pgPool(place)
     const options = { table: `${place.place}.inbox` }
+    const client = pass ? stoppablePool(pool, pass) : pool
     return {
-      inbox: pass ? postgresInbox(stoppablePool(pool, pass), options) : postgresInbox(pool, options),
+      inbox: postgresInbox(client, options),
+      failures: postgresFailures(client, { table: `${place.place}.failures` }),
       effect: (order, tx) => (tx as PoolClient).query(insertInto(place.place), [order, 'committed']),
       ...pooled(pool, place.place),
     }
@@ -158,8 +162,10 @@ export const INBOXES: Readonly<
   async 'postgres.js'(place, pass) {
     const sql = postgresJs(place)
     const options = { table: `${place.place}.inbox` }
+    const client = pass ? stoppableSql(sql, pass) : sql
     return {
-      inbox: pass ? postgresInbox(stoppableSql(sql, pass), options) : postgresInbox(sql, options),
+      inbox: postgresInbox(client, options),
+      failures: postgresFailures(client, { table: `${place.place}.failures` }),
       effect: (order, tx) => (tx as TransactionSql).unsafe(insertInto(place.place), [order, 'committed']),
       ...reservable(sql, place.place),
     }

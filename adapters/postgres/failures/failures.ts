@@ -1,13 +1,5 @@
+import type { FailedDelivery, Failure, FailureGroup, FailureState, KeptFailures } from '../../../src/index.js'
 import {
-  type FailedDelivery,
-  type Failure,
-  type FailureGroup,
-  type FailureState,
-  type KeptFailures,
-  StoreError,
-} from '../../../src/index.js'
-import {
-  BURST_WAIT_MS,
   type CheckedFilter,
   checkedFor,
   checkFailureFilter,
@@ -16,21 +8,18 @@ import {
   checkFailureRetention,
   checkKey,
   checkOptionNames,
-  createBursts,
   createPurger,
   type Position,
-  STATEMENT_MS,
   sharedMap,
 } from '../../../src/internal.js'
-import { answered } from '../drivers/answered.js'
 import { driverOf } from '../drivers/choose.js'
-import { type PostgresDriver, type Row, unchecked } from '../drivers/driver.js'
+import { type PostgresDriver, unchecked } from '../drivers/driver.js'
 import type { PgPool } from '../drivers/pg.js'
 import type { PostgresJs } from '../drivers/postgres-js.js'
-import { lockOf } from '../open.js'
 import { type Ask, placeIn, placeOf } from '../place.js'
 import { type Table, tableOf } from '../table.js'
-import { failureIn, groupIn, isoOf, parametersOf, type Reader } from './rows.js'
+import { keeper, onlyBoolean } from './keep.js'
+import { failureIn, groupIn, isoOf, type Reader } from './rows.js'
 import {
   COLUMNS,
   counting,
@@ -38,7 +27,6 @@ import {
   getting,
   grouping,
   INDEXES,
-  keeping,
   listing,
   purging,
   type Wanted,
@@ -108,18 +96,6 @@ export function joinableOf(failures: object): JoinableFailures | undefined {
 
 const joinables = (): WeakMap<object, JoinableFailures> => sharedMap('postgresFailures')
 
-interface Keeping {
-  readonly key: string
-  readonly failed: FailedDelivery
-  readonly inbox: Table | undefined
-}
-
-/** However many events fail, the rest of the pool is the app's. Each is a statement of its own: it may have a megabyte. */
-const LIMITS = { total: 2, perKind: 2, size: 1, waitMs: BURST_WAIT_MS }
-/** The most bytes of failures that wait to be kept, in this process. */
-const MAX_WAITING_BYTES = 64 * 2 ** 20
-
-const READ_COMMITTED = 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED'
 const IS_UTF8 = "SELECT current_setting('server_encoding') = 'UTF8' AS utf"
 
 function createFailures<Tx>(
@@ -139,19 +115,14 @@ function createFailures<Tx>(
     throw table.unavailable(error)
   }
   const purger = createPurger(deleteExpired, options.purgeEverySeconds)
+  const keep = keeper(driver, table, find)
   let texts: Texts | undefined
 
   /** To be called before each statement that uses the table. */
   async function find(ask: Ask): Promise<Texts> {
     await table.find(ask)
-    texts ??= onlyValue(await ask(IS_UTF8, [])) ? UTF8_TEXTS : ASCII_TEXTS
+    texts ??= onlyBoolean(await ask(IS_UTF8, [])) ? UTF8_TEXTS : ASCII_TEXTS
     return texts
-  }
-
-  function onlyValue(rows: readonly Row[]): boolean {
-    const [value] = Object.values(rows[0] ?? {})
-    if (typeof value !== 'boolean') throw table.misread()
-    return value
   }
 
   /** A transaction, with the table found. */
@@ -192,45 +163,10 @@ function createFailures<Tx>(
     })
   }
 
-  /** @returns nothing if the event has been handled */
-  async function keep({ failed, inbox }: Keeping): Promise<FailureState | 'handled' | 'in_flight'> {
-    const transaction = driver.transaction(async (tx) => {
-      const ask: Ask = (sql, parameters) => driver.query(tx, sql, parameters)
-      // At a higher level, two failures of an event at the same time would conflict, and one of them would be lost.
-      await ask(READ_COMMITTED, [])
-      const texts = await find(ask)
-      if (inbox !== undefined) {
-        await inbox.find(ask)
-        // A statement of its own, before the one that looks for the record: that has a later snapshot, so it sees what was committed by the
-        // delivery that had the lock until now.
-        const locked = await ask(`SELECT ${lockOf(inbox.name, '$1::text')} AS locked`, [failed.key])
-        if (!onlyValue(locked)) return 'in_flight'
-      }
-      const rows = await ask(keeping(table.name, inbox?.name), parametersOf(failed, texts))
-      if (rows.length === 0 && inbox !== undefined) return 'handled'
-      return onlyValue(rows) ? 'parked' : 'failing'
-    }, unchecked)
-    return answered(STATEMENT_MS, transaction)
-  }
-
-  let waitingBytes = 0
-  const keepInTurn = createBursts(LIMITS)<Keeping, FailureState | 'handled' | 'in_flight'>({
-    sendOne: keep,
-    sendMany: async (requests) => Promise.all(requests.map(keep)),
-    isOfOneRequest: () => false,
-  })
-
-  async function keepBounded(failed: FailedDelivery, inbox?: Table) {
+  async function kept(failed: FailedDelivery, inbox?: Table) {
     checkKey(failed.key)
     purger.start()
-    const { length } = failed.rawBody
-    if (waitingBytes > 0 && waitingBytes + length > MAX_WAITING_BYTES) throw tooMany()
-    waitingBytes += length
-    try {
-      return await keepInTurn({ key: failed.key, failed, inbox }).catch(unavailable)
-    } finally {
-      waitingBytes -= length
-    }
+    return keep(failed, inbox).catch(unavailable)
   }
 
   async function deleteExpired(limit: number): Promise<number> {
@@ -239,7 +175,7 @@ function createFailures<Tx>(
   }
 
   const failures: PostgresFailures = {
-    keep: (failed) => keepBounded(failed) as Promise<FailureState>,
+    keep: (failed) => kept(failed) as Promise<FailureState>,
     async get(key) {
       checkKey(key)
       return asking(async (ask, texts) => {
@@ -281,7 +217,7 @@ function createFailures<Tx>(
     migrate: () => table.migrate(driver),
     ddl: table.ddl,
   }
-  joinables().set(failures, { pool, table, retentionMs, keepUnlessHandled: keepBounded })
+  joinables().set(failures, { pool, table, retentionMs, keepUnlessHandled: kept })
   return failures
 }
 
@@ -294,10 +230,3 @@ export const failuresDdl: string = tableOf({
   indexes: INDEXES,
   migrate: '',
 }).ddl
-
-function tooMany(): StoreError {
-  return new StoreError(
-    'store_unavailable',
-    `Failures of ${MAX_WAITING_BYTES / 2 ** 20} MiB wait to be kept, so this one was not sent: is Postgres slow, or do all deliveries fail?`,
-  )
-}

@@ -1,6 +1,6 @@
 import { Discard, type JoinedInbox } from 'tix-webhooks'
 import { ddl, postgresFailures, postgresInbox } from 'tix-webhooks/postgres'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { failedDelivery } from '../../../support/failed-deliveries.js'
 import { onPostgres } from '../../../support/on-servers.js'
 import { INBOX_CLIENTS, openPg, openPostgresJs } from '../../../support/postgres-clients.js'
@@ -9,8 +9,9 @@ import { startProxy } from '../../../support/tcp-proxy.js'
 
 const DAY_MS = 86_400_000
 const KEY = 'test/order.created/ord_1'
-const REQUEST = { key: KEY, failureKey: KEY, retainMs: DAY_MS, runsParked: false }
+const REQUEST = { key: KEY, failureKey: KEY, retainMs: DAY_MS, runsParked: false, report: () => {} }
 const HANDLED = { status: 'handled' }
+const DUPLICATE = { status: 'duplicate' }
 const failed = failedDelivery({ key: KEY })
 const parking = failedDelivery({ key: KEY, parkAfter: { attempts: 1 } })
 const unexpected = (): Promise<void> => expect.fail('The work was called')
@@ -34,8 +35,8 @@ onPostgres.each(INBOX_CLIENTS)('an inbox joined with failures over $name', (libr
   const state = () => stateOf(database)
   beforeEach(() => database.query('TRUNCATE effects, tix_webhooks_inbox, tix_webhooks_failures'))
 
-  function open(settings: Readonly<Record<string, string>> = {}) {
-    const client = library.open(database, { settings })
+  function open(settings: Readonly<Record<string, string>> = {}, port?: number) {
+    const client = library.open(database, { settings, ...(port === undefined ? {} : { port }) })
     const [inbox, failures] = [client.inbox(), client.failures()]
     const joined = joinedOf(inbox.joinFailures?.(failures))
     const effect = (tx: unknown) => client.run(tx, "INSERT INTO effects VALUES ('one')")
@@ -127,6 +128,9 @@ onPostgres.each(INBOX_CLIENTS)('an inbox joined with failures over $name', (libr
   })
 
   test('removes nothing if the handler has ended the transaction itself', async () => {
+    // The notice of postgres.js that there is no transaction.
+    const log = vi.spyOn(console, 'log').mockImplementation(() => {})
+    onTestFinished(() => log.mockRestore())
     const { client, joined, effect } = open()
     await joined.keep(failed)
     for (const statements of [['ROLLBACK'], ['ROLLBACK', 'BEGIN', "INSERT INTO effects VALUES ('stray')"]]) {
@@ -140,11 +144,50 @@ onPostgres.each(INBOX_CLIENTS)('an inbox joined with failures over $name', (libr
   })
 
   test('keeps a failure whatever the isolation of the server is by default', async () => {
-    const { joined, effect } = open({ default_transaction_isolation: 'serializable' })
-    const kept = await Promise.all(Array.from({ length: 8 }, () => joined.keep(failed)))
-    expect(kept.filter((state) => state === 'failing').length).toBeGreaterThan(0)
-    expect(kept.filter((state) => state !== 'failing' && state !== 'in_flight')).toEqual([])
+    const { failures, joined, effect } = open({ default_transaction_isolation: 'serializable' })
+    await joined.keep(failed)
+    // Another delivery of it is being kept by a receiver whose inbox is another.
+    const other = await openPg(database).connect()
+    onTestFinished(() => other.release())
+    await other.query('BEGIN; UPDATE tix_webhooks_failures SET attempts = attempts + 1')
+    const keeping = failures.keep(failed)
+    await vi.waitFor(async () =>
+      expect(
+        await database.column(
+          "SELECT count(*)::int FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%tix_webhooks_failures%' AND query LIKE '%raw_body%'",
+        ),
+      ).toEqual([1]),
+    )
+    await other.query('COMMIT')
+    expect(await keeping).toBe('failing')
+    expect(await failures.get(KEY)).toMatchObject({ attempts: 3 })
     expect(await joined.once(REQUEST, effect)).toEqual(HANDLED)
+    expect(await state()).toEqual({ effects: 1, records: 1, failures: 0 })
+  })
+
+  test('loses no failure with a connection, and keeps none of an event whose COMMIT was only not confirmed', async () => {
+    const { hostname, port } = new URL(database.url)
+    const proxy = await startProxy({ host: hostname, port: Number(port || 5432) })
+    onTestFinished(() => proxy.close())
+    const { client, joined, effect } = open({}, proxy.port)
+    const commitLost = () =>
+      proxy.cutAfterRequest((chunk) => /(^|[^_])commit(?!ted)/i.test(chunk.toString('latin1')))
+    let cut = commitLost()
+    await expect(joined.keep(failed)).rejects.toMatchObject({ code: 'store_unavailable' })
+    await cut
+    await vi.waitFor(async () => expect(await state()).toEqual({ effects: 0, records: 0, failures: 1 }))
+    const terminated = joined.once(REQUEST, async (tx) => {
+      await effect(tx)
+      await client.run(tx, 'SELECT pg_terminate_backend(pg_backend_pid())')
+    })
+    await expect(terminated).rejects.toThrow()
+    expect(await state()).toEqual({ effects: 0, records: 0, failures: 1 })
+    cut = commitLost()
+    await expect(joined.once(REQUEST, effect)).rejects.toMatchObject({ code: 'store_unavailable' })
+    await cut
+    await vi.waitFor(async () => expect(await state()).toEqual({ effects: 1, records: 1, failures: 0 }))
+    // A receiver that took it for a failure, or another one that is late.
+    expect(await joined.keep(failed)).toBe('handled')
     expect(await state()).toEqual({ effects: 1, records: 1, failures: 0 })
   })
 
@@ -160,7 +203,7 @@ onPostgres.each(INBOX_CLIENTS)('an inbox joined with failures over $name', (libr
     await database.query('TRUNCATE tix_webhooks_inbox_newest')
   })
 
-  test('names the table that is missing, or to which it has no rights', async () => {
+  test('names the table that is missing, or to which it has no rights, and runs as without failures', async () => {
     const role = `${database.schema}_role`
     await database.query(`CREATE ROLE ${role}; GRANT USAGE ON SCHEMA ${database.schema} TO ${role}`)
     onTestFinished(async () => void (await database.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`)))
@@ -173,11 +216,18 @@ onPostgres.each(INBOX_CLIENTS)('an inbox joined with failures over $name', (libr
         /has no rights on .*"tix_webhooks_failures": .*SELECT, INSERT, UPDATE and DELETE/,
       ),
     }
-    await expect(joined.once(REQUEST, unexpected)).rejects.toMatchObject(noRights)
+    const report = vi.fn()
+    expect(await joined.once({ ...REQUEST, key: 'n/no-rights', report }, effect)).toEqual(HANDLED)
+    expect(await joined.once({ ...REQUEST, key: 'n/no-rights', report }, unexpected)).toEqual(DUPLICATE)
+    expect(report.mock.calls).toEqual([
+      [expect.objectContaining(noRights)],
+      [expect.objectContaining(noRights)],
+    ])
     await grant('SELECT, INSERT, UPDATE')
     await expect(failures.check()).rejects.toMatchObject(noRights)
+    // Its end removes the failure, so it cannot be committed.
     await expect(joined.once(REQUEST, effect)).rejects.toMatchObject(noRights)
-    expect(await state()).toEqual({ effects: 0, records: 0, failures: 0 })
+    expect(await state()).toEqual({ effects: 1, records: 1, failures: 0 })
     await grant('DELETE')
     await failures.check()
     expect(await joined.keep(failed)).toBe('failing')
@@ -193,9 +243,14 @@ onPostgres.each(INBOX_CLIENTS)('an inbox joined with failures over $name', (libr
       ),
     }
     const fresh = open({ role })
+    report.mockClear()
+    expect(await joined.once({ ...REQUEST, key: 'n/missing', report }, effect)).toEqual(HANDLED)
+    expect(await fresh.joined.once({ ...REQUEST, key: 'n/missing', report }, unexpected)).toEqual(DUPLICATE)
+    expect(report.mock.calls).toEqual([
+      [expect.objectContaining(missing)],
+      [expect.objectContaining(missing)],
+    ])
     const calls: (() => Promise<unknown>)[] = [
-      () => joined.once(REQUEST, unexpected),
-      () => fresh.joined.once(REQUEST, unexpected),
       () => fresh.joined.keep(failed),
       () => fresh.failures.check(),
       () => fresh.failures.list(),
@@ -217,6 +272,17 @@ onPostgres('postgresInbox', () => {
     expect(inbox.joinFailures?.(postgresFailures(sql))).toBeUndefined()
     expect(inbox.joinFailures?.({} as never)).toBeUndefined()
     expect(postgresInbox(sql).joinFailures?.(postgresFailures(sql))).toBeDefined()
+  })
+
+  test('joins failures of another copy of the package', async () => {
+    const pool = openPg(database)
+    vi.resetModules()
+    const copy = await import('tix-webhooks/postgres')
+    expect(copy.postgresFailures).not.toBe(postgresFailures)
+    const joined = joinedOf(postgresInbox(pool).joinFailures?.(copy.postgresFailures(pool)))
+    expect(await joined.keep(failed)).toBe('failing')
+    expect(await joined.once(REQUEST, async () => {})).toEqual(HANDLED)
+    expect(await stateOf(database)).toEqual({ effects: 0, records: 1, failures: 0 })
   })
 
   describe.each(
