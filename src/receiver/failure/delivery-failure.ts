@@ -91,9 +91,13 @@ export class DeliveryFailure implements GuardedFailure {
       return found?.state
     } catch (error) {
       this.isKept = true
-      this.state.report(this.unavailable('looked up, so the event runs even if it is parked', error))
+      this.reportUnusable(error)
       return 'failing'
     }
+  }
+
+  reportUnusable(error: unknown): void {
+    this.state.report(this.unavailable('looked up, so the event runs even if it is parked', error))
   }
 
   /** Whether an end is one of those that are kept. */
