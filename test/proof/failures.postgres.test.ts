@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { PLANS } from '../support/failure-ledger/plans.js'
 import { type PostgresLedgerPlace, postgresLedgerPlace } from '../support/failure-ledger/postgres-place.js'
 import type { FailingSettings } from '../support/failure-ledger/serving.js'
-import { type Fault, failureStorm } from '../support/failure-ledger/storm.js'
+import { EXPECTED_OUTCOMES, type Fault, failureStorm } from '../support/failure-ledger/storm.js'
 import { onPostgres, postgresUrl } from '../support/on-servers.js'
 import type { PostgresClientName } from '../support/proof-postgres.js'
 import { useApps } from '../support/running-apps.js'
@@ -72,5 +72,6 @@ onPostgres.each(['inbox', 'store'] as const)('receivers with an %s and failures'
       ],
     })
     expect(violations).toEqual([])
+    expect([...outcomes.keys()]).toEqual(expect.arrayContaining(EXPECTED_OUTCOMES))
   })
 })

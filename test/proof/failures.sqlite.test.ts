@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { PLANS } from '../support/failure-ledger/plans.js'
 import type { FailingSettings } from '../support/failure-ledger/serving.js'
 import { type SqliteLedgerPlace, sqliteLedgerPlace } from '../support/failure-ledger/sqlite-place.js'
-import { type Fault, failureStorm } from '../support/failure-ledger/storm.js'
+import { EXPECTED_OUTCOMES, type Fault, failureStorm } from '../support/failure-ledger/storm.js'
 import { useApps } from '../support/running-apps.js'
 
 // A loaded machine is many times slower than an idle one.
@@ -45,4 +45,5 @@ test('lose nothing, keep nothing that is handled, and handle what was kept once 
     faults: [lock, lock, loseCommit, loseCommit, loseCommit],
   })
   expect(violations).toEqual([])
+  expect([...outcomes.keys()]).toEqual(expect.arrayContaining(EXPECTED_OUTCOMES))
 })

@@ -7,10 +7,14 @@ import type { Access } from './proof-redis.js'
 
 /** Shared connections. */
 export interface Pooled {
-  readonly failures: Failures
   /** Takes a connection, and returns a function that releases it. */
   occupy(): Promise<() => unknown>
   close(): Promise<unknown>
+}
+
+/** One app's connection to the effects, with the records in other transactions. */
+export interface StoreAccess extends Access, Pooled {
+  readonly failures: Failures
 }
 
 /** One app's connection to the effects, with the records in the same transactions. */
@@ -53,9 +57,8 @@ function postgresJs({ url, connections = 10 }: PostgresPlace) {
   return postgres(url, { max: connections, connect_timeout: 2, fetch_types: false, onnotice() {} })
 }
 
-function pooled(pool: Pool, place: string): Pooled {
+function pooled(pool: Pool): Pooled {
   return {
-    failures: postgresFailures(pool, { table: `${place}.failures` }),
     async occupy() {
       const client = await pool.connect()
       return () => client.release()
@@ -64,9 +67,8 @@ function pooled(pool: Pool, place: string): Pooled {
   }
 }
 
-function reservable(sql: postgres.Sql, place: string): Pooled {
+function reservable(sql: postgres.Sql): Pooled {
   return {
-    failures: postgresFailures(sql, { table: `${place}.failures` }),
     async occupy() {
       const reserved = await sql.reserve()
       return () => reserved.release()
@@ -77,27 +79,28 @@ function reservable(sql: postgres.Sql, place: string): Pooled {
 
 const insertInto = (place: string): string => `INSERT INTO ${place}.effects VALUES ($1, $2)`
 
-export const POSTGRES: Readonly<
-  Record<PostgresClientName, (place: PostgresPlace) => Promise<Access & Pooled>>
-> = {
-  async pg(place) {
-    const pool = pgPool(place)
-    return {
-      store: postgresStore(pool, { table: `${place.place}.records` }),
-      effect: (order, attempt) => pool.query(insertInto(place.place), [order, String(attempt)]),
-      ...pooled(pool, place.place),
-    }
-  },
+export const POSTGRES: Readonly<Record<PostgresClientName, (place: PostgresPlace) => Promise<StoreAccess>>> =
+  {
+    async pg(place) {
+      const pool = pgPool(place)
+      return {
+        store: postgresStore(pool, { table: `${place.place}.records` }),
+        failures: postgresFailures(pool, { table: `${place.place}.failures` }),
+        effect: (order, attempt) => pool.query(insertInto(place.place), [order, String(attempt)]),
+        ...pooled(pool),
+      }
+    },
 
-  async 'postgres.js'(place) {
-    const sql = postgresJs(place)
-    return {
-      store: postgresStore(sql, { table: `${place.place}.records` }),
-      effect: (order, attempt) => sql.unsafe(insertInto(place.place), [order, String(attempt)]),
-      ...reservable(sql, place.place),
-    }
-  },
-}
+    async 'postgres.js'(place) {
+      const sql = postgresJs(place)
+      return {
+        store: postgresStore(sql, { table: `${place.place}.records` }),
+        failures: postgresFailures(sql, { table: `${place.place}.failures` }),
+        effect: (order, attempt) => sql.unsafe(insertInto(place.place), [order, String(attempt)]),
+        ...reservable(sql),
+      }
+    },
+  }
 
 /** A pool whose transactions can be stopped at their COMMIT. */
 function stoppablePool(pool: Pool, pass: Pass) {
@@ -155,7 +158,7 @@ export const INBOXES: Readonly<
       inbox: postgresInbox(client, options),
       failures: postgresFailures(client, { table: `${place.place}.failures` }),
       effect: (order, tx) => (tx as PoolClient).query(insertInto(place.place), [order, 'committed']),
-      ...pooled(pool, place.place),
+      ...pooled(pool),
     }
   },
 
@@ -167,7 +170,7 @@ export const INBOXES: Readonly<
       inbox: postgresInbox(client, options),
       failures: postgresFailures(client, { table: `${place.place}.failures` }),
       effect: (order, tx) => (tx as TransactionSql).unsafe(insertInto(place.place), [order, 'committed']),
-      ...reservable(sql, place.place),
+      ...reservable(sql),
     }
   },
 }

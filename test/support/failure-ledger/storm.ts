@@ -36,6 +36,12 @@ export interface Report {
   readonly outcomes: ReadonlyMap<string, number>
 }
 
+/** What each storm must have seen, or it has proved nothing. */
+export const EXPECTED_OUTCOMES: readonly string[] = [
+  ...['handled', 'duplicate', 'failed', 'retry_later', 'timed_out', 'unprocessable', 'parked'],
+  ...['replay handled', 'replay failed', 'replay unprocessable'],
+]
+
 const PROCESSES = 3
 const LANES = 10
 /** A sender without pauses to speak of gives an event up only if something is stuck. */
