@@ -37,7 +37,7 @@ export interface Report {
 }
 
 /** What each storm must have seen, or it has proved nothing. */
-export const EXPECTED_OUTCOMES: readonly string[] = [
+export const EXPECTED_OUTCOMES: string[] = [
   ...['handled', 'duplicate', 'failed', 'retry_later', 'timed_out', 'unprocessable', 'parked'],
   ...['replay handled', 'replay failed', 'replay unprocessable'],
 ]
