@@ -127,7 +127,7 @@ export function keeping(table: string, inbox?: string): string {
       last_at = ${lastAt},
       attempts = stored.attempts + 1,
       replays = stored.replays + excluded.replays,
-      last_replayed_at = CASE WHEN excluded.replays > 0 THEN ${lastAt} ELSE stored.last_replayed_at END,
+      last_replayed_at = coalesce(excluded.last_replayed_at, stored.last_replayed_at),
       raw_body = CASE WHEN stored.raw_body = excluded.raw_body THEN stored.raw_body ELSE excluded.raw_body END
     RETURNING state = 'parked' AS parked, ${DURABLE}`
 }
