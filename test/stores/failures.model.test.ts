@@ -1,14 +1,12 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, test } from 'vitest'
 import { play } from '../support/failure-model/play.js'
-import { POSTGRES_WORLDS } from '../support/failure-model/postgres-worlds.js'
-import { SQLITE_WORLDS } from '../support/failure-model/sqlite-worlds.js'
 import { HISTORIES } from '../support/failure-model/steps.js'
 import type { World } from '../support/failure-model/world.js'
 import { WORLDS } from '../support/failure-model/worlds.js'
 import { runs } from '../support/runs.js'
 
-for (const { name, describe, runs: usual, open } of [...WORLDS, ...SQLITE_WORLDS, ...POSTGRES_WORLDS]) {
+for (const { name, describe, runs: usual, open } of WORLDS) {
   describe(`${name}:`, () => {
     let world: World
     beforeAll(async () => {

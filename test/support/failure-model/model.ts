@@ -11,7 +11,7 @@ export const PARK_AFTER = { attempts: 4, hours: 24 }
 const PARK_AFTER_MS = PARK_AFTER.hours * 3_600_000
 
 /** A failure as it must be. */
-export interface ExpectedFailure {
+interface ExpectedFailure {
   readonly state: FailureState
   readonly attempts: number
   readonly replays: number

@@ -240,7 +240,7 @@ export async function play(history: readonly Step[], world: World): Promise<void
     }
   }
 
-  /** One of them runs at a time, and a success is the last run. Which of them come after another depends on the backend. */
+  /** One of them runs at a time, unless runs overlap, and a success is the last run. Which of them come after another depends on the backend. */
   async function race(name: EventName): Promise<void> {
     const event = eventOf(name)
     // Of several that cannot be read, one alone may be counted.
@@ -265,7 +265,7 @@ export async function play(history: readonly Step[], world: World): Promise<void
       delivered.outcome === 'failed' || (delivered.outcome === 'parked' && delivered.error !== undefined)
     const failures = ofReplays.filter((one) => one === 'failed').map(() => replay)
     for (const one of hasRun ? [live, ...failures] : failures) attempted(event, one, world)
-    if (world.overlaps) event.runs = runsOf(name)
+    if (world.overlaps === true) event.runs = runsOf(name)
     const kept = await world.failures.get(event.key)
     // In any order: the rest is that of one of them.
     if (kept !== undefined && event.failure !== undefined) {

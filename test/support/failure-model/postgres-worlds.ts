@@ -2,7 +2,7 @@ import { Pool, type PoolClient } from 'pg'
 import { postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { onPostgres, postgresUrl } from '../on-servers.js'
 import type { World } from './world.js'
-import { LEASES_END_MS, type WorldKind } from './worlds.js'
+import type { WorldKind } from './worlds.js'
 
 let count = 0
 
@@ -16,17 +16,17 @@ async function openPostgres(kind: 'store' | 'inbox'): Promise<World> {
   const store = postgresStore(pool, { table: 'leases' })
   for (const one of [failures, inbox, store]) await one.migrate()
   return {
+    name: `Postgres, ${kind}`,
     failures,
     records: kind === 'inbox' ? inbox : store,
     guard: kind === 'inbox' ? { inbox: inbox as never } : { store },
     isJoined: kind === 'inbox',
-    overlaps: false,
     effect: (tx, effect) =>
       ((tx ?? pool) as PoolClient).query('INSERT INTO effects (effect) VALUES ($1)', [effect]),
     effects: async () => (await pool.query('SELECT effect FROM effects')).rows.map(({ effect }) => effect),
     endLeases: async () =>
       void (await pool.query(
-        `UPDATE leases SET lease_until = lease_until - interval '${LEASES_END_MS} ms' WHERE lease_until > now()`,
+        "UPDATE leases SET lease_until = lease_until - interval '2 min' WHERE lease_until > now()",
       )),
     async close() {
       await pool.query(`DROP SCHEMA ${schema} CASCADE`)

@@ -2,37 +2,26 @@ import { join } from 'node:path'
 import { type SqliteTransaction, sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { describe } from 'vitest'
 import { makeFolder, removeFolder } from '../server-process.js'
+import { DRIVERS } from '../sqlite-drivers.js'
 import { openDatabase, type TestDatabase, valuesOf } from '../sqlite-open.js'
 import type { World } from './world.js'
-import { LEASES_END_MS, type WorldKind } from './worlds.js'
+import type { WorldKind } from './worlds.js'
 
-function insert(db: TestDatabase, effect: string): void {
-  db.prepare('INSERT INTO effects (effect) VALUES (?)').run(effect)
-}
+const LEASES_END_MS = 2 * 60_000
 
-async function openSqlite(kind: 'store' | 'inbox'): Promise<World> {
+/** With the table of effects, and failures. */
+async function openFile(driver: string) {
   const folder = await makeFolder()
-  const db = openDatabase('libsql', join(folder, 'model.db'))
+  const db = openDatabase(driver, join(folder, 'model.db'))
   db.exec('CREATE TABLE effects (effect TEXT NOT NULL)')
-  let now = Date.now()
   const failures = sqliteFailures(db)
-  const inbox = sqliteInbox(db)
-  const store = sqliteStore(db, { now: () => now })
-  for (const one of [failures, inbox, store]) await one.migrate()
+  await failures.migrate()
   return {
+    db,
     failures,
-    records: kind === 'inbox' ? inbox : store,
-    guard: kind === 'inbox' ? { inbox: inbox as never } : { store },
-    isJoined: kind === 'inbox',
-    overlaps: kind === 'inbox',
-    effect: (tx, effect) =>
-      tx === undefined
-        ? insert(db, effect)
-        : (tx as SqliteTransaction<TestDatabase>).commit((inside) => insert(inside, effect)),
+    write: (effect: string) => (handed: TestDatabase) =>
+      void handed.prepare('INSERT INTO effects VALUES (?)').run(effect),
     effects: async () => valuesOf(db, 'SELECT effect FROM effects') as string[],
-    endLeases: async () => {
-      now += LEASES_END_MS
-    },
     async close() {
       db.close()
       await removeFolder(folder)
@@ -40,9 +29,51 @@ async function openSqlite(kind: 'store' | 'inbox'): Promise<World> {
   }
 }
 
-export const SQLITE_WORLDS: readonly WorldKind[] = (['store', 'inbox'] as const).map((kind) => ({
-  name: `SQLite, ${kind}`,
-  describe,
-  runs: 15,
-  open: () => openSqlite(kind),
-}))
+async function openJoined(driver: string): Promise<World> {
+  const { db, write, ...rest } = await openFile(driver)
+  const inbox = sqliteInbox(db)
+  await inbox.migrate()
+  return {
+    ...rest,
+    name: 'sqliteInbox',
+    records: inbox,
+    guard: { inbox: inbox as never },
+    isJoined: true,
+    overlaps: true,
+    effect: (tx, effect) => (tx as SqliteTransaction<TestDatabase>).commit(write(effect)),
+    endLeases: async () => {},
+  }
+}
+
+async function openStore(driver: string): Promise<World> {
+  const { db, write, ...rest } = await openFile(driver)
+  let now = Date.now()
+  const store = sqliteStore(db, { now: () => now })
+  await store.migrate()
+  return {
+    ...rest,
+    name: 'sqliteStore',
+    records: store,
+    guard: { store },
+    isJoined: false,
+    effect: (_, effect) => write(effect)(db),
+    endLeases: async () => {
+      now += LEASES_END_MS
+    },
+  }
+}
+
+export const SQLITE_WORLDS: readonly WorldKind[] = DRIVERS.flatMap(({ name, isHere }) => [
+  {
+    name: `sqliteInbox and its failures on ${name}`,
+    describe: describe.skipIf(!isHere),
+    runs: 12,
+    open: () => openJoined(name),
+  },
+  {
+    name: `sqliteStore and its failures on ${name}`,
+    describe: describe.skipIf(!isHere),
+    runs: 8,
+    open: () => openStore(name),
+  },
+])

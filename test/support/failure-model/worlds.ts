@@ -1,6 +1,8 @@
 import { type IdempotencyStore, memoryFailures, memoryStore } from 'tix-webhooks'
 import { describe } from 'vitest'
 import { honestInbox, type Ledger } from '../honest-inbox.js'
+import { POSTGRES_WORLDS } from './postgres-worlds.js'
+import { SQLITE_WORLDS } from './sqlite-worlds.js'
 import type { World } from './world.js'
 
 /** A world, and whether it is available. */
@@ -13,7 +15,7 @@ export interface WorldKind {
 }
 
 /** More than a lease. */
-export const LEASES_END_MS = 2 * 60_000
+const LEASES_END_MS = 2 * 60_000
 
 function openMemory(asStore: (store: IdempotencyStore) => IdempotencyStore): () => Promise<World> {
   return async () => {
@@ -21,11 +23,11 @@ function openMemory(asStore: (store: IdempotencyStore) => IdempotencyStore): () 
     const store = memoryStore({ now: () => now })
     const effects: string[] = []
     return {
+      name: 'memoryStore',
       failures: memoryFailures({ maxKeys: 1_000_000 }),
       records: store,
       guard: { store: asStore(store) },
       isJoined: false,
-      overlaps: false,
       effect: (_, effect) => effects.push(effect),
       effects: async () => effects,
       endLeases: async () => {
@@ -49,11 +51,11 @@ function remote(store: IdempotencyStore): IdempotencyStore {
 async function openInboxBeside(): Promise<World> {
   const { inbox, effects, records } = honestInbox()
   return {
+    name: 'an inbox of another database',
     failures: memoryFailures({ maxKeys: 1_000_000 }),
     records: { isHandled: async (key) => records.has(key) },
     guard: { inbox: inbox as never },
     isJoined: false,
-    overlaps: false,
     effect: (tx, effect) => (tx as Ledger).write(effect),
     effects: async () => effects,
     endLeases: async () => {},
@@ -65,4 +67,6 @@ export const WORLDS: readonly WorldKind[] = [
   { name: 'memoryStore', describe, runs: 20, open: openMemory((store) => store) },
   { name: 'a remote store', describe, runs: 20, open: openMemory(remote) },
   { name: 'an inbox of another database', describe, runs: 20, open: openInboxBeside },
+  ...SQLITE_WORLDS,
+  ...POSTGRES_WORLDS,
 ]
