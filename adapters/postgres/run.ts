@@ -1,4 +1,10 @@
-import { isDiscard, type JoinedRequest, type OnceRequest, type OnceResult } from '../../src/index.js'
+import {
+  isDiscard,
+  type JoinedRequest,
+  type OnceRequest,
+  type OnceResult,
+  type StoreError,
+} from '../../src/index.js'
 import { isAbout } from './advice.js'
 import type { Commit } from './drivers/commit-check.js'
 import type { CheckedDriver } from './drivers/driver.js'
@@ -22,15 +28,19 @@ export function runnerOf<Tx>(
   failures?: Table,
 ): Run<Tx> {
   const open = opener(driver, table, idleMs, failures)
+  const runWithout = failures === undefined ? undefined : runnerOf(driver, table, idleMs)
 
   const tableOf = (error: unknown): Table =>
     failures !== undefined && isAbout(error, failures) ? failures : table
 
-  /** Calls the handler in a transaction that begins with the record; an error of the handler rolls back both. */
+  /**
+   * Calls the handler in a transaction that begins with the record; an error of the handler rolls back both. If it could not begin because of
+   * the failures alone, it returns why.
+   */
   async function transact(
     request: OnceRequest | JoinedRequest,
     work: (tx: Tx) => Promise<void>,
-  ): ReturnType<Run<Tx>> {
+  ): Promise<Awaited<ReturnType<Run<Tx>>> | { readonly status: 'unusable'; readonly error: StoreError }> {
     let thrown: { error: unknown } | undefined
     let isCommitting = false
 
@@ -60,13 +70,18 @@ export function runnerOf<Tx>(
     } catch (error) {
       if (thrown !== undefined) throw thrown.error
       const concerned = tableOf(error)
-      throw isCommitting && concerned === table ? table.notCommitted(error) : concerned.unavailable(error)
+      if (concerned === table) throw isCommitting ? table.notCommitted(error) : table.unavailable(error)
+      if (isCommitting) throw concerned.unavailable(error)
+      return { status: 'unusable', error: concerned.unavailable(error) }
     }
   }
 
   return async function run(request, work) {
     try {
-      return await transact(request, work)
+      const ended = await transact(request, work)
+      if (ended.status !== 'unusable') return ended
+      if ('report' in request) request.report(ended.error)
+      return await (runWithout as Run<Tx>)(request, work)
     } catch (error) {
       if (!isDiscard(error)) throw error
     }
@@ -74,7 +89,8 @@ export function runnerOf<Tx>(
     // which a statement has failed.
     if (request.key === null && failures === undefined) return { status: 'discarded' }
     // With failures, whether or not another delivery has parked that of the event meanwhile.
-    const { status } = await transact({ ...request, runsParked: true }, async () => {})
-    return { status: status === 'handled' ? 'discarded' : status }
+    const ended = await transact({ ...request, runsParked: true }, async () => {})
+    if (ended.status === 'unusable') throw ended.error
+    return ended.status === 'handled' ? { status: 'discarded' } : ended
   }
 }

@@ -213,7 +213,12 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
           checkKey(failureKey)
           if (isDuplicate(request)) return { status: 'duplicate' }
           // If another process handles the event between these two reads, the failure is gone, or its transaction finds the record.
-          if (!runsParked && joined.stateOf(failureKey) === 'parked') return { status: 'parked' }
+          try {
+            if (joined.stateOf(failureKey) === 'parked' && !runsParked) return { status: 'parked' }
+          } catch (error) {
+            request.report(error)
+            return run(request, work)
+          }
           return run(request, work, () => joined.delete(failureKey))
         },
         keep: (failed) => joined.keepUnless(() => isRecorded(failed.key), failed),

@@ -143,7 +143,11 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
       delivery.track(Promise.resolve(held.end({ outcome: 'unavailable', error })))
       throw error
     }
-    if (result.status === 'completed') return DUPLICATE
+    if (result.status === 'completed') {
+      // A process that dies between a completion and this leaves the failure of an event that is handled; its delivery is then retried.
+      if (delivery.failure !== undefined) delivery.track(delivery.failure.remove())
+      return DUPLICATE
+    }
     // Perhaps nothing handles it: the lease may belong to a timed-out claim, and will be released soon.
     const { retryAfterMs } = result
     return {

@@ -9,8 +9,9 @@ import { startProxy } from '../../../support/tcp-proxy.js'
 
 const DAY_MS = 86_400_000
 const KEY = 'test/order.created/ord_1'
-const REQUEST = { key: KEY, failureKey: KEY, retainMs: DAY_MS, runsParked: false }
+const REQUEST = { key: KEY, failureKey: KEY, retainMs: DAY_MS, runsParked: false, report: () => {} }
 const HANDLED = { status: 'handled' }
+const DUPLICATE = { status: 'duplicate' }
 const failed = failedDelivery({ key: KEY })
 const parking = failedDelivery({ key: KEY, parkAfter: { attempts: 1 } })
 const unexpected = (): Promise<void> => expect.fail('The work was called')
@@ -202,7 +203,7 @@ onPostgres.each(INBOX_CLIENTS)('an inbox joined with failures over $name', (libr
     await database.query('TRUNCATE tix_webhooks_inbox_newest')
   })
 
-  test('names the table that is missing, or to which it has no rights', async () => {
+  test('names the table that is missing, or to which it has no rights, and runs as without failures', async () => {
     const role = `${database.schema}_role`
     await database.query(`CREATE ROLE ${role}; GRANT USAGE ON SCHEMA ${database.schema} TO ${role}`)
     onTestFinished(async () => void (await database.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`)))
@@ -215,11 +216,18 @@ onPostgres.each(INBOX_CLIENTS)('an inbox joined with failures over $name', (libr
         /has no rights on .*"tix_webhooks_failures": .*SELECT, INSERT, UPDATE and DELETE/,
       ),
     }
-    await expect(joined.once(REQUEST, unexpected)).rejects.toMatchObject(noRights)
+    const report = vi.fn()
+    expect(await joined.once({ ...REQUEST, key: 'n/no-rights', report }, effect)).toEqual(HANDLED)
+    expect(await joined.once({ ...REQUEST, key: 'n/no-rights', report }, unexpected)).toEqual(DUPLICATE)
+    expect(report.mock.calls).toEqual([
+      [expect.objectContaining(noRights)],
+      [expect.objectContaining(noRights)],
+    ])
     await grant('SELECT, INSERT, UPDATE')
     await expect(failures.check()).rejects.toMatchObject(noRights)
+    // Its end removes the failure, so it cannot be committed.
     await expect(joined.once(REQUEST, effect)).rejects.toMatchObject(noRights)
-    expect(await state()).toEqual({ effects: 0, records: 0, failures: 0 })
+    expect(await state()).toEqual({ effects: 1, records: 1, failures: 0 })
     await grant('DELETE')
     await failures.check()
     expect(await joined.keep(failed)).toBe('failing')
@@ -235,9 +243,14 @@ onPostgres.each(INBOX_CLIENTS)('an inbox joined with failures over $name', (libr
       ),
     }
     const fresh = open({ role })
+    report.mockClear()
+    expect(await joined.once({ ...REQUEST, key: 'n/missing', report }, effect)).toEqual(HANDLED)
+    expect(await fresh.joined.once({ ...REQUEST, key: 'n/missing', report }, unexpected)).toEqual(DUPLICATE)
+    expect(report.mock.calls).toEqual([
+      [expect.objectContaining(missing)],
+      [expect.objectContaining(missing)],
+    ])
     const calls: (() => Promise<unknown>)[] = [
-      () => joined.once(REQUEST, unexpected),
-      () => fresh.joined.once(REQUEST, unexpected),
       () => fresh.joined.keep(failed),
       () => fresh.failures.check(),
       () => fresh.failures.list(),

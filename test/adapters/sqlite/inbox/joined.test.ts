@@ -1,6 +1,6 @@
 import { Discard, type JoinedInbox, memoryFailures } from 'tix-webhooks'
 import { type SqliteTransaction, sqliteFailures, sqliteInbox } from 'tix-webhooks/sqlite'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { failed } from '../../../support/failed-delivery.js'
 import { DAY, testClock } from '../../../support/sqlite-claims.js'
 import { listening, onEachDriver } from '../../../support/sqlite-drivers.js'
@@ -12,7 +12,7 @@ type Tx = SqliteTransaction<TestDatabase>
 type Joined = JoinedInbox<Tx>
 
 const KEY = 'n/k'
-const request = { key: KEY, retainMs: 7 * DAY, failureKey: KEY, runsParked: false }
+const request = { key: KEY, retainMs: 7 * DAY, failureKey: KEY, runsParked: false, report: () => {} }
 const notCalled = async (): Promise<void> => expect.fail('It ran.')
 
 onEachDriver('an inbox joined with failures', ({ open }) => {
@@ -211,15 +211,19 @@ onEachDriver('an inbox joined with failures', ({ open }) => {
     expect(await apply('n/much-later', old)).toBe(true)
   })
 
-  test('whose failures have no table says so, and handles nothing until they have', async () => {
+  test('whose failures have no table says so, and runs as without them', async () => {
     const { db, joined, failures, effect, state } = await joinedOn()
     db.exec('DROP TABLE tix_webhooks_failures')
     const missing = /"tix_webhooks_failures" is missing: run failures\.migrate\(\)/
-    await expectUnavailable(joined.once(request, effect('e')), missing)
-    await expectUnavailable(joined.once({ ...request, runsParked: true }, effect('e')), missing)
-    await expectUnavailable(joined.keep(failed()), missing)
+    const report = vi.fn()
+    expect(await joined.once({ ...request, report }, effect('e'))).toEqual({ status: 'handled' })
+    expect(await joined.once({ ...request, report }, notCalled)).toEqual({ status: 'duplicate' })
+    expect(report.mock.calls).toEqual([
+      [expect.objectContaining({ code: 'store_unavailable', message: expect.stringMatching(missing) })],
+    ])
+    await expectUnavailable(joined.keep(failed({ key: 'n/other' })), missing)
     await failures.migrate()
-    expect(state()).toEqual([[], [], []])
+    expect(state()).toEqual([[KEY], [], ['e']])
     db.exec('DROP TABLE tix_webhooks_inbox')
     await expectUnavailable(joined.keep(failed()), /"tix_webhooks_inbox" is missing: run inbox\.migrate\(\)/)
     expect(await failures.count()).toBe(0)
