@@ -15,13 +15,14 @@ export type Step =
     }
   /** The handler outlives the answer, and then ends as planned. */
   | { readonly do: 'outlive'; readonly event: EventName; readonly plan: Plan }
-  /** The process dies at this step of its calls. */
+  /** The process dies at this step of its calls, or loses one of them, or its answer. */
   | {
       readonly do: 'crash'
       readonly event: EventName
       readonly plan: Plan
       readonly at: number
       readonly isReplay: boolean
+      readonly survives: boolean
     }
   | { readonly do: 'replay'; readonly event: EventName; readonly plan: Plan }
   | { readonly do: 'replay all'; readonly state: 'parked' | undefined; readonly plan: Plan }
@@ -66,6 +67,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
       plan,
       at: fc.nat(9),
       isReplay: fc.boolean(),
+      survives: fc.boolean(),
     }),
   },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('replay' as const), event: any, plan }) },
