@@ -23,13 +23,9 @@ export interface Guard<Request = unknown> {
    * Keeps the failure of a delivery that ended before its run, unless its event was handled or is being handled. Only for a delivery with a
    * failure; never rejects.
    *
-   * @returns the state of the failure; `undefined` if it was not kept
+   * @returns whether it is parked now
    */
-  keep(
-    key: string | null,
-    delivery: GuardedDelivery<Request>,
-    end: WorkEnd,
-  ): Promise<FailureState | undefined>
+  keep(key: string | null, delivery: GuardedDelivery<Request>, end: WorkEnd): Promise<boolean>
   /** Asks the backend whether it can be used; absent if it cannot be asked. Rejects with the reason. */
   check?: (() => unknown) | undefined
 }

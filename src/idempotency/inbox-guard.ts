@@ -22,6 +22,8 @@ type OnceStatus = Awaited<ReturnType<JoinedInbox<unknown>['once']>>['status']
 
 /** The part of an inbox that a run uses. */
 interface RunInbox extends Pick<Inbox<unknown>, 'hint'> {
+  /** Whether it may answer `parked`: an inbox that is joined with failures. */
+  readonly isJoined?: true
   once(request: OnceRequest, work: (tx: unknown) => Promise<void>): Promise<{ readonly status: OnceStatus }>
 }
 
@@ -54,7 +56,7 @@ export function inboxGuard(
     },
     async keep(_, { failure }, end) {
       if (joined !== undefined) failure?.keepWith(joined.keep)
-      return failure?.keep(end)
+      return (await failure?.keep(end)) === 'parked'
     },
     check: typeof inbox.check === 'function' ? () => inbox.check?.() : undefined,
   }
@@ -64,12 +66,13 @@ export function inboxGuard(
 function joinedFor(joined: JoinedInbox<unknown>, inbox: Inbox<unknown>, failure: GuardedFailure): RunInbox {
   const { key: failureKey, isReplay: runsParked } = failure
   return {
+    isJoined: true,
     once: (request, work) => joined.once({ ...request, failureKey, runsParked }, work),
     hint: () => inbox.hint?.(),
   }
 }
 
-/** With failures that are in another database: looked up before the transaction, and written after it, so that no run waits for another connection. */
+/** With failures of another database, which are looked up before the transaction and written after it: no run waits for a second connection. */
 async function runBeside<End extends WorkEnd>(
   failure: GuardedFailure,
   run: () => Promise<End | Denial>,
@@ -122,7 +125,9 @@ class InboxRun<End extends WorkEnd> implements Grant {
     await this.delivery.clock.inTime(this.opened.promise, () => {
       throw notInTime()
     })
-    return this.running === undefined ? withoutRun(await ended) : this.confirmed(await this.running, ended)
+    if (this.running !== undefined) return this.confirmed(await this.running, ended)
+    const status = await ended
+    return status === 'parked' && this.inbox.isJoined ? PARKED : withoutRun(status)
   }
 
   private async callInbox(): Promise<OnceStatus> {
@@ -223,7 +228,6 @@ function committedAs(outcome: string): string {
 }
 
 function withoutRun(status: OnceStatus): Denial {
-  if (status === 'parked') return PARKED
   if (status === 'duplicate' || status === 'in_flight') return denialOf(status)
   throw misbehaved(status)
 }

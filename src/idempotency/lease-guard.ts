@@ -1,6 +1,5 @@
 import { RETRY_SECONDS, STORE_CALL_MS } from '../durations.js'
 import { StoreError } from '../errors.js'
-import type { FailureState } from '../failures/failures.js'
 import { isThenable } from '../lib/call-safely.js'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
 import { runKeeping } from './failing-run.js'
@@ -60,12 +59,47 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
     work: Work<End>,
   ): MaybePromise<End | Denial> {
     if (key === null) return runUnprotected(delivery, work)
+    return withLease(key, delivery, (held) => {
+      const { failure } = delivery
+      if (failure === undefined) return held.run(work)
+      // An event has failed before if it was claimed before.
+      const mayBeKept = held.attempt > 1 || store.isVolatile === true
+      return runKeeping(failure, mayBeKept, work, (keeping) => held.run(keeping))
+    })
+  }
+
+  /** Claims the event too, so that `attempt` of the run that handles it says that there may be a failure. */
+  async function keep(key: string | null, delivery: GuardedDelivery, end: WorkEnd): Promise<boolean> {
+    const { failure } = delivery
+    if (failure === undefined) return false
+    if (key === null) return (await failure.keep(end)) === 'parked'
+    try {
+      const kept = await withLease(key, delivery, (held) =>
+        runKeeping(
+          failure,
+          false,
+          () => end,
+          (keeping) => held.run(keeping),
+        ),
+      )
+      return 'status' in kept && kept.status === 'parked'
+    } catch {
+      return (await failure.keep(end)) === 'parked'
+    }
+  }
+
+  /** Calls `use` with a lease on the event, if it is granted. */
+  function withLease<Result>(
+    key: string,
+    delivery: GuardedDelivery,
+    use: (held: HeldLease) => MaybePromise<Result | Denial>,
+  ): MaybePromise<Result | Denial> {
     const request: ClaimRequest = { key, token: nextToken(), leaseMs, retainMs }
     const claimedAtMs = delivery.clock.nowMs
     const claimed = claim(request, delivery)
     return isPromise(claimed)
-      ? claimed.then((result) => runIfClaimed(result, request, claimedAtMs, delivery, work))
-      : runIfClaimed(claimed, request, claimedAtMs, delivery, work)
+      ? claimed.then((result) => useIfClaimed(result, request, claimedAtMs, delivery, use))
+      : useIfClaimed(claimed, request, claimedAtMs, delivery, use)
   }
 
   /** A store in memory answers synchronously. */
@@ -95,16 +129,16 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
   }
 
   /** @throws StoreError when the lease ended before it was granted: a store that answers synchronously may have blocked for long */
-  function runIfClaimed<End extends WorkEnd>(
+  function useIfClaimed<Result>(
     result: ClaimResult,
     { key, token }: ClaimRequest,
     claimedAtMs: number,
     delivery: GuardedDelivery,
-    work: Work<End>,
-  ): MaybePromise<End | Denial> {
+    use: (held: HeldLease) => MaybePromise<Result | Denial>,
+  ): MaybePromise<Result | Denial> {
     if (result.status === 'claimed') {
       const held = new HeldLease(store, { key, token }, result.attempt, claimedAtMs, terms, delivery)
-      if (delivery.clock.nowMs < claimedAtMs + leaseMs) return runHeld(held, delivery, work)
+      if (delivery.clock.nowMs < claimedAtMs + leaseMs) return use(held)
       const error = grantedTooLate()
       delivery.track(Promise.resolve(held.end({ outcome: 'unavailable', error })))
       throw error
@@ -115,32 +149,6 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
     return {
       status: 'in_flight',
       retryAfterMs: doubtedKeys.has(key) ? Math.min(retryAfterMs, RETRY_SECONDS * 1000) : retryAfterMs,
-    }
-  }
-
-  function runHeld<End extends WorkEnd>(
-    held: HeldLease,
-    { failure }: GuardedDelivery,
-    work: Work<End>,
-  ): MaybePromise<End | Denial> {
-    if (failure === undefined) return held.run(work)
-    // An event has failed before if it was claimed before.
-    const mayBeKept = held.attempt > 1 || store.isVolatile === true
-    return runKeeping(failure, mayBeKept, work, (keeping) => held.run(keeping))
-  }
-
-  /** Claims the event, so that `attempt` of the run that handles it says that there may be a failure. */
-  async function keep(
-    key: string | null,
-    delivery: GuardedDelivery,
-    end: WorkEnd,
-  ): Promise<FailureState | undefined> {
-    if (key === null) return delivery.failure?.keep(end)
-    try {
-      const ended = await run(key, delivery, () => end)
-      return 'status' in ended && ended.status === 'parked' ? 'parked' : undefined
-    } catch {
-      return delivery.failure?.keep(end)
     }
   }
 

@@ -163,7 +163,7 @@ export function createReceiverFor<
       }
 
       // The guard claims the event, has its handler run, and records the end.
-      await failure?.identify()
+      if (failure !== undefined) await failure.identify()
       const calls: RunCalls = {
         wasHandledBefore: askingBefore(settings.handledBefore, event, eventKey, state, delivery),
         handler: (grant) => handler(event, contextOf(state, grant, delivery)),

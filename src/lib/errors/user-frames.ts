@@ -9,14 +9,14 @@ export function userFrames(lines: readonly string[]): readonly string[] {
 }
 
 const NOT_OWN = /[\\/]node_modules[\\/]|[\s(]node:/
-const HAS_POSITION = /:\d+:\d+\)?$/
+const FRAME = /^\s*at .*:\d+:\d+\)?$/
 
 /**
  * The first frame of a stack that is in the user's own code, as its function, file and position: without the folder of the file, which differs
  * from one machine to the next. `undefined` if there is none.
  */
 export function firstUserFrame(stack: string): string | undefined {
-  const frame = stack.split('\n').find((line) => HAS_POSITION.test(line) && !NOT_OWN.test(line))
+  const frame = stack.split('\n').find((line) => FRAME.test(line) && !NOT_OWN.test(line))
   return frame
     ?.trim()
     .replace(/^at (async )?/, '')

@@ -18,6 +18,6 @@ export async function keptBeforeRun<Request>(
   await failure.identify()
   const keeping = guard.keep(state.key ?? null, state, outcome)
   state.track(keeping)
-  const kept = await clock.inTime(keeping, () => undefined)
-  return kept === 'parked' && !failure.isReplay ? parked(outcome.error) : outcome
+  const isParked = await clock.inTime(keeping, () => false)
+  return isParked && !failure.isReplay ? parked(outcome.error) : outcome
 }

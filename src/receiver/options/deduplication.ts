@@ -118,7 +118,7 @@ function guardByRequest<Request>(
         const guard = await guardOfDelivery(delivery)
         return await guard.keep(key, delivery, end)
       } catch {
-        return delivery.failure?.keep(end)
+        return (await delivery.failure?.keep(end)) === 'parked'
       }
     },
   }

@@ -1,0 +1,142 @@
+import { memoryFailures, memoryStore, RetryLater } from 'tix-webhooks'
+import { describe, expect, test } from 'vitest'
+import { firstUserFrame } from '../../../../src/lib/errors/user-frames.js'
+import { orderCreated } from '../../../support/deliveries.js'
+import { receiving } from '../../../support/receiving.js'
+
+/** The failure of a handler that throws this. */
+async function failureOf(throws: () => unknown, kind = 'order.created') {
+  const failures = memoryFailures()
+  const run = async () => {
+    throw throws()
+  }
+  const { send } = receiving({ failures, on: { 'order.created': run, 'event.*': run } })
+  await send({ ...orderCreated({ id: 'ord_1' }), type: kind })
+  const [failure] = await failures.list()
+  return { message: failure?.message, group: failure?.group ?? 'none' }
+}
+
+describe('the message', () => {
+  const postgres = (detail: string) =>
+    Object.assign(new Error('duplicate key value violates unique constraint "buyers_email_key"'), {
+      code: '23505',
+      severity: 'ERROR',
+      detail,
+    })
+
+  test.each<[string, () => unknown, string]>([
+    [
+      'is that of the error, with its causes',
+      () => new Error('a', { cause: new Error('b') }),
+      'a; caused by: b',
+    ],
+    [
+      'has no bound parameters of a database',
+      () =>
+        new Error('Failed query: insert into buyers values ($1)\nparams: ada@example.com', {
+          cause: postgres('Key (email)=(ada@example.com) already exists.'),
+        }),
+      'Failed query: insert into buyers values ($1)\nparams: [redacted]; caused by: duplicate key value violates unique constraint "buyers_email_key"',
+    ],
+    ['is at most 1,000 characters long', () => new Error('x'.repeat(5_000)), 'x'.repeat(1_000)],
+    ['can be stored anywhere', () => new Error('a\0b\ud800c'), 'a\ufffdb\ufffdc'],
+    ['is not cut within a character', () => new Error(`${'x'.repeat(999)}😀`), `${'x'.repeat(999)}\ufffd`],
+    ['is the reason of a RetryLater', () => new RetryLater({ afterSeconds: 1, reason: 'closed' }), 'closed'],
+  ])('%s', async (_, throws, message) => {
+    expect((await failureOf(throws)).message).toBe(message)
+  })
+
+  test('quotes no payload', async () => {
+    const failures = memoryFailures()
+    const { send } = receiving({ failures })
+    await send('{"buyer":"ada@example.com"')
+    const [failure] = await failures.list()
+    expect(failure?.message).toMatch(/^The body is authentic, but not JSON/)
+    expect(failure?.message).not.toContain('ada')
+  })
+})
+
+describe('the group', () => {
+  function bug(message: string): Error {
+    return new TypeError(message)
+  }
+
+  test('is the same for each failure of one bug, whatever its message and its event', async () => {
+    const groups = [
+      await failureOf(() => bug('order 1')),
+      await failureOf(() => bug('order 2')),
+      await failureOf(() => bug('event 3'), 'event.published'),
+    ].map(({ group }) => group)
+    expect(new Set(groups).size).toBe(1)
+    expect(groups[0]).toMatch(/^[\da-f]{16}$/)
+  })
+
+  test('is another one for another place, another error, or another end', async () => {
+    const place = () => new TypeError('here')
+    const groups = [
+      await failureOf(() => bug('one')),
+      await failureOf(place),
+      await failureOf(() => Object.assign(bug('renamed'), { name: 'RangeError' })),
+      await failureOf(() => new RetryLater({ afterSeconds: 1 })),
+      await failureOf(() => 'no error'),
+    ]
+    expect(new Set(groups.map(({ group }) => group)).size).toBe(5)
+  })
+
+  test('of an error without a frame of the app is by its code, and of its cause if that has one', async () => {
+    const client = (code: string, cause?: unknown) =>
+      Object.assign(new Error('failed', { cause }), {
+        code,
+        stack: 'Error: failed\n    at parse (/app/node_modules/pg/lib/parser.js:1:1)\n    at node:net:5:6',
+      })
+    const [one, same, other, caused] = [
+      await failureOf(() => client('23505')),
+      await failureOf(() => client('23505')),
+      await failureOf(() => client('40001')),
+      await failureOf(() => client('23505', bug('cause'))),
+    ].map(({ group }) => group)
+    expect(same).toBe(one)
+    expect(new Set([one, other, caused]).size).toBe(3)
+  })
+
+  test('of data that does not fit is by the places in it, whatever their number', async () => {
+    const failures = memoryFailures()
+    const { send } = receiving({
+      failures,
+      store: memoryStore(),
+      namespace: 'orders',
+      on: { 'order.created': () => {} },
+    })
+    const withTickets = (id: string, tickets: unknown) => {
+      const order = orderCreated({ id })
+      return { ...order, data: { ...order.data, tickets } }
+    }
+    await send(withTickets('a', [{ id: 1, tier: 'x' }]))
+    await send(
+      withTickets('b', [
+        { id: 't', tier: 'x' },
+        { id: 2, tier: 'x' },
+        { id: 3, tier: 'x' },
+      ]),
+    )
+    await send(withTickets('c', [{ id: 't', tier: 1 }]))
+    const groups = await failures.groups()
+    expect(groups.map(({ count, code }) => [count, code]).sort()).toEqual([
+      [1, 'data_mismatch'],
+      [2, 'data_mismatch'],
+    ])
+  })
+})
+
+test.each([
+  ['    at order.created (/srv/releases/7/my app/handlers.js:10:5)', 'order.created (handlers.js:10:5)'],
+  ['    at async file:///srv/app/handlers.js?v=12:3:4', 'handlers.js:3:4'],
+  ['    at Object.run [as order] (C:\\app\\handlers.js:3:4)', 'Object.run [as order] (handlers.js:3:4)'],
+  ['    at new Order (file:///srv/order.mjs:1:2)', 'new Order (order.mjs:1:2)'],
+  ['    at Array.map (<anonymous>)', undefined],
+  ['    at async Promise.all (index 0)', undefined],
+  ['    at process.processTicksAndRejections (node:internal/process/task_queues:105:5)', undefined],
+  ['    at parse (/app/node_modules/pg/lib/parser.js:1:1)', undefined],
+])('the first frame of the app in %j is %j', (line, frame) => {
+  expect(firstUserFrame(`TypeError: failed at 1:2\n${line}`)).toBe(frame)
+})
