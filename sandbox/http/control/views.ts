@@ -98,6 +98,8 @@ export interface BriefView extends DeliveryHead {
     /** Whether a scenario got what it is owed. */
     readonly is_right?: boolean
     readonly status?: number
+    /** Whether the receiver keeps it for a replay: its 2xx does not say that it was handled. */
+    readonly parked?: true
     readonly error?: string
   }
 }

@@ -1,3 +1,4 @@
+import { answerText } from '../../lib/outcome-of.js'
 import { post } from '../data/api.js'
 import { go, type Route } from '../data/route.js'
 import { type AttemptView, isAccepted } from '../data/views.js'
@@ -9,7 +10,7 @@ export async function resend(id: string, route: Route, to?: string): Promise<voi
     `/deliveries/${encodeURIComponent(id)}/resend`,
     to === undefined ? {} : { to },
   )
-  const result = attempt.response?.status ?? attempt.error?.code
-  notify(`Attempt ${attempt.number} was ${isAccepted(attempt) ? 'accepted' : 'not accepted'}: ${result}.`)
+  const how = isAccepted(attempt) ? 'accepted' : 'not accepted'
+  notify(`Attempt ${attempt.number} was ${how}: ${answerText(attempt)}.`)
   go({ ...route, view: 'Deliveries', delivery: id, attempt: attempt.id, follow: false })
 }

@@ -9,7 +9,7 @@ interface WhyProps {
   readonly isAccepted: boolean
 }
 
-/** Why an attempt was not accepted; and of what was made invalid on purpose, what was owed, and what was done. */
+/** Why an attempt was not accepted, or not handled; and of what was made invalid on purpose, what was owed, and what was done. */
 export function Why({ delivery, attempt, isAccepted }: WhyProps) {
   const why = useLoaded(
     () => get<WhyView>(`/deliveries/${encodeURIComponent(delivery.id)}/attempts/${attempt.id}/why`),
@@ -28,6 +28,14 @@ export function Why({ delivery, attempt, isAccepted }: WhyProps) {
           <p>{scenario.description}</p>
           <p>
             Owed: <b>{scenario.owed}</b>. Did: <b>{scenario.did}</b>.
+          </p>
+        </section>
+      )}
+      {isAccepted && why?.advice && (
+        <section aria-label="Not handled" class="why warm">
+          <h3>Accepted, but not handled</h3>
+          <p>
+            <Shown text={why.advice} />
           </p>
         </section>
       )}
