@@ -47,6 +47,7 @@ const CONFLICT = 409
 
 /**
  * Judges the answers of a receiver in any language, by the meaning of statuses alone: 2xx is done, 4xx refused, 5xx retry.
+ * Only the outcome `parked` of our receivers is read too: its 2xx does not say that the event was handled.
  *
  * @param results in the order of the deliveries; fewer if the scenario was stopped early
  */
