@@ -43,7 +43,8 @@ function lastJson(attempt: Attempt): NonNullable<BriefView['last']> {
     attempt: id,
     trigger,
     ...(scenario !== undefined && { scenario, is_right: scenarioJson(attempt)?.is_right ?? true }),
-    ...(response && { status: response.status, ...(isParked(response) && { parked: true as const }) }),
+    ...(response && { status: response.status }),
+    ...(isParked(response) && { parked: true as const }),
     ...(error && { error: error.code }),
   }
 }
@@ -62,6 +63,7 @@ export function attemptJson(attempt: Attempt): AttemptView {
     url,
     request: { headers: requestHeaders, ...(sentBody !== undefined && { body: sentBody }) },
     ...(response && { response }),
+    ...(isParked(response) && { parked: true as const }),
     ...(error && { error }),
     duration_ms: durationMs,
     ...(hint !== undefined && { hint }),

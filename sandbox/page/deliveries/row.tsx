@@ -25,24 +25,18 @@ export const Row = memo(({ delivery, href, isChosen }: RowProps) => {
           <span class="id">{id}</span>
         </a>
         {isScenario && (
-          <span class={last.is_right ? 'tag' : 'tag wrong'}>
+          <span class={last.is_right ? 'tag' : 'tag bad'}>
             {last.scenario}
             {!last.is_right && ': wrong answer'}
           </span>
         )}
-        {last?.parked && <span class="tag parked">parked</span>}
+        {last?.parked && <span class="tag">parked</span>}
         {mode === 'live' && <span class="tag">live</span>}
       </th>
       <td>
         <Badge status={status} />
       </td>
-      <td>
-        {last === undefined ? (
-          <span class="dim">none</span>
-        ) : (
-          <Result status={last.status} error={last.error} />
-        )}
-      </td>
+      <td>{last === undefined ? <span class="dim">none</span> : <Result {...last} />}</td>
       <td class="number">{attempts}</td>
       <td class="endpoint" title={url ?? 'its endpoint was removed'}>
         {url === null ? <span class="dim">removed</span> : <Shown text={url.replace(/^https?:\/\//, '')} />}

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { AttemptView } from '../data/views.js'
 import { bytes, milliseconds } from '../data/words.js'
-import { AttemptResult } from '../parts/badge.js'
+import { Result } from '../parts/badge.js'
 import { Code, Headers, pretty } from '../parts/code.js'
 import { Scrolls } from '../parts/scrolls.js'
 import { Shown } from '../parts/shown.js'
@@ -20,7 +20,7 @@ export function Answer({ attempt, attempts }: AnswerProps) {
     <section aria-label="Answer">
       <div class="head">
         <h3>Answer</h3>
-        <AttemptResult attempt={attempt} />
+        <Result status={response?.status} error={error?.code} />
         <span class="dim">in {milliseconds(duration_ms)}</span>
       </div>
       {error !== undefined && (

@@ -4,7 +4,7 @@ import type { DeliveryView } from '../data/views.js'
 import { useVirtual } from '../data/virtual-time.js'
 import { milliseconds, span } from '../data/words.js'
 import { Action } from '../parts/action.js'
-import { AttemptResult } from '../parts/badge.js'
+import { Result } from '../parts/badge.js'
 import { Moment } from '../parts/moment.js'
 import { Table } from '../parts/table.js'
 
@@ -41,7 +41,8 @@ export function Attempts({ delivery, planned, chosen, route }: AttemptsProps) {
             </td>
             <td>{attempt.scenario ?? BY[attempt.trigger]}</td>
             <td>
-              <AttemptResult attempt={attempt} />
+              <Result status={attempt.response?.status} error={attempt.error?.code} />
+              {attempt.parked && <span class="tag">parked</span>}
             </td>
             <td class="number took">{milliseconds(attempt.duration_ms)}</td>
           </tr>

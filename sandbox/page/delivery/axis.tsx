@@ -1,4 +1,3 @@
-import { answerText } from '../../lib/outcome-of.js'
 import { type AttemptView, type DeliveryView, isAccepted } from '../data/views.js'
 import { useVirtual } from '../data/virtual-time.js'
 import { moment } from '../data/words.js'
@@ -74,10 +73,11 @@ export function Axis({ delivery, planned, chosen }: AxisProps) {
 /** A dot for an accepted attempt, a cross for any other, so that no colour is needed to tell them apart. */
 function Made({ attempt, x, isChosen }: { attempt: AttemptView; x: string; isChosen: boolean }) {
   const isGood = isAccepted(attempt)
+  const result = attempt.response?.status ?? attempt.error?.code
   return (
     <g class={`made ${isGood ? 'good' : 'bad'}`}>
       <title>
-        {moment(attempt.virtual_time)}: {answerText(attempt)}
+        {moment(attempt.virtual_time)}: {result}
       </title>
       {isChosen && <circle class="chosen" cx={x} cy={LINE_Y} r="10" />}
       {isGood ? (

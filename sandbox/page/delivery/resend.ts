@@ -1,4 +1,3 @@
-import { answerText } from '../../lib/outcome-of.js'
 import { post } from '../data/api.js'
 import { go, type Route } from '../data/route.js'
 import { type AttemptView, isAccepted } from '../data/views.js'
@@ -10,7 +9,7 @@ export async function resend(id: string, route: Route, to?: string): Promise<voi
     `/deliveries/${encodeURIComponent(id)}/resend`,
     to === undefined ? {} : { to },
   )
-  const how = isAccepted(attempt) ? 'accepted' : 'not accepted'
-  notify(`Attempt ${attempt.number} was ${how}: ${answerText(attempt)}.`)
+  const result = attempt.response?.status ?? attempt.error?.code
+  notify(`Attempt ${attempt.number} was ${isAccepted(attempt) ? 'accepted' : 'not accepted'}: ${result}.`)
   go({ ...route, view: 'Deliveries', delivery: id, attempt: attempt.id, follow: false })
 }

@@ -189,13 +189,10 @@ inBrowser('deliveries in the page', () => {
     const { page, errors } = await browser.open(stage, `#/deliveries/${delivery?.id}`)
     const shown = page.getByRole('article', { name: 'Delivery' })
     await shown.getByText('delivered', { exact: true }).waitFor()
-    await shown.getByRole('region', { name: 'Not handled' }).getByText('Your receiver parked it').waitFor()
-    for (const [part, text] of [
-      [shown.getByRole('table', { name: 'Attempts' }), '200 parked'],
-      [shown.getByRole('region', { name: 'Answer' }), '200 parked'],
-      [page.getByRole('table', { name: 'Deliveries' }), 'parked'],
-    ] as const) {
-      expect(await part.getByText(text, { exact: true }).count()).toBe(1)
+    await shown.getByRole('region', { name: 'Why' }).getByText('Your receiver parked it').waitFor()
+    for (const name of ['Deliveries', 'Attempts']) {
+      const table = page.getByRole('table', { name, exact: true })
+      expect(await table.getByText('parked', { exact: true }).count()).toBe(1)
     }
     expect(await shown.getByRole('table', { name: 'Attempts' }).getByText('500').count()).toBe(2)
     expect(errors).toEqual([])

@@ -70,6 +70,7 @@ describe('trigger in a sandbox', () => {
       expect([code, stdout]).toEqual([1, expect.stringMatching(said)])
     }
     expect(await json('deliveries')).toMatchObject([{ status: 'delivered' }])
+    expect((await runHere(['deliveries'])).stdout).toMatch(/ delivered +\d +200 parked /)
     const unusable = await runHere(['trigger', 'order.created', '--scenario', 'not-json'])
     expect(unusable.code).toBe(0)
     expect(unusable.stdout).toMatch(/<-- \[200\] parked POST .+ kept, as it should be$/m)
