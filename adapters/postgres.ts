@@ -1,3 +1,4 @@
+import { failuresDdl } from './postgres/failures/failures.js'
 import { inboxDdl } from './postgres/inbox.js'
 import { storeDdl } from './postgres/store.js'
 
@@ -6,6 +7,11 @@ export type { PostgresDriver } from './postgres/drivers/driver.js'
 export type { PgPool } from './postgres/drivers/pg.js'
 export type { PostgresJs } from './postgres/drivers/postgres-js.js'
 export {
+  type PostgresFailures,
+  type PostgresFailuresOptions,
+  postgresFailures,
+} from './postgres/failures/failures.js'
+export {
   type PostgresInbox,
   type PostgresInboxAsOptions,
   type PostgresInboxOptions,
@@ -13,5 +19,5 @@ export {
 } from './postgres/inbox.js'
 export { type PostgresStore, type PostgresStoreOptions, postgresStore } from './postgres/store.js'
 
-/** The tables of the store and of the inbox by their default names, as SQL for a migration tool of yours. */
-export const ddl: string = `${storeDdl}\n${inboxDdl}`
+/** The tables of the store, of the inbox and of the failures by their default names, as SQL for a migration tool of yours. */
+export const ddl: string = `${storeDdl}\n${inboxDdl}\n${failuresDdl}`

@@ -27,11 +27,12 @@ const PACKAGES = [
 
 /** The report of each entry, by its file name. */
 export function apiReports(): Map<string, string> {
+  // Those of CommonJS: the ones of ESM export them again (build/declarations.mjs).
   const entries = PACKAGES.flatMap(({ folder, name, exports }) =>
     Object.entries(exports).flatMap(([subpath, conditions]) =>
       typeof conditions === 'string'
         ? []
-        : [{ entry: name + subpath.slice('.'.length), file: folder + conditions.import.types.slice(2) }],
+        : [{ entry: name + subpath.slice('.'.length), file: folder + conditions.require.types.slice(2) }],
     ),
   )
   // Only declarations are compiled: no library, no types of other packages.
@@ -128,11 +129,7 @@ const code = (blocks: readonly string[]): string => `\`\`\`ts\n${blocks.join('\n
 const fileName = (entry: string): string =>
   entry.replace(receiverJson.name, '').replaceAll('/', '-').replace(/^-/, '') || 'index'
 
-/** The second package, which is CommonJS, imports the first as such: a user of it reads those types in their own reports. */
-function isReported(file: string): boolean {
-  const [receiver, sandbox] = PACKAGES.map(({ folder }) => file.startsWith(`${folder}dist/`))
-  return sandbox === true || (receiver === true && !file.endsWith('.d.cts'))
-}
+const isReported = (file: string): boolean => PACKAGES.some(({ folder }) => file.startsWith(`${folder}dist/`))
 
 /** The statements of dist/ that declare it; none if it is not a top-level declaration there. */
 function statementsOf(symbol: ts.Symbol): ts.Statement[] {

@@ -7,6 +7,7 @@ export {
   DEFAULT_IDLE_SECONDS,
   DEFAULT_MAX_RUN_SECONDS,
   DEFAULT_REPLICA_TIMEOUT_MS,
+  DEFAULT_RETENTION_SECONDS,
   DEFAULT_TOLERANCE_SECONDS,
   MAX_IDLE_SECONDS,
   OBJECT_PURGE_MS,
@@ -27,8 +28,9 @@ export {
 export { createBursts } from './idempotency/bursts.js'
 export { checkChanges } from './idempotency/change.js'
 export { createPurger } from './idempotency/purge.js'
-export { checkedStore, checkKey, checkOnce } from './idempotency/store-rules.js'
+export { checkedStore, checkOnce } from './idempotency/store-rules.js'
 export { checkedFor } from './lib/call-site.js'
+export { checkKey } from './lib/check-key.js'
 export { checkWholeNumber } from './lib/check-number.js'
 export { deferred } from './lib/deferred.js'
 export { describeType, describeValue } from './lib/describe-type.js'

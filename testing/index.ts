@@ -12,6 +12,8 @@ export {
   signedDelivery,
 } from './deliveries/signed-delivery.js'
 export type { InjectedRequest, TestDelivery } from './deliveries/test-delivery.js'
+export type { FailureCase, FailureHarness } from './failure-cases/failure-case.js'
+export { failureCases } from './failure-cases/failure-cases.js'
 export {
   type AnyAnswer,
   type DeliveryAttempt,

@@ -104,6 +104,14 @@ export function isMissing(error: unknown): boolean {
   return ['42P01', '3F000'].includes(String(codeOf(error)))
 }
 
+/** Whether the server names this table as the cause: that it is missing, or that the user has no right to it. */
+export function isAbout(error: unknown, { table }: { readonly table: string }): boolean {
+  return (
+    (isMissing(error) || isForbidden(error)) &&
+    new RegExp(`\\b${table}\\b`).test(String(innermost(error).message))
+  )
+}
+
 /** Whether the user of the connection has no right to what was asked. */
 export function isForbidden(error: unknown): boolean {
   return codeOf(error) === '42501'

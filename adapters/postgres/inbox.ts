@@ -1,12 +1,4 @@
-import {
-  type Change,
-  type HandledRecords,
-  type Inbox,
-  isDiscard,
-  type OnceRequest,
-  type OnceResult,
-  type Purgeable,
-} from '../../src/index.js'
+import type { Change, HandledRecords, Inbox, OnceRequest, OnceResult, Purgeable } from '../../src/index.js'
 import {
   checkedFor,
   checkKey,
@@ -15,17 +7,19 @@ import {
   checkRetentionSeconds,
   createPurger,
   DEFAULT_IDLE_SECONDS,
+  DEFAULT_RETENTION_SECONDS,
   describeValue,
   MAX_IDLE_SECONDS,
 } from '../../src/internal.js'
 import { connectionsOf } from './connections.js'
 import { driverOf, type TransactionOf } from './drivers/choose.js'
-import { noId, type PostgresDriver } from './drivers/driver.js'
+import { type PostgresDriver, unchecked } from './drivers/driver.js'
 import type { PgPool } from './drivers/pg.js'
 import type { PostgresJs } from './drivers/postgres-js.js'
+import { joinableOf } from './failures/failures.js'
 import { newestDdl, newestTable } from './newest.js'
-import { type Opening, opener } from './open.js'
 import { type Ask, placeIn, placeOf } from './place.js'
+import { runnerOf } from './run.js'
 import { tableOf } from './table.js'
 
 export interface PostgresInboxOptions {
@@ -185,7 +179,7 @@ function createInbox<Tx>(
     columns: COLUMNS,
     migrate: MIGRATE,
   })
-  const open = opener(driver, table, idleMs)
+  const run = runnerOf(driver, table, idleMs)
   const finding = table.byName(
     (name) => `SELECT true AS found FROM ${name} WHERE key = $1::text AND expires_at > now()`,
   )
@@ -206,7 +200,7 @@ function createInbox<Tx>(
   /** A transaction without a handler. */
   async function transactOnly<T>(work: (tx: unknown) => Promise<T>): Promise<T> {
     try {
-      return await driver.transaction(work, noId)
+      return await driver.transaction(work, unchecked)
     } catch (error) {
       throw table.unavailable(error)
     }
@@ -217,36 +211,14 @@ function createInbox<Tx>(
     return transactOnly((tx) => work((...query) => driver.first(tx, ...query)))
   }
 
-  /** Calls the handler in a transaction that begins with the record; an error of the handler rolls back both. */
-  async function transact(request: OnceRequest, work: (tx: Tx) => Promise<void>): Promise<OnceResult> {
-    let thrown: { error: unknown } | undefined
-    let isCommitting = false
+  function remember(retentionMs: number): void {
+    longestRetentionMs = Math.max(longestRetentionMs, retentionMs)
+  }
 
-    async function run(tx: unknown, handed: Tx): Promise<Opening> {
-      const opening = await open(tx, request)
-      if (opening.status !== 'opened') return opening
-      try {
-        await work(handed)
-      } catch (error) {
-        thrown = { error }
-        throw error
-      }
-      return opening
-    }
-
-    function idOf(opening: Opening): string | null {
-      if (opening.status !== 'opened') return null
-      isCommitting = true
-      return opening.id
-    }
-
-    try {
-      const { status } = await driver.transaction(run, idOf)
-      return { status: status === 'opened' ? 'handled' : status }
-    } catch (error) {
-      if (thrown !== undefined) throw thrown.error
-      throw isCommitting ? table.notCommitted(error) : table.unavailable(error)
-    }
+  function received(request: OnceRequest): void {
+    checkOnce(request)
+    remember(request.retainMs)
+    start()
   }
 
   async function isNewest(tx: Tx, given: Change | readonly Change[]): Promise<boolean | boolean[]> {
@@ -257,19 +229,23 @@ function createInbox<Tx>(
 
   return {
     async once(request, work) {
-      checkOnce(request)
-      longestRetentionMs = Math.max(longestRetentionMs, request.retainMs)
-      start()
-      try {
-        return await transact(request, work)
-      } catch (error) {
-        if (!isDiscard(error)) throw error
+      received(request)
+      return run(request, work) as Promise<OnceResult>
+    },
+    joinFailures(failures) {
+      const joinable = joinableOf(failures)
+      if (joinable?.pool !== pool) return undefined
+      // A replay may come as late, and must still find the newer changes.
+      remember(joinable.retentionMs + DEFAULT_RETENTION_SECONDS * 1000)
+      const runJoined = runnerOf(driver, table, idleMs, joinable.table)
+      return {
+        async once(request, work) {
+          received(request)
+          checkKey(request.failureKey)
+          return runJoined(request, work)
+        },
+        keep: (failed) => joinable.keepUnlessHandled(failed, table),
       }
-      // The handler's writes are rolled back. The record gets a transaction of its own, because nothing can be written in one in
-      // which a statement has failed.
-      if (request.key === null) return { status: 'discarded' }
-      const { status } = await transact(request, async () => {})
-      return { status: status === 'handled' ? 'discarded' : status }
     },
     async isHandled(key) {
       checkKey(key)

@@ -2,7 +2,7 @@ import type { Change } from '../../src/index.js'
 import { checkChanges } from '../../src/internal.js'
 import { isForbidden, isOutside } from './advice.js'
 import { OUTSIDE } from './drivers/commit-check.js'
-import { type CheckedDriver, noId, type Row } from './drivers/driver.js'
+import { type CheckedDriver, type Row, unchecked } from './drivers/driver.js'
 import type { Ask, Place } from './place.js'
 import { type Table, tableOf } from './table.js'
 
@@ -81,7 +81,7 @@ export function newestTable(
           isEmpty = !isUsed
           // A version before this table has migrated the database.
           return isFound ? table.purge(ask, limit) : 0
-        }, noId)
+        }, unchecked)
         hasWarned = false
         return purged
       } catch (error) {

@@ -11,7 +11,7 @@ import {
 import { isOfOneRow } from './advice.js'
 import { answered } from './drivers/answered.js'
 import { driverOf, queryOf } from './drivers/choose.js'
-import { noId, type Query, type StatementResult } from './drivers/driver.js'
+import { type Query, type StatementResult, unchecked } from './drivers/driver.js'
 import type { PgPool } from './drivers/pg.js'
 import type { PostgresJs } from './drivers/postgres-js.js'
 import { type Ask, placeIn, placeOf } from './place.js'
@@ -92,7 +92,7 @@ function createStore(pool: PgPool | PostgresJs, options: PostgresStoreOptions): 
 
   function inTransaction(work: (ask: Ask) => Promise<void>): Promise<void> {
     const driver = driverOf(pool)
-    return driver.transaction((tx) => work((...query) => driver.first(tx, ...query)), noId)
+    return driver.transaction((tx) => work((...query) => driver.first(tx, ...query)), unchecked)
   }
 
   const burst = createBursts(LIMITS)

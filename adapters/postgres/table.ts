@@ -8,6 +8,8 @@ import { type Ask, misread, type Place, quote } from './place.js'
 export interface Table {
   /** The quoted name, as SQL has it: with its schema once that is known. */
   readonly name: string
+  /** The name alone. */
+  readonly table: string
   /** To be called before a statement that uses the table, on the same connection. */
   readonly find: Place['find']
   /** Text made from the name: made again if the schema has been found since. */
@@ -38,6 +40,8 @@ export interface TableDefinition {
   readonly purgedBy?: string
   /** The end of the name of that index. Default: the column's name. */
   readonly indexSuffix?: string
+  /** Other indexes instead of that one, for a table that is purged otherwise: the end of each name, and what follows ON and the table. */
+  readonly indexes?: Readonly<Record<string, string>>
   /** The user's call that creates it. */
   readonly migrate: string
 }
@@ -52,6 +56,7 @@ export function tableOf({
   columns,
   purgedBy = 'expires_at',
   indexSuffix = purgedBy,
+  indexes = { [indexSuffix]: `(${purgedBy})` },
   migrate,
 }: TableDefinition): Table {
   const plainName = `${place.table}${suffix}`
@@ -66,7 +71,9 @@ export function tableOf({
   const definitions = Object.entries(columns).map(([column, type]) => `  ${column} ${type}`)
   const creating = (name: string): string[] => [
     `CREATE TABLE IF NOT EXISTS ${name} (\n${definitions.join(',\n')}\n) WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02)`,
-    `CREATE INDEX IF NOT EXISTS ${quote(`${plainName}_${indexSuffix}`)} ON ${name} (${purgedBy})`,
+    ...Object.entries(indexes).map(
+      ([suffix, on]) => `CREATE INDEX IF NOT EXISTS ${quote(`${plainName}_${suffix}`)} ON ${name} ${on}`,
+    ),
   ]
   // Locked first: a plain DELETE … IN (SELECT …) that waited for a claim would delete the claimed record.
   const purging = byName(
@@ -121,6 +128,7 @@ export function tableOf({
     get name() {
       return nameNow()
     },
+    table: plainName,
     find: place.find,
     byName,
     ddl: `${creating(`${place.named}${quote(plainName)}`).join(';\n\n')};\n`,

@@ -9,15 +9,28 @@ export interface TableDdl {
   /** The column of the primary key. */
   readonly key: string
   readonly createTable: string
+  /** One statement for each index. */
   readonly createIndex: string
+}
+
+export interface TableLayout {
+  /** Appended to the name: of a second table beside the first. Default: nothing. */
+  readonly suffix?: string | undefined
+  /** What is indexed, by the name of the index. Default: `expires_at`. */
+  readonly indexes?: Readonly<Record<string, string>> | undefined
+  /** For rows of more than some hundred bytes. Default: without, because records are short and found by their key. */
+  readonly hasRowid?: boolean | undefined
 }
 
 /**
  * @param columns with their types; the first one is the key
- * @param suffix appended to the name: of a second table beside the first
  * @throws TypeError when the name is invalid
  */
-export function tableDdl(table: string, columns: Readonly<Record<string, string>>, suffix = ''): TableDdl {
+export function tableDdl(
+  table: string,
+  columns: Readonly<Record<string, string>>,
+  { suffix = '', indexes = { expires_at: '(expires_at)' }, hasRowid = false }: TableLayout = {},
+): TableDdl {
   if (typeof table !== 'string' || !/^(?!sqlite_)[a-z_]\w{0,47}$/i.test(table)) {
     throw new TypeError(
       "table must be a name of 1 to 48 letters, digits and _, such as 'webhooks'; those that begin with sqlite_ are SQLite's own.",
@@ -31,14 +44,18 @@ export function tableDdl(table: string, columns: Readonly<Record<string, string>
     name,
     plainName,
     key,
-    createTable: `CREATE TABLE IF NOT EXISTS ${name} (\n${definitions.join(',\n')}\n) WITHOUT ROWID;\n`,
-    createIndex: `CREATE INDEX IF NOT EXISTS "${plainName}_expires_at" ON ${name} (expires_at);\n`,
+    createTable: `CREATE TABLE IF NOT EXISTS ${name} (\n${definitions.join(',\n')}\n)${hasRowid ? '' : ' WITHOUT ROWID'};\n`,
+    createIndex: Object.entries(indexes)
+      .map(
+        ([index, indexed]) => `CREATE INDEX IF NOT EXISTS "${plainName}_${index}" ON ${name} ${indexed};\n`,
+      )
+      .join(''),
   }
 }
 
-/** Deletes up to `@limit` records past their retention, oldest first. */
-export function purgeStatement({ name, key }: Pick<TableDdl, 'name' | 'key'>): string {
-  return `DELETE FROM ${name} WHERE ${key} IN (SELECT ${key} FROM ${name} WHERE expires_at <= @now ORDER BY expires_at LIMIT @limit)`
+/** Deletes up to `@limit` records past their retention, oldest first: those whose column `by` is at most `@now`. */
+export function purgeStatement({ name, key }: Pick<TableDdl, 'name' | 'key'>, by = 'expires_at'): string {
+  return `DELETE FROM ${name} WHERE ${key} IN (SELECT ${key} FROM ${name} WHERE ${by} <= @now ORDER BY ${by} LIMIT @limit)`
 }
 
 /** Writes no row, but fails as the statements of a delivery would: if the table or a column is missing, or the database is read-only. */

@@ -5,6 +5,8 @@ interface DeliveryRecord {
   readonly key: string | null
   readonly retainMs: number
   readonly now: () => number
+  /** Removes the failure of the event, if it may have one. */
+  readonly forget?: (() => void) | undefined
 }
 
 /** The one transaction of one delivery: the effects of its handler and the record of the event. */
@@ -43,6 +45,7 @@ export class DeliveryTransaction<Db extends object> {
     this.end = 'failed'
     const committed = table.transaction(() => {
       if (!this.isRecordedNow()) return 'duplicate'
+      this.record.forget?.()
       table.exec('SAVEPOINT tix_webhooks_effects')
       const result = effects()
       if (typeof (result as { then?: unknown } | null | undefined)?.then === 'function') {

@@ -3,6 +3,7 @@ import {
   type HandledRecords,
   type Inbox,
   isDiscard,
+  type OnceRequest,
   type OnceResult,
   type Purgeable,
   StoreError,
@@ -15,9 +16,11 @@ import {
   checkOptionNames,
   checkRetentionSeconds,
   createPurger,
+  DEFAULT_RETENTION_SECONDS,
 } from '../../src/internal.js'
 import type { SqliteDatabase } from './database.js'
 import { DeliveryTransaction, isCommitting } from './delivery-transaction.js'
+import { sqliteFailuresInside } from './failures.js'
 import { newestTable } from './newest.js'
 import { sqliteTable } from './table.js'
 
@@ -29,8 +32,9 @@ export interface SqliteInboxOptions {
   /** Purges in the background, every so many seconds, from the first delivery on. Default: only when you call `purge`. */
   purgeEverySeconds?: number | undefined
   /**
-   * How long `isNewest` remembers a change, in seconds; longer if a receiver of this inbox keeps its records for longer. It must be the
-   * same in each process that asks `isNewest`. Default 604,800 (7 days); at least 262,800 (73 h).
+   * How long `isNewest` remembers a change, in seconds; longer if a receiver of this inbox keeps its records for longer, or has failures in
+   * this database: then for their retention and 7 days. It must be the same in each process that asks `isNewest`. Default 604,800 (7 days);
+   * at least 262,800 (73 h).
    */
   retentionSeconds?: number | undefined
 }
@@ -158,32 +162,71 @@ function createInbox<Db extends SqliteDatabase>(db: Db, options: SqliteInboxOpti
     return Array.isArray(change) ? results : results[0] === true
   }
 
-  return {
-    async once(request, work): Promise<OnceResult> {
-      checkOnce(request)
-      const { key, retainMs } = request
-      longestRetentionMs = Math.max(longestRetentionMs, retainMs)
-      start()
-      if (key !== null && table.get(find, { key, now: now() }) !== undefined) return { status: 'duplicate' }
+  function isRecorded(key: string): boolean {
+    return table.get(find, { key, now: now() }) !== undefined
+  }
 
-      const transaction = new DeliveryTransaction(db, table, { key, retainMs, now })
-      let isDiscarded = false
-      try {
-        await work({ commit: (effects) => transaction.commit(effects) } as SqliteTransaction<Db>)
-      } catch (error) {
-        if (transaction.end !== 'duplicate' && !isDiscard(error)) throw error
-        isDiscarded = true
-      } finally {
-        transaction.close()
+  function remember(ms: number): void {
+    longestRetentionMs = Math.max(longestRetentionMs, ms)
+  }
+
+  /** Whether the event of a request is handled already. */
+  function isDuplicate(request: OnceRequest): boolean {
+    checkOnce(request)
+    remember(request.retainMs)
+    start()
+    return request.key !== null && isRecorded(request.key)
+  }
+
+  /** @param forget called in the transaction that records the event */
+  async function run(
+    { key, retainMs }: OnceRequest,
+    work: (tx: SqliteTransaction<Db>) => Promise<void>,
+    forget?: () => void,
+  ): Promise<OnceResult> {
+    const transaction = new DeliveryTransaction(db, table, { key, retainMs, now, forget })
+    let isDiscarded = false
+    try {
+      await work({ commit: (effects) => transaction.commit(effects) } as SqliteTransaction<Db>)
+    } catch (error) {
+      if (transaction.end !== 'duplicate' && !isDiscard(error)) throw error
+      isDiscarded = true
+    } finally {
+      transaction.close()
+    }
+    if (transaction.end === 'failed' && !isDiscarded) throw commitIgnored()
+    if (transaction.end === undefined || transaction.end === 'failed') transaction.commitWith(() => {})
+    if (transaction.end === 'duplicate') return { status: 'duplicate' }
+    return { status: isDiscarded ? 'discarded' : 'handled' }
+  }
+
+  return {
+    once: async (request, work) => (isDuplicate(request) ? { status: 'duplicate' } : run(request, work)),
+    joinFailures(failures) {
+      const joined = sqliteFailuresInside.get(failures)
+      if (joined?.db !== db) return undefined
+      // The event of a failure may be days older than that: the service retries it.
+      remember(joined.retentionMs + DEFAULT_RETENTION_SECONDS * 1000)
+      return {
+        async once(request, work) {
+          const { failureKey, runsParked } = request
+          checkKey(failureKey)
+          if (isDuplicate(request)) return { status: 'duplicate' }
+          // If another process handles the event between these two reads, the failure is gone, or its transaction finds the record.
+          try {
+            if (joined.stateOf(failureKey) === 'parked' && !runsParked) return { status: 'parked' }
+          } catch (error) {
+            request.report(error)
+            return run(request, work)
+          }
+          return run(request, work, () => joined.delete(failureKey))
+        },
+        keep: (failed) => joined.keepUnless(() => isRecorded(failed.key), failed),
       }
-      if (transaction.end === 'failed' && !isDiscarded) throw commitIgnored()
-      if (transaction.end === undefined || transaction.end === 'failed') transaction.commitWith(() => {})
-      if (transaction.end === 'duplicate') return { status: 'duplicate' }
-      return { status: isDiscarded ? 'discarded' : 'handled' }
     },
     async isHandled(key) {
       checkKey(key)
-      return table.get(find, { key, now: now() }) !== undefined
+      return isRecorded(key)
     },
     check: async () => table.check(),
     isNewest: isNewest as SqliteInbox<Db>['isNewest'],

@@ -16,10 +16,13 @@ import {
   missingFrom,
   ofAnotherVersion,
   purgeStatement,
+  type TableLayout,
   tableDdl,
 } from './ddl.js'
 
-type Parameters = Readonly<Record<string, string | number>>
+export type Parameters = Readonly<Record<string, string | number | Uint8Array | null>>
+
+export type Row = Readonly<Record<string, unknown>>
 
 /** A table of ours in a database of the user's. */
 export interface SqliteTable {
@@ -27,7 +30,8 @@ export interface SqliteTable {
   readonly name: string
   readonly ddl: string
   /** The first row. */
-  get(sql: string, parameters: Parameters): Record<string, unknown> | undefined
+  get(sql: string, parameters: Parameters): Row | undefined
+  all(sql: string, parameters: Parameters): Row[]
   /** How many rows it changed. */
   run(sql: string, parameters: Parameters): number
   exec(sql: string): void
@@ -40,27 +44,27 @@ export interface SqliteTable {
   purge(parameters: { now: number; limit: number }): number
 }
 
-export interface SqliteTableDefinition {
+export interface SqliteTableDefinition extends TableLayout {
   readonly table: string
-  /** Appended to that name: of a second table beside the first. Default: nothing. */
-  readonly suffix?: string
   /** The columns with their types; the first one is the key. */
   readonly columns: Readonly<Record<string, string>>
   /** The user's call that creates it. */
   readonly migrate: string
+  /** The column by which it is purged. Default `expires_at`. */
+  readonly purgedBy?: string
 }
 
 /** @throws TypeError when it is not a database, or the name is invalid */
 export function sqliteTable(
   db: SqliteDatabase,
-  { table, suffix = '', columns, migrate }: SqliteTableDefinition,
+  { table, columns, migrate, purgedBy, ...layout }: SqliteTableDefinition,
 ): SqliteTable {
   if (typeof db?.prepare !== 'function' || typeof db.exec !== 'function') {
     throw new TypeError(
       `db must be an open database of better-sqlite3, libsql or node:sqlite, not ${describeType(db)} without their prepare and exec.`,
     )
   }
-  const created = tableDdl(table, columns, suffix)
+  const created = tableDdl(table, columns, layout)
   const { name, plainName, key, createTable, createIndex } = created
   const ddl = `${createTable}\n${createIndex}`
 
@@ -98,8 +102,8 @@ export function sqliteTable(
     name,
     ddl,
     exec,
-    get: (sql, parameters) =>
-      withAdvice(() => statement(sql).all(parameters as never)[0]) as Record<string, unknown> | undefined,
+    get: (sql, parameters) => self.all(sql, parameters)[0],
+    all: (sql, parameters) => withAdvice(() => statement(sql).all(parameters as never)) as Row[],
     run: (sql, parameters) => withAdvice(() => Number(statement(sql).run(parameters as never).changes)),
     transaction(work) {
       withAdvice(() => keepDurable(db))
@@ -142,7 +146,7 @@ export function sqliteTable(
         table: plainName,
       }) !== undefined,
     // SQLite has one writer at a time, so nothing can be claimed between the two.
-    purge: (parameters) => self.transaction(() => self.run(purgeStatement(created), parameters)),
+    purge: (parameters) => self.transaction(() => self.run(purgeStatement(created, purgedBy), parameters)),
   }
   return self
 }

@@ -1,5 +1,6 @@
 import { StoreError } from '../errors.js'
 import { checkedFor } from '../lib/call-site.js'
+import { checkKey } from '../lib/check-key.js'
 import { checkWholeNumber } from '../lib/check-number.js'
 import { checkOptionNames } from '../lib/option-names.js'
 import { checkedClock } from '../lib/time/clock.js'
@@ -28,8 +29,6 @@ export interface MemoryFailuresOptions {
  * @throws TypeError when an option is invalid
  * @example
  * ```ts
- * import { memoryFailures } from 'tix-webhooks'
- *
  * const failures = memoryFailures()
  * tixWebhooks({ secret, on, failures })
  * const [latest] = await failures.list()
@@ -63,6 +62,7 @@ function createFailures(options: MemoryFailuresOptions): KeptFailures {
       return failure.state
     },
     async get(key) {
+      checkKey(key)
       const known = kept.get(key)
       return known === undefined ? undefined : copyOf(known)
     },
@@ -91,7 +91,7 @@ function createFailures(options: MemoryFailuresOptions): KeptFailures {
     async purge({ limit = 1_000 } = {}) {
       checkWholeNumber('limit', limit)
       const past = matching({})
-        .filter(({ lastAt }) => lastAt.getTime() <= now() - retentionMs)
+        .filter(({ lastAt }) => lastAt.getTime() < now() - retentionMs)
         .slice(0, limit)
       for (const { key } of past) kept.delete(key)
       return past.length
@@ -102,13 +102,13 @@ function createFailures(options: MemoryFailuresOptions): KeptFailures {
 function failedAgain(known: Failure | undefined, failed: FailedDelivery): Failure {
   const { failedAt, isReplay, parkAfter = {}, ...rest } = failed
   const attempts = (known?.attempts ?? 0) + 1
-  const firstAt = earlier(known?.firstAt ?? failedAt, failedAt)
+  const firstAt = known?.firstAt ?? failedAt
   const lastAt = later(known?.lastAt ?? failedAt, failedAt)
   const isParked =
     known?.state === 'parked' ||
     attempts >= (parkAfter.attempts ?? Number.POSITIVE_INFINITY) ||
     lastAt.getTime() - firstAt.getTime() >= (parkAfter.ms ?? Number.POSITIVE_INFINITY)
-  const lastReplayedAt = isReplay ? lastAt : known?.lastReplayedAt
+  const lastReplayedAt = isReplay ? failedAt : known?.lastReplayedAt
   return {
     ...rest,
     // A copy: the server of the app may use its buffer again.

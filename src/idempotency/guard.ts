@@ -77,6 +77,8 @@ export interface GuardedFailure {
   /** From now on it is kept by an inbox that is joined with the failures. */
   keepWith(keep: JoinedInbox<unknown>['keep']): void
   remove(): Promise<void>
+  /** Reports that the failures could not be used for this delivery, which goes on without them. */
+  reportUnusable(error: unknown): void
 }
 
 /** The part of a delivery that a guard needs. */
@@ -104,7 +106,7 @@ export type Denial =
   /** The event waits for a replay; the error is that of the run that parked it. */
   | { readonly status: 'parked'; readonly error?: unknown }
 
-export const PARKED = { status: 'parked' } as const satisfies Denial
+export const PARKED: { readonly status: 'parked' } = { status: 'parked' }
 
 export function isDone({ outcome }: WorkEnd): boolean {
   return outcome === 'handled' || outcome === 'discarded' || outcome === 'duplicate'

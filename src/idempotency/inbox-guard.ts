@@ -65,9 +65,10 @@ export function inboxGuard(
 /** The inbox for one delivery: its transaction looks at the failure, and removes it. */
 function joinedFor(joined: JoinedInbox<unknown>, inbox: Inbox<unknown>, failure: GuardedFailure): RunInbox {
   const { key: failureKey, isReplay: runsParked } = failure
+  const report = (error: unknown): void => failure.reportUnusable(error)
   return {
     isJoined: true,
-    once: (request, work) => joined.once({ ...request, failureKey, runsParked }, work),
+    once: (request, work) => joined.once({ ...request, failureKey, runsParked, report }, work),
     hint: () => inbox.hint?.(),
   }
 }

@@ -70,11 +70,13 @@ export interface JoinedRequest extends OnceRequest {
   readonly failureKey: string
   /** Whether it runs even if its failure is parked: a replay does. */
   readonly runsParked: boolean
+  /** To be called with the reason if the failures alone cannot be used, such as a table that is missing: the event then runs as without them. */
+  readonly report: (error: unknown) => void
 }
 
 /**
  * An inbox and failures in one database. Whatever dies at any moment: an event that is recorded as handled has no failure, and nothing else
- * removes one.
+ * removes one. Failures that cannot be used hold up no event.
  *
  * @typeParam Tx the type of `ctx.tx` in handlers
  */

@@ -1,9 +1,8 @@
+import { checkAscii, checkKey } from '../lib/check-key.js'
 import { describeValue } from '../lib/describe-type.js'
 import type { OnceRequest } from './inbox.js'
 import type { ClaimRequest, Lease, RemoteStore } from './store.js'
 
-/** Fits into a column, an index and a key of any backend, and is stored unchanged by all of them. */
-export const MAX_KEY_LENGTH = 255
 const MAX_TOKEN_LENGTH = 64
 
 /**
@@ -55,7 +54,7 @@ function checkComplete(lease: Lease, retainMs: number): void {
 
 function checkLease({ key, token }: Lease): void {
   checkKey(key)
-  checkText('token', token, MAX_TOKEN_LENGTH, '')
+  checkAscii('token', token, MAX_TOKEN_LENGTH, '')
 }
 
 /**
@@ -68,31 +67,10 @@ export function checkOnce({ key, retainMs }: OnceRequest): void {
   checkMs('retainMs', retainMs)
 }
 
-/**
- * Refuses a key that the contracts do not allow.
- *
- * @throws TypeError
- */
-export function checkKey(key: string): void {
-  checkText('key', key, MAX_KEY_LENGTH, ': use a hash of it, as the receiver does')
-}
-
 function checkMs(name: string, value: number): void {
   if (typeof value !== 'number' || !(value > 0) || value > Number.MAX_SAFE_INTEGER) {
     throw new TypeError(
       `${name} must be a number of milliseconds above 0 and at most ${Number.MAX_SAFE_INTEGER}, not ${describeValue(value)}.`,
     )
-  }
-}
-
-function checkText(name: string, value: string, maxLength: number, advice: string): void {
-  if (typeof value !== 'string') throw new TypeError(`${name} must be a string, not ${describeValue(value)}.`)
-  if (value.length === 0 || value.length > maxLength) {
-    throw new TypeError(
-      `${name} must be 1 to ${maxLength} characters long, and this one has ${value.length}${advice}.`,
-    )
-  }
-  if (!/^[ -~]+$/.test(value)) {
-    throw new TypeError(`${name} must be printable ASCII, and this one has other characters${advice}.`)
   }
 }

@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../errors.js'
 import { isJsonObject, type UnknownEvent } from '../event/events.js'
-import { MAX_KEY_LENGTH } from '../idempotency/store-rules.js'
 import { ignoreRejection } from '../lib/call-safely.js'
+import { MAX_KEY_LENGTH } from '../lib/check-key.js'
 import { describeType } from '../lib/describe-type.js'
 import { type MaybePromise, whenSettled } from '../lib/maybe-promise.js'
 import { hmacEngine } from '../signature/hmac.js'

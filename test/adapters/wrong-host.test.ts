@@ -194,7 +194,13 @@ describe('route options of Fastify, which are no function,', () => {
   )
 
   test('can be spread and listed without being touched', () => {
-    expect(Object.keys({ ...onFastify(options) })).toEqual(['preParsing', 'handler', 'health', 'drain'])
+    expect(Object.keys({ ...onFastify(options) })).toEqual([
+      'preParsing',
+      'handler',
+      'health',
+      'drain',
+      'replay',
+    ])
   })
 })
 

@@ -121,9 +121,9 @@ onPostgres('every recipe with a shutdown', () => {
 
   test('ends its process by itself, once the running handler has ended, whatever connections are open', async () => {
     const redis = await startRedis()
-    // The printer of an example prints; the collector of another refuses what it is sent.
-    const other = await listen((request, response) => {
-      response.statusCode = request.url?.startsWith('/v1/') ? 400 : 200
+    // The collector of an example refuses what it is sent.
+    const other = await listen((_, response) => {
+      response.statusCode = 400
       response.end('{}')
     })
     const ends = await Promise.all(
@@ -143,7 +143,7 @@ onPostgres('every recipe with a shutdown', () => {
               ...postgresSettings(options),
               DATABASE_FILE: ':memory:',
               OTEL_EXPORTER_OTLP_ENDPOINT: other.url,
-              PRINTER_URL: other.url,
+              FAILURES_TOKEN: 'x'.repeat(32),
             },
           },
         )

@@ -14,9 +14,9 @@ const SURROUNDINGS: Record<string, string> = {
   'src/fetch.ts': "import { requestBody, toResponse } from 'tix-webhooks/fetch'",
   'adapters/redis.ts': "import { Redis } from 'ioredis'\nimport { redisStore } from 'tix-webhooks/redis'",
   'adapters/postgres.ts':
-    "import { Pool } from 'pg'\nimport { postgresInbox, postgresStore } from 'tix-webhooks/postgres'",
+    "import { Pool } from 'pg'\nimport { postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'",
   'adapters/sqlite.ts':
-    "import Database from 'better-sqlite3'\nimport { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'",
+    "import Database from 'better-sqlite3'\nimport { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'",
   'adapters/opentelemetry.ts': [
     "import { tixWebhooks } from 'tix-webhooks/express'",
     "import { instrument } from 'tix-webhooks/opentelemetry'",

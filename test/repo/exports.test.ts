@@ -59,6 +59,7 @@ const PUBLIC = {
     'isKind',
     'isKnownEvent',
     'isWebhookError',
+    'memoryFailures',
     'memoryStore',
     'parseEvent',
     'redactError',

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { durableObjectStore } from 'tix-webhooks/durable-object'
 import { ddl } from 'tix-webhooks/postgres'
-import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
+import { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { hostedTable } from '../../adapters/sqlite/hosted.js'
 import { eventKey } from '../../src/receiver/key.js'
@@ -55,6 +55,33 @@ test('the tables of Postgres', () => {
     ) WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02);
 
     CREATE INDEX IF NOT EXISTS "tix_webhooks_inbox_newest_expires" ON "tix_webhooks_inbox_newest" (expires_at);
+
+    CREATE TABLE IF NOT EXISTS "tix_webhooks_failures" (
+      key text COLLATE "C" PRIMARY KEY,
+      namespace text NOT NULL,
+      account text,
+      kind text NOT NULL,
+      event_id text COLLATE "C",
+      order_id text COLLATE "C",
+      signed_at timestamptz NOT NULL,
+      secret_index integer NOT NULL,
+      cause text NOT NULL,
+      code text NOT NULL,
+      message text NOT NULL,
+      state text NOT NULL,
+      first_at timestamptz NOT NULL,
+      last_at timestamptz NOT NULL,
+      attempts integer NOT NULL,
+      replays integer NOT NULL,
+      last_replayed_at timestamptz,
+      raw_body bytea NOT NULL
+    ) WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02);
+
+    CREATE INDEX IF NOT EXISTS "tix_webhooks_failures_last_at" ON "tix_webhooks_failures" (last_at, key) INCLUDE (first_at, state, kind, account, namespace, cause);
+
+    CREATE INDEX IF NOT EXISTS "tix_webhooks_failures_event_id" ON "tix_webhooks_failures" (event_id) WHERE event_id IS NOT NULL;
+
+    CREATE INDEX IF NOT EXISTS "tix_webhooks_failures_order_id" ON "tix_webhooks_failures" (order_id) WHERE order_id IS NOT NULL;
     "
   `)
 })
@@ -97,6 +124,39 @@ test('the tables of SQLite', async () => {
     ) WITHOUT ROWID;
 
     CREATE INDEX "tix_webhooks_inbox_newest_expires_at" ON "tix_webhooks_inbox_newest" (expires_at)"
+  `)
+})
+
+test('the table of failures of SQLite', () => {
+  const db = { prepare: () => {}, exec: () => {} }
+  expect(sqliteFailures(db as never).ddl).toMatchInlineSnapshot(`
+    "CREATE TABLE IF NOT EXISTS "tix_webhooks_failures" (
+      key TEXT NOT NULL PRIMARY KEY,
+      namespace TEXT NOT NULL,
+      account TEXT,
+      kind TEXT NOT NULL,
+      event_id TEXT,
+      order_id TEXT,
+      state TEXT NOT NULL CHECK (state IN ('failing', 'parked')),
+      cause TEXT NOT NULL,
+      code TEXT NOT NULL,
+      message TEXT NOT NULL,
+      secret_index INTEGER NOT NULL,
+      signed_at INTEGER NOT NULL,
+      first_at INTEGER NOT NULL,
+      last_at INTEGER NOT NULL,
+      last_replayed_at INTEGER,
+      attempts INTEGER NOT NULL,
+      replays INTEGER NOT NULL,
+      raw_body BLOB NOT NULL
+    );
+
+    CREATE INDEX IF NOT EXISTS "tix_webhooks_failures_last_at" ON "tix_webhooks_failures" (last_at);
+    CREATE INDEX IF NOT EXISTS "tix_webhooks_failures_state" ON "tix_webhooks_failures" (state, last_at);
+    CREATE INDEX IF NOT EXISTS "tix_webhooks_failures_cause" ON "tix_webhooks_failures" (cause, last_at, first_at, state, kind, namespace, account);
+    CREATE INDEX IF NOT EXISTS "tix_webhooks_failures_event_id" ON "tix_webhooks_failures" (event_id) WHERE event_id IS NOT NULL;
+    CREATE INDEX IF NOT EXISTS "tix_webhooks_failures_order_id" ON "tix_webhooks_failures" (order_id) WHERE order_id IS NOT NULL;
+    "
   `)
 })
 

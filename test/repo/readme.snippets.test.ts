@@ -22,12 +22,19 @@ const ON_WORKERS = snippetsOf('docs/frameworks.md', 'ts').filter((code) => code.
 const OWN = ['handleOrder', 'issueTickets', 'refreshListing', 'isNight', 'book', 'move', 'refund'] as const
 let called: [string, unknown][] = []
 let errors: unknown[] = []
+let areBroken = false
 
 beforeEach(() => {
   called = []
   errors = []
+  areBroken = false
   vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
-  for (const name of OWN) vi.stubGlobal(name, async (...args: unknown[]) => void called.push([name, args[0]]))
+  for (const name of OWN) {
+    vi.stubGlobal(name, async (...args: unknown[]) => {
+      if (areBroken) throw new Error(`${name} is broken`)
+      called.push([name, args[0]])
+    })
+  }
   vi.stubGlobal('isNight', () => false)
   for (const method of ['info', 'log'] as const) {
     vi.spyOn(console, method).mockImplementation((line: unknown) => void called.push([method, line]))
@@ -222,7 +229,7 @@ onPostgres('in production', () => {
   const database = testDatabase()
 
   // Its shutdown: test/proof/shutdown.recipes.test.ts.
-  test('an order is recorded in Postgres', async () => {
+  test('an order is recorded in Postgres, and one that fails is kept', async () => {
     vi.stubEnv('PGOPTIONS', database.settings())
     for (const [name, value] of Object.entries(postgresVariables())) vi.stubEnv(name, value)
     const before = process.listeners('SIGTERM')
@@ -234,10 +241,16 @@ onPostgres('in production', () => {
     for (const listener of process.listeners('SIGTERM')) {
       if (!before.includes(listener)) process.removeListener('SIGTERM', listener)
     }
-    await deliverTo(await portOf(server))
-    expect(await database.column('SELECT key FROM tix_webhooks')).toEqual([
-      expect.stringMatching(/^orders\/order\.created\/ord_/),
-    ])
+    const port = await portOf(server)
+    await deliverTo(port)
+    const key = expect.stringMatching(/^orders\/order\.created\/ord_/)
+    expect(await database.column('SELECT key FROM tix_webhooks')).toEqual([key])
     expect(called[1]).toEqual(['info', 'handled'])
+
+    areBroken = true
+    const delivery = await signedDelivery('order.created', { secret: SECRET })
+    const response = await fetch(`http://127.0.0.1:${port}/hooks`, delivery)
+    expect(await response.json()).toEqual({ outcome: 'failed' })
+    expect(await database.column('SELECT key FROM tix_webhooks_failures')).toEqual([key])
   })
 })

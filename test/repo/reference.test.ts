@@ -49,7 +49,7 @@ const OUTCOMES: Readonly<Record<OutcomeCode, OutcomeName>> = {
   handled_before_unavailable: 'unavailable',
 }
 
-const WITHOUT_CODE: readonly OutcomeName[] = ['handled', 'duplicate', 'unhandled', 'discarded']
+const WITHOUT_CODE: readonly OutcomeName[] = ['handled', 'duplicate', 'unhandled', 'discarded', 'parked']
 
 const inCode = (cell = ''): string[] => cell.match(/(?<=`)[^` ]+(?=`)/g) ?? []
 

@@ -12,8 +12,6 @@ declare global {
   function handleOrder(event: OrderCreatedEvent): Promise<void>
   function isNight(): boolean
   function book(order: OrderCreatedData['order'], tickets: OrderCreatedData['tickets'], options: { signal: AbortSignal }): Promise<void>
-  function keepForLater(event: OrderCreatedEvent, key: string | null, error: unknown): Promise<void>
-  function wasKept(key: string | null): Promise<boolean>
   function accountOf(request: object): string
   function move(event: string, doorsAt: Date): Promise<void>
   function refund(order: string, cents: number): Promise<void>

@@ -12,7 +12,6 @@ export const PACKED_PAGES: readonly string[] = [
   'README.md',
   'CHANGELOG.md',
   'SECURITY.md',
-  'bench/RESULTS.md',
   ...pagesOf('docs'),
 ]
 
@@ -20,7 +19,12 @@ export const PACKED_PAGES: readonly string[] = [
 export const SANDBOX_PAGES: readonly string[] = ['sandbox/README.md', ...pagesOf('sandbox/docs')]
 
 /** All pages for users and contributors. */
-export const PAGES: readonly string[] = [...PACKED_PAGES, ...SANDBOX_PAGES, 'CONTRIBUTING.md']
+export const PAGES: readonly string[] = [
+  ...PACKED_PAGES,
+  ...SANDBOX_PAGES,
+  'bench/RESULTS.md',
+  'CONTRIBUTING.md',
+]
 
 export const readPage = (file: string): string => readFileSync(`${ROOT}${file}`, 'utf8')
 

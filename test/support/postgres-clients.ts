@@ -6,10 +6,13 @@ import { Pool } from 'pg'
 import postgres from 'postgres'
 import {
   type PostgresDriver,
+  type PostgresFailures,
+  type PostgresFailuresOptions,
   type PostgresInbox,
   type PostgresInboxOptions,
   type PostgresStore,
   type PostgresStoreOptions,
+  postgresFailures,
   postgresInbox,
   postgresStore,
 } from 'tix-webhooks/postgres'
@@ -30,6 +33,8 @@ export interface ClientOptions {
 /** A client library with an inbox or a store. */
 export interface OpenClient {
   inbox(options?: PostgresInboxOptions): PostgresInbox<unknown>
+  /** Those that the inbox can be joined with. */
+  failures(options?: PostgresFailuresOptions): PostgresFailures
   /** Runs a statement as a handler does, through its `ctx.tx`. */
   run(tx: unknown, statement: string): Promise<Rows>
   /** A transaction without the inbox. */
@@ -95,6 +100,7 @@ const pgClient: InboxClient & StoreClient = {
     return {
       store: (storeOptions) => postgresStore(pool, storeOptions),
       inbox: (inboxOptions) => postgresInbox(pool, inboxOptions),
+      failures: (failuresOptions) => postgresFailures(pool, failuresOptions),
       async plain(work) {
         const client = await pool.connect()
         await work(client).finally(() => client.release())
@@ -122,6 +128,7 @@ const postgresJsClient: InboxClient & StoreClient = {
     return {
       store: (storeOptions) => postgresStore(sql, storeOptions),
       inbox: (inboxOptions) => postgresInbox(sql, inboxOptions),
+      failures: (failuresOptions) => postgresFailures(sql, failuresOptions),
       plain: async (work) => void (await sql.begin(work)),
       run: async (tx: postgres.TransactionSql, statement) => tx.unsafe(statement),
       savepoint: async (tx: postgres.TransactionSql, work) => tx.savepoint((inner) => work(inner)),
@@ -142,6 +149,7 @@ const drizzlePgClient: InboxClient = {
     const pool = openPg(database, options)
     return {
       inbox: (inboxOptions) => postgresInbox(pool, { ...inboxOptions, as: (client) => drizzlePg(client) }),
+      failures: (failuresOptions) => postgresFailures(pool, failuresOptions),
       plain: (work) => drizzlePg(pool).transaction(work),
       run: async (tx: DrizzlePg, statement) => (await tx.execute(statement)).rows,
       async savepoint(tx: DrizzlePg, work) {
@@ -171,6 +179,7 @@ const drizzlePostgresJsClient: InboxClient = {
     }
     return {
       inbox: (inboxOptions) => postgresInbox(driver, inboxOptions),
+      failures: (failuresOptions) => postgresFailures(driver, failuresOptions),
       plain: driver.transaction,
       run: async (tx: DrizzlePostgresJsTx, statement) => tx.execute(statement),
       savepoint: async (tx: DrizzlePostgresJsTx, work) => tx.transaction(work),
@@ -196,6 +205,7 @@ const kyselyClient: InboxClient = {
     )
     return {
       inbox: (inboxOptions) => postgresInbox(driver, inboxOptions),
+      failures: (failuresOptions) => postgresFailures(driver, failuresOptions),
       plain: driver.transaction,
       run: (tx: AnyKysely, statement) => driver.query(tx, statement, []),
       async savepoint(tx: AnyKysely, work) {

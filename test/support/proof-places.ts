@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
-import { postgresInbox, postgresStore } from 'tix-webhooks/postgres'
+import { postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 
 /** The place where a test and its apps keep records and effects, and the test's view of it. */
 export interface Place {
@@ -40,13 +40,20 @@ export async function redisPlace(url: string, prefix: string): Promise<Place> {
   }
 }
 
-export async function postgresPlace(url: string): Promise<Place> {
+/** A place with an inbox and failures. */
+export interface FailingPlace extends Place {
+  /** `handled` or `failed` for each order of which there is anything; both if there is both. */
+  recorded(): Promise<ReadonlyMap<string, string>>
+}
+
+export async function postgresPlace(url: string): Promise<FailingPlace> {
   const place = `proof_${randomBytes(4).toString('hex')}`
   const pool = new Pool({ connectionString: url, max: 2 }).on('error', () => {})
   await pool.query(`CREATE SCHEMA ${place}`)
   await pool.query(`CREATE TABLE ${place}.effects (id text, attempt text)`)
   await postgresStore(pool, { table: `${place}.records` }).migrate()
   await postgresInbox(pool, { table: `${place}.inbox` }).migrate()
+  await postgresFailures(pool, { table: `${place}.failures` }).migrate()
   return {
     url,
     place,
@@ -61,6 +68,14 @@ export async function postgresPlace(url: string): Promise<Place> {
         `UPDATE ${place}.records SET lease_until = lease_until - interval '1 hour' WHERE key LIKE '%/' || $1`,
         [id],
       )
+    },
+    async recorded() {
+      const { rows } = await pool.query(
+        `SELECT regexp_replace(key, '.*/', '') AS id, string_agg(what, ' and ' ORDER BY what DESC) AS are FROM (
+           SELECT key, 'handled' AS what FROM ${place}.inbox UNION ALL SELECT key, 'failed' FROM ${place}.failures
+         ) AS found GROUP BY key`,
+      )
+      return new Map(rows.map(({ id, are }) => [id, are]))
     },
     async close() {
       await pool.query(`DROP SCHEMA ${place} CASCADE`)

@@ -1,7 +1,7 @@
 import { Pool, type PoolClient, type QueryConfig } from 'pg'
 import postgres, { type TransactionSql } from 'postgres'
-import type { Inbox } from 'tix-webhooks'
-import { postgresInbox, postgresStore } from 'tix-webhooks/postgres'
+import type { Failures, Inbox } from 'tix-webhooks'
+import { postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import type { Mark } from './apps/protocol.js'
 import type { Access } from './proof-redis.js'
 
@@ -15,6 +15,8 @@ export interface Pooled {
 /** One app's connection to the effects, with the records in the same transactions. */
 export interface InboxAccess extends Pooled {
   readonly inbox: Inbox<unknown>
+  /** On the same connections. */
+  readonly failures: Failures
   /** The handler's effect. */
   effect(order: string, tx: unknown): Promise<unknown>
 }
@@ -145,8 +147,10 @@ export const INBOXES: Readonly<
   async pg(place, pass) {
     const pool = pgPool(place)
     const options = { table: `${place.place}.inbox` }
+    const client = pass ? stoppablePool(pool, pass) : pool
     return {
-      inbox: pass ? postgresInbox(stoppablePool(pool, pass), options) : postgresInbox(pool, options),
+      inbox: postgresInbox(client, options),
+      failures: postgresFailures(client, { table: `${place.place}.failures` }),
       effect: (order, tx) => (tx as PoolClient).query(insertInto(place.place), [order, 'committed']),
       ...pooled(pool),
     }
@@ -155,8 +159,10 @@ export const INBOXES: Readonly<
   async 'postgres.js'(place, pass) {
     const sql = postgresJs(place)
     const options = { table: `${place.place}.inbox` }
+    const client = pass ? stoppableSql(sql, pass) : sql
     return {
-      inbox: pass ? postgresInbox(stoppableSql(sql, pass), options) : postgresInbox(sql, options),
+      inbox: postgresInbox(client, options),
+      failures: postgresFailures(client, { table: `${place.place}.failures` }),
       effect: (order, tx) => (tx as TransactionSql).unsafe(insertInto(place.place), [order, 'committed']),
       ...reservable(sql),
     }

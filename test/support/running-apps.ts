@@ -16,7 +16,7 @@ import { orderCreated, type SignedDelivery, sign } from './deliveries.js'
 import { ROOT } from './root.js'
 import { makeFolder, removeFolder } from './server-process.js'
 
-export type Program = 'redis' | 'postgres' | 'inbox'
+export type Program = 'redis' | 'postgres' | 'inbox' | 'failures'
 
 /** A signed event of the service. */
 export interface Order extends SignedDelivery {

@@ -73,7 +73,7 @@ async function tell(stories: number, child: number): Promise<ChildReply> {
 type DeliverTask = Extract<ChildTask, { task: 'deliver' }>
 
 /** Handles an event, and is killed during it. */
-async function deliver({ payload, killAt, setup, times = 1 }: DeliverTask): Promise<ChildReply> {
+async function deliver({ payload, killAt, setup, failures, times = 1 }: DeliverTask): Promise<ChildReply> {
   if (setup !== undefined) db.exec(setup)
   const at = (point: KillPoint): void => {
     if (point === killAt) process.kill(process.pid, 'SIGKILL')
@@ -82,6 +82,7 @@ async function deliver({ payload, killAt, setup, times = 1 }: DeliverTask): Prom
     db,
     (event, tx) => {
       at('in the handler')
+      if (failures === 'fails') throw new Error('no ink')
       tx.commit((handed) => {
         at('before the effects')
         for (let i = 0; i < times; i++) insert(event)(handed)
@@ -89,7 +90,7 @@ async function deliver({ payload, killAt, setup, times = 1 }: DeliverTask): Prom
       })
       at('after ctx.tx.commit')
     },
-    { through: killedAtCommit(db, at), timeoutSeconds: 120 },
+    { through: killedAtCommit(db, at), timeoutSeconds: 120, keepsFailures: failures !== undefined },
   )
   return { error: `It lived on, and answered ${await send(payload)}.` }
 }

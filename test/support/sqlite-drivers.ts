@@ -11,7 +11,7 @@ interface SqliteDriver {
 }
 
 /** `node:sqlite` comes with Node 22; better-sqlite3 takes a minute to compile, so it is tested only if it is installed. */
-const DRIVERS: readonly SqliteDriver[] = [
+export const DRIVERS: readonly SqliteDriver[] = [
   { name: 'libsql', isHere: true },
   { name: 'node:sqlite', isHere: process.getBuiltinModule?.('node:sqlite') !== undefined },
   ...(isInstalled('better-sqlite3') ? [{ name: 'better-sqlite3', isHere: true }] : []),

@@ -20,6 +20,8 @@ export type ChildTask = { readonly driver: string; readonly file: string } & (
       readonly task: 'deliver'
       readonly payload: object
       readonly killAt: KillPoint
+      /** Keeps failures, and its handler throws if it fails. */
+      readonly failures?: 'succeeds' | 'fails'
       /** SQL that the app runs before anything else. */
       readonly setup?: string
       /** How often the effect is written. Default 1. */

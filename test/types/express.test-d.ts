@@ -37,8 +37,10 @@ describe('tixWebhooks of Express', () => {
     expectTypeOf(hooks).toExtend<RequestHandler>()
   })
 
-  test('can be drained, and asked for its health', () => {
-    expectTypeOf(tixWebhooks({ secret: 's', on: {} }).drain).toEqualTypeOf<Operations['drain']>()
+  test('can be drained, asked for its health, and told to replay', () => {
+    const { drain, replay } = tixWebhooks({ secret: 's', on: {} })
+    expectTypeOf(drain).toEqualTypeOf<Operations['drain']>()
+    expectTypeOf(replay).toEqualTypeOf<Operations<Request>['replay']>()
   })
 
   test('gives its functions a Request of Express, and nothing that is `any`', () => {

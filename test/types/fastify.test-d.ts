@@ -90,9 +90,10 @@ describe('tixWebhooks of Fastify', () => {
     fastify4().route({ method: 'POST', url: '/hooks', ...tixWebhooks({ secret: 's', on: {} }) })
   })
 
-  test('can be drained, and asked for its health', () => {
+  test('can be drained, asked for its health, and told to replay', () => {
     expectTypeOf(tixWebhooks({ secret: 's', on: {} })).toEqualTypeOf<FastifyWebhooks>()
     expectTypeOf<FastifyWebhooks['drain']>().toEqualTypeOf<Operations['drain']>()
+    expectTypeOf<FastifyWebhooks['replay']>().toEqualTypeOf<Operations<FastifyRequest>['replay']>()
   })
 
   test('gives its functions a request of Fastify, and nothing that is `any`', () => {

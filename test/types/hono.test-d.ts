@@ -36,6 +36,7 @@ describe('tixWebhooks of Hono', () => {
     expectTypeOf(hooks).toEqualTypeOf<HonoWebhooks<Env>>()
     expectTypeOf(hooks).toExtend<Handler>()
     expectTypeOf(hooks.drain).toEqualTypeOf<Operations['drain']>()
+    expectTypeOf(hooks.replay).toEqualTypeOf<Operations<Context<Env>>['replay']>()
   })
 
   test('fits an app with bindings that it does not look at', () => {

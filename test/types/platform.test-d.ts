@@ -31,6 +31,7 @@ describe('tixWebhooks of fetch', () => {
     expectTypeOf(POST).toEqualTypeOf<FetchWebhooks>()
     expectTypeOf(POST).toExtend<(request: Request) => Promise<Response>>()
     expectTypeOf(POST.drain).toEqualTypeOf<Operations['drain']>()
+    expectTypeOf(POST.replay).toEqualTypeOf<Operations<Request>['replay']>()
   })
 
   test('fits where a platform passes something of its own second', () => {
@@ -76,6 +77,7 @@ describe('tixWebhooks of node', () => {
     createServer(hooks)
     expectTypeOf(hooks).toEqualTypeOf<NodeWebhooks>()
     expectTypeOf(hooks.drain).toEqualTypeOf<Operations['drain']>()
+    expectTypeOf(hooks.replay).toEqualTypeOf<Operations<IncomingMessage>['replay']>()
   })
 
   test('lends its reader to other adapters, as fetch does', () => {

@@ -29,13 +29,14 @@ export function queryOf(pool: PgPool | PostgresJs): Query {
 export function driverOf<Tx>(
   pool: PgPool | PostgresJs | PostgresDriver<Tx>,
   as?: (client: never) => Tx,
+  factory: 'postgresInbox' | 'postgresFailures' = 'postgresInbox',
 ): CheckedDriver<unknown, Tx> {
   if (isPgPool(pool)) return pgDriver(pool, as as () => Tx) as CheckedDriver<unknown, Tx>
   if (isPostgresJs(pool)) return withoutAs(postgresJsDriver(pool) as CheckedDriver<unknown, unknown>, as)
   if (isTwoMethodDriver<Tx>(pool)) {
     return withoutAs(twoMethodDriver(pool) as CheckedDriver<unknown, unknown>, as)
   }
-  throw notAPool(pool, 'postgresInbox')
+  throw notAPool(pool, factory)
 }
 
 function withoutAs<Tx>(driver: CheckedDriver<unknown, unknown>, as: unknown): CheckedDriver<unknown, Tx> {

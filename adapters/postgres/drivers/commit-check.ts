@@ -1,3 +1,5 @@
+import { literal } from './literal.js'
+
 /** The server's words if a handler ended the transaction, or began another one. */
 export const ENDED = 'tix-webhooks: the handler ended the transaction'
 
@@ -9,15 +11,36 @@ export const OUTSIDE = 'tix-webhooks: not in the transaction of the inbox'
  * server that crashes loses transactions that it has confirmed. Set last, because the setting counts at COMMIT; and only if it is weaker,
  * because to set it costs more than the rest of the check.
  */
-const DURABLE =
+export const DURABLE =
   "CASE WHEN current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN set_config('synchronous_commit', 'on', true) END"
 
-/** Fails unless it runs in the transaction of that id, by casting words to a number. Not every library looks at the answer to COMMIT. */
-export const CHECK: string = `SELECT (CASE txid_current_if_assigned() WHEN $1::bigint THEN '1' ELSE '${ENDED}' END)::integer, ${DURABLE}`
+/** What a transaction must be, and do, to be committed. */
+export interface Commit {
+  /** The id that the server gave it: digits. */
+  readonly id: string
+  /** The event's failure, if it may have one: it is removed. */
+  readonly failure?: { readonly table: string; readonly key: string } | undefined
+}
 
-/** @param id digits */
-export function checkFor(id: string): string {
-  return CHECK.replace('$1', id)
+/** A statement with its parameters. */
+export function checkOf({ id, failure }: Commit): [sql: string, parameters: readonly string[]] {
+  return failure === undefined ? [check('$1'), [id]] : [check('$1', failure.table, '$2'), [id, failure.key]]
+}
+
+/** The same statement as text alone. */
+export function checkFor({ id, failure }: Commit): string {
+  return failure === undefined ? check(id) : check(id, failure.table, literal(failure.key))
+}
+
+/**
+ * Fails unless it runs in the transaction of that id, by casting words to a number. Not every library looks at the answer to COMMIT. The
+ * failure is removed in the same statement, so that one that fails removes nothing; and in the last, whose snapshot is later than the lock
+ * of the event: a failure that another delivery was keeping when this one began is removed too.
+ */
+function check(id: string, failures?: string, key?: string): string {
+  const removal =
+    failures === undefined ? '' : `WITH removed AS (DELETE FROM ${failures} WHERE key = ${key}::text) `
+  return `${removal}SELECT (CASE txid_current_if_assigned() WHEN ${id}::bigint THEN '1' ELSE '${ENDED}' END)::integer, ${DURABLE}`
 }
 
 /** The advice on a transaction that was rolled back though the handler had returned. */

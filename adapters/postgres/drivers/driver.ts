@@ -1,3 +1,5 @@
+import type { Commit } from './commit-check.js'
+
 export type Row = Readonly<Record<string, unknown>>
 
 /**
@@ -21,11 +23,11 @@ export interface PostgresDriver<Tx> {
  */
 export interface CheckedDriver<Tx, Handed = Tx> {
   /**
-   * Calls `work` in a transaction, then `idOf`: if that returns an id, it commits only if the connection still is in the
+   * Calls `work` in a transaction, then `commitOf`: if that returns an id, it commits only if the connection still is in the
    * transaction of that id, and that has not failed; if null, it may roll back. It rejects as soon as it notices that the
    * connection is lost. The transaction may begin no sooner than with the first statement that `work` sends through this driver.
    */
-  transaction<R>(work: (tx: Tx, handed: Handed) => Promise<R>, idOf?: IdOf<R>): Promise<R>
+  transaction<R>(work: (tx: Tx, handed: Handed) => Promise<R>, commitOf?: CommitOf<R>): Promise<R>
   query: PostgresDriver<Tx>['query']
   /** The same in a transaction as handlers get it: it refuses one that is over. */
   queryHanded: PostgresDriver<Handed>['query']
@@ -35,10 +37,10 @@ export interface CheckedDriver<Tx, Handed = Tx> {
   hint?(): string | undefined
 }
 
-/** Returns the id of a transaction to be checked; null if nothing was written: a rollback does not wait for the disk. */
-export type IdOf<R> = (result: R) => string | null | undefined
+/** Returns what is to be checked and done at the end; null if nothing was written: a rollback does not wait for the disk. */
+export type CommitOf<R> = (result: R) => Commit | null | undefined
 
-export function noId(): undefined {}
+export function unchecked(): undefined {}
 
 /** The rows of a statement, and how many it found or changed, which needs no rows. */
 export interface StatementResult {

@@ -90,14 +90,23 @@ export function isOtherLibrary(value: unknown): boolean {
 }
 
 /** An error with the lines to write instead. */
-export function notAPool(value: unknown, factory: 'postgresStore' | 'postgresInbox'): TypeError {
+export function notAPool(
+  value: unknown,
+  factory: 'postgresStore' | 'postgresInbox' | 'postgresFailures',
+): TypeError {
   const library = otherLibraryOf(value)
   if (library !== undefined) {
     const { name, inbox, store = STORE } = library
-    return new TypeError(`This is ${name}. Instead: ${factory === 'postgresInbox' ? inbox : store}.`)
+    return new TypeError(`This is ${name}. Instead: ${factory === 'postgresStore' ? store : forFactory()}.`)
+
+    /** Failures take what the inbox takes, but hand no transaction to a handler. */
+    function forFactory(): string {
+      if (factory === 'postgresInbox') return inbox
+      return inbox.replace(', { as: (client) => drizzle(client) }', '').replaceAll('postgresInbox', factory)
+    }
   }
   const others =
-    factory === 'postgresInbox'
+    factory !== 'postgresStore'
       ? ' For other libraries pass a driver, { transaction, query }: see docs/postgres-libraries.md.'
       : ''
   return new TypeError(

@@ -1,8 +1,8 @@
 import { StoreError } from '../../../src/index.js'
 import { COMMIT_MS, ROLLBACK_MS } from '../../../src/internal.js'
 import { answered } from './answered.js'
-import { checkFor, ROLLED_BACK } from './commit-check.js'
-import { type CheckedDriver, noId, type Query } from './driver.js'
+import { type Commit, checkFor, ROLLED_BACK } from './commit-check.js'
+import { type CheckedDriver, type Query, unchecked } from './driver.js'
 import { ensureBegun, firstStatements, type PgTransaction } from './first-statement.js'
 import { has } from './other-libraries.js'
 import { type PgQueryable, type PgResult, preparedStatements } from './prepared.js'
@@ -59,7 +59,7 @@ export function pgDriver<Handed>(
   }
 
   return {
-    async transaction(work, idOf = noId) {
+    async transaction(work, commitOf = unchecked) {
       const { client, broken, release, stopListening } = await connect(pool)
       const tx = { client, isBegun: false }
       const scope = transactionScope()
@@ -68,10 +68,10 @@ export function pgDriver<Handed>(
         const result = await scope.run(() =>
           Promise.race([work(tx, makeHandlerTransaction(client, scope)), broken]),
         )
-        const id = idOf(result)
+        const commit = commitOf(result)
         // Not by `query_timeout`, which the oldest versions of `pg` have for a whole client alone.
-        const ended: PgResult | PgResult[] = await answered(COMMIT_MS, client.query(endOf(id)))
-        if (id !== null && [ended].flat().at(-1)?.command !== 'COMMIT') {
+        const ended: PgResult | PgResult[] = await answered(COMMIT_MS, client.query(endOf(commit)))
+        if (commit !== null && [ended].flat().at(-1)?.command !== 'COMMIT') {
           throw new StoreError('store_unavailable', ROLLED_BACK)
         }
         return result
@@ -105,9 +105,9 @@ export function pgDriver<Handed>(
 }
 
 /** In one message: if a part of it fails, the server ignores the rest. */
-function endOf(id: string | null | undefined): string {
-  if (id === null) return 'ROLLBACK'
-  return id === undefined ? 'COMMIT' : `${checkFor(id)}; COMMIT`
+function endOf(commit: Commit | null | undefined): string {
+  if (commit === null) return 'ROLLBACK'
+  return commit === undefined ? 'COMMIT' : `${checkFor(commit)}; COMMIT`
 }
 
 interface Connection {

@@ -1,5 +1,12 @@
 import { checkFor } from './commit-check.js'
-import { type CheckedDriver, type IdOf, noId, type PostgresDriver, type Query, type Row } from './driver.js'
+import {
+  type CheckedDriver,
+  type CommitOf,
+  type PostgresDriver,
+  type Query,
+  type Row,
+  unchecked,
+} from './driver.js'
 import { nextPoll } from './next-poll.js'
 import { has } from './other-libraries.js'
 import { transactionScope } from './transaction-scope.js'
@@ -36,15 +43,15 @@ export function postgresJsDriver(client: PostgresJs): CheckedDriver<PostgresJsTr
   return {
     async transaction<R>(
       work: (tx: PostgresJsTransaction, handed: PostgresJsTransaction) => Promise<R>,
-      idOf: IdOf<R> = noId,
+      commitOf: CommitOf<R> = unchecked,
     ) {
       const scope = transactionScope(nextPoll)
       let unwritten: { result: R } | undefined
       try {
         const ended = await client.begin(async (tx) => {
           const result = await scope.unlessLost(() => scope.run(() => work(tx, scope.bind(tx))))
-          const id = idOf(result)
-          if (id === null) {
+          const commit = commitOf(result)
+          if (commit === null) {
             unwritten = { result }
             throw unwritten
           }
@@ -52,7 +59,7 @@ export function postgresJsDriver(client: PostgresJs): CheckedDriver<PostgresJsTr
           // error of a socket and its close, it keeps the second for the next connection, which then never gets ready. The first is
           // answered by the next connection: so `unlessLost`, or a COMMIT would follow in the transaction of another delivery. It
           // has no parameter, because postgres.js may keep back a statement that has one for ever if there is no transaction any more.
-          if (id !== undefined) await scope.unlessLost(async () => await tx.unsafe(checkFor(id)))
+          if (commit !== undefined) await scope.unlessLost(async () => await tx.unsafe(checkFor(commit)))
           // In an object, because postgres.js awaits the elements of a list.
           return { result }
         })

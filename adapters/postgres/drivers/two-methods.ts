@@ -1,7 +1,7 @@
 import { StoreError } from '../../../src/index.js'
 import { ROLLBACK_MS, within } from '../../../src/internal.js'
-import { CHECK } from './commit-check.js'
-import { type CheckedDriver, type IdOf, noId, type PostgresDriver } from './driver.js'
+import { type Commit, checkOf } from './commit-check.js'
+import { type CheckedDriver, type CommitOf, type PostgresDriver, unchecked } from './driver.js'
 import { has, isOtherLibrary } from './other-libraries.js'
 import { transactionScope } from './transaction-scope.js'
 
@@ -49,29 +49,32 @@ export function twoMethodDriver<Tx>(driver: PostgresDriver<Tx>): CheckedDriver<T
   }
 
   return {
-    async transaction<R>(work: (tx: Tx, handed: Tx) => Promise<R>, idOf: IdOf<R> = noId) {
+    async transaction<R>(work: (tx: Tx, handed: Tx) => Promise<R>, commitOf: CommitOf<R> = unchecked) {
       const scope = transactionScope()
       // Not every driver's transaction is an object.
       const handedOf = (tx: Tx): Tx => (tx instanceof Object ? scope.bind(tx) : tx)
       try {
-        let id: string | undefined
+        let commit: Commit | undefined
         // Kept here, because a driver may return nothing.
         let ended: { result: R } | undefined
         await driver.transaction(async (tx) => {
           // A statement that sets the isolation of its transaction must be its first, so nothing may be sent before it.
-          if (idOf !== noId) await refuseOpen(tx)
+          if (commitOf !== unchecked) await refuseOpen(tx)
           const result = await scope
             .unlessLost(() => scope.run(() => work(tx, handedOf(tx))))
             .catch(async (error) => {
               await scope.unlessLost(() => sendLast(tx, scope.isNested()))
               throw error
             })
-          id = idOf(result) ?? undefined
-          if (id !== undefined) await scope.unlessLost(() => query(tx, CHECK, [id]))
+          commit = commitOf(result) ?? undefined
+          if (commit !== undefined) {
+            const [check, parameters] = checkOf(commit)
+            await scope.unlessLost(() => query(tx, check, parameters))
+          }
           ended = { result }
         })
         if (ended === undefined) throw new StoreError('store_unavailable', NOT_AWAITED)
-        if (id !== undefined) await checkCommitted(id)
+        if (commit !== undefined) await checkCommitted((commit as Commit).id)
         return ended.result
       } catch (error) {
         scope.lose()

@@ -1,4 +1,4 @@
-import { codeOf, isWebhookError, type PayloadIssue } from '../../errors.js'
+import { isWebhookError, type PayloadIssue } from '../../errors.js'
 import { causeOf, messageOf } from '../../lib/errors/message-of.js'
 import { readProperty } from '../../lib/errors/read-property.js'
 import { redactError } from '../../lib/errors/redact-error.js'
@@ -54,8 +54,10 @@ function placeOf(thrown: unknown, error: unknown, kind: string): readonly string
     cause = causeOf(cause)
   }
   // A list has a problem for each of its elements.
-  const paths = issuesOf(error).map(({ path }) => path.filter((part) => typeof part !== 'number').join('.'))
-  return [kind, String(codeOf(thrown) ?? readProperty(thrown, 'code') ?? ''), ...new Set(paths)]
+  const paths = issuesOf(error).map(({ path }) =>
+    path.flatMap((part) => (typeof part === 'number' ? [] : [String(part)])).join('.'),
+  )
+  return [kind, textOf(readProperty(thrown, 'code')), ...new Set(paths)]
 }
 
 function issuesOf(error: unknown): readonly PayloadIssue[] {

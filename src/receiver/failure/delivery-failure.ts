@@ -91,9 +91,13 @@ export class DeliveryFailure implements GuardedFailure {
       return found?.state
     } catch (error) {
       this.isKept = true
-      this.state.report(this.unavailable('looked up, so the event runs even if it is parked', error))
+      this.reportUnusable(error)
       return 'failing'
     }
+  }
+
+  reportUnusable(error: unknown): void {
+    this.state.report(this.unavailable('looked up, so the event runs even if it is parked', error))
   }
 
   /** Whether an end is one of those that are kept. */
@@ -106,9 +110,11 @@ export class DeliveryFailure implements GuardedFailure {
     this.hasEnded = true
     try {
       const failed = await this.describe(end)
-      const state = await this.keepUnlessHandled(failed)
-      if (state !== undefined) this.isKept = true
-      return state
+      const kept = await this.within(this.keepOne(failed))
+      if (kept === 'in_flight') this.state.track(this.keepAgain(failed))
+      if (kept !== 'failing' && kept !== 'parked') return undefined
+      this.isKept = true
+      return kept
     } catch (error) {
       this.state.report(this.unavailable('kept', error))
       return undefined
@@ -133,15 +139,17 @@ export class DeliveryFailure implements GuardedFailure {
     }
   }
 
-  /** While another delivery of the event is in its transaction, its end decides whether there is anything to keep. */
-  private async keepUnlessHandled(failed: FailedDelivery): Promise<FailureState | undefined> {
-    for (const pauseMs of [...PAUSES_MS, undefined]) {
-      const kept = await this.within(this.keepOne(failed))
-      if (kept === 'failing' || kept === 'parked') return kept
-      if (kept !== 'in_flight' || pauseMs === undefined) return undefined
-      await this.state.clock.pause(pauseMs, true)
+  /** Another delivery of the event is in its transaction. If it succeeds there is nothing to keep; if it is longer, it keeps its own failure. */
+  private async keepAgain(failed: FailedDelivery): Promise<void> {
+    try {
+      for (const pauseMs of PAUSES_MS) {
+        await this.state.clock.pause(pauseMs, true)
+        const kept = await this.within(this.keepOne(failed))
+        if (kept !== 'in_flight') return
+      }
+    } catch (error) {
+      this.state.report(this.unavailable('kept', error))
     }
-    return undefined
   }
 
   /** Also of a foreign backend, which may throw, or return no promise. */

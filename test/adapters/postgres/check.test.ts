@@ -3,9 +3,16 @@ import { type AddressInfo, createServer } from 'node:net'
 import { Pool } from 'pg'
 import postgres from 'postgres'
 import { Discard, StoreError } from 'tix-webhooks'
-import { ddl, type PostgresInboxOptions, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
+import {
+  ddl,
+  type PostgresInboxOptions,
+  postgresFailures,
+  postgresInbox,
+  postgresStore,
+} from 'tix-webhooks/postgres'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { atOnce } from '../../support/at-once.js'
+import { failedDelivery } from '../../support/failed-deliveries.js'
 import { freePort } from '../../support/free-port.js'
 import { notRefusedKeys } from '../../support/invalid-inputs.js'
 import { onPostgres } from '../../support/on-servers.js'
@@ -19,13 +26,13 @@ import {
 import { type TestDatabase, testDatabase } from '../../support/postgres-database.js'
 import { errorResponse } from '../../support/postgres-fatal.js'
 
-const TABLES = ['tix_webhooks', 'tix_webhooks_inbox', 'tix_webhooks_inbox_newest']
+const TABLES = ['tix_webhooks', 'tix_webhooks_inbox', 'tix_webhooks_inbox_newest', 'tix_webhooks_failures']
 const HOUR_MS = 3_600_000
 
 type Checked = { check(): Promise<void> }
 type Settings = Readonly<Record<string, string>>
 
-/** A store or an inbox over each client, as one that can be checked. */
+/** A store, an inbox or failures over each client, as one that can be checked. */
 const CHECKED: readonly {
   name: string
   open(database: TestDatabase, settings?: Settings): Checked
@@ -37,6 +44,10 @@ const CHECKED: readonly {
   ...INBOX_CLIENTS.map(({ name, open }) => ({
     name: `an inbox over ${name}`,
     open: (database: TestDatabase, settings: Settings = {}) => open(database, { settings }).inbox(),
+  })),
+  ...INBOX_CLIENTS.map(({ name, open }) => ({
+    name: `failures over ${name}`,
+    open: (database: TestDatabase, settings: Settings = {}) => open(database, { settings }).failures(),
   })),
 ]
 
@@ -83,15 +94,18 @@ onPostgres('the check', () => {
 
   const openAll = (settings?: Settings) =>
     CHECKED.map(({ name, open }) => ({ name, checked: open(database, settings) }))
-  const RECORDED = ['tix_webhooks', 'tix_webhooks_inbox']
+  const RECORDED = ['tix_webhooks', 'tix_webhooks_inbox', 'tix_webhooks_failures']
 
   test('resolves if all is there, with no more rights than deliveries need, and writes nothing', async () => {
     await database.query("INSERT INTO tix_webhooks VALUES ('k', 'running', 1, 't', now(), now(), now())")
     await database.query("INSERT INTO tix_webhooks_inbox VALUES ('k', now(), now())")
+    await postgresFailures(openPg(database)).keep(failedDelivery())
     const rows = () =>
       Promise.all(RECORDED.map((table) => database.query(`SELECT ctid, xmin, xmax, key FROM ${table}`)))
     const before = await rows()
-    await atOnce(openAll(await as('SELECT, INSERT, UPDATE')), async ({ checked }) => {
+    const settings = await as('SELECT, INSERT, UPDATE')
+    await database.query(`GRANT DELETE ON tix_webhooks_failures TO ${role}`)
+    await atOnce(openAll(settings), async ({ checked }) => {
       await checked.check()
       await checked.check()
     })
@@ -104,7 +118,12 @@ onPostgres('the check', () => {
   const READ_ONLY = { default_transaction_read_only: 'on' }
   test.each<[string, (table: string) => string, string | Settings, RegExp]>([
     ['there is no table', (table) => `DROP TABLE ${table}`, {}, MISSING],
-    ['a column is missing', (table) => `ALTER TABLE ${table} DROP expires_at`, {}, OTHER_TABLE],
+    [
+      'a column is missing',
+      (table) => `ALTER TABLE ${table} DROP ${table.endsWith('failures') ? 'raw_body' : 'expires_at'}`,
+      {},
+      OTHER_TABLE,
+    ],
     [
       'the key is not unique',
       (table) => `ALTER TABLE ${table} DROP CONSTRAINT ${table}_pkey`,
@@ -148,12 +167,17 @@ onPostgres('the check', () => {
     const lease = { token: 'a', leaseMs: HOUR_MS, retainMs: HOUR_MS }
     // The first claim waits for the other transaction, and the second one behind it.
     const claims = ['k', 'k'].map((key) => store.claim({ key, ...lease }))
-    for (const one of [store, postgresInbox(pool)]) await one.check()
+    for (const one of [store, postgresInbox(pool), postgresFailures(pool)]) await one.check()
     expect(pool.totalCount).toBe(2)
     await other.query('ROLLBACK')
     other.release()
     expect(await Promise.all(claims)).toEqual(claims.map(() => ({ status: 'claimed', attempt: 1 })))
   })
+
+  const allOf = (pool: Pool, sql: postgres.Sql): Checked[] => [
+    ...[postgresStore(pool), postgresInbox(pool), postgresFailures(pool)],
+    ...[postgresStore(sql), postgresInbox(sql), postgresFailures(sql)],
+  ]
 
   /** A client of each library with another URL, which has a password. */
   function clientsOf(port: number) {
@@ -163,7 +187,7 @@ onPostgres('the check', () => {
     onTestFinished(async () => {
       await Promise.all([pool.end(), sql.end({ timeout: 0 })])
     })
-    return [postgresStore(pool), postgresInbox(pool), postgresStore(sql), postgresInbox(sql)]
+    return allOf(pool, sql)
   }
 
   test('rejects if there is no server, without the password of the connection', async () => {
@@ -199,7 +223,7 @@ onPostgres('the check', () => {
   test('rejects if the pool is closed', async () => {
     const pool = openPg(database)
     const sql = openPostgresJs(database)
-    const all = [postgresStore(pool), postgresInbox(pool), postgresStore(sql), postgresInbox(sql)]
+    const all = allOf(pool, sql)
     for (const checked of all) await checked.check()
     await Promise.all([pool.end(), sql.end()])
     for (const checked of all) await expectUnavailable(checked.check(), /^The pool is closed/)

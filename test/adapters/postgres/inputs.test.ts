@@ -9,6 +9,7 @@ import {
   ddl,
   type PostgresInboxOptions,
   type PostgresStoreOptions,
+  postgresFailures,
   postgresInbox,
   postgresStore,
 } from 'tix-webhooks/postgres'
@@ -30,9 +31,14 @@ import { endpoint } from '../../support/postgres-endpoint.js'
 const pool = new Pool()
 const sql = postgres('postgres://127.0.0.1:1/none')
 
+/** They take what an inbox takes, but without `as`. */
+const forFailures = (inbox: string): string =>
+  inbox === '{ as: (client) => drizzle(client) }' ? 'Instead: postgresFailures(pool), with the Pool' : inbox
+
 describe.each([
   ['postgresStore', postgresStore as (client: never, options?: object) => unknown],
   ['postgresInbox', postgresInbox as (client: never, options?: object) => unknown],
+  ['postgresFailures', postgresFailures as (client: never, options?: object) => unknown],
 ])('%s', (name, create) => {
   test('refuses anything but a pool, and names what it accepts', () => {
     const told = (type: string): string =>
@@ -102,7 +108,9 @@ describe.each([
     const make = () => create(object() as never)
     expect(make).toThrow(TypeError)
     expect(make).toThrow(`This is ${what}`)
-    expect(make).toThrow(name === 'postgresInbox' ? inbox : store)
+    // Failures hand no transaction to a handler.
+    const lines = { postgresStore: store, postgresInbox: inbox, postgresFailures: forFailures(inbox) }[name]
+    expect(make).toThrow(lines)
   })
 
   test('refuses invalid names of tables, and options that it does not have', () => {

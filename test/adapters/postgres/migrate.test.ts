@@ -1,6 +1,7 @@
 import { isWebhookError } from 'tix-webhooks'
-import { ddl, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
+import { ddl, postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { failedDelivery } from '../../support/failed-deliveries.js'
 import { onPostgres } from '../../support/on-servers.js'
 import { INBOX_CLIENTS, openPg, openPostgresJs, STORE_CLIENTS } from '../../support/postgres-clients.js'
 import { testDatabase } from '../../support/postgres-database.js'
@@ -32,7 +33,35 @@ onPostgres('migrate', () => {
 
   /** All tables that `migrate` makes, of which `table` is the first. */
   const madeWith = (table: string): string[] =>
-    table === 'tix_webhooks' ? [table] : [table, 'tix_webhooks_inbox_newest']
+    table === 'tix_webhooks_inbox' ? [table, 'tix_webhooks_inbox_newest'] : [table]
+
+  const INDEXES: Readonly<Record<string, string[]>> = {
+    tix_webhooks: ['tix_webhooks_pkey', 'tix_webhooks_purge_after'],
+    tix_webhooks_inbox: [
+      'tix_webhooks_inbox_expires_at',
+      'tix_webhooks_inbox_newest_expires',
+      'tix_webhooks_inbox_newest_pkey',
+      'tix_webhooks_inbox_pkey',
+    ],
+    tix_webhooks_failures: [
+      'tix_webhooks_failures_event_id',
+      'tix_webhooks_failures_last_at',
+      'tix_webhooks_failures_order_id',
+      'tix_webhooks_failures_pkey',
+    ],
+  }
+  const LACKING: Readonly<Record<string, string>> = {
+    tix_webhooks: 'state, attempt, token, lease_until, purge_after',
+    tix_webhooks_inbox: 'handled_at',
+    tix_webhooks_failures:
+      'namespace, account, kind, event_id, order_id, signed_at, secret_index, cause, code, message, state, first_at, last_at, attempts, replays, last_replayed_at, raw_body',
+  }
+  /** Writes a row with the key `k`. */
+  const WRITING: Readonly<Record<string, () => Promise<unknown>>> = {
+    tix_webhooks: () => postgresStore(openPg(database)).claim(CLAIM),
+    tix_webhooks_inbox: () => postgresInbox(openPg(database)).once(ONCE, async () => {}),
+    tix_webhooks_failures: () => postgresFailures(openPg(database)).keep(failedDelivery({ key: 'k' })),
+  }
 
   const all: [string, string, () => Migrating][] = [
     ...STORE_CLIENTS.map(({ name, open }): [string, string, () => Migrating] => [
@@ -45,6 +74,11 @@ onPostgres('migrate', () => {
       'tix_webhooks_inbox',
       () => open(database).inbox(),
     ]),
+    ...INBOX_CLIENTS.map(({ name, open }): [string, string, () => Migrating] => [
+      `the failures over ${name}`,
+      'tix_webhooks_failures',
+      () => open(database).failures(),
+    ]),
   ]
 
   describe.each(all)('of %s', (_, table, open) => {
@@ -52,25 +86,14 @@ onPostgres('migrate', () => {
       const { migrate } = open()
       await migrate()
       expect(await tables()).toEqual(madeWith(table))
-      const { claim } = postgresStore(openPg(database))
-      const { once } = postgresInbox(openPg(database))
-      await (table === 'tix_webhooks' ? claim(CLAIM) : once(ONCE, async () => {}))
+      await WRITING[table]?.()
       await migrate()
       expect(await database.column(`SELECT key FROM ${table}`)).toEqual(['k'])
       expect(
         await database.column('SELECT indexname::text FROM pg_indexes WHERE schemaname = $1 ORDER BY 1', [
           database.schema,
         ]),
-      ).toEqual(
-        table === 'tix_webhooks'
-          ? ['tix_webhooks_pkey', 'tix_webhooks_purge_after']
-          : [
-              'tix_webhooks_inbox_expires_at',
-              'tix_webhooks_inbox_newest_expires',
-              'tix_webhooks_inbox_newest_pkey',
-              'tix_webhooks_inbox_pkey',
-            ],
-      )
+      ).toEqual(INDEXES[table])
     })
 
     test('can run eight times at once', async () => {
@@ -86,7 +109,7 @@ onPostgres('migrate', () => {
       const { code, message } = await failureOf(open().migrate())
       expect(code).toBe('store_unavailable')
       expect(message).toContain(
-        `There is a table "${database.schema}"."${table}" in which these columns are missing or of another kind: ${table === 'tix_webhooks' ? 'state, attempt, token, lease_until, purge_after' : 'handled_at'}. `,
+        `There is a table "${database.schema}"."${table}" in which these columns are missing or of another kind: ${LACKING[table]}. `,
       )
       expect(message).toMatch(/Rename it, or choose another name with the table option/)
       expect(
@@ -129,12 +152,18 @@ onPostgres('migrate', () => {
     expect(notices).toEqual([])
   })
 
-  test('the exported ddl makes all tables, as both would', async () => {
+  test('the exported ddl makes all tables, as their owners would', async () => {
     await database.query(ddl)
-    expect(await tables()).toEqual(['tix_webhooks', 'tix_webhooks_inbox', 'tix_webhooks_inbox_newest'])
+    expect(await tables()).toEqual([
+      'tix_webhooks',
+      'tix_webhooks_failures',
+      'tix_webhooks_inbox',
+      'tix_webhooks_inbox_newest',
+    ])
     const store = postgresStore(openPg(database))
     const inbox = postgresInbox(openPg(database))
-    expect(`${store.ddl}\n${inbox.ddl}`).toBe(ddl)
+    const failures = postgresFailures(openPg(database))
+    expect(`${store.ddl}\n${inbox.ddl}\n${failures.ddl}`).toBe(ddl)
     expect(await store.claim(CLAIM)).toEqual({ status: 'claimed', attempt: 1 })
     expect(await inbox.once(ONCE, async () => {})).toEqual({ status: 'handled' })
     // A migration tool may run it again.

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { isWebhookError } from 'tix-webhooks'
-import { ddl, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
+import { ddl, postgresFailures, postgresInbox, postgresStore } from 'tix-webhooks/postgres'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { onPostgres } from '../../support/on-servers.js'
 import { INBOX_CLIENTS, openPg, openPostgresJs } from '../../support/postgres-clients.js'
@@ -107,7 +107,8 @@ onPostgres('a search_path that changes', () => {
     await store.claim(claimOf('a'))
     await inbox.once(once('a'), async () => {})
     // The SQL for a migration tool has the user's name.
-    expect(`${postgresStore(pool).ddl}\n${postgresInbox(pool).ddl}`).toBe(ddl)
+    const made = [postgresStore(pool), postgresInbox(pool), postgresFailures(pool)]
+    expect(made.map((one) => one.ddl).join('\n')).toBe(ddl)
     for (const table of TABLES) await database.query(`ALTER TABLE ${table} RENAME TO ${table}_away`)
     try {
       for (const [use, table] of [

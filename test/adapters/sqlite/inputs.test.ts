@@ -1,5 +1,5 @@
 import { memoryStore } from 'tix-webhooks'
-import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
+import { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { describe, expect, test } from 'vitest'
 import {
   notRefusedInputs,
@@ -15,6 +15,7 @@ import { rowOf, valuesOf } from '../../support/sqlite-open.js'
 const FACTORIES = [
   ['sqliteStore', sqliteStore as unknown as (db: unknown, options?: unknown) => unknown],
   ['sqliteInbox', sqliteInbox as unknown as (db: unknown, options?: unknown) => unknown],
+  ['sqliteFailures', sqliteFailures as unknown as (db: unknown, options?: unknown) => unknown],
 ] as const
 
 /** An object with the shape of a database, which a factory must not call. */

@@ -1,7 +1,8 @@
 /** @module-tag slow */
 import type { Purgeable } from 'tix-webhooks'
-import { sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
+import { sqliteFailures, sqliteInbox, sqliteStore } from 'tix-webhooks/sqlite'
 import { describe, expect, test, vi } from 'vitest'
+import { failed } from '../../support/failed-delivery.js'
 import { claim, DAY, HOUR, handle, MINUTE, testClock } from '../../support/sqlite-claims.js'
 import { onEachDriver } from '../../support/sqlite-drivers.js'
 import { type TestDatabase, valuesOf } from '../../support/sqlite-open.js'
@@ -124,6 +125,23 @@ onEachDriver('purge', ({ open }) => {
         warn.mockRestore()
         vi.clearAllTimers()
       })
+    })
+  })
+
+  describe('of failures, with purgeEverySeconds', () => {
+    useVirtualTime()
+
+    test('goes on by itself from the first one on', async () => {
+      const clock = testClock()
+      const failures = sqliteFailures(open(), { now: clock.now, purgeEverySeconds: 300 })
+      await failures.migrate()
+      expect(vi.getTimerCount()).toBe(0)
+      for (const key of ['n/a', 'n/b']) await failures.keep(failed({ key, failedAt: new Date(clock.now()) }))
+      expect(vi.getTimerCount()).toBe(1)
+      clock.jump(30 * DAY)
+      await advance(300)
+      expect(await failures.count()).toBe(0)
+      vi.clearAllTimers()
     })
   })
 

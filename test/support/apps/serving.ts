@@ -45,7 +45,7 @@ export function stoppable(store: IdempotencyStore): IdempotencyStore {
   }
 }
 
-type Protection<Tx> = Pick<WebhookOptions<IncomingMessage, Tx>, 'store' | 'inbox'>
+type Protection<Tx> = Pick<WebhookOptions<IncomingMessage, Tx>, 'store' | 'inbox' | 'failures'>
 
 /** Serves webhooks whose one handler has one effect for each order. */
 export function serve<Tx>(

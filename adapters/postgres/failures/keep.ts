@@ -1,0 +1,89 @@
+import { type FailedDelivery, type FailureState, StoreError } from '../../../src/index.js'
+import { BURST_WAIT_MS, createBursts, STATEMENT_MS } from '../../../src/internal.js'
+import { answered } from '../drivers/answered.js'
+import { type CheckedDriver, type Row, unchecked } from '../drivers/driver.js'
+import { lockOf } from '../open.js'
+import { type Ask, misread } from '../place.js'
+import type { Table } from '../table.js'
+import { parametersOf } from './rows.js'
+import { keeping } from './statements.js'
+import type { Texts } from './texts.js'
+
+export type Kept = FailureState | 'handled' | 'in_flight'
+
+interface Keeping {
+  readonly key: string
+  readonly failed: FailedDelivery
+  readonly inbox: Table | undefined
+}
+
+/** However many events fail, the rest of the pool is the app's. Each is a statement of its own: it may have a megabyte. */
+const LIMITS = { total: 2, perKind: 2, size: 1, waitMs: BURST_WAIT_MS }
+/** The most bytes of failures that wait to be kept, in this process. */
+const MAX_WAITING_BYTES = 64 * 2 ** 20
+
+const READ_COMMITTED = 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED'
+
+/**
+ * Returns the function that keeps a failure. With the table of an inbox it does so unless the event has been handled, or is in a transaction
+ * of that inbox.
+ *
+ * @param find finds the table, on the connection that is about to use it
+ */
+export function keeper(
+  driver: CheckedDriver<unknown, unknown>,
+  table: Table,
+  find: (ask: Ask) => Promise<Texts>,
+): (failed: FailedDelivery, inbox?: Table) => Promise<Kept> {
+  function send({ failed, inbox }: Keeping): Promise<Kept> {
+    const transaction = driver.transaction(async (tx): Promise<Kept> => {
+      const ask: Ask = (sql, parameters) => driver.query(tx, sql, parameters)
+      // At a higher level, two failures of an event at the same time would conflict, and one of them would be lost.
+      await ask(READ_COMMITTED, [])
+      const texts = await find(ask)
+      if (inbox !== undefined) {
+        await inbox.find(ask)
+        // A statement of its own, before the one that looks for the record: that has a later snapshot, so it sees what was committed by the
+        // delivery that had the lock until now.
+        const locked = await ask(`SELECT ${lockOf(inbox.name, '$1::text')} AS locked`, [failed.key])
+        if (!onlyBoolean(locked)) return 'in_flight'
+      }
+      const rows = await ask(keeping(table.name, inbox?.name), parametersOf(failed, texts))
+      if (rows.length === 0 && inbox !== undefined) return 'handled'
+      return onlyBoolean(rows) ? 'parked' : 'failing'
+    }, unchecked)
+    return answered(STATEMENT_MS, transaction)
+  }
+
+  let waitingBytes = 0
+  const sendInTurn = createBursts(LIMITS)<Keeping, Kept>({
+    sendOne: send,
+    sendMany: (requests) => Promise.all(requests.map(send)),
+    isOfOneRequest: () => false,
+  })
+
+  return async function keep(failed, inbox) {
+    const { length } = failed.rawBody
+    if (waitingBytes > 0 && waitingBytes + length > MAX_WAITING_BYTES) throw tooMany()
+    waitingBytes += length
+    try {
+      return await sendInTurn({ key: failed.key, failed, inbox })
+    } finally {
+      waitingBytes -= length
+    }
+  }
+}
+
+/** The first value of the first row. */
+export function onlyBoolean(rows: readonly Row[]): boolean {
+  const [value] = Object.values(rows[0] ?? {})
+  if (typeof value !== 'boolean') throw misread()
+  return value
+}
+
+function tooMany(): StoreError {
+  return new StoreError(
+    'store_unavailable',
+    `Failures of ${MAX_WAITING_BYTES / 2 ** 20} MiB wait to be kept, so this one was not sent: is Postgres slow, or do all deliveries fail?`,
+  )
+}

@@ -1,0 +1,96 @@
+import {
+  isDiscard,
+  type JoinedRequest,
+  type OnceRequest,
+  type OnceResult,
+  type StoreError,
+} from '../../src/index.js'
+import { isAbout } from './advice.js'
+import type { Commit } from './drivers/commit-check.js'
+import type { CheckedDriver } from './drivers/driver.js'
+import { type Opening, opener } from './open.js'
+import type { Table } from './table.js'
+
+/** Runs a handler in a transaction. It resolves to `parked` only with failures. */
+export type Run<Tx> = (
+  request: OnceRequest | JoinedRequest,
+  work: (tx: Tx) => Promise<void>,
+) => Promise<OnceResult | { readonly status: 'parked' }>
+
+/**
+ * Returns the function that runs handlers in transactions, which are committed together with the record of the event. With failures, they
+ * remove that of the event.
+ */
+export function runnerOf<Tx>(
+  driver: CheckedDriver<unknown, Tx>,
+  table: Table,
+  idleMs: number,
+  failures?: Table,
+): Run<Tx> {
+  const open = opener(driver, table, idleMs, failures)
+  const runWithout = failures === undefined ? undefined : runnerOf(driver, table, idleMs)
+
+  const tableOf = (error: unknown): Table =>
+    failures !== undefined && isAbout(error, failures) ? failures : table
+
+  /**
+   * Calls the handler in a transaction that begins with the record; an error of the handler rolls back both. If it could not begin because of
+   * the failures alone, it returns why.
+   */
+  async function transact(
+    request: OnceRequest | JoinedRequest,
+    work: (tx: Tx) => Promise<void>,
+  ): Promise<Awaited<ReturnType<Run<Tx>>> | { readonly status: 'unusable'; readonly error: StoreError }> {
+    let thrown: { error: unknown } | undefined
+    let isCommitting = false
+
+    async function run(tx: unknown, handed: Tx): Promise<Opening> {
+      const opening = await open(tx, request)
+      if (opening.status !== 'opened') return opening
+      try {
+        await work(handed)
+      } catch (error) {
+        thrown = { error }
+        throw error
+      }
+      return opening
+    }
+
+    function commitOf(opening: Opening): Commit | null {
+      if (opening.status !== 'opened') return null
+      isCommitting = true
+      const { id } = opening
+      if (failures === undefined || !('failureKey' in request)) return { id }
+      return { id, failure: { table: failures.name, key: request.failureKey } }
+    }
+
+    try {
+      const { status } = await driver.transaction(run, commitOf)
+      return { status: status === 'opened' ? 'handled' : status }
+    } catch (error) {
+      if (thrown !== undefined) throw thrown.error
+      const concerned = tableOf(error)
+      if (concerned === table) throw isCommitting ? table.notCommitted(error) : table.unavailable(error)
+      if (isCommitting) throw concerned.unavailable(error)
+      return { status: 'unusable', error: concerned.unavailable(error) }
+    }
+  }
+
+  return async function run(request, work) {
+    try {
+      const ended = await transact(request, work)
+      if (ended.status !== 'unusable') return ended
+      if ('report' in request) request.report(ended.error)
+      return await (runWithout as Run<Tx>)(request, work)
+    } catch (error) {
+      if (!isDiscard(error)) throw error
+    }
+    // The handler's writes are rolled back. The record gets a transaction of its own, because nothing can be written in one in
+    // which a statement has failed.
+    if (request.key === null && failures === undefined) return { status: 'discarded' }
+    // With failures, whether or not another delivery has parked that of the event meanwhile.
+    const ended = await transact({ ...request, runsParked: true }, async () => {})
+    if (ended.status === 'unusable') throw ended.error
+    return ended.status === 'handled' ? { status: 'discarded' } : ended
+  }
+}

@@ -1,0 +1,176 @@
+/** @module-tag slow */
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
+import { sampleEvent } from 'tix-webhooks/testing'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { SECRET, sign } from '../support/deliveries.js'
+import { onPostgres } from '../support/on-servers.js'
+import { testDatabase } from '../support/postgres-database.js'
+import { deliver } from '../support/raw-bytes-harness.js'
+import { ROOT } from '../support/root.js'
+
+const TOKEN = 'a token of at least thirty-two letters'
+const BUYER = 'buyer@example.com'
+const run = promisify(execFile)
+
+onPostgres('examples/failures.ts', () => {
+  const database = testDatabase()
+  let example: typeof import('../../examples/failures.js')
+  let port = 0
+
+  beforeAll(async () => {
+    const url = new URL(database.url)
+    url.searchParams.set('options', database.settings())
+    vi.stubEnv('DATABASE_URL', url.href)
+    vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
+    vi.stubEnv('FAILURES_TOKEN', TOKEN)
+    vi.stubEnv('PORT', '0')
+    example = await import('../../examples/failures.js')
+    const { server } = example
+    if (server === undefined) throw new Error('It is a script.')
+    if (!server.listening) await once(server, 'listening')
+    port = (server.address() as AddressInfo).port
+  })
+  afterAll(async () => {
+    vi.unstubAllEnvs()
+    example?.server?.close()
+    await example?.pool.end()
+  })
+  beforeEach(() => {
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+  })
+
+  async function send(event: object | string): Promise<string> {
+    return JSON.parse((await deliver(port, await sign(event))).text).outcome
+  }
+  async function ask(request: string, authorization?: string): Promise<{ status: number; text: string }> {
+    const [method = '', path] = request.split(' ')
+    const headers = authorization === undefined ? {} : { authorization }
+    const response = await fetch(`http://127.0.0.1:${port}/failures${path}`, { method, headers })
+    return { status: response.status, text: await response.text() }
+  }
+  async function route(request: string): Promise<unknown> {
+    const { status, text } = await ask(request, `Bearer ${TOKEN}`)
+    return status === 200 ? JSON.parse(text) : status
+  }
+  async function script(...args: string[]): Promise<unknown> {
+    const { stdout } = await run(process.execPath, ['--import', 'tsx', 'examples/failures.ts', ...args], {
+      cwd: ROOT,
+      env: { ...process.env, FAILURES_TOKEN: '' },
+    })
+    return JSON.parse(stdout)
+  }
+  const breakHandler = () => database.query('ALTER TABLE orders RENAME TO away')
+  const deployFix = () => database.query('ALTER TABLE away RENAME TO orders')
+  const order = (id: string) => sampleEvent('order.created', { data: { order: { id, buyer_email: BUYER } } })
+
+  test('lists what failed by order and by cause, and replays one by the route and its group by the script', async () => {
+    await breakHandler()
+    for (const id of ['ord_1', 'ord_2', 'ord_3', 'ord_1']) expect(await send(order(id))).toBe('failed')
+    expect(await send('{')).toBe('unprocessable')
+
+    const all = (await route('GET /')) as { groups: { group: string; count: number }[]; failures: object[] }
+    expect(all.groups).toMatchObject([
+      { code: 'not_json', count: 1 },
+      {
+        code: 'handler_failed',
+        count: 3,
+        kind: 'order.created',
+        message: expect.stringContaining('relation "orders" does not exist'),
+      },
+    ])
+    expect(all.failures).toHaveLength(4)
+    for (const failure of all.failures) expect(failure).not.toHaveProperty('rawBody')
+    expect(JSON.stringify(all)).not.toContain(BUYER)
+    const [first] = all.groups.slice(1)
+    expect(await route('GET /?orderId=ord_1')).toMatchObject({
+      failures: [
+        {
+          key: 'orders/order.created/ord_1',
+          orderId: 'ord_1',
+          state: 'failing',
+          attempts: 2,
+          group: first?.group,
+        },
+      ],
+    })
+    expect(await route('GET /body?key=orders/order.created/ord_1')).toMatchObject({
+      body: expect.stringContaining(BUYER),
+    })
+
+    const key = 'orders/order.created/ord_1'
+    expect(await route(`POST /replay?key=${key}`)).toEqual([
+      { key, outcome: 'failed', code: 'handler_failed' },
+    ])
+    await deployFix()
+    expect(await route(`POST /replay?key=${key}`)).toEqual([{ key, outcome: 'handled' }])
+    expect(await route(`POST /replay?key=${key}`)).toEqual([])
+    expect(await route(`GET /body?key=${key}`)).toBeNull()
+    expect(await send(order('ord_1'))).toBe('duplicate')
+
+    expect(await route(`GET /?group=${first?.group}`)).toMatchObject({ groups: [{ count: 2 }] })
+    expect(await script('replay', '--group', String(first?.group))).toEqual([
+      { key: 'orders/order.created/ord_2', outcome: 'handled' },
+      { key: 'orders/order.created/ord_3', outcome: 'handled' },
+    ])
+    expect(await database.column('SELECT id FROM orders ORDER BY id')).toEqual(['ord_1', 'ord_2', 'ord_3'])
+    const left = (await route('GET /')) as { failures: { key: string }[] }
+    expect(left.failures).toMatchObject([{ code: 'not_json', kind: '' }])
+    expect(await route(`DELETE /?key=${left.failures[0]?.key}`)).toEqual({ deleted: true })
+    expect(await route('GET /')).toEqual({ groups: [], failures: [] })
+  })
+
+  test('parks an order at the eighth attempt, and keeps it parked until a replay', async () => {
+    await breakHandler()
+    for (let attempt = 1; attempt < 8; attempt++) expect(await send(order('ord_4'))).toBe('failed')
+    expect(await send(order('ord_4'))).toBe('parked')
+    await deployFix()
+    expect(await send(order('ord_4'))).toBe('parked')
+    expect(await route('GET /?state=parked')).toMatchObject({ failures: [{ orderId: 'ord_4', attempts: 8 }] })
+    expect(await route('POST /replay?key=orders/order.created/ord_4')).toMatchObject([{ outcome: 'handled' }])
+    expect(await database.column("SELECT id FROM orders WHERE id = 'ord_4'")).toEqual(['ord_4'])
+  })
+
+  test('refuses all but the team, and says nothing of what failed', async () => {
+    await breakHandler()
+    await send(order('ord_5'))
+    await deployFix()
+    const requests = [
+      'GET /',
+      'GET /body?key=x',
+      'POST /replay?group=x',
+      'DELETE /?key=orders/order.created/ord_5',
+    ]
+    for (const request of [...requests, 'GET /?state=no', 'PUT /']) {
+      for (const authorization of [undefined, '', 'Bearer', 'Bearer ', TOKEN, `Bearer ${TOKEN}x`]) {
+        expect(await ask(request, authorization)).toEqual({ status: 401, text: 'Unauthorized' })
+      }
+    }
+    expect(await route('GET /?orderId=ord_5')).toMatchObject({ failures: [{ attempts: 1 }] })
+  })
+
+  test('answers a wrong question 400, and a database that is down 503, without the error', async () => {
+    for (const request of [
+      'GET /?state=no',
+      'GET /?unknown=x',
+      'GET /?kind=a&kind=b',
+      'POST /replay',
+      'DELETE /',
+    ]) {
+      expect(await ask(request, `Bearer ${TOKEN}`)).toEqual({ status: 400, text: 'Bad Request' })
+    }
+    await database.query('ALTER TABLE tix_webhooks_failures RENAME TO lost')
+    expect(await ask('GET /', `Bearer ${TOKEN}`)).toEqual({ status: 503, text: 'Service Unavailable' })
+    await database.query('ALTER TABLE lost RENAME TO tix_webhooks_failures')
+  })
+
+  test('does not serve without a token', async () => {
+    const started = run(process.execPath, ['--import', 'tsx', 'examples/failures.ts'], {
+      cwd: ROOT,
+      env: { ...process.env, FAILURES_TOKEN: 'short' },
+    })
+    await expect(started).rejects.toThrow(/FAILURES_TOKEN is missing or short/)
+  })
+})

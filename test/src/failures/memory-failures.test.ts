@@ -1,0 +1,116 @@
+import { type FailedDelivery, memoryFailures, StoreError } from 'tix-webhooks'
+import { describe, expect, test } from 'vitest'
+
+const DAY_MS = 86_400_000
+
+function failed(key: string, failedAt = new Date()): FailedDelivery {
+  return {
+    key,
+    namespace: 'tix',
+    kind: 'order.created',
+    rawBody: new Uint8Array([1]),
+    signedAt: failedAt,
+    secretIndex: 0,
+    failedAt,
+    code: 'handler_failed',
+    message: 'The handler failed.',
+    group: '0123456789abcdef',
+    isReplay: false,
+  }
+}
+
+describe('full memory failures', () => {
+  test('reject a further event, which says what to use, and keep what they have', async () => {
+    const failures = memoryFailures({ maxKeys: 2 })
+    await failures.keep(failed('tix/1'))
+    await failures.keep(failed('tix/2'))
+    const error = await failures.keep(failed('tix/3')).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(StoreError)
+    expect(error).toMatchObject({
+      code: 'store_full',
+      message:
+        'memoryFailures holds 2 failures already (maxKeys), so this one is not kept. Use the failures of a database: postgresFailures or sqliteFailures.',
+    })
+    expect((await failures.list()).map(({ key }) => key)).toEqual(['tix/2', 'tix/1'])
+  })
+
+  test('count a further attempt of an event that they have, and have room after a delete', async () => {
+    const failures = memoryFailures({ maxKeys: 1 })
+    await failures.keep(failed('tix/1'))
+    await failures.keep(failed('tix/1'))
+    expect((await failures.get('tix/1'))?.attempts).toBe(2)
+    await failures.delete('tix/1')
+    expect(await failures.keep(failed('tix/2'))).toBe('failing')
+  })
+})
+
+test.each([
+  ['30 days', undefined, 30],
+  ['as long as it is told', 7 * 86_400, 7],
+])(
+  'the purge keeps a failure for %s by its own clock, 1,000 at a time',
+  async (_, retentionSeconds, days) => {
+    let now = 0
+    const failures = memoryFailures({ retentionSeconds, maxKeys: 2_000, now: () => now })
+    for (let index = 0; index < 1_001; index++) await failures.keep(failed(`tix/${index}`, new Date(0)))
+    now = days * DAY_MS
+    expect(await failures.purge()).toBe(0)
+    now += 1
+    expect(await failures.purge({ limit: 1 })).toBe(1)
+    expect(await failures.purge()).toBe(1_000)
+    expect(await failures.count()).toBe(0)
+  },
+)
+
+describe('what is invalid is refused', () => {
+  test.each<[string, object, string]>([
+    ['maxKeys', { maxKeys: 0 }, 'maxKeys must be a whole number'],
+    [
+      'a short retention',
+      { retentionSeconds: 3_600 },
+      'retentionSeconds must be a number of seconds from 262800 (73 h',
+    ],
+    ['a retention in milliseconds', { retentionSeconds: 30 * DAY_MS * 2 }, 'to 3153600000, not 5184000000'],
+    ['a clock that is none', { now: 5 }, 'now must be a function'],
+    ['an unknown option', { table: 'failures' }, 'table'],
+  ])('%s', (_, options, told) => {
+    expect(() => memoryFailures(options)).toThrow(TypeError)
+    expect(() => memoryFailures(options)).toThrow(told)
+  })
+
+  test.each<[string, (failures: ReturnType<typeof memoryFailures>) => Promise<unknown>, string]>([
+    ['a key', (failures) => failures.get('ключ'), 'key must be printable ASCII'],
+    ['no key', (failures) => failures.get(undefined as never), 'key must be a string, not undefined'],
+    [
+      'a state',
+      (failures) => failures.count({ state: 'done' as never }),
+      `state must be 'failing' or 'parked', not "done".`,
+    ],
+    [
+      'a condition',
+      (failures) => failures.count({ kind: null as never }),
+      'kind must be a string, not null.',
+    ],
+    ['a name', (failures) => failures.groups({ kinds: 'order.created' } as never), 'kinds'],
+    [
+      'an order',
+      (failures) => failures.list({ order: 'desc' as never }),
+      `order must be 'newest' or 'oldest', not "desc".`,
+    ],
+    [
+      'a limit',
+      (failures) => failures.list({ limit: 5_000 }),
+      'limit must be a whole number from 1 to 1000, not 5000.',
+    ],
+    [
+      'a position',
+      (failures) => failures.list({ before: 'now' as never }),
+      'before must be a valid Date, or a failure of the previous page, not a string.',
+    ],
+    ['a limit of a purge', (failures) => failures.purge({ limit: 0 }), 'limit must be a whole number'],
+  ])('%s', async (_, call, told) => {
+    const error = await call(memoryFailures()).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(TypeError)
+    expect((error as Error).message).toContain(told)
+  })
+})

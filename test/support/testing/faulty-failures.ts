@@ -1,0 +1,290 @@
+import type { Failure } from 'tix-webhooks'
+import type { FailureHarness } from 'tix-webhooks/testing'
+import { turns } from '../promises.js'
+import { PlainFailures } from './plain-failures.js'
+
+/** Failures with one fault, and the cases that must see it. */
+export interface FailuresFault {
+  readonly fault: string
+  readonly seenBy: readonly string[]
+  open(): FailureHarness
+}
+
+export function harnessOf(failures: PlainFailures): FailureHarness {
+  return {
+    create: async () => failures,
+    createSecond: async () => failures,
+    purge: (options) => failures.purge(options),
+  }
+}
+
+/** @param wrong the decisions that are wrong, made from the right ones */
+function fault(
+  what: string,
+  seenBy: string | readonly string[],
+  wrong: (right: PlainFailures) => Partial<PlainFailures>,
+): FailuresFault {
+  const open = (): FailureHarness => {
+    const failures = new PlainFailures()
+    const right: PlainFailures = Object.create(failures, {})
+    for (const name of Object.getOwnPropertyNames(PlainFailures.prototype)) {
+      const value: unknown = failures[name as keyof PlainFailures]
+      if (typeof value === 'function') Object.assign(right, { [name]: value.bind(failures) })
+    }
+    return harnessOf(Object.assign(failures, wrong(right)))
+  }
+  return { fault: what, seenBy: [seenBy].flat(), open }
+}
+
+/** Failures that return something else than they have kept. */
+function returning(
+  what: string,
+  seenBy: string | readonly string[],
+  change: (failure: Failure) => object,
+): FailuresFault {
+  return fault(what, seenBy, (right) => ({
+    returned: (failure) => ({ ...right.returned(failure), ...change(failure) }),
+  }))
+}
+
+/** Failures that change texts. */
+function withTexts(what: string, seenBy: string, change: (text: string) => string): FailuresFault {
+  return returning(what, seenBy, ({ kind, message }) => ({ kind: change(kind), message: change(message) }))
+}
+
+/** Failures that keep other bytes. */
+function storing(what: string, seenBy: string, stored: PlainFailures['stored']): FailuresFault {
+  return fault(what, seenBy, () => ({ stored }))
+}
+
+const anHour = 3_600_000
+
+export const FAULTY_FAILURES: readonly FailuresFault[] = [
+  fault('return nothing from keep', 'keep-new', (right) => ({
+    keep: async (failed) => void (await right.keep(failed)) as never,
+  })),
+  returning('keep whole seconds', 'keep-new', ({ lastAt }) => ({
+    lastAt: new Date(Math.floor(lastAt.getTime() / 1000) * 1000),
+  })),
+  returning('return dates as text', 'keep-new', ({ firstAt }) => ({ firstAt: firstAt.toISOString() })),
+  returning('return null for what is absent', 'keep-absent', ({ orderId }) => ({ orderId: orderId ?? null })),
+  fault('keep the fields that a later attempt lacks', 'keep-again', (right) => ({
+    next: (known, failed) => ({ ...known, ...right.next(known, failed) }),
+  })),
+  fault('keep the first body', 'keep-again', (right) => ({
+    next: (known, failed) => ({ ...right.next(known, failed), ...(known && { rawBody: known.rawBody }) }),
+  })),
+  fault('take the last date from each attempt', 'keep-dates', () => ({ lastAt: (_, failedAt) => failedAt })),
+  fault('take the first date from an attempt before it', 'keep-dates', (right) => ({
+    next(known, failed) {
+      const next = right.next(known, failed)
+      return { ...next, firstAt: failed.failedAt < next.firstAt ? failed.failedAt : next.firstAt }
+    },
+  })),
+  fault('do not count a replay as an attempt', 'keep-replays', (right) => ({
+    next(known, failed) {
+      const next = right.next(known, failed)
+      return { ...next, attempts: next.attempts - next.replays }
+    },
+  })),
+  fault('date a replay by the last failure', 'keep-replays', (right) => ({
+    next(known, failed) {
+      const next = right.next(known, failed)
+      return failed.isReplay ? { ...next, lastReplayedAt: next.lastAt } : next
+    },
+  })),
+  fault('count only a replay of what is there', 'keep-replay-new', (right) => ({
+    next: (known, failed) => ({ ...right.next(known, failed), ...(known ? {} : { replays: 0 }) }),
+  })),
+  fault('return true from each delete', 'delete', (right) => ({
+    delete: async (key) => (await right.delete(key)) || true,
+  })),
+  fault('continue to count after a delete', 'delete', (right) => {
+    const deleted = new Map<string, Failure | undefined>()
+    return {
+      delete: async (key) => {
+        deleted.set(key, (await right.get(key)) ?? deleted.get(key))
+        return right.delete(key)
+      },
+      next: (known, failed) => right.next(known ?? deleted.get(failed.key), failed),
+    }
+  }),
+  fault('compare keys without case', 'keys', () => ({ keyOf: (key) => key.toLowerCase() })),
+  fault('cut keys to 254 characters', 'keys', () => ({ keyOf: (key) => key.slice(0, 254) })),
+  fault('compare keys without the spaces around them', 'keys', () => ({ keyOf: (key) => key.trim() })),
+  fault('park one attempt late', 'park-attempts', (right) => ({
+    isParked: (known, facts) => right.isParked(known, { ...facts, attempts: facts.attempts - 1 }),
+  })),
+  fault('park a millisecond late', 'park-time', (right) => ({
+    isParked: (known, facts) => right.isParked(known, { ...facts, ms: facts.ms - 1 }),
+  })),
+  fault('park by attempts alone if there are both limits', 'park-both', (right) => ({
+    isParked: (known, { limits: { attempts, ms }, ...facts }) =>
+      right.isParked(known, {
+        ...facts,
+        limits: attempts === undefined ? { ...(ms && { ms }) } : { attempts },
+      }),
+  })),
+  fault('park after twelve hours if there is no limit', 'park-never', (right) => ({
+    isParked: (known, { limits, ...facts }) =>
+      right.isParked(known, { ...facts, limits: { ms: 12 * anHour, ...limits } }),
+  })),
+  fault('decide anew at each attempt', 'park-stays', (right) => ({
+    isParked: (_, facts) => right.isParked(undefined, facts),
+  })),
+  returning('return no body if it is empty', 'bytes-none', ({ rawBody }) => ({
+    rawBody: rawBody.length === 0 ? undefined : rawBody,
+  })),
+  storing('keep bodies as text', 'bytes-any', (rawBody) =>
+    new TextEncoder().encode(new TextDecoder().decode(rawBody)),
+  ),
+  storing('cut bodies to a million bytes', 'bytes-large', (rawBody) => rawBody.slice(0, 1_000_000)),
+  storing('keep the whole buffer', 'bytes-view', ({ buffer }) => new Uint8Array(buffer.slice(0))),
+  storing('keep the buffer of the caller', 'bytes-own', (rawBody) => rawBody),
+  returning('return the buffer that is kept', 'bytes-own', ({ rawBody }) => ({ rawBody })),
+  withTexts('keep no emoji', 'text-any', (text) => text.replaceAll('🎟️', '?')),
+  withTexts('end a text at a quote', 'text-any', (text) => text.split("'")[0] ?? ''),
+  fault('find by lower case', 'text-any', (right) => ({
+    matches: (failure, { kind, ...filter }) =>
+      right.matches(failure, filter) && (kind === undefined || failure.kind.toLowerCase() === kind),
+  })),
+  withTexts('cut texts to 1,000 bytes', 'text-long', (text) =>
+    new TextDecoder().decode(new TextEncoder().encode(text).slice(0, 1_000)),
+  ),
+  fault('refuse NUL', 'text-odd', (right) => ({
+    async keep(failed) {
+      if (failed.message.includes('\0')) throw new Error('invalid byte sequence for encoding "UTF8": 0x00')
+      return right.keep(failed)
+    },
+  })),
+  withTexts('end a text at NUL', 'text-odd', (text) => text.split('\0')[0] ?? ''),
+  fault('replace NUL, but not in a query', 'text-odd', (right) => ({
+    next: (known, failed) => ({ ...right.next(known, failed), kind: failed.kind.replaceAll('\0', '') }),
+  })),
+  fault('list without the bytes', ['list-fields', 'bytes-any'], (right) => ({
+    list: async (query) => (await right.list(query)).map((one) => ({ ...one, rawBody: new Uint8Array() })),
+  })),
+  fault('list by the first failure', 'list-order', () => ({
+    compare: (a, b) => a.firstAt.getTime() - b.firstAt.getTime(),
+  })),
+  fault('list in one order', 'list-order', (right) => ({
+    list: (query) => right.list({ ...query, order: 'newest' }),
+  })),
+  fault('order keys as a language does', 'list-ties', (right) => ({
+    compare: (a, b) =>
+      a.lastAt < b.lastAt || a.lastAt > b.lastAt ? right.compare(a, b) : a.key.localeCompare(b.key, 'en'),
+  })),
+  fault('begin a page at an earlier date', 'list-pages', () => ({
+    isBelow: (one, bound) => one.atMs < bound.atMs,
+  })),
+  fault('begin a page at the same date', 'list-pages-oldest', () => ({
+    isAbove: (one, bound) => one.atMs >= bound.atMs,
+  })),
+  fault('list what failed at the date itself', 'list-between', (right) => ({
+    isBelow: (one, bound) => right.isBelow(one, bound) || (bound.key === '' && one.atMs === bound.atMs),
+  })),
+  fault('take one of before and after', 'list-between', (right) => ({
+    list: ({ after, ...query }: { after?: unknown; before?: unknown } = {}) =>
+      right.list(query.before === undefined ? { ...query, after } : query),
+  })),
+  fault('list all if there is no limit', 'list-limit', (right) => ({
+    list: (query) => right.list({ limit: 1_000, ...query }),
+  })),
+  fault('list 100 at most', 'list-limit', (right) => ({
+    list: async (query) => (await right.list(query)).slice(0, 100),
+  })),
+  ...(['state', 'kind', 'account', 'namespace', 'group', 'eventId', 'orderId'] as const).map((name) =>
+    fault(`do not look at the ${name}`, 'list-filters', (right) => ({
+      matches: (failure, { [name]: _, ...filter }) => right.matches(failure, filter),
+    })),
+  ),
+  fault('take an empty condition for none', 'list-filters', (right) => ({
+    matches: (failure, { kind, ...filter }) => right.matches(failure, { ...filter, ...(kind && { kind }) }),
+  })),
+  fault('count the page', ['list-limit'], (right) => ({
+    count: async (filter) => (await right.list(filter)).length,
+  })),
+  fault('need a filter', 'list-all', (right) => ({
+    matches: (failure, filter) => Object.keys(filter).length > 0 && right.matches(failure, filter),
+  })),
+  fault('take the first failure of a group as its example', 'groups', (right) => ({
+    grouped: (all) => ({ ...right.grouped(all), message: all[0]?.message ?? '' }),
+  })),
+  fault('date a group by its latest failure', 'groups', (right) => ({
+    grouped: (all) => ({ ...right.grouped(all), firstAt: right.grouped(all).lastAt }),
+  })),
+  fault('count the attempts of a group', 'groups', (right) => ({
+    grouped: (all) => ({
+      ...right.grouped(all),
+      count: all.reduce((sum, { attempts }) => sum + attempts, 0),
+    }),
+  })),
+  fault('group without a look at the filter', 'groups-filter', (right) => ({
+    groups: async ({ limit, ...filter }: { limit?: number; namespace?: string } = {}) =>
+      right.groups({ ...(limit && { limit }), namespace: filter.namespace } as object),
+  })),
+  fault('return all groups', 'groups-limit', (right) => ({
+    groups: (query) => right.groups({ ...query, limit: 1_000 }),
+  })),
+  fault('list the oldest groups', 'groups-limit', (right) => ({
+    groups: async ({ limit = 100, ...filter } = {}) =>
+      (await right.groups({ ...filter, limit: 1_000 })).slice(-limit),
+  })),
+  fault('purge by the first failure', 'purge-retention', (right) => ({
+    isOld: ({ firstAt, ...rest }) => right.isOld({ ...rest, firstAt, lastAt: firstAt }),
+  })),
+  fault('purge nothing that is parked', 'purge-retention', (right) => ({
+    isOld: (failure) => failure.state === 'failing' && right.isOld(failure),
+  })),
+  fault('purge without a look at the limit', 'purge-limit', (right) => ({
+    purge: () => right.purge({ limit: 1_000 }),
+  })),
+  fault('purge in the order of the keys', 'purge-limit', () => ({
+    compare: (a, b) => (a.key < b.key ? -1 : 1),
+  })),
+  fault('read, then write', 'race-keep', (right) => ({
+    async keep(failed) {
+      const next = right.next(await right.get(failed.key), failed)
+      await turns(1)
+      right.kept.set(failed.key, next)
+      return next.state
+    },
+  })),
+  fault('refuse to keep two at once', 'race-keys', (right) => {
+    let isBusy = false
+    return {
+      async keep(failed) {
+        if (isBusy) throw new Error('database is locked')
+        isBusy = true
+        await turns(1)
+        isBusy = false
+        return right.keep(failed)
+      },
+    }
+  }),
+  fault('read an attempt that a delete then removes', 'race-delete', (right) => ({
+    async keep(failed) {
+      const known = right.kept.get(failed.key)
+      await turns(1)
+      const next = right.next(known, failed)
+      right.kept.set(failed.key, next)
+      return next.state
+    },
+  })),
+  fault('read, then delete', 'race-deletes', (right) => ({
+    async delete(key) {
+      const isThere = right.kept.has(key)
+      await turns(1)
+      right.kept.delete(key)
+      return isThere
+    },
+  })),
+  ...(['list', 'groups', 'count'] as const).map((method) =>
+    fault(`return nothing for a ${method} with a wrong name`, `invalid-${method}`, (right) => ({
+      [method]: async (query: { event_id?: string } = {}) => {
+        const { event_id: unknown, ...rest } = query
+        return unknown === undefined ? right[method](rest) : []
+      },
+    })),
+  ),
+]
