@@ -100,7 +100,8 @@ export const RETRY_PAUSES_MS: readonly number[] = [200, 800]
 /** The pauses after those: a cluster takes up to fifteen seconds to fail over. */
 export const LATE_PAUSES_MS: readonly number[] = [2_000, 4_000, 8_000, 15_000]
 
-const PAUSES_MS = [...RETRY_PAUSES_MS, ...LATE_PAUSES_MS]
+/** All of these. */
+export const PAUSES_MS: readonly number[] = [...RETRY_PAUSES_MS, ...LATE_PAUSES_MS]
 
 /** The longest that it takes to record an end: a renewal in progress, and all attempts. */
 export const SETTLING_MS: number =

@@ -1,4 +1,4 @@
-import { LATE_PAUSES_MS, RETRY_PAUSES_MS, RETRY_SECONDS, STORE_CALL_MS } from '../durations.js'
+import { PAUSES_MS, RETRY_SECONDS, STORE_CALL_MS } from '../durations.js'
 import { StoreError } from '../errors.js'
 import { isThenable } from '../lib/call-safely.js'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
@@ -83,7 +83,7 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
         () => end,
         (keeping) => held.run(keeping),
       )
-    for (const pauseMs of [...RETRY_PAUSES_MS, ...LATE_PAUSES_MS]) {
+    for (const pauseMs of PAUSES_MS) {
       try {
         const kept = await withLease(key, delivery, keepClaimed)
         if (!('status' in kept)) return false
@@ -152,7 +152,11 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
       delivery.track(Promise.resolve(held.end({ outcome: 'unavailable', error })))
       throw error
     }
-    if (result.status === 'completed') return DUPLICATE
+    if (result.status === 'completed') {
+      // A process that dies between a completion and this leaves the failure of an event that is handled; its delivery is then retried.
+      if (delivery.failure !== undefined) delivery.track(delivery.failure.remove())
+      return DUPLICATE
+    }
     // Perhaps nothing handles it: the lease may belong to a timed-out claim, and will be released soon.
     const { retryAfterMs } = result
     return {

@@ -1,16 +1,8 @@
 import type { Grant } from '../idempotency/guard.js'
 import type { AbortSource } from '../lib/abort-source.js'
+import { type AuthenticDelivery, giveRequest } from './delivery.js'
 import type { HandlerContext } from './handlers.js'
 import type { DeliveryState } from './state.js'
-
-/** An authentic delivery, or the replay of one. */
-export interface AuthenticDelivery {
-  readonly rawBody: Uint8Array
-  readonly signedAt: Date
-  readonly secretIndex: number
-  /** As the user's function returned it. */
-  readonly account: unknown
-}
 
 /** The source of a context's signal: under a symbol, and no private field, because a proxy of the context has none. */
 const ABORTING = Symbol('aborting')
@@ -60,16 +52,4 @@ export function contextOf<Request>(
   delivery: AuthenticDelivery,
 ): HandlerContext<Request> {
   return new DeliveryContext(state, grant, delivery)
-}
-
-/** Sets the request of a context. A replay may have none: then it is a getter, so that only reading it throws. */
-export function giveRequest(
-  context: object & { request?: unknown },
-  state: { readonly hasRequest: boolean; readonly request: unknown },
-): void {
-  if (state.hasRequest) context.request = state.request
-  else {
-    const descriptor = { __proto__: null, get: () => state.request, configurable: true }
-    Object.defineProperty(context, 'request', descriptor as PropertyDescriptor)
-  }
 }

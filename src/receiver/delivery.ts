@@ -36,6 +36,15 @@ export interface AnyDelivery<Request = unknown> extends Delivery<Request> {
   readonly hasRequest?: boolean
 }
 
+/** An authentic delivery, or the replay of one. */
+export interface AuthenticDelivery {
+  readonly rawBody: Uint8Array
+  readonly signedAt: Date
+  readonly secretIndex: number
+  /** As the user's function returned it. */
+  readonly account: unknown
+}
+
 /** A possible reason why the signature does not match, if one is known. */
 export function mismatchHint({ contentEncoding, hint }: Delivery): string | undefined {
   // Only a possible name of a coding is quoted: it comes from a stranger, and goes to a log.
@@ -46,4 +55,16 @@ export function mismatchHint({ contentEncoding, hint }: Delivery): string | unde
   if (!isCoded) return hint
   const encodingHint = `The request has content-encoding: ${contentEncoding}: did a layer in between compress the body, or inflate it, after it was signed?`
   return hint === undefined ? encodingHint : `${hint} ${encodingHint}`
+}
+
+/** Sets the request of a context. A replay may have none: then it is a getter, so that only reading it throws. */
+export function giveRequest(
+  context: object & { request?: unknown },
+  state: { readonly hasRequest: boolean; readonly request: unknown },
+): void {
+  if (state.hasRequest) context.request = state.request
+  else {
+    const descriptor = { __proto__: null, get: () => state.request, configurable: true }
+    Object.defineProperty(context, 'request', descriptor as PropertyDescriptor)
+  }
 }

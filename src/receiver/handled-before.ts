@@ -4,10 +4,9 @@ import { checkedFor, isMisuse } from '../lib/call-site.js'
 import { describeType, describeValue } from '../lib/describe-type.js'
 import { messageOf } from '../lib/errors/message-of.js'
 import { isName, NAME_RULE } from './account.js'
-import { type AuthenticDelivery, giveRequest } from './context.js'
+import { type AuthenticDelivery, giveRequest } from './delivery.js'
 import type { EventKey } from './key.js'
 import { isSignal } from './outcome.js'
-import type { DeliveryState } from './state.js'
 
 /** The delivery of an event, for the option `handledBefore`. */
 export interface HandledBeforeContext<Request = unknown, Found = unknown> {
@@ -38,12 +37,21 @@ export type HandledBefore<Event, Request = unknown, Found = unknown> = (
   ctx: HandledBeforeContext<Request, Found>,
 ) => boolean | Promise<boolean>
 
+/** The part of the state of a delivery that is asked about. */
+interface AskingDelivery {
+  readonly key: string | undefined
+  /** The id of the account. */
+  readonly account: string | undefined
+  readonly hasRequest: boolean
+  readonly request: unknown
+}
+
 /** The function that asks whether an event was handled before; `undefined` if the user gave none, or the event has no key. */
 export function askingBefore<Request>(
   ask: HandledBefore<AnyEvent, Request> | undefined,
   event: AnyEvent,
   eventKey: EventKey | null,
-  state: DeliveryState<Request>,
+  state: AskingDelivery,
   { account, rawBody }: AuthenticDelivery,
 ): (() => Promise<boolean>) | undefined {
   const { key, account: id } = state

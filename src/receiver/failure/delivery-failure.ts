@@ -1,4 +1,4 @@
-import { LATE_PAUSES_MS, RETRY_PAUSES_MS, STORE_CALL_MS } from '../../durations.js'
+import { PAUSES_MS, STORE_CALL_MS } from '../../durations.js'
 import { StoreError } from '../../errors.js'
 import { isJsonObject, type UnknownEvent } from '../../event/events.js'
 import type { FailedDelivery, FailureState, Failures } from '../../failures/failures.js'
@@ -38,8 +38,6 @@ const KEPT_OUTCOMES: ReadonlySet<string> = new Set<OutcomeName>([
 
 /** The longest text that is looked for. */
 const MAX_TEXT_LENGTH = 255
-
-const PAUSES_MS = [...RETRY_PAUSES_MS, ...LATE_PAUSES_MS]
 
 /** The failure of one authentic delivery. Nothing of it changes the answer: what fails is reported. */
 export class DeliveryFailure implements GuardedFailure {
@@ -101,8 +99,9 @@ export class DeliveryFailure implements GuardedFailure {
   }
 
   /** Whether an end is one of those that are kept. */
-  isKeptAs({ outcome }: WorkEnd): boolean {
-    return KEPT_OUTCOMES.has(outcome)
+  isKeptAs({ outcome, code }: WorkEnd): boolean {
+    // A database that refuses what the handler did would refuse it again.
+    return KEPT_OUTCOMES.has(outcome) || code === 'rolled_back'
   }
 
   async keep(end: WorkEnd): Promise<FailureState | undefined> {

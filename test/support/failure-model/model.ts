@@ -11,7 +11,7 @@ export const PARK_AFTER = { attempts: 4, hours: 24 }
 const PARK_AFTER_MS = PARK_AFTER.hours * 3_600_000
 
 /** A failure as it must be. */
-export interface ExpectedFailure {
+interface ExpectedFailure {
   readonly state: FailureState
   readonly attempts: number
   readonly replays: number
@@ -40,6 +40,8 @@ export interface Attempt {
   readonly isReplay: boolean
   /** Whether the failures are down during it. */
   readonly isBroken: boolean
+  /** Whether it cannot know that the event is parked. */
+  readonly isUnasked?: boolean
 }
 
 const CODES: Readonly<Record<string, string>> = {
@@ -59,7 +61,8 @@ export function attempted(event: EventModel, attempt: Attempt, world: World): Ou
     if (event.isHandled && !isBeside(world)) return 'unprocessable'
     return failed(event, attempt, 'unprocessable')
   }
-  const isKnownParked = event.failure?.state === 'parked' && !isReplay && (!isBroken || world.isJoined)
+  const isUnasked = attempt.isUnasked === true || (isBroken && !world.isJoined)
+  const isKnownParked = event.failure?.state === 'parked' && !isReplay && !isUnasked
   if (isKnownParked && isBeside(world)) return 'parked'
   if (event.isHandled) {
     if (isReplay && !isBroken) event.failure = undefined

@@ -67,13 +67,13 @@ export const SQLITE_WORLDS: readonly WorldKind[] = DRIVERS.flatMap(({ name, isHe
   {
     name: `sqliteInbox and its failures on ${name}`,
     describe: describe.skipIf(!isHere),
-    runs: 20,
+    runs: 12,
     open: () => openJoined(name),
   },
   {
     name: `sqliteStore and its failures on ${name}`,
     describe: describe.skipIf(!isHere),
-    runs: 10,
+    runs: 8,
     open: () => openStore(name),
   },
 ])

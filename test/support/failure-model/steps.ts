@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { Content, Plan } from './model.js'
 
 /** Few, so that much happens to each. The last has no JSON, and so a key of its bytes. */
-export const EVENTS = ['a', 'b'] as const
+export const EVENTS = ['a', 'b', 'c'] as const
 export type EventName = (typeof EVENTS)[number] | 'x'
 
 export type Step =
@@ -15,13 +15,14 @@ export type Step =
     }
   /** The handler outlives the answer, and then ends as planned. */
   | { readonly do: 'outlive'; readonly event: EventName; readonly plan: Plan }
-  /** The process dies at this step of its calls. */
+  /** The process dies at this step of its calls, or loses one of them, or its answer. */
   | {
       readonly do: 'crash'
       readonly event: EventName
       readonly plan: Plan
       readonly at: number
       readonly isReplay: boolean
+      readonly survives: boolean
     }
   | { readonly do: 'replay'; readonly event: EventName; readonly plan: Plan }
   | { readonly do: 'replay all'; readonly state: 'parked' | undefined; readonly plan: Plan }
@@ -34,8 +35,9 @@ export type Step =
 const event = fc.constantFrom(...EVENTS)
 const any = fc.oneof({ weight: 6, arbitrary: event }, { weight: 1, arbitrary: fc.constant('x' as const) })
 const plan = fc.oneof(
-  { weight: 4, arbitrary: fc.constant('fail' as const) },
-  { weight: 1, arbitrary: fc.constantFrom('ok' as const, 'retry' as const, 'discard' as const) },
+  { weight: 6, arbitrary: fc.constant('fail' as const) },
+  { weight: 2, arbitrary: fc.constant('ok' as const) },
+  { weight: 1, arbitrary: fc.constantFrom('retry' as const, 'discard' as const) },
 )
 const content = fc.oneof(
   { weight: 4, arbitrary: fc.constant('valid' as const) },
@@ -65,6 +67,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
       plan,
       at: fc.nat(9),
       isReplay: fc.boolean(),
+      survives: fc.boolean(),
     }),
   },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('replay' as const), event: any, plan }) },
@@ -92,4 +95,4 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('purge' as const) }) },
 )
 
-export const HISTORIES: fc.Arbitrary<Step[]> = fc.array(STEP, { minLength: 5, maxLength: 25, size: 'max' })
+export const HISTORIES: fc.Arbitrary<Step[]> = fc.array(STEP, { minLength: 15, maxLength: 30, size: 'max' })

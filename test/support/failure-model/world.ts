@@ -41,12 +41,24 @@ export class Life {
   /** Resolves when it dies. */
   readonly death: Promise<void> = this.died.promise
 
-  /** @param endsAt the step of its calls at which it dies; none if absent */
-  constructor(private readonly endsAt = Number.POSITIVE_INFINITY) {}
+  /**
+   * @param endsAt the step of its calls at which it dies; none if absent
+   * @param survives whether it only loses that call, or its answer
+   */
+  constructor(
+    private readonly endsAt = Number.POSITIVE_INFINITY,
+    private readonly survives = false,
+  ) {}
+
+  /** Whether it has come to the step at which it dies, or loses a call. */
+  get wasCut(): boolean {
+    return this.steps > this.endsAt
+  }
 
   /** @throws Dead */
   step(): void {
     if (this.steps++ === this.endsAt) {
+      if (this.survives) throw new Error('connection reset')
       this.hasDied = true
       this.died.resolve()
     }

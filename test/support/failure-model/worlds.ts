@@ -1,6 +1,7 @@
 import { type IdempotencyStore, memoryFailures, memoryStore } from 'tix-webhooks'
 import { describe } from 'vitest'
 import { honestInbox, type Ledger } from '../honest-inbox.js'
+import { POSTGRES_WORLDS } from './postgres-worlds.js'
 import { SQLITE_WORLDS } from './sqlite-worlds.js'
 import type { World } from './world.js'
 
@@ -13,6 +14,7 @@ export interface WorldKind {
   open(): Promise<World>
 }
 
+/** More than a lease. */
 const LEASES_END_MS = 2 * 60_000
 
 function openMemory(asStore: (store: IdempotencyStore) => IdempotencyStore): () => Promise<World> {
@@ -62,8 +64,9 @@ async function openInboxBeside(): Promise<World> {
 }
 
 export const WORLDS: readonly WorldKind[] = [
-  { name: 'memoryStore', describe, runs: 40, open: openMemory((store) => store) },
-  { name: 'a remote store', describe, runs: 40, open: openMemory(remote) },
-  { name: 'an inbox of another database', describe, runs: 40, open: openInboxBeside },
+  { name: 'memoryStore', describe, runs: 20, open: openMemory((store) => store) },
+  { name: 'a remote store', describe, runs: 20, open: openMemory(remote) },
+  { name: 'an inbox of another database', describe, runs: 20, open: openInboxBeside },
   ...SQLITE_WORLDS,
+  ...POSTGRES_WORLDS,
 ]

@@ -87,14 +87,15 @@ describe.each(GUARDS)('with %s', (name, guard) => {
     expect(await failures.list()).toMatchObject([{ code: 'data_mismatch', attempts: 1 }])
   })
 
-  test('an event that never failed asks the failures for nothing, if the store counts its attempts', async () => {
+  test('an event that never failed asks the failures for nothing if the store counts its attempts, but a duplicate', async () => {
     const failures = spied()
     const { handler, send } = failing({ failures, ...guard() })
     handler.mockImplementation(() => {})
     expect(await send(ORDER)).toEqual({ outcome: 'handled' })
     expect(await send(ORDER)).toEqual({ outcome: name.endsWith('a function') ? 'handled' : 'duplicate' })
+    // What was completed by a process that died before it could remove the failure.
     const isCounted = name === 'a store that answers later'
-    expect(failures.calls()).toEqual(isCounted ? [] : expect.arrayContaining(['get']))
+    expect(failures.calls()).toEqual(isCounted ? ['delete'] : expect.arrayContaining(['get']))
   })
 })
 
