@@ -107,9 +107,10 @@ export class Ledger {
     this.faults.add(fault)
   }
 
-  /** Judges by the database alone, when nothing is running. */
+  /** Judges by the database alone, when nothing is running; with what was reported since the last judgement. */
   judge({ handled, effects, kept }: Facts, laws: { readonly isTransactional: boolean }): string[] {
     const found = [...this.faults]
+    this.faults.clear()
     for (const { key, plan, isOrder, body } of this.events.values()) {
       const about = `${key} (${plan})`
       const failure = kept.get(key)
