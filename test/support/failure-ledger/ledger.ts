@@ -11,6 +11,13 @@ export interface Facts {
   readonly kept: ReadonlyMap<string, { readonly state: string; readonly rawBody: Uint8Array }>
 }
 
+export interface Laws {
+  /** Whether the effects are in the transaction of the record. */
+  readonly isTransactional: boolean
+  /** Whether an event may be both handled and kept, because its process died in between. */
+  readonly canBeBoth: boolean
+}
+
 /** The outcomes that a receiver keeps. */
 const KEPT: ReadonlySet<string> = new Set(['failed', 'retry_later', 'unprocessable'])
 /** The outcomes with which a sender may stop. */
@@ -41,6 +48,11 @@ export class Ledger {
   /** The keys that are handled or kept, as far as the sender knows. */
   get settledKeys(): readonly string[] {
     return [...this.settled]
+  }
+
+  /** Whether an answer said that it is done. */
+  isDone({ key }: Sent): boolean {
+    return this.done.has(key) || this.parked.has(key)
   }
 
   send(event: Sent): void {
@@ -108,7 +120,7 @@ export class Ledger {
   }
 
   /** Judges by the database alone, when nothing is running; with what was reported since the last judgement. */
-  judge({ handled, effects, kept }: Facts, laws: { readonly isTransactional: boolean }): string[] {
+  judge({ handled, effects, kept }: Facts, { isTransactional, canBeBoth }: Laws): string[] {
     const found = [...this.faults]
     this.faults.clear()
     for (const { key, plan, isOrder, body } of this.events.values()) {
@@ -116,7 +128,7 @@ export class Ledger {
       const failure = kept.get(key)
       const isHandled = handled.has(key)
       if (!isHandled && failure === undefined) found.push(`lost: ${about}`)
-      if (isHandled && failure !== undefined) found.push(`stuck: ${about} is handled and kept`)
+      if (isHandled && failure !== undefined && !canBeBoth) found.push(`stuck: ${about} is handled and kept`)
       if (isHandled && !isOrder) found.push(`${about} was handled`)
       if (this.done.has(key) && !isHandled) found.push(`${about} is not handled, and its sender was told so`)
       if (this.parked.has(key) && !isHandled && failure?.state !== 'parked')
@@ -125,7 +137,7 @@ export class Ledger {
         found.push(`${about} is kept with other bytes than were sent`)
       const count = effects.get(key) ?? 0
       const expected = isHandled && plan !== 'is discarded' ? 1 : 0
-      const isRight = laws.isTransactional ? count === expected : count >= expected
+      const isRight = isTransactional ? count === expected : count >= expected
       if (!isRight) found.push(`doubled: ${about} had ${count} effects, not ${expected}`)
     }
     for (const key of [...kept.keys(), ...handled]) {

@@ -29,6 +29,10 @@ export async function postgresLedgerPlace(
   const rows = async (sql: string, parameters: unknown[] = []) => (await pool.query(sql, parameters)).rows
   await rows(`CREATE TABLE ${place}.runs (id text PRIMARY KEY, count integer NOT NULL)`)
   await rows(`CREATE TABLE ${place}.fixes (deployed boolean)`)
+  // A failure takes a while to be kept, so that other deliveries of its event overtake it if they can.
+  await rows(`
+    CREATE FUNCTION ${place}.take_time() RETURNS trigger AS 'BEGIN PERFORM pg_sleep(random() / 12); RETURN NEW; END' LANGUAGE plpgsql;
+    CREATE TRIGGER take_time BEFORE INSERT ON ${place}.failures FOR EACH ROW EXECUTE FUNCTION ${place}.take_time()`)
   await rows(`CREATE VIEW ${place}.handled AS ${HANDLED[guard](place)}`)
 
   const neither = `
