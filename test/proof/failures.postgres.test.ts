@@ -52,14 +52,14 @@ onPostgres.each(['inbox', 'store'] as const)('receivers with an %s and failures'
       // The record of a discard is the only one that an order leaves: a store may lose it.
       plans: isTransactional ? PLANS : PLANS.filter((plan) => plan !== 'is discarded'),
       seed: 20_261_124,
-      start: (slot) =>
+      start: (slot, leaseSeconds) =>
         apps.start<FailingSettings>('failing-postgres', {
           client: CLIENTS[guard]?.[slot] as string,
           url: url.href,
           asideUrl,
           place: place.place,
           guard,
-          leaseSeconds: 2,
+          leaseSeconds,
         }),
       faults: [
         terminate,

@@ -33,14 +33,14 @@ test('lose nothing, keep nothing that is handled, and handle what was kept once 
     isTransactional: true,
     plans: PLANS,
     seed: 20_261_124,
-    start: () =>
+    start: (_slot, leaseSeconds) =>
       apps.start<FailingSettings>('failing-sqlite', {
         client: DRIVER,
         url: place.file,
         asideUrl: place.asideFile,
         place: '',
         guard: 'inbox',
-        leaseSeconds: 2,
+        leaseSeconds,
       }),
     faults: [lock, lock, loseCommit, loseCommit, loseCommit],
   })

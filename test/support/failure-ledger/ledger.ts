@@ -33,6 +33,8 @@ export class Ledger {
   private readonly settled = new Set<string>()
   private readonly parked = new Set<string>()
   private readonly done = new Set<string>()
+  /** Of failures whose keeping was given up: it may still happen. */
+  private readonly unknown = new Set<string>()
   private readonly faults = new Set<string>()
   private readonly counts = new Map<string, number>()
   /** By key: what may be running, of which nobody knows how it ends. */
@@ -88,6 +90,7 @@ export class Ledger {
     if (isDone) this.ended(key, outcome)
     const isKept = KEPT.has(outcome) && end.notKept === undefined && isLast
     if (isKept) this.settled.add(key)
+    if (end.notKept) this.unknown.add(key)
     return isDone || isKept
   }
 
@@ -128,7 +131,8 @@ export class Ledger {
       const failure = kept.get(key)
       const isHandled = handled.has(key)
       if (!isHandled && failure === undefined) found.push(`lost: ${about}`)
-      if (isHandled && failure !== undefined && !canBeBoth) found.push(`stuck: ${about} is handled and kept`)
+      const isExcused = canBeBoth || (!isTransactional && this.unknown.has(key))
+      if (isHandled && failure !== undefined && !isExcused) found.push(`stuck: ${about} is handled and kept`)
       if (isHandled && !isOrder) found.push(`${about} was handled`)
       if (this.done.has(key) && !isHandled) found.push(`${about} is not handled, and its sender was told so`)
       if (this.parked.has(key) && !isHandled && failure?.state !== 'parked')

@@ -23,8 +23,12 @@ export interface FailureStorm {
   readonly plans: readonly Plan[]
   readonly isTransactional: boolean
   readonly seed: number
-  /** Starts a process of the receiver. */
-  start(slot: number): Promise<App>
+  /**
+   * Starts a process of the receiver.
+   *
+   * @param leaseSeconds of a store
+   */
+  start(slot: number, leaseSeconds: number): Promise<App>
   /** What happens meanwhile, beside processes that are killed and stopped. */
   readonly faults: readonly Fault[]
 }
@@ -51,6 +55,9 @@ const LANES = 10
 const TRIES = 1_500
 const IMPATIENCE = 2
 const STOPPED_MS = 300
+/** A process that dies holds its events up for so long; one that lives and is slow may lose them to others. */
+const SHORT_LEASE_SECONDS = 2
+const LONG_LEASE_SECONDS = 60
 const REPLAYS: readonly object[] = [
   { limit: 5 },
   { state: 'parked', limit: 5 },
@@ -105,8 +112,12 @@ export async function failureStorm(storm: FailureStorm): Promise<Report> {
   }
 
   /** Delivers until all of it has happened, and each plan was sent; then lets the processes come to rest, and judges. */
-  async function round(plans: readonly Plan[], faults: readonly Fault[]): Promise<void> {
-    const receivers = await Receivers.open(PROCESSES, storm.start, random)
+  async function round(
+    plans: readonly Plan[],
+    faults: readonly Fault[],
+    leaseSeconds: number,
+  ): Promise<void> {
+    const receivers = await Receivers.open(PROCESSES, (slot) => storm.start(slot, leaseSeconds), random)
     const queue: Sent[] = []
     for (const plan of plans) queue.push(...(await newCopies(plan)))
     const pickPlan = (): Plan => plans[upTo(plans.length)] as Plan
@@ -153,7 +164,7 @@ export async function failureStorm(storm: FailureStorm): Promise<Report> {
 
   /** Replays until all that is left are events that cannot be read. */
   async function replayAll(): Promise<Map<string, string>> {
-    const receivers = await Receivers.open(1, storm.start, random)
+    const receivers = await Receivers.open(1, (slot) => storm.start(slot, SHORT_LEASE_SECONDS), random)
     const last = new Map<string, string>()
     for (let i = 0; i < 50; i++) {
       const replayed = await replay(receivers.pick(), { filter: { limit: 1_000 } })
@@ -177,6 +188,7 @@ export async function failureStorm(storm: FailureStorm): Promise<Report> {
   await round(
     storm.plans,
     shuffled.map(({ fault }) => fault),
+    SHORT_LEASE_SECONDS,
   )
   await judge('after the storm', !isTransactional)
   await place.deployFix()
