@@ -6,7 +6,7 @@ import { getRequestListener } from '@hono/node-server'
 import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
-import type { WebhookOptions } from 'tix-webhooks'
+import { memoryFailures, type Operations, type WebhookOptions } from 'tix-webhooks'
 import { tixWebhooks as expressWebhooks } from 'tix-webhooks/express'
 import { tixWebhooks as fastifyWebhooks } from 'tix-webhooks/fastify'
 import { tixWebhooks as honoWebhooks } from 'tix-webhooks/hono'
@@ -18,7 +18,7 @@ const HOST = '127.0.0.1'
 let mailServerIsDown = false
 
 /** The handlers of each of the three apps. They note what ran, for the table. */
-function hooks(ran: string[]): WebhookOptions {
+function optionsFor(ran: string[]): WebhookOptions {
   return {
     secret,
     on: {
@@ -31,21 +31,35 @@ function hooks(ran: string[]): WebhookOptions {
       },
       'event.*': ({ type }) => void ran.push(type),
     },
+    failures: memoryFailures(),
     // The table already shows it.
     onError: () => {},
   }
 }
 
-const STARTS: Readonly<Record<string, (options: WebhookOptions) => Promise<Server>>> = {
-  Express: (options) => listening(createServer(express().post('/hooks', expressWebhooks(options)))),
-  Fastify: async (options) => {
-    const app = fastify()
-    app.post('/hooks', fastifyWebhooks(options))
-    await app.listen({ host: HOST, port: 0 })
-    return app.server
+/** An app that listens, and the calls of its receiver, of which the demo needs `replay`. */
+interface Started {
+  readonly server: Server
+  readonly hooks: Operations<never>
+}
+
+const STARTS: Readonly<Record<string, (options: WebhookOptions) => Promise<Started>>> = {
+  async Express(options) {
+    const hooks = expressWebhooks(options)
+    return { hooks, server: await listening(createServer(express().post('/hooks', hooks))) }
   },
-  Hono: (options) =>
-    listening(createServer(getRequestListener(new Hono().post('/hooks', honoWebhooks(options)).fetch))),
+  async Fastify(options) {
+    const hooks = fastifyWebhooks(options)
+    const app = fastify()
+    app.post('/hooks', hooks)
+    await app.listen({ host: HOST, port: 0 })
+    return { hooks, server: app.server }
+  },
+  async Hono(options) {
+    const hooks = honoWebhooks({ ...options, parkAfter: { attempts: 5 } })
+    const app = new Hono().post('/hooks', hooks)
+    return { hooks, server: await listening(createServer(getRequestListener(app.fetch))) }
+  },
 }
 
 async function listening(server: Server): Promise<Server> {
@@ -56,12 +70,18 @@ async function listening(server: Server): Promise<Server> {
 const apps = await Promise.all(
   Object.entries(STARTS).map(async ([framework, start]) => {
     const ran: string[] = []
-    const server = await start(hooks(ran))
-    return { framework, ran, server, url: `http://${HOST}:${(server.address() as AddressInfo).port}/hooks` }
+    const { server, hooks } = await start(optionsFor(ran))
+    return {
+      framework,
+      ran,
+      server,
+      hooks,
+      url: `http://${HOST}:${(server.address() as AddressInfo).port}/hooks`,
+    }
   }),
 )
 
-// Its time stands still until it is advanced, so that three days pass in a moment.
+// Its time stands still until it is advanced, so that four days pass in a moment.
 const sandbox = createSandbox({ secret, endpoints: apps.map(({ url }) => ({ url })), seed: 1 })
 console.info(`The ticketing service listens on ${await sandbox.listen()}, and sends to`)
 for (const { framework, url } of apps) console.info(`  ${framework.padEnd(8)} ${url}`)
@@ -83,15 +103,16 @@ async function call<Answer = { id: string; status: string }>(
 async function tell(what: string): Promise<void> {
   await sandbox.settled()
   console.info(`\n${what}`)
-  for (const { framework, url, ran } of apps) {
-    const attempts = newAttempts(url)
-    if (attempts.length > 0) {
-      console.info(
-        `  ${framework.padEnd(8)} ${answersOf(attempts).padEnd(24)} ${counted(ran).join('; ') || 'no handler ran'}`,
-      )
-    }
-    ran.length = 0
+  for (const app of apps) {
+    const attempts = newAttempts(app.url)
+    if (attempts.length > 0) tellOf(app, answersOf(attempts))
   }
+}
+
+/** Prints how it went for one app, and what its handlers did. */
+function tellOf({ framework, ran }: Pick<(typeof apps)[number], 'framework' | 'ran'>, how: string): void {
+  console.info(`  ${framework.padEnd(8)} ${how.padEnd(28)} ${counted(ran).join('; ') || 'no handler ran'}`)
+  ran.length = 0
 }
 
 const told = new Set<string>()
@@ -125,10 +146,10 @@ const event = await call<{ id: string; status: string; tickets: [{ id: string }]
 })
 const sell = (quantity: number) =>
   call('/sandbox/orders', { event_id: event.id, ticket_tier_id: event.tickets[0].id, quantity })
-const resendAll = async () => {
-  const [{ message } = { message: undefined }] = sandbox.deliveries.list()
-  const deliveries = sandbox.deliveries.list().filter((delivery) => delivery.message.id === message?.id)
-  for (const { id } of deliveries) await sandbox.deliveries.resend(id)
+/** The deliveries of the latest message: one for each app. */
+const latest = () => {
+  const [newest, ...others] = sandbox.deliveries.list()
+  return newest ? [newest, ...others.filter(({ message }) => message.id === newest.message.id)] : []
 }
 
 await tell(`An event is created. It is a ${event.status}, so no webhook is sent.`)
@@ -139,7 +160,7 @@ await tell(`It is published, and now ${status}.`)
 await sell(2)
 await tell('Two tickets are sold.')
 
-await resendAll()
+for (const { id } of latest()) await sandbox.deliveries.resend(id)
 await tell('The same order is sent again, with a new signature.')
 
 mailServerIsDown = true
@@ -147,13 +168,24 @@ await sell(3)
 await tell('Three tickets are sold while the mail server is down.')
 
 const startMs = performance.now()
-await sandbox.clock.advance('72h')
+await sandbox.clock.advance('96h')
 const seconds = ((performance.now() - startMs) / 1000).toFixed(2)
-await tell(`It stays down, and the service retries for 72 hours, which pass in ${seconds} s.`)
+await tell(
+  `It stays down for four days, which pass in ${seconds} s. The service gives up after 72 hours; the Hono app stops it at the fifth attempt.`,
+)
 
 mailServerIsDown = false
-await resendAll()
-await tell('The mail server is back. The service gave up, so the order is resent by hand.')
+console.info('\nThe mail server is back. Each app has kept the order, and replays it: hooks.replay({}).')
+for (const app of apps) {
+  const replayed = await app.hooks.replay({})
+  tellOf(app, `replay: ${replayed.map(({ outcome }) => outcome).join(', ')}`)
+}
+
+console.info('\nThe service knows nothing of a replay. It says of the order:')
+for (const { framework, url } of apps) {
+  const delivery = latest().find(({ attempts }) => attempts[0]?.url === url)
+  console.info(`  ${framework.padEnd(8)} ${delivery?.status} after ${delivery?.attempts.length} attempts`)
+}
 
 await call(`/events/${event.id}/cancel`)
 await tell('The event is cancelled.')

@@ -4,7 +4,7 @@
  */
 
 export { type Diagnosis, diagnose } from './diagnose/diagnose.js'
-export { hintFor } from './engine/hints.js'
+export { hintFor, hintForParked } from './engine/hints.js'
 export { matchesKind } from './engine/kinds.js'
 export { httpSender } from './engine/network/http-sender.js'
 export { isPlainUrl, PLAIN_URL } from './engine/network/plain-url.js'
@@ -33,7 +33,7 @@ export type { ReservedPort } from './http/server.js'
 export { isSuccessStatus } from './lib/is-success-status.js'
 export { messageOf } from './lib/message-of.js'
 export { nearestName } from './lib/nearest-name.js'
-export { outcomeOf } from './lib/outcome-of.js'
+export { answerText, isHandled, isParked, outcomeOf } from './lib/outcome-of.js'
 export { readOwnFile, replaceOwnFile } from './lib/own-file.js'
 export { VERSION } from './lib/version.js'
 export { ASSUMPTIONS } from './service/assumptions.js'

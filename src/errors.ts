@@ -135,6 +135,7 @@ export type StoreCode =
   | 'store_unavailable'
   | 'store_misbehaved'
   | 'store_full'
+  | 'rolled_back'
   | 'lease_lost'
   | 'not_recorded'
   | 'not_released'

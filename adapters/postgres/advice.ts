@@ -85,13 +85,13 @@ export function unavailable(error: unknown, names: TableNames): StoreError {
 export function notCommitted(error: unknown, names: TableNames): StoreError {
   const code = codeOf(error)
   if (says(error, ENDED)) {
-    return new StoreError('store_unavailable', ENDED_BY_HANDLER, { cause: error })
+    return new StoreError('rolled_back', ENDED_BY_HANDLER, { cause: error })
   }
   // The code of a statement of the handler or of a deferred constraint. Any transaction can fail at COMMIT with the others:
   // classes 08, 28, 3D, 53, 55 and 57 are the server's, 40 is a conflict, 25P03 and 25P04 are limits on its time.
   const isHandlers = /^(?!08|28|3D|40|53|55|57|25P03|25P04|E|P1|P2028)[0-9A-Z]{5}$/.test(String(code))
   if (!isHandlers) return unavailable(error, names)
-  return new StoreError('store_unavailable', code === '25P02' ? ROLLED_BACK : FAILED_AT_END, { cause: error })
+  return new StoreError('rolled_back', code === '25P02' ? ROLLED_BACK : FAILED_AT_END, { cause: error })
 }
 
 /** Whether a statement that belongs into the transaction of the inbox failed because it was in none. */

@@ -250,7 +250,7 @@ function notInCommit(): TypeError {
 
 function commitIgnored(): StoreError {
   return new StoreError(
-    'store_unavailable',
+    'rolled_back',
     'ctx.tx.commit failed and the handler went on, so nothing that it wrote was kept: let such an error leave the handler.',
   )
 }

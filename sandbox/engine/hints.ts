@@ -1,5 +1,5 @@
 import { isSuccessStatus } from '../lib/is-success-status.js'
-import { outcomeOf } from '../lib/outcome-of.js'
+import { isParked, outcomeOf } from '../lib/outcome-of.js'
 import type { SendResult } from './network/send.js'
 
 /** The request that failed. */
@@ -10,13 +10,23 @@ export interface Tried {
   readonly timeoutMs: number
 }
 
-/** The advice for a failure; undefined if there was none. */
+/** The advice for a failure, or for an event that was parked; undefined if there was neither. */
 export function hintFor(tried: Tried, result: SendResult): string | undefined {
   if (result.error !== undefined) return hintForError(tried, result.error)
   const { status, headers, body } = result.response
-  if (isSuccessStatus(status)) return undefined
+  if (isSuccessStatus(status)) return hintForParked(result.response)
   if (status === 400 || status === 401 || status === 403) return hintForRefusal(tried, status, body)
   return hintForStatus(tried, status, body, headers.location)
+}
+
+/** The advice for an event that was acknowledged, and not handled; undefined for other answers. */
+export function hintForParked(answer: {
+  readonly status: number
+  readonly body: string
+}): string | undefined {
+  return isParked(answer)
+    ? 'Your receiver parked it: it is not handled, and the service does not retry it. Your log has the cause; once that is mended, replay it: hooks.replay().'
+    : undefined
 }
 
 function hintForStatus({ url }: Tried, status: number, body: string, location: string | undefined): string {

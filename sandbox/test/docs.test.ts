@@ -1,6 +1,8 @@
+/** @module-tag slow */
 import { readFileSync } from 'node:fs'
 import { SCENARIOS } from 'tix-webhooks/testing'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { snippetsFolder, snippetsOf } from '../../test/support/compile.js'
 import { ROOT } from '../../test/support/root.js'
 import { ASSUMPTIONS, type AssumptionName, DEFAULT_ASSUMPTIONS } from '../service/assumptions.js'
 
@@ -37,4 +39,25 @@ test('sandbox/docs/sandbox.md lists every assumption with its choices, and the d
       return `| \`${name}\` | ${says} | ${list.join('; ').replaceAll('|', '\\|')} |`
     }),
   )
+})
+
+test.each([
+  ['retries', /advance\('72h'\)/, 1],
+  ['an event that fails for four days', /hooks\.replay/, 3],
+])('sandbox/docs/sandbox.md is true of %s', async (_, part, asserts) => {
+  const [code, ...others] = snippetsOf('sandbox/docs/sandbox.md', 'ts').filter((one) => part.test(one))
+  expect([code, others]).toEqual([expect.any(String), []])
+  const asserted = vi.spyOn(console, 'assert').mockImplementation(() => {})
+  const issued = vi.fn(async () => {})
+  vi.stubGlobal('issueTickets', issued)
+  vi.spyOn(console, 'error').mockImplementation(() => {})
+  const { write, remove } = snippetsFolder()
+  onTestFinished(() => {
+    remove()
+    vi.unstubAllGlobals()
+    vi.restoreAllMocks()
+  })
+  await import(/* @vite-ignore */ write('snippet', code ?? ''))
+  expect(asserted.mock.calls.map(([holds]) => holds)).toEqual(Array.from({ length: asserts }, () => true))
+  expect(issued).toHaveBeenCalledOnce()
 })

@@ -1,4 +1,4 @@
-import { RETRY_SECONDS, STORE_CALL_MS } from '../durations.js'
+import { PAUSES_MS, RETRY_SECONDS, STORE_CALL_MS } from '../durations.js'
 import { StoreError } from '../errors.js'
 import { isThenable } from '../lib/call-safely.js'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
@@ -68,24 +68,33 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
     })
   }
 
-  /** Claims the event too, so that `attempt` of the run that handles it says that there may be a failure. */
+  /**
+   * Claims the event too, so that `attempt` of the run that handles it says that there may be a failure. While another delivery of the event
+   * has it, its end decides whether there is anything to keep: it may die before it has kept its own failure.
+   */
   async function keep(key: string | null, delivery: GuardedDelivery, end: WorkEnd): Promise<boolean> {
-    const { failure } = delivery
+    const { failure, clock } = delivery
     if (failure === undefined) return false
     if (key === null) return (await failure.keep(end)) === 'parked'
-    try {
-      const kept = await withLease(key, delivery, (held) =>
-        runKeeping(
-          failure,
-          false,
-          () => end,
-          (keeping) => held.run(keeping),
-        ),
+    const keepClaimed = (held: HeldLease): MaybePromise<WorkEnd | Denial> =>
+      runKeeping(
+        failure,
+        false,
+        () => end,
+        (keeping) => held.run(keeping),
       )
-      return 'status' in kept && kept.status === 'parked'
-    } catch {
-      return (await failure.keep(end)) === 'parked'
+    for (const pauseMs of PAUSES_MS) {
+      try {
+        const kept = await withLease(key, delivery, keepClaimed)
+        if (!('status' in kept)) return false
+        if (kept.status !== 'in_flight') return kept.status === 'parked'
+      } catch {
+        return (await failure.keep(end)) === 'parked'
+      }
+      if (clock.nowMs + pauseMs >= clock.deadlineMs) return false
+      await clock.pause(pauseMs, true)
     }
+    return false
   }
 
   /** Calls `use` with a lease on the event, if it is granted. */

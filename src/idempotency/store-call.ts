@@ -122,7 +122,13 @@ function ignoreMembers(result: unknown): void {
 /** An inbox that resolves to the bare word is the likeliest mistake. */
 const ONCE_FORM = "it resolves to { status: 'handled' | 'discarded' | 'duplicate' | 'in_flight' }, see Inbox"
 
-const OWN_CODES = new Set(['store_unavailable', 'store_full', 'store_misbehaved', 'misconfigured'])
+const OWN_CODES = new Set([
+  'store_unavailable',
+  'store_full',
+  'store_misbehaved',
+  'rolled_back',
+  'misconfigured',
+])
 
 function asStoreError(method: Method, error: unknown): StoreError {
   const isForeign = isOfAnotherRequest(error)

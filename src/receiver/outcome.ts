@@ -127,6 +127,7 @@ const OUTCOME_OF_CODE: ReadonlyMap<string, OutcomeName> = new Map<OutcomeCode, O
   ['store_unavailable', 'unavailable'],
   ['store_full', 'unavailable'],
   ['store_misbehaved', 'unavailable'],
+  ['rolled_back', 'unavailable'],
   ['timed_out', 'timed_out'],
   ['given_up', 'timed_out'],
 ])

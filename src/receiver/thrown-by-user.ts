@@ -11,7 +11,10 @@ export function thrownByUser(error: unknown): { readonly error: unknown } | unde
 
 function isOfUsers(error: WebhookError): boolean {
   try {
-    return error.name === 'UnavailableError' || ['misconfigured', 'handler_failed'].includes(error.code)
+    return (
+      error.name === 'UnavailableError' ||
+      ['misconfigured', 'handler_failed', 'rolled_back'].includes(error.code)
+    )
   } catch {
     // A proxy that throws.
     return false

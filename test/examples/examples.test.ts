@@ -229,12 +229,19 @@ test('the demo runs in full on each framework and ends by itself', async () => {
     ['The same order is sent again, with a new signature.', '200 duplicate | no handler ran'],
     ['Three tickets are sold while the mail server is down.', '500 failed | the handler ran and threw'],
     [
-      'It stays down, and the service retries for 72 hours, which pass in a moment.',
+      'It stays down for four days, which pass in a moment. The service gives up after 72 hours; the Hono app stops it at the fifth attempt.',
       '10 × 500 failed | 10 × the handler ran and threw',
+      '3 × 500 failed, 200 parked | 4 × the handler ran and threw',
     ],
     [
-      'The mail server is back. The service gave up, so the order is resent by hand.',
-      '200 handled | 3 tickets mailed, attempt 12',
+      'The mail server is back. Each app has kept the order, and replays it: hooks.replay({}).',
+      'replay: handled | 3 tickets mailed, attempt 12',
+      'replay: handled | 3 tickets mailed, attempt 6',
+    ],
+    [
+      'The service knows nothing of a replay. It says of the order:',
+      'failed after 11 attempts',
+      'delivered after 5 attempts',
     ],
     ['The event is cancelled.', '200 handled | event.cancelled'],
     ['Someone sends an order without knowing the secret.', '2 × 401 unauthenticated | no handler ran'],

@@ -12,6 +12,11 @@ export interface Pooled {
   close(): Promise<unknown>
 }
 
+/** One app's connection to the effects, with the records in other transactions. */
+export interface StoreAccess extends Access, Pooled {
+  readonly failures: Failures
+}
+
 /** One app's connection to the effects, with the records in the same transactions. */
 export interface InboxAccess extends Pooled {
   readonly inbox: Inbox<unknown>
@@ -74,27 +79,28 @@ function reservable(sql: postgres.Sql): Pooled {
 
 const insertInto = (place: string): string => `INSERT INTO ${place}.effects VALUES ($1, $2)`
 
-export const POSTGRES: Readonly<
-  Record<PostgresClientName, (place: PostgresPlace) => Promise<Access & Pooled>>
-> = {
-  async pg(place) {
-    const pool = pgPool(place)
-    return {
-      store: postgresStore(pool, { table: `${place.place}.records` }),
-      effect: (order, attempt) => pool.query(insertInto(place.place), [order, String(attempt)]),
-      ...pooled(pool),
-    }
-  },
+export const POSTGRES: Readonly<Record<PostgresClientName, (place: PostgresPlace) => Promise<StoreAccess>>> =
+  {
+    async pg(place) {
+      const pool = pgPool(place)
+      return {
+        store: postgresStore(pool, { table: `${place.place}.records` }),
+        failures: postgresFailures(pool, { table: `${place.place}.failures` }),
+        effect: (order, attempt) => pool.query(insertInto(place.place), [order, String(attempt)]),
+        ...pooled(pool),
+      }
+    },
 
-  async 'postgres.js'(place) {
-    const sql = postgresJs(place)
-    return {
-      store: postgresStore(sql, { table: `${place.place}.records` }),
-      effect: (order, attempt) => sql.unsafe(insertInto(place.place), [order, String(attempt)]),
-      ...reservable(sql),
-    }
-  },
-}
+    async 'postgres.js'(place) {
+      const sql = postgresJs(place)
+      return {
+        store: postgresStore(sql, { table: `${place.place}.records` }),
+        failures: postgresFailures(sql, { table: `${place.place}.failures` }),
+        effect: (order, attempt) => sql.unsafe(insertInto(place.place), [order, String(attempt)]),
+        ...reservable(sql),
+      }
+    },
+  }
 
 /** A pool whose transactions can be stopped at their COMMIT. */
 function stoppablePool(pool: Pool, pass: Pass) {

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { Agent, request } from 'node:http'
+import { Agent, type IncomingHttpHeaders, type RequestOptions, request } from 'node:http'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { afterAll, afterEach } from 'vitest'
@@ -10,13 +10,14 @@ import {
   DELIVERY_HEADER,
   FAIL_HEADER,
   type Mark,
+  NOT_KEPT_HEADER,
   STOP_HEADER,
 } from './apps/protocol.js'
 import { orderCreated, type SignedDelivery, sign } from './deliveries.js'
 import { ROOT } from './root.js'
 import { makeFolder, removeFolder } from './server-process.js'
 
-export type Program = 'redis' | 'postgres' | 'inbox' | 'failures'
+export type Program = 'redis' | 'postgres' | 'inbox' | 'failures' | 'failing-postgres' | 'failing-sqlite'
 
 /** A signed event of the service. */
 export interface Order extends SignedDelivery {
@@ -36,6 +37,8 @@ export interface Answer {
   readonly status: number
   readonly outcome: string
   readonly retryAfter?: number
+  /** Present if the receiver reported that it could not keep the failure. */
+  readonly notKept?: true
 }
 
 /** The end of a delivery: an answer; or it is stopped at its mark; or its app was killed. */
@@ -43,13 +46,19 @@ export type End = Answer | 'stopped' | 'cut off'
 
 /** A separate process with an HTTP server. */
 export interface App {
-  deliver(order: Order, what?: { readonly stopAt?: Mark; readonly fail?: boolean }): Promise<End>
+  deliver(order: SignedDelivery, what?: { readonly stopAt?: Mark; readonly fail?: boolean }): Promise<End>
+  /** Posts JSON to a route of the app's own, and returns the JSON of its answer. */
+  call(path: string, body?: object): Promise<unknown>
+  /** Sends it SIGSTOP or SIGCONT. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void
   /** Kills it with SIGKILL, and waits until it is gone. */
   kill(): Promise<void>
 }
 
 /** Starts apps for the tests of a file, and stops all of them. */
-export function useApps(): { start(program: Program, settings: AppSettings): Promise<App> } {
+export function useApps(): {
+  start<Settings extends AppSettings>(program: Program, settings: Settings): Promise<App>
+} {
   const bundles = new Map<Program, Promise<string>>()
   const running = new Set<Promise<App>>()
   let folder: Promise<string> | undefined
@@ -88,8 +97,8 @@ export function useApps(): { start(program: Program, settings: AppSettings): Pro
   return { start }
 }
 
-async function startApp(file: string, { client, url, place }: AppSettings): Promise<App> {
-  const child = fork(file, [JSON.stringify({ client, url, place })], {
+async function startApp(file: string, settings: AppSettings): Promise<App> {
+  const child = fork(file, [JSON.stringify(settings)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   const exited = once(child, 'exit')
@@ -115,6 +124,11 @@ async function startApp(file: string, { client, url, place }: AppSettings): Prom
       const reached = new Promise<'stopped'>((resolve) => stopped.set(id, () => resolve('stopped')))
       return Promise.race([reached, post(port, agent, order, headers)]).finally(() => stopped.delete(id))
     },
+    async call(path, body = {}) {
+      const answer = await send({ port, agent, path }, Buffer.from(JSON.stringify(body)))
+      return answer === 'cut off' ? answer : JSON.parse(answer.text)
+    },
+    signal: (signal) => void child.kill(signal),
     async kill() {
       child.kill('SIGKILL')
       await exited
@@ -123,21 +137,37 @@ async function startApp(file: string, { client, url, place }: AppSettings): Prom
   }
 }
 
-function post(
+async function post(
   port: number,
   agent: Agent,
-  { header, body }: Order,
-  headers: Readonly<Record<string, string>>,
+  { header, body }: SignedDelivery,
+  more: Readonly<Record<string, string>>,
 ): Promise<Answer | 'cut off'> {
+  const answer = await send(
+    { port, agent, path: '/hooks', headers: { ...more, 'x-service-signature': header } },
+    body,
+  )
+  if (answer === 'cut off') return answer
+  const { status, headers, text } = answer
+  const retryAfter = headers['retry-after']
+  return {
+    status,
+    outcome: JSON.parse(text).outcome,
+    ...(retryAfter === undefined ? {} : { retryAfter: Number(retryAfter) }),
+    ...(headers[NOT_KEPT_HEADER] === undefined ? {} : { notKept: true }),
+  }
+}
+
+interface Received {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+}
+
+function send(to: RequestOptions, body: Uint8Array): Promise<Received | 'cut off'> {
   return new Promise((resolve) => {
-    const sent = request({
-      host: '127.0.0.1',
-      port,
-      agent,
-      method: 'POST',
-      path: '/hooks',
-      headers: { ...headers, 'x-service-signature': header, 'content-length': body.length },
-    })
+    const headers = { ...to.headers, 'content-length': body.length }
+    const sent = request({ host: '127.0.0.1', method: 'POST', ...to, headers })
     sent.on('error', () => resolve('cut off'))
     sent.on('response', (response) => {
       let text = ''
@@ -145,14 +175,7 @@ function post(
         text += chunk
       })
       response.on('error', () => resolve('cut off'))
-      response.on('end', () => {
-        const retryAfter = response.headers['retry-after']
-        resolve({
-          status: response.statusCode ?? 0,
-          outcome: JSON.parse(text).outcome,
-          ...(retryAfter === undefined ? {} : { retryAfter: Number(retryAfter) }),
-        })
-      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
     })
     sent.end(body)
   })

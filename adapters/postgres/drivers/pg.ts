@@ -72,7 +72,7 @@ export function pgDriver<Handed>(
         // Not by `query_timeout`, which the oldest versions of `pg` have for a whole client alone.
         const ended: PgResult | PgResult[] = await answered(COMMIT_MS, client.query(endOf(commit)))
         if (commit !== null && [ended].flat().at(-1)?.command !== 'COMMIT') {
-          throw new StoreError('store_unavailable', ROLLED_BACK)
+          throw new StoreError('rolled_back', ROLLED_BACK)
         }
         return result
       } catch (error) {

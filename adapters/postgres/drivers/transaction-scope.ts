@@ -137,7 +137,7 @@ export function transactionScope(afterWork: () => Promise<void> = nextTurn): Tra
         const result = await work()
         // Knex ends a nested transaction at its commit(), a moment before the function that has called it.
         for (let turn = 0; running > 0 && turn < LAST_TURNS; turn++) await nextTurn()
-        if (running > 0) throw new StoreError('store_unavailable', LEFT_RUNNING)
+        if (running > 0) throw new StoreError('rolled_back', LEFT_RUNNING)
         return result
       } finally {
         isOver = true

@@ -30,7 +30,7 @@ export function twoMethodDriver<Tx>(driver: PostgresDriver<Tx>): CheckedDriver<T
       await refuseOpen(tx)
       const [row] = await query(tx, "SELECT txid_status($1::bigint) = 'committed' AS committed", [id])
       if (Object.values(row ?? {})[0] !== true) {
-        throw new StoreError('store_unavailable', NOT_COMMITTED)
+        throw new StoreError('rolled_back', NOT_COMMITTED)
       }
     })
   }

@@ -1,4 +1,5 @@
 import type { ScenarioInfo } from 'tix-webhooks/testing'
+import { isSuccessStatus } from '../../internal.js'
 import { REFUSED } from './judge.js'
 
 /** How to judge a receiver that does not accept a genuine delivery. */
@@ -15,7 +16,7 @@ export interface FailingHandler {
  * Compares the answers to a genuine delivery and to a forgery. Where they differ, it verifies, and it is the handler that fails: what
  * needs no handler can still be tried.
  *
- * @param genuine the status of a genuine delivery, which is no 2xx
+ * @param genuine the status of a genuine delivery that was not handled: if it is a 2xx, it was parked
  * @param forged that of a forgery; undefined if there was no answer
  * @param isMadeUp whether the delivery is of an order that does not exist
  * @returns nothing where all that followed would fail for the same reason, or seem to pass
@@ -29,7 +30,8 @@ export function failingHandler(
     ? ' If it looks the order up, give one that exists: --data @data.json.'
     : ' Its log has the reason.'
   const isServerError = genuine >= 500
-  if (genuine < 400 || genuine === 429 || forged === undefined) return undefined
+  const isParked = isSuccessStatus(genuine)
+  if ((genuine < 400 && !isParked) || genuine === 429 || forged === undefined) return undefined
   if (forged === genuine) {
     if (!isServerError) return undefined
     return {
@@ -38,13 +40,17 @@ export function failingHandler(
       judges: (verdict) => verdict === 'forged',
     }
   }
-  const refusal = isServerError ? '' : ' A failing handler should answer 5xx, so that the service retries.'
+  const answers = isParked
+    ? `parks a genuine delivery, and answers ${forged} to a forgery`
+    : `answers ${genuine} to a genuine delivery and ${forged} to a forgery`
+  const refusal =
+    isServerError || isParked ? '' : ' A failing handler should answer 5xx, so that the service retries.'
   const caveat = REFUSED.includes(genuine)
     ? ' Until it does, an accepted forgery looks like a refused one.'
     : ''
   return {
     status: genuine,
-    advice: `It answers ${genuine} to a genuine delivery and ${forged} to a forgery, so it verifies, and its handler fails.${lookUp}${refusal}${caveat} Only probes that need no order were tried besides.`,
+    advice: `It ${answers}, so it verifies, and its handler fails.${lookUp}${refusal}${caveat} Only probes that need no order were tried besides.`,
     judges: (verdict) => verdict !== 'genuine',
   }
 }

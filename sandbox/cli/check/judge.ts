@@ -1,6 +1,6 @@
 import type { Secrets } from 'tix-webhooks'
 import type { ScenarioInfo } from 'tix-webhooks/testing'
-import { hintFor, isSuccessStatus, type SendResult } from '../../internal.js'
+import { hintFor, isHandled, isParked, isSuccessStatus, type SendResult } from '../../internal.js'
 import { ACCEPTED, ADVICE } from './advice.js'
 import { type AfterSilence, type Consequence, ofAcceptance, ofRefusal, ofSilence } from './consequence.js'
 import { OF_ONE_EVENT } from './scenario-deliveries.js'
@@ -47,6 +47,7 @@ const CONFLICT = 409
 
 /**
  * Judges the answers of a receiver in any language, by the meaning of statuses alone: 2xx is done, 4xx refused, 5xx retry.
+ * Only the outcome `parked` of our receivers is read too: its 2xx does not say that the event was handled.
  *
  * @param results in the order of the deliveries; fewer if the scenario was stopped early
  */
@@ -55,11 +56,19 @@ export function judge(probed: Probed, results: readonly SendResult[]): Judgement
   const expected = isBurst ? EXPECTED.burst : EXPECTED[verdict]
   const fault = faultOf(probed, results)
   if (fault !== undefined) return { passed: false, expected, ...fault }
-  const givesUp = verdict === 'unusable' && results.some(({ response }) => isRefusal(response?.status))
-  return { passed: true, expected, ...(givesUp && { note: GIVES_UP }) }
+  const note = verdict === 'unusable' ? noteOnUnusable(results) : undefined
+  return { passed: true, expected, ...(note !== undefined && { note }) }
+}
+
+function noteOnUnusable(results: readonly SendResult[]): string | undefined {
+  if (results.some(({ response }) => isParked(response))) return PARKS
+  return results.some(({ response }) => isRefusal(response?.status)) ? GIVES_UP : undefined
 }
 
 const isRefusal = (status = 0): boolean => status >= 400 && status < 500
+
+const PARKS =
+  'It parked this: a 2xx ends the retries, and it keeps the bytes for a replay, so nothing is lost.'
 
 const GIVES_UP =
   'The service is documented to retry a 4xx too, so nothing is lost. Many senders give up at the first one: a 5xx is safer.'
@@ -77,7 +86,7 @@ function faultOf(probed: Probed, results: readonly SendResult[]): Fault | undefi
   const { name, verdict } = scenario
   const hint = (result: SendResult): string => hintFor({ url, timeoutMs, secrets: [] }, result) ?? ''
   const statuses = results.map(({ response }) => response?.status ?? 0)
-  const isDone = handledFlags(probed, statuses)
+  const isDone = handledFlags(probed, results)
   const [first] = results
   if (name === 'valid') {
     const advice = first === undefined || isDone[0] ? undefined : faultOfFirst(probed, first)
@@ -88,7 +97,7 @@ function faultOf(probed: Probed, results: readonly SendResult[]): Fault | undefi
   const unanswered = results.find(({ error }) => error !== undefined)
   const silence = unanswered === undefined ? undefined : hint(unanswered)
   // An accepted forgery is the worst fault, so it is reported first.
-  const accepted = hasStatusClass(2) ? acceptance(probed) : undefined
+  const accepted = acceptance(probed, results)
   if (accepted !== undefined) {
     const advice = [accepted, ...(silence === undefined ? [] : [silence])].join(' ')
     return { advice, consequence: ofAcceptance(scenario) }
@@ -101,6 +110,8 @@ function faultOf(probed: Probed, results: readonly SendResult[]): Fault | undefi
       : { advice: silence, consequence }
   }
   if (verdict === 'unusable') return undefined
+  const parked = results.find(({ response }) => isParked(response))
+  if (parked !== undefined) return { advice: hint(parked), consequence: 'undecided' }
   const redirect = results.find(
     ({ response }) => response !== undefined && response.status >= 300 && response.status < 400,
   )
@@ -137,12 +148,12 @@ function faultOf(probed: Probed, results: readonly SendResult[]): Fault | undefi
 /** For each delivery, whether the receiver counts it as handled: by a 2xx, or by a 409 if its event was sent before. */
 function handledFlags(
   { scenario: { name }, isOneOrder = false }: Probed,
-  statuses: readonly number[],
+  results: readonly SendResult[],
 ): boolean[] {
   const isKnown = isOneOrder
     ? name !== 'duplicate'
-    : OF_ONE_EVENT.includes(name) && statuses[0] !== undefined && isSuccessStatus(statuses[0])
-  return statuses.map((status) => isSuccessStatus(status) || (isKnown && status === CONFLICT))
+    : OF_ONE_EVENT.includes(name) && isHandled(results[0]?.response)
+  return results.map(({ response }) => isHandled(response) || (isKnown && response?.status === CONFLICT))
 }
 
 /** Whether each event was accepted at one of its deliveries at least: the service retries the others, and nothing is lost. */
@@ -176,10 +187,17 @@ function faultOfSilence(
   return { advice, consequence }
 }
 
-/** The advice if a 2xx is the fault. */
-function acceptance({ scenario: { name, verdict } }: Probed): string | undefined {
-  if (verdict === 'forged') return `${ACCEPTED[name] ?? 'It ACCEPTED A FORGERY.'} ${ADVICE[name]}`
-  return verdict === 'unusable' ? ADVICE[name] : undefined
+/** The advice if a 2xx is the fault. What is unusable may be parked, because then it is not lost. */
+function acceptance(
+  { scenario: { name, verdict } }: Probed,
+  results: readonly SendResult[],
+): string | undefined {
+  if (verdict === 'unusable') {
+    return results.some(({ response }) => isHandled(response)) ? ADVICE[name] : undefined
+  }
+  const isAccepted = results.some(({ response }) => isSuccessStatus(response?.status ?? 0))
+  if (verdict !== 'forged' || !isAccepted) return undefined
+  return `${ACCEPTED[name] ?? 'It ACCEPTED A FORGERY.'} ${ADVICE[name]}`
 }
 
 /** The fault of the first genuine delivery: every later one would have it too. */

@@ -1,6 +1,6 @@
 import type { Secrets, SignatureOptions } from 'tix-webhooks'
 import { SCENARIOS, type ScenarioDelivery, type ScenarioName } from 'tix-webhooks/testing'
-import type { Send, SendResult } from '../../internal.js'
+import { answerText, type Send, type SendResult } from '../../internal.js'
 import { LIMITS_OF_A_PASS } from './advice.js'
 import type { AfterSilence } from './consequence.js'
 import { type FailingHandler, failingHandler } from './failing-handler.js'
@@ -29,7 +29,7 @@ export interface ProbeResult extends Judgement {
   readonly name: ProbeName
   /** The delivery that was sent, and the fault that it finds. */
   readonly description: string
-  /** The status of each answer, or why there was none, in the order of the deliveries; it is stopped where none comes. */
+  /** The status of each answer, with `parked` if it was, or why there was none, in the order of the deliveries; it is stopped where none comes. */
   readonly got: readonly string[]
 }
 
@@ -157,7 +157,7 @@ async function play(
   }
   await deliver(sendOne)
   const { name, description } = scenario
-  const got = results.map(({ response, error }) => String(response?.status ?? error?.code))
+  const got = results.map(answerText)
   const isOneOrder = options.data !== undefined
   const mustBeRefused = scenario.verdict === 'forged' || scenario.verdict === 'unusable'
   const isSilent = results.some(({ error }) => error !== undefined && error.code !== 'ECONNREFUSED')

@@ -1,5 +1,5 @@
 import { makeScenario, type ScenarioDelivery, type ScenarioSource } from 'tix-webhooks/testing'
-import { isSuccessStatus, type SendResult } from '../../internal.js'
+import { answerText, isParked, isSuccessStatus, type SendResult } from '../../internal.js'
 import { madeUpEvent } from '../send/made-up-events.js'
 import type { Judgement } from './judge.js'
 
@@ -56,8 +56,9 @@ export async function retriedFailure(receiver: Retrying): Promise<Judgement & { 
 
 type Answers = readonly SendResult[]
 
-const gotOf = (answers: Answers): string[] =>
-  answers.map(({ response, error }) => String(response?.status ?? error?.code))
+const gotOf = (answers: Answers): string[] => answers.map(answerText)
+
+const areParked = (answers: Answers): boolean => answers.some(({ response }) => isParked(response))
 
 const statusesOf = (answers: Answers): number[] => answers.map(({ response }) => response?.status ?? 0)
 
@@ -67,7 +68,7 @@ async function isTakenForDuplicate(
   toDuplicate: () => Promise<number | undefined>,
 ): Promise<boolean> {
   const [failure, retry] = statusesOf(answers)
-  if (failure === undefined || retry === undefined || failure === retry) return false
+  if (failure === undefined || retry === undefined || failure === retry || areParked(answers)) return false
   if (failure === TOO_MANY_REQUESTS || retry === TOO_MANY_REQUESTS) return false
   return isSuccessStatus(retry) || retry === (await toDuplicate())
 }
@@ -106,6 +107,9 @@ function unanswered(tried: readonly Answers[], isUp: boolean): Judgement & { got
 
 /** The note on a pass: the answers prove nothing. */
 function unseen(tried: readonly Answers[]): string {
+  const parked = tried.find(areParked)
+  if (parked !== undefined)
+    return `It answers ${gotOf(parked).join(' and then ')} to an order that it does not handle: it keeps it for a replay, so it is not lost.`
   const pairs = tried.map(statusesOf)
   const unlike = pairs.find(([failure, retry]) => retry !== undefined && retry !== failure)
   const limit =

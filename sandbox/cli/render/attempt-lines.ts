@@ -1,4 +1,4 @@
-import { isSuccessStatus, outcomeOf } from '../../internal.js'
+import { isHandled, isParked, outcomeOf } from '../../internal.js'
 import { sayDuration } from '../arguments/durations.js'
 import type { AttemptSummary } from '../client/attempt-summary.js'
 import { remarkOn } from '../send/judge-scenario.js'
@@ -49,8 +49,8 @@ export function attemptLine(
   const { delivery, time, count, next, withAnswer = true, hints = (_url, hint) => hint } = options
   const { response, error, scenario, url } = attempt
   const remark = remarkOn(attempt)
-  const isRight = remark?.isRight ?? isDelivered(attempt)
-  const paint = isRight ? colors.green : colors.red
+  const isRight = remark?.isRight ?? isHandled(response)
+  const paint = isRight ? colors.green : isParked(response) ? colors.magenta : colors.red
   // The refusal of a forgery needs no fix.
   const hint = remark?.isRight
     ? undefined
@@ -75,9 +75,4 @@ export function attemptLine(
     ...(answer === '' ? [] : [`${indent}${colors.dim(`answered: ${answer}`)}`]),
     ...(hint === undefined ? [] : [`${indent}${colors.bold(printable(hint))}`]),
   ].join('\n')
-}
-
-/** Whether the endpoint took it. */
-export function isDelivered({ response }: Pick<AttemptSummary, 'response'>): boolean {
-  return response !== undefined && isSuccessStatus(response.status)
 }

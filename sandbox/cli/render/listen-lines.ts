@@ -1,4 +1,4 @@
-import { isSuccessStatus, outcomeOf } from '../../internal.js'
+import { hintForParked, isSuccessStatus, outcomeOf } from '../../internal.js'
 import { sayDuration } from '../arguments/durations.js'
 import { textOf } from '../arguments/input.js'
 import type { Forwarded } from '../client/forward.js'
@@ -103,8 +103,9 @@ export function printAnswered(
   }: { out: Output; durationMs: number; target: string | undefined; delivery: KnownDelivery },
 ): void {
   const { colors } = out
-  const paint = isSuccessStatus(status) ? colors.green : colors.red
   const text = body === undefined ? '' : textOf(body)
+  const advice = error?.message ?? hintForParked({ status, body: text })
+  const paint = !isSuccessStatus(status) ? colors.red : advice === undefined ? colors.green : colors.magenta
   const outcome = outcomeOf(text)
   // Our own answer if the receiver is gone is explained below.
   const answer = error === undefined && outcome === undefined ? oneLine(text, MAX_ANSWER) : ''
@@ -120,7 +121,7 @@ export function printAnswered(
   const lines = [
     line(pieces, out.columns),
     ...(answer === '' ? [] : [`${INDENT}${colors.dim(`answered: ${answer}`)}`]),
-    ...(error === undefined ? [] : [`${INDENT}${colors.bold(printable(error.message))}`]),
+    ...(advice === undefined ? [] : [`${INDENT}${colors.bold(printable(advice))}`]),
   ]
   out.print(
     {

@@ -1,5 +1,5 @@
 import { SCENARIOS, type ScenarioInfo, type ScenarioName } from 'tix-webhooks/testing'
-import { isSuccessStatus } from '../../internal.js'
+import { isHandled, isParked, isSuccessStatus } from '../../internal.js'
 import { COME_AGAIN, judge } from '../check/judge.js'
 import { isDebatable } from '../check/scenario-deliveries.js'
 import type { AttemptSummary } from '../client/attempt-summary.js'
@@ -43,7 +43,8 @@ export function judgeScenario(name: string, attempts: readonly AttemptSummary[])
   const url = attempts[0]?.url ?? 'http://localhost'
   const bodies = judged.map(({ body }) => body)
   const { passed, expected, advice } = judge({ scenario, url, timeoutMs: 0, secret: [], bodies }, results)
-  const isSaid = name === 'valid' || results.some(({ error }) => error !== undefined)
+  const isSaid =
+    name === 'valid' || results.some(({ response, error }) => error !== undefined || isParked(response))
   return { scenario: name, passed, expected, ...(advice !== undefined && !isSaid && { advice }) }
 }
 
@@ -76,9 +77,11 @@ export function remarkOn({
       : undefined
   }
   if (info.verdict === 'unusable') {
-    return isSuccessStatus(status)
-      ? { isRight: false, says: 'acknowledged, though it is unusable' }
-      : { isRight: true, says: 'not acknowledged, as it should be' }
+    if (isHandled(response)) return { isRight: false, says: 'acknowledged, though it is unusable' }
+    return {
+      isRight: true,
+      says: isParked(response) ? 'kept, as it should be' : 'not acknowledged, as it should be',
+    }
   }
   return info.isBurst && COME_AGAIN.includes(status)
     ? { isRight: true, says: 'asked for a retry, as it may' }

@@ -1,3 +1,4 @@
+import { isHandled } from '../../internal.js'
 import type { Context } from '../arguments/command.js'
 import { type AttemptSummary, summaryOf } from '../client/attempt-summary.js'
 import { connectIfRunning } from '../client/client.js'
@@ -5,7 +6,7 @@ import type { DeliveryView, TriggeredView } from '../client/control-api.js'
 import { isLoopback } from '../client/find-sandbox.js'
 import { isOneServer } from '../client/two-servers.js'
 import { EXIT, type ExitCode, Failure } from '../failure.js'
-import { attemptLine, type Hints, hintsOnce, isDelivered } from '../render/attempt-lines.js'
+import { attemptLine, type Hints, hintsOnce } from '../render/attempt-lines.js'
 import { type Output, printable } from '../terminal/output.js'
 import { judgeScenario, printJudgement } from './judge-scenario.js'
 import type { EventRequest } from './made-up-events.js'
@@ -60,7 +61,7 @@ export async function triggerInSandbox(
       continue
     }
     out.print(delivery, lines(delivery, request.wait, { out, hints }))
-    isDone &&= !request.wait || delivery.attempts.some((attempt) => isDelivered(attempt))
+    isDone &&= !request.wait || delivery.attempts.some(({ response }) => isHandled(response))
   }
   if (!request.wait && attempts.length === 0) {
     const [only, ...others] = deliveries

@@ -1,10 +1,11 @@
 import { signedBody } from 'tix-webhooks/testing'
+import { isHandled } from '../../internal.js'
 import type { Context } from '../arguments/command.js'
 import { scenarioForAnyReceiver } from '../check/scenario-deliveries.js'
 import type { AttemptSummary } from '../client/attempt-summary.js'
 import { isOneServer } from '../client/two-servers.js'
 import { asUsage, EXIT, type ExitCode } from '../failure.js'
-import { attemptLine, hintsOnce, isDelivered } from '../render/attempt-lines.js'
+import { attemptLine, hintsOnce } from '../render/attempt-lines.js'
 import { printable } from '../terminal/output.js'
 import { judgeScenario, printJudgement } from './judge-scenario.js'
 import { type EventRequest, eventMaker } from './made-up-events.js'
@@ -51,7 +52,7 @@ export async function triggerOnce(
   for (let count = 0; count < repeat; count += 1) {
     if (scenario === undefined) {
       const delivery = await asUsage(() => signedBody(makeEvent(), signing))
-      isAsExpected = isDelivered(await send(delivery)) && isAsExpected
+      isAsExpected = isHandled((await send(delivery)).response) && isAsExpected
     } else {
       const played = await asUsage(() => scenarioForAnyReceiver(scenario, { ...signing, body: makeEvent }))
       const judgement = judgeScenario(scenario, await played.deliver(send))

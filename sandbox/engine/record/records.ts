@@ -49,7 +49,7 @@ export interface Attempt {
   /** Why there was no answer: `timeout`, `ECONNREFUSED`, `address_refused` and so on. */
   readonly error?: { readonly code: string; readonly message: string }
   readonly durationMs: number
-  /** The advice for a failure. */
+  /** The advice for a failure, or for an event that was parked. */
   readonly hint?: string
 }
 

@@ -1,6 +1,7 @@
 import { utcText } from '../../domain/events/moments.js'
 import type { Engine } from '../../engine/engine.js'
 import type { Attempt, Delivery } from '../../engine/record/records.js'
+import { isParked } from '../../lib/outcome-of.js'
 import type { AttemptView, BriefView, DeliveryView } from './views.js'
 import { scenarioJson } from './why.js'
 
@@ -43,6 +44,7 @@ function lastJson(attempt: Attempt): NonNullable<BriefView['last']> {
     trigger,
     ...(scenario !== undefined && { scenario, is_right: scenarioJson(attempt)?.is_right ?? true }),
     ...(response && { status: response.status }),
+    ...(isParked(response) && { parked: true as const }),
     ...(error && { error: error.code }),
   }
 }
@@ -61,6 +63,7 @@ export function attemptJson(attempt: Attempt): AttemptView {
     url,
     request: { headers: requestHeaders, ...(sentBody !== undefined && { body: sentBody }) },
     ...(response && { response }),
+    ...(isParked(response) && { parked: true as const }),
     ...(error && { error }),
     duration_ms: durationMs,
     ...(hint !== undefined && { hint }),

@@ -98,6 +98,8 @@ export interface BriefView extends DeliveryHead {
     /** Whether a scenario got what it is owed. */
     readonly is_right?: boolean
     readonly status?: number
+    /** Whether it was parked: see `AttemptView`. */
+    readonly parked?: true
     readonly error?: string
   }
 }
@@ -130,6 +132,8 @@ export interface AttemptView {
   readonly url: string
   readonly request: { readonly headers: Readonly<Record<string, string>>; readonly body?: string }
   readonly response?: AnswerView
+  /** Whether the receiver keeps it for a replay: its 2xx does not say that it was handled. */
+  readonly parked?: true
   readonly error?: { readonly code: string; readonly message: string }
   readonly duration_ms: number
   readonly hint?: string

@@ -1,34 +1,37 @@
 import { SCENARIOS, type ScenarioInfo } from 'tix-webhooks/testing'
 import { type Diagnosis, diagnose } from '../../diagnose/diagnose.js'
-import { isSuccess } from '../../engine/attempts.js'
-import type { Attempt, Delivery } from '../../engine/record/records.js'
-import { isSuccessStatus } from '../../lib/is-success-status.js'
+import type { Attempt, AttemptResponse, Delivery } from '../../engine/record/records.js'
+import { answerText, isHandled } from '../../lib/outcome-of.js'
 import type { Service } from '../../service/service.js'
 import type { WhyView } from './views.js'
 
 const HEADER = 'x-service-signature'
 
-/** The answer expected for each kind of delivery, and the test of a status for it. */
-const OWED: Readonly<Record<ScenarioInfo['verdict'], { says: string; isMet: (status: number) => boolean }>> =
-  {
-    genuine: { says: '2xx', isMet: isSuccessStatus },
-    unknown: { says: '2xx', isMet: isSuccessStatus },
-    forged: { says: '4xx', isMet: (status) => status >= 400 && status < 500 && status !== 429 },
-    unusable: { says: 'anything but 2xx', isMet: (status) => !isSuccessStatus(status) },
-  }
+/** An answer that is expected. */
+interface Owed {
+  readonly says: string
+  isMet(answer: AttemptResponse): boolean
+}
+
+/** The answer expected for each kind of delivery. */
+const OWED: Readonly<Record<ScenarioInfo['verdict'], Owed>> = {
+  genuine: { says: '2xx', isMet: isHandled },
+  unknown: { says: '2xx', isMet: isHandled },
+  forged: { says: '4xx', isMet: ({ status }) => status >= 400 && status < 500 && status !== 429 },
+  unusable: { says: 'anything but 2xx, unless it is parked', isMet: (answer) => !isHandled(answer) },
+}
 
 /** While one of them is being handled, the others may be asked to come later. */
-const OWED_TO_A_BURST = {
+const OWED_TO_A_BURST: Owed = {
   says: '2xx, or 409, 425, 429 or 503 while another one is handled',
-  isMet: (status: number) => isSuccessStatus(status) || [409, 425, 429, 503].includes(status),
+  isMet: (answer) => isHandled(answer) || [409, 425, 429, 503].includes(answer.status),
 }
 
 /** Why an attempt ended as it did: what to do, what is to be said of its signature, and whether a scenario got what it is owed. */
 export async function whyJson(service: Service, delivery: Delivery, attempt: Attempt): Promise<WhyView> {
   const scenario = scenarioJson(attempt)
   return {
-    advice:
-      isSuccess(attempt) || scenario?.is_right ? null : (attempt.hint ?? attempt.error?.message ?? null),
+    advice: scenario?.is_right ? null : (attempt.hint ?? attempt.error?.message ?? null),
     signature: signatureJson(await diagnosisOf(service, delivery, attempt)),
     ...(scenario && { scenario }),
   }
@@ -65,7 +68,8 @@ function signatureJson(diagnosis: Diagnosis | undefined): WhyView['signature'] {
 }
 
 /** The answer expected for a scenario, and whether it came; undefined without a scenario. */
-export function scenarioJson({ scenario, response, error }: Attempt) {
+export function scenarioJson(attempt: Attempt) {
+  const { scenario, response } = attempt
   const info = SCENARIOS.find(({ name }) => name === scenario)
   if (info === undefined) return undefined
   const owed = info.isBurst ? OWED_TO_A_BURST : OWED[info.verdict]
@@ -73,7 +77,7 @@ export function scenarioJson({ scenario, response, error }: Attempt) {
     name: info.name,
     description: info.description,
     owed: owed.says,
-    did: String(response?.status ?? error?.code),
-    is_right: response !== undefined && owed.isMet(response.status),
+    did: answerText(attempt),
+    is_right: response !== undefined && owed.isMet(response),
   }
 }

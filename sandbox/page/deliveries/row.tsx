@@ -25,11 +25,12 @@ export const Row = memo(({ delivery, href, isChosen }: RowProps) => {
           <span class="id">{id}</span>
         </a>
         {isScenario && (
-          <span class={last.is_right ? 'tag' : 'tag wrong'}>
+          <span class={last.is_right ? 'tag' : 'tag bad'}>
             {last.scenario}
             {!last.is_right && ': wrong answer'}
           </span>
         )}
+        {last?.parked && <span class="tag">parked</span>}
         {mode === 'live' && <span class="tag">live</span>}
       </th>
       <td>

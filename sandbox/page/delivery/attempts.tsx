@@ -42,6 +42,7 @@ export function Attempts({ delivery, planned, chosen, route }: AttemptsProps) {
             <td>{attempt.scenario ?? BY[attempt.trigger]}</td>
             <td>
               <Result status={attempt.response?.status} error={attempt.error?.code} />
+              {attempt.parked && <span class="tag">parked</span>}
             </td>
             <td class="number took">{milliseconds(attempt.duration_ms)}</td>
           </tr>

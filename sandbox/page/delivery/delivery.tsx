@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { get } from '../data/api.js'
 import { reasonOf } from '../data/reason.js'
 import { hashOf, type Route } from '../data/route.js'
-import { type Brief, type DeliveryView, isAccepted, type State } from '../data/views.js'
+import type { Brief, DeliveryView, State } from '../data/views.js'
 import { Badge } from '../parts/badge.js'
 import { Id } from '../parts/copy.js'
 import { Moment } from '../parts/moment.js'
@@ -89,7 +89,7 @@ function Whole({ delivery, planned, route, state }: Loaded & Pick<DeliveryProps,
           <p>{delivery.reason}</p>
         </section>
       )}
-      {chosen !== undefined && <Why delivery={delivery} attempt={chosen} isAccepted={isAccepted(chosen)} />}
+      {chosen !== undefined && <Why delivery={delivery} attempt={chosen} />}
       <Axis delivery={delivery} planned={planned} chosen={chosen?.id} />
       <Attempts delivery={delivery} planned={planned} chosen={chosen?.id} route={route} />
       <Payload delivery={delivery} attempt={chosen} />

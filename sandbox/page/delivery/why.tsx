@@ -1,22 +1,21 @@
 import { get } from '../data/api.js'
-import type { AttemptView, DeliveryView, WhyView } from '../data/views.js'
+import { type AttemptView, type DeliveryView, isAccepted, type WhyView } from '../data/views.js'
 import { Shown } from '../parts/shown.js'
 import { useLoaded } from '../parts/use-loaded.js'
 
 interface WhyProps {
   readonly delivery: DeliveryView
   readonly attempt: AttemptView
-  readonly isAccepted: boolean
 }
 
-/** Why an attempt was not accepted; and of what was made invalid on purpose, what was owed, and what was done. */
-export function Why({ delivery, attempt, isAccepted }: WhyProps) {
+/** Why an attempt was not accepted, or not handled; and of what was made invalid on purpose, what was owed, and what was done. */
+export function Why({ delivery, attempt }: WhyProps) {
+  const isGood = isAccepted(attempt)
   const why = useLoaded(
     () => get<WhyView>(`/deliveries/${encodeURIComponent(delivery.id)}/attempts/${attempt.id}/why`),
     [delivery.id, attempt.id],
   )
   const scenario = why?.scenario
-  if (why === undefined && isAccepted) return null
   return (
     <>
       {scenario !== undefined && (
@@ -31,8 +30,8 @@ export function Why({ delivery, attempt, isAccepted }: WhyProps) {
           </p>
         </section>
       )}
-      {!isAccepted && (
-        <section aria-label="Why" class={`why ${scenario?.is_right ? '' : 'bad'}`}>
+      {(!isGood || why?.advice) && (
+        <section aria-label="Why" class={`why ${isGood || scenario?.is_right ? '' : 'bad'}`}>
           <h3>Why</h3>
           {why?.advice && (
             <p>

@@ -1,6 +1,6 @@
 import { answerTo, type OutcomeName } from 'tix-webhooks'
 import { expect, test } from 'vitest'
-import { outcomeOf } from '../../lib/outcome-of.js'
+import { answerText, isHandled, isParked, outcomeOf } from '../../lib/outcome-of.js'
 
 /** All of them: the type check fails if one is missing. */
 const OUTCOMES = {
@@ -34,3 +34,24 @@ test.each(['', 'ok', '{}', '{"outcome":1}', '{"outcome":"handled","id":1}', '[{"
     expect(outcomeOf(body)).toBeUndefined()
   },
 )
+
+test.each(Object.keys(OUTCOMES) as OutcomeName[])(
+  'takes %s for handled if it is a 2xx, and not parked',
+  (outcome) => {
+    const { status, body } = answerTo({ outcome })
+    expect(isParked({ status, body })).toBe(outcome === 'parked')
+    expect(isHandled({ status, body })).toBe(status === 200 && outcome !== 'parked')
+  },
+)
+
+test('no answer is neither handled nor parked, and a status of another receiver is taken at its word', () => {
+  expect([isHandled(undefined), isParked(undefined)]).toEqual([false, false])
+  expect([204, 301, 500].map((status) => isHandled({ status, body: '' }))).toEqual([true, false, false])
+  expect(isParked({ status: 500, body: '{"outcome":"parked"}' })).toBe(false)
+})
+
+test('an answer in words', () => {
+  expect(answerText({ response: answerTo({ outcome: 'parked' }) })).toBe('200 parked')
+  expect(answerText({ response: answerTo({ outcome: 'handled' }) })).toBe('200')
+  expect(answerText({ error: { code: 'ECONNREFUSED' } })).toBe('ECONNREFUSED')
+})

@@ -163,6 +163,41 @@ inBrowser('deliveries in the page', () => {
     expect(errors).toEqual([])
   })
 
+  test('stay failed after four days of failures, because a replay is between the receiver and itself', async () => {
+    const stage = await pageStage()
+    stage.fail(true)
+    await stage.sandbox.trigger('order.created')
+    await stage.sandbox.clock.advance('96h')
+    stage.fail(false)
+    expect(await stage.replay()).toMatchObject([{ outcome: 'handled' }])
+    const [delivery] = stage.sandbox.deliveries.list()
+    const { page, errors } = await browser.open(stage, `#/deliveries/${delivery?.id}`)
+    const shown = page.getByRole('article', { name: 'Delivery' })
+    await shown.getByText('failed', { exact: true }).waitFor()
+    await shown.getByRole('region', { name: 'Why' }).getByText('Your receiver failed with 500').waitFor()
+    expect(await shown.getByRole('table', { name: 'Attempts' }).getByText('500').count()).toBe(11)
+    expect(await shown.getByRole('button', { name: /^Advance to here/ }).count()).toBe(0)
+    expect(errors).toEqual([])
+  })
+
+  test('are delivered if they were parked, and said not to be handled', async () => {
+    const stage = await pageStage({ parkAfter: { attempts: 3 } })
+    stage.fail(true)
+    await stage.sandbox.trigger('order.created')
+    await stage.sandbox.clock.advance('96h')
+    const [delivery] = stage.sandbox.deliveries.list()
+    const { page, errors } = await browser.open(stage, `#/deliveries/${delivery?.id}`)
+    const shown = page.getByRole('article', { name: 'Delivery' })
+    await shown.getByText('delivered', { exact: true }).waitFor()
+    await shown.getByRole('region', { name: 'Why' }).getByText('Your receiver parked it').waitFor()
+    for (const name of ['Deliveries', 'Attempts']) {
+      const table = page.getByRole('table', { name, exact: true })
+      expect(await table.getByText('parked', { exact: true }).count()).toBe(1)
+    }
+    expect(await shown.getByRole('table', { name: 'Attempts' }).getByText('500').count()).toBe(2)
+    expect(errors).toEqual([])
+  })
+
   test('shows which v1 is of which secret while secrets are rotated', async () => {
     const stage = await pageStage()
     const [endpoint] = stage.sandbox.endpoints.list()

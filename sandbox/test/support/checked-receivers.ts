@@ -1,6 +1,9 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { memoryFailures, type WebhookOptions } from 'tix-webhooks'
+import { tixWebhooks } from 'tix-webhooks/node'
 import type { ScenarioName } from 'tix-webhooks/testing'
+import { SECRET } from '../../../test/support/deliveries.js'
 import { HONEST, type OwnEvent, ownReceiver, type Steps } from '../../../test/support/own-receiver.js'
 import type { ProbeName } from '../../cli/check/plan.js'
 import type { ProbeOptions } from '../../cli/check/probe.js'
@@ -417,6 +420,24 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
       void request.resume().on('end', () => response.writeHead(204).end()),
   },
   {
+    does: 'parks what fails, and looks its order up',
+    fails: {
+      valid:
+        'It parks a genuine delivery, and answers 401 to a forgery, so it verifies, and its handler fails. If it looks the order up, give one that exists: --data @data.json. Only probes',
+    },
+    unseen: { 'not-json': 'It parked this' },
+    tried: 15,
+    listener: () => parking({ attempts: 1 }, fail),
+  },
+  {
+    does: 'parks what fails twice, and fails on an order without tickets',
+    fails: {},
+    unseen: { 'retried-failure': 'It answers 500 and then 200 parked to an order that it does not handle' },
+    options: { only: ['valid', 'duplicate', 'retried-failure'] },
+    tried: 3,
+    listener: () => parking({ attempts: 2 }, () => {}),
+  },
+  {
     does: 'redirects',
     fails: { valid: "Redirects are not followed: set the endpoint's URL to" },
     tried: 1,
@@ -460,6 +481,19 @@ export const CHECKED_RECEIVERS: readonly CheckedReceiver[] = [
       }),
   },
 ]
+
+/** A receiver of ours. */
+function parking(parkAfter: WebhookOptions['parkAfter'], handler: () => void): RequestListener {
+  const on = { 'order.created': handler, 'event.published': handler }
+  return tixWebhooks({
+    secret: SECRET,
+    on,
+    failures: memoryFailures(),
+    parkAfter,
+    onUnhandled: () => {},
+    onError: () => {},
+  })
+}
 
 function correct(does: string, steps: Partial<Steps>): CheckedReceiver {
   return wrong(does, {}, steps)

@@ -59,6 +59,11 @@ export const answered = (status: number, headers: Record<string, string> = {}): 
   response: { status, headers, body: '', truncated: false },
 })
 
+/** The answer of a receiver of ours. */
+export const answeredBy = (answer: { readonly status: number; readonly body: string }): SendResult => ({
+  response: { ...answer, headers: {}, truncated: false },
+})
+
 const contracts = new Map<string, Contract>()
 
 /** The description under these assumptions. Cached, because making it takes longer than a test. */

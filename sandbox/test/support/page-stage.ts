@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page, ViewportSize } from 'playwright-core'
+import { memoryFailures, type ParkAfter, type Replayed } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/node'
 import { createSandbox, type Sandbox, type SandboxOptions } from 'tix-webhooks-sandbox'
 import { beforeAll, describe, expect, inject, onTestFinished } from 'vitest'
@@ -19,11 +20,15 @@ export interface PageStage {
   readonly hooks: string
   /** Whether its handler fails from now on. */
   fail(fails: boolean): void
+  /** Has it replay all that it has kept. */
+  replay(): Promise<readonly Replayed[]>
 }
 
 export interface PageStageOptions extends Pick<SandboxOptions, 'seed' | 'startAt' | 'retry' | 'assume'> {
   /** Default: any free one. */
   readonly port?: number
+  /** When the receiver parks what fails. Default: never. */
+  readonly parkAfter?: ParkAfter
   /** Answers in place of the receiver. */
   readonly answer?: {
     readonly status: number
@@ -33,15 +38,21 @@ export interface PageStageOptions extends Pick<SandboxOptions, 'seed' | 'startAt
 }
 
 /** Everything started here is closed at the end of the test. */
-export async function pageStage({ port, answer, ...options }: PageStageOptions = {}): Promise<PageStage> {
+export async function pageStage({
+  port,
+  answer,
+  parkAfter,
+  ...options
+}: PageStageOptions = {}): Promise<PageStage> {
   let fails = false
   const handle = (): void => {
     if (fails) throw new Error('The mail server is down.')
   }
   const on = { 'order.created': handle, 'event.published': handle, 'event.cancelled': handle }
+  const own = tixWebhooks({ secret: SECRET, onError: () => {}, on, failures: memoryFailures(), parkAfter })
   const receiver = createServer(
     answer === undefined
-      ? tixWebhooks({ secret: SECRET, onError: () => {}, on })
+      ? own
       : (_request, response) => response.writeHead(answer.status, answer.headers).end(answer.body),
   )
   const hooks = `http://127.0.0.1:${await portOf(receiver)}/hooks`
@@ -65,6 +76,7 @@ export async function pageStage({ port, answer, ...options }: PageStageOptions =
     fail(given) {
       fails = given
     },
+    replay: () => own.replay({}),
   }
 }
 

@@ -99,8 +99,9 @@ export class DeliveryFailure implements GuardedFailure {
   }
 
   /** Whether an end is one of those that are kept. */
-  isKeptAs({ outcome }: WorkEnd): boolean {
-    return KEPT_OUTCOMES.has(outcome)
+  isKeptAs({ outcome, code }: WorkEnd): boolean {
+    // A database that refuses what the handler did would refuse it again.
+    return KEPT_OUTCOMES.has(outcome) || code === 'rolled_back'
   }
 
   async keep(end: WorkEnd): Promise<FailureState | undefined> {

@@ -27,3 +27,6 @@ export type AppMessage =
 export const DELIVERY_HEADER = 'x-test-delivery'
 export const STOP_HEADER = 'x-test-stop-at'
 export const FAIL_HEADER = 'x-test-fail'
+
+/** The header of an answer whose failure could not be kept. */
+export const NOT_KEPT_HEADER = 'x-test-not-kept'

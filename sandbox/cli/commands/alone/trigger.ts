@@ -26,7 +26,7 @@ export const trigger = defineCommand({
   name: 'trigger',
   summary: 'sends a webhook of this kind, with an event or order created for it',
   details:
-    'With a running sandbox, the event and its order exist in the API too, each endpoint gets the webhook, and failures are retried. With --to it signs a sample and sends it once to that URL; no sandbox is needed. It waits for the first answer of each endpoint and prints it: exit code 1 if one of them is not a 2xx, or if no endpoint takes the kind. A scenario is judged by what a receiver should answer: exit code 1 if a forgery is accepted, 0 if it is refused.',
+    'With a running sandbox, the event and its order exist in the API too, each endpoint gets the webhook, and failures are retried. With --to it signs a sample and sends it once to that URL; no sandbox is needed. It waits for the first answer of each endpoint and prints it: exit code 1 if one of them is not a 2xx or is parked, or if no endpoint takes the kind. A scenario is judged by what a receiver should answer: exit code 1 if a forgery is accepted, 0 if it is refused.',
   args: [
     {
       name: 'KIND',

@@ -1,3 +1,4 @@
+import { answerText } from '../../../internal.js'
 import { type Command, defineCommand } from '../../arguments/command.js'
 import { sayDuration } from '../../arguments/durations.js'
 import { flag, option } from '../../arguments/options.js'
@@ -149,7 +150,7 @@ function cells(
     printable(type),
     paint(status),
     String(attempts.length),
-    last === undefined ? '' : printable(String(last.response?.status ?? last.error?.code)),
+    last === undefined ? '' : printable(answerText(last)),
     nextAt == null ? '' : `in ${sayDuration(Date.parse(nextAt) - Date.parse(now))}`,
     at.replace(/\.\d+Z$/, 'Z'),
     url === null ? 'endpoint removed' : printable(url),

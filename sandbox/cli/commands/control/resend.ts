@@ -1,3 +1,4 @@
+import { isHandled } from '../../../internal.js'
 import { defineCommand } from '../../arguments/command.js'
 import { readSeconds } from '../../arguments/durations.js'
 import { flag, option } from '../../arguments/options.js'
@@ -7,7 +8,7 @@ import { connect } from '../../client/client.js'
 import type { AttemptView, ResentView } from '../../client/control-api.js'
 import { SANDBOX_OPTIONS } from '../../client/find-sandbox.js'
 import { EXIT, UsageError } from '../../failure.js'
-import { attemptLine, hintsOnce, isDelivered } from '../../render/attempt-lines.js'
+import { attemptLine, hintsOnce } from '../../render/attempt-lines.js'
 
 type Resent = ResentView['data'][number]
 type LeftOut = ResentView['left_out']
@@ -16,7 +17,7 @@ type LeftOut = ResentView['left_out']
 export const resend = defineCommand({
   name: 'resend',
   summary: 'sends deliveries again: the same bytes with a new signature',
-  details: 'Prints each answer. Exit code 1 if one of them is not a 2xx.',
+  details: 'Prints each answer. Exit code 1 if one of them is not a 2xx, or is parked.',
   args: [{ name: 'DELIVERY', says: 'ids of deliveries, dlv_…', optional: true, rest: true }],
   options: {
     failed: flag('all that failed or were skipped, of endpoints that are there and enabled'),
@@ -50,9 +51,9 @@ export const resend = defineCommand({
     const client = await connect(sandbox, context)
     const where = to === undefined ? {} : { to }
     const hints = hintsOnce()
-    let isAllDelivered = true
+    let isAllHandled = true
     const tell = ({ delivery, attempt }: Resent): void => {
-      isAllDelivered &&= isDelivered(attempt)
+      isAllHandled &&= isHandled(attempt.response)
       out.print({ delivery, attempt }, attemptLine(summaryOf(attempt), out, { delivery, hints }))
     }
 
@@ -77,7 +78,7 @@ export const resend = defineCommand({
       )
       tell({ delivery: id, attempt })
     }
-    return isAllDelivered ? EXIT.ok : EXIT.failed
+    return isAllHandled ? EXIT.ok : EXIT.failed
   },
 })
 

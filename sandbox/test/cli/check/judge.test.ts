@@ -1,3 +1,4 @@
+import { answerTo } from 'tix-webhooks'
 import { SCENARIOS, type ScenarioName } from 'tix-webhooks/testing'
 import { expect, test } from 'vitest'
 import { SECRET } from '../../../../test/support/deliveries.js'
@@ -8,8 +9,14 @@ import type { SendResult } from '../../../engine/network/send.js'
 const answered = (status: number): SendResult => ({
   response: { status, headers: {}, body: '', truncated: false },
 })
-const resultOf = (got: number | string): SendResult =>
-  typeof got === 'number' ? answered(got) : { error: { code: got, message: got } }
+const PARKED: SendResult = {
+  response: { ...answerTo({ outcome: 'parked' }), truncated: false },
+}
+/** A status, the word `parked`, or the code of an error. */
+function resultOf(got: number | string): SendResult {
+  if (got === 'parked') return PARKED
+  return typeof got === 'number' ? answered(got) : { error: { code: got, message: got } }
+}
 
 /** Which deliveries are of one event. */
 const BODIES: Partial<Record<ScenarioName, readonly string[]>> = {
@@ -54,7 +61,22 @@ test('a 4xx to what is no event passes, with a word about senders that give up',
   })
 })
 
+test('what is no event may be parked, because its bytes are kept', () => {
+  expect(judged('not-json', [500, 'parked'])).toEqual({
+    passed: true,
+    expected: 'none answered 2xx',
+    note: expect.stringMatching(/^It parked this: a 2xx ends the retries/),
+  })
+})
+
 test.each<[ScenarioName, (number | string)[], Consequence, string]>([
+  ['valid', ['parked'], 'undecided', 'Your receiver parked it: it is not handled'],
+  ['whitespace', [200, 'parked'], 'undecided', 'Your receiver parked it: it is not handled'],
+  ['duplicate', ['parked', 'parked', 'parked'], 'undecided', 'Your receiver parked it: it is not handled'],
+  ['concurrent-burst', [503, 'parked', 200], 'undecided', 'Your receiver parked it: it is not handled'],
+  ['unknown-kind', ['parked'], 'undecided', 'Your receiver parked it: it is not handled'],
+  ['stale', ['parked'], 'accepts_replays', 'It ACCEPTED A REPLAY.'],
+  ['not-json', ['parked', 200], 'loses_events', 'Answer 5xx to an authentic body that you cannot read'],
   ['duplicate', [200, 200, 409], 'retries_in_vain', 'Answer 2xx to an event that was handled before'],
   ['whitespace', [409, 409], 'loses_events', 'Verify the raw bytes'],
   ['reordered', [200, 409], 'loses_events', 'Deliveries arrive in any order'],

@@ -1,3 +1,4 @@
+import { answerTo } from 'tix-webhooks'
 import { expect, test } from 'vitest'
 import { SECRET } from '../../../../test/support/deliveries.js'
 import { retriedFailure } from '../../../cli/check/retried-failure.js'
@@ -10,6 +11,7 @@ async function judged(statuses: readonly (number | string)[], isUp = true) {
     isUp: async () => isUp,
     async send() {
       const { value = 500 } = answers.next()
+      if (value === 'parked') return { response: { ...answerTo({ outcome: 'parked' }), truncated: false } }
       return typeof value === 'number'
         ? { response: { status: value, headers: {}, body: '', truncated: false } }
         : { error: { code: value, message: value } }
@@ -31,7 +33,13 @@ test.each<[string, number[], string]>([
   })
 })
 
-test.each<[string, number[], string]>([
+test.each<[string, (number | string)[], string]>([
+  [
+    'a failure that is parked',
+    [500, 'parked', 500, 'parked'],
+    'It answers 500 and then 200 parked to an order',
+  ],
+  ['one that is parked at once', ['parked', 'parked'], 'It answers 200 parked to an order that it does not'],
   ['refusals', [422, 422, 400, 400], 'Nothing made its handler fail'],
   ['acknowledgements', [200, 200], 'Nothing made its handler fail'],
   ['failures', [500, 500, 500, 500], 'It may have failed before its handler ran'],

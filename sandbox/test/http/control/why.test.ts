@@ -1,6 +1,7 @@
+import { answerTo } from 'tix-webhooks'
 import { expect, test } from 'vitest'
 import { controlFixture } from '../../support/control-fixture.js'
-import { answered, NOW } from '../../support/http-sandbox.js'
+import { answered, answeredBy, NOW } from '../../support/http-sandbox.js'
 
 /** The explanation of the last attempt of the newest delivery. */
 async function why({ call, service }: ReturnType<typeof controlFixture>) {
@@ -59,6 +60,32 @@ test.each([
   sandbox.answerWith(() => answered(status))
   await sandbox.trigger({ scenario })
   expect(await why(sandbox)).toMatchObject({ signature: { valid: true }, scenario: { is_right } })
+})
+
+test('of an event that was parked, that it is not handled, though it was accepted', async () => {
+  const sandbox = controlFixture({ signsVirtually: true })
+  sandbox.answerWith(() => answeredBy(answerTo({ outcome: 'parked' })))
+  await sandbox.trigger()
+  expect(await why(sandbox)).toMatchObject({
+    advice: expect.stringMatching(/^Your receiver parked it: it is not handled/),
+    signature: { valid: true },
+  })
+  expect(await sandbox.list()).toMatchObject([{ status: 'delivered' }])
+  const brief = await sandbox.call('GET', '/_sandbox/state?brief=true')
+  expect(brief.json()).toMatchObject({ deliveries: [{ last: { status: 200, parked: true } }] })
+})
+
+test.each([
+  ['valid', false],
+  ['unknown-kind', false],
+  ['concurrent-burst', false],
+  ['not-json', true],
+  ['wrong-secret', false],
+])('the scenario %s that is parked got what it is owed: %s', async (scenario, is_right) => {
+  const sandbox = controlFixture()
+  sandbox.answerWith(() => answeredBy(answerTo({ outcome: 'parked' })))
+  await sandbox.trigger({ scenario })
+  expect(await why(sandbox)).toMatchObject({ scenario: { did: '200 parked', is_right } })
 })
 
 test('of the secrets of a rotation, the one that matches is reported', async () => {

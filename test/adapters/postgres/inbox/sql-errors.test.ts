@@ -1,6 +1,6 @@
-import { Discard } from 'tix-webhooks'
+import { Discard, memoryFailures } from 'tix-webhooks'
 import { ddl } from 'tix-webhooks/postgres'
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { orderCreated } from '../../../support/deliveries.js'
 import { onPostgres } from '../../../support/on-servers.js'
 import { type ClientOptions, INBOX_CLIENTS, type OpenClient } from '../../../support/postgres-clients.js'
@@ -31,11 +31,18 @@ onPostgres.each(INBOX_CLIENTS)('a statement that fails in postgresInbox over $na
 
   async function handling(work: Work, options: ClientOptions = {}) {
     const client = library.open(database, options)
+    const failures = memoryFailures()
     const { send, reports } = await endpoint({
       inbox: client.inbox(),
+      failures,
       on: { 'order.created': (event, ctx) => work(client, ctx.tx, event.data.order.id) },
     })
-    return { send, reports }
+    /** After the answer, because the guard itself has failed. */
+    const expectKept = (): Promise<void> =>
+      vi.waitFor(async () => {
+        expect(await failures.list()).toMatchObject([{ code: 'rolled_back', attempts: 1 }])
+      })
+    return { send, reports, expectKept }
   }
 
   const insert = (client: OpenClient, tx: unknown, id: string) =>
@@ -80,12 +87,15 @@ onPostgres.each(INBOX_CLIENTS)('a statement that fails in postgresInbox over $na
     ],
   ])('is never acknowledged when the handler swallows it %s, as all was rolled back', async (_, work) => {
     let isFailing = true
-    const { send, reports } = await handling((client, tx, id) => (isFailing ? work : insert)(client, tx, id))
+    const { send, reports, expectKept } = await handling((client, tx, id) =>
+      (isFailing ? work : insert)(client, tx, id),
+    )
     const order = orderCreated({ id: 'written' })
     expect(await send(order)).toEqual(UNAVAILABLE)
     expect(await effects()).toEqual(['taken'])
     expect(await recorded()).toEqual([])
-    expect(reports).toEqual([expect.objectContaining({ code: 'store_unavailable' })])
+    expect(reports).toEqual([expect.objectContaining({ code: 'rolled_back' })])
+    await expectKept()
     expect(reports[0]?.message).toMatch(/rolled back all that the handler had written.*SAVEPOINT/)
     isFailing = false
     expect(await send(order)).toEqual(HANDLED)
@@ -181,14 +191,15 @@ onPostgres.each(INBOX_CLIENTS)('a statement that fails in postgresInbox over $na
 
   test('fails the delivery at COMMIT too, when it is a deferred constraint', async () => {
     let parent = 'nobody'
-    const { send, reports } = await handling(async (client, tx, id) => {
+    const { send, reports, expectKept } = await handling(async (client, tx, id) => {
       await insert(client, tx, id)
       await client.run(tx, `INSERT INTO tickets VALUES ('tik', '${parent}')`)
     })
     const order = orderCreated({ id: 'deferred' })
     expect(await send(order)).toEqual(UNAVAILABLE)
     expect(await effects()).toEqual(['taken'])
-    expect(reports).toEqual([expect.objectContaining({ code: 'store_unavailable' })])
+    expect(reports).toEqual([expect.objectContaining({ code: 'rolled_back' })])
+    await expectKept()
     expect(reports[0]?.message).toMatch(/a deferred constraint failed at COMMIT/)
     parent = 'taken'
     expect(await send(order)).toEqual(HANDLED)

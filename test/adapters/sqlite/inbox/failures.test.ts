@@ -97,6 +97,7 @@ onEachDriver('a commit', ({ open, driver }) => {
     await expectUnavailable(
       app.inbox.once(once, work as never),
       /ctx\.tx\.commit failed and the handler went on/,
+      'rolled_back',
     )
     expect(app.records()).toEqual([])
   })

@@ -76,6 +76,17 @@ describe.each(GUARDS)('with %s', (name, guard) => {
     expect(await failures.count()).toBe(0)
   })
 
+  test('an event that cannot be read is kept though another delivery of it has the lease, and fails to keep it', async () => {
+    const failures = memoryFailures()
+    const keep = vi.fn(failures.keep).mockImplementationOnce(never)
+    const broken = { ...ORDER, data: { ...ORDER.data, tickets: 'none' } }
+    const { send } = failing({ ...guard(), failures: { ...failures, keep } })
+    const sent = Promise.all([send(broken), send(broken)])
+    await advance(5)
+    expect(await sent).toMatchObject([{ outcome: 'unprocessable' }, { outcome: 'unprocessable' }])
+    expect(await failures.list()).toMatchObject([{ code: 'data_mismatch', attempts: 1 }])
+  })
+
   test('an event that never failed asks the failures for nothing if the store counts its attempts, but a duplicate', async () => {
     const failures = spied()
     const { handler, send } = failing({ failures, ...guard() })

@@ -1,4 +1,5 @@
 import { Agent, request as httpRequest } from 'node:http'
+import { answerTo } from 'tix-webhooks'
 import { signedBody, signedDelivery } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { freePort } from '../../../../../test/support/free-port.js'
@@ -251,21 +252,14 @@ describe('listen', () => {
     expect(stderr).toMatch(message)
   })
 
+  test('says of an event that its receiver parks that it is not handled', async () => {
+    const { url } = await receiver(() => answerTo({ outcome: 'parked' }))
+    const { stdout } = await listenTo('{}', ['--forward-to', url])
+    expect(stdout).toMatch(/<-- \[200\] parked POST .+\n {13}Your receiver parked it: it is not handled/)
+  })
+
   test('prints lines of text, without control characters of a body', async () => {
-    const stopped = new AbortController()
-    let url: string | undefined
-    const ran = run(['listen', '--body', '--secret', secret], {
-      signal: stopped.signal,
-      onOutput: ({ stdout }) => {
-        const found = /Listening at (\S+)\n/.exec(stdout)?.[1]
-        if (url !== undefined || found === undefined) return
-        url = found
-        void signedBody('{"type":"a\u009b2Jb"}', { secret })
-          .then((delivery) => fetch(found, delivery))
-          .then(() => stopped.abort())
-      },
-    })
-    const { code, stdout, stderr } = await ran
+    const { code, stdout, stderr } = await listenTo('{"type":"a\u009b2Jb"}', ['--body'])
     expect(code).toBe(0)
     expect(stdout).toMatch(
       /^\d\d:\d\d:\d\d --> a\ufffd2Jb verified attempt 1 signed \d s ago 17 bytes\n {13}\{"type":"a\ufffd2Jb"\}\n\d\d:\d\d:\d\d <-- \[200\] attempt 1 \d+ ms$/m,
@@ -273,6 +267,23 @@ describe('listen', () => {
     expect(stderr).toContain('No sandbox is running: it receives only what is sent to this address.')
   })
 })
+
+/** What it prints of one delivery. */
+function listenTo(body: string, argv: readonly string[]): ReturnType<typeof run> {
+  const stopped = new AbortController()
+  let url: string | undefined
+  return run(['listen', '--secret', secret, ...argv], {
+    signal: stopped.signal,
+    onOutput: ({ stdout }) => {
+      const found = /Listening at (\S+?),? /.exec(stdout.replaceAll('\n', ' '))?.[1]
+      if (url !== undefined || found === undefined) return
+      url = found
+      void signedBody(body, { secret })
+        .then((delivery) => fetch(found, delivery))
+        .then(() => stopped.abort())
+    },
+  })
+}
 
 /** Sends headers that `fetch` refuses: repeated ones, and those of the connection. */
 function post(url: string, headers: Record<string, string | string[]>): Promise<void> {

@@ -1,4 +1,5 @@
 /** @module-tag slow */
+import { memoryFailures } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/node'
 import { describe, expect, test } from 'vitest'
 import { run } from '../../../support/cli.js'
@@ -48,6 +49,31 @@ describe('trigger in a sandbox', () => {
     expect(stdout).toMatch(/^<-- \[200\] handled POST .+\n<-- \[200\] duplicate POST .+\n/)
     const unhandled = await runHere(['trigger', 'event.published', '--wait'])
     expect(unhandled.stdout).toMatch(/^<-- \[200\] unhandled POST .+ m?s\n$/m)
+  })
+
+  test('says of a parked event that it is not handled, and fails, though the service counts it as delivered', async () => {
+    const failures = memoryFailures()
+    const fail = (): never => {
+      throw new Error('no printer')
+    }
+    const options = { secret, on: { 'order.created': fail }, failures, parkAfter: { attempts: 1 } }
+    const { url } = await listening(tixWebhooks({ ...options, onError: () => {} }))
+    const { run: runHere, json } = await sandbox(['--to', url, '--secret', secret])
+    const resend = async () => ['resend', String((await json('deliveries'))[0]?.id)]
+    const said = /<-- \[200\] parked POST .+\n {4}Your receiver parked it: it is not handled/
+    for (const argv of [
+      () => ['trigger', 'order.created'],
+      () => ['trigger', 'order.created', '--to', url, '--secret', secret],
+      resend,
+    ]) {
+      const { code, stdout } = await runHere(await argv())
+      expect([code, stdout]).toEqual([1, expect.stringMatching(said)])
+    }
+    expect(await json('deliveries')).toMatchObject([{ status: 'delivered' }])
+    expect((await runHere(['deliveries'])).stdout).toMatch(/ delivered +\d +200 parked /)
+    const unusable = await runHere(['trigger', 'order.created', '--scenario', 'not-json'])
+    expect(unusable.code).toBe(0)
+    expect(unusable.stdout).toMatch(/<-- \[200\] parked POST .+ kept, as it should be$/m)
   })
 
   test.each([[], ['--wait']])(

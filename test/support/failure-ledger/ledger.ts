@@ -1,0 +1,127 @@
+import type { End } from '../running-apps.js'
+import type { Sent } from './plans.js'
+import { TIMEOUT_SECONDS } from './serving.js'
+
+/** What the database has of all events, when nothing is running. */
+export interface Facts {
+  /** The keys of events that are recorded as handled. */
+  readonly handled: ReadonlySet<string>
+  /** How many effects each key has had. */
+  readonly effects: ReadonlyMap<string, number>
+  readonly kept: ReadonlyMap<string, { readonly state: string; readonly rawBody: Uint8Array }>
+}
+
+/** The outcomes that a receiver keeps. */
+const KEPT: ReadonlySet<string> = new Set(['failed', 'retry_later', 'unprocessable'])
+/** The outcomes with which a sender may stop. */
+const DONE: ReadonlySet<string> = new Set(['handled', 'duplicate', 'discarded', 'parked'])
+
+/** What the sender knows. */
+export class Ledger {
+  private readonly events = new Map<string, Sent>()
+  /** The keys of events that are handled or kept from now on: a receiver has said so. */
+  private readonly settled = new Set<string>()
+  private readonly parked = new Set<string>()
+  private readonly done = new Set<string>()
+  private readonly faults = new Set<string>()
+  private readonly counts = new Map<string, number>()
+  private readonly waiting: { readonly count: number; readonly resolve: () => void }[] = []
+  private answered = 0
+
+  /** How often each outcome was seen, of deliveries and of replays. */
+  get outcomes(): ReadonlyMap<string, number> {
+    return this.counts
+  }
+
+  /** The keys that are handled or kept, as far as the sender knows. */
+  get settledKeys(): readonly string[] {
+    return [...this.settled]
+  }
+
+  send(event: Sent): void {
+    this.events.set(event.key, event)
+  }
+
+  /**
+   * @param elapsedMs since the delivery was sent
+   * @returns whether the sender may rely on the answer
+   */
+  deliveryEnded({ key, plan }: Sent, end: End, elapsedMs: number): boolean {
+    const outcome = typeof end === 'string' ? end : end.outcome
+    this.count(outcome)
+    if (typeof end === 'string') return false
+    const isDone = end.status < 300
+    if (isDone !== DONE.has(outcome)) this.report(`${key} (${plan}) was answered ${end.status} ${outcome}`)
+    if (isDone) this.ended(key, outcome)
+    // An answer at the deadline comes before the run has ended, and before its failure is kept.
+    const isKept = KEPT.has(outcome) && end.notKept === undefined && elapsedMs < TIMEOUT_SECONDS * 1000 - 50
+    if (isKept) this.settled.add(key)
+    return isDone || isKept
+  }
+
+  replayEnded(key: string, outcome: string): void {
+    this.count(`replay ${outcome}`)
+    if (DONE.has(outcome) && outcome !== 'parked') this.ended(key, outcome)
+  }
+
+  private ended(key: string, outcome: string): void {
+    this.settled.add(key)
+    if (outcome === 'parked') this.parked.add(key)
+    else this.done.add(key)
+  }
+
+  private count(outcome: string): void {
+    this.counts.set(outcome, (this.counts.get(outcome) ?? 0) + 1)
+    this.answered += 1
+    for (const { count, resolve } of this.waiting) if (count <= this.answered) resolve()
+  }
+
+  /** Waits for so many ends of deliveries and replays. */
+  more(ends: number): Promise<void> {
+    const count = this.answered + ends
+    return new Promise((resolve) => this.waiting.push({ count, resolve }))
+  }
+
+  /** Reports a fault that was seen while things were running. */
+  report(fault: string): void {
+    this.faults.add(fault)
+  }
+
+  /** Judges by the database alone, when nothing is running. */
+  judge({ handled, effects, kept }: Facts, laws: { readonly isTransactional: boolean }): string[] {
+    const found = [...this.faults]
+    for (const { key, plan, isOrder, body } of this.events.values()) {
+      const about = `${key} (${plan})`
+      const failure = kept.get(key)
+      const isHandled = handled.has(key)
+      if (!isHandled && failure === undefined) found.push(`lost: ${about}`)
+      if (isHandled && failure !== undefined) found.push(`stuck: ${about} is handled and kept`)
+      if (isHandled && !isOrder) found.push(`${about} was handled`)
+      if (this.done.has(key) && !isHandled) found.push(`${about} is not handled, and its sender was told so`)
+      if (this.parked.has(key) && !isHandled && failure?.state !== 'parked')
+        found.push(`${about} is not parked, and its sender was told so`)
+      if (failure !== undefined && !Buffer.from(failure.rawBody).equals(body))
+        found.push(`${about} is kept with other bytes than were sent`)
+      const count = effects.get(key) ?? 0
+      const expected = isHandled && plan !== 'is discarded' ? 1 : 0
+      const isRight = laws.isTransactional ? count === expected : count >= expected
+      if (!isRight) found.push(`doubled: ${about} had ${count} effects, not ${expected}`)
+    }
+    for (const key of [...kept.keys(), ...handled]) {
+      if (!this.events.has(key)) found.push(`${key} was never sent`)
+    }
+    return found
+  }
+
+  /** Judges what is left after the fix, when all was replayed: the events that no fix helps. */
+  judgeFixed({ kept }: Facts, replayed: ReadonlyMap<string, string>): string[] {
+    const found: string[] = []
+    for (const { key, plan, isOrder } of this.events.values()) {
+      if (isOrder === kept.has(key))
+        found.push(`stuck: ${key} (${plan}) is ${isOrder ? 'still' : 'not'} kept after the fix`)
+      if (kept.has(key) && replayed.get(key) !== 'unprocessable')
+        found.push(`stuck: the replay of ${key} (${plan}) ended as ${replayed.get(key)}`)
+    }
+    return found
+  }
+}
