@@ -35,8 +35,13 @@ export default defineConfig({
   },
   plugins: [
     {
-      name: 'without-paths',
-      renderChunk: (code) => ({ code: code.replace(/^\/\/ (?:src|adapters|testing)\/[\w./-]+\.ts\n/gm, '') }),
+      // Lines of comments, which are for those who change the sources, and a tab in place of two spaces: an eighth of the package.
+      name: 'lean',
+      renderChunk: (code) => ({
+        code: code
+          .replace(/^ *\/\/ .*\n/gm, '')
+          .replace(/^ +/gm, (indent) => '\t'.repeat(indent.length / 2) + ' '.repeat(indent.length % 2)),
+      }),
     },
   ],
   // Rollup then writes the CJS: clean code.

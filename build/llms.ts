@@ -8,7 +8,8 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 export function llms(): string {
   const [title = '', summary = '', line = ''] = blocksOf('README.md')
   const pages = readdirSync(`${ROOT}docs`).filter((name) => name.endsWith('.md'))
-  const examples = readdirSync(`${ROOT}examples`).filter((name) => name.endsWith('.ts'))
+  // The demo needs the second package, and is not in the tarball.
+  const examples = readdirSync(`${ROOT}examples`).filter((name) => name.endsWith('.ts') && name !== 'demo.ts')
   return [
     title,
     summary.replaceAll(/^/gm, '> '),
@@ -18,10 +19,7 @@ export function llms(): string {
     '## Docs',
     pages.map((name) => linkTo(`docs/${name}`) + listOf(`docs/${name}`, '  ')).join('\n'),
     '## Examples',
-    examples
-      .map((name) => `- [${name}](examples/${name}): ${firstComment(`examples/${name}`)}`)
-      .concat(linkTo('examples/reseller/README.md'))
-      .join('\n'),
+    examples.map((name) => `- [${name}](examples/${name}): ${firstComment(`examples/${name}`)}`).join('\n'),
   ]
     .join('\n\n')
     .concat('\n')

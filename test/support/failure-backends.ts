@@ -30,7 +30,7 @@ async function openMemory(): Promise<FailureBackend> {
 }
 
 /** The same failures, with calls and answers that take a while to arrive, as over a network. */
-export function delayed(failures: KeptFailures): KeptFailures {
+function delayed(failures: KeptFailures): KeptFailures {
   async function deliver<T>(send: () => Promise<T>): Promise<T> {
     await someTurns()
     const answer = await send()

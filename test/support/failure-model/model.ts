@@ -58,16 +58,13 @@ const isBeside = (world: World): boolean => 'inbox' in world.guard && !world.isJ
 export function attempted(event: EventModel, attempt: Attempt, world: World): OutcomeName {
   const { content, plan, isReplay, isBroken } = attempt
   if (content !== 'valid') {
-    if (event.isHandled && !isBeside(world)) return 'unprocessable'
+    if (event.isHandled && !isBeside(world)) return foundHandled(event, attempt, world, 'unprocessable')
     return failed(event, attempt, 'unprocessable')
   }
   const isUnasked = attempt.isUnasked === true || (isBroken && !world.isJoined)
   const isKnownParked = event.failure?.state === 'parked' && !isReplay && !isUnasked
   if (isKnownParked && isBeside(world)) return 'parked'
-  if (event.isHandled) {
-    if (isReplay && !isBroken) event.failure = undefined
-    return 'duplicate'
-  }
+  if (event.isHandled) return foundHandled(event, attempt, world, 'duplicate')
   if (isKnownParked) return 'parked'
   event.runs += 1
   if (plan === 'fail' || plan === 'retry')
@@ -76,6 +73,18 @@ export function attempted(event: EventModel, attempt: Attempt, world: World): Ou
   if (plan === 'ok') event.effects += 1
   if (!isBroken || world.isJoined) event.failure = undefined
   return plan === 'ok' ? 'handled' : 'discarded'
+}
+
+/** A process has died, or lost the failures, between a completion and the removal: what finds the event handled makes up for it. */
+function foundHandled(
+  event: EventModel,
+  { isReplay, isBroken }: Attempt,
+  world: World,
+  outcome: 'duplicate' | 'unprocessable',
+): OutcomeName {
+  const isRemoved = 'store' in world.guard || (isReplay && outcome === 'duplicate')
+  if (isRemoved && !isBroken) event.failure = undefined
+  return outcome
 }
 
 /** What is not handled is kept: a replay that fails says so, and a delivery may be the one that parks the event. */
