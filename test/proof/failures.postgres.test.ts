@@ -22,7 +22,7 @@ const CLIENTS: Readonly<Record<string, readonly PostgresClientName[]>> = {
 /** Any COMMIT, of a handler or of a failure that is kept; not `synchronous_commit`, and not `READ COMMITTED`. */
 const isCommit = (chunk: Buffer): boolean => /(?<!_)commit\b/i.test(chunk.toString('latin1'))
 
-onPostgres.each(['inbox', 'store'] as const)('receivers with an %s and failures', (guard) => {
+onPostgres.each(['inbox', 'store'] as const)('receivers with failures and the guard %s', (guard) => {
   let place: PostgresLedgerPlace
   let proxy: TcpProxy
 

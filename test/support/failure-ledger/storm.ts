@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { App } from '../running-apps.js'
+import { runs } from '../runs.js'
 import { seeded } from '../storm.js'
 import { type Facts, Ledger } from './ledger.js'
 import { newEvent, type Plan, type Sent } from './plans.js'
@@ -180,10 +181,12 @@ export async function failureStorm(storm: FailureStorm): Promise<Report> {
     const found = ledger.judge(await place.facts(), { isTransactional, canBeBoth })
     violations.push(...found.map((fault) => `${when}: ${fault}`))
   }
-  const shuffled = [kill, kill, kill, stop, stop, stop, ...storm.faults]
+  const faults = [kill, kill, kill, stop, stop, stop, ...storm.faults]
+  const shuffled = Array.from({ length: runs(1) }, () => faults)
+    .flat()
     .map((fault) => ({ fault, at: random() }))
     .sort((a, b) => a.at - b.at)
-  await round([...storm.plans.filter((plan) => plan !== 'hangs'), ...OVERTAKEN], [])
+  await round([...storm.plans.filter((plan) => plan !== 'hangs'), ...OVERTAKEN], [], LONG_LEASE_SECONDS)
   await judge('in calm')
   await round(
     storm.plans,
