@@ -28,7 +28,8 @@ onPostgres.each(['inbox', 'store'] as const)('receivers with failures and the gu
 
   beforeEach(async () => {
     place = await postgresLedgerPlace(postgresUrl(), guard)
-    proxy = await startProxy({ port: Number(new URL(postgresUrl()).port) })
+    const { hostname, port } = new URL(postgresUrl())
+    proxy = await startProxy({ host: hostname, port: Number(port || 5432) })
   })
   afterEach(async () => {
     await proxy.close()
@@ -38,7 +39,7 @@ onPostgres.each(['inbox', 'store'] as const)('receivers with failures and the gu
   test('lose nothing, keep nothing that is handled, and handle what was kept once it is mended', async () => {
     const asideUrl = postgresUrl()
     const url = new URL(asideUrl)
-    url.port = String(proxy.port)
+    url.host = `127.0.0.1:${proxy.port}`
     url.searchParams.set('application_name', place.place)
     const isTransactional = guard === 'inbox'
 
