@@ -19,9 +19,7 @@ export function llms(): string {
     '## Docs',
     pages.map((name) => linkTo(`docs/${name}`) + listOf(`docs/${name}`, '  ')).join('\n'),
     '## Examples',
-    examples
-      .map((name) => `- [${name}](examples/${name}): ${firstComment(`examples/${name}`)}`)
-      .join('\n'),
+    examples.map((name) => `- [${name}](examples/${name}): ${firstComment(`examples/${name}`)}`).join('\n'),
   ]
     .join('\n\n')
     .concat('\n')

@@ -97,8 +97,9 @@ export interface FailureGroup {
 export interface Failures {
   /**
    * ONE atomic operation, whatever else happens to the same key. Absent: a failure of one attempt, and of one replay if it was one. Else
-   * `attempts` rises by one, and so does `replays` after a replay; the dates `firstAt` and `lastAt` never go back; the rest is that
-   * of the new delivery. It becomes `parked` once `attempts` reaches `parkAfter.attempts`, or `lastAt` is `parkAfter.ms` after `firstAt`; what is parked stays so.
+   * `attempts` rises by one, and after a replay so does `replays`; `firstAt` stays; `lastAt` is the later of the two dates, and `lastReplayedAt`
+   * that of the replay; the rest is that of the new delivery. It becomes `parked` once `attempts` reaches `parkAfter.attempts`, or `lastAt` is
+   * `parkAfter.ms` after `firstAt`; what is parked stays so.
    *
    * @returns the state that it has now
    */

@@ -16,6 +16,9 @@ const KEPT: ReadonlySet<string> = new Set(['failed', 'retry_later', 'unprocessab
 /** The outcomes with which a sender may stop. */
 const DONE: ReadonlySet<string> = new Set(['handled', 'duplicate', 'discarded', 'parked'])
 
+/** How long a run may go on of which the sender got no answer: to its end, or to that of its lease. */
+const UNKNOWN_MS = 4_000
+
 /** What the sender knows. */
 export class Ledger {
   private readonly events = new Map<string, Sent>()
@@ -25,6 +28,8 @@ export class Ledger {
   private readonly done = new Set<string>()
   private readonly faults = new Set<string>()
   private readonly counts = new Map<string, number>()
+  /** By key: what may be running, of which nobody knows how it ends. */
+  private readonly running = new Map<string, { open: number; overlapAt: number; unknownUntil: number }>()
   private readonly waiting: { readonly count: number; readonly resolve: () => void }[] = []
   private answered = 0
 
@@ -42,19 +47,34 @@ export class Ledger {
     this.events.set(event.key, event)
   }
 
-  /**
-   * @param elapsedMs since the delivery was sent
-   * @returns whether the sender may rely on the answer
-   */
-  deliveryEnded({ key, plan }: Sent, end: End, elapsedMs: number): boolean {
+  /** To be called when a delivery is sent. Returns the function to call with its end, which returns whether the sender may rely on that. */
+  sent(event: Sent): (end: End) => boolean {
+    const sentAt = performance.now()
+    const running = this.running.get(event.key) ?? { open: 0, overlapAt: 0, unknownUntil: 0 }
+    this.running.set(event.key, running)
+    running.open += 1
+    if (running.open > 1) running.overlapAt = sentAt
+    const wasAlone = running.open === 1 && running.unknownUntil < sentAt
+    return (end) => {
+      const now = performance.now()
+      const isAlone = wasAlone && running.overlapAt < sentAt
+      running.open -= 1
+      const isLate = now - sentAt >= TIMEOUT_SECONDS * 1000 - 50
+      if (end === 'cut off' || isLate) running.unknownUntil = now + UNKNOWN_MS
+      // An answer at the deadline comes before the run has ended; and while another delivery of the event runs, its end is awaited after the
+      // answer.
+      return this.deliveryEnded(event, end, isAlone && !isLate)
+    }
+  }
+
+  private deliveryEnded({ key, plan }: Sent, end: End, isLast: boolean): boolean {
     const outcome = typeof end === 'string' ? end : end.outcome
     this.count(outcome)
     if (typeof end === 'string') return false
     const isDone = end.status < 300
     if (isDone !== DONE.has(outcome)) this.report(`${key} (${plan}) was answered ${end.status} ${outcome}`)
     if (isDone) this.ended(key, outcome)
-    // An answer at the deadline comes before the run has ended, and before its failure is kept.
-    const isKept = KEPT.has(outcome) && end.notKept === undefined && elapsedMs < TIMEOUT_SECONDS * 1000 - 50
+    const isKept = KEPT.has(outcome) && end.notKept === undefined && isLast
     if (isKept) this.settled.add(key)
     return isDone || isKept
   }
@@ -87,9 +107,10 @@ export class Ledger {
     this.faults.add(fault)
   }
 
-  /** Judges by the database alone, when nothing is running. */
+  /** Judges by the database alone, when nothing is running; with what was reported since the last judgement. */
   judge({ handled, effects, kept }: Facts, laws: { readonly isTransactional: boolean }): string[] {
     const found = [...this.faults]
+    this.faults.clear()
     for (const { key, plan, isOrder, body } of this.events.values()) {
       const about = `${key} (${plan})`
       const failure = kept.get(key)
