@@ -1,6 +1,7 @@
 import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
 import type { Account, DeliveryRecord, SchemaMap, WebhookOptions } from '../src/index.js'
 import { checkedFor, checkOptionNames, DEFAULT_MAX_RUN_SECONDS, describeType } from '../src/internal.js'
+import { FailureGauge } from './opentelemetry/failure-gauge.js'
 import { namedKinds } from './opentelemetry/kinds.js'
 import { Meters } from './opentelemetry/meters.js'
 import { type AnyHandler, tracedHandler } from './opentelemetry/run.js'
@@ -21,7 +22,7 @@ export interface TelemetryOptions {
 /**
  * Adds OpenTelemetry spans and metrics to the options of any `tixWebhooks`, whose types stay the same. A span `process <kind>` for each run
  * of a handler, active while it runs; the histograms `messaging.process.duration` and `tix_webhooks.delivery.age`, in seconds; and the
- * counter `tix_webhooks.deliveries`. A kind that neither `on` nor `schemas` names is `_OTHER` on metrics. It registers no provider, and
+ * counter `tix_webhooks.deliveries`; with the option `failures`, the gauge `tix_webhooks.failures`, by state. A kind that neither `on` nor `schemas` names is `_OTHER` on metrics. It registers no provider, and
  * does nothing until your app has registered one. It wraps `on`, `onUnhandled` and `onDelivery`.
  *
  * @param telemetryOptions providers instead of the registered ones, and whether metrics have the account. Default: neither
@@ -50,7 +51,9 @@ export function instrument<
   const { on, onUnhandled, onDelivery } = options
   const kinds = namedKinds(on, options.schemas)
   const nameOf = (kind: string): string => (kinds.has(kind) ? kind : '_OTHER')
-  const meters = new Meters({ provider: meterProvider, nameOf, accounts: accounts === true })
+  const { failures: kept, namespace = 'default' } = options
+  const failures = kept == null ? undefined : new FailureGauge(kept, namespace)
+  const meters = new Meters({ provider: meterProvider, nameOf, accounts: accounts === true, failures })
   const now = typeof options.now === 'function' ? options.now : Date.now
   const { maxRunSeconds = DEFAULT_MAX_RUN_SECONDS } = options
   const telemetry = { tracerProvider, meters, now, maxRunSeconds }

@@ -69,7 +69,7 @@ function repositoryOf([first]: ReturnType<typeof manifestsIn>): string | undefin
 
 /** A package without a file could be published, and its version never be used again. */
 function checkWhole({ name, main, bin = {}, files = [] }: Manifest, copy: string): void {
-  const named = files.filter((file) => !file.includes('*'))
+  const named = files.filter((file) => !/^!|\*/.test(file))
   for (const file of [main, ...Object.values(bin), ...named]) {
     if (file !== undefined && !existsSync(join(copy, file))) {
       throw new Error(`${file} of ${name} would not be packed: run npm run build first.`)

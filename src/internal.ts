@@ -15,6 +15,7 @@ export {
   ROLLBACK_MARGIN_MS,
   ROLLBACK_MS,
   STATEMENT_MS,
+  STORE_CALL_MS,
 } from './durations.js'
 export {
   type CheckedFilter,

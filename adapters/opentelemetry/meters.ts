@@ -7,7 +7,8 @@ import {
   metrics,
 } from '@opentelemetry/api'
 import type { DeliveryRecord } from '../../src/index.js'
-import { ACCOUNT, SCOPE, SYSTEM } from './names.js'
+import type { FailureGauge } from './failure-gauge.js'
+import { ACCOUNT, REPLAYED, SCOPE, SYSTEM } from './names.js'
 import { safely } from './safely.js'
 
 /** In seconds; those of the messaging conventions. */
@@ -47,6 +48,8 @@ interface MetersOptions {
   readonly nameOf: (kind: string) => string
   /** Whether deliveries are counted by account. */
   readonly accounts: boolean
+  /** Absent without the option `failures`. */
+  readonly failures: FailureGauge | undefined
 }
 
 /** The end of one run, for its metrics. */
@@ -66,7 +69,10 @@ export class Meters {
   /** The first alone. `given_up` is always among them: alerts ask for it. */
   private readonly errorTypes = new Set(['given_up'])
 
-  constructor(private readonly options: MetersOptions) {}
+  constructor(private readonly options: MetersOptions) {
+    // An endpoint that gets no delivery after a restart has failures all the same.
+    if (options.failures !== undefined) safely(() => this.current())
+  }
 
   /** Whether anything is measured. */
   get isOn(): boolean {
@@ -74,7 +80,7 @@ export class Meters {
   }
 
   /** Counts a delivery, whatever its end. */
-  count({ outcome, code, kind, account }: DeliveryRecord): void {
+  count({ outcome, code, kind, account, replayed }: DeliveryRecord): void {
     const { nameOf, accounts } = this.options
     safely(() =>
       this.current()?.deliveries.add(1, {
@@ -82,6 +88,7 @@ export class Meters {
         ...(code === undefined ? {} : { 'tix_webhooks.code': code }),
         ...(kind === undefined ? {} : { 'tix_webhooks.kind': nameOf(kind) }),
         ...(account === undefined || !accounts ? {} : { [ACCOUNT]: account }),
+        ...(replayed ? { [REPLAYED]: true } : {}),
       }),
     )
   }
@@ -112,6 +119,9 @@ export class Meters {
       // A provider that fails must not cost the spans.
       const meter = safely(() => provider.getMeter(SCOPE))
       this.instruments = meter && safely(() => instrumentsOf(meter))
+      if (meter !== undefined && this.instruments !== undefined) {
+        safely(() => this.options.failures?.observeBy(meter))
+      }
     }
     return this.instruments
   }

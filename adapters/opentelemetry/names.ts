@@ -6,3 +6,9 @@ export const SYSTEM = { 'messaging.system': 'tix_webhooks', 'messaging.operation
 
 /** The attribute that names the account, on spans and, by option, on the counter of deliveries. */
 export const ACCOUNT = 'tix_webhooks.account'
+
+/** The attribute that names the receiver's namespace on the gauge of failures. */
+export const NAMESPACE = 'tix_webhooks.namespace'
+
+/** The attribute of replays, on spans and on the counter of deliveries; absent otherwise. */
+export const REPLAYED = 'tix_webhooks.replayed'

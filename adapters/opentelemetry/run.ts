@@ -21,7 +21,7 @@ import {
 } from '../../src/index.js'
 import { settled } from '../../src/internal.js'
 import type { Meters } from './meters.js'
-import { ACCOUNT, SCOPE, SYSTEM } from './names.js'
+import { ACCOUNT, REPLAYED, SCOPE, SYSTEM } from './names.js'
 import { safely } from './safely.js'
 
 /** A kind that `onUnhandled` gets may be as long as a body. */
@@ -181,7 +181,7 @@ function startSpan(tracer: Tracer, event: AnyEvent, ctx: HandlerContext, parent:
   return tracer.startSpan(`process ${kind}`, options, parent)
 }
 
-function attributesOf(kind: string, { key, attempt, account }: HandlerContext): Attributes {
+function attributesOf(kind: string, { key, attempt, account, replayed }: HandlerContext): Attributes {
   const attributes: Attributes = {
     ...SYSTEM,
     'messaging.operation.type': 'process',
@@ -190,6 +190,7 @@ function attributesOf(kind: string, { key, attempt, account }: HandlerContext): 
   if (key !== null) attributes['messaging.message.id'] = key
   if (attempt !== undefined) attributes['tix_webhooks.attempt'] = attempt
   if (account !== undefined) attributes[ACCOUNT] = (account as Account).id
+  if (replayed) attributes[REPLAYED] = true
   return attributes
 }
 

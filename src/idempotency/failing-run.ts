@@ -1,5 +1,13 @@
 import type { MaybePromise } from '../lib/maybe-promise.js'
-import { type Denial, type GuardedFailure, isDone, PARKED, type Work, type WorkEnd } from './guard.js'
+import {
+  type Denial,
+  type GuardedDelivery,
+  type GuardedFailure,
+  isDone,
+  PARKED,
+  type Work,
+  type WorkEnd,
+} from './guard.js'
 
 /** The end of a run whose failure is parked. */
 interface ParkedEnd extends WorkEnd {
@@ -37,6 +45,14 @@ export async function isParked(failure: GuardedFailure): Promise<boolean> {
 /** To be called when the event is done. */
 export async function removeKept(failure: GuardedFailure): Promise<void> {
   if (failure.isKept) await failure.remove()
+}
+
+/**
+ * To be called when the event was handled before: its failure is left if the process died before it could remove it, or a version without
+ * failures has handled the event.
+ */
+export function removeLeft(delivery: GuardedDelivery): void {
+  if (delivery.failure !== undefined) delivery.track(delivery.failure.remove())
 }
 
 function isParkedEnd(end: WorkEnd): end is ParkedEnd {

@@ -2,7 +2,7 @@ import { PAUSES_MS, RETRY_SECONDS, STORE_CALL_MS } from '../durations.js'
 import { StoreError } from '../errors.js'
 import { isThenable } from '../lib/call-safely.js'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
-import { runKeeping } from './failing-run.js'
+import { removeLeft, runKeeping } from './failing-run.js'
 import {
   type Denial,
   type Guard,
@@ -153,8 +153,7 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
       throw error
     }
     if (result.status === 'completed') {
-      // A process that dies between a completion and this leaves the failure of an event that is handled; its delivery is then retried.
-      if (delivery.failure !== undefined) delivery.track(delivery.failure.remove())
+      removeLeft(delivery)
       return DUPLICATE
     }
     // Perhaps nothing handles it: the lease may belong to a timed-out claim, and will be released soon.

@@ -99,6 +99,21 @@ describe.each(GUARDS)('with %s', (name, guard) => {
   })
 })
 
+test.each(GUARDS.slice(0, 3))(
+  'with %s, a duplicate removes a failure that a version without failures, or a process that died, has left',
+  async (_, guard) => {
+    const { failures, handler, send } = failing(guard())
+    await send(ORDER)
+    const [left] = await failures.list()
+    handler.mockImplementation(() => {})
+    await send(ORDER)
+    if (left !== undefined) await failures.keep({ ...left, failedAt: left.lastAt, isReplay: false })
+    expect(await send(ORDER)).toEqual({ outcome: 'duplicate' })
+    await advance(1)
+    expect(await failures.count()).toBe(0)
+  },
+)
+
 /** Failures whose calls are recorded. */
 function spied(methods: Partial<Failures> = {}) {
   const base: Failures = { ...memoryFailures(), ...methods }

@@ -1,0 +1,171 @@
+import { setImmediate } from 'node:timers/promises'
+import type { MeterProvider } from '@opentelemetry/sdk-metrics'
+import {
+  createReceiver,
+  type FailureState,
+  type Failures,
+  memoryFailures,
+  type WebhookOptions,
+} from 'tix-webhooks'
+import { instrument } from 'tix-webhooks/opentelemetry'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { orderCreated, SECRET, sign } from '../support/deliveries.js'
+import { deferred } from '../support/promises.js'
+import { telemetry, unregister } from '../support/telemetry.js'
+
+afterEach(() => {
+  unregister()
+  vi.useRealTimers()
+})
+
+const GAUGE = 'tix_webhooks.failures'
+
+type Options = Partial<WebhookOptions> & Pick<WebhookOptions, 'failures'>
+
+function failing(options: Options, meterProvider?: MeterProvider) {
+  const on = {
+    'order.created': vi.fn((): void => {
+      throw new Error('broken')
+    }),
+  }
+  const receiver = createReceiver(
+    instrument({ secret: SECRET, on, onError: () => {}, ...options }, { meterProvider }),
+  )
+  const send = async (id: string) =>
+    receiver.receive({ ...(await sign(orderCreated({ id }))), request: undefined })
+  return { handler: on['order.created'], receiver, send }
+}
+
+type Seen = ReturnType<typeof telemetry>
+
+/** The points of the gauge, such as `orders failing 2`. */
+async function points({ series }: Seen): Promise<string[]> {
+  const found = await series(GAUGE)
+  return found
+    .map(
+      ({ attributes, count }) =>
+        `${attributes['tix_webhooks.namespace']} ${attributes['tix_webhooks.state']} ${count}`,
+    )
+    .sort()
+}
+
+/** Failures of which only the count is asked for. */
+const counting = (count: (filter: { state?: FailureState }) => unknown): Failures =>
+  ({ ...memoryFailures(), count }) as Failures
+
+describe('the gauge of failures', () => {
+  test('has those of each namespace by state, though two receivers share them', async () => {
+    const seen = telemetry()
+    const failures = memoryFailures()
+    const parking = { failures, namespace: 'orders', parkAfter: { attempts: 2 } }
+    const orders = failing(parking, seen.meterProvider)
+    const shows = failing({ failures, namespace: 'shows' }, seen.meterProvider)
+    expect(await points(seen)).toEqual([
+      'orders failing 0',
+      'orders parked 0',
+      'shows failing 0',
+      'shows parked 0',
+    ])
+    for (const id of ['ord_1', 'ord_1', 'ord_2', 'ord_3']) await orders.send(id)
+    await shows.send('ord_1')
+    expect(await points(seen)).toEqual([
+      'orders failing 2',
+      'orders parked 1',
+      'shows failing 1',
+      'shows parked 0',
+    ])
+    orders.handler.mockImplementation(() => {})
+    await orders.receiver.replay({})
+    expect(await points(seen)).toEqual([
+      'orders failing 0',
+      'orders parked 0',
+      'shows failing 1',
+      'shows parked 0',
+    ])
+  })
+
+  test('is there at once for a provider that is registered before, and from the first delivery for a later one', async () => {
+    const count = vi.fn(() => 3)
+    const early = telemetry()
+    early.register()
+    const { send } = failing({ failures: counting(count) })
+    expect(await points(early)).toEqual(['default failing 3', 'default parked 3'])
+    unregister()
+    const late = telemetry()
+    late.register()
+    expect(await points(late)).toEqual([])
+    await send('ord_1')
+    expect(await points(late)).toEqual(['default failing 3', 'default parked 3'])
+  })
+
+  test('is not there without failures, and nothing is counted without a provider', async () => {
+    const count = vi.fn(() => 3)
+    await failing({ failures: counting(count) }).send('ord_1')
+    expect(count).not.toHaveBeenCalled()
+    const seen = telemetry()
+    seen.register()
+    await failing({ failures: undefined }).send('ord_1')
+    expect(await seen.names()).toContain('tix_webhooks.deliveries')
+    expect(await seen.names()).not.toContain(GAUGE)
+  })
+
+  test.each<[string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error('down')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('down'))],
+    ['is no number', () => '3'],
+    ['is NaN', () => Number.NaN],
+  ])('has no point while a count %s, and has one again afterwards', async (_, broken) => {
+    const seen = telemetry()
+    const count = vi.fn<() => unknown>(() => 1)
+    failing({ failures: counting(count) }, seen.meterProvider)
+    count.mockImplementation(broken)
+    expect(await points(seen)).toEqual([])
+    // An unhandled rejection would fail this test.
+    await setImmediate()
+    count.mockImplementation(() => 1)
+    expect(await points(seen)).toEqual(['default failing 1', 'default parked 1'])
+  })
+
+  describe('while a count hangs', () => {
+    beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] }))
+
+    test('has no point after two seconds, and asks for no second count', async () => {
+      const seen = telemetry()
+      const hanging = deferred<number>()
+      const count = vi.fn<(filter: { state?: FailureState }) => unknown>(() => hanging.promise)
+      failing({ failures: counting(count) }, seen.meterProvider)
+      for (let collections = 0; collections < 3; collections++) {
+        const collected = points(seen)
+        await vi.advanceTimersByTimeAsync(2_000)
+        expect(await collected).toEqual([])
+      }
+      expect(count.mock.calls).toEqual([[{ namespace: 'default', state: 'failing' }]])
+      count.mockImplementation(({ state }) => (state === 'parked' ? 2 : 1))
+      hanging.resolve(5)
+      await vi.advanceTimersByTimeAsync(0)
+      expect(await points(seen)).toEqual(['default failing 1', 'default parked 2'])
+    })
+  })
+})
+
+test('a replay is marked on its span and on the counter, and a delivery is not', async () => {
+  const seen = telemetry()
+  seen.register()
+  const { handler, receiver, send } = failing({ failures: memoryFailures() })
+  await send('ord_1')
+  handler.mockImplementation(() => {})
+  await receiver.replay({})
+  const marked = (all: readonly { attributes: Readonly<Record<string, unknown>> }[]) =>
+    all.map(({ attributes }) => [attributes['tix_webhooks.outcome'], attributes['tix_webhooks.replayed']])
+  const expected = [
+    ['failed', undefined],
+    ['handled', true],
+  ]
+  expect(marked(seen.spans())).toEqual(expected)
+  expect(marked(await seen.series('tix_webhooks.deliveries'))).toEqual(expected)
+})
