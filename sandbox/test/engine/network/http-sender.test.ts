@@ -94,7 +94,9 @@ describe('a body', () => {
     const startMs = performance.now()
     await send({ url, transport: 'slow' })
     expect(performance.now() - startMs).toBeGreaterThan(70)
-    expect(noted[0]?.chunks).toEqual(['{"s', 'ome', '":"', 'bod', 'y"}'])
+    // Of a process that is held up, the system may have sent two together.
+    expect(noted[0]?.chunks.join('')).toBe('{"some":"body"}')
+    expect(noted[0]?.chunks.length).toBeGreaterThan(1)
     expect(noted[0]?.headers['content-length']).toBe('15')
   })
 
