@@ -152,6 +152,7 @@ export function createReceiverFor<
       if (key !== null) state.key = key
       const checked = checkData(envelope, settings.schemas)
       const event = isPromise(checked) ? await clock.inTime(checked, timedOut) : checked
+      if (failure !== undefined) await failure.identify()
 
       if (settings.places !== undefined) {
         state.keepAlive()
@@ -163,7 +164,6 @@ export function createReceiverFor<
       }
 
       // The guard claims the event, has its handler run, and records the end.
-      if (failure !== undefined) await failure.identify()
       const calls: RunCalls = {
         wasHandledBefore: askingBefore(settings.handledBefore, event, eventKey, state, delivery),
         handler: (grant) => handler(event, contextOf(state, grant, delivery)),
