@@ -115,6 +115,7 @@ function createFailures(db: SqliteDatabase, options: SqliteFailuresOptions): Sql
   }
 
   const failures: SqliteFailures = {
+    retentionSeconds: retentionMs / 1000,
     keep: (failed) => inside.keepUnless(() => false, failed) as Promise<FailureState>,
     async get(key) {
       checkKey(key)

@@ -96,6 +96,11 @@ export interface FailureGroup {
  */
 export interface Failures {
   /**
+   * How long one is kept after its last attempt, in seconds: so long, too, a receiver remembers what it has handled, unless it has a
+   * `retentionSeconds` of its own. Default 2,592,000 (30 days).
+   */
+  readonly retentionSeconds?: number
+  /**
    * ONE atomic operation, whatever else happens to the same key. Absent: a failure of one attempt, and of one replay if it was one. Else
    * `attempts` rises by one, and after a replay so does `replays`; `firstAt` stays; `lastAt` is the later of the two dates, and `lastReplayedAt`
    * that of the replay; the rest is that of the new delivery. It becomes `parked` once `attempts` reaches `parkAfter.attempts`, or `lastAt` is

@@ -54,6 +54,7 @@ function createFailures(options: MemoryFailuresOptions): KeptFailures {
   }
 
   return {
+    retentionSeconds: retentionMs / 1000,
     async keep(failed) {
       const known = kept.get(failed.key)
       if (known === undefined && kept.size >= maxKeys) throw full(maxKeys)

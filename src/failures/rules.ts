@@ -104,9 +104,10 @@ function positionOf(name: string, given: unknown, keyOfDate: string): Position {
   if (isRecord(given) && isDate(given.lastAt) && typeof given.key === 'string') {
     return { atMs: given.lastAt.getTime(), key: given.key }
   }
-  throw new TypeError(
-    `${name} must be a valid Date, or a failure of the previous page, not ${describeType(given)}.`,
-  )
+  const what = isRecord(given)
+    ? 'an object without a key, and a lastAt that is a valid Date: of JSON, it must be made one again, new Date(lastAt)'
+    : describeType(given)
+  throw new TypeError(`${name} must be a valid Date, or a failure of the previous page, not ${what}.`)
 }
 
 /** Of any realm. */

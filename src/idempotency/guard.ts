@@ -20,7 +20,7 @@ export interface Guard<Request = unknown> {
     work: Work<End>,
   ): MaybePromise<End | Denial>
   /**
-   * Keeps the failure of a delivery that ended before its run, unless its event was handled or is being handled. Only for a delivery with a
+   * Keeps the failure of a delivery that ended before its run, unless the backend says that its event was handled or is being handled. Only for a delivery with a
    * failure; never rejects.
    *
    * @returns whether it is parked now

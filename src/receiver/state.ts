@@ -2,7 +2,7 @@ import { SETTLING_MS } from '../durations.js'
 import { ConfigurationError } from '../errors.js'
 import type { GuardedDelivery } from '../idempotency/guard.js'
 import { AbortSource } from '../lib/abort-source.js'
-import { callSafely } from '../lib/call-safely.js'
+import { callSafely, ignoreRejection } from '../lib/call-safely.js'
 import { AlarmClock } from '../lib/time/alarm-clock.js'
 import { monotonicMs } from '../lib/time/timers.js'
 import type { DefaultLog } from './default-log.js'
@@ -108,7 +108,14 @@ export class DeliveryState<Request = unknown> implements GuardedDelivery<Request
     const { delivery, shared } = this
     if (onError === undefined && this.isVerified) shared.log.fault(delivery, error, place)
     else if (onError === undefined) shared.log.unverifiedFault(delivery, error, account)
-    else callSafely(onError, error, { request: requestOf(delivery), ...place })
+    else {
+      try {
+        ignoreRejection(onError(error, { request: requestOf(delivery), ...place }))
+      } catch {
+        // It may have read the request, which a replay need not have.
+        if (this.replayed) shared.log.fault(delivery, error, place)
+      }
+    }
   }
 
   /** Reports a kind without a handler: logged only if nothing else in the receiver would report it. */

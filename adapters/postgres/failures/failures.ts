@@ -175,6 +175,7 @@ function createFailures<Tx>(
   }
 
   const failures: PostgresFailures = {
+    retentionSeconds: retentionMs / 1000,
     keep: (failed) => kept(failed) as Promise<FailureState>,
     async get(key) {
       checkKey(key)

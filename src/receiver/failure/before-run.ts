@@ -15,8 +15,13 @@ export async function keptBeforeRun<Request>(
 ): Promise<Outcome> {
   const { failure, clock } = state
   if (failure === undefined || !failure.isKeptAs(outcome)) return outcome
-  await failure.identify()
-  const keeping = guard.keep(state.key ?? null, state, outcome)
+  const keeping = failure
+    .identify()
+    .then(() => guard.keep(state.key ?? null, state, outcome))
+    .catch((error) => {
+      state.report(error)
+      return false
+    })
   state.track(keeping)
   const isParked = await clock.inTime(keeping, () => false)
   return isParked && !failure.isReplay ? parked(outcome.error) : outcome

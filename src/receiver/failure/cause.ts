@@ -57,7 +57,10 @@ function placeOf(thrown: unknown, error: unknown, kind: string): readonly string
   const paths = issuesOf(error).map(({ path }) =>
     path.flatMap((part) => (typeof part === 'number' ? [] : [String(part)])).join('.'),
   )
-  return [kind, textOf(readProperty(thrown, 'code')), ...new Set(paths)]
+  // Our own words on what a handler returned, or that it was too slow, are the same each time.
+  const ours =
+    thrown === undefined && paths.length === 0 ? messageOf(error) : textOf(readProperty(thrown, 'code'))
+  return [kind, ours, ...new Set(paths)]
 }
 
 function issuesOf(error: unknown): readonly PayloadIssue[] {

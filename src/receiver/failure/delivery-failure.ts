@@ -4,6 +4,7 @@ import { isJsonObject, type UnknownEvent } from '../../event/events.js'
 import type { FailedDelivery, FailureState, Failures } from '../../failures/failures.js'
 import type { GuardedDelivery, GuardedFailure, WorkEnd } from '../../idempotency/guard.js'
 import type { JoinedInbox } from '../../idempotency/inbox.js'
+import { describeValue } from '../../lib/describe-type.js'
 import { messageOf } from '../../lib/errors/message-of.js'
 import { redactError } from '../../lib/errors/redact-error.js'
 import { keyOfBytes } from '../key.js'
@@ -110,6 +111,7 @@ export class DeliveryFailure implements GuardedFailure {
     try {
       const failed = await this.describe(end)
       const kept = await this.within(this.keepOne(failed))
+      if (!KEEP_RESULTS.includes(kept)) throw misbehaved(kept)
       if (kept === 'in_flight') this.state.track(this.keepAgain(failed))
       if (kept !== 'failing' && kept !== 'parked') return undefined
       this.isKept = true
@@ -196,6 +198,15 @@ export class DeliveryFailure implements GuardedFailure {
       { cause },
     )
   }
+}
+
+const KEEP_RESULTS: readonly unknown[] = ['failing', 'parked', 'handled', 'in_flight']
+
+function misbehaved(kept: unknown): StoreError {
+  return new StoreError(
+    'store_misbehaved',
+    `keep returned ${describeValue(kept)}: it must return 'failing' or 'parked', see Failures.`,
+  )
 }
 
 /** An id that can be looked for. */

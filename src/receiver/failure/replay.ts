@@ -3,7 +3,7 @@ import { StoreError } from '../../errors.js'
 import type { Failure, FailureQuery } from '../../failures/failures.js'
 import { checkFailureFilter, checkFailureLimit } from '../../failures/rules.js'
 import { describeType, describeValue } from '../../lib/describe-type.js'
-import { checkOptionNames } from '../../lib/option-names.js'
+import { checkOptionNames, isRecord } from '../../lib/option-names.js'
 import { within } from '../../lib/time/alarm-clock.js'
 import type { AuthenticDelivery } from '../delivery.js'
 import type { Operations, Replayed, ReplayFilter, ReplayOptions } from '../operation/operations.js'
@@ -35,6 +35,7 @@ export function replaying<Request>(
 
   async function replay(what: string | ReplayFilter, options?: ReplayOptions<Request>): Promise<unknown> {
     const { request } = checkOptionNames(options ?? {}, ['request'])
+    checkWhat(what)
     const owner = await ownerOf(request)
     return typeof what === 'string' ? replayKey(what, owner, request) : replayMatching(what, owner, request)
   }
@@ -45,7 +46,8 @@ export function replaying<Request>(
     request: Request | undefined,
   ): Promise<Outcome | undefined> {
     const failure = await asked(async () => failureTerms?.failures.get(key))
-    return failure !== undefined && isOf(owner, failure) ? replayOne(failure, owner, request) : undefined
+    if (failure === undefined) return undefined
+    return isOf(owner, checkedFailure(failure)) ? replayOne(failure, owner, request) : undefined
   }
 
   async function replayMatching(
@@ -60,20 +62,25 @@ export function replaying<Request>(
     const replayed: Replayed[] = []
     // One that fails again is listed again, as the latest.
     const seen = new Set<string>()
-    let page = await pageOf(query)
-    while (page.length > 0 && seen.size < limit && !shared.drain.isClosed) {
-      const next = page.filter((failure) => !seen.has(failure.key) && isOf(owner, failure))
-      const failures = next.slice(0, limit - seen.size)
-      for (const { key } of failures) seen.add(key)
+    let page = (await pageOf(query)).filter(isNew)
+    // Of those that failed again alone there is no further page.
+    while (page.length > 0 && replayed.length < limit) {
+      for (const { key } of page) seen.add(key)
+      const failures = page.filter((failure) => isOf(owner, failure)).slice(0, limit - replayed.length)
       replayed.push(
         ...(await fewAtATime(failures, async (failure) => ({
           key: failure.key,
           ...(await replayOne(failure, owner, request)),
         }))),
       )
-      page = await pageOf({ ...query, after: page.at(-1) })
+      if (shared.drain.isClosed) break
+      page = (await pageOf({ ...query, after: page.at(-1) })).filter(isNew)
     }
     return replayed
+
+    function isNew({ key }: Failure): boolean {
+      return !seen.has(key)
+    }
   }
 
   async function replayOne(
@@ -126,7 +133,7 @@ export function replaying<Request>(
 
   async function pageOf(query: FailureQuery): Promise<readonly Failure[]> {
     const page = await asked(async () => failureTerms?.failures.list({ ...query, limit: PAGE }))
-    if (Array.isArray(page)) return page
+    if (Array.isArray(page)) return page.map(checkedFailure)
     throw new StoreError(
       'store_misbehaved',
       `The list of the failures returned ${describeType(page)}: see Failures.`,
@@ -134,6 +141,42 @@ export function replaying<Request>(
   }
 
   return replay as Operations<Request>['replay']
+}
+
+/** @throws TypeError: a parameter that a query does not have must not mean every failure */
+function checkWhat(what: unknown): void {
+  if (typeof what === 'string') return
+  if (!isRecord(what)) {
+    throw new TypeError(
+      `replay needs the key of a failure, or a filter such as { group }, not ${describeType(what)}.`,
+    )
+  }
+  if ('key' in what) throw new TypeError('replay takes the key itself: replay(key), not replay({ key }).')
+  for (const [name, value] of Object.entries(what)) {
+    if (value === undefined)
+      throw new TypeError(
+        `${name} is undefined, which would replay every failure: leave it out if that is intended.`,
+      )
+  }
+}
+
+/** @throws StoreError when it is no failure: what is replayed is kept again, in place of the bytes as they were */
+function checkedFailure(value: unknown): Failure {
+  const { key, namespace, account, rawBody, signedAt, secretIndex } = Object(value) as Readonly<
+    Record<keyof Failure, unknown>
+  >
+  const isFailure =
+    typeof key === 'string' &&
+    typeof namespace === 'string' &&
+    (account === undefined || typeof account === 'string') &&
+    rawBody instanceof Uint8Array &&
+    signedAt instanceof Date &&
+    Number.isInteger(secretIndex)
+  if (isFailure) return value as Failure
+  throw new StoreError(
+    'store_misbehaved',
+    'The failures returned something that is no Failure, so it was not replayed: rawBody must be a Uint8Array, signedAt a Date, and the account absent if there is none. See Failures.',
+  )
 }
 
 const FILTER_NAMES = ['state', 'kind', 'account', 'group', 'limit']

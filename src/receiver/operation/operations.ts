@@ -73,7 +73,7 @@ export interface Operations<Request = unknown> {
    *
    * @param filter which; `{}` for all of this namespace. `limit` from 1 to 1,000. Default 100
    * @returns the outcomes with their keys, in that order
-   * @throws TypeError when the filter is invalid
+   * @throws TypeError when the filter is invalid, or one of its conditions is there and undefined
    * @example
    * ```ts
    * const replayed = await hooks.replay({ group: 'a3c4f9e81b5d2760', limit: 50 })
@@ -81,6 +81,11 @@ export interface Operations<Request = unknown> {
    * ```
    */
   replay(filter: ReplayFilter, options?: ReplayOptions<Request>): Promise<readonly Replayed[]>
+  /** The same for either. */
+  replay(
+    what: string | ReplayFilter,
+    options?: ReplayOptions<Request>,
+  ): Promise<Outcome | undefined | readonly Replayed[]>
 }
 
 /** The calls of a receiver for the one who runs it, for an adapter to pass on. */

@@ -85,7 +85,7 @@ export interface WebhookOptions<
    * How long a crashed process blocks an event, in seconds; renewed every third of that while the handler runs. Default 60; at least 0.1.
    */
   leaseSeconds?: number | undefined
-  /** How long a completion is remembered, in seconds. Default 604,800 (7 days); at least 262,800 (73 h) and at least the tolerance. */
+  /** How long a completion is remembered, in seconds. Default 604,800 (7 days), or as long as `failures` keeps a failure, if that is longer; at least 262,800 (73 h) and at least the tolerance. */
   retentionSeconds?: number | undefined
   /** The largest accepted body, in bytes. Default 1,048,576. */
   maxBodyBytes?: number | undefined
@@ -111,7 +111,7 @@ export interface WebhookOptions<
   /** Called with exactly one record for each delivery, whatever its end, and with the request, for the id in your logs. Not awaited; its errors are swallowed. */
   onDelivery?: ((record: DeliveryRecord, ctx: DeliveryContext<Request>) => unknown) | undefined
   /**
-   * Called with each error, for your logs; it does not change the answer. Not awaited; its errors are swallowed. Default: logs to the
+   * Called with each error, for your logs; it does not change the answer. Not awaited; its errors are swallowed, but if it throws for a replay, which may have no request, the error goes to the default log. Default: logs to the
    * framework's logger if it has one, else to `console.error`. The default log has the stack and the causes of errors of your own code, without
    * the bound parameters of a database (`redactError`), and only the message of the package's errors; what ends before the signature is
    * verified is limited to a few lines a minute.

@@ -1,4 +1,9 @@
-import { DEFAULT_RETENTION_SECONDS, MAX_RETENTION_SECONDS, MIN_RETENTION_SECONDS } from '../../durations.js'
+import {
+  DEFAULT_FAILURE_RETENTION_SECONDS,
+  DEFAULT_RETENTION_SECONDS,
+  MAX_RETENTION_SECONDS,
+  MIN_RETENTION_SECONDS,
+} from '../../durations.js'
 import { describeValue } from '../../lib/describe-type.js'
 
 /**
@@ -12,14 +17,26 @@ export function checkRetentionSeconds(value: number = DEFAULT_RETENTION_SECONDS)
   return retentionSeconds(value, MIN_RETENTION_SECONDS, 'the sender retries for 72 h')
 }
 
-/** @param bounds what a record must outlive: a delivery within the tolerance, a lease, a run */
+/**
+ * The retention of records.
+ *
+ * @param failures that may be replayed: a record must not be forgotten before a failure of its event that was left, or that would run again
+ * @param bounds what a record must outlive: a delivery within the tolerance, a lease, a run */
 export function recordRetentionSeconds(
-  value: number = DEFAULT_RETENTION_SECONDS,
+  value: number | undefined,
+  failures: { readonly retentionSeconds?: number } | undefined,
   ...bounds: number[]
 ): number {
+  const forFailures =
+    failures === undefined ? 0 : (failures.retentionSeconds ?? DEFAULT_FAILURE_RETENTION_SECONDS)
+  const byDefault = Math.max(DEFAULT_RETENTION_SECONDS, forFailures)
   const reason =
     'the sender retries for 72 h, and a record must outlive toleranceSeconds, leaseSeconds and maxRunSeconds'
-  return retentionSeconds(value, Math.max(MIN_RETENTION_SECONDS, ...bounds), reason)
+  return retentionSeconds(
+    value === undefined ? byDefault : value,
+    Math.max(MIN_RETENTION_SECONDS, ...bounds),
+    reason,
+  )
 }
 
 function retentionSeconds(value: number, floor: number, reason: string): number {

@@ -104,10 +104,17 @@ export function resolveSettings<Request, Tx, Schemas extends SchemaMap, Found ex
     MIN_LEASE_SECONDS,
   )
   const maxRunMs = maxRunSeconds * 1000
-  const retainMs =
-    recordRetentionSeconds(options.retentionSeconds, toleranceSeconds, leaseSeconds, maxRunSeconds) * 1000
   const now = checkedClock(options.now, systemClock)
   const namespace = namespaceOf(options)
+  const failureTerms = failureTermsOf(options, namespace, now)
+  const retainMs =
+    recordRetentionSeconds(
+      options.retentionSeconds,
+      failureTerms?.failures,
+      toleranceSeconds,
+      leaseSeconds,
+      maxRunSeconds,
+    ) * 1000
 
   return {
     signerFor: signerSource<Request>(options),
@@ -119,7 +126,7 @@ export function resolveSettings<Request, Tx, Schemas extends SchemaMap, Found ex
     ),
     schemas,
     namespace,
-    failureTerms: failureTermsOf(options, namespace, now),
+    failureTerms,
     needRequest: [...(options.account === undefined ? [] : ['account']), ...factoriesOf(options)],
     guard: guardOf(options, now, { leaseMs: leaseSeconds * 1000, retainMs, maxRunMs }),
     places: placesOf(options),

@@ -79,8 +79,9 @@ describe('the group', () => {
       await failureOf(() => Object.assign(bug('renamed'), { name: 'RangeError' })),
       await failureOf(() => new RetryLater({ afterSeconds: 1 })),
       await failureOf(() => 'no error'),
+      await failureOf(() => undefined),
     ]
-    expect(new Set(groups.map(({ group }) => group)).size).toBe(5)
+    expect(new Set(groups.map(({ group }) => group)).size).toBe(6)
   })
 
   test('of an error without a frame of the app is by its code, and of its cause if that has one', async () => {

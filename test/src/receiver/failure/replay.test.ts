@@ -1,4 +1,10 @@
-import { type HandlerContext, memoryFailures, memoryStore, type WebhookOptions } from 'tix-webhooks'
+import {
+  type Failure,
+  type HandlerContext,
+  memoryFailures,
+  memoryStore,
+  type WebhookOptions,
+} from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../../../support/deliveries.js'
 import { deferred } from '../../../support/promises.js'
@@ -202,7 +208,7 @@ test('a draining receiver replays nothing', async () => {
   await send(ORDER)
   await receiver.drain()
   expect(await receiver.replay(KEY)).toMatchObject({ outcome: 'unavailable', code: 'draining' })
-  expect(await receiver.replay({})).toEqual([])
+  expect(await receiver.replay({})).toMatchObject([{ key: KEY, code: 'draining' }])
   expect(handler).toHaveBeenCalledOnce()
 })
 
@@ -218,4 +224,76 @@ test('a replay that fails for want of the store changes nothing', async () => {
   isDown = true
   expect(await receiver.replay(KEY)).toMatchObject({ outcome: 'unavailable' })
   expect(await failures.list()).toMatchObject([{ attempts: 1, replays: 0 }])
+})
+
+describe('failures of another backend', () => {
+  const wrong: readonly [string, (failure: Failure) => unknown][] = [
+    [
+      'bytes as text',
+      (failure) => ({ ...failure, rawBody: Buffer.from(failure.rawBody).toString('base64') }),
+    ],
+    ['no bytes', ({ rawBody, ...failure }) => failure],
+    ['a date as text', (failure) => ({ ...failure, signedAt: failure.signedAt.toISOString() })],
+    ['an account that is null', (failure) => ({ ...failure, account: null })],
+    ['null', () => null],
+  ]
+
+  test.each(wrong)('that returns %s: nothing runs, and what is kept stays as it is', async (_, broken) => {
+    const failures = memoryFailures()
+    const get = async (key: string) => broken((await failures.get(key)) as Failure) as Failure
+    const list = async () => (await failures.list()).map((failure) => broken(failure) as Failure)
+    const { handler, receiver, send } = replayable({ failures: { ...failures, get, list } })
+    await send(ORDER)
+    const kept = await failures.list()
+    for (const what of [KEY, {}]) {
+      await expect(receiver.replay(what)).rejects.toMatchObject({ code: 'store_misbehaved' })
+    }
+    expect(await failures.list()).toEqual(kept)
+    expect(handler).toHaveBeenCalledOnce()
+    await receiver.drain()
+  })
+
+  test('whose list ignores the position: each is replayed once', async () => {
+    const failures = memoryFailures()
+    const { handler, receiver, send } = replayable({ failures: { ...failures, list: () => failures.list() } })
+    await send(ORDER)
+    expect(await receiver.replay({})).toMatchObject([{ outcome: 'failed' }])
+    expect(handler).toHaveBeenCalledTimes(2)
+  })
+
+  test('whose keep returns something else is reported', async () => {
+    const { send, reports } = replayable({ failures: { ...memoryFailures(), keep: (() => ({})) as never } })
+    expect(await send(ORDER)).toMatchObject({ outcome: 'failed' })
+    expect(reports.map(({ error }) => error.code)).toContain('not_kept')
+  })
+})
+
+test('an onError that reads the request of a replay without one: the error goes to the default log', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {})
+  const { receiver, send } = replayable({ onError: (_, { request }) => (request as { log(): void }).log() })
+  await send(ORDER, { request: { log: () => {} } })
+  expect(log).not.toHaveBeenCalled()
+  await receiver.replay(KEY)
+  expect(log).toHaveBeenCalledWith(expect.stringContaining('broken'))
+})
+
+test.each<[unknown, RegExp]>([
+  [undefined, /replay needs the key of a failure, or a filter such as \{ group \}, not undefined/],
+  [{ key: KEY }, /replay takes the key itself/],
+  [{ group: undefined }, /group is undefined, which would replay every failure/],
+])('replay of %j is refused', async (what, message) => {
+  await expect(replayable().receiver.replay(what as never)).rejects.toThrow(message)
+})
+
+test.each<[string, Partial<WebhookOptions>, number]>([
+  ['as the failures are kept, 30 days by default', {}, 30],
+  ['of the failures', { failures: memoryFailures({ retentionSeconds: 40 * 86_400 }) }, 40],
+  ['of its own, if it has one', { retentionSeconds: 8 * 86_400 }, 8],
+])('what was handled is remembered for as long %s', async (_, options, days) => {
+  const { store, namespace } = storeWith({})
+  const complete = vi.fn(store.complete)
+  const { handler, send } = replayable({ store: { ...store, complete }, namespace, ...options })
+  handler.mockImplementation(() => {})
+  await send(ORDER)
+  expect(complete).toHaveBeenCalledWith(expect.anything(), days * 86_400_000)
 })
