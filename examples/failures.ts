@@ -54,7 +54,10 @@ const actions = {
   },
   async replay({ key, ...filter }: ReplayFilter & { key?: string }) {
     if (key === undefined && filter.group === undefined) throw new TypeError('Give a key or a group.')
-    if (key === undefined) return (await hooks.replay(filter)).map((one) => ended(one.key, one))
+    if (key === undefined) {
+      const replayed = await hooks.replay({ ...filter, limit: 1_000 })
+      return replayed.map((one) => ended(one.key, one))
+    }
     const outcome = await hooks.replay(key)
     return outcome === undefined ? [] : [ended(key, outcome)]
   },

@@ -78,8 +78,12 @@ const BY_MESSAGE: readonly (readonly [RegExp, string])[] = [
 /** The error of the store for one of the database or the driver, with advice. */
 export function unavailable(error: unknown, names: TableNames): StoreError {
   if (error instanceof StoreError) return error
-  return new StoreError('store_unavailable', adviceFor(error, names), { cause: error })
+  const code = HANDLERS_TIME.includes(String(codeOf(error))) ? 'rolled_back' : 'store_unavailable'
+  return new StoreError(code, adviceFor(error, names), { cause: error })
 }
+
+/** The handler is too slow for the limits of its transaction, and will be again. */
+const HANDLERS_TIME = ['25P03', '25P04']
 
 /** The same after the handler has returned: one of its own statements may have failed the transaction. */
 export function notCommitted(error: unknown, names: TableNames): StoreError {
@@ -110,6 +114,11 @@ export function isAbout(error: unknown, { table }: { readonly table: string }): 
     (isMissing(error) || isForbidden(error)) &&
     new RegExp(`\\b${table}\\b`).test(String(innermost(error).message))
   )
+}
+
+/** Whether the transaction was above READ COMMITTED, and another one changed what it has read. */
+export function isConflict(error: unknown): boolean {
+  return codeOf(error) === '40001'
 }
 
 /** Whether the user of the connection has no right to what was asked. */

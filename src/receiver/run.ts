@@ -16,6 +16,7 @@ import {
   outcomeOfDenial,
   outcomeOfFault,
   outcomeOfThrown,
+  parked,
 } from './outcome.js'
 import type { DeliveryState } from './state.js'
 
@@ -168,7 +169,7 @@ class Run<Request> implements Bounded {
     this.answer = deferred()
     ended.then(
       (end) => this.finish(outcomeOf(end)),
-      (fault) => this.finish(this.kept(outcomeOfFault(fault))),
+      (fault) => this.finishUnguarded(outcomeOfFault(fault)),
     )
     return this.answer.promise
   }
@@ -202,13 +203,18 @@ class Run<Request> implements Bounded {
     const outcome = outcomeOfFault(error)
     this.grant?.abandon(error)
     this.state.abort(error)
-    this.finish(this.kept(outcome))
+    this.state.failure?.keepLater(outcome)
+    this.finish(outcome)
   }
 
-  /** Keeps the failure of a run that the guard does not end: its handler may never settle, or the guard itself is misconfigured. */
-  private kept(outcome: Outcome): Outcome {
-    this.state.failure?.keepLater(outcome)
-    return outcome
+  /** The guard itself has failed, as at a COMMIT that is refused, so it has not kept the failure. */
+  private async finishUnguarded(outcome: Outcome): Promise<void> {
+    const { failure, clock } = this.state
+    if (failure === undefined || !failure.isKeptAs(outcome)) return this.finish(outcome)
+    const keeping = failure.keep(outcome)
+    this.state.track(keeping)
+    const kept = await clock.inTime(keeping, () => undefined)
+    this.finish(kept === 'parked' && !failure.isReplay ? parked(outcome.error) : outcome)
   }
 
   private finish(outcome: Outcome): void {

@@ -12,10 +12,11 @@ import {
   type Position,
   sharedMap,
 } from '../../../src/internal.js'
-import { driverOf } from '../drivers/choose.js'
+import { driverOf, queryOf } from '../drivers/choose.js'
 import { type PostgresDriver, unchecked } from '../drivers/driver.js'
 import type { PgPool } from '../drivers/pg.js'
 import type { PostgresJs } from '../drivers/postgres-js.js'
+import { isTwoMethodDriver } from '../drivers/two-methods.js'
 import { type Ask, placeIn, placeOf } from '../place.js'
 import { type Table, tableOf } from '../table.js'
 import { keeper, onlyBoolean } from './keep.js'
@@ -115,7 +116,10 @@ function createFailures<Tx>(
     throw table.unavailable(error)
   }
   const purger = createPurger(deleteExpired, options.purgeEverySeconds)
-  const keep = keeper(driver, table, find)
+  // A driver has transactions alone.
+  const query = isTwoMethodDriver(pool) ? undefined : queryOf(pool as PgPool | PostgresJs)
+  const ask: Ask | undefined = query && (async (...statement) => (await query(...statement)).rows)
+  const keep = keeper(driver, table, find, ask)
   let texts: Texts | undefined
 
   /** To be called before each statement that uses the table. */

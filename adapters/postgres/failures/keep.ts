@@ -1,5 +1,6 @@
 import { type FailedDelivery, type FailureState, StoreError } from '../../../src/index.js'
-import { BURST_WAIT_MS, createBursts, STATEMENT_MS } from '../../../src/internal.js'
+import { createBursts, STATEMENT_MS } from '../../../src/internal.js'
+import { isConflict } from '../advice.js'
 import { answered } from '../drivers/answered.js'
 import { type CheckedDriver, type Row, unchecked } from '../drivers/driver.js'
 import { lockOf } from '../open.js'
@@ -18,7 +19,7 @@ interface Keeping {
 }
 
 /** However many events fail, the rest of the pool is the app's. Each is a statement of its own: it may have a megabyte. */
-const LIMITS = { total: 2, perKind: 2, size: 1, waitMs: BURST_WAIT_MS }
+const LIMITS = { total: 2, perKind: 2, size: 1, waitMs: STATEMENT_MS }
 /** The most bytes of failures that wait to be kept, in this process. */
 const MAX_WAITING_BYTES = 64 * 2 ** 20
 
@@ -29,13 +30,34 @@ const READ_COMMITTED = 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED'
  * of that inbox.
  *
  * @param find finds the table, on the connection that is about to use it
+ * @param ask sends a statement without a transaction; `undefined` if the library has none
  */
 export function keeper(
   driver: CheckedDriver<unknown, unknown>,
   table: Table,
   find: (ask: Ask) => Promise<Texts>,
+  ask: Ask | undefined,
 ): (failed: FailedDelivery, inbox?: Table) => Promise<Kept> {
-  function send({ failed, inbox }: Keeping): Promise<Kept> {
+  async function send(keepingOne: Keeping): Promise<Kept> {
+    const { failed, inbox } = keepingOne
+    if (ask !== undefined && inbox === undefined) {
+      try {
+        return await answered(STATEMENT_MS, sendAlone(ask, failed))
+      } catch (error) {
+        if (!isConflict(error)) throw error
+      }
+    }
+    return sendInTransaction(keepingOne)
+  }
+
+  /** One round trip, once the table is found. */
+  async function sendAlone(ask: Ask, failed: FailedDelivery): Promise<Kept> {
+    const texts = await find(ask)
+    const rows = await ask(keeping(table.name), parametersOf(failed, texts))
+    return onlyBoolean(rows) ? 'parked' : 'failing'
+  }
+
+  function sendInTransaction({ failed, inbox }: Keeping): Promise<Kept> {
     const transaction = driver.transaction(async (tx): Promise<Kept> => {
       const ask: Ask = (sql, parameters) => driver.query(tx, sql, parameters)
       // At a higher level, two failures of an event at the same time would conflict, and one of them would be lost.

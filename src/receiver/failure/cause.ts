@@ -16,6 +16,8 @@ interface Ended {
 }
 
 const MAX_MESSAGE_LENGTH = 1_000
+/** The user and the password in an address, which fetch and clients quote, a signing secret, and a token. */
+const CREDENTIALS = /(?<=:\/\/)[^\s/@]+:[^\s/@]+(?=@)|\bwhsec_[\w+/=-]+|(?<=\bBearer )[\w.~+/=-]+/g
 const MAX_CAUSES = 5
 const GROUP_LENGTH = 16
 
@@ -33,7 +35,8 @@ export function messageOfFailure(error: unknown): string {
     messages.push(messageOf(cause))
     cause = causeOf(cause)
   }
-  return storable(messages.join('; caused by: '), MAX_MESSAGE_LENGTH)
+  const text = messages.join('; caused by: ').slice(0, 2 * MAX_MESSAGE_LENGTH)
+  return storable(text.replace(CREDENTIALS, '[redacted]'), MAX_MESSAGE_LENGTH)
 }
 
 /**

@@ -1,4 +1,4 @@
-import { PAUSES_MS, STORE_CALL_MS } from '../../durations.js'
+import { PAUSES_MS, STATEMENT_MS, STORE_CALL_MS } from '../../durations.js'
 import { StoreError } from '../../errors.js'
 import { isJsonObject, type UnknownEvent } from '../../event/events.js'
 import type { FailedDelivery, FailureState, Failures } from '../../failures/failures.js'
@@ -110,12 +110,13 @@ export class DeliveryFailure implements GuardedFailure {
     this.hasEnded = true
     try {
       const failed = await this.describe(end)
-      const kept = await this.within(this.keepOne(failed))
-      if (!KEEP_RESULTS.includes(kept)) throw misbehaved(kept)
-      if (kept === 'in_flight') this.state.track(this.keepAgain(failed))
-      if (kept !== 'failing' && kept !== 'parked') return undefined
-      this.isKept = true
-      return kept
+      const keeping = this.keepDescribed(failed)
+      const { clock } = this.state
+      // Many that fail together wait for each other, but the sender does not wait for that.
+      const kept = await clock.within(keeping, clock.nowMs + STORE_CALL_MS, () => 'later' as const)
+      if (kept !== 'later') return kept
+      this.state.track(keeping.catch((error) => this.state.report(this.unavailable('kept', error))))
+      return undefined
     } catch (error) {
       this.state.report(this.unavailable('kept', error))
       return undefined
@@ -125,6 +126,8 @@ export class DeliveryFailure implements GuardedFailure {
   /** Keeps it in the background, for an end that the sender does not wait for. */
   keepLater(end: WorkEnd): void {
     if (!this.isKeptAs(end)) return
+    // At once, because the run may succeed before it is.
+    this.isKept = true
     this.keeping = this.keep(end)
     this.state.track(this.keeping)
   }
@@ -138,6 +141,16 @@ export class DeliveryFailure implements GuardedFailure {
         this.unavailable('removed, although the event is handled: replay or delete it', error),
       )
     }
+  }
+
+  private async keepDescribed(failed: FailedDelivery): Promise<FailureState | undefined> {
+    const { clock } = this.state
+    const kept = await clock.within(this.keepOne(failed), clock.nowMs + STATEMENT_MS, tookTooLong)
+    if (!KEEP_RESULTS.includes(kept)) throw misbehaved(kept)
+    if (kept === 'in_flight') this.state.track(this.keepAgain(failed))
+    if (kept !== 'failing' && kept !== 'parked') return undefined
+    this.isKept = true
+    return kept
   }
 
   /** Another delivery of the event is in its transaction. If it succeeds there is nothing to keep; if it is longer, it keeps its own failure. */
@@ -218,6 +231,6 @@ function idOf(value: unknown): string | undefined {
 function tookTooLong(): never {
   throw new StoreError(
     'store_unavailable',
-    `The failures took too long: over ${STORE_CALL_MS / 1000} s, or the delivery had no more time.`,
+    `The failures took too long: over ${STORE_CALL_MS / 1000} s to look one up or to remove it, over ${STATEMENT_MS / 1000} s to keep it, or the delivery had no more time.`,
   )
 }

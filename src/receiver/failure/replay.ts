@@ -2,7 +2,10 @@ import { REPLAYS_AT_ONCE, STATEMENT_MS } from '../../durations.js'
 import { StoreError } from '../../errors.js'
 import type { Failure, FailureQuery } from '../../failures/failures.js'
 import { checkFailureFilter, checkFailureLimit } from '../../failures/rules.js'
+import { isMisuse } from '../../lib/call-site.js'
 import { describeType, describeValue } from '../../lib/describe-type.js'
+import { messageOf } from '../../lib/errors/message-of.js'
+import { redactError } from '../../lib/errors/redact-error.js'
 import { checkOptionNames, isRecord } from '../../lib/option-names.js'
 import { within } from '../../lib/time/alarm-clock.js'
 import type { AuthenticDelivery } from '../delivery.js'
@@ -62,19 +65,24 @@ export function replaying<Request>(
     const replayed: Replayed[] = []
     // One that fails again is listed again, as the latest.
     const seen = new Set<string>()
-    let page = (await pageOf(query)).filter(isNew)
+    // What no handler takes stays the oldest, and must not keep the others from their turn.
+    let left = limit
+    let page = (await pageOf(query, left)).filter(isNew)
     // Of those that failed again alone there is no further page.
-    while (page.length > 0 && replayed.length < limit) {
+    while (page.length > 0) {
       for (const { key } of page) seen.add(key)
-      const failures = page.filter((failure) => isOf(owner, failure)).slice(0, limit - replayed.length)
+      const failures = page.filter((failure) => isOf(owner, failure)).slice(0, left)
       replayed.push(
         ...(await fewAtATime(failures, async (failure) => ({
           key: failure.key,
           ...(await replayOne(failure, owner, request)),
         }))),
       )
-      if (shared.drain.isClosed) break
-      page = (await pageOf({ ...query, after: page.at(-1) })).filter(isNew)
+      left = limit - replayed.filter(({ outcome }) => outcome !== 'unhandled').length
+      if (left === 0 || seen.size >= MOST_SEEN || shared.drain.isClosed) break
+      // What has run must not be lost with the rest of the list.
+      const next = await pageOf({ ...query, after: page.at(-1) }, left).catch(() => [])
+      page = next.filter(isNew)
     }
     return replayed
 
@@ -131,8 +139,9 @@ export function replaying<Request>(
     return id === undefined ? { namespace } : { namespace, account: id }
   }
 
-  async function pageOf(query: FailureQuery): Promise<readonly Failure[]> {
-    const page = await asked(async () => failureTerms?.failures.list({ ...query, limit: PAGE }))
+  async function pageOf(query: FailureQuery, most: number): Promise<readonly Failure[]> {
+    const limit = Math.min(most, PAGE)
+    const page = await asked(async () => failureTerms?.failures.list({ ...query, limit }))
     if (Array.isArray(page)) return page.map(checkedFailure)
     throw new StoreError(
       'store_misbehaved',
@@ -181,14 +190,23 @@ function checkedFailure(value: unknown): Failure {
 
 const FILTER_NAMES = ['state', 'kind', 'account', 'group', 'limit']
 
+/** Of one call, those that no handler takes included. */
+const MOST_SEEN = 1_000
+
 /** Each may have a megabyte. */
 const PAGE = 20
 
 /** The answer of the failures, which may be foreign code. */
-function asked<T>(ask: () => Promise<T>): Promise<T> {
-  return within(ask(), STATEMENT_MS, () => {
-    throw new StoreError('store_unavailable', `The failures took longer than ${STATEMENT_MS / 1000} s.`)
-  })
+async function asked<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await within(ask(), STATEMENT_MS, () => {
+      throw new StoreError('store_unavailable', `it took longer than ${STATEMENT_MS / 1000} s.`)
+    })
+  } catch (cause) {
+    if (isMisuse(cause)) throw cause
+    const message = `The failures could not be read, so nothing was replayed: ${messageOf(redactError(cause))}`
+    throw new StoreError('store_unavailable', message, { cause })
+  }
 }
 
 /** The results in the order of what they are of. */

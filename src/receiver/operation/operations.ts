@@ -72,7 +72,7 @@ export interface Operations<Request = unknown> {
    * The same for several: those that last failed longest ago first, a few at a time, within `concurrency`.
    *
    * @param filter which; `{}` for all of this namespace. `limit` from 1 to 1,000. Default 100
-   * @returns the outcomes with their keys, in that order
+   * @returns the outcomes with their keys, in that order; fewer than there are if the list of the failures breaks off: call it again
    * @throws TypeError when the filter is invalid, or one of its conditions is there and undefined
    * @example
    * ```ts

@@ -78,11 +78,11 @@ export function attempted(event: EventModel, attempt: Attempt, world: World): Ou
 /** A process has died, or lost the failures, between a completion and the removal: what finds the event handled makes up for it. */
 function foundHandled(
   event: EventModel,
-  { isReplay, isBroken }: Attempt,
+  { isBroken }: Attempt,
   world: World,
   outcome: 'duplicate' | 'unprocessable',
 ): OutcomeName {
-  const isRemoved = 'store' in world.guard || (isReplay && outcome === 'duplicate')
+  const isRemoved = 'store' in world.guard || outcome === 'duplicate'
   if (isRemoved && !isBroken) event.failure = undefined
   return outcome
 }

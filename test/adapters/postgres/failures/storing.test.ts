@@ -1,5 +1,5 @@
 import { CamelCasePlugin, Kysely, ParseJSONResultsPlugin, PostgresDialect } from 'kysely'
-import { Pool, type PoolClient, types } from 'pg'
+import { Pool, types } from 'pg'
 import type { FailedDelivery } from 'tix-webhooks'
 import { ddl, postgresFailures } from 'tix-webhooks/postgres'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
@@ -141,18 +141,12 @@ onPostgres('postgresFailures', () => {
       const pool = openPg(database, { max: 8 })
       let [busy, most] = [0, 0]
       const gate = deferred<void>()
-      const connect = pool.connect.bind(pool) as () => Promise<PoolClient>
+      const query = pool.query.bind(pool) as (...query: unknown[]) => Promise<unknown>
       Object.assign(pool, {
-        async connect() {
-          const client = await connect()
+        async query(...given: unknown[]) {
           most = Math.max(most, ++busy)
           await gate.promise
-          const release = client.release.bind(client)
-          client.release = (error) => {
-            busy--
-            release(error)
-          }
-          return client
+          return query(...given).finally(() => busy--)
         },
       })
       return {

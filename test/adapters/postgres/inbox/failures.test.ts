@@ -151,12 +151,14 @@ onPostgres.each(INBOX_CLIENTS)('an inbox joined with failures over $name', (libr
     onTestFinished(() => other.release())
     await other.query('BEGIN; UPDATE tix_webhooks_failures SET attempts = attempts + 1')
     const keeping = failures.keep(failed)
-    await vi.waitFor(async () =>
-      expect(
-        await database.column(
-          "SELECT count(*)::int FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%tix_webhooks_failures%' AND query LIKE '%raw_body%'",
-        ),
-      ).toEqual([1]),
+    await vi.waitFor(
+      async () =>
+        expect(
+          await database.column(
+            "SELECT count(*)::int FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%tix_webhooks_failures%' AND query LIKE '%raw_body%'",
+          ),
+        ).toEqual([1]),
+      { timeout: 10_000 },
     )
     await other.query('COMMIT')
     expect(await keeping).toBe('failing')

@@ -1,3 +1,4 @@
+import { memoryFailures } from 'tix-webhooks'
 import { ddl } from 'tix-webhooks/postgres'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { atOnce } from '../../../support/at-once.js'
@@ -70,13 +71,15 @@ onPostgres('the limit on idle transactions of postgresInbox, over each library,'
   const database = testDatabase('CREATE TABLE effects (id text)', ddl)
   const effectsOf = (id: string) => database.column('SELECT id FROM effects WHERE id = $1', [id])
 
-  test('ends a transaction whose handler lets it lie, and the event can run again', () =>
+  test('ends a transaction whose handler lets it lie; the event is kept, and can run again', () =>
     atOnce(INBOX_CLIENTS, async (library) => {
       const client = library.open(database)
       const inbox = client.inbox({ idleTimeoutSeconds: 1 })
       let isFirst = true
+      const failures = memoryFailures()
       const { send } = await endpoint({
         inbox,
+        failures,
         on: {
           'order.created': async (event, { tx }) => {
             await client.run(tx, `INSERT INTO effects VALUES ('${event.data.order.id}')`)
@@ -91,6 +94,9 @@ onPostgres('the limit on idle transactions of postgresInbox, over each library,'
       })
       const order = orderCreated({ id: library.name })
       expect((await send(order)).status).toBe(503)
+      // Other libraries learn only that the connection was closed, as in an outage.
+      const isSaid = library.name === 'pg'
+      expect(await failures.list(), library.name).toMatchObject(isSaid ? [{ code: 'rolled_back' }] : [])
       expect(await effectsOf(library.name)).toEqual([])
       expect(await send(order)).toEqual(HANDLED)
       expect(await effectsOf(library.name)).toEqual([library.name])

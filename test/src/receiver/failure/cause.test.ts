@@ -38,6 +38,11 @@ describe('the message', () => {
         }),
       'Failed query: insert into buyers values ($1)\nparams: [redacted]; caused by: duplicate key value violates unique constraint "buyers_email_key"',
     ],
+    [
+      'has no credentials',
+      () => new Error('postgres://app:hunter2@db/app refused whsec_abc+/= and Bearer sk_live.1'),
+      'postgres://[redacted]@db/app refused [redacted] and Bearer [redacted]',
+    ],
     ['is at most 1,000 characters long', () => new Error('x'.repeat(5_000)), 'x'.repeat(1_000)],
     ['can be stored anywhere', () => new Error('a\0b\ud800c'), 'a\ufffdb\ufffdc'],
     ['is not cut within a character', () => new Error(`${'x'.repeat(999)}😀`), `${'x'.repeat(999)}\ufffd`],

@@ -85,6 +85,8 @@ describe.each(GUARDS)('with %s', (name, guard) => {
     await advance(5)
     expect(await sent).toMatchObject([{ outcome: 'unprocessable' }, { outcome: 'unprocessable' }])
     expect(await failures.list()).toMatchObject([{ code: 'data_mismatch', attempts: 1 }])
+    // The one that never ends is given up.
+    await advance(10)
   })
 
   test('an event that never failed asks the failures for nothing if the store counts its attempts, but a duplicate', async () => {
@@ -227,6 +229,20 @@ describe('which deliveries are kept', () => {
     expect(await failures.list()).toMatchObject([{ code: 'given_up', attempts: 1 }])
   })
 
+  test('not a handler that succeeds in the moment in which it is given up', async () => {
+    const { failures, handler, send } = failing({ maxRunSeconds: 5 })
+    handler.mockImplementation(((_: unknown, ctx: { signal: AbortSignal }) => {
+      const stopped = deferred()
+      ctx.signal.addEventListener('abort', () => stopped.resolve())
+      return stopped.promise
+    }) as never)
+    const answered = send(ORDER)
+    await advance(5)
+    await answered
+    await advance(1)
+    expect(await failures.count()).toBe(0)
+  })
+
   test('not a handler that was given up, and then succeeds', async () => {
     const running = deferred()
     const { failures, handler, send } = failing({ maxRunSeconds: 5 })
@@ -257,7 +273,7 @@ describe('a backend of failures that fails', () => {
     const failures = spied({ keep: fail, get: fail, delete: fail })
     const { handler, send, reports } = failing({ failures })
     const first = send(ORDER)
-    await advance(10)
+    await advance(15)
     expect(await first).toMatchObject({ outcome: 'failed' })
     expect(reports.map(({ error }) => error.code ?? error.message).sort()).toEqual([
       'not_kept',
@@ -270,6 +286,21 @@ describe('a backend of failures that fails', () => {
     expect(await second).toEqual({ outcome: 'handled' })
     expect(reports.slice(3).map(({ error }) => error.code)).toEqual(['not_kept', 'not_kept'])
   })
+})
+
+test('a backend that is slow, as in a flood, keeps the failure after the answer, and nothing is reported', async () => {
+  const failures = memoryFailures()
+  const slow = deferred()
+  const keep: Failures['keep'] = (failed) => slow.promise.then(() => failures.keep(failed))
+  const { send, reports } = failing({ failures: { ...failures, keep } })
+  const sent = send(ORDER)
+  await advance(2)
+  expect(await sent).toMatchObject({ outcome: 'failed' })
+  await advance(5)
+  slow.resolve()
+  await advance(1)
+  expect(await failures.count()).toBe(1)
+  expect(reports.map(({ error }) => error.message)).toEqual(['the printer is out of paper'])
 })
 
 test('parkAfter without failures, or empty, or invalid, is refused', () => {

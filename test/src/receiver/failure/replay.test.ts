@@ -134,6 +134,21 @@ describe('several', () => {
     expect(await receiver.replay({})).toEqual([])
   })
 
+  test('those that no handler takes any more do not keep the others from their turn', async () => {
+    const failures = memoryFailures()
+    const before = replayable({ failures })
+    for (let i = 0; i < 25; i++)
+      await before.send(lifecycleEvent('event.cancelled', { event: { id: `evt_${i}` } }))
+    await advance(1)
+    await before.send(ORDER)
+    const after = replayable({ failures, on: { 'order.created': () => {} } })
+    const replayed = await after.receiver.replay({ limit: 3 })
+    expect(replayed.map(({ outcome }) => outcome).filter((outcome) => outcome !== 'unhandled')).toEqual([
+      'handled',
+    ])
+    expect(await failures.count()).toBe(25)
+  })
+
   test('four at a time', async () => {
     const running: ReturnType<typeof deferred<unknown>>[] = []
     const { handler, receiver, send } = replayable()
@@ -259,6 +274,19 @@ describe('failures of another backend', () => {
     await send(ORDER)
     expect(await receiver.replay({})).toMatchObject([{ outcome: 'failed' }])
     expect(handler).toHaveBeenCalledTimes(2)
+  })
+
+  test('whose list breaks off: what has run is returned', async () => {
+    const failures = memoryFailures()
+    const list = vi.fn(failures.list)
+    const { handler, receiver, send } = replayable({ failures: { ...failures, list } })
+    for (let i = 0; i < 25; i++) await send(orderCreated({ id: `ord_${i}` }))
+    handler.mockImplementation(() => {})
+    expect(await receiver.replay({ limit: 2 })).toHaveLength(2)
+    expect(list.mock.calls.map(([query]) => query?.limit)).toEqual([2])
+    list.mockImplementationOnce(failures.list).mockRejectedValueOnce(new Error('gone'))
+    expect(await receiver.replay({})).toHaveLength(20)
+    expect(await receiver.replay({})).toHaveLength(3)
   })
 
   test('whose keep returns something else is reported', async () => {
