@@ -1,4 +1,4 @@
-// What was not handled is kept with its bytes, found by order or by cause, and replayed once the bug is fixed: by a route for your team, and by a
+// An event that was not handled is kept with its bytes, found by order or by cause, and replayed once the bug is fixed: by a route for your team, and by a
 // script. Start it with the endpoint's secret, a database, and a long random token for the route:
 //   export TIX_SIGNING_SECRET=whsec_… DATABASE_URL=postgres://… FAILURES_TOKEN=$(openssl rand -hex 32)
 //   npx tsx examples/failures.ts
@@ -42,7 +42,7 @@ const hooks = tixWebhooks({
   },
 })
 
-// What the route and the script can do. An invalid filter is a TypeError.
+// The actions of the route and of the script. An invalid filter is a TypeError.
 const actions = {
   async list(filter: FailureFilter) {
     const latest = await failures.list({ ...filter, limit: 50 })

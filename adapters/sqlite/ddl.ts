@@ -16,7 +16,7 @@ export interface TableDdl {
 export interface TableLayout {
   /** Appended to the name: of a second table beside the first. Default: nothing. */
   readonly suffix?: string | undefined
-  /** What is indexed, by the name of the index. Default: `expires_at`. */
+  /** The columns of each index, by its name. Default: `expires_at`. */
   readonly indexes?: Readonly<Record<string, string>> | undefined
   /** For rows of more than some hundred bytes. Default: without, because records are short and found by their key. */
   readonly hasRowid?: boolean | undefined

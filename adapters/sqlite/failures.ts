@@ -66,7 +66,7 @@ export function sqliteFailures(db: SqliteDatabase, options: SqliteFailuresOption
   return checkedFor(sqliteFailures, () => createFailures(db, options))
 }
 
-/** What an inbox on the same database needs of failures. `stateOf` and `delete` open no transaction of their own. */
+/** Failures as the inbox of their database needs them: `stateOf` and `delete` open no transaction of their own. */
 export interface SqliteFailuresInside {
   readonly db: SqliteDatabase
   readonly retentionMs: number

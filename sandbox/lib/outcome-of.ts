@@ -1,6 +1,6 @@
 import { isSuccessStatus } from './is-success-status.js'
 
-/** What decides whether an event was handled. */
+/** The parts of an answer that say whether an event was handled. */
 interface Answer {
   readonly status: number
   readonly body: string

@@ -137,7 +137,7 @@ function groupedWith(group: FailureGroup | undefined, failure: Failure): Failure
   }
 }
 
-/** What is kept must not change with what was returned. */
+/** A copy: a failure must not change with the one that was returned. */
 function copyOf(failure: Failure): Failure {
   return { ...failure, rawBody: new Uint8Array(failure.rawBody) }
 }

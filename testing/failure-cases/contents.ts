@@ -27,7 +27,7 @@ const TEXTS = ['kind', 'eventId', 'orderId', 'account', 'message'] as const
 /** The parts of a text around what a backend may replace. */
 const partsOf = (text: string): string[] => text.split(/[\0\ud800-\udfff]/)
 
-/** What is kept, unchanged. */
+/** The contents, unchanged. */
 export const contentCases: readonly FailureCase[] = [
   bytesCase('bytes-none', 'an empty body', () => new Uint8Array()),
   bytesCase('bytes-any', 'bytes that are no UTF-8, and NUL', () => someBytes(1_000)),

@@ -14,13 +14,13 @@ function purgeCase(
     if (harness.purge === undefined) return
     const purge: Purge = (limit) =>
       runner.call(`purge at most ${limit}`, async () => harness.purge?.({ limit }) ?? 0)
-    // What other cases have left.
+    // Other cases may have left some.
     while ((await purge(1_000)) > 0) runner.clearCalls()
     await act(runner, purge)
   })
 }
 
-/** What is kept too long. */
+/** Failures past their retention. */
 export const purgingCases: readonly FailureCase[] = [
   purgeCase(
     'purge-retention',

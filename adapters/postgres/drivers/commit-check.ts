@@ -14,7 +14,7 @@ export const OUTSIDE = 'tix-webhooks: not in the transaction of the inbox'
 export const DURABLE =
   "CASE WHEN current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN set_config('synchronous_commit', 'on', true) END"
 
-/** What a transaction must be, and do, to be committed. */
+/** The conditions of a COMMIT, and the failure that it removes. */
 export interface Commit {
   /** The id that the server gave it: digits. */
   readonly id: string

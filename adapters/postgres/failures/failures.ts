@@ -43,7 +43,7 @@ export interface PostgresFailuresOptions {
   purgeEverySeconds?: number | undefined
 }
 
-/** What was not handled, in a table of Postgres. */
+/** The failures in a table of Postgres. */
 export interface PostgresFailures extends KeptFailures {
   /**
    * Resolves if Postgres can be reached and written, and has the table and the rights on it; it changes nothing.
@@ -90,7 +90,7 @@ export function postgresFailures<Tx>(
   return checkedFor(postgresFailures, () => createFailures(pool, options))
 }
 
-/** What an inbox of this pool needs of failures that `postgresFailures` has made, in any copy of the package. */
+/** The failures of a pool as its inbox needs them, also if another copy of the package has made them. */
 export function joinableOf(failures: object): JoinableFailures | undefined {
   return joinables().get(failures)
 }
@@ -215,7 +215,7 @@ function createFailures<Tx>(
     check: () =>
       asking(async (ask) => {
         await table.check(ask)
-        // What is handled is removed in the transaction of the handler, which would fail without the right to.
+        // The transaction of a handler removes the failure, and would fail without the right to.
         await ask(deleting(table.name), [''])
       }),
     purge: purger.purge,

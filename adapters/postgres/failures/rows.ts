@@ -49,7 +49,7 @@ export function groupIn(values: readonly unknown[], _body: unknown, { texts }: R
   }
 }
 
-/** What is absent is null, and so is a number of attempts that is never reached. */
+/** A value that is absent is null, and so is a number of attempts that is never reached. */
 export function parametersOf(failed: FailedDelivery, { write }: Texts): [details: string, body: string] {
   const { account, eventId, orderId, parkAfter = {} } = failed
   const ifAny = (text: string | undefined): string | null => (text === undefined ? null : write(text))

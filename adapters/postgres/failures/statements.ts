@@ -151,7 +151,7 @@ export function listing(table: string, order: 'newest' | 'oldest', wanted: Wante
     SELECT ${FAILURE} FROM ${table} JOIN page USING (key) ${sorted}`
 }
 
-/** What the last of a group has is looked up by its date, because no index begins with the group. */
+/** The latest failure of a group is looked up by its date, because no index begins with the group. */
 export function grouping(table: string, wanted: Wanted): string {
   return `
     WITH counted AS MATERIALIZED (

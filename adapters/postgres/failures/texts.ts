@@ -6,7 +6,7 @@ export interface Texts {
   read(text: string): string
 }
 
-/** What Postgres can hold in no encoding, NUL and halves of surrogate pairs, is replaced. */
+/** NUL and halves of surrogate pairs, which Postgres holds in no encoding, are replaced. */
 export const UTF8_TEXTS: Texts = { write: storable, read: (text) => text }
 
 /** For a database in another encoding, which refuses what it has no character for: as in JSON, in ASCII. */

@@ -65,7 +65,7 @@ export function replaying<Request>(
     const replayed: Replayed[] = []
     // One that fails again is listed again, as the latest.
     const seen = new Set<string>()
-    // What no handler takes stays the oldest, and must not keep the others from their turn.
+    // A failure that no handler takes stays the oldest, and must not keep the others from their turn.
     let left = limit
     let page = (await pageOf(query, left)).filter(isNew)
     // Of those that failed again alone there is no further page.
@@ -80,7 +80,7 @@ export function replaying<Request>(
       )
       left = limit - replayed.filter(({ outcome }) => outcome !== 'unhandled').length
       if (left === 0 || seen.size >= MOST_SEEN || shared.drain.isClosed) break
-      // What has run must not be lost with the rest of the list.
+      // The outcomes so far must not be lost with the rest of the list.
       const next = await pageOf({ ...query, after: page.at(-1) }, left).catch(() => [])
       page = next.filter(isNew)
     }

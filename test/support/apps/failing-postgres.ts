@@ -11,7 +11,7 @@ const STARVED_MS = 1_000
 
 const aside = new Pool({ connectionString: settings.asideUrl, max: 3 }).on('error', () => {})
 
-/** What the handlers need beside their transactions. */
+/** The needs of the handlers beside their transactions. */
 const about: Pick<FailingApp<unknown>, 'countRun' | 'isFixed'> = {
   async countRun(order) {
     const { rows } = await aside.query(

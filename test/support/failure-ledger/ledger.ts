@@ -2,7 +2,7 @@ import type { End } from '../running-apps.js'
 import type { Sent } from './plans.js'
 import { TIMEOUT_SECONDS } from './serving.js'
 
-/** What the database has of all events, when nothing is running. */
+/** The rows of all events in the database, when nothing is running. */
 export interface Facts {
   /** The keys of events that are recorded as handled. */
   readonly handled: ReadonlySet<string>
@@ -26,7 +26,7 @@ const DONE: ReadonlySet<string> = new Set(['handled', 'duplicate', 'discarded', 
 /** How long a run may go on of which the sender got no answer: to its end, or to that of its lease. */
 const UNKNOWN_MS = 4_000
 
-/** What the sender knows. */
+/** The knowledge of the sender. */
 export class Ledger {
   private readonly events = new Map<string, Sent>()
   /** The keys of events that are handled or kept from now on: a receiver has said so. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { orderCreated, type SignedDelivery, sign } from '../deliveries.js'
 
-/** What the handler of an order does in one run. */
+/** One run of the handler of an order. */
 export type Deed = 'effect' | 'throw' | 'retry later' | 'discard' | 'slow effect' | 'slow throw' | 'hang'
 
 /** The deeds of its runs, of which the last is that of all later runs too. */

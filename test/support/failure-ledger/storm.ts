@@ -30,7 +30,7 @@ export interface FailureStorm {
    * @param leaseSeconds of a store
    */
   start(slot: number, leaseSeconds: number): Promise<App>
-  /** What happens meanwhile, beside processes that are killed and stopped. */
+  /** The faults meanwhile, beside processes that are killed and stopped. */
   readonly faults: readonly Fault[]
 }
 
@@ -41,7 +41,7 @@ export interface Report {
   readonly outcomes: ReadonlyMap<string, number>
 }
 
-/** What each storm must have seen, or it has proved nothing. */
+/** The outcomes that each storm must have seen, or it has proved nothing. */
 export const EXPECTED_OUTCOMES: string[] = [
   ...['handled', 'duplicate', 'failed', 'retry_later', 'timed_out', 'unprocessable', 'parked'],
   ...['replay handled', 'replay failed', 'replay unprocessable'],

@@ -1,7 +1,7 @@
 import type { FailureState, OutcomeName } from 'tix-webhooks'
 import type { World } from './world.js'
 
-/** What the handler does. */
+/** The end of the handler. */
 export type Plan = 'ok' | 'fail' | 'retry' | 'discard'
 
 /** The event of a delivery: one that can be handled, one whose data is invalid, or bytes that are no JSON. */
@@ -87,7 +87,7 @@ function foundHandled(
   return outcome
 }
 
-/** What is not handled is kept: a replay that fails says so, and a delivery may be the one that parks the event. */
+/** An event that is not handled is kept: a replay that fails says so, and a delivery may be the one that parks the event. */
 function failed(event: EventModel, attempt: Attempt, outcome: OutcomeName): OutcomeName {
   if (attempt.isBroken) return outcome
   event.failure = failedAgain(event.failure, attempt)

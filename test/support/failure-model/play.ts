@@ -70,7 +70,7 @@ export async function play(history: readonly Step[], world: World): Promise<void
   const life = new Life()
   const process = start(life)
 
-  /** What goes on after the answer. */
+  /** The work that goes on after the answer. */
   async function settle(): Promise<void> {
     await turns(2)
     await life.calls()

@@ -133,7 +133,7 @@ function seenStore(store: IdempotencyStore, { call }: Life): IdempotencyStore {
   }
 }
 
-/** What a check of a failure compares. */
+/** The parts of a failure that a check compares. */
 export function factsOf(failure: Failure) {
   const { state, attempts, replays, code, firstAt, lastAt, lastReplayedAt, rawBody } = failure
   return {

@@ -17,7 +17,7 @@ const HOSTILE = failedDelivery({
   rawBody: Uint8Array.from({ length: 256 }, (_, i) => i),
 })
 
-/** What is kept of a delivery, and how it is found. */
+/** The fields of a delivery that are kept, and how it is found. */
 async function expectKept(failures: ReturnType<typeof postgresFailures>, failed: FailedDelivery) {
   expect(await failures.keep(failed)).toBe('failing')
   const { failedAt, isReplay, parkAfter, ...rest } = failed

@@ -95,7 +95,7 @@ describe.each(GUARDS)('with %s', (name, guard) => {
     handler.mockImplementation(() => {})
     expect(await send(ORDER)).toEqual({ outcome: 'handled' })
     expect(await send(ORDER)).toEqual({ outcome: name.endsWith('a function') ? 'handled' : 'duplicate' })
-    // What was completed by a process that died before it could remove the failure.
+    // A process may have completed it, and died before it could remove the failure.
     const isCounted = name === 'a store that answers later'
     expect(failures.calls()).toEqual(isCounted ? ['delete'] : expect.arrayContaining(['get']))
   })
