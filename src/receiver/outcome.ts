@@ -14,6 +14,7 @@ import {
   type VerificationCode,
 } from '../errors.js'
 import type { Denial } from '../idempotency/guard.js'
+import { ignoreRejection } from '../lib/call-safely.js'
 import { explainThrown } from '../lib/thrown.js'
 
 /** The ways a delivery can end. */
@@ -205,6 +206,8 @@ export function outcomeOfThrown(thrown: unknown, kind: string): Outcome {
   } catch {
     // Reading an error behind a proxy can throw: it is an ordinary failure then.
   }
+  // `throw wrap(error)`, where wrap is asynchronous, throws a promise that nobody else awaits.
+  ignoreRejection(thrown)
   return { outcome: 'failed', code: 'handler_failed', error: explainThrown(thrown, kind) }
 }
 

@@ -8,7 +8,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** Errors of a handler that throw when they are inspected. */
+/** Values that a handler throws: some throw when they are inspected. */
 const strange: [string, () => unknown][] = [
   ['an error whose message is an object', () => Object.assign(new Error(), { message: Object.create(null) })],
   [
@@ -29,6 +29,7 @@ const strange: [string, () => unknown][] = [
         },
       }),
   ],
+  ['a promise that rejects', () => Promise.reject(new Error('from an asynchronous wrapper'))],
   [
     'a proxy that was revoked',
     () => {
@@ -48,7 +49,7 @@ const strange: [string, () => unknown][] = [
   ],
 ]
 
-describe('a handler that throws what cannot be looked at', () => {
+describe('a handler that throws something strange', () => {
   test.each(strange)('has failed, and is answered: %s', async (_, make) => {
     const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
     const receiver = createReceiver({
