@@ -32,6 +32,7 @@ function optionsFor(ran: string[]): WebhookOptions {
       'event.*': ({ type }) => void ran.push(type),
     },
     failures: memoryFailures(),
+    namespace: 'orders',
     // The table already shows it.
     onError: () => {},
   }

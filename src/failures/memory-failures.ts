@@ -30,7 +30,7 @@ export interface MemoryFailuresOptions {
  * @example
  * ```ts
  * const failures = memoryFailures()
- * tixWebhooks({ secret, on, failures })
+ * tixWebhooks({ secret, on, failures, namespace: 'orders' })
  * const [latest] = await failures.list()
  * ```
  */

@@ -12,12 +12,20 @@ import { hmacEngine } from '../../signature/hmac.js'
 import { isName, NAME_RULE } from '../account.js'
 import type { WebhookOptions } from './options.js'
 
-/** Required with a store or an inbox, which other endpoints may share. The built-in memory store is not shared, so it defaults to `'default'`. */
-export function namespaceOf<Request>({ namespace, store, inbox }: DeduplicationOptions<Request>): string {
+/**
+ * Required with a store, an inbox or failures, which other endpoints may share. The built-in memory store is not shared, so it defaults to
+ * `'default'`.
+ */
+export function namespaceOf<Request>({
+  namespace,
+  store,
+  inbox,
+  failures,
+}: DeduplicationOptions<Request> & { readonly failures?: unknown }): string {
   if (namespace === undefined) {
-    if (store === undefined && inbox === undefined) return 'default'
+    if (store === undefined && inbox === undefined && failures === undefined) return 'default'
     throw new TypeError(
-      "namespace is required with store and inbox: name this endpoint, such as namespace: 'orders', so that two endpoints on one database do not suppress each other's events.",
+      "namespace is required with store, inbox and failures: name this endpoint, such as namespace: 'orders', so that two endpoints on one database do not suppress each other's events.",
     )
   }
   if (isName(namespace)) return namespace

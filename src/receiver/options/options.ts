@@ -64,8 +64,8 @@ export interface WebhookOptions<
    */
   inbox?: Inbox<Tx> | ((request: Request) => Inbox<Tx> | Promise<Inbox<Tx>>) | undefined
   /**
-   * Separates this endpoint's events from others in a shared store: 1 to 64 characters of `A-Z a-z 0-9 . _ -`. Required with `store` and
-   * `inbox`. Default `'default'`.
+   * Separates this endpoint's events from others in a shared store: 1 to 64 characters of `A-Z a-z 0-9 . _ -`. Required with `store`,
+   * `inbox` and `failures`. Default `'default'`.
    */
   namespace?: string | undefined
   /** Returns the key that an event is deduplicated by. Default: the order's id for `order.created`, else a digest of the event. */

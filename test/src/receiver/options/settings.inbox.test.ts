@@ -18,7 +18,7 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
   [
     'an inbox without namespace',
     { inbox },
-    /^namespace is required with store and inbox: .*namespace: 'orders'.*two endpoints/,
+    /^namespace is required with store, inbox and failures: .*namespace: 'orders'.*two endpoints/,
   ],
   [
     'an inbox and a namespace with a slash',

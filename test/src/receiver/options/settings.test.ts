@@ -1,4 +1,4 @@
-import { createReceiver, memoryStore, type WebhookOptions } from 'tix-webhooks'
+import { createReceiver, memoryFailures, memoryStore, type WebhookOptions } from 'tix-webhooks'
 import { describe, expect, test } from 'vitest'
 import { SECRET } from '../../../support/deliveries.js'
 import { handler, make } from '../../../support/make-receiver.js'
@@ -109,8 +109,9 @@ const REFUSED: readonly [what: string, options: Record<string, unknown>, message
   [
     'a store without namespace',
     { store: memoryStore() },
-    /^namespace is required with store and inbox: .*namespace: 'orders'/,
+    /^namespace is required with store, inbox and failures: .*namespace: 'orders'/,
   ],
+  ['failures without namespace', { failures: memoryFailures() }, /^namespace is required with store, inbox/],
   ['an empty namespace', { namespace: '' }, /^namespace must be 1 to 64 characters/],
   ['a namespace with a slash', { namespace: 'a/b' }, /^namespace must be 1 to 64 characters/],
   ['a namespace with an umlaut', { namespace: 'grün' }, /^namespace must be 1 to 64 characters of A-Z/],
