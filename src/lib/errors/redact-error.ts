@@ -1,5 +1,6 @@
 import { isOfDatabase, REDACTED, textOf, withoutValues } from './database-error.js'
 import { readProperty as read } from './read-property.js'
+import { framesOf } from './user-frames.js'
 
 /** Kept of an error of a database, beside its message: names in the schema, and numbers of errors. */
 const KEPT = ['code', 'errno', 'sqlState', 'severity', 'schema', 'table', 'column', 'constraint'] as const
@@ -21,6 +22,8 @@ const NESTED: readonly string[] = [
 ]
 
 const MAX_DEPTH = 30
+/** Of one error: a getter may make a new cause each time. */
+const MAX_PARTS = 10_000
 /** A shorter value could be any part of a word. */
 const MIN_VALUE_LENGTH = 3
 /** Characters of all texts times values to look for in them: some tenths of a second. */
@@ -74,6 +77,7 @@ class Redaction {
       if (!parts.has(part)) parts.set(part, isPart)
     }
     for (const [part, isPart] of parts) {
+      if (parts.size > MAX_PARTS) throw new RangeError('too many parts')
       if (Array.isArray(part)) {
         for (const one of part) put(one, isPart)
         continue
@@ -123,7 +127,8 @@ class Redaction {
     const message = this.text(error.message)
     const copy = Object.setPrototypeOf(new Error(message), Object.getPrototypeOf(error)) as object
     this.copies.set(error, copy)
-    define(copy, 'stack', `${String(name ?? 'Error')}: ${message}${framesOf(error)}`)
+    // The frames have no values, but functions, files and lines that a value may equal.
+    define(copy, 'stack', [`${String(name ?? 'Error')}: ${message}`, ...framesOf(error)].join('\n'))
     if (read(copy, 'name') !== name) define(copy, 'name', name)
     const isDatabase = this.databases.has(error)
     for (const own of new Set([...(isDatabase ? KEPT : Object.keys(error)), ...NESTED])) {
@@ -161,12 +166,6 @@ class Redaction {
 /** Not within a word: the value `order` is no part of the table `orders`. */
 function wholeText(value: string): RegExp {
   return new RegExp(`(?<!\\w)${value.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')}(?!\\w)`, 'g')
-}
-
-/** The frames have no values, but functions, files and lines that a value may equal. */
-function framesOf(error: { readonly message: string }): string {
-  const stack = String(read(error, 'stack')).replace(error.message, '')
-  return (stack.match(/\n[ \t]+at .*/g) ?? []).join('')
 }
 
 function isNested(name: string): boolean {

@@ -1,3 +1,13 @@
+import { readProperty } from './read-property.js'
+
+/** The lines of an error's stack that are frames. Those of its message may look like frames, and be a stranger's text: they are left out. */
+export function framesOf(error: unknown): readonly string[] {
+  const [stack, message] = ['stack', 'message'].map((name) => readProperty(error, name))
+  if (typeof stack !== 'string') return []
+  const lines = (typeof message === 'string' ? stack.replace(message, '') : stack).split('\n')
+  return lines.filter((line) => /^[ \t]+at /.test(line))
+}
+
 /** A frame of this package, by its install folder, or of Node. In a bundle, our frames look like the app's. */
 const NOT_USERS = /[\\/]node_modules[\\/]tix-webhooks[\\/]|[\s(]node:/
 
@@ -8,15 +18,16 @@ export function userFrames(lines: readonly string[]): readonly string[] {
   return lines.slice(0, end)
 }
 
-const NOT_OWN = /[\\/]node_modules[\\/]|[\s(]node:/
+/** A frame of a package, of the runtime, or, with Deno, of its cache of packages or of a module that was fetched. */
+const NOT_OWN = /[\\/](?:node_modules|npm[\\/][^\\/]+\.[^\\/]+)[\\/]|[\s(](?:node|ext|https?):/
 const FRAME = /^\s*at .*:\d+:\d+\)?$/
 
 /**
- * The first frame of a stack that is in the user's own code, as its function, file and position: without the folder of the file, which differs
+ * The first frame of an error that is in the user's own code, as its function, file and position: without the folder of the file, which differs
  * from one machine to the next. `undefined` if there is none.
  */
-export function firstUserFrame(stack: string): string | undefined {
-  const frame = stack.split('\n').find((line) => FRAME.test(line) && !NOT_OWN.test(line))
+export function firstUserFrame(error: unknown): string | undefined {
+  const frame = framesOf(error).find((line) => FRAME.test(line) && !NOT_OWN.test(line))
   return frame
     ?.trim()
     .replace(/^at (async )?/, '')

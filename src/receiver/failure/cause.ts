@@ -1,4 +1,5 @@
 import { isWebhookError, type PayloadIssue } from '../../errors.js'
+import { withoutCredentials } from '../../lib/errors/credentials.js'
 import { causeOf, messageOf } from '../../lib/errors/message-of.js'
 import { readProperty } from '../../lib/errors/read-property.js'
 import { redactError } from '../../lib/errors/redact-error.js'
@@ -6,6 +7,7 @@ import { firstUserFrame } from '../../lib/errors/user-frames.js'
 import type { MaybePromise } from '../../lib/maybe-promise.js'
 import { whenSettled } from '../../lib/maybe-promise.js'
 import { hmacEngine } from '../../signature/hmac.js'
+import { isSignal } from '../outcome.js'
 import { thrownByUser } from '../thrown-by-user.js'
 
 /** The end of a delivery, and the kind of its event. */
@@ -16,8 +18,6 @@ interface Ended {
 }
 
 const MAX_MESSAGE_LENGTH = 1_000
-/** The user and the password in an address, which fetch and clients quote, a signing secret, and a token. */
-const CREDENTIALS = /(?<=:\/\/)[^\s/@]+:[^\s/@]+(?=@)|\bwhsec_[\w+/=-]+|(?<=\bBearer )[\w.~+/=-]+/g
 const MAX_CAUSES = 5
 const GROUP_LENGTH = 16
 
@@ -36,23 +36,25 @@ export function messageOfFailure(error: unknown): string {
     cause = causeOf(cause)
   }
   const text = messages.join('; caused by: ').slice(0, 2 * MAX_MESSAGE_LENGTH)
-  return storable(text.replace(CREDENTIALS, '[redacted]'), MAX_MESSAGE_LENGTH)
+  return storable(withoutCredentials(text), MAX_MESSAGE_LENGTH)
 }
 
 /**
- * The group of a failure: the same for all that one bug causes. By the code, the name of the error and the first frame of the user's own code;
- * an error without such a frame, as that of a client of a database, by what else is the same each time.
+ * The group of a failure: the same for all that one bug causes. By the code, the name and the code of the error, and the first frame of the
+ * user's own code; an error without such a frame, as that of a client of a database, by what else is the same each time.
  */
 export function groupOf({ code, error, kind }: Ended): MaybePromise<string> {
-  const thrown = thrownByUser(error)?.error
-  const parts = [code, textOf(readProperty(thrown ?? error, 'name')), ...placeOf(thrown, error, kind)]
+  // The reason of a RetryLater is the user's, and may be another one for each event.
+  const thrown = isSignal(error) ? error : thrownByUser(error)?.error
+  const names = ['name', 'code'].map((name) => textOf(readProperty(thrown ?? error, name)))
+  const parts = [code, ...names, ...placeOf(thrown, error, kind)]
   return whenSettled(hmacEngine().sha256Hex(JSON.stringify(parts)), (digest) => digest.slice(0, GROUP_LENGTH))
 }
 
 function placeOf(thrown: unknown, error: unknown, kind: string): readonly string[] {
   let cause = thrown
   for (let depth = 0; depth <= MAX_CAUSES && cause !== undefined; depth++) {
-    const frame = firstUserFrame(textOf(readProperty(cause, 'stack')))
+    const frame = firstUserFrame(cause)
     if (frame !== undefined) return [frame]
     cause = causeOf(cause)
   }
@@ -61,9 +63,8 @@ function placeOf(thrown: unknown, error: unknown, kind: string): readonly string
     path.flatMap((part) => (typeof part === 'number' ? [] : [String(part)])).join('.'),
   )
   // Our own words on what a handler returned, or that it was too slow, are the same each time.
-  const ours =
-    thrown === undefined && paths.length === 0 ? messageOf(error) : textOf(readProperty(thrown, 'code'))
-  return [kind, ours, ...new Set(paths)]
+  const ours = thrown === undefined && paths.length === 0 ? [messageOf(error)] : []
+  return [kind, ...ours, ...new Set(paths)]
 }
 
 function issuesOf(error: unknown): readonly PayloadIssue[] {

@@ -5,10 +5,11 @@ import type { FailedDelivery, FailureState, Failures } from '../../failures/fail
 import type { GuardedDelivery, GuardedFailure, WorkEnd } from '../../idempotency/guard.js'
 import type { JoinedInbox } from '../../idempotency/inbox.js'
 import { describeValue } from '../../lib/describe-type.js'
+import { withoutCredentials } from '../../lib/errors/credentials.js'
 import { messageOf } from '../../lib/errors/message-of.js'
 import { redactError } from '../../lib/errors/redact-error.js'
 import { keyOfBytes } from '../key.js'
-import type { OutcomeName } from '../outcome.js'
+import type { OutcomeCode, OutcomeName } from '../outcome.js'
 import { groupOf, messageOfFailure, storable } from './cause.js'
 
 /** The options that concern failures. */
@@ -28,14 +29,18 @@ interface FailingDelivery extends Pick<GuardedDelivery, 'clock' | 'report' | 'tr
   readonly account: string | undefined
 }
 
-/** How a delivery ends whose event was not handled. Not because a backend is down: that passes, and the failures may be down with it. */
+/**
+ * How a delivery ends whose event was not handled. Not because a backend is down, or nothing has run in time: that passes, and the failures
+ * may be down with it.
+ */
 const KEPT_OUTCOMES: ReadonlySet<string> = new Set<OutcomeName>([
   'failed',
   'retry_later',
-  'timed_out',
   'unprocessable',
   'misconfigured',
 ])
+/** Of other outcomes: a run that never ended, and a database that refuses what the handler did, as it would again. */
+const KEPT_CODES: ReadonlySet<string | undefined> = new Set<OutcomeCode>(['given_up', 'rolled_back'])
 
 /** The longest text that is looked for. */
 const MAX_TEXT_LENGTH = 255
@@ -44,19 +49,26 @@ const MAX_TEXT_LENGTH = 255
 export class DeliveryFailure implements GuardedFailure {
   key = ''
   isKept: boolean
-  private event: UnknownEvent | undefined
+  private readonly bytes: Pick<FailedDelivery, 'rawBody' | 'signedAt' | 'secretIndex'>
+  private ids: Pick<FailedDelivery, 'eventId' | 'orderId'> = {}
   private hasEnded = false
   /** Of a run that was given up, which may be handled later. */
   private keeping: Promise<unknown> | undefined
   private keepOne: JoinedInbox<unknown>['keep']
+  private keepResults: readonly unknown[] = KEPT_STATES
 
-  /** @param replayedKey the key of the failure that is replayed */
+  /**
+   * Copies what is to be kept, as it was sent: a handler may change its own, or give the bytes to another thread.
+   *
+   * @param replayedKey the key of the failure that is replayed
+   */
   constructor(
     private readonly terms: FailureTerms,
     private readonly state: FailingDelivery,
-    private readonly bytes: Pick<FailedDelivery, 'rawBody' | 'signedAt' | 'secretIndex'>,
+    { rawBody, signedAt, secretIndex }: Pick<FailedDelivery, 'rawBody' | 'signedAt' | 'secretIndex'>,
     private readonly replayedKey?: string,
   ) {
+    this.bytes = { rawBody: new Uint8Array(rawBody), signedAt: new Date(signedAt), secretIndex }
     this.isKept = replayedKey !== undefined
     this.keepOne = async (failed) => terms.failures.keep(failed)
   }
@@ -65,9 +77,14 @@ export class DeliveryFailure implements GuardedFailure {
     return this.replayedKey !== undefined
   }
 
-  /** To be called once the envelope is read. */
-  isOf(event: UnknownEvent): void {
-    this.event = event
+  /** To be called once the envelope is read, before the user's code gets it. */
+  isOf({ id, data }: UnknownEvent): void {
+    const eventId = idOf(id) ?? idOf(idIn(data.event))
+    const orderId = idOf(idIn(data.order))
+    this.ids = {
+      ...(eventId === undefined ? {} : { eventId }),
+      ...(orderId === undefined ? {} : { orderId }),
+    }
   }
 
   /** Sets the key: that of the event, or one of its bytes if it has none. */
@@ -79,13 +96,16 @@ export class DeliveryFailure implements GuardedFailure {
 
   keepWith(keep: JoinedInbox<unknown>['keep']): void {
     this.keepOne = keep
+    this.keepResults = JOINED_RESULTS
   }
 
   async find(): Promise<FailureState | undefined> {
     const { clock } = this.state
     try {
-      const byMs = Math.min(clock.nowMs + STORE_CALL_MS, clock.deadlineMs)
-      const found = await clock.within(this.call('get'), byMs, tookTooLong)
+      const { nowMs } = clock
+      // So that failures that hang leave the handler as much time as they take.
+      const limitMs = Math.min(STORE_CALL_MS, (clock.deadlineMs - nowMs) / 2)
+      const found = await clock.within(this.call('get'), nowMs + limitMs, tookTooLong)
       this.isKept = found !== undefined
       return found?.state
     } catch (error) {
@@ -101,8 +121,7 @@ export class DeliveryFailure implements GuardedFailure {
 
   /** Whether an end is one of those that are kept. */
   isKeptAs({ outcome, code }: WorkEnd): boolean {
-    // A database that refuses what the handler did would refuse it again.
-    return KEPT_OUTCOMES.has(outcome) || code === 'rolled_back'
+    return KEPT_OUTCOMES.has(outcome) || KEPT_CODES.has(code as OutcomeCode)
   }
 
   async keep(end: WorkEnd): Promise<FailureState | undefined> {
@@ -146,7 +165,7 @@ export class DeliveryFailure implements GuardedFailure {
   private async keepDescribed(failed: FailedDelivery): Promise<FailureState | undefined> {
     const { clock } = this.state
     const kept = await clock.within(this.keepOne(failed), clock.nowMs + STATEMENT_MS, tookTooLong)
-    if (!KEEP_RESULTS.includes(kept)) throw misbehaved(kept)
+    if (!this.keepResults.includes(kept)) throw misbehaved(kept)
     if (kept === 'in_flight') this.state.track(this.keepAgain(failed))
     if (kept !== 'failing' && kept !== 'parked') return undefined
     this.isKept = true
@@ -180,21 +199,15 @@ export class DeliveryFailure implements GuardedFailure {
 
   private async describe({ outcome, code = outcome, error }: WorkEnd): Promise<FailedDelivery> {
     await this.identify()
-    const { terms, state, event, bytes } = this
+    const { terms, state } = this
     const { account, kind } = state
-    const eventId = idOf(event?.id)
-    const order = event?.data.order
-    const orderId = isJsonObject(order) ? idOf(order.id) : undefined
     return {
       key: this.key,
       namespace: terms.namespace,
       ...(account === undefined ? {} : { account }),
       kind: storable(kind, MAX_TEXT_LENGTH),
-      ...(eventId === undefined ? {} : { eventId }),
-      ...(orderId === undefined ? {} : { orderId }),
-      rawBody: bytes.rawBody,
-      signedAt: bytes.signedAt,
-      secretIndex: bytes.secretIndex,
+      ...this.ids,
+      ...this.bytes,
       failedAt: new Date(terms.now()),
       code,
       message: messageOfFailure(error),
@@ -207,19 +220,26 @@ export class DeliveryFailure implements GuardedFailure {
   private unavailable(what: string, cause: unknown): StoreError {
     return new StoreError(
       'not_kept',
-      `The failure of ${this.key} could not be ${what}: ${messageOf(redactError(cause))}`,
+      `The failure of ${this.key} could not be ${what}: ${withoutCredentials(messageOf(redactError(cause)))}`,
       { cause },
     )
   }
 }
 
-const KEEP_RESULTS: readonly unknown[] = ['failing', 'parked', 'handled', 'in_flight']
+type Kept = Awaited<ReturnType<JoinedInbox<unknown>['keep']>>
+
+const KEPT_STATES: readonly Kept[] = ['failing', 'parked']
+const JOINED_RESULTS: readonly Kept[] = [...KEPT_STATES, 'handled', 'in_flight']
 
 function misbehaved(kept: unknown): StoreError {
   return new StoreError(
     'store_misbehaved',
     `keep returned ${describeValue(kept)}: it must return 'failing' or 'parked', see Failures.`,
   )
+}
+
+function idIn(value: unknown): unknown {
+  return isJsonObject(value) ? value.id : undefined
 }
 
 /** An id that can be looked for. */

@@ -19,6 +19,11 @@ function shown(error: Shape | undefined): string {
 
 const redacted = (error: unknown): Shape => redactError(error) as Shape
 
+test('an error that has a new cause whenever it is asked is given up', () => {
+  const endless = (): Error => Object.defineProperty(new Error('endless'), 'cause', { get: endless })
+  expect(redacted(endless()).message).toBe('an unreadable error')
+})
+
 describe('an error without parameters of a database is returned as it is:', () => {
   test.each([
     ["one of the user's code, with causes", new Error('no ink', { cause: new TypeError('no paper') })],

@@ -10,7 +10,7 @@ async function failureOf(throws: () => unknown, kind = 'order.created') {
   const run = async () => {
     throw throws()
   }
-  const { send } = receiving({ failures, on: { 'order.created': run, 'event.*': run } })
+  const { send } = receiving({ failures, namespace: 'orders', on: { 'order.created': run, 'event.*': run } })
   await send({ ...orderCreated({ id: 'ord_1' }), type: kind })
   const [failure] = await failures.list()
   return { message: failure?.message, group: failure?.group ?? 'none' }
@@ -43,6 +43,19 @@ describe('the message', () => {
       () => new Error('postgres://app:hunter2@db/app refused whsec_abc+/= and Bearer sk_live.1'),
       'postgres://[redacted]@db/app refused [redacted] and Bearer [redacted]',
     ],
+    [
+      'has no credentials in any of the forms in which clients quote them',
+      () =>
+        new Error(
+          'redis://:pw@h/0, https://tok@h, amqp://u:p@w@h refused; basic dXNlcjpwYXNz=, bearer abc1; host=h password=hunter2; ?token=t1&a=b',
+        ),
+      'redis://[redacted]@h/0, https://[redacted]@h, amqp://[redacted]@h refused; basic [redacted], bearer [redacted]; host=h password=[redacted]; ?token=[redacted]&a=b',
+    ],
+    [
+      'keeps words that only look like one',
+      () => new Error('Basic validation failed: see https://docs.example/a?b=c@d and bearer tokens'),
+      'Basic validation failed: see https://docs.example/a?b=c@d and bearer tokens',
+    ],
     ['is at most 1,000 characters long', () => new Error('x'.repeat(5_000)), 'x'.repeat(1_000)],
     ['can be stored anywhere', () => new Error('a\0b\ud800c'), 'a\ufffdb\ufffdc'],
     ['is not cut within a character', () => new Error(`${'x'.repeat(999)}😀`), `${'x'.repeat(999)}\ufffd`],
@@ -53,7 +66,7 @@ describe('the message', () => {
 
   test('quotes no payload', async () => {
     const failures = memoryFailures()
-    const { send } = receiving({ failures })
+    const { send } = receiving({ failures, namespace: 'orders' })
     await send('{"buyer":"ada@example.com"')
     const [failure] = await failures.list()
     expect(failure?.message).toMatch(/^The body is authentic, but not JSON/)
@@ -87,6 +100,24 @@ describe('the group', () => {
       await failureOf(() => undefined),
     ]
     expect(new Set(groups.map(({ group }) => group)).size).toBe(6)
+  })
+
+  test('of a RetryLater is by its place, whatever its reason', async () => {
+    const later = (reason: string) => () => new RetryLater({ afterSeconds: 1, reason })
+    const groups = [await failureOf(later('of order 1')), await failureOf(later('of order 2'))]
+    expect(new Set(groups.map(({ group }) => group)).size).toBe(1)
+  })
+
+  test('is by the code too: a helper of the app throws for many reasons', async () => {
+    const query = (code: string) => Object.assign(bug('query failed'), { code })
+    const groups = [await failureOf(() => query('23505')), await failureOf(() => query('42P01'))]
+    expect(new Set(groups.map(({ group }) => group)).size).toBe(2)
+  })
+
+  test('is not by text of the message that looks like a frame, which a buyer may have written', async () => {
+    const notes = ['at x (a.js:1:1)', 'at y (b.js:2:2)'].map((frame) => bug(`bad note:\n    ${frame}`))
+    const groups = [await failureOf(() => notes[0]), await failureOf(() => notes[1])]
+    expect(new Set(groups.map(({ group }) => group)).size).toBe(1)
   })
 
   test('of an error without a frame of the app is by its code, and of its cause if that has one', async () => {
@@ -143,6 +174,11 @@ test.each([
   ['    at async Promise.all (index 0)', undefined],
   ['    at process.processTicksAndRejections (node:internal/process/task_queues:105:5)', undefined],
   ['    at parse (/app/node_modules/pg/lib/parser.js:1:1)', undefined],
+  ['    at async fetch (ext:deno_fetch/26_fetch.js:2:7360)', undefined],
+  ['    at Parser.parse (file:///cache/deno/npm/packages.example/pg/8.23.1/lib/parser.js:1:1)', undefined],
+  ['    at parse (https://modules.example/pg/mod.ts:1:1)', undefined],
+  ['    at run (file:///srv/npm/handlers.js:1:2)', 'run (handlers.js:1:2)'],
 ])('the first frame of the app in %j is %j', (line, frame) => {
-  expect(firstUserFrame(`TypeError: failed at 1:2\n${line}`)).toBe(frame)
+  const message = 'failed at 1:2\n    at note (order.txt:1:2)'
+  expect(firstUserFrame({ message, stack: `TypeError: ${message}\n${line}` })).toBe(frame)
 })

@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto'
-import { type Failure, type Failures, memoryFailures, RetryLater, type WebhookOptions } from 'tix-webhooks'
+import {
+  type Failure,
+  type Failures,
+  type HandlerContext,
+  memoryFailures,
+  RetryLater,
+  type WebhookOptions,
+} from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, sign } from '../../../support/deliveries.js'
 import { honestInbox } from '../../../support/honest-inbox.js'
@@ -131,6 +138,10 @@ function spied(methods: Partial<Failures> = {}) {
   return { ...(Object.fromEntries(recorded) as Failures), calls: () => calls }
 }
 
+function slowSchema(): object {
+  return { '~standard': { version: 1, vendor: 'test', validate: never } }
+}
+
 const bytesKey = (body: string | Uint8Array): string =>
   `orders/sha256:${createHash('sha256').update(body).digest('hex')}`
 
@@ -186,6 +197,12 @@ describe('which deliveries are kept', () => {
       { key: 'orders/order.created/ord_1', code: 'misconfigured' },
     ],
     ['an event with an id', { ...lifecycleEvent('event.published'), id: 'del_7' }, {}, { eventId: 'del_7' }],
+    [
+      'an event that is about an event',
+      lifecycleEvent('event.published', { event: { id: 'evt_7' } }),
+      {},
+      { eventId: 'evt_7' },
+    ],
   ])('%s', async (_, payload, options, expected) => {
     const { failures, receiver } = failing(options)
     await receiver.receive({ ...(await sign(payload)), request: null })
@@ -201,6 +218,33 @@ describe('which deliveries are kept', () => {
     const down = failing({ store: storeWith({ claim: () => Promise.reject(new Error('down')) }).store })
     expect(await down.send(ORDER)).toMatchObject({ outcome: 'unavailable' })
     expect([await failures.count(), await down.failures.count()]).toEqual([0, 0])
+  })
+
+  test('what was sent, though the handler changes what it was given', async () => {
+    const { failures, handler, send } = failing()
+    handler.mockImplementation(((event: { data?: unknown }, ctx: HandlerContext) => {
+      delete event.data
+      ctx.signedAt.setTime(0)
+      structuredClone(ctx.rawBody.buffer, { transfer: [ctx.rawBody.buffer as ArrayBuffer] })
+      throw new Error('after that')
+    }) as never)
+    const { body } = await sign(ORDER)
+    await send(ORDER)
+    const [failure] = await failures.list()
+    expect(failure).toMatchObject({ orderId: 'ord_1', rawBody: body, message: 'after that' })
+    expect(failure?.signedAt.getTime()).toBeGreaterThan(0)
+  })
+
+  test.each<[string, Partial<WebhookOptions>]>([
+    ['handledBefore', { handledBefore: (() => never()) as never }],
+    ['a schema', { schemas: { 'order.created': slowSchema() } as never }],
+  ])('nothing of a delivery that was too late for its handler, because %s is slow', async (_, options) => {
+    const { failures, handler, send } = failing({ parkAfter: { attempts: 1 }, ...options })
+    const answered = send(ORDER)
+    await advance(11)
+    expect(await answered).toMatchObject({ outcome: 'timed_out' })
+    expect([handler.mock.calls.length, await failures.count()]).toEqual([0, 0])
+    await advance(300)
   })
 
   test('a handler that outlives the answer, once it has failed', async () => {
@@ -288,6 +332,17 @@ describe('a backend of failures that fails', () => {
   })
 })
 
+test('a look-up that hangs leaves the handler time to run, and the answer comes by the deadline', async () => {
+  const failures = { ...memoryFailures(), get: never as never }
+  const { handler, send } = failing({ failures, timeoutSeconds: 1 })
+  handler.mockImplementation(() => {})
+  const answered = send(ORDER)
+  await advance(1)
+  expect(await answered).toEqual({ outcome: 'handled' })
+  expect(handler).toHaveBeenCalledOnce()
+  await advance(2)
+})
+
 test('a backend that is slow, as in a flood, keeps the failure after the answer, and nothing is reported', async () => {
   const failures = memoryFailures()
   const slow = deferred()
@@ -315,6 +370,6 @@ test('parkAfter without failures, or empty, or invalid, is refused', () => {
     [{ failures: {} as never }, /failures must be made by postgresFailures/],
     [{ failures: null as never }, /failures must be made by postgresFailures/],
   ] as const) {
-    expect(() => receiving(options)).toThrow(message)
+    expect(() => receiving({ namespace: 'orders', ...options })).toThrow(message)
   }
 })

@@ -289,8 +289,8 @@ describe('failures of another backend', () => {
     expect(await receiver.replay({})).toHaveLength(3)
   })
 
-  test('whose keep returns something else is reported', async () => {
-    const { send, reports } = replayable({ failures: { ...memoryFailures(), keep: (() => ({})) as never } })
+  test.each([{}, 'handled', 'in_flight'])('whose keep returns %j is reported', async (kept) => {
+    const { send, reports } = replayable({ failures: { ...memoryFailures(), keep: (() => kept) as never } })
     expect(await send(ORDER)).toMatchObject({ outcome: 'failed' })
     expect(reports.map(({ error }) => error.code)).toContain('not_kept')
   })
