@@ -9,6 +9,7 @@ import { verify } from './receiver/verify.js'
 import { sandbox } from './sandbox/load.js'
 import { page } from './sandbox/page.js'
 import { bursts } from './stores/bursts.js'
+import { failures } from './stores/failures.js'
 import { inTransaction } from './stores/in-transaction.js'
 import { inbox } from './stores/inbox.js'
 import { million } from './stores/million.js'
@@ -34,6 +35,7 @@ export const groups: readonly Group[] = [
   growth,
   heap,
   million,
+  failures,
   purging,
   loading,
   sandbox,

@@ -216,7 +216,9 @@ async function live(plan: Plan): Promise<void> {
   fates.transactions.length = 0
   // Everything else is free, and not because it was overdue.
   expect(performance.now() - startedAt).toBeLessThan(OVERDUE_SECONDS * 1000)
-  expect(await freePlaces()).toBe(runs - holding.size)
+  // Before the probes, during which more of them are given back.
+  const free = runs - holding.size
+  expect(await freePlaces()).toBe(free)
   await advance(LAST_SECONDS + OVERDUE_SECONDS - SETTLED_SECONDS)
   connections = 0
   holding.clear()
