@@ -1,7 +1,6 @@
 import type { MaybePromise } from '../lib/maybe-promise.js'
 import {
   type Denial,
-  type GuardedDelivery,
   type GuardedFailure,
   isDone,
   PARKED,
@@ -15,8 +14,9 @@ interface ParkedEnd extends WorkEnd {
 }
 
 /**
- * Calls `run` with work that keeps its failure before the grant is given back: until then no other delivery of the event runs. Work whose
- * failure is parked is not called, unless it is a replay. The failure of an event that is done is removed.
+ * Calls `run` with work that keeps its failure, or removes it once the event is done, before the grant is given back: until then no other
+ * delivery of the event runs, and a process that dies leaves no failure of an event that is recorded as done. Work whose failure is parked is
+ * not called, unless it is a replay.
  *
  * @param mayBeKept whether there may be a failure of an earlier delivery
  */
@@ -29,12 +29,15 @@ export async function runKeeping<End extends WorkEnd>(
   const ended = await run(async (grant) => {
     if (mayBeKept && (await isParked(failure))) return { outcome: 'parked' }
     const end = await work(grant)
-    const isNowParked = !isDone(end) && (await failure.keep(end)) === 'parked'
+    if (isDone(end)) {
+      await removeKept(failure)
+      return end
+    }
+    const isNowParked = (await failure.keep(end)) === 'parked'
     return isNowParked && !failure.isReplay ? { outcome: 'parked', error: end.error } : end
   })
-  if (isParkedEnd(ended)) return ended.error === undefined ? PARKED : { ...PARKED, error: ended.error }
-  if (isDone(ended)) await removeKept(failure)
-  return ended
+  if (!isParkedEnd(ended)) return ended
+  return ended.error === undefined ? PARKED : { ...PARKED, error: ended.error }
 }
 
 /** Whether the event waits for a replay, and this is none. */
@@ -45,14 +48,6 @@ export async function isParked(failure: GuardedFailure): Promise<boolean> {
 /** To be called when the event is done. */
 export async function removeKept(failure: GuardedFailure): Promise<void> {
   if (failure.isKept) await failure.remove()
-}
-
-/**
- * To be called when the event was handled before: its failure is left if the process died before it could remove it, or a version without
- * failures has handled the event.
- */
-export function removeLeft(delivery: GuardedDelivery): void {
-  if (delivery.failure !== undefined) delivery.track(delivery.failure.remove())
 }
 
 function isParkedEnd(end: WorkEnd): end is ParkedEnd {

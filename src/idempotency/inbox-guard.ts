@@ -3,7 +3,7 @@ import { StoreError } from '../errors.js'
 import type { Failures } from '../failures/failures.js'
 import { ignoreRejection } from '../lib/call-safely.js'
 import { deferred } from '../lib/deferred.js'
-import { isParked, removeKept, removeLeft } from './failing-run.js'
+import { isParked, removeKept } from './failing-run.js'
 import {
   type Denial,
   type Grant,
@@ -49,10 +49,10 @@ export function inboxGuard(
       const { failure } = delivery
       if (failure === undefined) return new InboxRun(inbox, request, delivery, work).run()
       if (joined === undefined)
-        return runBeside(failure, delivery, () => new InboxRun(inbox, request, delivery, work).run())
+        return runBeside(failure, () => new InboxRun(inbox, request, delivery, work).run())
       failure.keepWith(joined.keep)
       const together = joinedFor(joined, inbox, failure)
-      return keeping(failure, delivery, new InboxRun(together, request, delivery, work).run())
+      return keeping(failure, new InboxRun(together, request, delivery, work).run())
     },
     async keep(_, { failure }, end) {
       if (joined !== undefined) failure?.keepWith(joined.keep)
@@ -76,27 +76,22 @@ function joinedFor(joined: JoinedInbox<unknown>, inbox: Inbox<unknown>, failure:
 /** With failures of another database, which are looked up before the transaction and written after it: no run waits for a second connection. */
 async function runBeside<End extends WorkEnd>(
   failure: GuardedFailure,
-  delivery: GuardedDelivery,
   run: () => Promise<End | Denial>,
 ): Promise<End | Denial> {
   if (await isParked(failure)) return PARKED
-  const ended = await keeping(failure, delivery, run())
-  if (!('status' in ended) && isDone(ended)) await removeKept(failure)
+  const ended = await keeping(failure, run())
+  // A duplicate too: a process that died after its COMMIT has left the failure.
+  if ('status' in ended ? ended.status === 'duplicate' : isDone(ended)) await removeKept(failure)
   return ended
 }
 
-/** Keeps the failure once the transaction is over, or removes one that was left. */
+/** Keeps the failure once the transaction is over. */
 async function keeping<End extends WorkEnd>(
   failure: GuardedFailure,
-  delivery: GuardedDelivery,
   running: Promise<End | Denial>,
 ): Promise<End | Denial> {
   const ended = await running
-  if ('status' in ended) {
-    if (ended.status === 'duplicate') removeLeft(delivery)
-    return ended
-  }
-  if (isDone(ended)) return ended
+  if ('status' in ended || isDone(ended)) return ended
   const isNowParked = (await failure.keep(ended)) === 'parked'
   return isNowParked && !failure.isReplay ? { ...PARKED, error: ended.error } : ended
 }

@@ -2,7 +2,7 @@ import { PAUSES_MS, RETRY_SECONDS, STORE_CALL_MS } from '../durations.js'
 import { StoreError } from '../errors.js'
 import { isThenable } from '../lib/call-safely.js'
 import { isPromise, type MaybePromise } from '../lib/maybe-promise.js'
-import { removeLeft, runKeeping } from './failing-run.js'
+import { runKeeping } from './failing-run.js'
 import {
   type Denial,
   type Guard,
@@ -152,10 +152,7 @@ export function leaseGuard(store: IdempotencyStore, terms: LeaseGuardTerms): Gua
       delivery.track(Promise.resolve(held.end({ outcome: 'unavailable', error })))
       throw error
     }
-    if (result.status === 'completed') {
-      removeLeft(delivery)
-      return DUPLICATE
-    }
+    if (result.status === 'completed') return DUPLICATE
     // Perhaps nothing handles it: the lease may belong to a timed-out claim, and will be released soon.
     const { retryAfterMs } = result
     return {
