@@ -1,18 +1,17 @@
-import { REPLAYS_AT_ONCE, STATEMENT_MS } from '../../durations.js'
-import { StoreError } from '../../errors.js'
-import type { Failure, FailureQuery } from '../../failures/failures.js'
+import { REPLAYS_AT_ONCE } from '../../durations.js'
+import { UnavailableError } from '../../errors.js'
+import type { Failure, Failures } from '../../failures/failures.js'
 import { checkFailureFilter, checkFailureLimit } from '../../failures/rules.js'
-import { isMisuse } from '../../lib/call-site.js'
+import { checkKey } from '../../lib/check-key.js'
 import { describeType, describeValue } from '../../lib/describe-type.js'
-import { messageOf } from '../../lib/errors/message-of.js'
-import { redactError } from '../../lib/errors/redact-error.js'
-import { checkOptionNames, isRecord } from '../../lib/option-names.js'
+import { checkOptionNames, isPlainObject, isRecord } from '../../lib/option-names.js'
 import { within } from '../../lib/time/alarm-clock.js'
 import type { AuthenticDelivery } from '../delivery.js'
 import type { Operations, Replayed, ReplayFilter, ReplayOptions } from '../operation/operations.js'
 import type { Settings } from '../options/settings.js'
 import { draining, type Outcome } from '../outcome.js'
 import { DeliveryState, type Shared } from '../state.js'
+import { readFailure, readPage } from './read-failures.js'
 import { replayedDelivery } from './replayed-delivery.js'
 
 /** Takes an authentic delivery to its outcome; never rejects. */
@@ -22,11 +21,21 @@ type Handle<Request> = (
   replayed: Failure,
 ) => Promise<Outcome>
 
-/** The account whose failures are replayed: its id, and the account as the user's function returned it. */
-interface Owner {
+/** The failures that a replay may take, and the account as the user's function returned it. */
+interface Scope<Request> {
+  readonly failures: Failures
   readonly id: string | undefined
   readonly account: unknown
+  readonly request: Request | undefined
 }
+
+const FILTER_NAMES = ['state', 'kind', 'account', 'group', 'limit']
+
+/** The most of one call that are looked at: those that no handler takes, and those that fail again, which are listed again, included. */
+const MOST_LISTED = 2_000
+
+/** Each may have a megabyte. */
+const PAGE = 20
 
 /** Makes `replay()` of a receiver. */
 export function replaying<Request>(
@@ -37,65 +46,60 @@ export function replaying<Request>(
   const { failureTerms, namespace } = settings
 
   async function replay(what: string | ReplayFilter, options?: ReplayOptions<Request>): Promise<unknown> {
-    const { request } = checkOptionNames(options ?? {}, ['request'])
+    const given = options ?? {}
+    checkGiven('the second argument of replay', given, '{ request }')
+    const { request } = checkOptionNames(given, ['request'])
     checkWhat(what)
-    const owner = await ownerOf(request)
-    return typeof what === 'string' ? replayKey(what, owner, request) : replayMatching(what, owner, request)
+    const scope = await scopeOf(request)
+    return typeof what === 'string' ? replayKey(what, scope) : replayMatching(what, scope)
   }
 
-  async function replayKey(
-    key: string,
-    owner: Owner,
-    request: Request | undefined,
-  ): Promise<Outcome | undefined> {
-    const failure = await asked(async () => failureTerms?.failures.get(key))
-    if (failure === undefined) return undefined
-    return isOf(owner, checkedFailure(failure)) ? replayOne(failure, owner, request) : undefined
+  async function replayKey(key: string, scope: Scope<Request>): Promise<Outcome | undefined> {
+    const failure = await readFailure(scope.failures, key)
+    return failure !== undefined && isIn(scope, failure) ? replayOne(failure, scope) : undefined
   }
 
-  async function replayMatching(
-    filter: ReplayFilter,
-    owner: Owner,
-    request: Request | undefined,
-  ): Promise<readonly Replayed[]> {
-    const { limit: given, ...conditions } = checkOptionNames(filter, FILTER_NAMES)
+  async function replayMatching(filter: ReplayFilter, scope: Scope<Request>): Promise<readonly Replayed[]> {
+    const { limit: given, account = scope.id, ...conditions } = checkOptionNames(filter, FILTER_NAMES)
     const limit = checkFailureLimit(given)
-    checkFailureFilter(conditions)
-    const query: FailureQuery = { ...conditions, ...ownedBy(owner, conditions), order: 'oldest' }
+    checkFailureFilter({ ...conditions, account })
+    checkOwn(scope, account)
+    const query = {
+      ...conditions,
+      namespace,
+      ...(account === undefined ? {} : { account }),
+      order: 'oldest',
+    } as const
     const replayed: Replayed[] = []
-    // One that fails again is listed again, as the latest.
     const seen = new Set<string>()
+    let after: Failure | undefined
+    let listed = 0
     // A failure that no handler takes stays the oldest, and must not keep the others from their turn.
     let left = limit
-    let page = (await pageOf(query, left)).filter(isNew)
-    // Of those that failed again alone there is no further page.
-    while (page.length > 0) {
-      for (const { key } of page) seen.add(key)
-      const failures = page.filter((failure) => isOf(owner, failure)).slice(0, left)
-      replayed.push(
-        ...(await fewAtATime(failures, async (failure) => ({
-          key: failure.key,
-          ...(await replayOne(failure, owner, request)),
-        }))),
-      )
-      left = limit - replayed.filter(({ outcome }) => outcome !== 'unhandled').length
-      if (left === 0 || seen.size >= MOST_SEEN || shared.drain.isClosed) break
-      // The outcomes so far must not be lost with the rest of the list.
-      const next = await pageOf({ ...query, after: page.at(-1) }, left).catch(() => [])
-      page = next.filter(isNew)
+    while (left > 0 && listed < MOST_LISTED) {
+      const reading = readPage(scope.failures, { ...query, after, limit: Math.min(left, PAGE) })
+      // Once some have run, their outcomes must not be lost with the rest of the list.
+      const page = await (after === undefined ? reading : reading.catch(() => []))
+      const last = page.at(-1)
+      // The end, or a foreign list that ignores the position.
+      if (last === undefined || isSamePlace(last, after)) break
+      after = last
+      listed += page.length
+      // One that fails again is listed again, as the latest.
+      const unseen = page.filter((failure) => !seen.has(failure.key) && isIn(scope, failure)).slice(0, left)
+      for (const { key } of unseen) seen.add(key)
+      const outcomes = await fewAtATime(unseen, async (failure) => ({
+        key: failure.key,
+        ...(await replayOne(failure, scope)),
+      }))
+      replayed.push(...outcomes)
+      left -= outcomes.filter(({ outcome }) => outcome !== 'unhandled').length
+      if (shared.drain.isClosed) break
     }
     return replayed
-
-    function isNew({ key }: Failure): boolean {
-      return !seen.has(key)
-    }
   }
 
-  async function replayOne(
-    failure: Failure,
-    { account }: Owner,
-    request: Request | undefined,
-  ): Promise<Outcome> {
+  async function replayOne(failure: Failure, { account, request }: Scope<Request>): Promise<Outcome> {
     const { rawBody, signedAt, secretIndex } = failure
     const state = new DeliveryState(replayedDelivery(rawBody, request), shared)
     state.isVerified = true
@@ -109,58 +113,55 @@ export function replaying<Request>(
     return outcome
   }
 
-  async function ownerOf(request: Request | undefined): Promise<Owner> {
+  async function scopeOf(request: Request | undefined): Promise<Scope<Request>> {
     if (failureTerms === undefined)
       throw new TypeError('replay needs the option failures: nothing is kept without it.')
+    const { failures } = failureTerms
     const [needing] = settings.needRequest
     if (needing !== undefined && request === undefined) {
       throw new TypeError(
         `replay needs a request, because the option ${needing} is a function of it: replay(…, { request }).`,
       )
     }
-    if (!settings.needRequest.includes('account')) return { id: undefined, account: undefined }
+    if (!settings.needRequest.includes('account')) {
+      return { failures, id: undefined, account: undefined, request }
+    }
     const found = { account: undefined as string | undefined }
-    const { account } = await settings.signerFor(request as Request, found)
+    const finding = Promise.resolve(settings.signerFor(request as Request, found))
+    const { account } = await within(finding, settings.timeoutMs, tookTooLong)
     if (found.account === undefined)
       throw new TypeError('Your account function knows no account for the request given to replay.')
-    return { id: found.account, account }
+    return { failures, id: found.account, account, request }
   }
 
-  function isOf({ id }: Owner, failure: Failure): boolean {
-    return failure.namespace === namespace && failure.account === id
-  }
-
-  function ownedBy({ id }: Owner, { account = id }: ReplayFilter): FailureQuery {
-    if (id !== undefined && account !== id) {
-      throw new TypeError(
-        `An account replays its own failures alone: the request is of ${id}, and account is ${describeValue(account)}.`,
-      )
-    }
-    return id === undefined ? { namespace } : { namespace, account: id }
-  }
-
-  async function pageOf(query: FailureQuery, most: number): Promise<readonly Failure[]> {
-    const limit = Math.min(most, PAGE)
-    const page = await asked(async () => failureTerms?.failures.list({ ...query, limit }))
-    if (Array.isArray(page)) return page.map(checkedFailure)
-    throw new StoreError(
-      'store_misbehaved',
-      `The list of the failures returned ${describeType(page)}: see Failures.`,
-    )
+  function isIn({ id }: Scope<Request>, failure: Failure): boolean {
+    const prefix = id === undefined ? `${namespace}/` : `${namespace}/${id}/`
+    return failure.namespace === namespace && failure.account === id && failure.key.startsWith(prefix)
   }
 
   return replay as Operations<Request>['replay']
 }
 
+function checkOwn({ id }: Scope<unknown>, account: string | undefined): void {
+  if (id === undefined || account === id) return
+  throw new TypeError(
+    `An account replays its own failures alone: the request is of ${id}, and account is ${describeValue(account)}.`,
+  )
+}
+
 /** @throws TypeError: a parameter that a query does not have must not mean every failure */
 function checkWhat(what: unknown): void {
-  if (typeof what === 'string') return
+  if (typeof what === 'string') {
+    checkKey(what)
+    return
+  }
   if (!isRecord(what)) {
     throw new TypeError(
       `replay needs the key of a failure, or a filter such as { group }, not ${describeType(what)}.`,
     )
   }
   if ('key' in what) throw new TypeError('replay takes the key itself: replay(key), not replay({ key }).')
+  checkGiven('the filter of replay', what, '{} for every failure')
   for (const [name, value] of Object.entries(what)) {
     if (value === undefined)
       throw new TypeError(
@@ -169,44 +170,21 @@ function checkWhat(what: unknown): void {
   }
 }
 
-/** @throws StoreError when it is no failure: what is replayed is kept again, in place of the bytes as they were */
-function checkedFailure(value: unknown): Failure {
-  const { key, namespace, account, rawBody, signedAt, secretIndex } = Object(value) as Readonly<
-    Record<keyof Failure, unknown>
-  >
-  const isFailure =
-    typeof key === 'string' &&
-    typeof namespace === 'string' &&
-    (account === undefined || typeof account === 'string') &&
-    rawBody instanceof Uint8Array &&
-    signedAt instanceof Date &&
-    Number.isInteger(secretIndex)
-  if (isFailure) return value as Failure
-  throw new StoreError(
-    'store_misbehaved',
-    'The failures returned something that is no Failure, so it was not replayed: rawBody must be a Uint8Array, signedAt a Date, and the account absent if there is none. See Failures.',
+/** A request, a date or an error has no fields of its own, and would read as an empty object. */
+function checkGiven(name: string, given: object, wanted: string): void {
+  if (Object.keys(given).length > 0 || isPlainObject(given)) return
+  throw new TypeError(`${name} must be a plain object, ${wanted}, not ${describeType(given)}.`)
+}
+
+function tookTooLong(): never {
+  throw new UnavailableError(
+    'account_unavailable',
+    'Your account function took too long, so nothing was replayed.',
   )
 }
 
-const FILTER_NAMES = ['state', 'kind', 'account', 'group', 'limit']
-
-/** Of one call, those that no handler takes included. */
-const MOST_SEEN = 1_000
-
-/** Each may have a megabyte. */
-const PAGE = 20
-
-/** The answer of the failures, which may be foreign code. */
-async function asked<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await within(ask(), STATEMENT_MS, () => {
-      throw new StoreError('store_unavailable', `it took longer than ${STATEMENT_MS / 1000} s.`)
-    })
-  } catch (cause) {
-    if (isMisuse(cause)) throw cause
-    const message = `The failures could not be read, so nothing was replayed: ${messageOf(redactError(cause))}`
-    throw new StoreError('store_unavailable', message, { cause })
-  }
+function isSamePlace(one: Failure, other: Failure | undefined): boolean {
+  return one.key === other?.key && one.lastAt.getTime() === other.lastAt.getTime()
 }
 
 /** The results in the order of what they are of. */

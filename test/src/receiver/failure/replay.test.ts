@@ -7,7 +7,7 @@ import {
 } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../../../support/deliveries.js'
-import { deferred } from '../../../support/promises.js'
+import { deferred, never } from '../../../support/promises.js'
 import { receiving, storeWith } from '../../../support/receiving.js'
 import { advance, useVirtualTime } from '../../../support/virtual-time.js'
 
@@ -149,6 +149,17 @@ describe('several', () => {
     expect(await failures.count()).toBe(25)
   })
 
+  test('those that fail again do not hide the others, though these are dated later, by the clock of another process', async () => {
+    const failures = memoryFailures()
+    const { receiver, send } = replayable({ failures })
+    for (let i = 0; i < 30; i++) await send(orderCreated({ id: `ord_${i}` }))
+    const others = (await failures.list({ order: 'oldest' })).slice(20)
+    const ahead = new Date(Date.now() + 60_000)
+    for (const other of others) await failures.keep({ ...other, failedAt: ahead, isReplay: false })
+    await advance(1)
+    expect(new Set((await receiver.replay({})).map(({ key }) => key)).size).toBe(30)
+  })
+
   test('four at a time', async () => {
     const running: ReturnType<typeof deferred<unknown>>[] = []
     const { handler, receiver, send } = replayable()
@@ -250,6 +261,10 @@ describe('failures of another backend', () => {
     ['no bytes', ({ rawBody, ...failure }) => failure],
     ['a date as text', (failure) => ({ ...failure, signedAt: failure.signedAt.toISOString() })],
     ['an account that is null', (failure) => ({ ...failure, account: null })],
+    [
+      'another than was asked for',
+      (failure) => ({ ...failure, key: `${failure.key}0`, namespace: 'listing' }),
+    ],
     ['null', () => null],
   ]
 
@@ -266,6 +281,24 @@ describe('failures of another backend', () => {
     expect(await failures.list()).toEqual(kept)
     expect(handler).toHaveBeenCalledOnce()
     await receiver.drain()
+  })
+
+  test('whose list ignores a condition: nothing runs', async () => {
+    const failures = memoryFailures()
+    const { handler, receiver, send } = replayable({ failures: { ...failures, list: () => failures.list() } })
+    await send(ORDER)
+    await expect(receiver.replay({ group: 'a3c4f9e81b5d2760' })).rejects.toThrow(/with another group/)
+    expect(handler).toHaveBeenCalledOnce()
+  })
+
+  test('whose key is not of its namespace: it is not found', async () => {
+    const failures = memoryFailures()
+    const { handler, receiver, send } = replayable({ failures })
+    await send(ORDER)
+    const [failure] = await failures.list()
+    await failures.keep({ ...(failure as Failure), key: 'short', failedAt: new Date(), isReplay: false })
+    expect(await receiver.replay('short')).toBeUndefined()
+    expect(handler).toHaveBeenCalledOnce()
   })
 
   test('whose list ignores the position: each is replayed once', async () => {
@@ -309,8 +342,31 @@ test.each<[unknown, RegExp]>([
   [undefined, /replay needs the key of a failure, or a filter such as \{ group \}, not undefined/],
   [{ key: KEY }, /replay takes the key itself/],
   [{ group: undefined }, /group is undefined, which would replay every failure/],
-])('replay of %j is refused', async (what, message) => {
+  ['', /^key must be 1 to 255 characters long/],
+  ['é', /^key must be printable ASCII/],
+  [new Request('http://localhost/replay?group=a'), /filter of replay must be a plain object/],
+  [new Date(), /filter of replay must be a plain object/],
+  [Object.create({ group: 'a' }), /filter of replay must be a plain object/],
+])('replay of %o is refused', async (what, message) => {
   await expect(replayable().receiver.replay(what as never)).rejects.toThrow(message)
+})
+
+test('a request that is not named is refused', async () => {
+  const request = new Request('http://localhost/replay') as never
+  await expect(replayable().receiver.replay({}, request)).rejects.toThrow(
+    /must be a plain object, \{ request \}/,
+  )
+})
+
+test('an account function that hangs: it rejects', async () => {
+  const account = vi.fn((): unknown => ({ id: 'acme', secret: SECRET }))
+  const { receiver, send } = replayable({ secret: undefined, account: account as never } as never)
+  await send(ORDER, { request: 'acme' })
+  account.mockImplementation(never)
+  const replaying = receiver.replay({}, { request: 'acme' })
+  const rejected = expect(replaying).rejects.toMatchObject({ code: 'account_unavailable' })
+  await advance(10)
+  await rejected
 })
 
 test.each<[string, Partial<WebhookOptions>, number]>([
