@@ -88,6 +88,9 @@ export const REPLAYS_AT_ONCE = 4
 /** The limit of every store call: a store that hangs must not block the delivery. */
 export const STORE_CALL_MS = 2_000
 
+/** How long no failure is looked up after one took too long. */
+export const LOOK_UP_PAUSE_MS = 10_000
+
 /** The longest that a store call waits to be sent together with others: it must still be answered while its caller waits. */
 export const BURST_WAIT_MS: number = STORE_CALL_MS / 2
 

@@ -1,12 +1,5 @@
 import type { MaybePromise } from '../lib/maybe-promise.js'
-import {
-  type Denial,
-  type GuardedFailure,
-  isDone,
-  PARKED,
-  type Work,
-  type WorkEnd,
-} from './guard.js'
+import { type Denial, type GuardedFailure, isDone, PARKED, type Work, type WorkEnd } from './guard.js'
 
 /** The end of a run whose failure is parked. */
 interface ParkedEnd extends WorkEnd {

@@ -1,4 +1,4 @@
-import { PAUSES_MS, STATEMENT_MS, STORE_CALL_MS } from '../../durations.js'
+import { LOOK_UP_PAUSE_MS, PAUSES_MS, STATEMENT_MS, STORE_CALL_MS } from '../../durations.js'
 import { StoreError } from '../../errors.js'
 import { isJsonObject, type UnknownEvent } from '../../event/events.js'
 import type { FailedDelivery, FailureState, Failures } from '../../failures/failures.js'
@@ -20,10 +20,12 @@ export interface FailureTerms {
   readonly now: () => number
   /** Asks the failures whether they can be used; undefined if they cannot be asked. */
   readonly check: (() => unknown) | undefined
+  /** Until when no event is looked up, on the monotonic clock: after a call that took too long, each would hold up a delivery as long. */
+  readonly pause: { untilMs: number }
 }
 
 /** The part of a delivery that its failure needs. */
-interface FailingDelivery extends Pick<GuardedDelivery, 'clock' | 'report' | 'track'> {
+interface FailingDelivery extends Pick<GuardedDelivery, 'clock' | 'report' | 'track' | 'vacate'> {
   readonly kind: string
   readonly key: string | undefined
   readonly account: string | undefined
@@ -101,11 +103,15 @@ export class DeliveryFailure implements GuardedFailure {
 
   async find(): Promise<FailureState | undefined> {
     const { clock } = this.state
+    const { nowMs } = clock
+    if (nowMs < this.terms.pause.untilMs) {
+      this.isKept = false
+      return undefined
+    }
     try {
-      const { nowMs } = clock
       // So that failures that hang leave the handler as much time as they take.
       const limitMs = Math.min(STORE_CALL_MS, (clock.deadlineMs - nowMs) / 2)
-      const found = await clock.within(this.call('get'), nowMs + limitMs, tookTooLong)
+      const found = await clock.within(this.call('get'), nowMs + limitMs, () => this.tookTooLong())
       this.isKept = found !== undefined
       return found?.state
     } catch (error) {
@@ -127,6 +133,8 @@ export class DeliveryFailure implements GuardedFailure {
   async keep(end: WorkEnd): Promise<FailureState | undefined> {
     if (this.hasEnded || !this.isKeptAs(end)) return undefined
     this.hasEnded = true
+    // The run is over, and many that fail together must not hold up those that do not.
+    this.state.vacate(Promise.resolve())
     try {
       const failed = await this.describe(end)
       const keeping = this.keepDescribed(failed)
@@ -164,7 +172,9 @@ export class DeliveryFailure implements GuardedFailure {
 
   private async keepDescribed(failed: FailedDelivery): Promise<FailureState | undefined> {
     const { clock } = this.state
-    const kept = await clock.within(this.keepOne(failed), clock.nowMs + STATEMENT_MS, tookTooLong)
+    const kept = await clock.within(this.keepOne(failed), clock.nowMs + STATEMENT_MS, () =>
+      this.tookTooLong(),
+    )
     if (!this.keepResults.includes(kept)) throw misbehaved(kept)
     if (kept === 'in_flight') this.state.track(this.keepAgain(failed))
     if (kept !== 'failing' && kept !== 'parked') return undefined
@@ -194,7 +204,7 @@ export class DeliveryFailure implements GuardedFailure {
 
   private within<T>(called: Promise<T>): Promise<T> {
     const { clock } = this.state
-    return clock.within(called, clock.nowMs + STORE_CALL_MS, tookTooLong)
+    return clock.within(called, clock.nowMs + STORE_CALL_MS, () => this.tookTooLong())
   }
 
   private async describe({ outcome, code = outcome, error }: WorkEnd): Promise<FailedDelivery> {
@@ -215,6 +225,14 @@ export class DeliveryFailure implements GuardedFailure {
       isReplay: this.isReplay,
       ...(terms.parkAfter === undefined ? {} : { parkAfter: terms.parkAfter }),
     }
+  }
+
+  private tookTooLong(): never {
+    this.terms.pause.untilMs = this.state.clock.nowMs + LOOK_UP_PAUSE_MS
+    throw new StoreError(
+      'store_unavailable',
+      `The failures took too long: over ${STORE_CALL_MS / 1000} s to look one up or to remove it, over ${STATEMENT_MS / 1000} s to keep it, or the delivery had no more time. None is looked up for ${LOOK_UP_PAUSE_MS / 1000} s: parked events run too.`,
+    )
   }
 
   private unavailable(what: string, cause: unknown): StoreError {
@@ -246,11 +264,4 @@ function idIn(value: unknown): unknown {
 function idOf(value: unknown): string | undefined {
   if (typeof value !== 'string' || value === '' || value.length > MAX_TEXT_LENGTH) return undefined
   return storable(value, MAX_TEXT_LENGTH) === value ? value : undefined
-}
-
-function tookTooLong(): never {
-  throw new StoreError(
-    'store_unavailable',
-    `The failures took too long: over ${STORE_CALL_MS / 1000} s to look one up or to remove it, over ${STATEMENT_MS / 1000} s to keep it, or the delivery had no more time.`,
-  )
 }

@@ -26,6 +26,7 @@ export function failureTermsOf(
     parkAfter: parkAfter === undefined ? undefined : checkedParkAfter(parkAfter),
     namespace,
     now,
+    pause: { untilMs: Number.NEGATIVE_INFINITY },
     check: typeof failures.check === 'function' ? () => failures.check?.() : undefined,
   }
 }

@@ -345,6 +345,8 @@ describe('a backend of failures that fails', () => {
       'the printer is out of paper',
     ])
     handler.mockImplementation(() => {})
+    // After a call that took too long there is a pause.
+    await advance(10)
     const second = send(ORDER)
     await advance(10)
     expect(await second).toEqual({ outcome: 'handled' })
@@ -361,6 +363,36 @@ test('a look-up that hangs leaves the handler time to run, and the answer comes 
   expect(await answered).toEqual({ outcome: 'handled' })
   expect(handler).toHaveBeenCalledOnce()
   await advance(2)
+})
+
+test('after a look-up that took too long, none is made for ten seconds, and it is reported once', async () => {
+  const base = memoryFailures()
+  const get = vi.fn(base.get).mockImplementationOnce(never)
+  const { handler, send, reports } = failing({ failures: { ...base, get } })
+  handler.mockImplementation(() => {})
+  const first = send(ORDER)
+  await advance(2)
+  expect(await first).toEqual({ outcome: 'handled' })
+  for (let i = 0; i < 5; i++) {
+    expect(await send(orderCreated({ id: `ord_2${i}` }))).toEqual({ outcome: 'handled' })
+  }
+  expect(get).toHaveBeenCalledTimes(1)
+  expect(reports.map(({ error }) => error.code)).toEqual(['not_kept'])
+  await advance(10)
+  await send(orderCreated({ id: 'ord_3' }))
+  expect(get).toHaveBeenCalledTimes(2)
+})
+
+test('an event that fails gives its place back before it is kept', async () => {
+  const failures = { ...memoryFailures(), keep: never as never }
+  const { handler, send } = failing({ failures, concurrency: 1 })
+  const failed = send(ORDER)
+  await advance(0.1)
+  handler.mockImplementation(() => {})
+  expect(await send(orderCreated({ id: 'ord_2' }))).toEqual({ outcome: 'handled' })
+  await advance(2)
+  expect(await failed).toMatchObject({ outcome: 'failed' })
+  await advance(10)
 })
 
 test('a backend that is slow, as in a flood, keeps the failure after the answer, and nothing is reported', async () => {
