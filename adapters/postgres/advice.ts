@@ -1,6 +1,7 @@
 import { StoreError } from '../../src/index.js'
 import { messageOf } from '../../src/internal.js'
 import { ENDED, FAILED_AT_END, OUTSIDE, ROLLED_BACK } from './drivers/commit-check.js'
+import type { Table } from './table.js'
 
 /** The names that advice on a table of ours needs. */
 export interface TableNames {
@@ -108,11 +109,14 @@ export function isMissing(error: unknown): boolean {
   return ['42P01', '3F000'].includes(String(codeOf(error)))
 }
 
-/** Whether the server names this table as the cause: that it is missing, or that the user has no right to it. */
-export function isAbout(error: unknown, { table }: { readonly table: string }): boolean {
+/** Whether the server names this table, or its schema, as the cause: that it is missing, or that the user has no right to it. */
+export function isAbout(error: unknown, { table, name }: Pick<Table, 'table' | 'name'>): boolean {
+  if (!isMissing(error) && !isForbidden(error)) return false
+  // Without the quotes, which the server does not always write.
+  const [schema = ''] = name.replaceAll('"', '').split(`.${table}`)
+  const message = String(innermost(error).message).replaceAll('"', '')
   return (
-    (isMissing(error) || isForbidden(error)) &&
-    new RegExp(`\\b${table}\\b`).test(String(innermost(error).message))
+    new RegExp(`\\b${table}\\b`).test(message) || (schema !== table && message.includes(`schema ${schema}`))
   )
 }
 

@@ -28,6 +28,12 @@ export function runnerOf<Tx>(
   failures?: Table,
 ): Run<Tx> {
   const open = opener(driver, table, idleMs, failures)
+  /**
+   * Whether a failure is removed with the record, at the beginning, instead of with the COMMIT: once that had no right to it. The handler may
+   * have taken another role, as for row-level security; one that has no right at the beginning either makes the failures unusable. One that
+   * another delivery keeps in the very moment in which this one begins is then left; a replay finds that its event is handled.
+   */
+  let removesFirst = false
   const runWithout = failures === undefined ? undefined : runnerOf(driver, table, idleMs)
 
   const tableOf = (error: unknown): Table =>
@@ -41,11 +47,12 @@ export function runnerOf<Tx>(
     request: OnceRequest | JoinedRequest,
     work: (tx: Tx) => Promise<void>,
   ): Promise<Awaited<ReturnType<Run<Tx>>> | { readonly status: 'unusable'; readonly error: StoreError }> {
+    const removes = removesFirst
     let thrown: { error: unknown } | undefined
     let isCommitting = false
 
     async function run(tx: unknown, handed: Tx): Promise<Opening> {
-      const opening = await open(tx, request)
+      const opening = await open(tx, request, removes)
       if (opening.status !== 'opened') return opening
       try {
         await work(handed)
@@ -60,7 +67,7 @@ export function runnerOf<Tx>(
       if (opening.status !== 'opened') return null
       isCommitting = true
       const { id } = opening
-      if (failures === undefined || !('failureKey' in request)) return { id }
+      if (failures === undefined || removes || !('failureKey' in request)) return { id }
       return { id, failure: { table: failures.name, key: request.failureKey } }
     }
 
@@ -71,7 +78,10 @@ export function runnerOf<Tx>(
       if (thrown !== undefined) throw thrown.error
       const concerned = tableOf(error)
       if (concerned === table) throw isCommitting ? table.notCommitted(error) : table.unavailable(error)
-      if (isCommitting) throw concerned.unavailable(error)
+      if (isCommitting) {
+        removesFirst = true
+        throw concerned.unavailable(error)
+      }
       return { status: 'unusable', error: concerned.unavailable(error) }
     }
   }

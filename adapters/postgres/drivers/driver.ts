@@ -28,7 +28,8 @@ export interface CheckedDriver<Tx, Handed = Tx> {
    * connection is lost. The transaction may begin no sooner than with the first statement that `work` sends through this driver.
    */
   transaction<R>(work: (tx: Tx, handed: Handed) => Promise<R>, commitOf?: CommitOf<R>): Promise<R>
-  query: PostgresDriver<Tx>['query']
+  /** @param limitMs the longest that it waits for the answer, if the library can end a wait: then the connection is closed */
+  query(tx: Tx, sql: string, parameters: readonly unknown[], limitMs?: number): Promise<readonly Row[]>
   /** The same in a transaction as handlers get it: it refuses one that is over. */
   queryHanded: PostgresDriver<Handed>['query']
   /** Runs a first statement of a transaction: before it, the transaction can be rolled back and begun again. */

@@ -85,9 +85,10 @@ export function pgDriver<Handed>(
         release(unusable)
       }
     },
-    async query(tx, sql, parameters) {
+    async query(tx, text, parameters, limitMs) {
       await ensureBegun(tx)
-      return (await tx.client.query(sql, [...parameters])).rows
+      const limit = limitMs === undefined ? {} : { query_timeout: limitMs }
+      return (await tx.client.query({ text, values: [...parameters], ...limit })).rows
     },
     async queryHanded(handed, sql, parameters) {
       const client = as === undefined ? (handed as unknown as PgClient) : clients.get(handed as object)

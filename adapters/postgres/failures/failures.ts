@@ -10,6 +10,7 @@ import {
   checkOptionNames,
   createPurger,
   type Position,
+  STATEMENT_MS,
   sharedMap,
 } from '../../../src/internal.js'
 import { driverOf, queryOf } from '../drivers/choose.js'
@@ -129,10 +130,17 @@ function createFailures<Tx>(
     return texts
   }
 
-  /** A transaction, with the table found. */
-  async function asking<T>(work: (ask: Ask, texts: Texts) => Promise<T>): Promise<T> {
+  /**
+   * A transaction, with the table found.
+   *
+   * @param limitMs of each statement; `null` for none
+   */
+  async function asking<T>(
+    work: (ask: Ask, texts: Texts) => Promise<T>,
+    limitMs: number | null = STATEMENT_MS,
+  ): Promise<T> {
     const transaction = driver.transaction(async (tx) => {
-      const ask: Ask = (sql, parameters) => driver.query(tx, sql, parameters)
+      const ask: Ask = (sql, parameters) => driver.query(tx, sql, parameters, limitMs ?? undefined)
       return work(ask, await find(ask))
     }, unchecked)
     return transaction.catch(unavailable)
@@ -174,7 +182,8 @@ function createFailures<Tx>(
   }
 
   async function deleteExpired(limit: number): Promise<number> {
-    const purged = await asking((ask) => ask(purging(table.name), [retentionMs, limit]))
+    // The user decides how many one deletes.
+    const purged = await asking((ask) => ask(purging(table.name), [retentionMs, limit]), null)
     return purged.length
   }
 

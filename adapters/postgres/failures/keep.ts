@@ -38,6 +38,9 @@ export function keeper(
   find: (ask: Ask) => Promise<Texts>,
   ask: Ask | undefined,
 ): (failed: FailedDelivery, inbox?: Table) => Promise<Kept> {
+  /** Whether the transactions of this pool are above READ COMMITTED by default. */
+  let isAbove = false
+
   async function send(keepingOne: Keeping): Promise<Kept> {
     const { failed, inbox } = keepingOne
     if (ask !== undefined && inbox === undefined) {
@@ -57,24 +60,36 @@ export function keeper(
     return onlyBoolean(rows) ? 'parked' : 'failing'
   }
 
-  function sendInTransaction({ failed, inbox }: Keeping): Promise<Kept> {
-    const transaction = driver.transaction(async (tx): Promise<Kept> => {
-      const ask: Ask = (sql, parameters) => driver.query(tx, sql, parameters)
-      // At a higher level, two failures of an event at the same time would conflict, and one of them would be lost.
-      await ask(READ_COMMITTED, [])
-      const texts = await find(ask)
-      if (inbox !== undefined) {
-        await inbox.find(ask)
-        // A statement of its own, before the one that looks for the record: that has a later snapshot, so it sees what was committed by the
-        // delivery that had the lock until now.
-        const locked = await ask(`SELECT ${lockOf(inbox.name, '$1::text')} AS locked`, [failed.key])
-        if (!onlyBoolean(locked)) return 'in_flight'
-      }
-      const rows = await ask(keeping(table.name, inbox?.name), parametersOf(failed, texts))
-      if (rows.length === 0 && inbox !== undefined) return 'handled'
-      return onlyBoolean(rows) ? 'parked' : 'failing'
-    }, unchecked)
-    return answered(STATEMENT_MS, transaction)
+  async function sendInTransaction(keepingOne: Keeping): Promise<Kept> {
+    const kept = await answered(
+      STATEMENT_MS,
+      driver.transaction((tx) => keepIn(tx, keepingOne), unchecked),
+    )
+    if (kept !== 'above') return kept
+    isAbove = true
+    return sendInTransaction(keepingOne)
+  }
+
+  /** Keeps nothing if the transaction is above READ COMMITTED. */
+  async function keepIn(tx: unknown, { failed, inbox }: Keeping): Promise<Kept | 'above'> {
+    const ask: Ask = (sql, parameters) => driver.query(tx, sql, parameters, STATEMENT_MS)
+    // At a higher level, two failures of an event at the same time would conflict, and one of them would be lost.
+    if (isAbove || inbox === undefined) await ask(READ_COMMITTED, [])
+    const texts = await find(ask)
+    if (inbox !== undefined) {
+      await inbox.find(ask)
+      // A statement of its own, before the one that looks for the record: that has a later snapshot, so it sees what was committed by the
+      // delivery that had the lock until now.
+      const lock = `SELECT ${lockOf(inbox.name, '$1::text')} AS locked, current_setting('transaction_isolation') = 'read committed' AS low`
+      const [row] = isAbove ? await ask(lock, [failed.key]) : await driver.first(tx, lock, [failed.key])
+      const [isLocked, isReadCommitted] = Object.values(row ?? {})
+      if (typeof isLocked !== 'boolean' || typeof isReadCommitted !== 'boolean') throw misread()
+      if (!isReadCommitted) return 'above'
+      if (!isLocked) return 'in_flight'
+    }
+    const rows = await ask(keeping(table.name, inbox?.name), parametersOf(failed, texts))
+    if (rows.length === 0 && inbox !== undefined) return 'handled'
+    return onlyBoolean(rows) ? 'parked' : 'failing'
   }
 
   let waitingBytes = 0

@@ -113,6 +113,41 @@ onPostgres.each(INBOX_CLIENTS)('an inbox joined with failures over $name', (libr
     expect(await joined.keep(failed)).toBe('failing')
   })
 
+  test('removes the failure at the beginning once a handler has taken a role without rights on it', async () => {
+    const tenant = `${database.schema}_tenant`
+    await database.query(`CREATE ROLE ${tenant}; GRANT INSERT ON effects TO ${tenant};
+      GRANT USAGE ON SCHEMA ${database.schema} TO ${tenant}`)
+    onTestFinished(async () => {
+      await database.query(`DROP OWNED BY ${tenant}; DROP ROLE ${tenant}`)
+    })
+    const { client, joined, effect } = open()
+    const asTenant = async (tx: unknown) => {
+      await client.run(tx, `SET LOCAL ROLE ${tenant}`)
+      await effect(tx)
+    }
+    await joined.keep(failed)
+    await expect(joined.once(REQUEST, asTenant)).rejects.toMatchObject({ code: 'store_unavailable' })
+    expect(await state()).toEqual({ effects: 0, records: 0, failures: 1 })
+    const fails = joined.once(REQUEST, async () => {
+      throw new Error('the bug')
+    })
+    await expect(fails).rejects.toThrow('the bug')
+    expect(await state()).toEqual({ effects: 0, records: 0, failures: 1 })
+    expect(await joined.once(REQUEST, asTenant)).toEqual(HANDLED)
+    expect(await state()).toEqual({ effects: 1, records: 1, failures: 0 })
+    // And what is parked still runs for a replay alone.
+    for (const [key, failureKey] of [
+      ['test/other', 'test/other'],
+      [null, 'test/sha256:0'],
+    ] as const) {
+      const other = { ...REQUEST, key, failureKey }
+      expect(await joined.keep({ ...parking, key: failureKey })).toBe('parked')
+      expect(await joined.once(other, unexpected)).toEqual({ status: 'parked' })
+      expect(await joined.once({ ...other, runsParked: true }, asTenant)).toEqual(HANDLED)
+      expect(await state()).toMatchObject({ failures: 0 })
+    }
+  })
+
   test('keeps and runs nothing while another failure of the event is being kept', async () => {
     const { joined, effect } = open()
     // As a failure that is being kept: it has the lock, and has not committed.
