@@ -112,6 +112,10 @@ export interface Failures {
   get(key: string): Failure | undefined | Promise<Failure | undefined>
   /** @returns whether there was one */
   delete(key: string): boolean | Promise<boolean>
+  /**
+   * Finds all that was kept before the call, without lag; equal dates are ordered by key, byte by byte, and an invalid query SHOULD be
+   * refused with a `TypeError`.
+   */
   list(query?: FailureQuery): readonly Failure[] | Promise<readonly Failure[]>
   /** By cause, those with the latest failure first. At most `limit`, from 1 to 1,000; default 100. */
   groups(

@@ -19,6 +19,9 @@ export function daysAgo(days: number): Date {
   return new Date(Date.now() - days * DAY_MS)
 }
 
+/** A hundred such bodies are more than a megabyte, which is the most that some backends read at once. */
+export const manyBytes = (): Uint8Array => new Uint8Array(11_000)
+
 /** Makes deliveries that failed, each with all fields. */
 export function deliveryMaker(namespace: string) {
   /** @param name the end of the key, which two deliveries of one event share */

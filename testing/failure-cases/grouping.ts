@@ -1,5 +1,5 @@
 import type { FailureGroup } from '../../src/index.js'
-import { at, deliveryMaker } from './failed-delivery.js'
+import { at, deliveryMaker, manyBytes } from './failed-delivery.js'
 import { defineCase, type FailureCase } from './failure-case.js'
 
 const groupName = (digit: string): string => digit.repeat(16)
@@ -15,12 +15,12 @@ export const groupingCases: readonly FailureCase[] = [
       await runner.keep(make('1', { group: one, failedAt: at(1), kind: 'a', code: 'c1', message: 'm1' }))
       await runner.keep(make('2', { group: one, failedAt: at(6), kind: 'b', code: 'c2', message: 'm2' }))
       await runner.keep(make('3', { group: one, failedAt: at(2), kind: 'c', code: 'c3', message: 'm3' }))
-      await runner.keep(make('4', { group: two, failedAt: at(3), kind: 'd', code: 'c4', message: 'm4' }))
+      await runner.keep(make('4', { group: two, failedAt: at(0), kind: 'd', code: 'c4', message: 'm4' }))
       await runner.keep(make('4', { group: two, failedAt: at(9), kind: 'd', code: 'c5', message: 'm5' }))
       const second: FailureGroup = {
         group: two,
         count: 1,
-        firstAt: at(3),
+        firstAt: at(0),
         lastAt: at(9),
         kind: 'd',
         code: 'c5',
@@ -39,7 +39,7 @@ export const groupingCases: readonly FailureCase[] = [
       // It now fails for another cause.
       await runner.keep(make('2', { group: two, failedAt: at(10), kind: 'b', code: 'c6', message: 'm6' }))
       await runner.groups({}, [
-        { ...second, count: 2, firstAt: at(3), lastAt: at(10), kind: 'b', code: 'c6', message: 'm6' },
+        { ...second, count: 2, lastAt: at(10), kind: 'b', code: 'c6', message: 'm6' },
         { ...first, count: 2, lastAt: at(2), kind: 'c', code: 'c3', message: 'm3' },
       ])
     },
@@ -48,23 +48,35 @@ export const groupingCases: readonly FailureCase[] = [
   defineCase('groups-filter', 'MUST group only what meets all conditions.', async (runner) => {
     const make = deliveryMaker(runner.namespace)
     const [one, two] = [groupName('1'), groupName('2')]
-    await runner.keep(make('1', { group: one, failedAt: at(1), account: 'x' }))
-    await runner.keep(make('2', { group: one, failedAt: at(2), account: 'y' }))
-    await runner.keep(make('3', { group: two, failedAt: at(3), account: 'y', parkAfter: { attempts: 1 } }))
-    const { kind, code, message } = make('1')
-    const of = (group: string, minutes: number): FailureGroup => ({
+    const alike = `${runner.namespace}s`
+    // Each differs in what a group shows of it, so that what it shows of another account or namespace is seen.
+    const all = [
+      make('1', { group: one, account: 'x' }),
+      make('2', { group: one, account: 'y' }),
+      make('3', { group: two, account: 'y', parkAfter: { attempts: 1 } }),
+      make('4', { group: one, account: 'y', namespace: alike, key: `${alike}/4` }),
+    ].map((failed, index) => ({
+      ...failed,
+      failedAt: at(index),
+      kind: `k${index}`,
+      code: `c${index}`,
+      message: `m${index}`,
+    }))
+    for (const failed of all) await runner.keep(failed)
+    const [first, second, third] = all.map(({ group, failedAt, kind, code, message }) => ({
       group,
       count: 1,
-      firstAt: at(minutes),
-      lastAt: at(minutes),
+      firstAt: failedAt,
+      lastAt: failedAt,
       kind,
       code,
       message,
-    })
-    await runner.groups({ account: 'x' }, [of(one, 1)])
-    await runner.groups({ account: 'y' }, [of(two, 3), of(one, 2)])
-    await runner.groups({ account: 'y', state: 'failing' }, [of(one, 2)])
-    await runner.groups({ group: two }, [of(two, 3)])
+    })) as [FailureGroup, FailureGroup, FailureGroup]
+    await runner.groups({ account: 'x' }, [first])
+    await runner.groups({ account: 'y' }, [third, second])
+    await runner.groups({ kind: 'k0' }, [first])
+    await runner.groups({ account: 'y', state: 'failing' }, [second])
+    await runner.groups({ group: two }, [third])
     await runner.groups({ group: one, state: 'parked' }, [])
   }),
 
@@ -86,9 +98,14 @@ export const groupingCases: readonly FailureCase[] = [
           message,
         }),
       )
+      const rawBody = manyBytes()
       await Promise.all(
-        groups.map(({ group, lastAt }) => runner.keep(make(group, { group, failedAt: lastAt }))),
+        groups.map(({ group, lastAt }) => runner.keep(make(group, { group, failedAt: lastAt, rawBody }))),
       )
+      // The limit is one of groups, not of failures: the latest group has two.
+      const last = groups.at(-1) as FailureGroup
+      await runner.keep(make('again', { group: last.group, failedAt: last.lastAt }))
+      groups.splice(-1, 1, { ...last, count: 2 })
       groups.reverse()
       await runner.groups({}, groups.slice(0, 100))
       await runner.groups({ limit: 2 }, groups.slice(0, 2))

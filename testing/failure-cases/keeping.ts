@@ -26,9 +26,9 @@ export const keepingCases: readonly FailureCase[] = [
 
   defineCase(
     'keep-absent',
-    'MUST return no account, event id and order id if there are none, and an empty kind.',
+    'MUST return no account, event id and order id if there are none, and an empty kind and message.',
     async (runner) => {
-      const failed = withoutOptional(deliveryMaker(runner.namespace)('1', { kind: '' }))
+      const failed = withoutOptional(deliveryMaker(runner.namespace)('1', { kind: '', message: '' }))
       await runner.keep(failed, 'failing')
       await runner.get(failed.key, failureOf(failed))
     },
@@ -57,28 +57,33 @@ export const keepingCases: readonly FailureCase[] = [
     },
   ),
 
-  defineCase('keep-replays', 'MUST count the replays, and keep the date of the last.', async (runner) => {
-    const make = deliveryMaker(runner.namespace)
-    const replay = make('1', { isReplay: true, failedAt: at(5) })
-    await runner.keep(make('1'), 'failing')
-    await runner.keep(replay, 'failing')
-    const counted = { attempts: 2, replays: 1, firstAt: at(0), lastReplayedAt: at(5) }
-    await runner.get(replay.key, failureOf(replay, counted))
-    const delivery = make('1', { failedAt: at(7) })
-    await runner.keep(delivery, 'failing')
-    await runner.get(delivery.key, failureOf(delivery, { ...counted, attempts: 3 }))
-    const second = make('1', { isReplay: true, failedAt: at(9) })
-    await runner.keep(second, 'failing')
-    const all = { attempts: 4, replays: 2, firstAt: at(0), lastReplayedAt: at(9) }
-    await runner.get(second.key, failureOf(second, all))
-    await runner.keep(make('1', { failedAt: at(12) }), 'failing')
-    const late = make('1', { isReplay: true, failedAt: at(11) })
-    await runner.keep(late, 'failing')
-    await runner.get(
-      late.key,
-      failureOf(late, { ...all, attempts: 6, replays: 3, lastAt: at(12), lastReplayedAt: at(11) }),
-    )
-  }),
+  defineCase(
+    'keep-replays',
+    'MUST count the replays, and return the date of the one kept last.',
+    async (runner) => {
+      const make = deliveryMaker(runner.namespace)
+      const replay = make('1', { isReplay: true, failedAt: at(5) })
+      await runner.keep(make('1'), 'failing')
+      await runner.keep(replay, 'failing')
+      const counted = { attempts: 2, replays: 1, firstAt: at(0), lastReplayedAt: at(5) }
+      await runner.get(replay.key, failureOf(replay, counted))
+      const delivery = make('1', { failedAt: at(7) })
+      await runner.keep(delivery, 'failing')
+      await runner.get(delivery.key, failureOf(delivery, { ...counted, attempts: 3 }))
+      const second = make('1', { isReplay: true, failedAt: at(9) })
+      await runner.keep(second, 'failing')
+      const all = { attempts: 4, replays: 2, firstAt: at(0), lastReplayedAt: at(9) }
+      await runner.get(second.key, failureOf(second, all))
+      await runner.keep(make('1', { failedAt: at(12) }), 'failing')
+      // Earlier than the delivery and the replay before it.
+      const late = make('1', { isReplay: true, failedAt: at(8) })
+      await runner.keep(late, 'failing')
+      await runner.get(
+        late.key,
+        failureOf(late, { ...all, attempts: 6, replays: 3, lastAt: at(12), lastReplayedAt: at(8) }),
+      )
+    },
+  ),
 
   defineCase('keep-replay-new', 'MUST count the replay of a failure that is gone.', async (runner) => {
     const replay = deliveryMaker(runner.namespace)('1', { isReplay: true })
@@ -168,6 +173,38 @@ export const parkingCases: readonly FailureCase[] = [
       }
     }
   }),
+
+  // A deploy changes `parkAfter` while events fail.
+  defineCase(
+    'park-limits',
+    'MUST park by the limits that come with each attempt, whether lower or higher than before.',
+    async (runner) => {
+      const make = deliveryMaker(runner.namespace)
+      for (let attempt = 1; attempt <= 5; attempt++) await runner.keep(make('1'), 'failing')
+      // It is above this limit already.
+      await runner.keep(make('1', { parkAfter: { attempts: 3 } }), 'parked')
+      await runner.keep(make('2', { parkAfter: { attempts: 2 } }), 'failing')
+      await runner.keep(make('2', { parkAfter: { attempts: 4 } }), 'failing')
+      await runner.keep(make('2'), 'failing')
+      await runner.keep(make('2', { parkAfter: { attempts: 5 } }), 'failing')
+    },
+  ),
+
+  defineCase(
+    'park-late',
+    'MUST park by the time from firstAt to lastAt, also at an attempt that is kept late.',
+    async (runner) => {
+      const make = deliveryMaker(runner.namespace)
+      await runner.keep(make('1'), 'failing')
+      await runner.keep(make('1', { failedAt: at(61) }), 'failing')
+      const late = make('1', { failedAt: at(5), parkAfter: { ms: 60 * 60_000 } })
+      await runner.keep(late, 'parked')
+      await runner.get(
+        late.key,
+        failureOf(late, { state: 'parked', attempts: 3, firstAt: at(0), lastAt: at(61) }),
+      )
+    },
+  ),
 
   defineCase('park-stays', 'MUST keep what is parked so, whatever fails later.', async (runner) => {
     const make = deliveryMaker(runner.namespace)

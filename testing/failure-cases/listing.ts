@@ -1,7 +1,7 @@
 import type { Failure, FailureFilter, FailureQuery } from '../../src/index.js'
 import type { FailureCaseRunner } from './case-runner.js'
 import { failureOf } from './expected-failure.js'
-import { at, deliveryMaker, withoutOptional } from './failed-delivery.js'
+import { at, deliveryMaker, manyBytes, withoutOptional } from './failed-delivery.js'
 import { defineCase, type FailureCase } from './failure-case.js'
 
 /** Their order by bytes is that of no language. */
@@ -98,7 +98,8 @@ export const listingCases: readonly FailureCase[] = [
     async (runner) => {
       const make = deliveryMaker(runner.namespace)
       const names = Array.from({ length: 103 }, (_, index) => `${index}`.padStart(3, '0'))
-      await Promise.all(names.map((name, index) => runner.keep(make(name, { failedAt: at(index) }))))
+      const rawBody = manyBytes()
+      await Promise.all(names.map((name, index) => runner.keep(make(name, { failedAt: at(index), rawBody }))))
       const keys = names.map((name) => `${runner.namespace}/${name}`).reverse()
       await runner.list({}, keys.slice(0, 100))
       await runner.list({ limit: 1 }, keys.slice(0, 1))
@@ -117,6 +118,9 @@ export const listingCases: readonly FailureCase[] = [
       withoutOptional(make('4', { kind: '', group: '2'.repeat(16) })),
     ].map((failed, index) => ({ ...failed, failedAt: at(-index) }))
     for (const failed of all) await runner.keep(failed)
+    // A list by the beginning of the namespace would find it.
+    const alike = `${runner.namespace}s`
+    await runner.keep(make('5', { key: `${alike}/5`, namespace: alike }))
     const expected: [FailureFilter, ...number[]][] = [
       [{}, 1, 2, 3, 4],
       [{ state: 'failing' }, 1, 4],
@@ -142,6 +146,8 @@ export const listingCases: readonly FailureCase[] = [
       await runner.count(filter, names.length)
     }
     await runner.list({ account: 'x', before: at(0) }, [`${runner.namespace}/3`])
+    // The limit is one of what meets the conditions, which the newest failure does not.
+    await runner.list({ kind: 'b', limit: 1 }, [`${runner.namespace}/3`])
   }),
 
   defineCase('list-all', 'MUST list and count all failures without a filter.', async (runner) => {

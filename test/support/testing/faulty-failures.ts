@@ -1,4 +1,4 @@
-import type { Failure } from 'tix-webhooks'
+import type { FailedDelivery, Failure, FailureFilter, FailureQuery } from 'tix-webhooks'
 import type { FailureHarness } from 'tix-webhooks/testing'
 import { turns } from '../promises.js'
 import { PlainFailures } from './plain-failures.js'
@@ -59,6 +59,22 @@ function storing(what: string, seenBy: string, stored: PlainFailures['stored']):
 
 const anHour = 3_600_000
 
+/** Failures that have kept these. */
+function holding(page: Iterable<Failure>): PlainFailures {
+  const failures = new PlainFailures()
+  for (const one of page) failures.kept.set(one.key, one)
+  return failures
+}
+
+/** The first page of a backend whose pages are a megabyte. */
+function firstMegabyte(all: Iterable<Failure>): Failure[] {
+  let bytes = 0
+  return [...all].filter(({ rawBody }) => {
+    bytes += rawBody.length
+    return bytes - rawBody.length < 1_000_000
+  })
+}
+
 export const FAULTY_FAILURES: readonly FailuresFault[] = [
   fault('return nothing from keep', 'keep-new', (right) => ({
     keep: async (failed) => void (await right.keep(failed)) as never,
@@ -68,6 +84,9 @@ export const FAULTY_FAILURES: readonly FailuresFault[] = [
   })),
   returning('return dates as text', 'keep-new', ({ firstAt }) => ({ firstAt: firstAt.toISOString() })),
   returning('return null for what is absent', 'keep-absent', ({ orderId }) => ({ orderId: orderId ?? null })),
+  returning('return no message if it is empty', 'keep-absent', ({ message }) => ({
+    message: message === '' ? undefined : message,
+  })),
   fault('keep the fields that a later attempt lacks', 'keep-again', (right) => ({
     next: (known, failed) => ({ ...known, ...right.next(known, failed) }),
   })),
@@ -91,6 +110,14 @@ export const FAULTY_FAILURES: readonly FailuresFault[] = [
     next(known, failed) {
       const next = right.next(known, failed)
       return failed.isReplay ? { ...next, lastReplayedAt: next.lastAt } : next
+    },
+  })),
+  fault('keep the latest date of all replays', 'keep-replays', (right) => ({
+    next(known, failed) {
+      const next = right.next(known, failed)
+      const before = known?.lastReplayedAt
+      const isLate = before !== undefined && next.lastReplayedAt !== undefined && before > next.lastReplayedAt
+      return isLate ? { ...next, lastReplayedAt: before } : next
     },
   })),
   fault('count only a replay of what is there', 'keep-replay-new', (right) => ({
@@ -128,6 +155,42 @@ export const FAULTY_FAILURES: readonly FailuresFault[] = [
   fault('park after twelve hours if there is no limit', 'park-never', (right) => ({
     isParked: (known, { limits, ...facts }) =>
       right.isParked(known, { ...facts, limits: { ms: 12 * anHour, ...limits } }),
+  })),
+  fault('park at the limit, but not above it', 'park-limits', (right) => ({
+    isParked: (known, facts) =>
+      right.isParked(known, {
+        ...facts,
+        attempts: facts.attempts === facts.limits.attempts ? facts.attempts : 0,
+      }),
+  })),
+  fault('park by the limits of the first attempt', 'park-limits', (right) => {
+    const limits = new Map<string, NonNullable<FailedDelivery['parkAfter']>>()
+    return {
+      next(known, failed) {
+        const parkAfter = (known && limits.get(failed.key)) ?? failed.parkAfter ?? {}
+        limits.set(failed.key, parkAfter)
+        return right.next(known, { ...failed, parkAfter })
+      },
+    }
+  }),
+  fault('park by the lowest limit so far', 'park-limits', (right) => {
+    const lowest = new Map<string, number>()
+    return {
+      next(known, failed) {
+        const before = (known && lowest.get(failed.key)) ?? Number.POSITIVE_INFINITY
+        const attempts = Math.min(before, failed.parkAfter?.attempts ?? before)
+        lowest.set(failed.key, attempts)
+        return right.next(known, { ...failed, parkAfter: { ...failed.parkAfter, attempts } })
+      },
+    }
+  }),
+  fault('park by the date of the attempt', 'park-late', (right) => ({
+    next(known, failed) {
+      const next = right.next(known, failed)
+      const ms = failed.failedAt.getTime() - next.firstAt.getTime()
+      const facts = { attempts: next.attempts, ms, limits: failed.parkAfter ?? {} }
+      return { ...next, state: right.isParked(known, facts) ? 'parked' : 'failing' }
+    },
   })),
   fault('decide anew at each attempt', 'park-stays', (right) => ({
     isParked: (_, facts) => right.isParked(undefined, facts),
@@ -204,11 +267,50 @@ export const FAULTY_FAILURES: readonly FailuresFault[] = [
   fault('count the page', ['list-limit'], (right) => ({
     count: async (filter) => (await right.list(filter)).length,
   })),
+  fault('limit the list before the conditions', 'list-filters', (right) => ({
+    async list({ order, limit, before, after, ...filter }: FailureQuery = {}) {
+      return holding(await right.list({ order, limit, before, after })).list({ order, limit, ...filter })
+    },
+  })),
+  ...(['list', 'count', 'groups'] as const).map((method) =>
+    fault(
+      `read a megabyte for ${method}`,
+      method === 'groups' ? 'groups-limit' : 'list-limit',
+      ({ kept }) => ({
+        [method]: async (query?: object) => holding(firstMegabyte(kept.values()))[method](query),
+      }),
+    ),
+  ),
+  fault('find namespaces that begin alike', ['list-filters', 'groups-filter'], (right) => ({
+    matches: (failure, { namespace = '', ...filter }) =>
+      right.matches(failure, filter) && failure.namespace.startsWith(namespace),
+  })),
+  fault('count namespaces that begin alike', 'list-filters', (right) => ({
+    async count({ namespace = '', ...filter }: FailureFilter = {}) {
+      return holding([...right.kept.values()].filter((one) => one.namespace.startsWith(namespace))).count(
+        filter,
+      )
+    },
+  })),
   fault('need a filter', 'list-all', (right) => ({
     matches: (failure, filter) => Object.keys(filter).length > 0 && right.matches(failure, filter),
   })),
   fault('take the first failure of a group as its example', 'groups', (right) => ({
     grouped: (all) => ({ ...right.grouped(all), message: all[0]?.message ?? '' }),
+  })),
+  fault('take the example of a group from all failures', 'groups-filter', (right) => ({
+    grouped(all) {
+      const whole = [...right.kept.values()].filter(({ group }) => group === all[0]?.group)
+      const { kind, code, message } = right.grouped(whole)
+      return { ...right.grouped(all), kind, code, message }
+    },
+  })),
+  fault('order groups by their first failure', 'groups', (right) => ({
+    async groups({ limit, ...filter }: { limit?: number } = {}) {
+      const { length } = await right.groups({ limit, ...filter } as object)
+      const all = await right.groups({ ...filter, limit: 1_000 })
+      return [...all].sort((a, b) => b.firstAt.getTime() - a.firstAt.getTime()).slice(0, length)
+    },
   })),
   fault('date a group by its latest failure', 'groups', (right) => ({
     grouped: (all) => ({ ...right.grouped(all), firstAt: right.grouped(all).lastAt }),
@@ -222,6 +324,9 @@ export const FAULTY_FAILURES: readonly FailuresFault[] = [
   fault('group without a look at the filter', 'groups-filter', (right) => ({
     groups: async ({ limit, ...filter }: { limit?: number; namespace?: string } = {}) =>
       right.groups({ ...(limit && { limit }), namespace: filter.namespace } as object),
+  })),
+  fault('group only as many failures as the limit', 'groups-limit', (right) => ({
+    groups: async (query) => holding(await right.list(query)).groups(query),
   })),
   fault('return all groups', 'groups-limit', (right) => ({
     groups: (query) => right.groups({ ...query, limit: 1_000 }),

@@ -129,6 +129,8 @@ describe('the cases', () => {
         "park-time",
         "park-both",
         "park-never",
+        "park-limits",
+        "park-late",
         "park-stays",
         "bytes-none",
         "bytes-any",
