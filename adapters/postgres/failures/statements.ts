@@ -140,13 +140,18 @@ export function deleting(table: string): string {
   return `DELETE FROM ${table} WHERE key = $1::text RETURNING true AS deleted`
 }
 
-/** The keys first, from an index, so that only the rows of the page are read. */
+/**
+ * The keys first, from an index, so that only the rows of the page are read. Those of an id are found before they are sorted: while the
+ * table has no statistics, Postgres would rather read all rows in their order than sort a few.
+ */
 export function listing(table: string, order: 'newest' | 'oldest', wanted: Wanted): string {
   const direction = order === 'newest' ? 'DESC' : 'ASC'
   const sorted = `ORDER BY last_at ${direction}, key ${direction}`
+  const found = `SELECT key, last_at FROM ${table} WHERE ${conditions(wanted)}`
+  const isOfId = wanted.filter.some((name) => name === 'eventId' || name === 'orderId')
   return `
-    WITH page AS MATERIALIZED (
-      SELECT key FROM ${table} WHERE ${conditions(wanted)} ${sorted} LIMIT $2::integer
+    WITH found AS ${isOfId ? 'MATERIALIZED' : 'NOT MATERIALIZED'} (${found}), page AS MATERIALIZED (
+      SELECT key FROM found ${sorted} LIMIT $2::integer
     )
     SELECT ${FAILURE} FROM ${table} JOIN page USING (key) ${sorted}`
 }

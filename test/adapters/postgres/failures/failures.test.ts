@@ -1,6 +1,7 @@
 import type { FailedDelivery } from 'tix-webhooks'
 import { ddl } from 'tix-webhooks/postgres'
 import { beforeEach, expect, test } from 'vitest'
+import { listing } from '../../../../adapters/postgres/failures/statements.js'
 import { failedDelivery } from '../../../support/failed-deliveries.js'
 import { onPostgres } from '../../../support/on-servers.js'
 import { INBOX_CLIENTS } from '../../../support/postgres-clients.js'
@@ -106,5 +107,23 @@ onPostgres.each(INBOX_CLIENTS)('postgresFailures over $name', ({ open }) => {
     expect((await failures.list()).map(({ key }) => key)).toEqual(['test/9.99', 'test/10.01', 'test/11'])
     expect([await failures.purge(), await failures.purge()]).toEqual([2, 0])
     expect(await failures.count()).toBe(1)
+  })
+})
+
+onPostgres('a table of failures without statistics, as after a bulk load', () => {
+  const database = testDatabase(ddl)
+
+  test.each(['orderId', 'eventId'] as const)('finds those of an id by its index: %s', async (name) => {
+    await database.query(`
+      ALTER TABLE tix_webhooks_failures SET (autovacuum_enabled = off);
+      TRUNCATE tix_webhooks_failures;
+      INSERT INTO tix_webhooks_failures
+      SELECT 'test/' || n, 'test', null, 'k', 'id' || n, 'id' || n, now(), 0, 'c', 'c', 'm', 'failing', now(),
+        now() - n * interval '1 s', 1, 0, null, ''
+      FROM generate_series(1, 50000) AS n`)
+    const statement = listing('tix_webhooks_failures', 'newest', { filter: [name] })
+    const plan = await database.query(`EXPLAIN ${statement}`, [JSON.stringify({ [name]: 'id7' }), 1])
+    const index = name === 'orderId' ? 'order_id' : 'event_id'
+    expect(JSON.stringify(plan)).toContain(`tix_webhooks_failures_${index}`)
   })
 })
