@@ -1,7 +1,6 @@
 import { StoreError } from '../../src/index.js'
 import { messageOf } from '../../src/internal.js'
 import { ENDED, FAILED_AT_END, OUTSIDE, ROLLED_BACK } from './drivers/commit-check.js'
-import type { Table } from './table.js'
 
 /** The names that advice on a table of ours needs. */
 export interface TableNames {
@@ -110,7 +109,10 @@ export function isMissing(error: unknown): boolean {
 }
 
 /** Whether the server names this table, or its schema, as the cause: that it is missing, or that the user has no right to it. */
-export function isAbout(error: unknown, { table, name }: Pick<Table, 'table' | 'name'>): boolean {
+export function isAbout(
+  error: unknown,
+  { table, name }: Pick<TableNames, 'name'> & { readonly table: string },
+): boolean {
   if (!isMissing(error) && !isForbidden(error)) return false
   // Without the quotes, which the server does not always write.
   const [schema = ''] = name.replaceAll('"', '').split(`.${table}`)

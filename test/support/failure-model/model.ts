@@ -75,14 +75,14 @@ export function attempted(event: EventModel, attempt: Attempt, world: World): Ou
   return plan === 'ok' ? 'handled' : 'discarded'
 }
 
-/** A process has died, or lost the failures, between a completion and the removal: what finds the event handled makes up for it. */
+/** The failures were down when the event was handled: a replay makes up for it, and so does what looks for the failure first. */
 function foundHandled(
   event: EventModel,
-  { isBroken }: Attempt,
+  { isBroken, isReplay }: Attempt,
   world: World,
   outcome: 'duplicate' | 'unprocessable',
 ): OutcomeName {
-  const isRemoved = 'store' in world.guard || outcome === 'duplicate'
+  const isRemoved = outcome === 'duplicate' && (isReplay || isBeside(world))
   if (isRemoved && !isBroken) event.failure = undefined
   return outcome
 }

@@ -131,7 +131,7 @@ export async function play(history: readonly Step[], world: World): Promise<void
   }
 
   /** Takes over what is true after a crash or a lost call, once the laws are checked that hold whatever was lost. */
-  async function adopt(name: EventName, attempt: Attempt): Promise<void> {
+  async function adopt(name: EventName, attempt: Attempt, hasDied = false): Promise<void> {
     await world.endLeases()
     const before = eventOf(name)
     const after = { ...before }
@@ -150,9 +150,13 @@ export async function play(history: readonly Step[], world: World): Promise<void
     const ends = [before, after, unasked, unclaimed]
     expect(ends.map((end) => end.isHandled)).toContain(isHandled)
     expect(ends.map(({ failure }) => failure && { ...failure, content: undefined })).toContainEqual(facts)
-    if (kept === undefined && before.failure !== undefined) expect(isHandled).toBe(true)
+    // With a store it is removed before the completion, once the handler has succeeded.
+    const hasSucceeded = runsOf(name) > before.runs && (attempt.plan === 'ok' || attempt.plan === 'discard')
+    if (kept === undefined && before.failure !== undefined)
+      expect(isHandled || ('store' in world.guard && hasSucceeded)).toBe(true)
     const effects = (await world.effects()).filter((one) => one === effectOf(name)).length
     if (world.isJoined && isHandled) expect(kept).toBeUndefined()
+    if ('store' in world.guard && hasDied && isHandled && !before.isHandled) expect(kept).toBeUndefined()
     if ('inbox' in world.guard)
       expect(effects).toBe(isHandled ? Math.max(after.effects, unasked.effects) : before.effects)
     const content =
@@ -211,7 +215,7 @@ export async function play(history: readonly Step[], world: World): Promise<void
         await Promise.race([ended.catch(() => {}), life.death])
         await life.calls()
         if (step.survives) await dying.receiver.drain()
-        if (life.wasCut) return adopt(step.event, attempt)
+        if (life.wasCut) return adopt(step.event, attempt, life.hasDied)
         attempted(eventOf(step.event), attempt, world)
         return
       }
