@@ -85,6 +85,9 @@ export const REPLAYS_AT_ONCE = 4
 
 // Calls of a store or an inbox.
 
+/** How long metrics wait for a count of the failures before they ask again: longer than its statement may take, since each takes a connection. */
+export const RECOUNT_MS: number = 12_000
+
 /** The limit of every store call: a store that hangs must not block the delivery. */
 export const STORE_CALL_MS = 2_000
 

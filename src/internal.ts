@@ -11,6 +11,7 @@ export {
   DEFAULT_TOLERANCE_SECONDS,
   MAX_IDLE_SECONDS,
   OBJECT_PURGE_MS,
+  RECOUNT_MS,
   REPLICAS_EXPLAINED_MS,
   ROLLBACK_MARGIN_MS,
   ROLLBACK_MS,
@@ -42,6 +43,7 @@ export { settled } from './lib/returned.js'
 export { sharedMap } from './lib/shared-map.js'
 export { within } from './lib/time/alarm-clock.js'
 export { checkedClock, systemClock } from './lib/time/clock.js'
+export { monotonicMs } from './lib/time/timers.js'
 export { operationsOf } from './receiver/operation/operations.js'
 export { checkRetentionSeconds } from './receiver/options/retention.js'
 export { createRouteReceiver } from './receiver/route-receiver.js'

@@ -166,6 +166,11 @@ export class Engine {
     return this.#log.totals
   }
 
+  /** How many of the delivered ones are parked, those that are no longer kept included. */
+  parked(): number {
+    return this.#log.parked
+  }
+
   /** How many deliveries of each status the log has. */
   counts(): Readonly<Record<DeliveryStatus, number>> {
     return this.#log.counts

@@ -11,7 +11,10 @@ export interface FailedDelivery {
   readonly account?: string
   /** Empty if the envelope could not be read. At most 255 characters. */
   readonly kind: string
-  /** The `id` of the envelope, if it has one of at most 255 characters. */
+  /**
+   * The `id` of the envelope, if it has one; else the id of the event that an `event.*` is about, `evt_…`. Absent if there is neither, or it is
+   * longer than 255 characters.
+   */
   readonly eventId?: string
   /** The id of the order, if the event has one of at most 255 characters. */
   readonly orderId?: string
@@ -58,7 +61,7 @@ export interface FailureFilter {
   readonly account?: string | undefined
   readonly namespace?: string | undefined
   readonly group?: string | undefined
-  /** The `id` of the envelope. */
+  /** The `id` of the envelope, or that of the event that an `event.*` is about: see `FailedDelivery`. */
   readonly eventId?: string | undefined
   /** The id of the order. */
   readonly orderId?: string | undefined

@@ -105,7 +105,7 @@ function positionOf(name: string, given: unknown, keyOfDate: string): Position {
     return { atMs: given.lastAt.getTime(), key: given.key }
   }
   const what = isRecord(given)
-    ? 'an object without a key, and a lastAt that is a valid Date: of JSON, it must be made one again, new Date(lastAt)'
+    ? 'an object without a key and a lastAt that is a valid Date; dates from JSON must be converted: new Date(lastAt)'
     : describeType(given)
   throw new TypeError(`${name} must be a valid Date, or a failure of the previous page, not ${what}.`)
 }

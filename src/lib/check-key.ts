@@ -15,7 +15,10 @@ export function checkKey(key: string): void {
 /** @throws TypeError unless it is 1 to `maxLength` characters of printable ASCII */
 export function checkAscii(name: string, value: string, maxLength: number, advice: string): void {
   if (typeof value !== 'string') throw new TypeError(`${name} must be a string, not ${describeValue(value)}.`)
-  if (value.length === 0 || value.length > maxLength) {
+  if (value === '') {
+    throw new TypeError(`${name} is empty: it must be 1 to ${maxLength} characters of printable ASCII.`)
+  }
+  if (value.length > maxLength) {
     throw new TypeError(
       `${name} must be 1 to ${maxLength} characters long, and this one has ${value.length}${advice}.`,
     )

@@ -29,7 +29,7 @@ function failing(options: Options, meterProvider?: MeterProvider) {
     }),
   }
   const receiver = createReceiver(
-    instrument({ secret: SECRET, on, onError: () => {}, ...options }, { meterProvider }),
+    instrument({ secret: SECRET, on, onError: () => {}, namespace: 'orders', ...options }, { meterProvider }),
   )
   const send = async (id: string) =>
     receiver.receive({ ...(await sign(orderCreated({ id }))), request: undefined })
@@ -89,13 +89,13 @@ describe('the gauge of failures', () => {
     const early = telemetry()
     early.register()
     const { send } = failing({ failures: counting(count) })
-    expect(await points(early)).toEqual(['default failing 3', 'default parked 3'])
+    expect(await points(early)).toEqual(['orders failing 3', 'orders parked 3'])
     unregister()
     const late = telemetry()
     late.register()
     expect(await points(late)).toEqual([])
     await send('ord_1')
-    expect(await points(late)).toEqual(['default failing 3', 'default parked 3'])
+    expect(await points(late)).toEqual(['orders failing 3', 'orders parked 3'])
   })
 
   test('is not there without failures, and nothing is counted without a provider', async () => {
@@ -128,7 +128,7 @@ describe('the gauge of failures', () => {
     // An unhandled rejection would fail this test.
     await setImmediate()
     count.mockImplementation(() => 1)
-    expect(await points(seen)).toEqual(['default failing 1', 'default parked 1'])
+    expect(await points(seen)).toEqual(['orders failing 1', 'orders parked 1'])
   })
 
   describe('while a count hangs', () => {
@@ -144,11 +144,31 @@ describe('the gauge of failures', () => {
         await vi.advanceTimersByTimeAsync(2_000)
         expect(await collected).toEqual([])
       }
-      expect(count.mock.calls).toEqual([[{ namespace: 'default', state: 'failing' }]])
+      expect(count.mock.calls).toEqual([[{ namespace: 'orders', state: 'failing' }]])
       count.mockImplementation(({ state }) => (state === 'parked' ? 2 : 1))
       hanging.resolve(5)
       await vi.advanceTimersByTimeAsync(0)
-      expect(await points(seen)).toEqual(['default failing 1', 'default parked 2'])
+      expect(await points(seen)).toEqual(['orders failing 1', 'orders parked 2'])
+    })
+
+    test('asks again after twelve seconds, because the first count may never settle', async () => {
+      const seen = telemetry()
+      const hanging = deferred<number>()
+      const count = vi.fn<(filter: { state?: FailureState }) => unknown>(() => hanging.promise)
+      failing({ failures: counting(count) }, seen.meterProvider)
+      const collected = points(seen)
+      await vi.advanceTimersByTimeAsync(2_000)
+      expect(await collected).toEqual([])
+      count.mockImplementation(() => 3)
+      await vi.advanceTimersByTimeAsync(9_999)
+      const early = points(seen)
+      await vi.advanceTimersByTimeAsync(2_000)
+      expect([await early, count.mock.calls.length]).toEqual([[], 1])
+      expect(await points(seen)).toEqual(['orders failing 3', 'orders parked 3'])
+      // The late end of the first one changes nothing.
+      hanging.resolve(5)
+      await vi.advanceTimersByTimeAsync(0)
+      expect(await points(seen)).toEqual(['orders failing 3', 'orders parked 3'])
     })
   })
 })

@@ -27,6 +27,7 @@ onPostgres('examples/failures.ts', () => {
     vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
     vi.stubEnv('FAILURES_TOKEN', TOKEN)
     vi.stubEnv('PORT', '0')
+    expect(await script('migrate')).toEqual({ migrated: true })
     example = await import('../../examples/failures.js')
     const { server } = example
     if (server === undefined) throw new Error('It is a script.')
@@ -55,12 +56,19 @@ onPostgres('examples/failures.ts', () => {
     const { status, text } = await ask(request, `Bearer ${TOKEN}`)
     return status === 200 ? JSON.parse(text) : status
   }
-  async function script(...args: string[]): Promise<unknown> {
-    const { stdout } = await run(process.execPath, ['--import', 'tsx', 'examples/failures.ts', ...args], {
+  const start = (...args: string[]) =>
+    run(process.execPath, ['--import', 'tsx', 'examples/failures.ts', ...args], {
       cwd: ROOT,
       env: { ...process.env, FAILURES_TOKEN: '' },
     })
-    return JSON.parse(stdout)
+  const script = async (...args: string[]): Promise<unknown> => JSON.parse((await start(...args)).stdout)
+  /** The script's exit code, what it prints, and the last line of its errors. */
+  async function failing(...args: string[]) {
+    const { code, stdout, stderr } = await start(...args).then(
+      () => ({ code: 0, stdout: '', stderr: '' }),
+      (error) => error,
+    )
+    return { code, printed: stdout === '' ? undefined : JSON.parse(stdout), error: stderr.trim() }
   }
   const breakHandler = () => database.query('ALTER TABLE orders RENAME TO away')
   const deployFix = () => database.query('ALTER TABLE away RENAME TO orders')
@@ -106,13 +114,20 @@ onPostgres('examples/failures.ts', () => {
     ])
     await deployFix()
     expect(await route(`POST /replay?key=${key}`)).toEqual([{ key, outcome: 'handled' }])
-    expect(await route(`POST /replay?key=${key}`)).toEqual([])
-    expect(await route(`GET /body?key=${key}`)).toBeNull()
+    const missing = { status: 404, text: '{"error":"There is no such failure."}' }
+    for (const request of [`POST /replay?key=${key}`, `GET /body?key=${key}`, `DELETE /?key=${key}`])
+      expect(await ask(request, `Bearer ${TOKEN}`)).toEqual(missing)
+    expect(await failing('replay', '--key', key)).toMatchObject({
+      code: 1,
+      error: 'There is no such failure.',
+    })
     expect(await send(order('ord_1'))).toBe('duplicate')
 
     expect(await route(`GET /?group=${first?.group}`)).toMatchObject({ groups: [{ count: 2 }] })
-    expect(await script('replay', '--group', String(first?.group))).toEqual([
+    expect(await route(`POST /replay?group=${first?.group}&limit=1`)).toEqual([
       { key: 'orders/order.created/ord_2', outcome: 'handled' },
+    ])
+    expect(await script('replay', '--group', String(first?.group), '--limit', '5')).toEqual([
       { key: 'orders/order.created/ord_3', outcome: 'handled' },
     ])
     expect(await database.column('SELECT id FROM orders ORDER BY id')).toEqual(['ord_1', 'ord_2', 'ord_3'])
@@ -120,6 +135,26 @@ onPostgres('examples/failures.ts', () => {
     expect(left.failures).toMatchObject([{ code: 'not_json', kind: '' }])
     expect(await route(`DELETE /?key=${left.failures[0]?.key}`)).toEqual({ deleted: true })
     expect(await route('GET /')).toEqual({ groups: [], failures: [] })
+  })
+
+  test('lists as many as are asked for, of before a date, and exits 1 if a replay fails again', async () => {
+    await breakHandler()
+    for (const id of ['ord_6', 'ord_7']) await send(order(id))
+    const keysOf = (listed: unknown) =>
+      (listed as { failures: { key: string }[] }).failures.map(({ key }) => key)
+    const [newer, older] = ['orders/order.created/ord_7', 'orders/order.created/ord_6']
+    expect(keysOf(await route('GET /'))).toEqual([newer, older])
+    expect(keysOf(await route('GET /?limit=1'))).toEqual([newer])
+    expect(keysOf(await script('list', '--limit', '1'))).toEqual([newer])
+    expect(keysOf(await route('GET /?before=2020-01-01T00:00:00Z'))).toEqual([])
+    expect(keysOf(await route('GET /?before=2999-01-01'))).toEqual([newer, older])
+    const { groups } = (await route('GET /')) as { groups: { group: string }[] }
+    expect(await failing('replay', '--group', String(groups[0]?.group), '--limit', '1')).toMatchObject({
+      code: 1,
+      printed: [{ key: older, outcome: 'failed', code: 'handler_failed' }],
+    })
+    await deployFix()
+    for (const key of [newer, older]) await route(`DELETE /?key=${key}`)
   })
 
   test('parks an order at the eighth attempt, and keeps it parked until a replay', async () => {
@@ -151,18 +186,45 @@ onPostgres('examples/failures.ts', () => {
     expect(await route('GET /?orderId=ord_5')).toMatchObject({ failures: [{ attempts: 1 }] })
   })
 
-  test('answers a wrong question 400, and a database that is down 503, without the error', async () => {
-    for (const request of [
-      'GET /?state=no',
-      'GET /?unknown=x',
-      'GET /?kind=a&kind=b',
-      'POST /replay',
-      'DELETE /',
-    ]) {
-      expect(await ask(request, `Bearer ${TOKEN}`)).toEqual({ status: 400, text: 'Bad Request' })
-    }
+  test.each([
+    ['GET /?state=no', "state must be 'failing' or 'parked'"],
+    ['GET /?unknown=x', 'unknown'],
+    ['GET /?kind=a&kind=b', 'kind must be a string'],
+    ['GET /?limit=many', 'limit must be a whole number from 1 to 1000'],
+    ['GET /?before=noon', 'before must be a valid Date'],
+    ['GET /body', 'Give one key'],
+    ['GET /body?key=', 'key'],
+    ['POST /replay', 'Give a key or a group.'],
+    ['POST /replay?group=a&limit=0', 'limit must be a whole number from 1 to 1000'],
+    ['POST /replay?key=a&limit=1', 'Give one key, and nothing beside it.'],
+    ['POST /replay?key=a&group=b', 'Give one key, and nothing beside it.'],
+    ['DELETE /', 'Give one key'],
+    ['DELETE /?key=a&key=b', 'Give one key'],
+  ])('answers %s 400, and says why', async (request, why) => {
+    const { status, text } = await ask(request, `Bearer ${TOKEN}`)
+    expect([status, JSON.parse(text)]).toEqual([400, { error: expect.stringContaining(why) }])
+  })
+
+  test('answers 503 while the database cannot be used, without the error', async () => {
     await database.query('ALTER TABLE tix_webhooks_failures RENAME TO lost')
-    expect(await ask('GET /', `Bearer ${TOKEN}`)).toEqual({ status: 503, text: 'Service Unavailable' })
+    expect(await ask('GET /', `Bearer ${TOKEN}`)).toEqual({
+      status: 503,
+      text: '{"error":"The database cannot be used: see the log."}',
+    })
+    await database.query('ALTER TABLE lost RENAME TO tix_webhooks_failures')
+  })
+
+  test.each([
+    [['sleep'], 'sleep? Known are migrate, list, show, replay, delete.'],
+    [['list', '--limit', '0'], 'limit must be a whole number from 1 to 1000, not 0.'],
+    [['replay'], 'Give a key or a group.'],
+  ])('the script refuses %s by a message alone', async (args, error) => {
+    expect(await failing(...args)).toEqual({ code: 1, printed: undefined, error })
+  })
+
+  test('only migrate makes tables', async () => {
+    await database.query('ALTER TABLE tix_webhooks_failures RENAME TO lost')
+    expect(await failing('list')).toMatchObject({ code: 1, printed: undefined })
     await database.query('ALTER TABLE lost RENAME TO tix_webhooks_failures')
   })
 

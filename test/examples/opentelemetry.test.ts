@@ -88,6 +88,7 @@ test('the dashboard and the alerts query the metrics and labels that there are',
   const options = {
     account: () => ({ id: 'acme', secret: SECRET }),
     failures: memoryFailures(),
+    namespace: 'orders',
     onError: () => {},
   }
   const throwing = () => {
@@ -132,6 +133,8 @@ test('onDelivery alone feeds prom-client and pino, and the alerts query what it 
   const lines: Record<string, unknown>[] = []
   vi.stubGlobal('stream', { write: (line: string) => lines.push(JSON.parse(line)) })
   vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
+  const failures = memoryFailures()
+  vi.stubGlobal('failures', failures)
   let runs = 0
   vi.stubGlobal('handleOrder', () => {
     if (runs++ > 0) throw new Error('full')
@@ -150,6 +153,13 @@ test('onDelivery alone feeds prom-client and pino, and the alerts query what it 
   const metrics = await register.metrics()
   expect(metrics).toContain('tix_deliveries_total{outcome="handled",code=""} 1')
   expect(metrics).toContain('tix_handled_attempts_count 1')
+  expect(metrics).toContain('tix_parked_events 0')
+  const [failing] = await failures.list()
+  if (failing === undefined) throw new Error('Nothing was kept.')
+  await failures.keep({ ...failing, failedAt: new Date(), isReplay: true, parkAfter: { attempts: 1 } })
+  expect(await register.metrics()).toContain('tix_parked_events 1')
+  vi.spyOn(failures, 'count').mockRejectedValue(new Error('down'))
+  expect(await register.metrics()).toContain('tix_parked_events 1')
 
   const known = new Map<string, Set<string>>()
   for (const [, name = '', labels = ''] of metrics.matchAll(/^(\w+)(?:\{(.*)\})? /gm)) {

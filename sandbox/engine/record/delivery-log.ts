@@ -1,10 +1,18 @@
+import { isParked } from '../../lib/outcome-of.js'
 import type { Timer } from '../../time/timer-queue.js'
 import { type DeliveryFilter, matchesFilter } from './delivery-filter.js'
 import { type Forgotten, ForgottenCounter } from './forgotten.js'
 import { Latest } from './latest.js'
 import { LIMITS } from './limits.js'
 import { NewestFirst } from './newest-first.js'
-import { type Attempt, type Delivery, type DeliveryStatus, isFromScenario, isSettled } from './records.js'
+import {
+  type Attempt,
+  type Delivery,
+  type DeliveryStatus,
+  isFromScenario,
+  isParkedDelivery,
+  isSettled,
+} from './records.js'
 
 /** A delivery, and what the engine alone needs to know of it. */
 export interface Tracked {
@@ -29,6 +37,8 @@ export interface Tally {
   readonly genuine: number
   /** How many no scenario sent that are no longer kept, and of which only the status is known to match. */
   readonly forgotten: number
+  /** How many no scenario sent are parked, whatever the status that is asked for: an answer of 2xx, but not handled. With those no longer kept. */
+  readonly parked: number
 }
 
 interface Changes {
@@ -77,6 +87,13 @@ export class DeliveryLog {
     }
   }
 
+  /** How many of the delivered ones are parked, those that are no longer kept included. */
+  get parked(): number {
+    let parked = this.#forgotten.counts.all.parked
+    for (const { delivery } of this) if (isParkedDelivery(delivery)) parked += 1
+    return parked
+  }
+
   get forgotten(): Forgotten {
     return this.#forgotten.counts
   }
@@ -120,15 +137,19 @@ export class DeliveryLog {
     return this.#entries[Symbol.iterator]()
   }
 
-  tally(filter: Omit<DeliveryFilter, 'limit'> = {}): Tally {
+  tally({ status, ...filter }: Omit<DeliveryFilter, 'limit'> = {}): Tally {
     let matching = 0
     let genuine = 0
+    let parked = this.#forgotten.genuineParked
     for (const { delivery } of this) {
       if (!matchesFilter(delivery, filter)) continue
+      const isGenuine = !isFromScenario(delivery)
+      if (isGenuine && isParkedDelivery(delivery)) parked += 1
+      if (status !== undefined && delivery.status !== status) continue
       matching += 1
-      if (!isFromScenario(delivery)) genuine += 1
+      if (isGenuine) genuine += 1
     }
-    return { matching, genuine, forgotten: this.#forgotten.genuine(filter.status) }
+    return { matching, genuine, forgotten: this.#forgotten.genuine(status), parked }
   }
 
   /** The ids of those that have come to their end, in that order. */
@@ -204,5 +225,7 @@ export class DeliveryLog {
 }
 
 function withoutBodies({ sentBody, response, ...rest }: Attempt): Attempt {
-  return response === undefined ? rest : { ...rest, response: { ...response, body: '', truncated: true } }
+  if (response === undefined) return rest
+  // It is short, and alone says that an event is not handled.
+  return { ...rest, response: isParked(response) ? response : { ...response, body: '', truncated: true } }
 }

@@ -1,11 +1,20 @@
-import { type Delivery, type DeliveryStatus, isFromScenario, type SettledStatus } from './records.js'
+import {
+  type Delivery,
+  type DeliveryStatus,
+  isFromScenario,
+  isParkedDelivery,
+  type SettledStatus,
+} from './records.js'
 
 const STATUSES: readonly SettledStatus[] = ['delivered', 'failed', 'skipped']
 
-/** The deliveries that are no longer kept, counted by their status, and those of them that a scenario had sent. */
+/** By status, and of the delivered ones those that are parked. */
+type Counts = Record<SettledStatus | 'parked', number>
+
+/** The deliveries that are no longer kept, and those of them that a scenario had sent. */
 export interface Forgotten {
-  readonly all: Readonly<Record<SettledStatus, number>>
-  readonly fromScenarios: Readonly<Record<SettledStatus, number>>
+  readonly all: Readonly<Counts>
+  readonly fromScenarios: Readonly<Counts>
 }
 
 /** Counts the deliveries that the log drops, so that a failure that was dropped still shows in the totals. */
@@ -19,8 +28,11 @@ export class ForgottenCounter {
   add(delivery: Delivery): void {
     // Only a settled delivery is dropped.
     const status = delivery.status as SettledStatus
-    this.#counts.all[status] += 1
-    if (isFromScenario(delivery)) this.#counts.fromScenarios[status] += 1
+    const { all, fromScenarios } = this.#counts
+    for (const counts of isFromScenario(delivery) ? [all, fromScenarios] : [all]) {
+      counts[status] += 1
+      if (isParkedDelivery(delivery)) counts.parked += 1
+    }
   }
 
   /** How many of a status, or of any, no scenario had sent. */
@@ -32,15 +44,18 @@ export class ForgottenCounter {
     )
   }
 
+  /** How many are parked that no scenario had sent. */
+  get genuineParked(): number {
+    return this.#counts.all.parked - this.#counts.fromScenarios.parked
+  }
+
   /** Counts on from these; without them from nothing. */
   restart(counts: Forgotten = noneForgotten()): void {
     this.#counts = structuredClone(counts)
   }
 }
 
-function noneForgotten() {
-  return {
-    all: { delivered: 0, failed: 0, skipped: 0 },
-    fromScenarios: { delivered: 0, failed: 0, skipped: 0 },
-  }
+function noneForgotten(): { readonly all: Counts; readonly fromScenarios: Counts } {
+  const none: Counts = { delivered: 0, failed: 0, skipped: 0, parked: 0 }
+  return { all: { ...none }, fromScenarios: { ...none } }
 }

@@ -1,3 +1,6 @@
+import { isSuccessStatus } from '../../lib/is-success-status.js'
+import { isParked } from '../../lib/outcome-of.js'
+
 /** A message, made once: each attempt of each delivery sends these bytes. */
 export interface Message {
   readonly id: string
@@ -56,7 +59,7 @@ export interface Attempt {
 export interface AttemptResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** The first 64 KiB of the body. Empty, and `truncated`, if it was dropped because of its age. */
+  /** The first 64 KiB of the body. Empty, and `truncated`, if it was dropped because of its age; what says `parked` is kept. */
   readonly body: string
   readonly truncated: boolean
 }
@@ -64,6 +67,15 @@ export interface AttemptResponse {
 /** Whether a delivery has come to its end. */
 export function isSettled({ status }: Delivery): boolean {
   return status !== 'pending' && status !== 'retrying'
+}
+
+/** Whether the receiver keeps the event for a replay: the latest 2xx says so. */
+export function isParkedDelivery({ status, attempts }: Pick<Delivery, 'status' | 'attempts'>): boolean {
+  if (status !== 'delivered') return false
+  const accepted = attempts.filter(
+    ({ response }) => response !== undefined && isSuccessStatus(response.status),
+  )
+  return isParked(accepted.at(-1)?.response)
 }
 
 /** Whether a scenario sent all attempts of a delivery. */

@@ -62,7 +62,13 @@ const delivery = z.strictObject({
 })
 
 const count = z.int().min(0)
-const forgotten = z.strictObject({ delivered: count, failed: count, skipped: count })
+const forgotten = z.strictObject({
+  delivered: count,
+  failed: count,
+  skipped: count,
+  // Absent in snapshots of before there was parking.
+  parked: count.default(0),
+})
 
 const snapshot = z.strictObject({
   latestMessageMs: ms.nullable(),

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { utcText } from '../../domain/events/moments.js'
 import { isSuccess } from '../../engine/attempts.js'
+import { isParked } from '../../lib/outcome-of.js'
 import type { AdvanceCounts, Service } from '../../service/service.js'
 import type { Advance } from '../../time/clock.js'
 import type { App } from '../context.js'
@@ -97,7 +98,7 @@ async function countAttempts(
   attempts: AdvanceCounts,
   advance: (begins: () => void) => Promise<Advance>,
 ): Promise<object> {
-  const ended = { delivered: 0, given_up: 0 }
+  const ended = { delivered: 0, parked: 0, given_up: 0 }
   const retrying = new Set<string>()
   const tries: [number, number] = [Number.POSITIVE_INFINITY, 0]
   let hasBegun = false
@@ -107,7 +108,10 @@ async function countAttempts(
     attempts[isSuccess(change.attempt) ? 'delivered' : 'failed'] += 1
     retrying.delete(id)
     if (status === 'retrying') retrying.add(id)
-    if (status === 'delivered') ended.delivered += 1
+    if (status === 'delivered') {
+      ended.delivered += 1
+      if (isParked(change.attempt.response)) ended.parked += 1
+    }
     if (status !== 'failed') return
     const count = tried.filter(({ trigger }) => trigger === 'auto').length
     ended.given_up += 1

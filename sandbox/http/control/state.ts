@@ -92,6 +92,7 @@ function statusJson({ service, url, version, folder, realNow }: ControlParts): S
     clock: clockJson(service, realNow),
     counts: { test: accounts.test.counts(), live: accounts.live.counts() },
     deliveries: engine.totals(),
+    parked: engine.parked(),
     endpoints: engine.endpoints().length,
     assumptions,
   }

@@ -11,6 +11,8 @@ export interface StatusView {
   readonly counts: Readonly<Record<'test' | 'live', { events: number; venues: number; orders: number }>>
   /** How many there have been of each status. */
   readonly deliveries: Readonly<Record<DeliveryStatus, number>>
+  /** How many of the delivered ones the receiver keeps for a replay. */
+  readonly parked: number
   readonly endpoints: number
   readonly assumptions: { readonly signature: 'dot' | 'concat' | 'body'; readonly [name: string]: string }
 }
@@ -58,6 +60,8 @@ export interface AdvancedClock extends ClockView {
   /** The deliveries that were attempted, counted by their result. */
   readonly deliveries: {
     readonly delivered: number
+    /** How many of these the receiver keeps for a replay. */
+    readonly parked: number
     readonly given_up: number
     readonly retrying: number
     /** The fewest and the most attempts of those that were given up; null if there are none. */
@@ -119,6 +123,8 @@ export interface DeliveriesView {
   readonly genuine: number
   /** How many no scenario sent that are no longer kept, and of which only the status is known to match. */
   readonly forgotten: number
+  /** How many no scenario sent are parked, whatever the status asked for: answered 2xx, but not handled. With those no longer kept. */
+  readonly parked: number
 }
 
 /** One request, and what became of it. */

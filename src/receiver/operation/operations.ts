@@ -71,13 +71,14 @@ export interface Operations<Request = unknown> {
   /**
    * The same for several: those that last failed longest ago first, a few at a time, within `concurrency`.
    *
-   * @param filter which; `{}` for all of this namespace. `limit` from 1 to 1,000. Default 100
+   * @param filter which; `{}` for any of this namespace. At most `limit` are replayed, from 1 to 1,000; default 100, for `{}` too
    * @returns the outcomes with their keys, in that order; fewer than there are if the list of the failures breaks off: call it again
    * @throws TypeError when the filter is invalid, or one of its conditions is there and undefined
    * @example
    * ```ts
-   * const replayed = await hooks.replay({ group: 'a3c4f9e81b5d2760', limit: 50 })
-   * const again = replayed.filter(({ outcome }) => outcome === 'failed')
+   * const replayed = await hooks.replay({ group: 'a3c4f9e81b5d2760', limit: 1_000 })
+   * const isDone = new Set(['handled', 'duplicate', 'discarded'])
+   * const stillKept = replayed.filter(({ outcome }) => !isDone.has(outcome))
    * ```
    */
   replay(filter: ReplayFilter, options?: ReplayOptions<Request>): Promise<readonly Replayed[]>

@@ -107,6 +107,11 @@ describe('what is invalid is refused', () => {
       (failures) => failures.list({ before: 'now' as never }),
       'before must be a valid Date, or a failure of the previous page, not a string.',
     ],
+    [
+      'a position of JSON',
+      (failures) => failures.list({ before: { key: 'k', lastAt: '2026-12-01' } as never }),
+      'dates from JSON must be converted: new Date(lastAt)',
+    ],
     ['a limit of a purge', (failures) => failures.purge({ limit: 0 }), 'limit must be a whole number'],
   ])('%s', async (_, call, told) => {
     const error = await call(memoryFailures()).catch((thrown: unknown) => thrown)

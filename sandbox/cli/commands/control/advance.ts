@@ -7,6 +7,7 @@ import type { AdvancedClock, ClockView } from '../../client/control-api.js'
 import { SANDBOX_OPTIONS } from '../../client/find-sandbox.js'
 import { EXIT, UsageError } from '../../failure.js'
 import { clockLine } from '../../render/clock-lines.js'
+import { deliveredText } from '../../render/delivered-text.js'
 import type { Output } from '../../terminal/output.js'
 
 const readTarget: Read<string> = (text, name) => (text === 'next' ? text : readInstant(text, name))
@@ -72,11 +73,11 @@ function showProgress(what: string, client: Client, { io, out }: Context): () =>
   }
 }
 
-/** `1 delivered, 2 given up after 11 attempts, 1 retrying`, or that there was nothing to deliver. */
+/** `1 delivered (1 parked), 2 given up after 11 attempts, 1 retrying`, or that there was nothing to deliver. */
 function deliveriesLine({ deliveries }: AdvancedClock, { colors, program }: Output): string {
-  const { delivered, given_up: givenUp, retrying, given_up_after: after } = deliveries
+  const { delivered, parked, given_up: givenUp, retrying, given_up_after: after } = deliveries
   const parts = [
-    ...(delivered === 0 ? [] : [colors.green(`${delivered} delivered`)]),
+    ...(delivered === 0 ? [] : [colors.green(deliveredText(delivered, parked))]),
     ...(givenUp === 0 ? [] : [colors.red(`${givenUp} given up after ${range(after)}`)]),
     ...(retrying === 0 ? [] : [colors.magenta(`${retrying} retrying`)]),
   ]

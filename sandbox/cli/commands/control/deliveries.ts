@@ -19,13 +19,15 @@ const list = defineCommand({
   name: 'deliveries',
   summary: 'lists the deliveries, newest first',
   details:
-    'The list includes what scenarios sent; failed then means refused, which may be right, so --exit-code does not count these. It counts all other deliveries that match, also those beyond --limit and those that the sandbox no longer keeps (it keeps the latest 1,000 that are done).',
+    'The list includes what scenarios sent; failed then means refused, which may be right, so --exit-code does not count these. It counts all other deliveries that match, also those beyond --limit and those that the sandbox no longer keeps (it keeps the latest 1,000 that are done); and with --status failed those that are parked: answered 2xx, but not handled.',
   options: {
     status: option('STATUS', oneOf(...STATUSES), `only this status: ${STATUSES.join(', ')}`),
     type: option('KIND', readText, 'only this kind, or a group such as event.*'),
     endpoint: option('ENDPOINT', readText, 'only those to this endpoint'),
     limit: option('N', wholeNumber(1, MAX_LIMIT), 'at most so many', '25'),
-    'exit-code': flag('exit code 1 if there are any, apart from those of scenarios'),
+    'exit-code': flag(
+      'exit code 1 if there are any, or with --status failed parked ones, apart from those of scenarios',
+    ),
     ...SANDBOX_OPTIONS,
   },
   examples: [
@@ -35,7 +37,7 @@ const list = defineCommand({
       line: 'tix-webhooks deliveries --status failed --type order.created',
     },
     {
-      says: 'in CI, after advance 72h: fail if one never arrived',
+      says: 'in CI, after advance 72h: fail if one never arrived, or is parked',
       line: 'tix-webhooks deliveries --status failed --exit-code',
     },
   ],
@@ -47,7 +49,7 @@ const list = defineCommand({
       ...(type !== undefined && { type }),
       ...(endpoint !== undefined && { endpoint }),
     })
-    const { data, matching, genuine, forgotten } = await client.call<DeliveriesView>(
+    const { data, matching, genuine, forgotten, parked } = await client.call<DeliveriesView>(
       'GET',
       `/deliveries?${query}`,
     )
@@ -80,7 +82,15 @@ const list = defineCommand({
         `${forgotten} older ${status === undefined ? '' : `${status} `}${are} no longer kept, and so not listed: the sandbox keeps the latest 1,000.`,
       )
     }
-    return withExitCode && genuine + forgotten > 0 ? EXIT.failed : EXIT.ok
+    // Those of other statuses are in the list, if they match.
+    const unlisted = status === 'failed' ? parked : 0
+    if (unlisted > 0) {
+      const [were, are] = unlisted === 1 ? ['was', 'it is'] : ['were', 'they are']
+      context.out.note(
+        `${unlisted} ${were} answered 2xx, but parked: ${are} not handled. To list the delivered ones: ${out.program} deliveries --status delivered`,
+      )
+    }
+    return withExitCode && genuine + forgotten + unlisted > 0 ? EXIT.failed : EXIT.ok
   },
 })
 

@@ -4,6 +4,7 @@ import type { SandboxStatus } from '../../client/control-api.js'
 import { SANDBOX_OPTIONS } from '../../client/find-sandbox.js'
 import { EXIT } from '../../failure.js'
 import { clockLine } from '../../render/clock-lines.js'
+import { deliveredText } from '../../render/delivered-text.js'
 
 /** `tix-webhooks status`: what the control API says when it is found. */
 export const status = defineCommand({
@@ -18,10 +19,11 @@ export const status = defineCommand({
   },
 })
 
-function lines({ version, url, clock, counts, deliveries, endpoints, assumptions }: SandboxStatus): string {
+function lines(status: SandboxStatus): string {
+  const { version, url, clock, counts, deliveries, parked, endpoints, assumptions } = status
   const counted = (numbers: Readonly<Record<string, number>>): string =>
     Object.entries(numbers)
-      .map(([name, count]) => `${count} ${name}`)
+      .map(([name, count]) => (name === 'delivered' ? deliveredText(count, parked) : `${count} ${name}`))
       .join(', ')
   const assumed = Object.entries(assumptions).map(([name, choice]) => `${name}=${choice}`)
   return [

@@ -47,21 +47,58 @@ describe('of deliveries that have ended', () => {
       scenario: 'stale',
       requests: [{ body: '', headers: {} }],
     })
-    expect(engine.tally({ status: 'failed' })).toEqual({ matching: 2, genuine: 1, forgotten: 0 })
+    expect(engine.tally({ status: 'failed' })).toEqual({ matching: 2, genuine: 1, forgotten: 0, parked: 0 })
     status = 200
     for (let count = 0; count < 1001; count++) publish()
     await clock.idle()
     const counts = { pending: 0, retrying: 0, delivered: 1001, failed: 2, skipped: 0 }
-    const failed = { matching: 0, genuine: 0, forgotten: 1 }
+    const failed = { matching: 0, genuine: 0, forgotten: 1, parked: 0 }
     const restored = fixture.make()
     restored.restore(JSON.parse(JSON.stringify(engine.snapshot())))
     for (const one of [engine, restored]) {
       expect(one.totals()).toEqual(counts)
       expect(one.tally({ status: 'failed', type: 'order.created' })).toEqual(failed)
-      expect(one.tally({ status: 'delivered' })).toEqual({ matching: 1000, genuine: 1000, forgotten: 1 })
-      expect(one.tally({ status: 'retrying' })).toEqual({ matching: 0, genuine: 0, forgotten: 0 })
+      expect(one.tally({ status: 'delivered' })).toEqual({
+        matching: 1000,
+        genuine: 1000,
+        forgotten: 1,
+        parked: 0,
+      })
+      expect(one.tally({ status: 'retrying' })).toEqual({ matching: 0, genuine: 0, forgotten: 0, parked: 0 })
       one.reset()
-      expect(one.tally()).toEqual({ matching: 0, genuine: 0, forgotten: 0 })
+      expect(one.tally()).toEqual({ matching: 0, genuine: 0, forgotten: 0, parked: 0 })
+    }
+  })
+
+  test('[N142] parked ones are counted, those of scenarios apart, also when they are no longer kept', async () => {
+    lower(LIMITS, { settled: 3, bodies: 1 })
+    let body = '{"outcome":"parked"}'
+    const fixture = engineFixture({ send: async () => answer(200, body) })
+    const { engine, clock, publish, endpointId } = fixture
+    const [first = ''] = [publish('order.created'), publish('order.created')]
+    await clock.idle()
+    const message = engine.createMessage({ mode: 'test', type: 'event.published', data: {} })
+    await engine.deliverScenario(endpointId, message, {
+      scenario: 'valid',
+      requests: [{ body: '', headers: {} }],
+    })
+    expect(engine.parked()).toBe(3)
+    expect(engine.tally({ status: 'failed', type: 'order.created' })).toMatchObject({
+      matching: 0,
+      parked: 2,
+    })
+    expect(engine.tally({ type: 'event.*' })).toMatchObject({ matching: 1, parked: 0 })
+    body = '{"outcome":"duplicate"}'
+    await engine.resend(first)
+    expect([engine.parked(), engine.tally().parked]).toEqual([2, 1])
+    for (let count = 0; count < 3; count++) publish()
+    await clock.idle()
+    const restored = fixture.make()
+    restored.restore(JSON.parse(JSON.stringify(engine.snapshot())))
+    for (const one of [engine, restored]) {
+      expect([one.parked(), one.tally().parked, one.counts().delivered]).toEqual([2, 1, 3])
+      one.reset()
+      expect([one.parked(), one.tally().parked]).toEqual([0, 0])
     }
   })
 

@@ -41,7 +41,7 @@ test.each([
       from: NOW,
       ran: 0,
       attempts: { delivered: 0, failed: 0 },
-      deliveries: { delivered: 0, given_up: 0, retrying: 0, given_up_after: null },
+      deliveries: { delivered: 0, parked: 0, given_up: 0, retrying: 0, given_up_after: null },
     },
   ])
 })

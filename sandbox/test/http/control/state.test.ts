@@ -22,6 +22,7 @@ test('GET /_sandbox returns the version and the number of records', async () => 
     },
     counts: { test: { events: 1, venues: 4, orders: 1 }, live: { events: 0, venues: 3, orders: 0 } },
     deliveries: { pending: 0, retrying: 0, delivered: 2, failed: 0, skipped: 0 },
+    parked: 0,
     endpoints: 1,
     assumptions: {
       signature: 'dot',

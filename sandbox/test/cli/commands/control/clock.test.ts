@@ -59,6 +59,16 @@ describe('advance', () => {
     expect((await run(['advance', '1h'])).stdout).toMatch(/\nNo delivery was due\.\n$/)
   })
 
+  test('says how many of the delivered ones are parked, and so does status', async () => {
+    const parked = { status: 200, body: '{"outcome":"parked"}' }
+    const { url } = await receiver((_, index) => [500, 500, 500, 200][index] ?? parked)
+    const { run, json } = await frozen('--to', url, '--retry', '5s', '--events', 'order.created')
+    await run(['trigger', 'order.created', '--repeat', '3', '--wait'])
+    expect((await run(['advance', '1h'])).stdout).toMatch(/\n3 delivered \(2 parked\)\n$/)
+    expect((await run(['status'])).stdout).toMatch(/^deliveries .*\b3 delivered \(2 parked\), /m)
+    expect(await json('status')).toMatchObject([{ deliveries: { delivered: 3 }, parked: 2 }])
+  })
+
   test('counts the attempts while it advances, for other clients', async () => {
     let answer = (): void => {}
     const held = new Promise<void>((resolve) => {

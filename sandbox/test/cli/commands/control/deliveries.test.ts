@@ -109,6 +109,29 @@ describe('deliveries', () => {
     expect((await run(failed)).code).toBe(0)
   })
 
+  test('fail a CI job for what is parked, until it is handled', async () => {
+    let body = '{"outcome":"parked"}'
+    const { url } = await receiver(() => ({ status: 200, body }))
+    const { run, json } = await sandbox(['--to', url, '--freeze', '--events', 'order.created'])
+    const ci = ['deliveries', '--status', 'failed', '--exit-code']
+    await run(['trigger', 'order.created', '--scenario', 'valid'])
+    expect((await run(ci)).code).toBe(0)
+    await run(['trigger', 'order.created', '--wait'])
+    expect(await run(ci)).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining(
+        '\n1 was answered 2xx, but parked: it is not handled. To list the delivered ones: tix-webhooks deliveries --status delivered\n',
+      ),
+    })
+    expect((await run([...ci, '--type', 'event.*'])).code).toBe(0)
+    expect((await run(['deliveries', '--status', 'retrying', '--exit-code'])).code).toBe(0)
+    body = '{"outcome":"duplicate"}'
+    const [{ id = '' } = {}] = (await json('deliveries')) as { id: string }[]
+    await run(['resend', id])
+    expect((await run(ci)).code).toBe(0)
+  })
+
   describe('fail a CI job though the failure is not listed', () => {
     const exitOf = async ({ run }: { run: (argv: string[]) => Promise<{ code: number; stderr: string }> }) =>
       run(['deliveries', '--status', 'failed', '--exit-code'])
