@@ -20,7 +20,7 @@ const { values } = parseArgs({
     at: { type: 'string', default: '3' },
     /** Leaves out the compilations, which take minutes. */
     'without-types': { type: 'boolean', default: false },
-    /** Writes the table into docs/frameworks.md. */
+    /** Writes the tables into RESULTS.md. */
     write: { type: 'boolean', default: false },
   },
 })
@@ -71,7 +71,7 @@ async function testAll(all: readonly Lane[], atATime: number): Promise<Result[]>
 
 function write(table: string): void {
   if (skipped.length > 0 || values.only !== '') throw new Error('The table needs every lane.')
-  const page = `${ROOT}docs/frameworks.md`
+  const page = `${ROOT}runtimes/RESULTS.md`
   const text = readFileSync(page, 'utf8')
   const between = /(<!-- lanes -->\n)[\s\S]*?(<!-- \/lanes -->)/
   if (!between.test(text)) throw new Error(`${page} has no place for the table.`)

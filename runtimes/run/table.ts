@@ -24,7 +24,7 @@ export function textTable(results: readonly Result[]): string {
   return [`${' '.repeat(width)}${numbers}`, ...rows, '', ...legend, '', ...failed].join('\n')
 }
 
-/** The tables for docs/frameworks.md: of the hosts, and of the stores that need a server. */
+/** The tables for RESULTS.md: of the hosts, and of the stores that need a server. */
 export function markdownTable(results: readonly Result[]): string {
   const head = [
     '| host | versions | cases | adapter cases | store cases: memory | SQLite | recipe |',

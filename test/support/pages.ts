@@ -23,6 +23,7 @@ export const PAGES: readonly string[] = [
   ...PACKED_PAGES,
   ...SANDBOX_PAGES,
   'bench/RESULTS.md',
+  'runtimes/RESULTS.md',
   'CONTRIBUTING.md',
 ]
 
