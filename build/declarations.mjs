@@ -4,7 +4,7 @@
 // entry in the same program, and most types are exported by the main entry: `export const store = redisStore(client)` is of one.
 //
 // The two forms declare the same, so ESM has the declarations of CommonJS, rather than a copy. An entry that loads the types of a library
-// has them in both forms, because the library may declare its own types twice.
+// has them in both forms, because the library may declare its own types twice; Node's own are declared once.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import packageJson from '../package.json' with { type: 'json' }
 
@@ -14,7 +14,7 @@ for (const [subpath, conditions] of Object.entries(packageJson.exports)) {
   const esm = conditions.import.types
   const commonJs = conditions.require.types
   const declarations = readFileSync(commonJs, 'utf8')
-  const isOfLibrary = /^import [^\n]* from '[^.]/m.test(declarations)
+  const isOfLibrary = /^import [^\n]* from '(?!\.|node:)/m.test(declarations)
   const file = commonJs.slice(commonJs.lastIndexOf('/') + 1).replace(/\.d\.cts$/, '.cjs')
   // `./testing/fast-check` is in a folder of dist/.
   const main = subpath.split('/').length > 2 ? '../index' : './index'
