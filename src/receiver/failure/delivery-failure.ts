@@ -231,7 +231,7 @@ export class DeliveryFailure implements GuardedFailure {
     this.terms.pause.untilMs = this.state.clock.nowMs + LOOK_UP_PAUSE_MS
     throw new StoreError(
       'store_unavailable',
-      `The failures took too long: over ${STORE_CALL_MS / 1000} s to look one up or to remove it, over ${STATEMENT_MS / 1000} s to keep it, or the delivery had no more time. None is looked up for ${LOOK_UP_PAUSE_MS / 1000} s: parked events run too.`,
+      `The failures took too long. For ${LOOK_UP_PAUSE_MS / 1000} s none is looked up, so that parked events run too.`,
     )
   }
 

@@ -57,14 +57,12 @@ function checked(value: unknown, conditions: Conditions): Failure {
     Number.isInteger(failure.secretIndex)
   if (!isFailure) {
     throw misbehaved(
-      'The failures returned something that is no Failure, so it was not replayed: rawBody must be a Uint8Array, signedAt and lastAt Dates, and account undefined if there is none',
+      'The failures returned something that is no Failure: rawBody must be a Uint8Array, signedAt and lastAt Dates, and account undefined if there is none',
     )
   }
   for (const [name, wanted] of Object.entries(conditions)) {
     if (failure[name as keyof Conditions] !== wanted)
-      throw misbehaved(
-        `The failures returned one that was not asked for, with another ${name}, so it was not replayed`,
-      )
+      throw misbehaved(`The failures returned one with another ${name} than was asked for`)
   }
   return value as Failure
 }

@@ -179,7 +179,7 @@ function checkGiven(name: string, given: object, wanted: string): void {
 function tookTooLong(): never {
   throw new UnavailableError(
     'account_unavailable',
-    'Your account function took too long, so nothing was replayed.',
+    'Your account function took too long: nothing was replayed.',
   )
 }
 
