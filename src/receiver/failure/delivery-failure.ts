@@ -1,4 +1,4 @@
-import { LOOK_UP_PAUSE_MS, PAUSES_MS, STATEMENT_MS, STORE_CALL_MS } from '../../durations.js'
+import { LOOK_UP_PAUSE_MS, PAUSES_MS, STATEMENT_MS, STOPPED_MS, STORE_CALL_MS } from '../../durations.js'
 import { StoreError } from '../../errors.js'
 import { isJsonObject, type UnknownEvent } from '../../event/events.js'
 import type { FailedDelivery, FailureState, Failures } from '../../failures/failures.js'
@@ -46,6 +46,8 @@ const KEPT_CODES: ReadonlySet<string | undefined> = new Set<OutcomeCode>(['given
 
 /** The longest text that is looked for. */
 const MAX_TEXT_LENGTH = 255
+
+type Answer<Method extends 'get' | 'delete'> = Awaited<ReturnType<Failures[Method]>>
 
 /** The failure of one authentic delivery. Nothing of it changes the answer: what fails is reported. */
 export class DeliveryFailure implements GuardedFailure {
@@ -103,15 +105,13 @@ export class DeliveryFailure implements GuardedFailure {
 
   async find(): Promise<FailureState | undefined> {
     const { clock } = this.state
-    const { nowMs } = clock
-    if (nowMs < this.terms.pause.untilMs) {
+    if (clock.nowMs < this.terms.pause.untilMs) {
       this.isKept = false
       return undefined
     }
     try {
       // So that failures that hang leave the handler as much time as they take.
-      const limitMs = Math.min(STORE_CALL_MS, (clock.deadlineMs - nowMs) / 2)
-      const found = await clock.within(this.call('get'), nowMs + limitMs, () => this.tookTooLong())
+      const found = await this.ask('get', () => Math.min(STORE_CALL_MS, (clock.deadlineMs - clock.nowMs) / 2))
       this.isKept = found !== undefined
       return found?.state
     } catch (error) {
@@ -130,15 +130,19 @@ export class DeliveryFailure implements GuardedFailure {
     return KEPT_OUTCOMES.has(outcome) || KEPT_CODES.has(code as OutcomeCode)
   }
 
-  async keep(end: WorkEnd): Promise<FailureState | undefined> {
+  keep(end: WorkEnd): Promise<FailureState | undefined> {
+    return this.keepOnce(end, true)
+  }
+
+  private async keepOnce(end: WorkEnd, isOver: boolean): Promise<FailureState | undefined> {
     if (this.hasEnded || !this.isKeptAs(end)) return undefined
     this.hasEnded = true
-    // The run is over, and many that fail together must not hold up those that do not.
-    this.state.vacate(Promise.resolve())
     try {
       const failed = await this.describe(end)
       const keeping = this.keepDescribed(failed)
       const { clock } = this.state
+      // Many that fail together must not hold up those that do not.
+      if (isOver) this.state.vacate(Promise.resolve())
       // Many that fail together wait for each other, but the sender does not wait for that.
       const kept = await clock.within(keeping, clock.nowMs + STORE_CALL_MS, () => 'later' as const)
       if (kept !== 'later') return kept
@@ -150,19 +154,19 @@ export class DeliveryFailure implements GuardedFailure {
     }
   }
 
-  /** Keeps it in the background, for an end that the sender does not wait for. */
+  /** Keeps it in the background, for a run that is given up: its handler may still work, and has its place. */
   keepLater(end: WorkEnd): void {
     if (!this.isKeptAs(end)) return
     // At once, because the run may succeed before it is.
     this.isKept = true
-    this.keeping = this.keep(end)
+    this.keeping = this.keepOnce(end, false)
     this.state.track(this.keeping)
   }
 
   async remove(): Promise<void> {
     await this.keeping
     try {
-      await this.within(this.call('delete'))
+      await this.ask('delete', () => STORE_CALL_MS)
     } catch (error) {
       this.state.report(
         this.unavailable('removed, although the event is handled: replay or delete it', error),
@@ -172,9 +176,7 @@ export class DeliveryFailure implements GuardedFailure {
 
   private async keepDescribed(failed: FailedDelivery): Promise<FailureState | undefined> {
     const { clock } = this.state
-    const kept = await clock.within(this.keepOne(failed), clock.nowMs + STATEMENT_MS, () =>
-      this.tookTooLong(),
-    )
+    const kept = await clock.within(this.keepOne(failed), clock.nowMs + STATEMENT_MS, tookTooLong)
     if (!this.keepResults.includes(kept)) throw misbehaved(kept)
     if (kept === 'in_flight') this.state.track(this.keepAgain(failed))
     if (kept !== 'failing' && kept !== 'parked') return undefined
@@ -186,8 +188,9 @@ export class DeliveryFailure implements GuardedFailure {
   private async keepAgain(failed: FailedDelivery): Promise<void> {
     try {
       for (const pauseMs of PAUSES_MS) {
-        await this.state.clock.pause(pauseMs, true)
-        const kept = await this.within(this.keepOne(failed))
+        const { clock } = this.state
+        await clock.pause(pauseMs, true)
+        const kept = await clock.within(this.keepOne(failed), clock.nowMs + STORE_CALL_MS, tookTooLong)
         if (kept !== 'in_flight') return
       }
     } catch (error) {
@@ -196,15 +199,30 @@ export class DeliveryFailure implements GuardedFailure {
   }
 
   /** Also of a foreign backend, which may throw, or return no promise. */
-  private async call<Method extends 'get' | 'delete'>(
-    method: Method,
-  ): Promise<Awaited<ReturnType<Failures[Method]>>> {
-    return (await this.terms.failures[method](this.key)) as Awaited<ReturnType<Failures[Method]>>
+  private async call<Method extends 'get' | 'delete'>(method: Method): Promise<Answer<Method>> {
+    return (await this.terms.failures[method](this.key)) as Answer<Method>
   }
 
-  private within<T>(called: Promise<T>): Promise<T> {
+  /**
+   * The answer of the failures in time. If the process was stopped meanwhile, or its event loop was blocked, a late answer proves nothing, and
+   * they are asked once more. Otherwise none is looked up for a while.
+   */
+  private async ask<Method extends 'get' | 'delete'>(
+    method: Method,
+    limitMs: () => number,
+  ): Promise<Answer<Method>> {
     const { clock } = this.state
-    return clock.within(called, clock.nowMs + STORE_CALL_MS, () => this.tookTooLong())
+    for (let isAgain = false; ; isAgain = true) {
+      const byMs = clock.nowMs + limitMs()
+      const answer = await clock.within<Answer<Method> | 'late'>(this.call(method), byMs, () => 'late')
+      if (answer !== 'late') return answer
+      if (!isAgain && clock.nowMs > byMs + STOPPED_MS) continue
+      this.terms.pause.untilMs = clock.nowMs + LOOK_UP_PAUSE_MS
+      throw new StoreError(
+        'store_unavailable',
+        `they took too long. For ${LOOK_UP_PAUSE_MS / 1000} s none is looked up, so that parked events run too.`,
+      )
+    }
   }
 
   private async describe({ outcome, code = outcome, error }: WorkEnd): Promise<FailedDelivery> {
@@ -227,14 +245,6 @@ export class DeliveryFailure implements GuardedFailure {
     }
   }
 
-  private tookTooLong(): never {
-    this.terms.pause.untilMs = this.state.clock.nowMs + LOOK_UP_PAUSE_MS
-    throw new StoreError(
-      'store_unavailable',
-      `The failures took too long. For ${LOOK_UP_PAUSE_MS / 1000} s none is looked up, so that parked events run too.`,
-    )
-  }
-
   private unavailable(what: string, cause: unknown): StoreError {
     return new StoreError(
       'not_kept',
@@ -242,6 +252,10 @@ export class DeliveryFailure implements GuardedFailure {
       { cause },
     )
   }
+}
+
+function tookTooLong(): never {
+  throw new StoreError('store_unavailable', 'they took too long.')
 }
 
 type Kept = Awaited<ReturnType<JoinedInbox<unknown>['keep']>>

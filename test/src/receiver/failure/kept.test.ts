@@ -383,6 +383,37 @@ test('after a look-up that took too long, none is made for ten seconds, and it i
   expect(get).toHaveBeenCalledTimes(2)
 })
 
+test('a look-up that is late because the event loop was blocked is made again: a parked event stays parked', async () => {
+  const base = memoryFailures()
+  const get = vi.fn(base.get)
+  const { handler, send } = failing({ failures: { ...base, get }, parkAfter: { attempts: 1 } })
+  expect(await send(ORDER)).toMatchObject({ outcome: 'parked' })
+  get.mockImplementationOnce(() => {
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 3_000)
+    return never() as never
+  })
+  const sent = send(ORDER)
+  await advance(2)
+  expect(await sent).toMatchObject({ outcome: 'parked' })
+  vi.restoreAllMocks()
+  expect(handler).toHaveBeenCalledTimes(1)
+})
+
+test('a run that is given up has its place until its handler settles, though its failure is kept', async () => {
+  const running = deferred()
+  const { failures, handler, send } = failing({ concurrency: 1, maxRunSeconds: 5 })
+  handler.mockImplementation(() => running.promise)
+  const given = send(ORDER)
+  await advance(5)
+  expect(await given).toMatchObject({ code: 'given_up' })
+  expect(await failures.count()).toBe(1)
+  const other = send(orderCreated({ id: 'ord_2' }))
+  await advance(6)
+  expect(await other).toMatchObject({ outcome: 'overloaded' })
+  running.resolve()
+  await advance(1)
+})
+
 test('an event that fails gives its place back before it is kept', async () => {
   const failures = { ...memoryFailures(), keep: never as never }
   const { handler, send } = failing({ failures, concurrency: 1 })
