@@ -85,9 +85,13 @@ export function replaying<Request>(
       if (last === undefined || isSamePlace(last, after)) break
       after = last
       listed += page.length
-      // One that fails again is listed again, as the latest.
-      const unseen = page.filter((failure) => !seen.has(failure.key) && isIn(scope, failure)).slice(0, left)
-      for (const { key } of unseen) seen.add(key)
+      const unseen: Failure[] = []
+      for (const failure of page) {
+        // One that fails again is listed again, as the latest.
+        if (seen.has(failure.key) || unseen.length === left || !isIn(scope, failure)) continue
+        seen.add(failure.key)
+        unseen.push(failure)
+      }
       const outcomes = await fewAtATime(unseen, async (failure) => ({
         key: failure.key,
         ...(await replayOne(failure, scope)),

@@ -291,6 +291,15 @@ describe('failures of another backend', () => {
     expect(handler).toHaveBeenCalledOnce()
   })
 
+  test('whose list has one twice: it is replayed once', async () => {
+    const failures = memoryFailures()
+    const list = async () => [await failures.list(), await failures.list()].flat()
+    const { handler, receiver, send } = replayable({ failures: { ...failures, list } })
+    await send(ORDER)
+    expect(await receiver.replay({})).toHaveLength(1)
+    expect(handler).toHaveBeenCalledTimes(2)
+  })
+
   test('whose key is not of its namespace: it is not found', async () => {
     const failures = memoryFailures()
     const { handler, receiver, send } = replayable({ failures })
