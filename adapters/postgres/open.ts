@@ -73,9 +73,6 @@ export function opener(
 type Statements = Readonly<Record<'open' | 'record', string>>
 
 function statementsFor(table: string, failures: string | undefined, removes: boolean): Statements {
-  // A limit of the server's own wins.
-  const limit = (name: string, parameter: string): string =>
-    `set_config('${name}', CASE current_setting('${name}') WHEN '0' THEN ${parameter} ELSE current_setting('${name}') END, true)`
   const limits = (idle: string, run: string): string => `
     ${limit('idle_in_transaction_session_timeout', idle)},
     CASE WHEN current_setting('server_version_num')::int >= 170000
@@ -119,6 +116,11 @@ function statementsFor(table: string, failures: string | undefined, removes: boo
       SELECT locked, fresh, CASE WHEN fresh THEN txid_current()::text END AS id, ${parked.column}${limits('$3', '$4')}
       FROM lock${parked.from}, (SELECT EXISTS (SELECT FROM recorded) AS fresh) AS outcome`,
   }
+}
+
+/** SQL that limits a time of the transaction, in milliseconds. A limit of the server's own wins. */
+export function limit(name: string, ms: string): string {
+  return `set_config('${name}', CASE current_setting('${name}') WHEN '0' THEN ${ms} ELSE current_setting('${name}') END, true)`
 }
 
 /**

@@ -3,7 +3,7 @@ import { createBursts, STATEMENT_MS } from '../../../src/internal.js'
 import { isConflict } from '../advice.js'
 import { answered } from '../drivers/answered.js'
 import { type CheckedDriver, type Row, unchecked } from '../drivers/driver.js'
-import { lockOf } from '../open.js'
+import { limit, lockOf } from '../open.js'
 import { type Ask, misread } from '../place.js'
 import type { Table } from '../table.js'
 import { parametersOf } from './rows.js'
@@ -80,7 +80,8 @@ export function keeper(
       await inbox.find(ask)
       // A statement of its own, before the one that looks for the record: that has a later snapshot, so it sees what was committed by the
       // delivery that had the lock until now.
-      const lock = `SELECT ${lockOf(inbox.name, '$1::text')} AS locked, current_setting('transaction_isolation') = 'read committed' AS low`
+      // With a limit, or a machine that vanishes just then would hold the event for hours.
+      const lock = `SELECT ${lockOf(inbox.name, '$1::text')} AS locked, current_setting('transaction_isolation') = 'read committed' AS low, ${limit('idle_in_transaction_session_timeout', `'${STATEMENT_MS}'`)}`
       const [row] = isAbove ? await ask(lock, [failed.key]) : await driver.first(tx, lock, [failed.key])
       const [isLocked, isReadCommitted] = Object.values(row ?? {})
       if (typeof isLocked !== 'boolean' || typeof isReadCommitted !== 'boolean') throw misread()

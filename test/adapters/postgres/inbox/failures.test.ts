@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { Discard, type JoinedInbox } from 'tix-webhooks'
 import { ddl, postgresFailures, postgresInbox } from 'tix-webhooks/postgres'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -160,6 +161,17 @@ onPostgres.each(INBOX_CLIENTS)('an inbox joined with failures over $name', (libr
     expect(await joined.keep(failed)).toBe('in_flight')
     await keeping.query('COMMIT')
     expect(await joined.once(REQUEST, effect)).toEqual(HANDLED)
+  })
+
+  test('a machine that vanishes while it keeps a failure does not hold the event: its transaction has a limit', async () => {
+    const { joined } = open()
+    await database.query(`
+      CREATE FUNCTION told() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN RAISE 'idle for %', current_setting('idle_in_transaction_session_timeout'); END $$;
+      CREATE TRIGGER tells BEFORE INSERT ON tix_webhooks_failures EXECUTE FUNCTION told()`)
+    onTestFinished(async () => void (await database.query('DROP FUNCTION told CASCADE')))
+    // In the error of Postgres, which a library may have wrapped.
+    expect(inspect(await joined.keep(failed).catch((error) => error))).toContain('idle for 10s')
   })
 
   test('removes nothing if the handler has ended the transaction itself', async () => {
