@@ -11,12 +11,8 @@ export type Opening =
   /** Only with failures. */
   | { status: 'parked' }
 
-/**
- * Opens the transaction of a handler.
- *
- * @param removes whether the failure of the request is removed
- */
-export type Open = (tx: unknown, request: OnceRequest | JoinedRequest, removes?: boolean) => Promise<Opening>
+/** Opens the transaction of a handler. */
+export type Open = (tx: unknown, request: OnceRequest | JoinedRequest) => Promise<Opening>
 
 /**
  * Returns the function that opens the transaction of a handler: it sets its limits, and records the event if it has a key. With failures it
@@ -30,31 +26,28 @@ export function opener(
 ): Open {
   let made: { names: string; statements: Statements } | undefined
 
-  /** Made again if a schema has been found since, or failures are removed from now on. */
-  function statements(removes: boolean): Statements {
-    const names = `${table.name} ${failures?.name} ${removes}`
-    if (made?.names !== names)
-      made = { names, statements: statementsFor(table.name, failures?.name, removes) }
+  /** Made again if a schema has been found since. */
+  function statements(): Statements {
+    const names = `${table.name} ${failures?.name}`
+    if (made?.names !== names) made = { names, statements: statementsFor(table.name, failures?.name) }
     return made.statements
   }
 
-  return async function open(tx, request, removes = false) {
+  return async function open(tx, request) {
     const { key, retainMs, maxRunMs } = request
     const ask: Ask = (text, parameters) => driver.first(tx, text, parameters)
     // Also without a key: isNewest may follow, when the handler has changed the search_path.
     await table.find(ask)
     await failures?.find(ask)
-    const sql = statements(removes)
+    const sql = statements()
     const limits = [`${idleMs}`, maxRunMs === undefined ? '0' : `${Math.ceil(maxRunMs) + ROLLBACK_MARGIN_MS}`]
     // No failure has an empty key.
-    const failureKeys =
-      failures !== undefined && 'failureKey' in request
-        ? [request.runsParked ? '' : request.failureKey, ...(removes ? [request.failureKey] : [])]
-        : []
+    const parkedKey =
+      failures !== undefined && 'failureKey' in request ? [request.runsParked ? '' : request.failureKey] : []
     const [row] =
       key === null
-        ? await ask(sql.open, [...limits, ...failureKeys])
-        : await ask(sql.record, [key, retainMs, ...limits, ...failureKeys])
+        ? await ask(sql.open, [...limits, ...parkedKey])
+        : await ask(sql.record, [key, retainMs, ...limits, ...parkedKey])
     // By position, because clients can rename columns. Ours are single words: one that is renamed may also move to the end.
     const [isLocked, isNew, id, isParked] = Object.values(row ?? {})
     if (typeof isLocked !== 'boolean' || typeof isNew !== 'boolean') throw table.misread()
@@ -72,7 +65,7 @@ export function opener(
 
 type Statements = Readonly<Record<'open' | 'record', string>>
 
-function statementsFor(table: string, failures: string | undefined, removes: boolean): Statements {
+function statementsFor(table: string, failures: string | undefined): Statements {
   const limits = (idle: string, run: string): string => `
     ${limit('idle_in_transaction_session_timeout', idle)},
     CASE WHEN current_setting('server_version_num')::int >= 170000
@@ -81,13 +74,6 @@ function statementsFor(table: string, failures: string | undefined, removes: boo
     END`
   const isParked = (key: string): string =>
     `EXISTS (SELECT FROM ${failures} AS failure WHERE failure.key = ${key}::text AND failure.state = 'parked') AS parked`
-  const removed = (keys: string): string => `removed AS (DELETE FROM ${failures} AS failure ${keys})`
-  const removal = removes
-    ? {
-        open: `WITH ${removed("WHERE failure.key = $4::text AND (failure.state <> 'parked' OR $3::text = '')")} `,
-        record: `, ${removed('USING recorded WHERE failure.key = $6::text')}`,
-      }
-    : { open: '', record: '' }
   // Empty without failures: an inbox then sends nothing that concerns them.
   const parked =
     failures === undefined
@@ -100,7 +86,7 @@ function statementsFor(table: string, failures: string | undefined, removes: boo
           unless: ' AND NOT parked',
         }
   return {
-    open: `${removal.open}SELECT true AS locked, true AS fresh, txid_current()::text AS id, ${parked.open}${limits('$1', '$2')}`,
+    open: `SELECT true AS locked, true AS fresh, txid_current()::text AS id, ${parked.open}${limits('$1', '$2')}`,
     // Without the lock, a second delivery would wait for the row of the first, and hold a connection and a socket. The lock ends
     // with the transaction or its connection, so there is no lease, no renewal and no clock.
     record: `
@@ -112,7 +98,7 @@ function statementsFor(table: string, failures: string | undefined, removes: boo
         ON CONFLICT (key) DO UPDATE SET handled_at = now(), expires_at = excluded.expires_at
         WHERE stored.expires_at <= now()
         RETURNING 1
-      )${removal.record}
+      )
       SELECT locked, fresh, CASE WHEN fresh THEN txid_current()::text END AS id, ${parked.column}${limits('$3', '$4')}
       FROM lock${parked.from}, (SELECT EXISTS (SELECT FROM recorded) AS fresh) AS outcome`,
   }

@@ -5,9 +5,11 @@ import {
   type OnceResult,
   type StoreError,
 } from '../../src/index.js'
+import { STATEMENT_MS } from '../../src/internal.js'
 import { isAbout } from './advice.js'
 import type { Commit } from './drivers/commit-check.js'
 import type { CheckedDriver } from './drivers/driver.js'
+import { deleting } from './failures/statements.js'
 import { type Opening, opener } from './open.js'
 import type { Table } from './table.js'
 
@@ -29,9 +31,8 @@ export function runnerOf<Tx>(
 ): Run<Tx> {
   const open = opener(driver, table, idleMs, failures)
   /**
-   * Whether a failure is removed with the record, at the beginning, instead of with the COMMIT: once that had no right to it. The handler may
-   * have taken another role, as for row-level security; one that has no right at the beginning either makes the failures unusable. One that
-   * another delivery keeps in the very moment in which this one begins is then left; a replay finds that its event is handled.
+   * Whether a failure is removed at the beginning, a round trip more, instead of with the COMMIT: once that had no right to it, because the
+   * handler had taken another role, as for row-level security. Without the right at the beginning either, the failures are unusable.
    */
   let removesFirst = false
   const runWithout = failures === undefined ? undefined : runnerOf(driver, table, idleMs)
@@ -47,13 +48,18 @@ export function runnerOf<Tx>(
     request: OnceRequest | JoinedRequest,
     work: (tx: Tx) => Promise<void>,
   ): Promise<Awaited<ReturnType<Run<Tx>>> | { readonly status: 'unusable'; readonly error: StoreError }> {
-    const removes = removesFirst
+    const failureKey = failures !== undefined && 'failureKey' in request ? request.failureKey : undefined
+    // A replay may be the only one of its process, which cannot know better the next time.
+    const isFirst = removesFirst || ('runsParked' in request && request.runsParked)
     let thrown: { error: unknown } | undefined
     let isCommitting = false
 
     async function run(tx: unknown, handed: Tx): Promise<Opening> {
-      const opening = await open(tx, request, removes)
+      const opening = await open(tx, request)
       if (opening.status !== 'opened') return opening
+      // A statement of its own: its snapshot is later than the lock of the event.
+      if (isFirst && failures !== undefined)
+        await driver.query(tx, deleting(failures.name), [failureKey], STATEMENT_MS)
       try {
         await work(handed)
       } catch (error) {
@@ -67,8 +73,8 @@ export function runnerOf<Tx>(
       if (opening.status !== 'opened') return null
       isCommitting = true
       const { id } = opening
-      if (failures === undefined || removes || !('failureKey' in request)) return { id }
-      return { id, failure: { table: failures.name, key: request.failureKey } }
+      if (failures === undefined || failureKey === undefined || isFirst) return { id }
+      return { id, failure: { table: failures.name, key: failureKey } }
     }
 
     try {

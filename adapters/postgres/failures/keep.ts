@@ -85,7 +85,7 @@ export function keeper(
       const [row] = isAbove ? await ask(lock, [failed.key]) : await driver.first(tx, lock, [failed.key])
       const [isLocked, isReadCommitted] = Object.values(row ?? {})
       if (typeof isLocked !== 'boolean' || typeof isReadCommitted !== 'boolean') throw misread()
-      if (!isReadCommitted) return 'above'
+      if (!isReadCommitted && !isAbove) return 'above'
       if (!isLocked) return 'in_flight'
     }
     const rows = await ask(keeping(table.name, inbox?.name), parametersOf(failed, texts))

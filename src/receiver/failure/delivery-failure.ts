@@ -205,7 +205,7 @@ export class DeliveryFailure implements GuardedFailure {
 
   /**
    * The answer of the failures in time. If the process was stopped meanwhile, or its event loop was blocked, a late answer proves nothing, and
-   * they are asked once more. Otherwise none is looked up for a while.
+   * they are asked once more. Otherwise, if they had the time that a call may take, none is looked up for a while.
    */
   private async ask<Method extends 'get' | 'delete'>(
     method: Method,
@@ -213,10 +213,13 @@ export class DeliveryFailure implements GuardedFailure {
   ): Promise<Answer<Method>> {
     const { clock } = this.state
     for (let isAgain = false; ; isAgain = true) {
-      const byMs = clock.nowMs + limitMs()
+      const ms = limitMs()
+      const byMs = clock.nowMs + ms
       const answer = await clock.within<Answer<Method> | 'late'>(this.call(method), byMs, () => 'late')
       if (answer !== 'late') return answer
       if (!isAgain && clock.nowMs > byMs + STOPPED_MS) continue
+      // The delivery had no more time.
+      if (ms < STORE_CALL_MS) return tookTooLong()
       this.terms.pause.untilMs = clock.nowMs + LOOK_UP_PAUSE_MS
       throw new StoreError(
         'store_unavailable',
