@@ -192,7 +192,7 @@ await call(`/events/${event.id}/cancel`)
 await tell('The event is cancelled.')
 
 await sandbox.trigger('order.created', { scenario: 'wrong-secret' })
-await tell('Someone sends an order without knowing the secret.')
+await tell('Someone sends two orders without knowing the secret.')
 
 await sandbox.close()
 for (const { server } of apps) {

@@ -6,6 +6,8 @@
 // The route. A key may have characters that a URL may not, so curl encodes it:
 //   auth="authorization: Bearer $FAILURES_TOKEN" key=orders/order.created/ord_1 route=localhost:3000/failures
 //   curl -H "$auth" "$route?orderId=ord_1"
+//   curl -H "$auth" --get --data-urlencode "key=$key" $route/body
+//   curl -H "$auth" -X POST "$route/replay?group=a3c4f9e81b5d2760&limit=1"
 //   curl -H "$auth" -X POST --get --data-urlencode "key=$key" $route/replay
 //   curl -H "$auth" -X DELETE --get --data-urlencode "key=$key" $route
 // The script, whose exit code is 1 if one that was replayed is still kept. Try one of a group first:
@@ -59,8 +61,10 @@ const actions = {
       return [ended(key, found(await hooks.replay(key)))]
     }
     const { limit, ...filter } = asked
-    if (filter.group === undefined) throw new TypeError('Give a key or a group.')
+    if (filter.group === undefined)
+      throw new TypeError('Give a key or a group, in the query or as an option.')
     const replayed = await hooks.replay({ ...filter, ...limitOf(limit) } as ReplayFilter)
+    if (replayed.length === 0) throw new Missing('There is no failure of this group.')
     return replayed.map((one) => ended(one.key, one))
   },
   async delete(asked: Asked) {
@@ -98,6 +102,8 @@ function serve() {
     (action: (asked: Asked) => Promise<unknown>): RequestHandler =>
     async (request, response) => {
       try {
+        const unknown = Object.keys(request.query).find((name) => !FIELDS.includes(name))
+        if (unknown !== undefined) throw new TypeError(`${unknown}? Known are ${FIELDS.join(', ')}.`)
         response.json(await action(request.query))
       } catch (error) {
         if (error instanceof TypeError) response.status(400).json({ error: error.message })

@@ -11,7 +11,7 @@ export function tixWebhooks<
   Schemas extends SchemaMap<keyof Schemas> = Record<never, never>,
   Found extends Account | undefined = undefined,
 >(options: WebhookOptions<Context, Tx, Schemas, Found>) {
-  const { receive, headerName, health, drain } = createReceiver(options)
+  const { receive, headerName, health, drain, replay } = createReceiver(options)
   return Object.assign(
     async (ctx: Context): Promise<void> => {
       const outcome = await receive({
@@ -28,7 +28,7 @@ export function tixWebhooks<
       ctx.set({ ...headers })
       ctx.body = body
     },
-    { health, drain },
+    { health, drain, replay },
   )
 }
 

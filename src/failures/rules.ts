@@ -72,6 +72,9 @@ export function checkFailureFilter(filter: FailureFilter = {}): CheckedFilter {
     if (name === 'state' && value !== 'failing' && value !== 'parked') {
       throw new TypeError(`state must be 'failing' or 'parked', not ${describeValue(value)}.`)
     }
+    if (name === 'kind' && value.endsWith('.*')) {
+      throw new TypeError(`kind must be one kind, such as 'event.published', not the group ${value}.`)
+    }
     checked[name] = value
   }
   return checked
@@ -104,13 +107,19 @@ function positionOf(name: string, given: unknown, keyOfDate: string): Position {
   if (isRecord(given) && isDate(given.lastAt) && typeof given.key === 'string') {
     return { atMs: given.lastAt.getTime(), key: given.key }
   }
-  const what = isRecord(given)
-    ? 'an object without a key and a lastAt that is a valid Date; dates from JSON must be converted: new Date(lastAt)'
-    : describeType(given)
+  const what = isDateObject(given)
+    ? 'an invalid Date'
+    : isRecord(given)
+      ? 'an object without a key and a lastAt that is a valid Date; dates from JSON must be converted: new Date(lastAt)'
+      : describeType(given)
   throw new TypeError(`${name} must be a valid Date, or a failure of the previous page, not ${what}.`)
 }
 
-/** Of any realm. */
 function isDate(value: unknown): value is Date {
-  return Object.prototype.toString.call(value) === '[object Date]' && !Number.isNaN((value as Date).getTime())
+  return isDateObject(value) && !Number.isNaN(value.getTime())
+}
+
+/** Of any realm. */
+function isDateObject(value: unknown): value is Date {
+  return Object.prototype.toString.call(value) === '[object Date]'
 }

@@ -188,13 +188,14 @@ onPostgres('examples/failures.ts', () => {
 
   test.each([
     ['GET /?state=no', "state must be 'failing' or 'parked'"],
-    ['GET /?unknown=x', 'unknown'],
+    ['GET /?unknown=x', 'unknown? Known are key, group'],
+    ['GET /?order=oldest', 'order? Known are key, group'],
     ['GET /?kind=a&kind=b', 'kind must be a string'],
     ['GET /?limit=many', 'limit must be a whole number from 1 to 1000'],
     ['GET /?before=noon', 'before must be a valid Date'],
     ['GET /body', 'Give one key'],
     ['GET /body?key=', 'key'],
-    ['POST /replay', 'Give a key or a group.'],
+    ['POST /replay', 'Give a key or a group, in the query or as an option.'],
     ['POST /replay?group=a&limit=0', 'limit must be a whole number from 1 to 1000'],
     ['POST /replay?key=a&limit=1', 'Give one key, and nothing beside it.'],
     ['POST /replay?key=a&group=b', 'Give one key, and nothing beside it.'],
@@ -217,7 +218,7 @@ onPostgres('examples/failures.ts', () => {
   test.each([
     [['sleep'], 'sleep? Known are migrate, list, show, replay, delete.'],
     [['list', '--limit', '0'], 'limit must be a whole number from 1 to 1000, not 0.'],
-    [['replay'], 'Give a key or a group.'],
+    [['replay'], 'Give a key or a group, in the query or as an option.'],
   ])('the script refuses %s by a message alone', async (args, error) => {
     expect(await failing(...args)).toEqual({ code: 1, printed: undefined, error })
   })

@@ -43,6 +43,9 @@ test('failures of the user’s own may answer without a promise, and ours never 
     count: () => kept.size,
   }
   createReceiver({ secret: 's', on: {}, failures: own, parkAfter: { attempts: 3 } })
+  createReceiver({ secret: 's', on: {}, failures: own, parkAfter: { hours: 20, attempts: undefined } })
+  // @ts-expect-error it parks nothing
+  createReceiver({ secret: 's', on: {}, failures: own, parkAfter: {} })
   expectTypeOf(memoryFailures()).toEqualTypeOf<KeptFailures>()
   expectTypeOf<KeptFailures['get']>().returns.toEqualTypeOf<Promise<Failure | undefined>>()
 })

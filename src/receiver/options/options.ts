@@ -124,13 +124,15 @@ export interface WebhookOptions<
   now?: (() => number) | undefined
 }
 
-/** When an event that fails is parked: at least one of the two. */
-export interface ParkAfter {
-  /** Runs that failed, replays included. At least 1. */
-  readonly attempts?: number | undefined
-  /** Hours since the first failure. Above 0. */
-  readonly hours?: number | undefined
-}
+/** When an event that fails is parked: by the first of the two that is reached, of which one may be absent. */
+export type ParkAfter =
+  | {
+      /** Runs that failed, replays included. At least 1. */
+      readonly attempts: number
+      /** Hours since the first failure. Above 0. */
+      readonly hours?: number | undefined
+    }
+  | { readonly attempts?: number | undefined; readonly hours: number }
 
 /** The limits of the option `concurrency`. */
 export interface Concurrency {

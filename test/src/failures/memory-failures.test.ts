@@ -108,6 +108,16 @@ describe('what is invalid is refused', () => {
       'before must be a valid Date, or a failure of the previous page, not a string.',
     ],
     [
+      'a date',
+      (failures) => failures.list({ before: new Date('tomorrow') }),
+      'before must be a valid Date, or a failure of the previous page, not an invalid Date.',
+    ],
+    [
+      'a group of kinds',
+      (failures) => failures.count({ kind: 'event.*' }),
+      "kind must be one kind, such as 'event.published', not the group event.*.",
+    ],
+    [
       'a position of JSON',
       (failures) => failures.list({ before: { key: 'k', lastAt: '2026-12-01' } as never }),
       'dates from JSON must be converted: new Date(lastAt)',

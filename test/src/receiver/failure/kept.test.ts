@@ -445,7 +445,7 @@ test('parkAfter without failures, or empty, or invalid, is refused', () => {
   const failures = memoryFailures()
   for (const [options, message] of [
     [{ parkAfter: { attempts: 3 } }, /needs the option failures/],
-    [{ failures, parkAfter: {} }, /parkAfter is empty/],
+    [{ failures, parkAfter: {} as never }, /parkAfter is empty/],
     [{ failures, parkAfter: { attempts: 0 } }, /parkAfter.attempts must be a whole number/],
     [{ failures, parkAfter: { hours: 0 } }, /parkAfter.hours must be a number above 0/],
     [{ failures, parkAfter: { days: 1 } as never }, /no option parkAfter.days/],
