@@ -85,9 +85,6 @@ export const REPLAYS_AT_ONCE = 4
 
 // Calls of a store or an inbox.
 
-/** How long metrics wait for a count of the failures before they ask again: longer than its statement may take, since each takes a connection. */
-export const RECOUNT_MS: number = 12_000
-
 /** The limit of every store call: a store that hangs must not block the delivery. */
 export const STORE_CALL_MS = 2_000
 
@@ -123,6 +120,9 @@ export const STATEMENT_MS = 10_000
 
 /** How long a check of a table waits for a lock on it: less than a probe waits, or the server's side of abandoned checks would pile up. */
 export const CHECK_LOCK_MS = 1_500
+
+/** How long metrics wait for a count of the failures before they ask again: longer than its statement may take, since each takes a connection. */
+export const RECOUNT_MS: number = STATEMENT_MS + STORE_CALL_MS
 
 /** The longest that a roll-back waits for a stuck statement of the handler; then the connection is closed instead. */
 export const ROLLBACK_MS = 2_000

@@ -12,8 +12,7 @@ export interface FailedDelivery {
   /** Empty if the envelope could not be read. At most 255 characters. */
   readonly kind: string
   /**
-   * The `id` of the envelope, if it has one; else the id of the event that an `event.*` is about, `evt_…`. Absent if there is neither, or it is
-   * longer than 255 characters.
+   * The `id` of the envelope; if it has none that can be kept, that of the event that an `event.*` is about, `evt_…`. At most 255 characters.
    */
   readonly eventId?: string
   /** The id of the order, if the event has one of at most 255 characters. */

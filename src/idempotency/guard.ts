@@ -66,7 +66,10 @@ export interface GuardedFailure {
   readonly isReplay: boolean
   /** Whether there is, or may be, a failure to remove. */
   readonly isKept: boolean
-  /** The state of a failure of an earlier delivery; `failing` also if that is not known, so that the event runs. */
+  /**
+   * The state of a failure of an earlier delivery; `failing` also if that is not known, so that the event runs. `undefined` too while none is
+   * looked up: a failure may then be left.
+   */
   find(): Promise<FailureState | undefined>
   /**
    * Keeps it, if the end is one that is kept: once for each delivery.

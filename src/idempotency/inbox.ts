@@ -75,7 +75,7 @@ export interface JoinedRequest extends OnceRequest {
 }
 
 /**
- * An inbox and failures in one database. Whatever dies at any moment: an event that is recorded as handled has no failure, and nothing else
+ * An inbox and failures in one database. Whatever dies at any moment, at READ COMMITTED: an event that is recorded as handled has no failure, and nothing else
  * removes one. Failures that cannot be used hold up no event, unless it is a lock on their table.
  *
  * @typeParam Tx the type of `ctx.tx` in handlers

@@ -1,7 +1,6 @@
 import { callSafely } from '../lib/call-safely.js'
 import { checkTimerSeconds, checkWholeNumber } from '../lib/check-number.js'
-import { messageOf } from '../lib/errors/message-of.js'
-import { redactError } from '../lib/errors/redact-error.js'
+import { shownMessageOf } from '../lib/errors/shown-message.js'
 import { pause, startBackgroundTimer } from '../lib/time/timers.js'
 
 /** A store that does not delete expired records by itself. */
@@ -53,7 +52,7 @@ export function createPurger(
       hasFailed = false
     } catch (error) {
       if (!hasFailed) {
-        const line = `tix-webhooks: records past their retention could not be purged: ${messageOf(redactError(error))}`
+        const line = `tix-webhooks: records past their retention could not be purged: ${shownMessageOf(error)}`
         callSafely(() => console.warn(line))
       }
       hasFailed = true

@@ -16,7 +16,7 @@ export function checkKey(key: string): void {
 export function checkAscii(name: string, value: string, maxLength: number, advice: string): void {
   if (typeof value !== 'string') throw new TypeError(`${name} must be a string, not ${describeValue(value)}.`)
   if (value === '') {
-    throw new TypeError(`${name} is empty: it must be 1 to ${maxLength} characters of printable ASCII.`)
+    throw new TypeError(`${name} must be 1 to ${maxLength} characters long, and this one is empty.`)
   }
   if (value.length > maxLength) {
     throw new TypeError(

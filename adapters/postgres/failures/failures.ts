@@ -130,17 +130,14 @@ function createFailures<Tx>(
     return texts
   }
 
-  /**
-   * A transaction, with the table found.
-   *
-   * @param limitMs of each statement; `null` for none
-   */
+  /** A transaction, with the table found. */
   async function asking<T>(
     work: (ask: Ask, texts: Texts) => Promise<T>,
-    limitMs: number | null = STATEMENT_MS,
+    { isLimited = true } = {},
   ): Promise<T> {
     const transaction = driver.transaction(async (tx) => {
-      const ask: Ask = (sql, parameters) => driver.query(tx, sql, parameters, limitMs ?? undefined)
+      const ask: Ask = (sql, parameters) =>
+        driver.query(tx, sql, parameters, isLimited ? STATEMENT_MS : undefined)
       return work(ask, await find(ask))
     }, unchecked)
     return transaction.catch(unavailable)
@@ -183,7 +180,7 @@ function createFailures<Tx>(
 
   async function deleteExpired(limit: number): Promise<number> {
     // The user decides how many one deletes.
-    const purged = await asking((ask) => ask(purging(table.name), [retentionMs, limit]), null)
+    const purged = await asking((ask) => ask(purging(table.name), [retentionMs, limit]), { isLimited: false })
     return purged.length
   }
 

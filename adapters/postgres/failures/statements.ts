@@ -75,7 +75,7 @@ const ms = (date: string): string => `(extract(epoch FROM ${date}) * 1000)::bigi
 const json = (...values: string[]): string =>
   hexIn(`convert_to(json_build_array(${values.join(', ')})::text, 'UTF8')`)
 
-/** One row: its text, numbers and dates in the order of `readFailure`, and its bytes. */
+/** One row: its text, numbers and dates in the order of `failureIn`, and its bytes. */
 const FAILURE = `${json(
   'key',
   'namespace',

@@ -37,7 +37,7 @@ export interface Tally {
   readonly genuine: number
   /** How many no scenario sent that are no longer kept, and of which only the status is known to match. */
   readonly forgotten: number
-  /** How many no scenario sent are parked, whatever the status that is asked for: an answer of 2xx, but not handled. With those no longer kept. */
+  /** The parked ones that no scenario sent, whatever the status asked for, with those no longer kept. They were answered 2xx, but not handled. */
   readonly parked: number
 }
 

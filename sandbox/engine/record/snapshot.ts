@@ -66,7 +66,7 @@ const forgotten = z.strictObject({
   delivered: count,
   failed: count,
   skipped: count,
-  // Absent in snapshots of before there was parking.
+  // Absent in older snapshots.
   parked: count.default(0),
 })
 

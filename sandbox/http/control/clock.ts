@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { utcText } from '../../domain/events/moments.js'
 import { isSuccess } from '../../engine/attempts.js'
-import { isParked } from '../../lib/outcome-of.js'
+import { isParkedDelivery } from '../../engine/record/records.js'
 import type { AdvanceCounts, Service } from '../../service/service.js'
 import type { Advance } from '../../time/clock.js'
 import type { App } from '../context.js'
@@ -110,7 +110,7 @@ async function countAttempts(
     if (status === 'retrying') retrying.add(id)
     if (status === 'delivered') {
       ended.delivered += 1
-      if (isParked(change.attempt.response)) ended.parked += 1
+      if (isParkedDelivery(change.delivery)) ended.parked += 1
     }
     if (status !== 'failed') return
     const count = tried.filter(({ trigger }) => trigger === 'auto').length

@@ -123,7 +123,7 @@ export interface DeliveriesView {
   readonly genuine: number
   /** How many no scenario sent that are no longer kept, and of which only the status is known to match. */
   readonly forgotten: number
-  /** How many no scenario sent are parked, whatever the status asked for: answered 2xx, but not handled. With those no longer kept. */
+  /** The parked ones that no scenario sent, whatever the status asked for, with those no longer kept. They were answered 2xx, but not handled. */
   readonly parked: number
 }
 

@@ -5,14 +5,12 @@ import type { FailedDelivery, FailureState, Failures } from '../../failures/fail
 import type { GuardedDelivery, GuardedFailure, WorkEnd } from '../../idempotency/guard.js'
 import type { JoinedInbox } from '../../idempotency/inbox.js'
 import { describeValue } from '../../lib/describe-type.js'
-import { withoutCredentials } from '../../lib/errors/credentials.js'
-import { messageOf } from '../../lib/errors/message-of.js'
-import { redactError } from '../../lib/errors/redact-error.js'
+import { shownMessageOf } from '../../lib/errors/shown-message.js'
 import { keyOfBytes } from '../key.js'
 import type { OutcomeCode, OutcomeName } from '../outcome.js'
 import { groupOf, messageOfFailure, storable } from './cause.js'
 
-/** The options that concern failures. */
+/** What the deliveries of a receiver share about failures: the options, and the pause. */
 export interface FailureTerms {
   readonly failures: Failures
   readonly parkAfter: FailedDelivery['parkAfter']
@@ -177,11 +175,9 @@ export class DeliveryFailure implements GuardedFailure {
   private async keepDescribed(failed: FailedDelivery): Promise<FailureState | undefined> {
     const { clock } = this.state
     const kept = await clock.within(this.keepOne(failed), clock.nowMs + STATEMENT_MS, tookTooLong)
-    if (!this.keepResults.includes(kept)) throw misbehaved(kept)
+    if (!this.keepResults.includes(kept)) throw misbehaved(kept, this.keepResults)
     if (kept === 'in_flight') this.state.track(this.keepAgain(failed))
-    if (kept !== 'failing' && kept !== 'parked') return undefined
-    this.isKept = true
-    return kept
+    return kept === 'failing' || kept === 'parked' ? kept : undefined
   }
 
   /** Another delivery of the event is in its transaction. If it succeeds there is nothing to keep; if it is longer, it keeps its own failure. */
@@ -223,7 +219,7 @@ export class DeliveryFailure implements GuardedFailure {
       this.terms.pause.untilMs = clock.nowMs + LOOK_UP_PAUSE_MS
       throw new StoreError(
         'store_unavailable',
-        `they took too long. For ${LOOK_UP_PAUSE_MS / 1000} s none is looked up, so that parked events run too.`,
+        `they took too long. For ${LOOK_UP_PAUSE_MS / 1000} s none is looked up, and parked events run too.`,
       )
     }
   }
@@ -251,7 +247,7 @@ export class DeliveryFailure implements GuardedFailure {
   private unavailable(what: string, cause: unknown): StoreError {
     return new StoreError(
       'not_kept',
-      `The failure of ${this.key} could not be ${what}: ${withoutCredentials(messageOf(redactError(cause)))}`,
+      `The failure of ${this.key} could not be ${what}: ${shownMessageOf(cause)}`,
       { cause },
     )
   }
@@ -266,10 +262,10 @@ type Kept = Awaited<ReturnType<JoinedInbox<unknown>['keep']>>
 const KEPT_STATES: readonly Kept[] = ['failing', 'parked']
 const JOINED_RESULTS: readonly Kept[] = [...KEPT_STATES, 'handled', 'in_flight']
 
-function misbehaved(kept: unknown): StoreError {
+function misbehaved(kept: unknown, results: readonly unknown[]): StoreError {
   return new StoreError(
     'store_misbehaved',
-    `keep returned ${describeValue(kept)}: it must return 'failing' or 'parked', see Failures.`,
+    `keep returned ${describeValue(kept)}: it must return ${results.join(', or ')}, see Failures.`,
   )
 }
 

@@ -3,9 +3,7 @@ import { StoreError } from '../../errors.js'
 import type { Failure, FailureFilter, FailureQuery, Failures } from '../../failures/failures.js'
 import { isMisuse } from '../../lib/call-site.js'
 import { describeType } from '../../lib/describe-type.js'
-import { withoutCredentials } from '../../lib/errors/credentials.js'
-import { messageOf } from '../../lib/errors/message-of.js'
-import { redactError } from '../../lib/errors/redact-error.js'
+import { shownMessageOf } from '../../lib/errors/shown-message.js'
 import { within } from '../../lib/time/alarm-clock.js'
 
 /** What a failure must have that was asked for. */
@@ -33,14 +31,8 @@ async function answerOf<T>(ask: () => Promise<T>): Promise<T> {
     })
   } catch (cause) {
     if (isMisuse(cause)) throw cause
-    const why = withoutCredentials(messageOf(redactError(cause)))
-    throw new StoreError(
-      'store_unavailable',
-      `The failures could not be read, so nothing was replayed: ${why}`,
-      {
-        cause,
-      },
-    )
+    const message = `The failures could not be read, so nothing was replayed: ${shownMessageOf(cause)}`
+    throw new StoreError('store_unavailable', message, { cause })
   }
 }
 

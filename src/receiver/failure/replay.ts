@@ -47,7 +47,7 @@ export function replaying<Request>(
 
   async function replay(what: string | ReplayFilter, options?: ReplayOptions<Request>): Promise<unknown> {
     const given = options ?? {}
-    checkGiven('the second argument of replay', given, '{ request }')
+    checkPlain('the second argument of replay', given, '{ request }')
     const { request } = checkOptionNames(given, ['request'])
     checkWhat(what)
     const scope = await scopeOf(request)
@@ -165,17 +165,17 @@ function checkWhat(what: unknown): void {
     )
   }
   if ('key' in what) throw new TypeError('replay takes the key itself: replay(key), not replay({ key }).')
-  checkGiven('the filter of replay', what, '{} for every failure')
+  checkPlain('the filter of replay', what, '{} for every failure')
   for (const [name, value] of Object.entries(what)) {
     if (value === undefined)
       throw new TypeError(
-        `${name} is undefined, which would replay every failure: leave it out if that is intended.`,
+        `${name} is undefined, which would not narrow the replay: leave it out if that is intended.`,
       )
   }
 }
 
 /** A request, a date or an error has no fields of its own, and would read as an empty object. */
-function checkGiven(name: string, given: object, wanted: string): void {
+function checkPlain(name: string, given: object, wanted: string): void {
   if (Object.keys(given).length > 0 || isPlainObject(given)) return
   throw new TypeError(`${name} must be a plain object, ${wanted}, not ${describeType(given)}.`)
 }

@@ -88,7 +88,7 @@ describe('text that every backend holds', () => {
   })
 
   const UNFIT: readonly [what: string, text: unknown, message: string][] = [
-    ['empty', '', 'is empty: it must be 1 to $max characters of printable ASCII.'],
+    ['empty', '', 'must be 1 to $max characters long, and this one is empty.'],
     ['a NUL', 'a\0b', 'must be printable ASCII'],
     ['a line break at the end', 'ab\n', 'must be printable ASCII'],
     ['a tab', 'a\tb', 'must be printable ASCII'],

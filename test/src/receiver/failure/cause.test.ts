@@ -136,6 +136,21 @@ describe('the group', () => {
     expect(new Set([one, other, caused]).size).toBe(3)
   })
 
+  test('of an error without a frame is by its kind too, and that of a result by what was returned', async () => {
+    const bare = () => Object.assign(new Error('x'), { stack: 'Error: x' })
+    const kinds = [await failureOf(bare), await failureOf(bare, 'event.published')]
+    expect(new Set(kinds.map(({ group }) => group)).size).toBe(2)
+    const failures = memoryFailures()
+    const results = [500, 404].map((status) => new Response(null, { status }))
+    const { send } = receiving({
+      failures,
+      namespace: 'orders',
+      on: { 'order.created': () => results.shift() },
+    })
+    for (const id of ['ord_1', 'ord_2']) await send(orderCreated({ id }))
+    expect(await failures.groups()).toHaveLength(2)
+  })
+
   test('of data that does not fit is by the places in it, whatever their number', async () => {
     const failures = memoryFailures()
     const { send } = receiving({

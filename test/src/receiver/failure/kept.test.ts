@@ -218,6 +218,12 @@ describe('which deliveries are kept', () => {
     ],
     ['an event with an id', { ...lifecycleEvent('event.published'), id: 'del_7' }, {}, { eventId: 'del_7' }],
     [
+      'an event with an empty id',
+      { ...lifecycleEvent('event.published', { event: { id: 'evt_7' } }), id: '' },
+      {},
+      { eventId: 'evt_7' },
+    ],
+    [
       'an event that is about an event',
       lifecycleEvent('event.published', { event: { id: 'evt_7' } }),
       {},
@@ -426,6 +432,22 @@ test('an event that fails gives its place back before it is kept', async () => {
   await advance(10)
 })
 
+test('the report of a failure that is not kept has neither credentials nor bound parameters', async () => {
+  const query = 'insert into x values ($1)'
+  const cause = new Error(`Failed query: ${query}\nparams: ada@example.com`, {
+    cause: new Error('postgres://app:hunter2@db refused'),
+  })
+  for (const error of [Object.assign(cause, { query }), cause.cause]) {
+    const { send, reports } = failing({
+      failures: { ...memoryFailures(), keep: () => Promise.reject(error) },
+    })
+    await send(ORDER)
+    const told = reports.map(({ error }) => error.message).join()
+    expect(told).toContain('[redacted]')
+    expect(told).not.toMatch(/ada@|hunter2/)
+  }
+})
+
 test('a backend that is slow, as in a flood, keeps the failure after the answer, and nothing is reported', async () => {
   const failures = memoryFailures()
   const slow = deferred()
@@ -448,6 +470,10 @@ test('parkAfter without failures, or empty, or invalid, is refused', () => {
     [{ failures, parkAfter: {} as never }, /parkAfter is empty/],
     [{ failures, parkAfter: { attempts: 0 } }, /parkAfter.attempts must be a whole number/],
     [{ failures, parkAfter: { hours: 0 } }, /parkAfter.hours must be a number above 0/],
+    [
+      { failures, parkAfter: { hours: Number.POSITIVE_INFINITY } },
+      /parkAfter.hours must be a number above 0/,
+    ],
     [{ failures, parkAfter: { days: 1 } as never }, /no option parkAfter.days/],
     [{ failures, parkAfter: 8 as never }, /parkAfter must be an object/],
     [{ failures: {} as never }, /failures must be made by postgresFailures/],

@@ -262,6 +262,11 @@ describe('failures of another backend', () => {
     ['a date as text', (failure) => ({ ...failure, signedAt: failure.signedAt.toISOString() })],
     ['an account that is null', (failure) => ({ ...failure, account: null })],
     [
+      'the date of the last failure as text',
+      (failure) => ({ ...failure, lastAt: failure.lastAt.toISOString() }),
+    ],
+    ['the index of a secret as text', (failure) => ({ ...failure, secretIndex: '0' })],
+    [
       'another than was asked for',
       (failure) => ({ ...failure, key: `${failure.key}0`, namespace: 'listing' }),
     ],
@@ -350,8 +355,8 @@ test('an onError that reads the request of a replay without one: the error goes 
 test.each<[unknown, RegExp]>([
   [undefined, /replay needs the key of a failure, or a filter such as \{ group \}, not undefined/],
   [{ key: KEY }, /replay takes the key itself/],
-  [{ group: undefined }, /group is undefined, which would replay every failure/],
-  ['', /^key is empty: /],
+  [{ group: undefined }, /group is undefined, which would not narrow the replay/],
+  ['', /^key must be 1 to 255 characters long, and this one is empty/],
   ['é', /^key must be printable ASCII/],
   [new Request('http://localhost/replay?group=a'), /filter of replay must be a plain object/],
   [new Date(), /filter of replay must be a plain object/],

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import type { SendResult } from '../../../engine/network/send.js'
+import { engineFixture } from '../../support/engine-fixture.js'
+
+const answer = (status: number, body = ''): SendResult => ({
+  response: { status, headers: {}, body, truncated: false },
+})
+
+test('a resend that fails leaves it parked', async () => {
+  let result = answer(200, '{"outcome":"parked"}')
+  const { engine, clock, publish } = engineFixture({ send: async () => result })
+  const id = publish('order.created')
+  await clock.idle()
+  result = answer(500)
+  await engine.resend(id)
+  expect([engine.delivery(id)?.status, engine.parked()]).toEqual(['delivered', 1])
+})
+
+test('an older snapshot counts none as parked', async () => {
+  const fixture = engineFixture({ send: async () => answer(200) })
+  const saved = JSON.parse(JSON.stringify(fixture.engine.snapshot()))
+  delete saved.forgotten.all.parked
+  delete saved.forgotten.fromScenarios.parked
+  const restored = fixture.make()
+  restored.restore(saved)
+  expect(restored.parked()).toBe(0)
+})

@@ -1,0 +1,137 @@
+import { ddl, postgresFailures, postgresInbox } from 'tix-webhooks/postgres'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { failedDelivery } from '../../../support/failed-deliveries.js'
+import { onPostgres } from '../../../support/on-servers.js'
+import { INBOX_CLIENTS, openPg } from '../../../support/postgres-clients.js'
+import { testDatabase } from '../../../support/postgres-database.js'
+import { deferred } from '../../../support/promises.js'
+
+const DAY_MS = 86_400_000
+const KEY = 'test/order.created/ord_1'
+const failed = failedDelivery({ key: KEY })
+const requestOf = (key: string) => ({
+  key,
+  failureKey: key,
+  retainMs: DAY_MS,
+  runsParked: false,
+  report: () => {},
+})
+
+onPostgres.each(INBOX_CLIENTS)('postgresFailures over $name', (library) => {
+  const database = testDatabase('CREATE TABLE effects (id text)', ddl)
+  beforeEach(() => database.query('TRUNCATE effects, tix_webhooks_inbox, tix_webhooks_failures'))
+  test.each(['failures', 'joined'])(
+    'the first failure of a pool at serializable waits for one that is kept at the same time, and counts on: by %s',
+    async (by) => {
+      const client = library.open(database, { settings: { default_transaction_isolation: 'serializable' } })
+      const [inbox, failures] = [client.inbox(), client.failures()]
+      const joined = inbox.joinFailures?.(failures)
+      await failures.list()
+      await database.query(
+        "INSERT INTO tix_webhooks_failures SELECT 'test/order.created/ord_1', 'test', null, 'k', null, null, now(), 0, 'c', 'c', 'm', 'failing', now(), now(), 1, 0, null, ''",
+      )
+      const other = await openPg(database).connect()
+      onTestFinished(() => other.release())
+      await other.query('BEGIN; UPDATE tix_webhooks_failures SET attempts = attempts + 1')
+      const keeping =
+        by === 'failures' ? failures.keep(failed) : (joined as { keep: typeof failures.keep }).keep(failed)
+      await vi.waitFor(
+        async () =>
+          expect(
+            await database.column(
+              "SELECT count(*)::int FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%tix_webhooks_failures%' AND query LIKE '%raw_body%'",
+            ),
+          ).toEqual([1]),
+        { timeout: 10_000 },
+      )
+      await other.query('COMMIT')
+      expect(await keeping).toBe('failing')
+      expect(await failures.get(KEY)).toMatchObject({ attempts: 3 })
+    },
+  )
+})
+
+onPostgres('postgresFailures', () => {
+  const database = testDatabase('CREATE TABLE effects (id text)', ddl)
+  beforeEach(() => database.query('TRUNCATE effects, tix_webhooks_inbox, tix_webhooks_failures'))
+
+  test('a schema without USAGE: the event runs as without failures, and it is reported', async () => {
+    const role = `${database.schema}_role`
+    const other = `${database.schema}_f`
+    await database.query(
+      `CREATE SCHEMA ${other}; CREATE ROLE ${role}; GRANT USAGE ON SCHEMA ${database.schema} TO ${role}; GRANT ALL ON effects, tix_webhooks_inbox TO ${role}`,
+    )
+    onTestFinished(
+      async () =>
+        void (await database.query(`DROP SCHEMA ${other} CASCADE; DROP OWNED BY ${role}; DROP ROLE ${role}`)),
+    )
+    const pool = openPg(database, { settings: { role } } as never)
+    const joined = postgresInbox(pool).joinFailures?.(postgresFailures(pool, { table: `${other}.kept` }))
+    const report = vi.fn()
+    const request = { key: KEY, failureKey: KEY, retainMs: DAY_MS, runsParked: false, report }
+    expect(await joined?.once(request, async () => {})).toEqual({ status: 'handled' })
+    expect(report).toHaveBeenCalledOnce()
+  })
+
+  test('purges in the background from the first failure on', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const failures = postgresFailures(openPg(database), { purgeEverySeconds: 60 })
+    await failures.keep(failedDelivery({ key: KEY, failedAt: new Date(Date.now() - 31 * DAY_MS) }))
+    vi.advanceTimersByTime(60_000)
+    vi.useRealTimers()
+    await vi.waitFor(async () =>
+      expect(await database.column('SELECT count(*)::int FROM tix_webhooks_failures')).toEqual([0]),
+    )
+  })
+
+  test('a purge does not wait for a failure that is being kept', async () => {
+    const failures = postgresFailures(openPg(database))
+    for (const key of ['test/1', 'test/2'])
+      await failures.keep(failedDelivery({ key, failedAt: new Date(Date.now() - 31 * DAY_MS) }))
+    const other = await openPg(database).connect()
+    onTestFinished(async () => {
+      await other.query('ROLLBACK')
+      other.release()
+    })
+    await other.query("BEGIN; UPDATE tix_webhooks_failures SET attempts = 2 WHERE key = 'test/1'")
+    expect(await failures.purge()).toBe(1)
+  })
+
+  test('has room again after a flood', async () => {
+    const failures = postgresFailures(openPg(database))
+    const rawBody = new Uint8Array(2 ** 20)
+    for (let i = 0; i < 66; i++) await failures.keep(failedDelivery({ key: `test/${i}`, rawBody }))
+  })
+
+  function open() {
+    const pool = openPg(database)
+    const failures = postgresFailures(pool)
+    const joined = postgresInbox(pool).joinFailures?.(failures)
+    if (joined === undefined) throw new Error('They are not joined')
+    return { failures, joined }
+  }
+
+  test('a run that began before a handler took another role removes its own failure', async () => {
+    const tenant = `${database.schema}_tenant`
+    await database.query(`CREATE ROLE ${tenant}; GRANT USAGE ON SCHEMA ${database.schema} TO ${tenant}`)
+    onTestFinished(async () => void (await database.query(`DROP OWNED BY ${tenant}; DROP ROLE ${tenant}`)))
+    const { failures, joined } = open()
+    for (const key of ['test/1', 'test/2']) await failures.keep(failedDelivery({ key }))
+    const [begun, going] = [deferred(), deferred()]
+    const first = joined.once(requestOf('test/1'), async () => {
+      begun.resolve()
+      await going.promise
+    })
+    await begun.promise
+    const asTenant = joined.once(
+      requestOf('test/2'),
+      async (tx) =>
+        void (await (tx as { query(sql: string): Promise<unknown> }).query(`SET LOCAL ROLE ${tenant}`)),
+    )
+    await expect(asTenant).rejects.toMatchObject({ code: 'store_unavailable' })
+    going.resolve()
+    expect(await first).toEqual({ status: 'handled' })
+    expect(await failures.get('test/1')).toBeUndefined()
+  }, 8000)
+})
