@@ -244,7 +244,7 @@ test('the demo runs in full on each framework and ends by itself', async () => {
       'delivered after 5 attempts',
     ],
     ['The event is cancelled.', '200 handled | event.cancelled'],
-    ['Someone sends an order without knowing the secret.', '2 × 401 unauthenticated | no handler ran'],
+    ['Someone sends two orders without knowing the secret.', '2 × 401 unauthenticated | no handler ran'],
   ])
   const tellers = chapters.slice(1).map((chapter) => chapter.match(/^ {2}\w+/gm))
   expect(new Set(tellers.map(String))).toEqual(new Set(['  Express,  Fastify,  Hono']))

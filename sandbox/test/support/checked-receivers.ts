@@ -489,6 +489,7 @@ function parking(parkAfter: WebhookOptions['parkAfter'], handler: () => void): R
     secret: SECRET,
     on,
     failures: memoryFailures(),
+    namespace: 'orders',
     parkAfter,
     onUnhandled: () => {},
     onError: () => {},

@@ -49,7 +49,14 @@ export async function pageStage({
     if (fails) throw new Error('The mail server is down.')
   }
   const on = { 'order.created': handle, 'event.published': handle, 'event.cancelled': handle }
-  const own = tixWebhooks({ secret: SECRET, onError: () => {}, on, failures: memoryFailures(), parkAfter })
+  const own = tixWebhooks({
+    secret: SECRET,
+    onError: () => {},
+    on,
+    failures: memoryFailures(),
+    namespace: 'orders',
+    parkAfter,
+  })
   const receiver = createServer(
     answer === undefined
       ? own

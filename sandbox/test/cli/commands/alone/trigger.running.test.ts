@@ -56,7 +56,13 @@ describe('trigger in a sandbox', () => {
     const fail = (): never => {
       throw new Error('no printer')
     }
-    const options = { secret, on: { 'order.created': fail }, failures, parkAfter: { attempts: 1 } }
+    const options = {
+      secret,
+      on: { 'order.created': fail },
+      failures,
+      namespace: 'orders',
+      parkAfter: { attempts: 1 },
+    }
     const { url } = await listening(tixWebhooks({ ...options, onError: () => {} }))
     const { run: runHere, json } = await sandbox(['--to', url, '--secret', secret])
     const resend = async () => ['resend', String((await json('deliveries'))[0]?.id)]
