@@ -215,12 +215,9 @@ onPostgres('examples/failures.ts', () => {
     await database.query('ALTER TABLE lost RENAME TO tix_webhooks_failures')
   })
 
-  test.each([
-    [['sleep'], 'sleep? Known are migrate, list, show, replay, delete.'],
-    [['list', '--limit', '0'], 'limit must be a whole number from 1 to 1000, not 0.'],
-    [['replay'], 'Give a key or a group, in the query or as an option.'],
-  ])('the script refuses %s by a message alone', async (args, error) => {
-    expect(await failing(...args)).toEqual({ code: 1, printed: undefined, error })
+  test('the script refuses what the route refuses, by a message alone', async () => {
+    const error = 'Give a key or a group, in the query or as an option.'
+    expect(await failing('replay')).toEqual({ code: 1, printed: undefined, error })
   })
 
   test('only migrate makes tables', async () => {
