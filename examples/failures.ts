@@ -43,7 +43,7 @@ const hooks = tixWebhooks({
   },
 })
 
-// What the route and the script ask for: texts, of which an unknown or a wrong one is a TypeError.
+// The query of the route, or the options of the script: an unknown or invalid one is a TypeError.
 type Asked = Readonly<Record<string, unknown>>
 const actions = {
   async list({ limit, before, ...filter }: Asked) {

@@ -10,7 +10,7 @@ import { keyOfBytes } from '../key.js'
 import type { OutcomeCode, OutcomeName } from '../outcome.js'
 import { groupOf, messageOfFailure, storable } from './cause.js'
 
-/** What the deliveries of a receiver share about failures: the options, and the pause. */
+/** The options of failures, and the pause, which the deliveries of a receiver share. */
 export interface FailureTerms {
   readonly failures: Failures
   readonly parkAfter: FailedDelivery['parkAfter']

@@ -6,7 +6,7 @@ import { describeType } from '../../lib/describe-type.js'
 import { shownMessageOf } from '../../lib/errors/shown-message.js'
 import { within } from '../../lib/time/alarm-clock.js'
 
-/** What a failure must have that was asked for. */
+/** The conditions that each failure of an answer must meet. */
 type Conditions = FailureFilter & Partial<Pick<Failure, 'key'>>
 
 /** @throws StoreError when it cannot be read, or is not the one that was asked for */
