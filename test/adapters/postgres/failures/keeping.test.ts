@@ -1,6 +1,8 @@
+import type { JoinedInbox } from 'tix-webhooks'
 import { ddl, postgresFailures, postgresInbox } from 'tix-webhooks/postgres'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { failedDelivery } from '../../../support/failed-deliveries.js'
+import { expectBothCounted } from '../../../support/kept-at-once.js'
 import { onPostgres } from '../../../support/on-servers.js'
 import { INBOX_CLIENTS, openPg } from '../../../support/postgres-clients.js'
 import { testDatabase } from '../../../support/postgres-database.js'
@@ -17,6 +19,11 @@ const requestOf = (key: string) => ({
   report: () => {},
 })
 
+function joinedOf<Tx>(joined: JoinedInbox<Tx> | undefined): JoinedInbox<Tx> {
+  if (joined === undefined) throw new Error('They are not joined')
+  return joined
+}
+
 onPostgres.each(INBOX_CLIENTS)('postgresFailures over $name', (library) => {
   const database = testDatabase('CREATE TABLE effects (id text)', ddl)
   beforeEach(() => database.query('TRUNCATE effects, tix_webhooks_inbox, tix_webhooks_failures'))
@@ -30,23 +37,9 @@ onPostgres.each(INBOX_CLIENTS)('postgresFailures over $name', (library) => {
       await database.query(
         "INSERT INTO tix_webhooks_failures SELECT 'test/order.created/ord_1', 'test', null, 'k', null, null, now(), 0, 'c', 'c', 'm', 'failing', now(), now(), 1, 0, null, ''",
       )
-      const other = await openPg(database).connect()
-      onTestFinished(() => other.release())
-      await other.query('BEGIN; UPDATE tix_webhooks_failures SET attempts = attempts + 1')
-      const keeping =
-        by === 'failures' ? failures.keep(failed) : (joined as { keep: typeof failures.keep }).keep(failed)
-      await vi.waitFor(
-        async () =>
-          expect(
-            await database.column(
-              "SELECT count(*)::int FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%tix_webhooks_failures%' AND query LIKE '%raw_body%'",
-            ),
-          ).toEqual([1]),
-        { timeout: 10_000 },
+      await expectBothCounted(database, failures, KEY, async () =>
+        by === 'failures' ? failures.keep(failed) : joinedOf(joined).keep(failed),
       )
-      await other.query('COMMIT')
-      expect(await keeping).toBe('failing')
-      expect(await failures.get(KEY)).toMatchObject({ attempts: 3 })
     },
   )
 })
@@ -107,9 +100,7 @@ onPostgres('postgresFailures', () => {
   function open() {
     const pool = openPg(database)
     const failures = postgresFailures(pool)
-    const joined = postgresInbox(pool).joinFailures?.(failures)
-    if (joined === undefined) throw new Error('They are not joined')
-    return { failures, joined }
+    return { failures, joined: joinedOf(postgresInbox(pool).joinFailures?.(failures)) }
   }
 
   test('a run that began before a handler took another role removes its own failure', async () => {

@@ -3,6 +3,7 @@ import { Discard, type JoinedInbox } from 'tix-webhooks'
 import { ddl, postgresFailures, postgresInbox } from 'tix-webhooks/postgres'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { failedDelivery } from '../../../support/failed-deliveries.js'
+import { expectBothCounted } from '../../../support/kept-at-once.js'
 import { onPostgres } from '../../../support/on-servers.js'
 import { INBOX_CLIENTS, openPg, openPostgresJs } from '../../../support/postgres-clients.js'
 import { type TestDatabase, testDatabase } from '../../../support/postgres-database.js'
@@ -194,22 +195,7 @@ onPostgres.each(INBOX_CLIENTS)('an inbox joined with failures over $name', (libr
     const { failures, joined, effect } = open({ default_transaction_isolation: 'serializable' })
     await joined.keep(failed)
     // Another delivery of it is being kept by a receiver whose inbox is another.
-    const other = await openPg(database).connect()
-    onTestFinished(() => other.release())
-    await other.query('BEGIN; UPDATE tix_webhooks_failures SET attempts = attempts + 1')
-    const keeping = failures.keep(failed)
-    await vi.waitFor(
-      async () =>
-        expect(
-          await database.column(
-            "SELECT count(*)::int FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%tix_webhooks_failures%' AND query LIKE '%raw_body%'",
-          ),
-        ).toEqual([1]),
-      { timeout: 10_000 },
-    )
-    await other.query('COMMIT')
-    expect(await keeping).toBe('failing')
-    expect(await failures.get(KEY)).toMatchObject({ attempts: 3 })
+    await expectBothCounted(database, failures, KEY, () => failures.keep(failed))
     expect(await joined.once(REQUEST, effect)).toEqual(HANDLED)
     expect(await state()).toEqual({ effects: 1, records: 1, failures: 0 })
   })

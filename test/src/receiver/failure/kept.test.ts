@@ -9,6 +9,7 @@ import {
 } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, sign } from '../../../support/deliveries.js'
+import { failing as failingWith, ORDER, slowFailures } from '../../../support/failing-receiver.js'
 import { honestInbox } from '../../../support/honest-inbox.js'
 import { deferred, never } from '../../../support/promises.js'
 import { receiving, storeWith } from '../../../support/receiving.js'
@@ -16,17 +17,7 @@ import { advance, useVirtualTime } from '../../../support/virtual-time.js'
 
 useVirtualTime()
 
-const ORDER = orderCreated({ id: 'ord_1' })
-
-/** A receiver that keeps failures, with a handler that is watched and fails. */
-function failing(options: Partial<WebhookOptions> = {}) {
-  const failures = memoryFailures()
-  const handler = vi.fn((): unknown => {
-    throw new Error('the printer is out of paper')
-  })
-  const on = { 'order.created': handler, 'event.*': handler }
-  return { failures, handler, ...receiving({ on, failures, namespace: 'orders', ...options }) }
-}
+const failing = (options: Partial<WebhookOptions> = {}) => failingWith(options, 'the printer is out of paper')
 
 const GUARDS: readonly [string, () => Partial<WebhookOptions>][] = [
   ['the default store', () => ({})],
@@ -449,15 +440,13 @@ test('the report of a failure that is not kept has neither credentials nor bound
 })
 
 test('a backend that is slow, as in a flood, keeps the failure after the answer, and nothing is reported', async () => {
-  const failures = memoryFailures()
-  const slow = deferred()
-  const keep: Failures['keep'] = (failed) => slow.promise.then(() => failures.keep(failed))
-  const { send, reports } = failing({ failures: { ...failures, keep } })
+  const { failures, finish } = slowFailures()
+  const { send, reports } = failing({ failures })
   const sent = send(ORDER)
   await advance(2)
   expect(await sent).toMatchObject({ outcome: 'failed' })
   await advance(5)
-  slow.resolve()
+  finish()
   await advance(1)
   expect(await failures.count()).toBe(1)
   expect(reports.map(({ error }) => error.message)).toEqual(['the printer is out of paper'])

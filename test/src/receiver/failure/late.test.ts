@@ -1,23 +1,30 @@
-import { type Failures, memoryFailures, StoreError, type WebhookOptions } from 'tix-webhooks'
+import { type Outcome, type Receiver, StoreError } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
-import { orderCreated } from '../../../support/deliveries.js'
+import { failing, KEY, ORDER, slowFailures } from '../../../support/failing-receiver.js'
 import { honestInbox } from '../../../support/honest-inbox.js'
 import { deferred } from '../../../support/promises.js'
-import { receiving, storeWith } from '../../../support/receiving.js'
+import { storeWith } from '../../../support/receiving.js'
 import { advance, useVirtualTime } from '../../../support/virtual-time.js'
 
 useVirtualTime()
 
-const KEY = 'orders/order.created/ord_1'
-const ORDER = orderCreated({ id: 'ord_1' })
+/** By its deadline of a second, whatever the failures do. */
+async function expectAnswered(sent: Promise<Outcome>): Promise<void> {
+  const answered = vi.fn()
+  void sent.then(answered)
+  await advance(1)
+  expect(answered).toHaveBeenCalled()
+}
 
-function failing(options: Partial<WebhookOptions> = {}) {
-  const failures = memoryFailures()
-  const handler = vi.fn((..._: unknown[]): unknown => {
-    throw new Error('broken')
-  })
-  const on = { 'order.created': handler, 'event.*': handler }
-  return { failures, handler, ...receiving({ on, failures, namespace: 'orders', ...options }) }
+/** Until the failure is kept. */
+async function expectDrainToWait({ drain }: Receiver, finish: () => void): Promise<void> {
+  const drained = vi.fn()
+  void drain().then(drained)
+  await advance(0.5)
+  expect(drained).not.toHaveBeenCalled()
+  finish()
+  await advance(1)
+  expect(drained).toHaveBeenCalled()
 }
 
 test('a run that is given up, and fails later, counts once', async () => {
@@ -36,37 +43,19 @@ test('a run that is given up, and fails later, counts once', async () => {
 })
 
 test('a drain waits for a failure that is kept after the answer', async () => {
-  const failures = memoryFailures()
-  const slow = deferred()
-  const keep: Failures['keep'] = (failed) => slow.promise.then(() => failures.keep(failed))
-  const { receiver, send } = failing({ failures: { ...failures, keep } })
+  const { failures, finish } = slowFailures()
+  const { receiver, send } = failing({ failures })
   const sent = send(ORDER)
   await advance(2)
   await sent
-  const drained = vi.fn()
-  void receiver.drain().then(drained)
-  await advance(1)
-  expect(drained).not.toHaveBeenCalled()
-  slow.resolve()
-  await advance(1)
-  expect(drained).toHaveBeenCalled()
+  await expectDrainToWait(receiver, finish)
 })
 
 test('what cannot be read is answered by the deadline, and a drain waits for its failure', async () => {
-  const failures = memoryFailures()
-  const slow = deferred()
-  const keep: Failures['keep'] = (failed) => slow.promise.then(() => failures.keep(failed))
-  const { receiver, send } = failing({ failures: { ...failures, keep }, timeoutSeconds: 1 })
-  const answered = vi.fn()
-  void send('{').then(answered)
-  await advance(1)
-  expect(answered).toHaveBeenCalled()
-  const drained = vi.fn()
-  void receiver.drain().then(drained)
-  await advance(0.5)
-  expect(drained).not.toHaveBeenCalled()
-  slow.resolve()
-  await advance(1)
+  const { failures, finish } = slowFailures()
+  const { receiver, send } = failing({ failures, timeoutSeconds: 1 })
+  await expectAnswered(send('{'))
+  await expectDrainToWait(receiver, finish)
 })
 
 test('what cannot be read is kept though the store is down', async () => {
@@ -116,24 +105,14 @@ describe('a COMMIT that is refused', () => {
     expect(await receiver.replay(KEY)).toMatchObject({ outcome: 'unavailable', code: 'rolled_back' })
   })
   test('is answered by the deadline, and a drain waits for its failure', async () => {
-    const failures = memoryFailures()
-    const slow = deferred()
-    const keep: Failures['keep'] = (failed) => slow.promise.then(() => failures.keep(failed))
+    const { failures, finish } = slowFailures()
     const { handler, receiver, send } = failing({
       inbox: inbox as never,
-      failures: { ...failures, keep },
+      failures,
       timeoutSeconds: 1,
     })
     handler.mockImplementation(() => {})
-    const answered = vi.fn()
-    void send(ORDER).then(answered)
-    await advance(1)
-    expect(answered).toHaveBeenCalled()
-    const drained = vi.fn()
-    void receiver.drain().then(drained)
-    await advance(0.5)
-    expect(drained).not.toHaveBeenCalled()
-    slow.resolve()
-    await advance(1)
+    await expectAnswered(send(ORDER))
+    await expectDrainToWait(receiver, finish)
   })
 })

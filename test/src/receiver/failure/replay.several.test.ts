@@ -1,23 +1,11 @@
-import { type Failure, memoryFailures, type WebhookOptions } from 'tix-webhooks'
-import { expect, test, vi } from 'vitest'
+import { type Failure, memoryFailures } from 'tix-webhooks'
+import { expect, test } from 'vitest'
 import { orderCreated, SECRET } from '../../../support/deliveries.js'
+import { failing, KEY, ORDER } from '../../../support/failing-receiver.js'
 import { deferred, never } from '../../../support/promises.js'
-import { receiving } from '../../../support/receiving.js'
 import { advance, useVirtualTime } from '../../../support/virtual-time.js'
 
 useVirtualTime()
-
-const KEY = 'orders/order.created/ord_1'
-const ORDER = orderCreated({ id: 'ord_1' })
-
-function failing(options: Partial<WebhookOptions> = {}) {
-  const failures = memoryFailures()
-  const handler = vi.fn((..._: unknown[]): unknown => {
-    throw new Error('broken')
-  })
-  const on = { 'order.created': handler, 'event.*': handler }
-  return { failures, handler, ...receiving({ on, failures, namespace: 'orders', ...options }) }
-}
 
 test('failures that reject: the error has no credentials', async () => {
   const get = () => Promise.reject(new Error('down: password=hunter2'))

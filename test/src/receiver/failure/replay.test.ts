@@ -7,26 +7,15 @@ import {
 } from 'tix-webhooks'
 import { describe, expect, test, vi } from 'vitest'
 import { lifecycleEvent, orderCreated, SECRET, sign } from '../../../support/deliveries.js'
+import { failing, KEY, ORDER } from '../../../support/failing-receiver.js'
 import { deferred, never } from '../../../support/promises.js'
 import { receiving, storeWith } from '../../../support/receiving.js'
 import { advance, useVirtualTime } from '../../../support/virtual-time.js'
 
 useVirtualTime()
 
-const KEY = 'orders/order.created/ord_1'
-const ORDER = orderCreated({ id: 'ord_1' })
-
-function replayable(options: Partial<WebhookOptions> = {}) {
-  const failures = memoryFailures()
-  const handler = vi.fn((..._: unknown[]): unknown => {
-    throw new Error('broken')
-  })
-  const on = { 'order.created': handler, 'event.*': handler }
-  return { failures, handler, ...receiving({ on, failures, namespace: 'orders', ...options }) }
-}
-
 test('gives the handler the event and the context of the delivery', async () => {
-  const { handler, receiver, send, records } = replayable({ secret: ['another secret', SECRET] })
+  const { handler, receiver, send, records } = failing({ secret: ['another secret', SECRET] })
   const { body } = await sign(ORDER)
   await send(ORDER)
   const [, live] = handler.mock.calls[0] as [unknown, HandlerContext]
@@ -53,7 +42,7 @@ test('gives the handler the event and the context of the delivery', async () => 
 
 test('two replays and a live delivery at once are one run', async () => {
   const running = deferred()
-  const { failures, handler, receiver, send } = replayable()
+  const { failures, handler, receiver, send } = failing()
   await send(ORDER)
   handler.mockImplementation(() => running.promise)
   const all = [receiver.replay(KEY), receiver.replay(KEY), send(ORDER)]
@@ -67,7 +56,7 @@ test('two replays and a live delivery at once are one run', async () => {
 })
 
 test('an event that was handled meanwhile is a duplicate, and its failure is removed', async () => {
-  const { failures, handler, receiver, send } = replayable()
+  const { failures, handler, receiver, send } = failing()
   await send(ORDER)
   const [failure] = await failures.list()
   handler.mockImplementation(() => {})
@@ -81,13 +70,13 @@ test('an event that was handled meanwhile is a duplicate, and its failure is rem
 test('what could not be read is read again', async () => {
   const failures = memoryFailures()
   const broken = { ...ORDER, data: { ...ORDER.data, tickets: null } }
-  const before = replayable({ failures })
+  const before = failing({ failures })
   await before.send(broken)
   await advance(1)
   await before.send('{"type":')
   const handler = vi.fn()
   const unchecked = { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } }
-  const after = replayable({
+  const after = failing({
     failures,
     on: { 'order.created': handler },
     schemas: { 'order.created': unchecked } as never,
@@ -103,7 +92,7 @@ test('what could not be read is read again', async () => {
 test('the key is that of the failure, also if the key function needs a request', async () => {
   const failures = memoryFailures()
   const key = vi.fn((_event: unknown, ctx: { request: unknown }) => String(ctx.request))
-  const { handler, receiver, send } = replayable({ failures, key })
+  const { handler, receiver, send } = failing({ failures, key })
   await send(ORDER, { request: 'r1' })
   expect(await failures.list()).toMatchObject([{ key: 'orders/order.created/r1' }])
   handler.mockImplementation(() => {})
@@ -114,7 +103,7 @@ test('the key is that of the failure, also if the key function needs a request',
 
 describe('several', () => {
   test('those that match, the longest failed first, each once, and at most the limit', async () => {
-    const { failures, handler, receiver, send } = replayable()
+    const { failures, handler, receiver, send } = failing()
     for (let i = 0; i < 30; i++) {
       await send(orderCreated({ id: `ord_${i}` }))
       await advance(1)
@@ -136,12 +125,12 @@ describe('several', () => {
 
   test('those that no handler takes any more do not keep the others from their turn', async () => {
     const failures = memoryFailures()
-    const before = replayable({ failures })
+    const before = failing({ failures })
     for (let i = 0; i < 25; i++)
       await before.send(lifecycleEvent('event.cancelled', { event: { id: `evt_${i}` } }))
     await advance(1)
     await before.send(ORDER)
-    const after = replayable({ failures, on: { 'order.created': () => {} } })
+    const after = failing({ failures, on: { 'order.created': () => {} } })
     const replayed = await after.receiver.replay({ limit: 3 })
     expect(replayed.map(({ outcome }) => outcome).filter((outcome) => outcome !== 'unhandled')).toEqual([
       'handled',
@@ -151,7 +140,7 @@ describe('several', () => {
 
   test('those that fail again do not hide the others, though these are dated later, by the clock of another process', async () => {
     const failures = memoryFailures()
-    const { receiver, send } = replayable({ failures })
+    const { receiver, send } = failing({ failures })
     for (let i = 0; i < 30; i++) await send(orderCreated({ id: `ord_${i}` }))
     const others = (await failures.list({ order: 'oldest' })).slice(20)
     const ahead = new Date(Date.now() + 60_000)
@@ -162,7 +151,7 @@ describe('several', () => {
 
   test('four at a time', async () => {
     const running: ReturnType<typeof deferred<unknown>>[] = []
-    const { handler, receiver, send } = replayable()
+    const { handler, receiver, send } = failing()
     for (let i = 0; i < 9; i++) await send(orderCreated({ id: `ord_${i}` }))
     handler.mockImplementation(() => {
       const run = deferred<unknown>()
@@ -181,9 +170,9 @@ describe('several', () => {
 
 test('the failures of another namespace are not found', async () => {
   const failures = memoryFailures()
-  const one = replayable({ failures })
+  const one = failing({ failures })
   await one.send(ORDER)
-  const other = replayable({ failures, namespace: 'listing' })
+  const other = failing({ failures, namespace: 'listing' })
   expect(await other.receiver.replay(KEY)).toBeUndefined()
   expect(await other.receiver.replay({})).toEqual([])
 })
@@ -193,7 +182,7 @@ describe('with accounts', () => {
   const account = (request: string) => accounts[request as keyof typeof accounts]
 
   test('an account replays its own failures alone', async () => {
-    const { handler, receiver, send } = replayable({ secret: undefined, account: account as never } as never)
+    const { handler, receiver, send } = failing({ secret: undefined, account: account as never } as never)
     for (const request of ['acme', 'globex']) await send(ORDER, { request })
     handler.mockImplementation(() => {})
     expect(await receiver.replay('orders/globex/order.created/ord_1', { request: 'acme' })).toBeUndefined()
@@ -212,7 +201,7 @@ describe('with accounts', () => {
 
 test('a store that is a function needs a request', async () => {
   const store = memoryStore()
-  const { receiver, send, handler } = replayable({ store: () => store })
+  const { receiver, send, handler } = failing({ store: () => store })
   await send(ORDER)
   handler.mockImplementation(() => {})
   await expect(receiver.replay(KEY)).rejects.toThrow(/replay needs a request, because the option store/)
@@ -223,14 +212,14 @@ test('without failures, or with failures that cannot be read, it rejects', async
   const { receiver } = receiving({})
   await expect(receiver.replay(KEY)).rejects.toThrow(/replay needs the option failures/)
   const down = { ...memoryFailures(), get: () => Promise.reject(new Error('down')) }
-  await expect(replayable({ failures: down }).receiver.replay(KEY)).rejects.toThrow('down')
-  await expect(replayable().receiver.replay({ limit: 0 })).rejects.toThrow(/limit must be/)
-  await expect(replayable().receiver.replay({ orderId: 'x' } as never)).rejects.toThrow(/no option orderId/)
-  expect(await replayable().receiver.replay('nothing')).toBeUndefined()
+  await expect(failing({ failures: down }).receiver.replay(KEY)).rejects.toThrow('down')
+  await expect(failing().receiver.replay({ limit: 0 })).rejects.toThrow(/limit must be/)
+  await expect(failing().receiver.replay({ orderId: 'x' } as never)).rejects.toThrow(/no option orderId/)
+  expect(await failing().receiver.replay('nothing')).toBeUndefined()
 })
 
 test('a draining receiver replays nothing', async () => {
-  const { receiver, send, handler } = replayable()
+  const { receiver, send, handler } = failing()
   await send(ORDER)
   await receiver.drain()
   expect(await receiver.replay(KEY)).toMatchObject({ outcome: 'unavailable', code: 'draining' })
@@ -245,7 +234,7 @@ test('a replay that fails for want of the store changes nothing', async () => {
     { claim: (request) => (isDown ? Promise.reject(new Error('down')) : base.claim(request)) },
     base,
   )
-  const { failures, receiver, send } = replayable({ store })
+  const { failures, receiver, send } = failing({ store })
   await send(ORDER)
   isDown = true
   expect(await receiver.replay(KEY)).toMatchObject({ outcome: 'unavailable' })
@@ -277,7 +266,7 @@ describe('failures of another backend', () => {
     const failures = memoryFailures()
     const get = async (key: string) => broken((await failures.get(key)) as Failure) as Failure
     const list = async () => (await failures.list()).map((failure) => broken(failure) as Failure)
-    const { handler, receiver, send } = replayable({ failures: { ...failures, get, list } })
+    const { handler, receiver, send } = failing({ failures: { ...failures, get, list } })
     await send(ORDER)
     const kept = await failures.list()
     for (const what of [KEY, {}]) {
@@ -290,7 +279,7 @@ describe('failures of another backend', () => {
 
   test('whose list ignores a condition: nothing runs', async () => {
     const failures = memoryFailures()
-    const { handler, receiver, send } = replayable({ failures: { ...failures, list: () => failures.list() } })
+    const { handler, receiver, send } = failing({ failures: { ...failures, list: () => failures.list() } })
     await send(ORDER)
     await expect(receiver.replay({ group: 'a3c4f9e81b5d2760' })).rejects.toThrow(/with another group/)
     expect(handler).toHaveBeenCalledOnce()
@@ -299,7 +288,7 @@ describe('failures of another backend', () => {
   test('whose list has one twice: it is replayed once', async () => {
     const failures = memoryFailures()
     const list = async () => [await failures.list(), await failures.list()].flat()
-    const { handler, receiver, send } = replayable({ failures: { ...failures, list } })
+    const { handler, receiver, send } = failing({ failures: { ...failures, list } })
     await send(ORDER)
     expect(await receiver.replay({})).toHaveLength(1)
     expect(handler).toHaveBeenCalledTimes(2)
@@ -307,7 +296,7 @@ describe('failures of another backend', () => {
 
   test('whose key is not of its namespace: it is not found', async () => {
     const failures = memoryFailures()
-    const { handler, receiver, send } = replayable({ failures })
+    const { handler, receiver, send } = failing({ failures })
     await send(ORDER)
     const [failure] = await failures.list()
     await failures.keep({ ...(failure as Failure), key: 'short', failedAt: new Date(), isReplay: false })
@@ -317,7 +306,7 @@ describe('failures of another backend', () => {
 
   test('whose list ignores the position: each is replayed once', async () => {
     const failures = memoryFailures()
-    const { handler, receiver, send } = replayable({ failures: { ...failures, list: () => failures.list() } })
+    const { handler, receiver, send } = failing({ failures: { ...failures, list: () => failures.list() } })
     await send(ORDER)
     expect(await receiver.replay({})).toMatchObject([{ outcome: 'failed' }])
     expect(handler).toHaveBeenCalledTimes(2)
@@ -326,7 +315,7 @@ describe('failures of another backend', () => {
   test('whose list breaks off: what has run is returned', async () => {
     const failures = memoryFailures()
     const list = vi.fn(failures.list)
-    const { handler, receiver, send } = replayable({ failures: { ...failures, list } })
+    const { handler, receiver, send } = failing({ failures: { ...failures, list } })
     for (let i = 0; i < 25; i++) await send(orderCreated({ id: `ord_${i}` }))
     handler.mockImplementation(() => {})
     expect(await receiver.replay({ limit: 2 })).toHaveLength(2)
@@ -337,7 +326,7 @@ describe('failures of another backend', () => {
   })
 
   test.each([{}, 'handled', 'in_flight'])('whose keep returns %j is reported', async (kept) => {
-    const { send, reports } = replayable({ failures: { ...memoryFailures(), keep: (() => kept) as never } })
+    const { send, reports } = failing({ failures: { ...memoryFailures(), keep: (() => kept) as never } })
     expect(await send(ORDER)).toMatchObject({ outcome: 'failed' })
     expect(reports.map(({ error }) => error.code)).toContain('not_kept')
   })
@@ -345,7 +334,7 @@ describe('failures of another backend', () => {
 
 test('an onError that reads the request of a replay without one: the error goes to the default log', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {})
-  const { receiver, send } = replayable({ onError: (_, { request }) => (request as { log(): void }).log() })
+  const { receiver, send } = failing({ onError: (_, { request }) => (request as { log(): void }).log() })
   await send(ORDER, { request: { log: () => {} } })
   expect(log).not.toHaveBeenCalled()
   await receiver.replay(KEY)
@@ -362,19 +351,19 @@ test.each<[unknown, RegExp]>([
   [new Date(), /filter of replay must be a plain object/],
   [Object.create({ group: 'a' }), /filter of replay must be a plain object/],
 ])('replay of %o is refused', async (what, message) => {
-  await expect(replayable().receiver.replay(what as never)).rejects.toThrow(message)
+  await expect(failing().receiver.replay(what as never)).rejects.toThrow(message)
 })
 
 test('a request that is not named is refused', async () => {
   const request = new Request('http://localhost/replay') as never
-  await expect(replayable().receiver.replay({}, request)).rejects.toThrow(
+  await expect(failing().receiver.replay({}, request)).rejects.toThrow(
     /must be a plain object, \{ request \}/,
   )
 })
 
 test('an account function that hangs: it rejects', async () => {
   const account = vi.fn((): unknown => ({ id: 'acme', secret: SECRET }))
-  const { receiver, send } = replayable({ secret: undefined, account: account as never } as never)
+  const { receiver, send } = failing({ secret: undefined, account: account as never } as never)
   await send(ORDER, { request: 'acme' })
   account.mockImplementation(never)
   const replaying = receiver.replay({}, { request: 'acme' })
@@ -390,7 +379,7 @@ test.each<[string, Partial<WebhookOptions>, number]>([
 ])('what was handled is remembered for as long %s', async (_, options, days) => {
   const { store, namespace } = storeWith({})
   const complete = vi.fn(store.complete)
-  const { handler, send } = replayable({ store: { ...store, complete }, namespace, ...options })
+  const { handler, send } = failing({ store: { ...store, complete }, namespace, ...options })
   handler.mockImplementation(() => {})
   await send(ORDER)
   expect(complete).toHaveBeenCalledWith(expect.anything(), days * 86_400_000)
