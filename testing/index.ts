@@ -14,6 +14,8 @@ export {
 export type { InjectedRequest, TestDelivery } from './deliveries/test-delivery.js'
 export type { FailureCase, FailureHarness } from './failure-cases/failure-case.js'
 export { failureCases } from './failure-cases/failure-cases.js'
+export { type Interruption, type InterruptionOptions, interruptions } from './interruptions/interruptions.js'
+export type { FetchHandler, ProcessContext, StartedProcess } from './interruptions/parts.js'
 export {
   type AnyAnswer,
   type DeliveryAttempt,

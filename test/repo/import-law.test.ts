@@ -35,7 +35,7 @@ const ON_SQLITE = ['d1', 'durable-object']
 const LAYERS_OF_TESTING = [
   ['call-handler', 'deliveries', 'store-cases', 'failure-cases'],
   ['retries', 'arbitraries'],
-  ['scenarios'],
+  ['scenarios', 'interruptions'],
   ['adapter-cases'],
   ['index', 'fast-check'],
 ]

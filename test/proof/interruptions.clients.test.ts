@@ -1,0 +1,251 @@
+import { drizzle } from 'drizzle-orm/node-postgres'
+import { pgTable, text } from 'drizzle-orm/pg-core'
+import { Redis } from 'ioredis'
+import knex, { type Knex } from 'knex'
+import { Kysely, PostgresDialect } from 'kysely'
+import { Pool } from 'pg'
+import postgres from 'postgres'
+import { memoryStore } from 'tix-webhooks'
+import { tixWebhooks } from 'tix-webhooks/fetch'
+import { postgresInbox } from 'tix-webhooks/postgres'
+import { redisStore } from 'tix-webhooks/redis'
+import { interruptions, signedDelivery } from 'tix-webhooks/testing'
+import { expect, test } from 'vitest'
+import { SECRET } from '../support/deliveries.js'
+import { onPostgres, onRedis, redisPrefix, redisUrl } from '../support/on-servers.js'
+import { type TestDatabase, testDatabase } from '../support/postgres-database.js'
+
+interface Row {
+  readonly id: string
+}
+interface Tables {
+  orders: Row
+  tickets: Row
+}
+
+const orders = pgTable('orders', { id: text().notNull() })
+const tickets = pgTable('tickets', { id: text().notNull() })
+
+/** A client of Postgres, and how a handler writes an order and its ticket with it in one transaction. */
+interface Client<Db> {
+  readonly name: string
+  open(database: TestDatabase): { readonly db: Db; end(): Promise<unknown> }
+  write(db: Db, row: Row): Promise<unknown>
+  /** The interruptions after which they are there twice: those from the COMMIT to the completion in the store. */
+  readonly twice: readonly string[]
+}
+
+const poolOf = ({ url, settings }: TestDatabase) =>
+  new Pool({ connectionString: url, options: settings(), max: 3 })
+
+const pg: Client<Pool> = {
+  name: 'pg',
+  open(database) {
+    const db = poolOf(database)
+    return { db, end: () => db.end() }
+  },
+  async write(db, { id }) {
+    const client = await db.connect()
+    try {
+      await client.query('BEGIN')
+      await client.query('INSERT INTO orders VALUES ($1)', [id])
+      await client.query('INSERT INTO tickets VALUES ($1)', [id])
+      await client.query('COMMIT')
+    } finally {
+      client.release()
+    }
+  },
+  twice: [
+    'dies after db.connect().query',
+    'dies before db.connect().release',
+    'dies after db.connect().release',
+    'dies before store.complete',
+  ],
+}
+
+const openDrizzle = (database: TestDatabase) => {
+  const pool = poolOf(database)
+  return { db: drizzle(pool), end: () => pool.end() }
+}
+
+const drizzled: Client<ReturnType<typeof openDrizzle>['db']> = {
+  name: 'Drizzle',
+  open: openDrizzle,
+  write: (db, row) =>
+    db.transaction(async (tx) => {
+      await tx.insert(orders).values(row)
+      await tx.insert(tickets).values(row)
+    }),
+  twice: ['dies after db.transaction', 'dies before store.complete'],
+}
+
+const openKysely = (database: TestDatabase) => {
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: poolOf(database) }) })
+  return { db, end: () => db.destroy() }
+}
+
+const kysely: Client<Kysely<Tables>> = {
+  name: 'Kysely',
+  open: openKysely,
+  write: (db, row) =>
+    db.transaction().execute(async (tx) => {
+      await tx.insertInto('orders').values(row).execute()
+      await tx.insertInto('tickets').values(row).execute()
+    }),
+  twice: ['dies after db.transaction().execute', 'dies before store.complete'],
+}
+
+const kyselyByHand: Client<Kysely<Tables>> = {
+  name: 'Kysely, by hand',
+  open: openKysely,
+  async write(db, row) {
+    const tx = await db.startTransaction().execute()
+    await tx.insertInto('orders').values(row).execute()
+    await tx.insertInto('tickets').values(row).execute()
+    await tx.commit().execute()
+  },
+  twice: ['dies after db.startTransaction().execute().commit().execute', 'dies before store.complete'],
+}
+
+const postgresJs: Client<postgres.Sql> = {
+  name: 'postgres.js',
+  open({ url, schema }) {
+    const db = postgres(url, { connection: { search_path: schema }, max: 3 })
+    return { db, end: () => db.end({ timeout: 0 }) }
+  },
+  write: (db, row) =>
+    db.begin(async (sql) => {
+      await sql`INSERT INTO orders ${sql({ ...row })}`
+      await sql`INSERT INTO tickets VALUES (${row.id})`
+    }),
+  twice: ['dies after db.begin', 'dies before store.complete'],
+}
+
+const knexed: Client<Knex> = {
+  name: 'Knex',
+  open({ url, settings }) {
+    const connection = { connectionString: url, options: settings() }
+    const db = knex({ client: 'pg', connection, pool: { min: 0, max: 3 } })
+    return { db, end: () => db.destroy() }
+  },
+  async write(db, row) {
+    const tx = await db.transaction()
+    await tx('orders').insert(row)
+    await tx('tickets').insert(row)
+    await tx.commit()
+  },
+  twice: ['dies after db.transaction().commit', 'dies before store.complete'],
+}
+
+const CLIENTS = [pg, drizzled, kysely, kyselyByHand, postgresJs, knexed] as readonly Client<object>[]
+
+const deliver = () => signedDelivery('order.created', { secret: SECRET })
+const withoutNumber = (name: string): string => name.replace(/ \(call \d+\)$/, '')
+
+onPostgres('a handler that is interrupted at each call', () => {
+  const database = testDatabase('CREATE TABLE orders (id text)', 'CREATE TABLE tickets (id text)')
+  const rows = async () => [await database.column('TABLE orders'), await database.column('TABLE tickets')]
+
+  test.each(CLIENTS)('writes both rows or none in a transaction of $name', async ({ open, write, twice }) => {
+    const all = await interruptions({
+      async prepare() {
+        await database.query('TRUNCATE orders, tickets')
+        const { db, end } = open(database)
+        return { db, store: memoryStore(), [Symbol.asyncDispose]: async () => void (await end()) }
+      },
+      start: ({ db, store }, { now }) => {
+        const on = {
+          'order.created': ({ data }: { data: { order: Row } }) => write(db, { id: data.order.id }),
+        }
+        return tixWebhooks({ secret: SECRET, namespace: 'orders', now, store, on })
+      },
+      delivery: await deliver(),
+    })
+
+    const seenTwice: string[] = []
+    for (const { name, run, story } of all) {
+      await using _ = await run()
+      const [first, second] = await rows()
+      expect(first, `${name}\n${story()}`).toEqual(second)
+      if (first?.length !== 1) seenTwice.push(withoutNumber(name))
+    }
+    expect(seenTwice).toEqual(twice)
+  })
+
+  test('has its effect exactly once through postgresInbox, and loses no connection', async () => {
+    const all = await interruptions({
+      async prepare() {
+        const pool = new Pool({ connectionString: database.url, options: database.settings(), max: 1 })
+        await postgresInbox(pool).migrate()
+        await database.query('TRUNCATE orders, tickets, tix_webhooks_inbox')
+        return { pool, [Symbol.asyncDispose]: () => pool.end() }
+      },
+      start: ({ pool }, { now }) =>
+        tixWebhooks({
+          secret: SECRET,
+          now,
+          inbox: postgresInbox(pool),
+          namespace: 'orders',
+          on: {
+            'order.created': async ({ data: { order } }, { tx }) => {
+              await tx.query('INSERT INTO orders VALUES ($1)', [order.id])
+              await tx.query('INSERT INTO tickets VALUES ($1)', [order.id])
+            },
+          },
+          onError: () => {},
+        }),
+      delivery: await deliver(),
+      also: 'rejects',
+    })
+
+    expect(all.length).toBeGreaterThan(16)
+    for (const { name, run, story } of all) {
+      await using _ = await run()
+      expect(
+        (await rows()).map((column) => column.length),
+        `${name}\n${story()}`,
+      ).toEqual([1, 1])
+    }
+  })
+})
+
+onRedis('a handler with a client and a store of Redis', () => {
+  test('is run again after a lease of the dead process, in virtual time', async () => {
+    const key = redisPrefix('interruptions')
+    const all = await interruptions({
+      async prepare() {
+        const redis = new Redis(redisUrl())
+        const used = await redis.keys(`${key}*`)
+        if (used.length > 0) await redis.del(used)
+        return {
+          redis,
+          store: redisStore(redis, { prefix: `${key}store:` }),
+          [Symbol.dispose]: () => redis.disconnect(),
+        }
+      },
+      start: ({ redis, store }, { now }) => {
+        const on = { 'order.created': () => redis.pipeline().incr(`${key}orders`).exec() }
+        return tixWebhooks({ secret: SECRET, namespace: 'orders', now, store, on })
+      },
+      delivery: await deliver(),
+    })
+
+    const counts: Record<string, string | null> = {}
+    for (const { name, run } of all) {
+      using world = await run()
+      counts[withoutNumber(name)] = await world.redis.get(`${key}orders`)
+    }
+    expect(counts).toEqual({
+      'dies before store.claim': '1',
+      'dies after store.claim': '1',
+      'dies before redis.pipeline': '1',
+      'dies after redis.pipeline': '1',
+      'dies before redis.pipeline().incr': '1',
+      'dies after redis.pipeline().incr': '1',
+      'dies before redis.pipeline().exec': '1',
+      'dies after redis.pipeline().exec': '2',
+      'dies before store.complete': '2',
+      'dies after store.complete': '1',
+    })
+  })
+})

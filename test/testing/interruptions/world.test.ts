@@ -1,0 +1,389 @@
+import { EventEmitter } from 'node:events'
+import { interruptions, signedDelivery } from 'tix-webhooks/testing'
+import { describe, expect, test, vi } from 'vitest'
+
+const delivery = await signedDelivery('order.created', { secret: 'whsec_test' })
+const ok = { status: 200 }
+
+/** The names of the interruptions of a process that does this, without their numbers; each is run. */
+async function namesOf<World extends object>(
+  makeWorld: () => World,
+  act: (world: World) => unknown,
+): Promise<string[]> {
+  const all = await interruptions({
+    prepare: makeWorld,
+    start: (world) => ({
+      send: async () => {
+        await act(world)
+        return ok
+      },
+    }),
+    delivery,
+  })
+  for (const { run } of all) await run()
+  return [...new Set(all.map(({ name }) => name.replace(/^dies (before|after) | \(call \d+\)$/g, '')))]
+}
+
+class Counter {
+  #count = 0
+  get count() {
+    return this.#count
+  }
+  get self() {
+    return this
+  }
+  add() {
+    this.#count += 1
+    return this.#count
+  }
+  async later() {
+    await null
+    return new Statement()
+  }
+  async *rows() {
+    yield { id: 1 }
+    yield { id: 2 }
+  }
+  each(act: (counter: Counter) => unknown) {
+    return act(this)
+  }
+}
+
+class Statement {
+  #ran = 0
+  run() {
+    this.#ran += 1
+    return this.#ran
+  }
+}
+
+/** Sent when it is awaited. */
+class Lazy {
+  readonly sent: string[]
+  readonly text: string
+  constructor(sent: string[], text: string) {
+    this.sent = sent
+    this.text = text
+  }
+  // biome-ignore lint/suspicious/noThenProperty: it is what a lazy statement has.
+  then(resolve: (value: unknown) => void) {
+    this.sent.push(this.text)
+    resolve([{ text: this.text }])
+  }
+}
+
+describe('calls are counted', () => {
+  test.each<[string, () => object, (world: never) => unknown, string[]]>([
+    ['of a function', () => ({ fetch: async () => 1 }), (w: { fetch(): unknown }) => w.fetch(), ['fetch']],
+    [
+      'of nested members',
+      () => ({ a: { b: new Counter() } }),
+      (w: { a: { b: Counter } }) => w.a.b.add(),
+      ['a.b.add'],
+    ],
+    [
+      'through getters',
+      () => ({ a: new Counter() }),
+      (w: { a: Counter }) => w.a.self.add() + w.a.count,
+      ['a.add'],
+    ],
+    [
+      'of what a call returns',
+      () => ({ a: new Counter() }),
+      async (w: { a: Counter }) => (await w.a.later()).run(),
+      ['a.later', 'a.later().run'],
+    ],
+    [
+      'of what a callback is given',
+      () => ({ a: new Counter() }),
+      (w: { a: Counter }) => w.a.each((counter) => counter.self.add()),
+      ['a.each', 'a.add'],
+    ],
+    [
+      'of the steps of a cursor',
+      () => ({ a: new Counter() }),
+      async (w: { a: Counter }) => {
+        for await (const row of w.a.rows()) expect(row.id).toBeGreaterThan(0)
+      },
+      ['a.rows', 'a.rows().next'],
+    ],
+    [
+      'of a statement that is sent when it is awaited',
+      () => {
+        const sent: string[] = []
+        return { sql: (text: string) => new Lazy(sent, text) }
+      },
+      async (w: { sql(text: string): PromiseLike<unknown> }) =>
+        expect(await w.sql('x')).toEqual([{ text: 'x' }]),
+      ['sql', 'await sql()'],
+    ],
+    [
+      'of a class',
+      () => ({ Counter }),
+      (w: { Counter: typeof Counter }) => new w.Counter().add(),
+      ['new Counter', 'new Counter().add'],
+    ],
+    [
+      'of maps and lists of the world, and not of data that a call returns',
+      () => ({ map: new Map([['a', { list: [1] }]]) }),
+      (w: { map: Map<string, { list: number[] }> }) => w.map.get('a')?.list.map((one) => one + 1),
+      ['map.get'],
+    ],
+    [
+      'of a frozen object',
+      () => ({ a: Object.freeze({ b: Object.freeze({ send: () => 1 }) }) }),
+      (w: { a: { b: { send(): number } } }) => w.a.b.send(),
+      ['a.b.send'],
+    ],
+    [
+      'and not of listeners, descriptions and iterations',
+      () => ({ bus: new EventEmitter(), list: ['a'] }),
+      (w: { bus: EventEmitter; list: string[] }) => {
+        const listener = () => {}
+        w.bus.on('x', listener).off('x', listener)
+        expect([...w.list]).toEqual(['a'])
+        expect(String(w.bus)).toBe('[object Object]')
+        w.bus.emit('x')
+      },
+      ['bus.emit'],
+    ],
+  ])('%s', async (_, makeWorld, act, names) => {
+    expect(await namesOf(makeWorld, act as (world: object) => unknown)).toEqual(names)
+  })
+})
+
+test('the members of the world look as they are', async () => {
+  const names = await namesOf(
+    () => ({
+      a: new Counter(),
+      list: [1, 2],
+      date: new Date(0),
+      send: Object.assign(() => 1, { default: 2 }),
+    }),
+    ({ a, list, date, send }) => {
+      expect(a).toBeInstanceOf(Counter)
+      expect(a.constructor).toBe(Counter)
+      expect(a.self).toBe(a)
+      expect(Array.isArray(list)).toBe(true)
+      expect(list).toEqual([1, 2])
+      expect(Object.keys(list)).toEqual(['0', '1'])
+      expect(date.getTime()).toBe(0)
+      expect(send.default).toBe(2)
+      expect('add' in a).toBe(true)
+      return send()
+    },
+  )
+  expect(names).toEqual(['send'])
+})
+
+test('the world gets real objects and the functions that it was given before', async () => {
+  const seen: unknown[] = []
+  const a = new Counter()
+  const makeWorld = () => ({
+    a,
+    bus: new EventEmitter(),
+    take: (...given: unknown[]) => seen.push(...given),
+  })
+  const data = { id: 1 }
+  await namesOf(makeWorld, (world) => {
+    world.take(world.a, data, [world.a], Counter)
+    const listener = () => {}
+    world.bus.on('x', listener)
+    world.bus.off('x', listener)
+    expect(world.bus.listenerCount('x')).toBe(0)
+  })
+  expect(seen.slice(0, 4)).toEqual([a, data, [a], Counter])
+  expect(seen[0]).toBe(a)
+  expect(seen[1]).toBe(data)
+  expect((seen[2] as unknown[])[0]).toBe(a)
+})
+
+test('errors of the world and of callbacks reach the process as they are', async () => {
+  const error = new RangeError('full')
+  await namesOf(
+    () => ({
+      fail: async () => {
+        throw error
+      },
+      within: async (act: () => Promise<unknown>) => act(),
+    }),
+    async ({ fail, within }) => {
+      expect(await fail().catch((caught: unknown) => caught)).toBe(error)
+      expect(await within(() => Promise.reject(error)).catch((caught) => caught)).toBe(error)
+    },
+  )
+})
+
+describe('of a dead process', () => {
+  /** Runs the interruption of this name, and returns the world. */
+  async function interrupted<World extends object>(
+    name: string,
+    makeWorld: () => World,
+    act: (world: World) => unknown,
+  ): Promise<World> {
+    let lives = 0
+    const all = await interruptions({
+      prepare: () => {
+        lives = 0
+        return makeWorld()
+      },
+      start: (world) => {
+        lives += 1
+        // The second process does nothing, so that only the first is seen.
+        const isFirst = lives === 1
+        return {
+          send: async () => {
+            if (isFirst) await act(world)
+            return ok
+          },
+        }
+      },
+      delivery,
+    })
+    const found = all.find((one) => one.name === name)
+    if (found === undefined) throw new Error(`There are ${all.map((one) => one.name).join(', ')}`)
+    return found.run()
+  }
+
+  const makeWorld = () => {
+    const log: string[] = []
+    return {
+      log,
+      note: async (text: string) => void log.push(text),
+      noteNow: (text: string) => log.push(text),
+      within: async (act: () => unknown) => {
+        log.push('begin')
+        try {
+          await act()
+          log.push('commit')
+        } catch (error) {
+          log.push(`rollback: ${(error as Error).name}`)
+        }
+      },
+      withinNow: (act: () => unknown) => {
+        log.push('begin')
+        try {
+          act()
+          log.push('commit')
+        } catch (error) {
+          log.push(`rollback: ${(error as Error).name}`)
+        }
+      },
+    }
+  }
+  type Noting = ReturnType<typeof makeWorld>
+
+  test.each<[string, string, (world: Noting) => unknown, string[]]>([
+    [
+      'no later call is made',
+      'dies after note (call 1)',
+      async ({ note, noteNow }) => {
+        const first = note('a')
+        noteNow('at the same time')
+        await first
+        await note('b')
+      },
+      ['a', 'at the same time'],
+    ],
+    [
+      'the call that it dies before is not made',
+      'dies before note (call 2)',
+      async ({ note }) => {
+        await note('a')
+        await note('b')
+      },
+      ['a'],
+    ],
+    [
+      'code without a pause makes no call, and does not throw',
+      'dies after noteNow (call 1)',
+      ({ noteNow }) => {
+        const length = noteNow('a')
+        expect(`${length}`).toBeDefined()
+        for (let index = 0; index < Math.min(noteNow('b'), 2); index++) noteNow('c')
+      },
+      ['a'],
+    ],
+    [
+      'a loop without a pause ends',
+      'dies after noteNow (call 1)',
+      ({ noteNow }) => {
+        while (noteNow('a')) if (noteNow('b') === 2) return
+      },
+      ['a'],
+    ],
+    [
+      'timers do not run',
+      'dies after note (call 1)',
+      async ({ note, noteNow }) => {
+        setTimeout(() => noteNow('timer'), 0)
+        setInterval(() => noteNow('interval'), 1)
+        setImmediate(() => noteNow('immediate'))
+        await note('a')
+      },
+      ['a'],
+    ],
+    [
+      'a transaction by a callback is rolled back',
+      'dies after note (call 2)',
+      ({ within, note }) =>
+        within(async () => {
+          await note('a')
+          await note('b')
+        }),
+      ['begin', 'a', 'rollback: ProcessDied'],
+    ],
+    [
+      'a transaction by a callback without a pause is rolled back',
+      'dies after noteNow (call 2)',
+      ({ withinNow, noteNow }) =>
+        withinNow(() => {
+          noteNow('a')
+          noteNow('b')
+        }),
+      ['begin', 'a', 'rollback: ProcessDied'],
+    ],
+  ])('%s', async (_, name, act, log) => {
+    const world = await interrupted(name, makeWorld, act)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    expect(world.log).toEqual(log)
+  })
+
+  test('nothing is printed', async () => {
+    using info = vi.spyOn(console, 'info').mockImplementation(() => {})
+    await interrupted('dies after noteNow (call 1)', makeWorld, ({ noteNow }) => {
+      noteNow('a')
+      console.info('dead')
+    })
+    // The first run.
+    expect(info.mock.calls).toEqual([['dead']])
+  })
+
+  test.each(['destroy', 'release'])('a connection ends by its %s', async (way) => {
+    const ended: unknown[] = []
+    const connection = {
+      query: async () => 1,
+      release: (isBroken?: boolean) => ended.push(['release', isBroken]),
+      ...(way === 'destroy' && { destroy: () => ended.push(['destroy']) }),
+    }
+    const pooled = () => ({ pool: { connect: async () => connection } })
+    await interrupted('dies after pool.connect().query (call 2)', pooled, async ({ pool }) => {
+      const client = await pool.connect()
+      await client.query()
+      client.release()
+    })
+    // The first is that of the first run.
+    expect(ended).toEqual([['release', undefined], way === 'destroy' ? ['destroy'] : ['release', true]])
+  })
+})
+
+test('the functions of the runtime are put back', async () => {
+  const { setTimeout: before } = globalThis
+  const { error } = console
+  await namesOf(
+    () => ({ send: () => 1 }),
+    ({ send }) => send(),
+  )
+  expect(globalThis.setTimeout).toBe(before)
+  expect(console.error).toBe(error)
+})

@@ -1,0 +1,196 @@
+import { context } from './context.js'
+import { type Call, type Fault, isAt } from './faults.js'
+import { Held } from './held.js'
+import type { Leases } from './leases.js'
+import { makeNowhere, ProcessDied } from './nowhere.js'
+import type { Story } from './story.js'
+
+/** What a run gives to each of its processes. */
+export interface Parts {
+  readonly fault?: Fault | undefined
+  readonly leases: Leases
+  readonly now: () => number
+  readonly story: Story
+}
+
+/** One process: its calls of the world, and its death at one of them. */
+export class ProcessLife {
+  isAlive = true
+  /** Returns the result of its calls when it is dead. */
+  readonly nowhere: () => never = makeNowhere()
+  /** Whether it was the fault's turn. */
+  isInterrupted = false
+  readonly calls: Call[] = []
+  readonly died: Promise<void>
+  private readonly held = new Held()
+  private readonly inFlight = new Set<Promise<unknown>>()
+  private readonly times = new Map<string, number>()
+  private readonly deaths = new Set<() => void>()
+  /** What the code that its `close` runs belongs to. */
+  private readonly closer = {}
+  private isClosing = false
+  /** How many calls of the world are on the stack. */
+  private depth = 0
+
+  private readonly fault: Fault | undefined
+  private readonly leases: Leases
+  private readonly now: () => number
+  private readonly story: Story
+
+  constructor({ fault, leases, now, story }: Parts) {
+    this.fault = fault
+    this.leases = leases
+    this.now = now
+    this.story = story
+    this.died = new Promise((resolve) => {
+      this.deaths.add(resolve)
+    })
+  }
+
+  /** Whether a call that is made now reaches the world. Besides those of a living process, those of its `close`. */
+  get reachesWorld(): boolean {
+    return this.isAlive || this.closes
+  }
+
+  private get closes(): boolean {
+    const owner = context().getStore()
+    return this.isClosing && (owner === this.closer || owner === undefined)
+  }
+
+  /** Whether a callback that ends now was called by a call of this process, which gets its error. */
+  get isCalling(): boolean {
+    return this.depth > 0
+  }
+
+  /** Counts a call, and returns the fault that it is due. */
+  begin(name: string): { readonly call: Call; readonly kind: Fault['kind'] | undefined } | undefined {
+    if (this.isClosing) return undefined
+    const nth = (this.times.get(name) ?? 0) + 1
+    this.times.set(name, nth)
+    const call: Call = { number: this.calls.length + 1, name, nth, isAsync: false }
+    this.calls.push(call)
+    const kind = !this.isInterrupted && isAt(this.fault, call) ? this.fault?.kind : undefined
+    if (kind !== 'dies before') this.story.called(call.number, name)
+    if (kind !== undefined) this.isInterrupted = true
+    if (kind?.startsWith('rejects')) this.story.note(`${name} ${kind}`)
+    return { call, kind }
+  }
+
+  /** Runs code of this process. */
+  inside<Result>(act: () => Result): Result {
+    return context().run(this, act)
+  }
+
+  /** Runs code of the world. */
+  outside<Result>(act: () => Result): Result {
+    this.depth += 1
+    try {
+      return context().run(undefined, act)
+    } finally {
+      this.depth -= 1
+    }
+  }
+
+  /** Notes the promise of a call, so that the next process begins when it has settled. */
+  awaits(promise: Promise<unknown>): void {
+    const settled = promise.then(
+      () => {},
+      () => {},
+    )
+    this.inFlight.add(settled)
+    settled.then(() => this.inFlight.delete(settled))
+  }
+
+  /** Notes what a call has returned. */
+  returned(target: unknown, method: PropertyKey, args: readonly unknown[], result: unknown): void {
+    this.held.called(target, method)
+    this.held.take(result)
+    this.leases.returned(target, method, args, result, this.now())
+    this.giveUpLate()
+  }
+
+  /** Notes what a callback was given. */
+  given(value: unknown): void {
+    this.held.take(value, 'release')
+    this.giveUpLate()
+  }
+
+  /** A call may have been in flight when the process died. */
+  private giveUpLate(): void {
+    if (!this.reachesWorld) this.held.giveUp()
+  }
+
+  onDeath(act: () => void): void {
+    if (this.isAlive) this.deaths.add(act)
+    else act()
+  }
+
+  /** The promise that the world gets from a callback: it rejects when the process dies. */
+  untilDeath(result: PromiseLike<unknown>): Promise<unknown> {
+    const promise = new Promise((resolve, reject) => {
+      const die = (): void => reject(new ProcessDied())
+      if (this.isAlive) this.onDeath(die)
+      result.then(
+        (value) => {
+          this.deaths.delete(die)
+          resolve(value)
+        },
+        (error) => {
+          this.deaths.delete(die)
+          reject(error)
+        },
+      )
+    })
+    promise.catch(() => {})
+    return promise
+  }
+
+  /** The end of a callback of a dead process: an error for the call that it is in, otherwise a rejection that nobody needs to handle. */
+  endCallback(): Promise<never> {
+    if (this.isCalling) throw new ProcessDied()
+    const ended = Promise.reject(new ProcessDied())
+    ended.catch(() => {})
+    return ended
+  }
+
+  /** The process dies at a call. */
+  die(): void {
+    this.story.note(`the process ${this.fault?.kind} ${this.fault?.name}`)
+    this.end()
+  }
+
+  /** Nothing of it reaches the world any more. */
+  end(): void {
+    this.isAlive = false
+    for (const act of this.deaths) act()
+    this.deaths.clear()
+  }
+
+  /** Closes what the process holds, as a system does for a dead one. */
+  async close(close: (() => unknown) | undefined): Promise<void> {
+    await this.held.giveUp()
+    this.isClosing = true
+    await soon(Promise.resolve(context().run(this.closer, async () => close?.())))
+    await this.settled()
+    this.isClosing = false
+  }
+
+  /** Resolves when the calls that are in flight have settled. */
+  async settled(): Promise<void> {
+    await soon(Promise.all(this.inFlight))
+  }
+}
+
+/** Taken before a test puts a fake clock in. */
+const { setTimeout, clearTimeout } = globalThis
+const SOON_MS = 1000
+
+/** Waits for a promise, but not for ever: a call may wait for an event that never comes. */
+async function soon(promise: Promise<unknown>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, SOON_MS)
+  })
+  await Promise.race([promise, late])
+  clearTimeout(timer)
+}
