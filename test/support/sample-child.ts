@@ -8,4 +8,4 @@ const counted = [
 ]
 const seeded = [0, 7, 0xffff_ffff].map((seed) => sampleEvent('event.cancelled', { seed }))
 
-console.log(JSON.stringify([...counted, ...seeded]))
+console.log(JSON.stringify({ counted, seeded }))

@@ -12,7 +12,7 @@ export interface SampleOptions<Kind extends EventKind = EventKind> {
   exact?: false | undefined
   /** The time of the event, its `created_at`. Default: the time of `now` if that is given, else a time of the sample's own. */
   at?: Date | string | number | undefined
-  /** Makes the sample the same in each run: a whole number from 0 to 4,294,967,295. Default: 1 at the first call, one more at each. */
+  /** Makes the sample the same in each run: a whole number from 0 to 4,294,967,295. Default: another sample at each call and in each process. */
   seed?: number | undefined
   /** Milliseconds since the epoch: the `now` of a test clock. */
   now?: (() => number) | undefined
@@ -39,6 +39,8 @@ export type AsJson<Value> = Value extends JsonValue
 
 export const SAMPLE_OPTION_NAMES: readonly (keyof SampleOptions)[] = ['data', 'exact', 'at', 'seed', 'now']
 
+/** What samples without a seed begin with, so that no two processes make the same event: a database may be kept from one run to the next. */
+let fresh: { readonly prefix: string; readonly earlierMs: number } | undefined
 let calls = 0
 
 /** An event of any kind, with data of your own. */
@@ -53,7 +55,7 @@ export function sampleEvent<Kind extends string, Data extends object>(
 ): Envelope<Kind, AsJson<Data>>
 /**
  * A realistic event of a kind, valid by the service's specification: for `callHandler`, and for bodies of your own. Each call
- * returns a new event, and each process returns the same events in the same order.
+ * returns a new event, with ids that no other process makes; `seed` makes it the same in each.
  *
  * @param kind a documented kind; or any other, which has no sample and needs `data`
  * @throws TypeError that names the field or the option that is wrong
@@ -82,11 +84,11 @@ export function makeEvent(kind: string, options: AnyOptions): Envelope<string, u
   const { exact = false, data: given } = options
   if (typeof exact !== 'boolean')
     throw new TypeError(`exact must be true or false, not ${describeType(exact)}.`)
-  const seed = seedOf(options)
-  const atMs = happenedAt(options, seed)
+  const sample = sampleOf(options)
+  const atMs = happenedAt(options, sample)
   const isSampled = Object.hasOwn(SAMPLES, kind) && !exact
   if (!isSampled && given === undefined) throw noSample(kind)
-  const data = isSampled ? sampleData(kind as EventKind, given, { seed, atMs }) : given
+  const data = isSampled ? sampleData(kind as EventKind, given, { ...sample, atMs }) : given
   return { type: kind, created_at: isoUtc(atMs), data: asRead(data) }
 }
 
@@ -97,21 +99,37 @@ function noSample(kind: string): TypeError {
   )
 }
 
-function seedOf({ seed }: AnyOptions): number {
+interface Sample {
+  readonly seed: number
+  readonly prefix: string
+  /** How much earlier it happened than the sample of this seed. */
+  readonly earlierMs: number
+}
+
+function sampleOf({ seed }: AnyOptions): Sample {
   if (seed === undefined) {
     calls += 1
-    return calls
+    fresh ??= startFresh()
+    return { seed: calls, ...fresh }
   }
-  if (Number.isInteger(seed) && seed >= 0 && seed <= MAX_SEED) return seed
+  if (Number.isInteger(seed) && seed >= 0 && seed <= MAX_SEED) return { seed, prefix: '', earlierMs: 0 }
   throw new TypeError(`seed must be a whole number from 0 to ${MAX_SEED}, not ${describeValue(seed)}.`)
 }
 
-function happenedAt({ at, now }: AnyOptions, seed: number): number {
-  const clock = checkedClock(now, () => sampleTime(seed))
+const YEAR_SECONDS = 365 * 24 * 3600
+
+/** Not at import, where Workers have no random numbers. A test may have replaced the UUID by any text. */
+function startFresh(): NonNullable<typeof fresh> {
+  const prefix = crypto.randomUUID().slice(0, 8)
+  return { prefix, earlierMs: ((Number.parseInt(prefix, 16) || 0) % YEAR_SECONDS) * 1000 }
+}
+
+function happenedAt({ at, now }: AnyOptions, { seed, earlierMs }: Sample): number {
+  const clock = checkedClock(now, () => sampleTime(seed) - earlierMs)
   return at === undefined ? toEpochMs('the value that now returned', clock()) : toEpochMs('at', at)
 }
 
-function sampleData(kind: EventKind, given: unknown, request: { seed: number; atMs: number }): unknown {
+function sampleData(kind: EventKind, given: unknown, request: Sample & { atMs: number }): unknown {
   const tickets = (given as DeepPartial<SampleDataByKind['order.created']> | null | undefined)?.tickets
   const sample = SAMPLES[kind]({ ...request, tickets: Array.isArray(tickets) ? tickets.length : undefined })
   return overridden(sample, given, kind)

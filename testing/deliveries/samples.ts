@@ -50,6 +50,8 @@ export interface PreviousDates {
 /** The source of a sample: the same one gives the same sample. */
 export interface SampleRequest {
   readonly seed: number
+  /** The beginning of its ids: empty if they are to be the same in each process. */
+  readonly prefix: string
   /** The time of the event, in milliseconds since the epoch. */
   readonly atMs: number
   /** The number of tickets of an order. */
@@ -88,8 +90,8 @@ export const SAMPLES: {
   },
 }
 
-function sampleOrder({ seed, tickets = 1 + (seed % 3) }: SampleRequest): OrderCreatedData {
-  const id = sampleId(seed)
+function sampleOrder({ seed, prefix, tickets = 1 + (seed % 3) }: SampleRequest): OrderCreatedData {
+  const id = `${prefix}${sampleId(seed)}`
   const tier = pick(TIERS, seed)
   return {
     order: {
@@ -105,8 +107,8 @@ function sampleOrder({ seed, tickets = 1 + (seed % 3) }: SampleRequest): OrderCr
 }
 
 function sampleEventObject(request: SampleRequest, status: TicketedEvent['status']): TicketedEvent {
-  const { seed, atMs } = request
-  const id = sampleId(seed)
+  const { seed, atMs, prefix } = request
+  const id = `${prefix}${sampleId(seed)}`
   const title = pick(TITLES, seed)
   const slug = `${title.toLowerCase().replaceAll(' ', '-')}-${id}`
   const capacity = pick(CAPACITIES, seed)

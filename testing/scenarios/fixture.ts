@@ -8,6 +8,7 @@ import {
   systemClock,
 } from '../../src/internal.js'
 import { type AnyOptions, makeEvent } from '../deliveries/sample-event.js'
+import { MAX_SEED } from '../deliveries/samples.js'
 import { type SignedBody, type SigningOptions, signedBody } from '../deliveries/signed-delivery.js'
 import { type TestDelivery, testDelivery } from '../deliveries/test-delivery.js'
 import { unknownEvents } from './refused-parts.js'
@@ -30,6 +31,7 @@ const SAMPLE_FIXTURE_OPTION_NAMES: readonly string[] = [
   'toleranceSeconds',
   'data',
   'exact',
+  'seed',
   'only',
 ]
 
@@ -64,13 +66,18 @@ const MARGIN_SECONDS = 60
  */
 export async function sampleFixture(
   kind: string,
-  options: ScenarioOptions & Pick<AnyOptions, 'data' | 'exact'>,
+  options: ScenarioOptions & Pick<AnyOptions, 'data' | 'exact' | 'seed'>,
 ): Promise<Fixture> {
   options = checkOptionNames(options, SAMPLE_FIXTURE_OPTION_NAMES)
   if (kind === 'order.created') checkDistinct(options)
-  const { data, exact = false, only, ...signing } = options
-  const event = (): string => JSON.stringify(makeEvent(kind, { ...(data !== undefined && { data }), exact }))
-  return createFixture(kind, event, signing)
+  const { data, exact = false, seed, only, ...signing } = options
+  let made = 0
+  const event = (): string => {
+    // Each event has a seed of its own.
+    const own = typeof seed === 'number' ? { seed: (seed + made++) % (MAX_SEED + 1) } : { seed }
+    return JSON.stringify(makeEvent(kind, { ...(data !== undefined && { data }), exact, ...own }))
+  }
+  return createFixture(kind, event, { ...signing, seed })
 }
 
 /** An order is deduplicated by its id, so scenarios that share one would be duplicates of each other. */
@@ -87,9 +94,9 @@ function checkDistinct({ data }: { data?: unknown }): void {
 export async function createFixture(
   kind: string,
   event: () => string,
-  options: ScenarioSigning,
+  options: ScenarioSigning & { readonly seed?: number | undefined },
 ): Promise<Fixture> {
-  const { secret, signature, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = options
+  const { secret, signature, now, seed, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = options
   const clock = checkedClock(now, systemClock)
   const signing: SigningOptions = { secret, now: clock, ...(signature && { signature }) }
   const { header: headerName } = signatureScheme(signature)
@@ -110,7 +117,7 @@ export async function createFixture(
       return awaited
     },
     unknown() {
-      unknown ??= unknownEvents(kind)
+      unknown ??= unknownEvents(kind, seed)
       return unknown
     },
     sign: (body, other = secret) => signedBody(body, { ...signing, secret: other }),

@@ -56,12 +56,12 @@ export function notEnvelopes(kind: string): string[] {
 }
 
 /** The bodies of events of kinds without a handler. */
-export function unknownEvents(kind: string): [string, string] {
+export function unknownEvents(kind: string, seed?: number): [string, string] {
   return [
     // Characters of several bytes, one of them combined: the signature is valid only over the exact bytes.
-    JSON.stringify(makeEvent(`${kind}.unheard_of`, { data: { note: 'Zoe\u0308, 2 × 18 €' } })),
+    JSON.stringify(makeEvent(`${kind}.unheard_of`, { seed, data: { note: 'Zoe\u0308, 2 × 18 €' } })),
     // Every object inherits a method of this name: handlers must be looked up among own properties.
-    JSON.stringify(makeEvent('__defineGetter__', { data: {} })),
+    JSON.stringify(makeEvent('__defineGetter__', { seed, data: {} })),
   ]
 }
 

@@ -52,12 +52,12 @@ export const SCENARIOS: readonly ScenarioInfo[] = TABLE
 /** Scenarios with events of any kind, with data of your own. */
 export function scenarios(
   kind: string,
-  options: ScenarioOptions & Pick<ExactOptions<object>, 'data'> & { exact: true },
+  options: ScenarioOptions & Pick<ExactOptions<object>, 'data' | 'seed'> & { exact: true },
 ): Promise<readonly Scenario[]>
 /** Scenarios with events of any kind, with data of your own. */
 export function scenarios<Kind extends string>(
   kind: Kind & Undocumented<Kind>,
-  options: ScenarioOptions & Pick<ExactOptions<object>, 'data' | 'exact'>,
+  options: ScenarioOptions & Pick<ExactOptions<object>, 'data' | 'exact' | 'seed'>,
 ): Promise<readonly Scenario[]>
 /**
  * Deliveries of the service on a good and on a bad day, of a bad network, and of attackers, each with the answer that is due: indented
@@ -66,8 +66,8 @@ export function scenarios<Kind extends string>(
  *
  * The scenarios are independent of each other, in any order: each event that must run is a new one, on every call. Your `data` is in
  * all of them, so do not build a `key` from it alone; `extra-fields` and `thin` change it, and a schema of yours must accept that too.
- * If your app has an `onUnhandled`, it gets the events of unknown kinds. On a store that outlives the test, use a new `namespace` for
- * each run: the samples start over in each process.
+ * If your app has an `onUnhandled`, it gets the events of unknown kinds. With a `seed` the list is the same in each run; a store that
+ * outlives the test then has its events already.
  *
  * @param kind a kind that your app handles
  * @returns the scenarios that suit events of the kind, in the order of `SCENARIOS`
@@ -90,11 +90,11 @@ export function scenarios<Kind extends string>(
  */
 export function scenarios<Kind extends EventKind>(
   kind: Kind,
-  options: ScenarioOptions & Pick<SampleOptions<Kind>, 'data' | 'exact'>,
+  options: ScenarioOptions & Pick<SampleOptions<Kind>, 'data' | 'exact' | 'seed'>,
 ): Promise<readonly Scenario[]>
 export async function scenarios(
   kind: string,
-  options: ScenarioOptions & Pick<AnyOptions, 'data' | 'exact'>,
+  options: ScenarioOptions & Pick<AnyOptions, 'data' | 'exact' | 'seed'>,
 ): Promise<readonly Scenario[]> {
   const fixture = await sampleFixture(kind, options)
   const table = entriesOf(options.only)

@@ -197,3 +197,22 @@ describe('a mistake in the options is a TypeError that says which:', () => {
     await expect(withOptions({ secret: SECRET }, kind)).rejects.toThrow(/^kind must be a kind of event/)
   })
 })
+
+test('a seed fixes the list, and without one each is new', async () => {
+  const { now } = createTestClock()
+  const bodiesOf = async (options: object) =>
+    (await scenarios('order.created', { secret: SECRET, now, ...options })).flatMap(({ name, deliveries }) =>
+      deliveries.map(({ body }) => `${name} ${body}`),
+    )
+  const [first, again, other, fresh] = [
+    await bodiesOf({ seed: 7 }),
+    await bodiesOf({ seed: 7 }),
+    await bodiesOf({ seed: 4_294_967_295 }),
+    await bodiesOf({}),
+  ]
+  expect(again).toEqual(first)
+  const unlike = (bodies: readonly string[]) => bodies.filter((body) => !first.includes(body)).length
+  expect(unlike(other)).toBeGreaterThan(20)
+  expect(unlike(fresh)).toBeGreaterThan(20)
+  await expect(bodiesOf({ seed: -1 })).rejects.toThrow('seed must be a whole number')
+})
