@@ -11,7 +11,7 @@ export function isObject(value: unknown): value is object {
 }
 
 /** By its tag, because a test runner may have classes of its own beside those of the runtime. */
-export function tagOf(value: object): string {
+function tagOf(value: object): string {
   return Object.prototype.toString.call(value).slice(8, -1)
 }
 

@@ -48,6 +48,6 @@ export class Leases {
 const METHODS: readonly (keyof IdempotencyStore)[] = ['claim', 'renew', 'complete', 'release']
 
 /** Whether an object is an idempotency store, by its methods. */
-export function isStore(target: unknown): target is IdempotencyStore {
+function isStore(target: unknown): target is IdempotencyStore {
   return isObject(target) && METHODS.every((name) => typeof (target as IdempotencyStore)[name] === 'function')
 }
