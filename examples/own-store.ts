@@ -13,6 +13,8 @@ interface StoredRecord {
 }
 
 export class MapStore implements IdempotencyStore, Purgeable {
+  // The records end with the process. A store with a backend leaves this out, and its harness has a second client.
+  readonly isVolatile = true
   readonly #records = new Map<string, StoredRecord>()
   readonly #now: () => number
 

@@ -56,9 +56,11 @@ async function openIoredis(): Promise<OpenBackend<HandledStore>> {
     return client
   }
   const clock = connect()
+  const create = async () => redisStore(connect(), { prefix })
   return {
     name: 'ioredis',
-    create: async () => redisStore(connect(), { prefix }),
+    create,
+    createSecond: create,
     advance: (ms) => shiftRecords(clock, prefix, ms),
     close: async () => {
       for (const client of clients) client.disconnect()
@@ -71,13 +73,15 @@ async function openNodeRedis(): Promise<OpenBackend<HandledStore>> {
   const connect = () => createClient({ url: redisUrl() }).connect()
   const clock = await connect()
   const clients = [clock]
+  const create = async () => {
+    const client = await connect()
+    clients.push(client)
+    return redisStore(client, { prefix })
+  }
   return {
     name: 'node-redis',
-    async create() {
-      const client = await connect()
-      clients.push(client)
-      return redisStore(client, { prefix })
-    },
+    create,
+    createSecond: create,
     advance: async (ms) => void (await clock.eval(SHIFT, { arguments: [prefix, String(ms)] })),
     close: async () => {
       for (const client of clients) client.destroy()
@@ -103,9 +107,11 @@ async function openPg(): Promise<OpenBackend<PurgingStore & HandledStore>> {
   }
   const clock = connect()
   await postgresStore(clock, { table }).migrate()
+  const create = async () => postgresStore(connect(), { table })
   return {
     name: 'pg',
-    create: async () => postgresStore(connect(), { table }),
+    create,
+    createSecond: create,
     advance: async (ms) => void (await clock.query(shiftTable(table, ms))),
     close: async () => void (await Promise.all(pools.map((pool) => pool.end()))),
   }
@@ -121,9 +127,11 @@ async function openPostgresJs(): Promise<OpenBackend<PurgingStore & HandledStore
   }
   const clock = connect()
   await postgresStore(clock, { table }).migrate()
+  const create = async () => postgresStore(connect(), { table })
   return {
     name: 'postgres.js',
-    create: async () => postgresStore(connect(), { table }),
+    create,
+    createSecond: create,
     advance: async (ms) => void (await clock.unsafe(shiftTable(table, ms))),
     close: async () => void (await Promise.all(pools.map((sql) => sql.end()))),
   }
@@ -146,6 +154,7 @@ function sqliteBackend(name: string, openFile: (file: string) => SqliteDatabase 
     return {
       name,
       create,
+      createSecond: create,
       advance: async (ms) => {
         now += ms
       },

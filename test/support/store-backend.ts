@@ -6,6 +6,8 @@ export interface StoreBackend<Store extends IdempotencyStore = IdempotencyStore>
   readonly name: string
   /** A client: all of them see the same records. */
   create(): Promise<Store>
+  /** A client of another process; absent if the records end with this one. */
+  createSecond?(): Promise<Store>
   /** Advances the clock of all records. Never called during a call of the store. */
   advance(ms: number): Promise<void>
 }
@@ -21,6 +23,7 @@ export function memoryBackend(): StoreBackend<MemoryStore> {
   return {
     name: 'memoryStore',
     create: async () => delayed(store),
+    createSecond: async () => delayed(store),
     advance: async (ms) => {
       now += ms
     },

@@ -29,7 +29,7 @@ function everyAnswer(): Step[] {
 
 function freeze({ action, ...step }: Step): Step {
   if (action.do === 'claim') Object.freeze(action.request)
-  else if (action.do !== 'advance') Object.freeze(action.lease)
+  else if ('lease' in action) Object.freeze(action.lease)
   return { ...step, action }
 }
 

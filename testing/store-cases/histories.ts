@@ -1,7 +1,7 @@
 import type { Step } from './case-runner.js'
 import type { ExpectedAnswer } from './expected-answer.js'
 import { createStoreModel, perform } from './model.js'
-import { advance, holder, newKey, newToken } from './sequence.js'
+import { advance, holder, newKey, newToken, onSecond, purge } from './sequence.js'
 import { defineCase, type StoreCase } from './store-case.js'
 
 const HISTORIES = 20
@@ -24,7 +24,7 @@ function randomSource(seed: number): () => number {
   }
 }
 
-/** A random step of one of the keys and tokens, without its answer. */
+/** A random step of one of the keys and tokens by one of the clients, without its answer. */
 function randomStep(random: () => number, keys: readonly string[], tokens: readonly string[]): Step {
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T
   const key = pick(keys)
@@ -33,14 +33,16 @@ function randomStep(random: () => number, keys: readonly string[], tokens: reado
   const one = holder(name, key, token)
   const lease = pick(LEASES)
   const kept = pick(RETENTIONS)
-  return pick([
+  const step = pick([
     () => one.claims(undefined, { lease, kept }),
     () => one.claims(undefined, { lease, kept }),
     () => one.renews(undefined, lease),
     () => one.completes(undefined, kept),
     () => one.releases(undefined),
     () => advance(pick(PASSES)),
+    () => purge,
   ])()
+  return pick([step, onSecond(step)])
 }
 
 /** Random histories, for faults that no sequence foresees. */
@@ -54,8 +56,9 @@ export const historyCases: readonly StoreCase[] = [
       const tokens = Array.from({ length: 4 }, () => newToken())
       for (let count = 0; count < STEPS; count++) {
         const step = randomStep(random, keys, tokens)
-        const expected = perform(model, model.advance, step.action) as ExpectedAnswer | undefined
-        await runner.run({ ...step, expected })
+        const { action } = step
+        const answer = action.do === 'purge' ? undefined : perform(model, model.advance, action)
+        await runner.run({ ...step, expected: answer as ExpectedAnswer | undefined })
       }
     }
   }),

@@ -10,7 +10,7 @@ import {
   MINUTE_MS,
   meets,
 } from './expected-answer.js'
-import { advance, createHolders, type Holder, holder, newKey, newToken } from './sequence.js'
+import { advance, createHolders, type Holder, holder, newKey, newToken, onSecond, purge } from './sequence.js'
 import { defineCase, type StoreCase } from './store-case.js'
 
 const RACERS = 24
@@ -22,13 +22,18 @@ function meetsInRace(answer: unknown, expected: ExpectedAnswer): boolean {
   return meets(answer, expected, MINUTE_MS)
 }
 
+/** Every other step by the second client: two processes, with several calls each. */
+function shared(steps: readonly Step[]): Step[] {
+  return steps.map((step, index) => (index % 2 === 0 ? step : onSecond(step)))
+}
+
 /** Runs steps at the same time, and fails unless each expected answer came as often as expected. */
 async function race(
   runner: StoreCaseRunner,
   steps: readonly Step[],
   expected: readonly [ExpectedAnswer, number][],
 ): Promise<void> {
-  const answers = await runner.runTogether(steps)
+  const answers = await runner.runTogether(shared(steps))
   const met = expected.map(([one]) => answers.filter((answer) => meetsInRace(answer, one)).length)
   if (expected.every(([, times], index) => met[index] === times)) return
   const wanted = expected.map(([one, times]) => `${times} × ${describeExpected(one)}`)
@@ -64,7 +69,10 @@ async function raceForOne(
   ])
 }
 
-/** Runs two steps at the same time, in turn the one or the other first. Returns the answers in the order of the parameters. */
+/**
+ * Runs two steps at the same time, in turn the one or the other first, and in turn by one client or by two. Returns the answers in the
+ * order of the parameters.
+ */
 async function raceOfTwo(
   runner: StoreCaseRunner,
   round: number,
@@ -72,7 +80,8 @@ async function raceOfTwo(
   other: Step,
 ): Promise<[unknown, unknown]> {
   const isTurned = round % 2 === 1
-  const [first, second] = await runner.runTogether(isTurned ? [other, one] : [one, other])
+  const pair = isTurned ? [other, one] : [one, other]
+  const [first, second] = await runner.runTogether(round % 4 < 2 ? shared(pair) : pair)
   return isTurned ? [second, first] : [first, second]
 }
 
@@ -177,4 +186,14 @@ export const raceCases: readonly StoreCase[] = [
     (late) => late.releases(true),
     () => claimed(2),
   ),
+
+  defineCase('race-purge', 'MUST NOT lose a record to a purge at the same time.', async (runner) => {
+    const keys = Array.from({ length: RACERS }, () => createHolders())
+    for (const { a } of keys) await runner.run(a.claims(claimed(1)))
+    await runner.run(advance(1005))
+    const claims = shared(keys.map(({ b }) => b.claims(claimed(1))))
+    const middle = RACERS / 2
+    await runner.runTogether([...claims.slice(0, middle), purge, ...claims.slice(middle)])
+    for (const { b } of keys) await runner.run(b.renews(true))
+  }),
 ]

@@ -1,5 +1,5 @@
 import type { ClaimResult } from '../../src/index.js'
-import type { Step } from './case-runner.js'
+import type { Step, StoreCaseRunner } from './case-runner.js'
 import { MINUTE_MS } from './expected-answer.js'
 import { defineCase, type StoreCase } from './store-case.js'
 
@@ -23,15 +23,21 @@ export interface Holders {
   readonly d: Holder
 }
 
-/** A case that is a sequence of steps, on one key or two. */
+/**
+ * A case that is a sequence of steps, on one key or two.
+ *
+ * @param skewMinutes how far the clock of the second client's process is ahead
+ */
 export function sequence(
   id: string,
   name: string,
   stepsOf: (holders: Holders, other: Holders) => readonly Step[],
+  skewMinutes = 0,
 ): StoreCase {
-  return defineCase(id, name, async (runner) => {
+  async function act(runner: StoreCaseRunner): Promise<void> {
     for (const step of stepsOf(createHolders(), createHolders(' of another key'))) await runner.run(step)
-  })
+  }
+  return defineCase(id, name, act, skewMinutes * MINUTE_MS)
 }
 
 /** Four holders of a new key. */
@@ -88,3 +94,11 @@ function round(minutes: number): number {
 export function advance(minutes: number): Step {
   return { label: `${minutes} min pass`, action: { do: 'advance', ms: minutes * MINUTE_MS } }
 }
+
+/** The same step by the second client of the backend. */
+export function onSecond(step: Step): Step {
+  return { ...step, isOnSecond: true }
+}
+
+/** A purge by the second client. */
+export const purge: Step = onSecond({ label: 'purge', action: { do: 'purge' } })

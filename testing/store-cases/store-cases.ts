@@ -1,8 +1,10 @@
 import { callCases } from './calls.js'
 import { claimCases } from './claims.js'
+import { clientCases } from './clients.js'
 import { historyCases } from './histories.js'
 import { holdingCases } from './holding.js'
 import { keyCases } from './keys.js'
+import { purgingCases } from './purging.js'
 import { raceCases } from './races.js'
 import { retentionCases } from './retention.js'
 import type { StoreCase } from './store-case.js'
@@ -30,6 +32,8 @@ export const storeCases: readonly StoreCase[] = [
   ...retentionCases,
   ...keyCases,
   ...callCases,
+  ...clientCases,
+  ...purgingCases,
   ...raceCases,
   ...historyCases,
 ]

@@ -109,8 +109,10 @@ onOwnRedis('a Redis store on the client of @upstash/redis', () => {
   test.each([SETTINGS[0], SETTINGS[3]])(
     'passes every case that a store must with %o',
     async (settings) => {
+      const create = async () => redisStore(server.client(settings), { prefix })
       const backend = {
-        create: async () => redisStore(server.client(settings), { prefix }),
+        create,
+        createSecond: create,
         advance: (ms: number) => shiftRecords(admin, prefix, ms),
       }
       // The long histories send calls and read replies like all others, so once is enough.

@@ -8,14 +8,20 @@ export interface Fault {
   readonly Store: new () => PlainStore
 }
 
-/** A harness for stores whose clock is moved by hand. */
+/** A harness for stores whose clock is moved by hand: two clients share their records and that clock, and nothing else. */
 export function harnessOf(Store: new () => PlainStore): StoreHarness {
   const stores: PlainStore[] = []
+  async function create(): Promise<PlainStore> {
+    const store = new Store()
+    stores.push(store)
+    return store
+  }
   return {
-    async create() {
-      const store = new Store()
-      stores.push(store)
-      return store
+    create,
+    async createSecond() {
+      const first = stores.at(-1)
+      const store = await create()
+      return Object.assign(store, { now: first?.now, records: first?.records })
     },
     async advance(ms) {
       for (const store of stores) store.now += ms

@@ -1,4 +1,4 @@
-import type { ClaimRequest, ClaimResult, IdempotencyStore, Lease } from 'tix-webhooks'
+import type { ClaimRequest, ClaimResult, IdempotencyStore, Lease, Purgeable } from 'tix-webhooks'
 
 export interface PlainRecord {
   state: 'running' | 'completed' | 'released'
@@ -9,7 +9,7 @@ export interface PlainRecord {
 }
 
 /** A store that is right, cut into the decisions that it makes, so that a test can get each of them wrong. */
-export class PlainStore implements IdempotencyStore {
+export class PlainStore implements IdempotencyStore, Purgeable {
   now = 0
   readonly records = new Map<string, PlainRecord>()
 
@@ -44,6 +44,16 @@ export class PlainStore implements IdempotencyStore {
     return this.change(lease, ['running', 'released'], (record) => {
       record.state = 'released'
     })
+  }
+
+  async purge(): Promise<number> {
+    const keys = [...this.records].filter(([, record]) => this.mayPurge(record)).map(([key]) => key)
+    for (const key of keys) this.records.delete(key)
+    return keys.length
+  }
+
+  mayPurge(record: PlainRecord): boolean {
+    return record.expiresAt <= this.now
   }
 
   find(key: string): PlainRecord | undefined {

@@ -61,6 +61,7 @@ export class TestedObject extends TixWebhooksObject {
 
 interface Backend {
   create(): Promise<RemoteStore>
+  createSecond(): Promise<RemoteStore>
   advance(ms: number): Promise<void>
 }
 
@@ -69,17 +70,21 @@ function backendOf(env: Env, name: string | null, lane?: string): Backend {
   if (name === 'd1') {
     const table = lane === undefined ? TABLE : `${TABLE}_${lane}`
     const migrated = lane === undefined ? undefined : d1Store(env.DB, { table }).migrate()
+    const create = async () => {
+      await migrated
+      return d1Store(env.DB, { table })
+    }
     return {
-      create: async () => {
-        await migrated
-        return d1Store(env.DB, { table })
-      },
+      create,
+      createSecond: create,
       advance: async (ms) => void (await env.DB.prepare(shift(table)).bind(ms).all()),
     }
   }
   const namespace = lane === undefined ? env.WEBHOOKS : laneOf(env.WEBHOOKS, lane)
+  const create = async () => durableObjectStore(namespace, { shards: SHARDS })
   return {
-    create: async () => durableObjectStore(namespace, { shards: SHARDS }),
+    create,
+    createSecond: create,
     advance: async (ms) => void (await toObjects(namespace, `/shift?ms=${ms}`)),
   }
 }

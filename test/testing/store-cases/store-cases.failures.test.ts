@@ -1,6 +1,6 @@
 import { type IdempotencyStore, memoryStore } from 'tix-webhooks'
 import { type StoreHarness, storeCases } from 'tix-webhooks/testing'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { harnessOf } from '../../support/testing/faulty-stores.js'
 import { PlainStore } from '../../support/testing/plain-store.js'
 
@@ -13,6 +13,12 @@ async function failureOf(id: string, harness: StoreHarness): Promise<Error> {
     (error: Error) => error,
   )
 }
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const NOW = Date.UTC(2026, 4, 17)
 
 const advance = async (): Promise<void> => {}
 
@@ -33,6 +39,20 @@ describe('a failure', () => {
       '  4. 10 min pass',
       '  5. claim by b → {"status":"in_flight","retryAfterMs":-300000}',
     ])
+  })
+
+  test('says which client made a step, and how far its clock is ahead', async () => {
+    class CallersClock extends PlainStore {
+      override isLive({ leaseUntil }: Parameters<PlainStore['isLive']>[0]): boolean {
+        return leaseUntil > this.now + (Date.now() - NOW)
+      }
+    }
+    vi.useFakeTimers({ now: NOW, toFake: ['Date'] })
+    const { message } = await failureOf('clock-ahead', harnessOf(CallersClock))
+    expect(message).toContain(
+      '\n  2. claim by b for 3 min, kept 3 min on the second client, whose clock is 4 min ahead → {"status":"claimed","attempt":2}',
+    )
+    expect(Date.now()).toBe(NOW)
   })
 
   test('says the range where an exact time cannot be expected', async () => {
@@ -62,7 +82,8 @@ describe('a failure', () => {
     }
     const { message } = await failureOf('race-fresh', harnessOf(GrantsTwice))
     expect(message).toContain('expected 1 × {"status":"claimed","attempt":1} and 23 × {"status":"in_flight"')
-    expect(message).toContain('but they returned 2 × {"status":"claimed","attempt":1} and 22 × ')
+    // One by the first client and two by the second, which this store takes for another backend.
+    expect(message).toContain('but they returned 3 × {"status":"claimed","attempt":1} and 21 × ')
   })
 
   test('of a random history names the step where the store and the model part, and is the same each time', async () => {
@@ -147,6 +168,11 @@ describe('anything but a harness is refused with what to pass', () => {
     }
   })
 
+  test.each(['createSecond', 'purge'])('one whose %s is no function', async (name) => {
+    const failure = await failureOf('claim-fresh', { create, advance, [name]: {} })
+    expect(failure).toEqual(new TypeError(`The harness's ${name} must be a function, or absent.`))
+  })
+
   test.each<[string, unknown, string]>([
     ['one that creates nothing', undefined, 'claim'],
     ['one that creates a client', { get: () => {}, set: () => {} }, 'claim'],
@@ -160,6 +186,42 @@ describe('anything but a harness is refused with what to pass', () => {
     expect(failure.message).toContain(
       `something without a ${method} function: it must resolve to an IdempotencyStore`,
     )
+  })
+})
+
+describe('a harness without a second client', () => {
+  const create = async (): Promise<IdempotencyStore> => new PlainStore()
+
+  test('is told to add one', async () => {
+    const failure = await failureOf('race-fresh', { create, advance })
+    expect(failure).toBeInstanceOf(TypeError)
+    expect(failure.message).toMatch(
+      /^The harness has no createSecond function: add one .* isVolatile: true\.$/,
+    )
+  })
+
+  test('is told so if its second client is the first', async () => {
+    const store = new PlainStore()
+    const harness = { create: async () => store, createSecond: async () => store, advance }
+    expect((await failureOf('race-fresh', harness)).message).toContain('resolved to the store of create()')
+  })
+
+  test('is told so by a failure if the second has a backend of its own', async () => {
+    const { message } = await failureOf('client-records', { create, createSecond: create, advance })
+    expect(message).toContain(
+      'claim by b on the second client (step 2): expected {"status":"in_flight","retryAfterMs":1740000 to 1800000}, but it returned {"status":"claimed","attempt":1}.',
+    )
+  })
+
+  test('needs none if the records end with the process', async () => {
+    let now = 0
+    const harness: StoreHarness = {
+      create: async () => memoryStore({ now: () => now }),
+      advance: async (ms) => {
+        now += ms
+      },
+    }
+    for (const { run } of storeCases) await run(harness)
   })
 })
 

@@ -15,6 +15,7 @@ function sharedMemoryStore(): StoreHarness {
   })
   return {
     create: async () => store,
+    createSecond: async () => ({ ...store }),
     advance: async (ms) => {
       now += ms
     },
@@ -111,6 +112,12 @@ describe('the cases', () => {
         "key-forbidden",
         "call-frozen",
         "call-fields",
+        "client-records",
+        "clock-ahead",
+        "clock-behind",
+        "purge-running",
+        "purge-released",
+        "purge-completed",
         "race-fresh",
         "race-takeover",
         "race-released",
@@ -120,6 +127,7 @@ describe('the cases', () => {
         "race-late-renew",
         "race-late-complete",
         "race-late-release",
+        "race-purge",
         "histories",
       ]
     `)

@@ -1,0 +1,26 @@
+/** Cases that run at once must not restore the Date of one another. */
+let turn: Promise<unknown> = Promise.resolve()
+
+/** Runs the work with a `Date` that is ahead by so much, or behind if it is below 0, as that of a process on another host may be. */
+export async function withClock<T>(skewMs: number, work: () => T | Promise<T>): Promise<T> {
+  if (skewMs === 0) return work()
+  const done = turn.then(() => withSkewedDate(skewMs, work))
+  turn = done.catch(() => {})
+  return done
+}
+
+async function withSkewedDate<T>(skewMs: number, work: () => T | Promise<T>): Promise<T> {
+  // That of a fake clock, if there is one.
+  const { Date: right } = globalThis
+  const now = (): number => right.now() + skewMs
+  globalThis.Date = new Proxy(right, {
+    construct: (_, args, target) => Reflect.construct(right, args.length === 0 ? [now()] : args, target),
+    apply: () => String(new right(now())),
+    get: (_, name) => (name === 'now' ? now : Reflect.get(right, name)),
+  })
+  try {
+    return await work()
+  } finally {
+    globalThis.Date = right
+  }
+}
