@@ -13,7 +13,7 @@ async function load(code: string) {
 
 test('the handler that most people write sends two mails in the two runs that docs/testing.md names', async () => {
   const asserted = vi.spyOn(console, 'assert').mockImplementation(() => {})
-  onTestFinished(() => vi.restoreAllMocks())
+  onTestFinished(() => void vi.restoreAllMocks())
   const { wrong, all } = await load(SNIPPETS[0] ?? '')
   expect(asserted.mock.calls).toEqual([[true], [true]])
   expect([wrong.length, all.length]).toEqual([2, 6])
