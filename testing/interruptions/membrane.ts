@@ -251,9 +251,9 @@ function memberOf({ name, isMember, isCounted }: Place, owner: object, key: Prop
   return { name: path, key, isMember, isCounted: isCounted && !isQuiet(owner, key) }
 }
 
-/** The rows of a list are no calls of the outside world; those of a cursor are. */
-function resultOf({ name, key, isCounted }: Place): Place {
-  return { name: `${name}()`, key: '', isMember: false, isCounted: isCounted || key === Symbol.asyncIterator }
+/** The steps through a list are no calls of the outside world; those of a cursor are. */
+function resultOf({ name, key }: Place): Place {
+  return { name: `${name}()`, key: '', isMember: false, isCounted: key !== Symbol.iterator }
 }
 
 const LISTENING = new Set<PropertyKey>(

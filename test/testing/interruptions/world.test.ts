@@ -136,6 +136,16 @@ describe('calls are counted', () => {
       ['a.b.send'],
     ],
     [
+      'of what a listener is given, and of the elements of a list',
+      () => ({ bus: new EventEmitter(), list: [new Counter()], counter: new Counter() }),
+      ({ bus, list }: { bus: EventEmitter; list: Counter[] }) => {
+        bus.on('made', (counter: Counter) => counter.add())
+        bus.emit('made', new Counter())
+        for (const counter of list) counter.add()
+      },
+      ['bus.emit', 'bus.on().add', 'list().next().value.add'],
+    ],
+    [
       'and not of listeners, descriptions and iterations',
       () => ({ bus: new EventEmitter(), list: ['a'] }),
       (w: { bus: EventEmitter; list: string[] }) => {

@@ -1,0 +1,201 @@
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type Libsql from 'libsql'
+import type pg from 'pg'
+import { interruptions, type SignedDelivery, signedDelivery } from 'tix-webhooks/testing'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { SECRET } from '../support/deliveries.js'
+import { onPostgres, postgresUrl } from '../support/on-servers.js'
+import { testDatabase } from '../support/postgres-database.js'
+import { ROOT } from '../support/root.js'
+
+/** The outside world of an example: the classes by which it reaches a database. */
+interface World {
+  readonly Pool: typeof pg.Pool
+  readonly Database: typeof Libsql
+}
+
+/** The world as the process that starts now is shown it. */
+let shown: World | undefined
+
+/** A class of the world, under the name that the example imports. */
+function ofWorld<Name extends keyof World>(name: Name): World[Name] {
+  return new Proxy(class {}, {
+    construct: (_, args) =>
+      new ((shown ?? { Pool, Database })[name] as new (...all: unknown[]) => object)(...args),
+  }) as never
+}
+
+/** The real ones. */
+const [{ Pool }, { default: Database }] = await Promise.all([
+  vi.importActual<typeof pg>('pg'),
+  vi.importActual<{ default: typeof Libsql }>('libsql'),
+])
+
+vi.mock('pg', async (original) => ({ ...(await original<object>()), Pool: ofWorld('Pool') }))
+vi.mock('libsql', () => ({ default: ofWorld('Database') }))
+
+interface Example {
+  readonly server: Server
+  readonly pool?: pg.Pool
+  readonly db?: { close(): void }
+}
+
+let processes = 0
+
+/** Starts an example as it is in the file, with its own pool, server and route. */
+async function start(file: string, world: World, path = '/hooks') {
+  shown = world
+  const example: Example = await import(
+    /* @vite-ignore */ `${ROOT}examples/${file}.ts?process=${processes++}`
+  )
+  const { server, pool, db } = example
+  if (!server.listening) await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    send: async (delivery: SignedDelivery) => {
+      const response = await fetch(`http://localhost:${port}${path}`, delivery)
+      return { status: response.status, payload: await response.text() }
+    },
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await pool?.end()
+      db?.close()
+    },
+  }
+}
+
+beforeEach(() => {
+  vi.stubEnv('TIX_SIGNING_SECRET', SECRET)
+  vi.stubEnv('PORT', '0')
+  shown = undefined
+  for (const method of ['info', 'error'] as const) vi.spyOn(console, method).mockImplementation(() => {})
+  vi.spyOn(process, 'once').mockReturnValue(process)
+})
+afterEach(() => {
+  vi.unstubAllEnvs()
+  vi.restoreAllMocks()
+})
+
+const order = { kind: 'order.created', path: '/hooks' } as const
+const published = { kind: 'event.published', path: '/hooks' } as const
+
+const INTERRUPTED = [
+  { file: 'postgres', table: 'orders', ...order },
+  { file: 'drizzle', table: 'orders', ...order },
+  { file: 'kysely', table: 'orders', ...order },
+  { file: 'accounts', table: 'shop_orders', ...order, path: '/hooks/acme' },
+  { file: 'ordering', table: 'listing', ...published },
+]
+
+/** The examples that are not interrupted here, by the reason. */
+const OTHERS: Readonly<Record<string, readonly string[]>> = {
+  'prints what it is given: a line may be there twice': [
+    ...[
+      'express',
+      'fastify',
+      'hono',
+      'fetch',
+      'schemas',
+      'opentelemetry',
+      'worker',
+      'own-adapter',
+      'own-store',
+    ],
+    ...[
+      'bun',
+      'cloud-functions',
+      'deno',
+      'elysia',
+      'h3',
+      'koa',
+      'lambda',
+      'nest-express',
+      'nest-fastify',
+    ].map((name) => `frameworks/${name}`),
+    ...['next-pages', 'next-route', 'nitro-route', 'sveltekit-server'].map((name) => `frameworks/${name}`),
+  ],
+  'has its workers in the same process: queues.test.ts and reseller.test.ts kill it': [
+    ...['bullmq', 'graphile-worker', 'reseller/service'],
+  ],
+  'is of handlers that fail: failures.test.ts': ['failures'],
+  'is of an outage of days: reconcile.test.ts': ['reconcile'],
+  'is the sandbox in one process': ['demo'],
+}
+
+test('every example with a handler is interrupted, or says why not', () => {
+  const known = [...INTERRUPTED.map(({ file }) => file), 'sqlite', ...Object.values(OTHERS).flat()]
+  const withHandler = readdirSync(`${ROOT}examples`, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.startsWith('testing/'))
+    .filter((file) => /'(order|event)\.\S+':/.test(readFileSync(`${ROOT}examples/${file}`, 'utf8')))
+    .map((file) => file.replace(/\.ts$/, ''))
+  expect(withHandler.filter((file) => !known.includes(file))).toEqual([])
+  expect(withHandler.length).toBeGreaterThan(20)
+})
+
+onPostgres('whatever call it is interrupted at, an example has its effect once:', () => {
+  const database = testDatabase()
+  beforeEach(() => {
+    const url = new URL(postgresUrl())
+    url.searchParams.set('options', database.settings())
+    vi.stubEnv('DATABASE_URL', url.href)
+  })
+
+  test.each(INTERRUPTED)(
+    '$file',
+    async ({ file, table, kind, path }) => {
+      // It makes its tables at its first start.
+      const { close } = await start(file, { Pool, Database }, path)
+      await close()
+      const all = await interruptions({
+        async prepare() {
+          const tables = await database.column('SELECT tablename FROM pg_tables WHERE schemaname = $1', [
+            database.schema,
+          ])
+          await database.query(`TRUNCATE ${tables.join(', ')}`)
+          if (file === 'accounts') {
+            await database.query('INSERT INTO shops VALUES ($1, $2, $3)', ['acme', [SECRET], 'EUR'])
+          }
+          return { Pool, Database }
+        },
+        start: (world) => start(file, world, path),
+        delivery: await signedDelivery(kind, { secret: SECRET }),
+      })
+      expect(all.length).toBeGreaterThan(20)
+      for (const { name, run, story } of all) {
+        await run()
+        expect(await database.query(`TABLE ${table}`), `${name}\n${story()}`).toHaveLength(1)
+      }
+    },
+    60_000,
+  )
+})
+
+describe('the example of SQLite', () => {
+  test('issues the tickets of an order once, and one mail', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tix-webhooks-interrupted-'))
+    let runs = 0
+    const all = await interruptions({
+      prepare() {
+        vi.stubEnv('DATABASE_FILE', join(folder, `${runs++}.db`))
+        return { Pool, Database }
+      },
+      start: (world) => start('sqlite', world),
+      delivery: await signedDelivery('order.created', { secret: SECRET, data: { tickets: [{}, {}] } }),
+    })
+    expect(all.length).toBeGreaterThan(20)
+    for (const { name, run, story } of all) {
+      await run()
+      const db = new Database(join(folder, `${runs - 1}.db`))
+      const count = (table: string) => db.prepare(`SELECT id FROM ${table}`).all().length
+      expect([count('tickets'), count('outbox')], `${name}\n${story()}`).toEqual([2, 1])
+      db.close()
+    }
+    rmSync(folder, { recursive: true })
+  })
+})
