@@ -1,3 +1,4 @@
+import { transform } from 'esbuild'
 import { defineConfig } from 'tsup'
 
 /** What receives, and what tests it: one core in one chunk, so that an error of one entry is an instance of the class of another. */
@@ -35,12 +36,10 @@ export default defineConfig({
   },
   plugins: [
     {
-      // Lines of comments, which are for those who change the sources, and a tab in place of two spaces: an eighth of the package.
+      // No comments and no white space between tokens: a sixth of the package. Lines stay short, because Node prints the line of an error.
       name: 'lean',
-      renderChunk: (code) => ({
-        code: code
-          .replace(/^ *\/\/ .*\n/gm, '')
-          .replace(/^ +/gm, (indent) => '\t'.repeat(indent.length / 2) + ' '.repeat(indent.length % 2)),
+      renderChunk: async (code) => ({
+        code: (await transform(code, { minifyWhitespace: true, lineLimit: 140, charset: 'utf8' })).code,
       }),
     },
   ],
