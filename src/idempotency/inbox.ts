@@ -35,6 +35,11 @@ export interface InboxConnections {
  * Runs handlers in transactions: a handler's writes and the record that the event was handled are committed together, or not at all.
  * `postgresInbox` and `sqliteInbox` make one.
  *
+ * The inbox enforces what concerns its transaction: one run of each event, the rollback, the record, the size of keys and how they compare,
+ * an error of a statement that the handler swallows, a connection that is lost, and that nothing which a handler does after its run reaches
+ * the database. The receiver enforces the rest: `work` settles at `maxRunMs` whatever the handler does, rejects if the answer was given
+ * before it began, and gets a `Discard` only from the handler. `inboxCases` of `tix-webhooks/testing` test an inbox for its part.
+ *
  * @typeParam Tx the type of `ctx.tx` in handlers
  */
 export interface Inbox<Tx> {

@@ -33,7 +33,7 @@ const ON_SQLITE = ['d1', 'durable-object']
 
 /** The layers of the kit, lowest first: a file imports from its own layer and from the rows above. */
 const LAYERS_OF_TESTING = [
-  ['call-handler', 'deliveries', 'store-cases', 'failure-cases'],
+  ['call-handler', 'deliveries', 'store-cases', 'failure-cases', 'inbox-cases'],
   ['retries', 'arbitraries'],
   ['scenarios', 'interruptions'],
   ['adapter-cases'],

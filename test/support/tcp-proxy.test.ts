@@ -166,6 +166,17 @@ test('a lost reply: the server has done it, the client is cut without an answer,
   expect(await other.ask('commit')).toBe('COMMIT')
 })
 
+test('one request is lost, and the connection with it', async () => {
+  const [one, other] = [await dial(), await dial()]
+  const lost = proxy.cutBeforeRequest((chunk) => chunk.includes('commit'))
+  expect(await one.ask('insert')).toBe('INSERT')
+  one.socket.write('commit')
+  await lost
+  expect(await one.all).toBe('INSERT')
+  expect(await other.ask('commit')).toBe('COMMIT')
+  expect(heard).toEqual(['insert', 'commit'])
+})
+
 test('the most connections that waited for a reply at the same time are counted', async () => {
   const [one, other] = [await dial(), await dial()]
   await one.ask('a')

@@ -26,6 +26,12 @@ export interface TcpProxy {
   /** Cuts all connections; new ones are possible. */
   cut(): void
   /**
+   * Loses one request: the first matching chunk of a client is not passed on, and its connection is cut.
+   *
+   * @returns a promise that resolves when it has happened
+   */
+  cutBeforeRequest(match: (chunk: Buffer) => boolean): Promise<void>
+  /**
    * Loses one reply: the first matching chunk of a client is passed on, the reply to it is not, and its connection is cut. The
    * server's next bytes count as the reply, so that connection must have no other request in progress.
    *
@@ -108,7 +114,7 @@ export async function startProxy({
       triggers.delete(trigger)
       trigger.act(link)
     }
-    relay(link, () => link.server.write(chunk))
+    if (links.has(link)) relay(link, () => link.server.write(chunk))
   }
 
   function onServerChunk(link: Link, chunk: Buffer): void {
@@ -220,6 +226,11 @@ export async function startProxy({
       mode = 'black hole'
     },
     cut,
+    cutBeforeRequest: (match) =>
+      once(match, (link, resolve) => {
+        destroy(link)
+        resolve()
+      }),
     cutAfterRequest: (match) =>
       once(match, (link, resolve) => {
         link.onReply = resolve

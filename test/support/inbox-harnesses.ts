@@ -1,0 +1,84 @@
+import { type SqliteTransaction, sqliteInbox } from 'tix-webhooks/sqlite'
+import type { InboxHarness } from 'tix-webhooks/testing'
+import type { InboxClient, OpenClient } from './postgres-clients.js'
+import type { TestDatabase } from './postgres-database.js'
+import { type TestDatabase as SqliteDatabase, valuesOf } from './sqlite-open.js'
+import type { TcpProxy } from './tcp-proxy.js'
+
+/** The tables of both harnesses. */
+export const EFFECTS = 'CREATE TABLE effects (id text)'
+
+const isCommit = (chunk: Buffer): boolean => /\bcommit\b/i.test(chunk.toString('latin1'))
+
+/** A transaction of a Postgres library, and the client that it is of. */
+export interface LibraryTransaction {
+  readonly client: OpenClient
+  readonly tx: unknown
+}
+
+/** `postgresInbox` over a library, through a proxy that cuts its connections. It closes them when the test ends. */
+export function postgresHarness(
+  library: InboxClient,
+  database: TestDatabase,
+  proxy: TcpProxy,
+): InboxHarness<LibraryTransaction> {
+  return {
+    async create({ connections }) {
+      const client = library.open(database, { max: connections, port: proxy.port })
+      const inbox = client.inbox()
+      return {
+        connections: inbox.connections,
+        check: () => inbox.check?.(),
+        once: (request, work) => inbox.once(request, (tx) => work({ client, tx })),
+      }
+    },
+    write: ({ client, tx }, id) => client.run(tx, `INSERT INTO effects VALUES ('${id}')`),
+    read: () => database.column('SELECT id FROM effects') as Promise<string[]>,
+    fail: ({ client, tx }) => client.run(tx, 'SELECT 1 / 0'),
+    nest: ({ client, tx }, work) => client.savepoint(tx, (inner) => work({ client, tx: inner })),
+    async cut(when) {
+      if (when === 'now') proxy.cut()
+      else if (when === 'before commit') void proxy.cutBeforeRequest(isCommit)
+      else void proxy.cutAfterRequest(isCommit)
+    },
+    advance: (ms) =>
+      database.query("UPDATE tix_webhooks_inbox SET expires_at = expires_at - $1::float8 * interval '1 ms'", [
+        ms,
+      ]),
+  }
+}
+
+/** What a case writes, until the one call at the end that commits it. */
+export interface Collected {
+  readonly ids: string[]
+  fail(): void
+}
+
+/** `sqliteInbox` on a database that has its tables. */
+export function sqliteHarness(db: SqliteDatabase): InboxHarness<Collected> {
+  let now = Date.now()
+  return {
+    async create() {
+      const inbox = sqliteInbox(db, { now: () => now })
+      return {
+        check: () => inbox.check(),
+        once: (request, work) =>
+          inbox.once(request, async (tx: SqliteTransaction<SqliteDatabase>) => {
+            const ids: string[] = []
+            await work({ ids, fail: () => tx.commit(() => void db.exec('INSERT INTO nowhere VALUES (1)')) })
+            tx.commit(() => {
+              for (const id of ids) db.prepare('INSERT INTO effects VALUES (?)').run(id)
+            })
+          }),
+      }
+    },
+    write: async ({ ids }, id) => ids.push(id),
+    read: async () => valuesOf(db, 'SELECT id FROM effects') as string[],
+    fail: async ({ fail }) => fail(),
+    nest: null,
+    cut: null,
+    async advance(ms) {
+      now += ms
+    },
+  }
+}

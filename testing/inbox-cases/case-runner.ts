@@ -1,0 +1,172 @@
+import type { Inbox, OnceResult } from '../../src/index.js'
+import { deferred, describeValue, messageOf } from '../../src/internal.js'
+import type { InboxHarness } from './harness.js'
+
+const DAY_MS = 24 * 3_600_000
+const STATUSES: readonly unknown[] = [
+  'handled',
+  'discarded',
+  'duplicate',
+  'in_flight',
+] satisfies OnceResult['status'][]
+
+export type End = OnceResult['status'] | 'rejected'
+
+/** The end of a delivery, and the error of one that was rejected. */
+export interface Ended {
+  readonly end: End
+  readonly error?: unknown
+}
+
+/** What the work of a delivery uses. */
+export interface Run {
+  readonly tx: unknown
+  write(effect: string, inner?: unknown): Promise<unknown>
+}
+
+export type Work = (run: Run) => unknown
+
+/** One inbox: each delivery is listed if the case fails. */
+export interface Receiving {
+  readonly inbox: Inbox<unknown>
+  /** Calls `once`, and fails the case unless it ends as expected. */
+  deliver(key: string | null, work: Work, expected: End | readonly End[], retainMs?: number): Promise<Ended>
+  /** Delivers again until the event is handled, as the service does: a connection may have to be made, and a lock to end. */
+  deliverUntilDone(key: string, work: Work): Promise<End>
+}
+
+/** Makes the deliveries of one case. */
+export interface InboxCaseRunner {
+  open(connections: number): Promise<Receiving>
+  /** A key that is new in each run. */
+  key(name: string): string
+  /** Fails unless these effects of the case are committed, each as often as it is listed. */
+  expectEffects(...effects: readonly string[]): Promise<void>
+  effects(): Promise<string[]>
+  /** The work of an event that must not run. */
+  readonly mustNotRun: Work
+  /** Waits no longer than the case. */
+  until<T>(promise: Promise<T>): Promise<T>
+  /** @throws Error always */
+  fail(message: string): never
+  /** To be called when the case is over. */
+  end(): void
+}
+
+export function createCaseRunner(
+  { id, name }: { id: string; name: string },
+  harness: InboxHarness<unknown>,
+): InboxCaseRunner {
+  const namespace = crypto.randomUUID()
+  const lines: string[] = []
+  const over = deferred<never>()
+  over.promise.catch(() => {})
+  let failed: Error | undefined
+  let opened = 0
+
+  /** The first failure is the one that counts: an inbox may reject with another error because of it. */
+  function fail(message: string, cause?: unknown): never {
+    const list = lines.map((line, index) => `\n  ${index + 1}. ${line}`).slice(-40)
+    failed ??= new Error(`case ${id}: ${message}.\nAn inbox ${name}${list.join('')}`, { cause })
+    throw failed
+  }
+
+  const until = <T>(promise: Promise<T>): Promise<T> => Promise.race([promise, over.promise])
+  const shown = (key: string): string => describeValue(key.replace(namespace, '…'))
+
+  async function effects(): Promise<string[]> {
+    const ids = (await harness.read()).map(String).filter((one) => one.startsWith(`${namespace}/`))
+    return ids.map((one) => one.slice(namespace.length + 1)).sort()
+  }
+
+  function receiving(inbox: Inbox<unknown>, which: string): Receiving {
+    async function deliver(
+      key: string | null,
+      work: Work,
+      expected: End | readonly End[],
+      retainMs: number = DAY_MS,
+    ): Promise<Ended> {
+      const label = `deliver ${key === null ? 'without a key' : shown(key)}${which}`
+      const line = lines.push(`${label} → …`) - 1
+      let calls = 0
+      let isWorking = false
+      let end: End
+      let error: unknown
+      try {
+        const result = await inbox.once({ key, retainMs, maxRunMs: 60_000 }, async (tx) => {
+          calls++
+          isWorking = true
+          try {
+            await work({
+              tx,
+              write: async (effect, inner = tx) => harness.write(inner, `${namespace}/${effect}`),
+            })
+          } finally {
+            isWorking = false
+          }
+        })
+        end = result?.status
+        lines[line] = `${label} → ${STATUSES.includes(end) ? end : describeValue(end)}`
+      } catch (reason) {
+        end = 'rejected'
+        error = reason
+        lines[line] = `${label} → rejected: ${messageOf(reason)}`
+      }
+      if (failed !== undefined) throw failed
+      if (calls > 1) fail(`${label}: expected one call of its work, but there were ${calls}`)
+      const isDone = end === 'handled' || end === 'discarded'
+      if (isDone && calls === 0) fail(`${label}: it was ${end}, but its work was not called`)
+      if (isDone && isWorking) fail(`${label}: it was ${end}, but its work had not ended`)
+      if ([expected].flat().includes(end)) return { end, error }
+      return fail(
+        `${label}: expected ${[expected].flat().join(' or ')}, but it was ${end === 'rejected' ? `rejected: ${messageOf(error)}` : describeValue(end)}`,
+        error,
+      )
+    }
+
+    return {
+      inbox,
+      deliver(...delivery) {
+        const ended = deliver(...delivery)
+        // A case may fail before it awaits it.
+        ended.catch(() => {})
+        return ended
+      },
+      async deliverUntilDone(key, work) {
+        for (;;) {
+          const { end } = await deliver(key, work, ['handled', 'duplicate', 'in_flight', 'rejected'])
+          if (end === 'handled' || end === 'duplicate') return end
+          await until(turn())
+        }
+      },
+    }
+  }
+
+  return {
+    async open(connections) {
+      const inbox = await harness.create({ connections })
+      if (typeof inbox?.once !== 'function') {
+        throw new TypeError(
+          "The harness's create() resolved to something without a once function: it must resolve to an Inbox.",
+        )
+      }
+      return receiving(inbox, opened++ === 0 ? '' : ' by another inbox')
+    },
+    key: (key) => `${namespace}${key}`,
+    effects,
+    async expectEffects(...expected) {
+      const found = await effects()
+      if (found.join() === [...expected].sort().join()) return
+      const list = (all: readonly string[]): string => all.map(describeValue).join(', ') || 'nothing'
+      fail(`expected ${list(expected)} to be written, but there is ${list(found)}`)
+    },
+    mustNotRun: () => fail('the work was called though the event is handled'),
+    until,
+    fail,
+    end: () => over.reject(new Error(`case ${id} is over`)),
+  }
+}
+
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0))
+}

@@ -1,0 +1,84 @@
+import type { Inbox } from '../../src/index.js'
+
+/** The moment at which a connection is lost: at once; before its next COMMIT reaches the server; before the reply to that COMMIT arrives. */
+export type InboxCut = 'now' | 'before commit' | 'after commit'
+
+/**
+ * The inbox under test: how to create it, to write and read an effect, and to break its transactions. A member that is null says that this
+ * cannot happen with its database: the cases that need it test nothing.
+ *
+ * @typeParam Tx the transaction that handlers get
+ * @example
+ * ```ts
+ * import Database from 'better-sqlite3'
+ * import { type SqliteTransaction, sqliteInbox } from 'tix-webhooks/sqlite'
+ * import type { InboxHarness } from 'tix-webhooks/testing'
+ *
+ * const db = new Database(':memory:')
+ * db.exec('CREATE TABLE effects (id TEXT)')
+ * type Tx = SqliteTransaction<Database.Database>
+ * export const harness: InboxHarness<{ ids: string[] }> = {
+ *   async create() {
+ *     const inbox = sqliteInbox(db)
+ *     await inbox.migrate()
+ *     // Its transaction is one synchronous call at the end: what a case writes is kept until then.
+ *     const work = (run: (tx: { ids: string[] }) => Promise<void>) => async (tx: Tx) => {
+ *       const ids: string[] = []
+ *       await run({ ids })
+ *       tx.commit(() => {
+ *         for (const id of ids) db.prepare('INSERT INTO effects VALUES (?)').run(id)
+ *       })
+ *     }
+ *     return { ...inbox, once: (request, run) => inbox.once(request, work(run)) }
+ *   },
+ *   write: async (tx, id) => tx.ids.push(id),
+ *   read: async () => db.prepare('SELECT id FROM effects').pluck().all() as string[],
+ *   fail: null,
+ *   nest: null,
+ *   cut: null, // in this process: there is no connection
+ *   advance: null,
+ * }
+ * ```
+ */
+export interface InboxHarness<Tx> {
+  /**
+   * Returns an inbox that is ready for use, with connections of its own: at most so many at the same time. All of them share one database,
+   * which need not be empty. Close what you open.
+   */
+  create(options: { readonly connections: number }): Promise<Inbox<Tx>>
+  /** Writes a row with this id through the transaction. */
+  write(tx: Tx, id: string): Promise<unknown>
+  /** Returns the ids of all committed rows, over a connection that is not the inbox's. */
+  read(): Promise<readonly string[]>
+  /** Sends a statement that fails in the database, and rejects: if there are several ways, in the one that harms the transaction most. */
+  readonly fail: ((tx: Tx) => Promise<unknown>) | null
+  /** Calls `work` in a transaction within the transaction, as the library does, or between a SAVEPOINT and its end. */
+  readonly nest: ((tx: Tx, work: (inner: Tx) => Promise<void>) => Promise<unknown>) | null
+  /**
+   * Cuts connections of the inboxes: `now` all of them; `before commit` the next one that sends a COMMIT, which must not reach the server;
+   * `after commit` the next one whose COMMIT has been executed, but not its reply. For the last two it resolves when that is prepared.
+   */
+  readonly cut: ((when: InboxCut) => Promise<unknown>) | null
+  /** Makes `ms` milliseconds pass for all records: advances the clock of the inbox, or moves the stored dates. */
+  readonly advance: ((ms: number) => Promise<unknown>) | null
+  /** After how many milliseconds a case fails that has not ended, such as one that waits for a connection. Default 10,000. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** The members of a harness that may be null. */
+export type InboxNeed = 'fail' | 'nest' | 'cut' | 'advance'
+
+export function checkHarness(harness: { readonly [Name in keyof InboxHarness<unknown>]?: unknown }): void {
+  for (const name of ['create', 'write', 'read'] as const) {
+    if (typeof harness?.[name] === 'function') continue
+    throw new TypeError(
+      `The harness has no ${name} function: pass { create, write, read, fail, nest, cut, advance }, as InboxHarness describes them.`,
+    )
+  }
+  for (const name of ['fail', 'nest', 'cut', 'advance'] as const) {
+    if (harness[name] === null || typeof harness[name] === 'function') continue
+    throw new TypeError(
+      `The harness has no ${name}: pass a function, as InboxHarness describes it, or null if that cannot happen with your database; the cases that need it then test nothing.`,
+    )
+  }
+}

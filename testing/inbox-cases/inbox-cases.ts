@@ -1,0 +1,31 @@
+import { endCases } from './ends.js'
+import type { InboxCase } from './inbox-case.js'
+import { lostCases } from './lost.js'
+import { memberCases } from './members.js'
+import { outlivingCases } from './outliving.js'
+import { overlapCases } from './overlap.js'
+import { recordCases } from './records.js'
+
+/**
+ * The conformance cases of inboxes, whatever their database. They contain no test runner and never sleep: loop over them in the runner
+ * that you have. All of them together make some 350 deliveries.
+ *
+ * @example
+ * ```ts
+ * import test from 'node:test'
+ * import { type InboxHarness, inboxCases } from 'tix-webhooks/testing'
+ *
+ * declare const harness: InboxHarness<unknown> // yours
+ * for (const { name, needs, run } of inboxCases) {
+ *   test(name, { skip: needs !== undefined && harness[needs] === null }, () => run(harness))
+ * }
+ * ```
+ */
+export const inboxCases: readonly InboxCase[] = [
+  ...endCases,
+  ...overlapCases,
+  ...outlivingCases,
+  ...lostCases,
+  ...recordCases,
+  ...memberCases,
+]

@@ -1,0 +1,97 @@
+import { Discard } from '../../src/index.js'
+import { deferred } from '../../src/internal.js'
+import { type End, type InboxCaseRunner, type Run, turn, type Work } from './case-runner.js'
+import { writing } from './ends.js'
+import { caseNeeding, defineCase, type InboxCase } from './inbox-case.js'
+
+/** Writes through a transaction that is over, or will be: it may throw, reject, or never settle. */
+function attempt(run: Run | undefined, effect: string): void {
+  run?.write(effect).catch(() => {})
+}
+
+/** A handler that goes on when its run has ended, over the one connection that there is. */
+async function goOn(runner: InboxCaseRunner, end: (run: Run) => unknown, expected: End): Promise<void> {
+  const inbox = await runner.open(1)
+  let over: Run | undefined
+  const first: Work = async (run) => {
+    over = run
+    await run.write('first')
+    await end(run)
+  }
+  await inbox.deliver(runner.key('1'), first, expected)
+  attempt(over, 'late')
+  const next: Work = async ({ write }) => {
+    attempt(over, 'later')
+    await write('next')
+  }
+  await inbox.deliver(runner.key('2'), next, 'handled')
+  await inbox.deliver(runner.key('3'), writing('last'), 'handled')
+  await runner.expectEffects(...(expected === 'handled' ? ['first'] : []), 'last', 'next')
+}
+
+/** What a handler does when its run is over. */
+export const outlivingCases: readonly InboxCase[] = [
+  defineCase(
+    'late-handled',
+    'MUST NOT write what a handler sends when it is handled, also not with the next delivery.',
+    (runner) => goOn(runner, () => {}, 'handled'),
+  ),
+
+  defineCase('late-discarded', 'MUST NOT write what a handler sends when it is discarded.', (runner) =>
+    goOn(
+      runner,
+      () => {
+        throw new Discard('unwanted')
+      },
+      'discarded',
+    ),
+  ),
+
+  defineCase(
+    'given-up',
+    'MUST roll back at once when its work rejects, though the handler goes on, as at maxRunMs.',
+    (runner) =>
+      goOn(
+        runner,
+        (run) => {
+          attempt(run, 'pending')
+          throw new Error('given up')
+        },
+        'rejected',
+      ),
+  ),
+
+  caseNeeding(
+    'nest',
+    'nested',
+    'MUST NOT let a nested transaction that is left open into the next delivery.',
+    async (runner, nest) => {
+      const inbox = await runner.open(1)
+      const entered = deferred()
+      const released = deferred()
+      const first: Work = async ({ tx, write }) => {
+        await write('first')
+        const nested = nest(tx, async (inner) => {
+          await write('inner', inner)
+          entered.resolve()
+          await runner.until(released.promise)
+          await write('late', inner)
+        })
+        nested.catch(() => {})
+        await Promise.race([entered.promise, nested])
+      }
+      const { end } = await inbox.deliver(runner.key('1'), first, ['handled', 'rejected'])
+      const second: Work = async ({ write }) => {
+        await write('second')
+        released.resolve()
+        for (let turns = 0; turns < 3; turns++) await turn()
+        await write('more')
+      }
+      await inbox.deliverUntilDone(runner.key('2'), second)
+      await inbox.deliverUntilDone(runner.key('3'), writing('third'))
+      // If the event was handled, the nested transaction is committed with it or rolled back.
+      const inner = (await runner.effects()).filter((effect) => effect === 'inner').slice(0, 1)
+      await runner.expectEffects(...(end === 'handled' ? ['first', ...inner] : []), 'more', 'second', 'third')
+    },
+  ),
+]
