@@ -13,7 +13,7 @@ const STATUSES: readonly unknown[] = [
 export type End = OnceResult['status'] | 'rejected'
 
 /** The end of a delivery, and the error of one that was rejected. */
-export interface Ended {
+interface Ended {
   readonly end: End
   readonly error?: unknown
 }

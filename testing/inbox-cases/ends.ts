@@ -17,7 +17,7 @@ export function failing(error: unknown, effect: string): Work {
 }
 
 /** Sends a statement that fails, and goes on. */
-export async function swallow(
+async function swallow(
   runner: InboxCaseRunner,
   fail: (tx: unknown) => Promise<unknown>,
   tx: unknown,

@@ -29,7 +29,7 @@ export type InboxCut = 'now' | 'before commit' | 'after commit'
  *         for (const id of ids) db.prepare('INSERT INTO effects VALUES (?)').run(id)
  *       })
  *     }
- *     return { ...inbox, once: (request, run) => inbox.once(request, work(run)) }
+ *     return { check: () => inbox.check(), once: (request, run) => inbox.once(request, work(run)) }
  *   },
  *   write: async (tx, id) => tx.ids.push(id),
  *   read: async () => db.prepare('SELECT id FROM effects').pluck().all() as string[],
