@@ -21,7 +21,8 @@ export class Leases {
     result: unknown,
     nowMs: number,
   ): void {
-    if (!isStore(target)) return
+    // It may have others, such as migrate.
+    if (!isStore(target) || !METHODS.includes(method)) return
     const [lease, ms] = args as [Lease, number]
     const { token } = lease
     const held = this.held.get(token)
@@ -45,9 +46,9 @@ export class Leases {
   }
 }
 
-const METHODS: readonly (keyof IdempotencyStore)[] = ['claim', 'renew', 'complete', 'release']
+const METHODS: readonly PropertyKey[] = ['claim', 'renew', 'complete', 'release']
 
 /** Whether an object is an idempotency store, by its methods. */
 function isStore(target: unknown): target is IdempotencyStore {
-  return isObject(target) && METHODS.every((name) => typeof (target as IdempotencyStore)[name] === 'function')
+  return isObject(target) && METHODS.every((name) => typeof (target as never)[name] === 'function')
 }

@@ -44,6 +44,18 @@ const PARTS = {
     clock.advance(1000)
     equal(clock.now(), Date.UTC(2026, 4, 17, 14, 0, 1))
   },
+  async interruptions({ main, testing, fetch }) {
+    const all = await testing.interruptions({
+      prepare: () => ({ store: main.memoryStore(), mails: new Set() }),
+      start: ({ store, mails }, { now }) => {
+        const handlers = { 'order.created': ({ data }) => void mails.add(data.order.id) }
+        return fetch.tixWebhooks({ secret, now, store, namespace: 'shop', on: handlers })
+      },
+      delivery: await testing.signedDelivery('order.created', { secret }),
+    })
+    equal(all.length, 6)
+    for (const { run } of all) equal((await run()).mails.size, 1)
+  },
   async storeCases({ main, testing }) {
     const clock = testing.createTestClock()
     for (const { run } of testing.storeCases) {

@@ -175,6 +175,23 @@ test('a process without a store in the world forgets, and the handler runs again
   })
 })
 
+test('a store in the world may have other methods', async () => {
+  const withMigrate = () => ({
+    ...prepare(),
+    store: Object.assign(memoryStore(), { migrate: async () => {} }),
+  })
+  const all = await interruptions({
+    prepare: withMigrate,
+    start: async (world, context) => {
+      await world.store.migrate()
+      return started(typical)(world, context)
+    },
+    delivery,
+  })
+  expect(all.map(({ name }) => name)).toContain('dies after store.migrate (call 1)')
+  await expect(Promise.all(all.map(({ run }) => run()))).resolves.toHaveLength(10)
+})
+
 test('any framework is a process by its send, and its close is called at its end', async () => {
   const closed: string[] = []
   const all = await interruptions({
