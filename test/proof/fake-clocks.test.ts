@@ -50,6 +50,7 @@ const PARTS = [
   'deliverWithRetries',
   'callHandler',
   'createTestClock',
+  'interruptions',
   'storeCases',
   'createSandbox',
   'createSandbox({ startAt })',

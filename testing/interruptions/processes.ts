@@ -1,4 +1,5 @@
 import { describeType, messageOf } from '../../src/internal.js'
+import { areMicrotasksFake } from '../deliveries/streamed-body.js'
 import type { AnyAnswer } from '../retries/retries.js'
 import type { Call } from './faults.js'
 import { Leases } from './leases.js'
@@ -144,6 +145,8 @@ function processOf<Delivery extends AnyDelivery>(started: unknown): Omit<Running
 /** The status, and the beginning of the text if the client has it. */
 async function describeAnswer(answer: unknown): Promise<string> {
   const { status, statusCode = status, payload, text } = (answer ?? {}) as Record<string, unknown>
-  const body = answer instanceof Response ? await answer.clone().text() : (payload ?? text)
+  // Where queueMicrotask is fake, reading a body never ends.
+  const isUnread = answer instanceof Response && !answer.bodyUsed && !areMicrotasksFake()
+  const body = isUnread ? await answer.text() : (payload ?? text)
   return typeof body === 'string' ? `${statusCode} ${body.slice(0, 200)}` : String(statusCode)
 }
