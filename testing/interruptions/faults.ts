@@ -6,6 +6,8 @@ export interface Call {
   readonly name: string
   /** Which of the calls of this name it is; 1 is the first. */
   readonly nth: number
+  /** Whether it was one of an idempotency store. */
+  readonly isOfStore: boolean
   /** Whether it returned a promise. */
   isAsync: boolean
 }

@@ -69,9 +69,9 @@ export async function interruptions<World extends object, Delivery extends AnyDe
   checkOptions({ ...options })
   const { world, calls } = await run(options, new Story())
   await dispose(world)
-  if (calls.length === 0) {
+  if (calls.every(({ isOfStore }) => isOfStore)) {
     throw new TypeError(
-      'The handler called nothing of the world, so there is nothing to interrupt: use the members of the world that start is given, not those that prepare has made.',
+      `The handler called nothing of the world${calls.length > 0 ? ' but its store' : ''}, so there is nothing to interrupt: use the members of the world that start is given, not those that prepare has made.`,
     )
   }
   return calls.flatMap((call) =>

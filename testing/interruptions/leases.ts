@@ -49,6 +49,6 @@ export class Leases {
 const METHODS: readonly PropertyKey[] = ['claim', 'renew', 'complete', 'release']
 
 /** Whether an object is an idempotency store, by its methods. */
-function isStore(target: unknown): target is IdempotencyStore {
+export function isStore(target: unknown): target is IdempotencyStore {
   return isObject(target) && METHODS.every((name) => typeof (target as never)[name] === 'function')
 }

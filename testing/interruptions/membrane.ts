@@ -129,7 +129,7 @@ export class Membrane {
     const { place, self, args, make } = making
     const { life } = this
     if (!life.reachesWorld) return life.nowhere()
-    const counted = place.isCounted ? life.begin(place.name) : undefined
+    const counted = place.isCounted ? life.begin(place.name, self) : undefined
     if (counted?.kind === 'dies before') return this.die()
     if (counted?.kind === 'rejects without effect') return Promise.reject(timeout(place.name))
     const given = resultOf(place)

@@ -1,7 +1,7 @@
 import { context } from './context.js'
 import { type Call, type Fault, isAt } from './faults.js'
 import { Held } from './held.js'
-import type { Leases } from './leases.js'
+import { isStore, type Leases } from './leases.js'
 import { makeNowhere, ProcessDied } from './nowhere.js'
 import type { Story } from './story.js'
 
@@ -63,11 +63,20 @@ export class ProcessLife {
   }
 
   /** Counts a call, and returns the fault that it is due. */
-  begin(name: string): { readonly call: Call; readonly kind: Fault['kind'] | undefined } | undefined {
+  begin(
+    name: string,
+    target: unknown,
+  ): { readonly call: Call; readonly kind: Fault['kind'] | undefined } | undefined {
     if (this.isClosing) return undefined
     const nth = (this.times.get(name) ?? 0) + 1
     this.times.set(name, nth)
-    const call: Call = { number: this.calls.length + 1, name, nth, isAsync: false }
+    const call: Call = {
+      number: this.calls.length + 1,
+      name,
+      nth,
+      isOfStore: isStore(target),
+      isAsync: false,
+    }
     this.calls.push(call)
     const kind = !this.isInterrupted && isAt(this.fault, call) ? this.fault?.kind : undefined
     if (kind !== 'dies before') this.story.called(call.number, name)

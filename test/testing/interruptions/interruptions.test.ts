@@ -233,16 +233,16 @@ test('an app that has the real time alone is signed for at that time', async () 
 })
 
 describe('the first run', () => {
-  test('that calls nothing of the world is an error', async () => {
+  test('that calls nothing of the world, or only its store, is an error', async () => {
     const mailer = makeMailer()
     const start = started(() => mailer.send('a'))
-    await expect(
-      interruptions({
-        prepare: () => ({ ...prepare(), store: undefined as never }),
-        start: (world, context) => start({ ...world, store: memoryStore() }, context),
-        delivery,
-      }),
-    ).rejects.toThrow('The handler called nothing of the world')
+    await expect(interruptions({ prepare, start, delivery })).rejects.toThrow(
+      'The handler called nothing of the world but its store, so there is nothing to interrupt',
+    )
+    const outside: typeof start = (world, context) => start({ ...world, store: memoryStore() }, context)
+    await expect(interruptions({ prepare, start: outside, delivery })).rejects.toThrow(
+      'The handler called nothing of the world, so there is nothing to interrupt',
+    )
   })
 
   test('that gets no 2xx rejects with its story', async () => {
