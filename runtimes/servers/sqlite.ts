@@ -58,12 +58,14 @@ async function sqliteLedger(db: Database): Promise<Ledger> {
 
 function harness(db: Database): StoreHarness {
   let now = 0
-  const store = sqliteStore(db, { now: () => now })
+  async function create() {
+    const store = sqliteStore(db, { now: () => now })
+    await store.migrate()
+    return store
+  }
   return {
-    async create() {
-      await store.migrate()
-      return store
-    },
+    create,
+    createSecond: create,
     advance: async (ms) => {
       now += ms
     },

@@ -28,9 +28,13 @@ export type ClaimResult =
 /**
  * Remembers handled events. Implement it for any backend that can compare and set.
  *
- * Each method is ONE atomic operation and one round trip, and is safe to send again after a lost reply. A method that cannot reach its
- * backend rejects; it never guesses. A synchronous method may return its result without a promise, or throw. `renew`, `complete` and
- * `release` compare the token, not the clock. A record past its retention is absent to all four.
+ * Each method is ONE atomic decision for all processes, and is safe to send again after a lost reply: each write is one conditional write,
+ * made again from the reading if the record has changed. One round trip is best, and no law. A method that cannot reach its backend
+ * rejects; it never guesses. A synchronous method may return its result without a promise, or throw. `renew`, `complete` and `release`
+ * compare the token, not the clock. A record past its retention is absent to all four.
+ *
+ * Leases and retentions are counted by one clock, that of the backend if it has one: a process whose clock is ahead must not take over a
+ * lease. If it has none, the store takes an option `now`, and its hosts are synchronised to much less than a lease.
  */
 export interface IdempotencyStore {
   /**

@@ -27,7 +27,9 @@ function clockCase(id: string, name: string, skew: number): StoreCase {
       onSecond(c.claims(completed, BRIEF)),
       advance(BRIEF.kept + 0.5),
       b.claims(claimed(1)),
-      onSecond(other.b.claims(claimed(1))),
+      // Absent by now.
+      onSecond(other.b.completes(true, BRIEF.kept)),
+      other.c.claims(completed),
     ],
     skew,
   )

@@ -85,12 +85,13 @@ async function raceOfTwo(
   return isTurned ? [second, first] : [first, second]
 }
 
-/** After its lease, a holder acts while another token claims: the second of the two must find what the first has done. */
-function raceAfterLease(
+/** After its lease or its retention, a holder acts while another token claims: the second of the two must find what the first has done. */
+function raceWithClaim(
   id: string,
   name: string,
   act: (late: Holder) => Step,
   claimAfter: (acted: boolean) => ClaimResult,
+  minutes = 35,
 ): StoreCase {
   return defineCase(id, name, async (runner) => {
     for (let round = 0; round < ROUNDS; round++) {
@@ -98,7 +99,7 @@ function raceAfterLease(
       const { a, b, c } = createHolders()
       const step = act(a)
       await runner.run(a.claims(claimed(1)))
-      await runner.run(advance(35))
+      await runner.run(advance(minutes))
       const [acted, answer] = await raceOfTwo(runner, round, step, b.claims(claimed(2)))
       const expected = claimAfter(acted === true)
       if (!meetsInRace(answer, expected)) {
@@ -166,25 +167,33 @@ export const raceCases: readonly StoreCase[] = [
     },
   ),
 
-  raceAfterLease(
+  raceWithClaim(
     'race-late-renew',
     'MUST either renew a lease that has run out or grant a concurrent claim.',
     (late) => late.renews(true),
     (renewed) => (renewed ? inFlight(30) : claimed(2)),
   ),
 
-  raceAfterLease(
+  raceWithClaim(
     'race-late-complete',
     'MUST either complete after the lease or grant a concurrent claim.',
     (late) => late.completes(true),
     (isCompleted) => (isCompleted ? completed : claimed(2)),
   ),
 
-  raceAfterLease(
+  raceWithClaim(
     'race-late-release',
     'MUST NOT let a release after the lease take the record from a concurrent claim.',
     (late) => late.releases(true),
     () => claimed(2),
+  ),
+
+  raceWithClaim(
+    'race-absent-complete',
+    'MUST either record a completion without a record or grant a concurrent claim.',
+    (late) => late.completes(undefined),
+    (isCompleted) => (isCompleted ? completed : claimed(1)),
+    1005,
   ),
 
   defineCase('race-purge', 'MUST NOT lose a record to a purge at the same time.', async (runner) => {

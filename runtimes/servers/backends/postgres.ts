@@ -1,4 +1,4 @@
-import { type PostgresStore, postgresStore } from 'tix-webhooks/postgres'
+import { postgresStore } from 'tix-webhooks/postgres'
 import type { StoreHarness } from 'tix-webhooks/testing'
 
 type Pool = Parameters<typeof postgresStore>[0]
@@ -9,9 +9,9 @@ export type Run<Client> = (client: Client, sql: string) => Promise<readonly { id
 /** The rows that the handlers of all lanes write through inboxes; `run/stores.ts` creates the table. */
 export const ROWS = 'lane_rows'
 
-/** The cases of a store in a table of its own, with one client, made when it is first used. */
+/** The cases of a store in a table of its own, with two stores over one client, made when it is first used. */
 export function postgresHarness<Client extends Pool>(open: () => Client, run: Run<Client>): StoreHarness {
-  let opened: { client: Client; store: PostgresStore; table: string } | undefined
+  let opened: { client: Client; table: string } | undefined
   let migrated: Promise<void> | undefined
 
   // Not sooner: a Worker may neither connect nor make random numbers before its first request.
@@ -19,17 +19,21 @@ export function postgresHarness<Client extends Pool>(open: () => Client, run: Ru
     if (opened !== undefined) return opened
     const client = open()
     const table = `lane_${crypto.randomUUID().replaceAll('-', '')}`
-    opened = { client, table, store: postgresStore(client, { table }) }
+    opened = { client, table }
     return opened
   }
 
+  async function create() {
+    const { client, table } = parts()
+    const store = postgresStore(client, { table })
+    migrated ??= store.migrate()
+    await migrated
+    return store
+  }
+
   return {
-    async create() {
-      const { store } = parts()
-      migrated ??= store.migrate()
-      await migrated
-      return store
-    },
+    create,
+    createSecond: create,
     async advance(ms) {
       const { client, table } = parts()
       const back = ['lease_until', 'expires_at', 'purge_after'].map(

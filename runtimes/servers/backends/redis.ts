@@ -14,7 +14,7 @@ const SHIFT = `
   until cursor == '0'
   return 1`
 
-/** The cases of a store under a prefix of its own, with one client, made when it is first used. */
+/** The cases of a store under a prefix of its own, with two stores over one client, made when it is first used. */
 export function redisHarness<Client extends Parameters<typeof redisStore>[0]>(
   open: () => Client,
   run: (client: Client, script: string, args: [prefix: string, ms: string]) => Promise<unknown>,
@@ -26,11 +26,14 @@ export function redisHarness<Client extends Parameters<typeof redisStore>[0]>(
     return opened
   }
 
+  async function create() {
+    const { client, prefix } = parts()
+    return redisStore(client, { prefix })
+  }
+
   return {
-    async create() {
-      const { client, prefix } = parts()
-      return redisStore(client, { prefix })
-    },
+    create,
+    createSecond: create,
     async advance(ms) {
       const { client, prefix } = parts()
       await run(client, SHIFT, [prefix, `${ms}`])

@@ -53,6 +53,7 @@ export function edgeBackends(env: EdgeEnv): Backends {
           await migrate()
           return d1
         },
+        createSecond: async () => d1Store(DB),
         advance: async (ms) => void (await DB.prepare(SHIFT).bind(ms).all()),
       },
       options: { store: d1 },
@@ -61,6 +62,7 @@ export function edgeBackends(env: EdgeEnv): Backends {
     'durable-object': {
       harness: {
         create: async () => objects,
+        createSecond: async () => durableObjectStore(WEBHOOKS, { shards: SHARDS }),
         async advance(ms) {
           for (let shard = 0; shard < SHARDS; shard++) {
             const stub = WEBHOOKS.get(WEBHOOKS.idFromName(`shard-${shard}`) as never)

@@ -140,6 +140,29 @@ export const FAULTY_CLIENTS: readonly Fault[] = [
       }
     },
   },
+  {
+    fault: 'reads that there is no record, then writes a completion',
+    seenBy: ['race-absent-complete'],
+    Store: class extends PlainStore {
+      override async complete(lease: Lease, retainMs: number): Promise<boolean> {
+        if (this.find(lease.key) !== undefined) return super.complete(lease, retainMs)
+        await turns(1)
+        this.writeCompletion(lease, retainMs)
+        return true
+      }
+    },
+  },
+  {
+    fault: "computes the retention of a completion without a record by the caller's clock",
+    seenBy: ['clock-behind'],
+    Store: class extends CallersClock {
+      override async complete(lease: Lease, retainMs: number): Promise<boolean> {
+        if (this.find(lease.key) !== undefined) return super.complete(lease, retainMs)
+        this.byCaller(() => this.writeCompletion(lease, retainMs))
+        return true
+      }
+    },
+  },
   purgesToo('purges what is running', ['purge-running'], ({ state }) => state === 'running'),
   purgesToo(
     'purges what is running when its lease is over',

@@ -3,6 +3,7 @@ import { type StoreHarness, storeCases } from 'tix-webhooks/testing'
 import { describe, expect, test } from 'vitest'
 import { harnessOf } from '../../support/testing/faulty-stores.js'
 import { PlainStore } from '../../support/testing/plain-store.js'
+import { versionedHarness } from '../../support/testing/versioned-store.js'
 
 /** A memory store that all cases share, as they share a database. Its clock has fractions, and advances by itself as a real one. */
 function sharedMemoryStore(): StoreHarness {
@@ -22,13 +23,21 @@ function sharedMemoryStore(): StoreHarness {
   }
 }
 
+const versioned = versionedHarness()
+
 describe.each([
   ['a memory store', sharedMemoryStore()],
   ['the store whose decisions the faulty ones get wrong', harnessOf(PlainStore)],
+  ['a store of conditional writes', versioned],
 ])('%s', (_, harness) => {
   test.each(storeCases.map(({ id, name, run }) => [id, name, run] as const))('%s: it %s', (_id, _name, run) =>
     run(harness),
   )
+})
+
+// The contract does not ask for one trip: a write that came too late costs two more.
+test('the store of conditional writes makes several trips for a call', () => {
+  expect(versioned.mostTrips()).toBeGreaterThanOrEqual(3)
 })
 
 describe('the cases', () => {
@@ -127,6 +136,7 @@ describe('the cases', () => {
         "race-late-renew",
         "race-late-complete",
         "race-late-release",
+        "race-absent-complete",
         "race-purge",
         "histories",
       ]
