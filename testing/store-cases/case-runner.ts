@@ -21,13 +21,16 @@ const MAX_LISTED_STEPS = 70
 /** What the steps of a case run on. */
 export interface CaseClients {
   readonly first: IdempotencyStore
-  /** Makes the second client, or returns the first if no other can reach its records. Called once, at the first step that needs it. */
+  /** Resolves to the first if no other client can reach its records. Called once, at the first step that needs it. */
   createSecond(): Promise<IdempotencyStore>
-  advance(ms: number): Promise<void>
-  /** That of the harness. Without it, a store's own is called. */
-  purge?: (() => Promise<unknown>) | undefined
+  readonly harness: { advance(ms: number): Promise<void>; purge?(): Promise<unknown> }
   /** How far the clock of the second client's process is ahead. */
   readonly skewMs: number
+}
+
+/** A step and the client that makes it, which is named in its label. */
+interface Call extends Omit<Step, 'isOnSecond'> {
+  readonly client: IdempotencyStore & Partial<Purgeable>
 }
 
 /** Runs the steps of one case on the clients of one backend, and lists them when the case fails. */
@@ -46,40 +49,31 @@ export interface StoreCaseRunner {
 
 export function createCaseRunner(
   { id, name }: { id: string; name: string },
-  clients: CaseClients,
+  { first, createSecond, harness, skewMs }: CaseClients,
 ): StoreCaseRunner {
-  const { first, advance, skewMs } = clients
+  const which = ` on the second client${skewMs === 0 ? '' : `, whose clock is ${describeSkew(skewMs)}`}`
   let lines: string[] = []
   let second: Promise<IdempotencyStore> | undefined
 
-  function clientOf({ isOnSecond }: Step): IdempotencyStore | Promise<IdempotencyStore> {
-    if (isOnSecond !== true) return first
-    second ??= withClock(skewMs, () => clients.createSecond())
-    return second
+  async function callOf({ isOnSecond, ...step }: Step): Promise<Call> {
+    if (isOnSecond !== true || step.action.do === 'advance') return { ...step, client: first }
+    second ??= withClock(skewMs, createSecond)
+    const client = await second
+    return { ...step, client, label: client === first ? step.label : `${step.label}${which}` }
   }
-
-  /** The step with the client that makes it, for messages. */
-  function named(step: Step, client: IdempotencyStore): Step {
-    if (client === first) return step
-    const clock = skewMs === 0 ? '' : `, whose clock is ${describeSkew(skewMs)}`
-    return { ...step, label: `${step.label} on the second client${clock}` }
-  }
-
-  const purgeOf = (client: IdempotencyStore & Partial<Purgeable>): (() => Promise<unknown>) | undefined =>
-    clients.purge ?? client.purge?.bind(client)
 
   /** @throws whatever the store throws or rejects with */
-  async function answerTo({ label, action }: Step, client: IdempotencyStore): Promise<unknown> {
-    const purge = purgeOf(client)
-    if (action.do === 'purge' && purge === undefined) return undefined
+  async function answerTo({ label, action, client }: Call): Promise<unknown> {
+    if (action.do === 'purge' && (harness.purge ?? client.purge) === undefined) return undefined
     const index = lines.push(label) - 1
     const addEnd = (end: string): void => {
       if (action.do !== 'advance') lines[index] = `${label} → ${end}`
     }
     try {
-      const answer = await withClock(client === first ? 0 : skewMs, () =>
-        action.do === 'purge' ? purge?.() : perform(client, advance, action),
-      )
+      const answer = await withClock(client === first ? 0 : skewMs, () => {
+        if (action.do === 'purge') return harness.purge === undefined ? client.purge?.() : harness.purge()
+        return perform(client, (ms) => harness.advance(ms), action)
+      })
       addEnd(describeAnswer(answer))
       return answer
     } catch (error) {
@@ -88,11 +82,11 @@ export function createCaseRunner(
     }
   }
 
-  async function demandAnswer(step: Step, client: IdempotencyStore): Promise<unknown> {
+  async function demandAnswer(call: Call): Promise<unknown> {
     try {
-      return await answerTo(step, client)
+      return await answerTo(call)
     } catch (cause) {
-      throw failure(`${step.label} was rejected: ${describeError(cause)}`, cause)
+      throw failure(`${call.label} was rejected: ${describeError(cause)}`, cause)
     }
   }
 
@@ -107,34 +101,30 @@ export function createCaseRunner(
 
   return {
     fail,
-    async run(plain) {
-      const client = await clientOf(plain)
-      const step = named(plain, client)
-      const answer = await demandAnswer(step, client)
+    async run(step) {
+      const call = await callOf(step)
+      const answer = await demandAnswer(call)
       if (step.expected === undefined || meets(answer, step.expected)) return answer
       return fail(
-        `${step.label} (step ${lines.length}): expected ${describeExpected(step.expected)}, but it returned ${describeAnswer(answer)}`,
+        `${call.label} (step ${lines.length}): expected ${describeExpected(step.expected)}, but it returned ${describeAnswer(answer)}`,
       )
     },
     async runTogether(steps) {
-      const clients = await Promise.all(steps.map(clientOf))
+      const calls = await Promise.all(steps.map(callOf))
       // Wait for all, so that no call is still running when the case ends.
-      const ends = await Promise.allSettled(
-        steps.map((step, index) => {
-          const client = clients[index] ?? first
-          return demandAnswer(named(step, client), client)
-        }),
-      )
+      const ends = await Promise.allSettled(calls.map(demandAnswer))
       return ends.map((end) => {
         if (end.status === 'rejected') throw end.reason
         return end.value
       })
     },
-    attempt: (step) =>
-      answerTo(step, first).then(
+    async attempt(step) {
+      const call = await callOf(step)
+      return answerTo(call).then(
         (value) => ({ value }),
         () => undefined,
-      ),
+      )
+    },
     clearSteps() {
       lines = []
     },

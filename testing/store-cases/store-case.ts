@@ -84,13 +84,7 @@ export function defineCase(
     async run(harness) {
       checkHarness(harness)
       const first = await created(harness, 'create')
-      const clients = {
-        first,
-        createSecond: () => createSecond(harness, first),
-        advance: (ms: number) => harness.advance(ms),
-        purge: harness.purge && (async () => harness.purge?.()),
-        skewMs,
-      }
+      const clients = { first, createSecond: () => createSecond(harness, first), harness, skewMs }
       await act(createCaseRunner({ id, name }, clients))
     },
   }
@@ -120,9 +114,7 @@ async function createSecond(harness: StoreHarness, first: IdempotencyStore): Pro
   }
   const second = await created(harness, 'createSecond')
   if (second !== first) return second
-  throw new TypeError(
-    "The harness's createSecond() resolved to the store of create(): it must resolve to another one, over another client of the same backend.",
-  )
+  throw new TypeError("The harness's createSecond() resolved to the store of create(): it must make another.")
 }
 
 async function created(harness: StoreHarness, which: 'create' | 'createSecond'): Promise<IdempotencyStore> {

@@ -87,21 +87,18 @@ export const FAULTY_CLIENTS: readonly Fault[] = [
     },
   },
   {
-    fault: 'remembers in its process which leases it met',
+    fault: 'releases only what its own process has claimed',
     seenBy: ['client-records'],
     Store: class extends PlainStore {
-      readonly #held = new Map<string, PlainRecord>()
+      readonly #claimed = new Set<string>()
 
-      override answerHeld(record: PlainRecord, request: ClaimRequest): ClaimResult {
-        this.#held.set(request.key, { ...record })
-        return super.answerHeld(record, request)
+      override grant(request: ClaimRequest, attempt: number): ClaimResult {
+        this.#claimed.add(request.token)
+        return super.grant(request, attempt)
       }
 
-      override async claim(request: ClaimRequest): Promise<ClaimResult> {
-        const held = this.#held.get(request.key)
-        return held !== undefined && held.token !== request.token && this.isLive(held)
-          ? super.answerHeld(held, request)
-          : super.claim(request)
+      override async release(lease: Lease): Promise<boolean> {
+        return this.#claimed.has(lease.token) && super.release(lease)
       }
     },
   },
