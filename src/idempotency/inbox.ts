@@ -7,8 +7,8 @@ export interface OnceRequest {
   /** How long the record is kept, in milliseconds. */
   readonly retainMs: number
   /**
-   * How long the handler may run, in milliseconds from the call: after that `work` rejects, though the handler goes on. An inbox may have
-   * its database end the transaction a little later, in case a stuck statement blocks the rollback.
+   * How long the handler may run, in milliseconds from the call. The receiver enforces it: after that `work` rejects, though the handler
+   * goes on. An inbox may have its database end the transaction a little later, in case a stuck statement blocks the rollback.
    */
   readonly maxRunMs?: number
 }
@@ -33,19 +33,23 @@ export interface InboxConnections {
 
 /**
  * Runs handlers in transactions: a handler's writes and the record that the event was handled are committed together, or not at all.
- * `postgresInbox` and `sqliteInbox` make one.
+ * `postgresInbox` and `sqliteInbox` make one; `inboxCases` of `tix-webhooks/testing` test one of your own.
  *
- * The inbox enforces what concerns its transaction: one run of each event, the rollback, the record, the size of keys and how they compare,
- * an error of a statement that the handler swallows, a connection that is lost, and that nothing which a handler does after its run reaches
- * the database. The receiver enforces the rest: `work` settles at `maxRunMs` whatever the handler does, rejects if the answer was given
- * before it began, and gets a `Discard` only from the handler. `inboxCases` of `tix-webhooks/testing` test an inbox for its part.
+ * The inbox enforces all that `once` says, and the end of the transaction for its handler: what that sends later through `tx`, or in a
+ * nested transaction that it left open, is never written, and reaches no other delivery on the connection, which is given back.
+ *
+ * The receiver enforces the time: `work` rejects at `maxRunMs`, and before the handler is called if the transaction opens after the
+ * deadline of the answer. It sends valid keys alone, calls the handler once however often `work` is called, and answers 503 if the status
+ * is not the one of that handler's end.
  *
  * @typeParam Tx the type of `ctx.tx` in handlers
  */
 export interface Inbox<Tx> {
   /**
    * Opens a transaction, calls `work` in it unless the event is handled or in flight, and commits when `work` resolves. If `work` rejects,
-   * everything is rolled back and `once` rejects with the same error; after a `Discard` only the record is committed. If the commit fails,
+   * everything is rolled back and `once` rejects with the same error; after a `Discard` only the record is committed. Keys differ if any
+   * character does; without one each delivery runs. A delivery does not wait for another of the same event: it is `in_flight`, or both run
+   * and one is committed. If a statement has failed and `work` resolves, it must not be `handled` with writes missing. If the commit fails,
    * or its result is unknown, it rejects: it never guesses. An inbox that loses its connection while `work` runs rejects at once: the
    * handler's `ctx.signal` then aborts.
    */

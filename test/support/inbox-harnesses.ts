@@ -23,14 +23,10 @@ export function postgresHarness(
   proxy: TcpProxy,
 ): InboxHarness<LibraryTransaction> {
   return {
-    async create({ connections }) {
-      const client = library.open(database, { max: connections, port: proxy.port })
-      const inbox = client.inbox()
-      return {
-        connections: inbox.connections,
-        check: () => inbox.check?.(),
-        once: (request, work) => inbox.once(request, (tx) => work({ client, tx })),
-      }
+    async create({ connections: max }) {
+      const client = library.open(database, { max, port: proxy.port })
+      const { once, check, connections } = client.inbox()
+      return { once: (request, work) => once(request, (tx) => work({ client, tx })), check, connections }
     },
     write: ({ client, tx }, id) => client.run(tx, `INSERT INTO effects VALUES ('${id}')`),
     read: () => database.column('SELECT id FROM effects') as Promise<string[]>,
@@ -59,11 +55,11 @@ export function sqliteHarness(db: SqliteDatabase): InboxHarness<Collected> {
   let now = Date.now()
   return {
     async create() {
-      const inbox = sqliteInbox(db, { now: () => now })
+      const { once, check } = sqliteInbox(db, { now: () => now })
       return {
-        check: () => inbox.check(),
+        check,
         once: (request, work) =>
-          inbox.once(request, async (tx: SqliteTransaction<SqliteDatabase>) => {
+          once(request, async (tx: SqliteTransaction<SqliteDatabase>) => {
             const ids: string[] = []
             await work({ ids, fail: () => tx.commit(() => void db.exec('INSERT INTO nowhere VALUES (1)')) })
             tx.commit(() => {

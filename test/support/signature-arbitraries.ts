@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { Secret } from 'tix-webhooks'
 import { secrets } from 'tix-webhooks/testing/fast-check'
+import { isPlaceholder } from '../../src/lib/placeholder.js'
 
 const isWhite = (byte: number | undefined): boolean =>
   byte === 0x20 || (byte !== undefined && byte >= 0x09 && byte <= 0x0d)
@@ -10,7 +11,8 @@ const bytesOf = (secret: Secret): Uint8Array =>
 
 /** Whether the bytes of a secret are accepted: not empty, and without white space at the start or end. */
 export function isUsableSecret(bytes: Uint8Array): boolean {
-  return bytes.length > 0 && !isWhite(bytes.at(0)) && !isWhite(bytes.at(-1))
+  const isPadded = isWhite(bytes.at(0)) || isWhite(bytes.at(-1))
+  return bytes.length > 0 && !isPadded && !isPlaceholder(new TextDecoder().decode(bytes))
 }
 
 export const secretBytes: fc.Arbitrary<Uint8Array> = secrets().map(bytesOf)

@@ -32,14 +32,12 @@ export interface Receiving {
   /** Calls `once`, and fails the case unless it ends as expected. */
   deliver(key: string | null, work: Work, expected: End | readonly End[], retainMs?: number): Promise<Ended>
   /** Delivers again until the event is handled, as the service does: a connection may have to be made, and a lock to end. */
-  deliverUntilDone(key: string, work: Work): Promise<End>
+  deliverUntilDone(event: string, work: Work): Promise<End>
 }
 
 /** Makes the deliveries of one case. */
 export interface InboxCaseRunner {
   open(connections: number): Promise<Receiving>
-  /** A key that is new in each run. */
-  key(name: string): string
   /** Fails unless these effects of the case are committed, each as often as it is listed. */
   expectEffects(...effects: readonly string[]): Promise<void>
   effects(): Promise<string[]>
@@ -72,7 +70,7 @@ export function createCaseRunner(
   }
 
   const until = <T>(promise: Promise<T>): Promise<T> => Promise.race([promise, over.promise])
-  const shown = (key: string): string => describeValue(key.replace(namespace, '…'))
+  const shown = (text: string): string => describeValue(text.replace(/^(.{9}).{50,}(?=.{3}$)/, '$1…'))
 
   async function effects(): Promise<string[]> {
     const ids = (await harness.read()).map(String).filter((one) => one.startsWith(`${namespace}/`))
@@ -81,12 +79,13 @@ export function createCaseRunner(
 
   function receiving(inbox: Inbox<unknown>, which: string): Receiving {
     async function deliver(
-      key: string | null,
+      event: string | null,
       work: Work,
       expected: End | readonly End[],
       retainMs: number = DAY_MS,
     ): Promise<Ended> {
-      const label = `deliver ${key === null ? 'without a key' : shown(key)}${which}`
+      const key = event === null ? null : `${namespace}${event}`
+      const label = `deliver ${event === null ? 'without a key' : shown(event)}${which}`
       const line = lines.push(`${label} → …`) - 1
       let calls = 0
       let isWorking = false
@@ -132,9 +131,9 @@ export function createCaseRunner(
         ended.catch(() => {})
         return ended
       },
-      async deliverUntilDone(key, work) {
+      async deliverUntilDone(event, work) {
         for (;;) {
-          const { end } = await deliver(key, work, ['handled', 'duplicate', 'in_flight', 'rejected'])
+          const { end } = await deliver(event, work, ['handled', 'duplicate', 'in_flight', 'rejected'])
           if (end === 'handled' || end === 'duplicate') return end
           await until(turn())
         }
@@ -152,7 +151,6 @@ export function createCaseRunner(
       }
       return receiving(inbox, opened++ === 0 ? '' : ' by another inbox')
     },
-    key: (key) => `${namespace}${key}`,
     effects,
     async expectEffects(...expected) {
       const found = await effects()

@@ -46,14 +46,13 @@ export const endCases: readonly InboxCase[] = [
   defineCase(
     'handled',
     'MUST commit all that its work has written when that resolves, and nothing before.',
-    async (runner) => {
-      const inbox = await runner.open(2)
+    async (runner, inbox) => {
       const work: Work = async ({ write }) => {
         await write('a')
         await write('b')
         await runner.expectEffects()
       }
-      await inbox.deliver(runner.key('1'), work, 'handled')
+      await inbox.deliver('1', work, 'handled')
       await runner.expectEffects('a', 'b')
     },
   ),
@@ -61,53 +60,48 @@ export const endCases: readonly InboxCase[] = [
   defineCase(
     'duplicate',
     'MUST NOT call the work of an event that is handled, by whichever inbox.',
-    async (runner) => {
-      const key = runner.key('1')
-      const inbox = await runner.open(2)
-      await inbox.deliver(key, writing('a'), 'handled')
-      await inbox.deliver(key, runner.mustNotRun, 'duplicate')
-      await (await runner.open(2)).deliver(key, runner.mustNotRun, 'duplicate')
+    async (runner, inbox) => {
+      await inbox.deliver('1', writing('a'), 'handled')
+      await inbox.deliver('1', runner.mustNotRun, 'duplicate')
+      await (await runner.open(2)).deliver('1', runner.mustNotRun, 'duplicate')
       await runner.expectEffects('a')
     },
   ),
 
-  defineCase('handled-empty', 'MUST record an event whose work writes nothing.', async (runner) => {
-    const inbox = await runner.open(2)
-    await inbox.deliver(runner.key('1'), async () => {}, 'handled')
-    await inbox.deliver(runner.key('1'), runner.mustNotRun, 'duplicate')
+  defineCase('handled-empty', 'MUST record an event whose work writes nothing.', async (runner, inbox) => {
+    await inbox.deliver('1', async () => {}, 'handled')
+    await inbox.deliver('1', runner.mustNotRun, 'duplicate')
   }),
 
   defineCase(
     'failed',
     'MUST roll back and reject if its work rejects, with whatever, and run the next delivery.',
-    async (runner) => {
-      const inbox = await runner.open(2)
+    async (runner, inbox) => {
       for (const [index, error] of ERRORS.entries()) {
-        await inbox.deliver(runner.key(`${index}`), failing(error, 'failed'), 'rejected')
+        await inbox.deliver(`${index}`, failing(error, 'failed'), 'rejected')
       }
       await runner.expectEffects()
-      for (const index of ERRORS.keys())
-        await inbox.deliver(runner.key(`${index}`), writing(`${index}`), 'handled')
+      for (const index of ERRORS.keys()) await inbox.deliver(`${index}`, writing(`${index}`), 'handled')
       await runner.expectEffects(...ERRORS.map((_, index) => `${index}`))
     },
   ),
 
-  defineCase('failed-error', 'SHOULD reject with the very error of its work.', async (runner) => {
-    const inbox = await runner.open(2)
+  defineCase('failed-error', 'SHOULD reject with the very error of its work.', async (runner, inbox) => {
     for (const [index, thrown] of ERRORS.entries()) {
-      const { error } = await inbox.deliver(runner.key(`${index}`), failing(thrown, 'failed'), 'rejected')
+      const { error } = await inbox.deliver(`${index}`, failing(thrown, 'failed'), 'rejected')
       if (error !== thrown)
-        runner.fail(`expected the error ${String(thrown)} of the work, but there was ${String(error)}`)
+        runner.fail(
+          `expected the error of the work, ${String(thrown)}, but it was rejected with ${String(error)}`,
+        )
     }
   }),
 
   defineCase(
     'discarded',
     'MUST roll back and record the event if its work rejects with Discard.',
-    async (runner) => {
-      const inbox = await runner.open(2)
-      await inbox.deliver(runner.key('1'), failing(new Discard('unwanted'), 'discarded'), 'discarded')
-      await inbox.deliver(runner.key('1'), runner.mustNotRun, 'duplicate')
+    async (runner, inbox) => {
+      await inbox.deliver('1', failing(new Discard('unwanted'), 'discarded'), 'discarded')
+      await inbox.deliver('1', runner.mustNotRun, 'duplicate')
       await runner.expectEffects()
     },
   ),
@@ -116,15 +110,14 @@ export const endCases: readonly InboxCase[] = [
     'fail',
     'discarded-failed',
     'MUST record an event that is discarded because a statement failed.',
-    async (runner, fail) => {
-      const inbox = await runner.open(2)
+    async (runner, inbox, fail) => {
       const work: Work = async ({ tx, write }) => {
         await write('discarded')
         await swallow(runner, fail, tx)
         throw new Discard('it is there already')
       }
-      await inbox.deliver(runner.key('1'), work, 'discarded')
-      await inbox.deliver(runner.key('1'), runner.mustNotRun, 'duplicate')
+      await inbox.deliver('1', work, 'discarded')
+      await inbox.deliver('1', runner.mustNotRun, 'duplicate')
       await runner.expectEffects()
     },
   ),
@@ -132,8 +125,7 @@ export const endCases: readonly InboxCase[] = [
   defineCase(
     'null-key',
     'MUST run each delivery without a key in a transaction of its own.',
-    async (runner) => {
-      const inbox = await runner.open(2)
+    async (runner, inbox) => {
       await inbox.deliver(null, writing('a'), 'handled')
       await inbox.deliver(null, failing(new Error('mine'), 'failed'), 'rejected')
       await inbox.deliver(null, failing(new Discard('unwanted'), 'discarded'), 'discarded')
@@ -146,8 +138,7 @@ export const endCases: readonly InboxCase[] = [
     'fail',
     'swallowed',
     'MUST NOT end as handled without the writes, if its work swallows the error of a statement.',
-    async (runner, fail) => {
-      const inbox = await runner.open(1)
+    async (runner, inbox, fail) => {
       const written = ['before']
       const work: Work = async ({ tx, write }) => {
         await write('before')
@@ -157,10 +148,10 @@ export const endCases: readonly InboxCase[] = [
           () => {},
         )
       }
-      const { end } = await inbox.deliver(runner.key('1'), work, ['handled', 'rejected'])
+      const { end } = await inbox.deliver('1', work, ['handled', 'rejected'])
       if (end === 'handled') return runner.expectEffects(...written)
       await runner.expectEffects()
-      await inbox.deliver(runner.key('1'), writing('again'), 'handled')
+      await inbox.deliver('1', writing('again'), 'handled')
       await runner.expectEffects('again')
     },
   ),

@@ -10,33 +10,24 @@ export type InboxCut = 'now' | 'before commit' | 'after commit'
  * @typeParam Tx the transaction that handlers get
  * @example
  * ```ts
- * import Database from 'better-sqlite3'
- * import { type SqliteTransaction, sqliteInbox } from 'tix-webhooks/sqlite'
+ * import type { Pool, PoolClient } from 'pg'
+ * import { postgresInbox } from 'tix-webhooks/postgres'
  * import type { InboxHarness } from 'tix-webhooks/testing'
  *
- * const db = new Database(':memory:')
- * db.exec('CREATE TABLE effects (id TEXT)')
- * type Tx = SqliteTransaction<Database.Database>
- * export const harness: InboxHarness<{ ids: string[] }> = {
- *   async create() {
- *     const inbox = sqliteInbox(db)
- *     await inbox.migrate()
- *     // Its transaction is one synchronous call at the end: what a case writes is kept until then.
- *     const work = (run: (tx: { ids: string[] }) => Promise<void>) => async (tx: Tx) => {
- *       const ids: string[] = []
- *       await run({ ids })
- *       tx.commit(() => {
- *         for (const id of ids) db.prepare('INSERT INTO effects VALUES (?)').run(id)
- *       })
- *     }
- *     return { check: () => inbox.check(), once: (request, run) => inbox.once(request, work(run)) }
- *   },
- *   write: async (tx, id) => tx.ids.push(id),
- *   read: async () => db.prepare('SELECT id FROM effects').pluck().all() as string[],
- *   fail: null,
- *   nest: null,
- *   cut: null, // in this process: there is no connection
- *   advance: null,
+ * export function harnessOf(open: (max: number) => Pool, mine: Pool, proxy: Pick<InboxHarness<unknown>, 'cut'>): InboxHarness<PoolClient> {
+ *   return {
+ *     create: async ({ connections }) => postgresInbox(open(connections)),
+ *     write: (tx, id) => tx.query('INSERT INTO effects VALUES ($1)', [id]),
+ *     read: async () => (await mine.query('SELECT id FROM effects')).rows.map(({ id }) => id),
+ *     fail: (tx) => tx.query('SELECT 1 / 0'),
+ *     async nest(tx, work) {
+ *       await tx.query('SAVEPOINT nested')
+ *       await work(tx)
+ *       await tx.query('RELEASE SAVEPOINT nested')
+ *     },
+ *     cut: proxy.cut,
+ *     advance: (ms) => mine.query("UPDATE tix_webhooks_inbox SET expires_at = expires_at - $1 * interval '1 ms'", [ms]),
+ *   }
  * }
  * ```
  */

@@ -1,5 +1,5 @@
 import { within } from '../../src/internal.js'
-import { createCaseRunner, type InboxCaseRunner } from './case-runner.js'
+import { createCaseRunner, type InboxCaseRunner, type Receiving } from './case-runner.js'
 import { checkHarness, type InboxHarness, type InboxNeed } from './harness.js'
 
 /**
@@ -34,11 +34,11 @@ export interface InboxCase {
 
 type Member<Need extends InboxNeed> = NonNullable<InboxHarness<unknown>[Need]>
 
-/** Defines a case by the deliveries that it makes. */
+/** Defines a case by the deliveries that it makes, to an inbox with two connections. */
 export function defineCase(
   id: string,
   name: string,
-  act: (runner: InboxCaseRunner) => Promise<void>,
+  act: (runner: InboxCaseRunner, inbox: Receiving) => Promise<void>,
 ): InboxCase {
   return { id, name, run: (harness) => runCase({ id, name }, harness, act) }
 }
@@ -48,30 +48,32 @@ export function caseNeeding<Need extends InboxNeed>(
   needs: Need,
   id: string,
   name: string,
-  act: (runner: InboxCaseRunner, member: Member<Need>) => Promise<void>,
+  act: (runner: InboxCaseRunner, inbox: Receiving, member: Member<Need>) => Promise<void>,
 ): InboxCase {
   return {
     id,
     name,
     needs,
-    run: (harness) =>
-      runCase({ id, name }, harness, async (runner) => {
-        const member = harness[needs] as Member<Need> | null
-        if (member !== null) await act(runner, member.bind(harness) as Member<Need>)
-      }),
+    async run(harness) {
+      checkHarness(harness)
+      const member = harness[needs]?.bind(harness) as Member<Need> | undefined
+      if (member === undefined) return
+      await runCase({ id, name }, harness, (runner, inbox) => act(runner, inbox, member))
+    },
   }
 }
 
 async function runCase<Tx>(
   which: { id: string; name: string },
   harness: InboxHarness<Tx>,
-  act: (runner: InboxCaseRunner) => Promise<void>,
+  act: (runner: InboxCaseRunner, inbox: Receiving) => Promise<void>,
 ): Promise<void> {
   checkHarness(harness)
   const { timeoutMs = 10_000 } = harness
   const runner = createCaseRunner(which, harness as unknown as InboxHarness<unknown>)
   try {
-    await within(act(runner), timeoutMs, () => runner.fail(`it has not ended after ${timeoutMs / 1000} s`))
+    const acting = runner.open(2).then((inbox) => act(runner, inbox))
+    await within(acting, timeoutMs, () => runner.fail(`it has not ended after ${timeoutMs / 1000} s`))
   } finally {
     runner.end()
   }

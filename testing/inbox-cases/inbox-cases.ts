@@ -15,7 +15,7 @@ import { recordCases } from './records.js'
  * import test from 'node:test'
  * import { type InboxHarness, inboxCases } from 'tix-webhooks/testing'
  *
- * declare const harness: InboxHarness<unknown> // yours
+ * declare const harness: InboxHarness<unknown> // yours, as in the example of InboxHarness
  * for (const { name, needs, run } of inboxCases) {
  *   test(name, { skip: needs !== undefined && harness[needs] === null }, () => run(harness))
  * }

@@ -9,11 +9,10 @@ export const lostCases: readonly InboxCase[] = [
     'cut',
     'lost-idle',
     'MUST recover from the loss of a connection between two deliveries.',
-    async (runner, cut) => {
-      const inbox = await runner.open(1)
-      await inbox.deliver(runner.key('1'), writing('a'), 'handled')
+    async (runner, inbox, cut) => {
+      await inbox.deliver('1', writing('a'), 'handled')
       await cut('now')
-      await inbox.deliverUntilDone(runner.key('2'), writing('b'))
+      await inbox.deliverUntilDone('2', writing('b'))
       await runner.expectEffects('a', 'b')
     },
   ),
@@ -22,15 +21,14 @@ export const lostCases: readonly InboxCase[] = [
     'cut',
     'lost-running',
     'MUST reject if its connection is lost while the work runs, and run the next delivery.',
-    async (runner, cut) => {
-      const inbox = await runner.open(2)
+    async (runner, inbox, cut) => {
       const work: Work = async ({ write }) => {
         await write('lost')
         await cut('now')
       }
-      await inbox.deliver(runner.key('1'), work, 'rejected')
+      await inbox.deliver('1', work, 'rejected')
       await runner.expectEffects()
-      await inbox.deliverUntilDone(runner.key('1'), writing('again'))
+      await inbox.deliverUntilDone('1', writing('again'))
       await runner.expectEffects('again')
     },
   ),
@@ -39,15 +37,14 @@ export const lostCases: readonly InboxCase[] = [
     'cut',
     'lost-at-once',
     'SHOULD reject when its connection is lost, though the work has not ended.',
-    async (runner, cut) => {
-      const inbox = await runner.open(2)
+    async (runner, inbox, cut) => {
       const released = deferred()
       const work: Work = async ({ write }) => {
         await write('lost')
         await cut('now')
         await runner.until(released.promise)
       }
-      await inbox.deliver(runner.key('1'), work, 'rejected')
+      await inbox.deliver('1', work, 'rejected')
       released.resolve()
       await runner.expectEffects()
     },
@@ -57,14 +54,13 @@ export const lostCases: readonly InboxCase[] = [
     'cut',
     'lost-commit',
     'MUST reject if its COMMIT is lost, and run the next delivery.',
-    async (runner, cut) => {
-      const inbox = await runner.open(2)
+    async (runner, inbox, cut) => {
       const work: Work = async ({ write }) => {
         await write('lost')
         await cut('before commit')
       }
-      await inbox.deliver(runner.key('1'), work, 'rejected')
-      await inbox.deliverUntilDone(runner.key('1'), writing('again'))
+      await inbox.deliver('1', work, 'rejected')
+      await inbox.deliverUntilDone('1', writing('again'))
       await runner.expectEffects('again')
     },
   ),
@@ -73,16 +69,15 @@ export const lostCases: readonly InboxCase[] = [
     'cut',
     'lost-reply',
     'MUST reject if the reply to its COMMIT is lost, and keep the effects once.',
-    async (runner, cut) => {
-      const inbox = await runner.open(2)
+    async (runner, inbox, cut) => {
       const work: Work = async ({ write }) => {
         await write('first')
         await cut('after commit')
       }
-      await inbox.deliver(runner.key('1'), work, 'rejected')
-      const end = await inbox.deliverUntilDone(runner.key('1'), writing('second'))
+      await inbox.deliver('1', work, 'rejected')
+      const end = await inbox.deliverUntilDone('1', writing('second'))
       await runner.expectEffects(end === 'handled' ? 'second' : 'first')
-      await inbox.deliver(runner.key('1'), runner.mustNotRun, 'duplicate')
+      await inbox.deliver('1', runner.mustNotRun, 'duplicate')
     },
   ),
 ]

@@ -5,8 +5,7 @@ export const memberCases: readonly InboxCase[] = [
   defineCase(
     'check',
     'MUST resolve check() while the database can be used, if it has one.',
-    async (runner) => {
-      const { inbox } = await runner.open(1)
+    async (runner, { inbox }) => {
       try {
         await inbox.check?.()
       } catch (error) {

@@ -18,14 +18,14 @@ async function goOn(runner: InboxCaseRunner, end: (run: Run) => unknown, expecte
     await run.write('first')
     await end(run)
   }
-  await inbox.deliver(runner.key('1'), first, expected)
+  await inbox.deliver('1', first, expected)
   attempt(over, 'late')
   const next: Work = async ({ write }) => {
     attempt(over, 'later')
     await write('next')
   }
-  await inbox.deliver(runner.key('2'), next, 'handled')
-  await inbox.deliver(runner.key('3'), writing('last'), 'handled')
+  await inbox.deliver('2', next, 'handled')
+  await inbox.deliver('3', writing('last'), 'handled')
   await runner.expectEffects(...(expected === 'handled' ? ['first'] : []), 'last', 'next')
 }
 
@@ -65,7 +65,7 @@ export const outlivingCases: readonly InboxCase[] = [
     'nest',
     'nested',
     'MUST NOT let a nested transaction that is left open into the next delivery.',
-    async (runner, nest) => {
+    async (runner, _, nest) => {
       const inbox = await runner.open(1)
       const entered = deferred()
       const released = deferred()
@@ -80,18 +80,26 @@ export const outlivingCases: readonly InboxCase[] = [
         nested.catch(() => {})
         await Promise.race([entered.promise, nested])
       }
-      const { end } = await inbox.deliver(runner.key('1'), first, ['handled', 'rejected'])
+      const { end } = await inbox.deliver('1', first, ['handled', 'rejected'])
       const second: Work = async ({ write }) => {
         await write('second')
         released.resolve()
         for (let turns = 0; turns < 3; turns++) await turn()
         await write('more')
       }
-      await inbox.deliverUntilDone(runner.key('2'), second)
-      await inbox.deliverUntilDone(runner.key('3'), writing('third'))
+      // The inbox may have given up the connection, or refuse the first use of it.
+      await inbox.deliverUntilDone('2', writing('between'))
+      await inbox.deliver('3', second, 'handled')
+      await inbox.deliver('4', writing('third'), 'handled')
       // If the event was handled, the nested transaction is committed with it or rolled back.
       const inner = (await runner.effects()).filter((effect) => effect === 'inner').slice(0, 1)
-      await runner.expectEffects(...(end === 'handled' ? ['first', ...inner] : []), 'more', 'second', 'third')
+      await runner.expectEffects(
+        ...(end === 'handled' ? ['first', ...inner] : []),
+        'between',
+        'more',
+        'second',
+        'third',
+      )
     },
   ),
 ]

@@ -20,18 +20,17 @@ function held(runner: InboxCaseRunner, effect: string) {
 }
 
 async function overlap(runner: InboxCaseRunner, first: Receiving, second: Receiving): Promise<void> {
-  const key = runner.key('1')
   const { work, entered, release } = held(runner, 'first')
-  const delivered = first.deliver(key, work, ['handled', 'duplicate'])
+  const delivered = first.deliver('1', work, ['handled', 'duplicate'])
   await Promise.race([entered, delivered])
   // A database without locks runs both, and commits one.
-  const { end } = await second.deliver(key, writing('second'), ['in_flight', 'handled'])
+  const { end } = await second.deliver('1', writing('second'), ['in_flight', 'handled'])
   release()
   if (((await delivered).end === 'handled') === (end === 'handled')) {
     runner.fail('of two deliveries at once, expected one to be handled')
   }
   await runner.expectEffects(end === 'handled' ? 'second' : 'first')
-  await second.deliver(key, runner.mustNotRun, 'duplicate')
+  await second.deliver('1', runner.mustNotRun, 'duplicate')
 }
 
 /** Deliveries at the same time, and the connections that they take. */
@@ -39,10 +38,7 @@ export const overlapCases: readonly InboxCase[] = [
   defineCase(
     'in-flight',
     'MUST NOT make a delivery wait for another of the same event, or keep the writes of both.',
-    async (runner) => {
-      const inbox = await runner.open(2)
-      await overlap(runner, inbox, inbox)
-    },
+    (runner, inbox) => overlap(runner, inbox, inbox),
   ),
 
   defineCase(
@@ -60,7 +56,7 @@ export const overlapCases: readonly InboxCase[] = [
       for (const round of rounds) {
         const ends = await Promise.all(
           [...inboxes, ...inboxes, ...inboxes].map((inbox) =>
-            inbox.deliver(runner.key(round), writing(round), ['handled', 'duplicate', 'in_flight']),
+            inbox.deliver(round, writing(round), ['handled', 'duplicate', 'in_flight']),
           ),
         )
         const handled = ends.filter(({ end }) => end === 'handled').length
@@ -74,35 +70,31 @@ export const overlapCases: readonly InboxCase[] = [
   defineCase(
     'pool-of-two',
     'MUST run two events at the same time over two connections, and then a third.',
-    async (runner) => {
-      const inbox = await runner.open(2)
+    async (runner, inbox) => {
       const [one, other] = [held(runner, 'one'), held(runner, 'other')]
-      const delivered = [one, other].map(({ work }, index) =>
-        inbox.deliver(runner.key(`${index}`), work, 'handled'),
-      )
+      const delivered = [one, other].map(({ work }, index) => inbox.deliver(`${index}`, work, 'handled'))
       await Promise.race([Promise.all([one.entered, other.entered]), Promise.all(delivered)])
       one.release()
       other.release()
       await Promise.all(delivered)
-      await inbox.deliver(runner.key('third'), writing('third'), 'handled')
+      await inbox.deliver('third', writing('third'), 'handled')
       await runner.expectEffects('one', 'other', 'third')
     },
   ),
 
   defineCase('connection-back', 'MUST give its connection back, however a delivery ends.', async (runner) => {
     const [inbox, other] = [await runner.open(1), await runner.open(1)]
-    const key = runner.key('1')
     const { work, entered, release } = held(runner, 'held')
-    const delivered = other.deliver(key, work, ['handled', 'duplicate'])
+    const delivered = other.deliver('1', work, ['handled', 'duplicate'])
     await Promise.race([entered, delivered])
-    await inbox.deliver(key, writing('held'), ['in_flight', 'handled'])
+    await inbox.deliver('1', writing('held'), ['in_flight', 'handled'])
     release()
     await delivered
-    await inbox.deliver(key, runner.mustNotRun, 'duplicate')
-    await inbox.deliver(runner.key('2'), failing(new Error('mine'), 'failed'), 'rejected')
-    await inbox.deliver(runner.key('3'), failing(new Discard('unwanted'), 'discarded'), 'discarded')
+    await inbox.deliver('1', runner.mustNotRun, 'duplicate')
+    await inbox.deliver('2', failing(new Error('mine'), 'failed'), 'rejected')
+    await inbox.deliver('3', failing(new Discard('unwanted'), 'discarded'), 'discarded')
     await inbox.deliver(null, writing('null'), 'handled')
-    await inbox.deliver(runner.key('4'), writing('last'), 'handled')
+    await inbox.deliver('4', writing('last'), 'handled')
     await runner.expectEffects('held', 'last', 'null')
   }),
 ]
