@@ -3,7 +3,7 @@ import { pgTable, text } from 'drizzle-orm/pg-core'
 import { Redis } from 'ioredis'
 import knex, { type Knex } from 'knex'
 import { Kysely, PostgresDialect } from 'kysely'
-import { Pool } from 'pg'
+import pg, { Pool } from 'pg'
 import postgres from 'postgres'
 import { memoryStore } from 'tix-webhooks'
 import { tixWebhooks } from 'tix-webhooks/fetch'
@@ -38,7 +38,7 @@ interface Client<Db> {
 const poolOf = ({ url, settings }: TestDatabase) =>
   new Pool({ connectionString: url, options: settings(), max: 3 })
 
-const pg: Client<Pool> = {
+const pgPool: Client<Pool> = {
   name: 'pg',
   open(database) {
     const db = poolOf(database)
@@ -61,6 +61,23 @@ const pg: Client<Pool> = {
     'dies after db.connect().release',
     'dies before store.complete',
   ],
+}
+
+/** The processes share it, so a transaction of a dead one is rolled back on it. */
+const pgClient: Client<pg.Client> = {
+  name: 'pg, one client',
+  open({ url, settings }) {
+    const db = new pg.Client({ connectionString: url, options: settings() })
+    const connected = db.connect()
+    return { db, end: () => connected.then(() => db.end()) }
+  },
+  async write(db, { id }) {
+    await db.query('BEGIN')
+    await db.query('INSERT INTO orders VALUES ($1)', [id])
+    await db.query('INSERT INTO tickets VALUES ($1)', [id])
+    await db.query('COMMIT')
+  },
+  twice: ['dies after db.query', 'dies before store.complete'],
 }
 
 const openDrizzle = (database: TestDatabase) => {
@@ -137,7 +154,15 @@ const knexed: Client<Knex> = {
   twice: ['dies after db.transaction().commit', 'dies before store.complete'],
 }
 
-const CLIENTS = [pg, drizzled, kysely, kyselyByHand, postgresJs, knexed] as readonly Client<object>[]
+const CLIENTS = [
+  pgPool,
+  pgClient,
+  drizzled,
+  kysely,
+  kyselyByHand,
+  postgresJs,
+  knexed,
+] as readonly Client<object>[]
 
 const deliver = () => signedDelivery('order.created', { secret: SECRET })
 const withoutNumber = (name: string): string => name.replace(/ \(call \d+\)$/, '')

@@ -16,6 +16,8 @@ const has = (value: Methods, ...names: readonly string[]): boolean =>
  */
 export class Held {
   private readonly objects = new Set<Methods>()
+  /** Connections in a transaction that was begun by hand, and the method that sent its BEGIN. */
+  private readonly begun = new Map<Methods, string>()
 
   /** Notes a result of a call. */
   take(value: unknown, ...ends: readonly string[]): void {
@@ -27,25 +29,44 @@ export class Held {
     }
   }
 
-  /** Notes a call: it may give back what the process held, or begin a transaction by hand on the one connection of SQLite. */
-  called(target: unknown, method: PropertyKey): void {
+  /** Notes a call: it may give back what the process held, or begin or end a transaction by hand. */
+  called(target: unknown, method: PropertyKey, [statement]: readonly unknown[]): void {
     if (!isObject(target)) return
     if (ENDS.has(method)) this.objects.delete(target as Methods)
-    else if (has(target as Methods, 'prepare', 'exec')) this.objects.add(target as Methods)
+    const text = textOf(statement)
+    if (BEGINS.test(text)) this.begun.set(target as Methods, String(method))
+    else if (FINISHES.test(text)) this.begun.delete(target as Methods)
   }
 
   async giveUp(): Promise<void> {
     const objects = [...this.objects]
+    const begun = [...this.begun].filter(([one]) => !this.objects.has(one))
     this.objects.clear()
-    await Promise.all(objects.map(giveUp))
+    this.begun.clear()
+    await Promise.all([...objects.map(giveUp), ...begun.map(rollBack)])
   }
+}
+
+const BEGINS = /^\s*(BEGIN|START\s+TRANSACTION)\b/i
+const FINISHES = /^\s*(COMMIT|END|ROLLBACK(?!\s+(TRANSACTION\s+|WORK\s+)?TO)|ABORT)\b/i
+
+/** The SQL of a call, if it is one of a statement: a text, or an object with one as pg takes it. */
+function textOf(statement: unknown): string {
+  const { text = statement } = (statement ?? {}) as { text?: unknown }
+  return typeof text === 'string' ? text : ''
+}
+
+/** Ends a transaction on a connection that the processes share, by the method that began it. */
+async function rollBack([connection, method]: readonly [Methods, string]): Promise<void> {
+  try {
+    await connection[method === 'prepare' ? 'exec' : method]?.('ROLLBACK')
+  } catch {}
 }
 
 /** A connection that is broken or closed already may refuse. */
 async function giveUp(held: Methods): Promise<void> {
   try {
-    if (has(held, 'exec')) await held.exec?.('ROLLBACK')
-    else if (has(held, 'release', 'destroy')) await held.destroy?.()
+    if (has(held, 'release', 'destroy')) await held.destroy?.()
     // pg closes the connection for a true; of a pool that knows no such parameter it is given back.
     else if (has(held, 'release')) await held.release?.(true)
     else {

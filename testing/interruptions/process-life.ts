@@ -112,7 +112,7 @@ export class ProcessLife {
 
   /** Notes what a call has returned. */
   returned(target: unknown, method: PropertyKey, args: readonly unknown[], result: unknown): void {
-    this.held.called(target, method)
+    this.held.called(target, method, args)
     this.held.take(result)
     this.leases.returned(target, method, args, result, this.now())
     this.giveUpLate()
@@ -179,7 +179,9 @@ export class ProcessLife {
   async close(close: (() => unknown) | undefined): Promise<void> {
     await this.held.giveUp()
     this.isClosing = true
-    await soon(Promise.resolve(context().run(this.closer, async () => close?.())))
+    const closed = context().run(this.closer, async () => close?.())
+    // Its failure is that of a dead process.
+    await soon(closed.catch(() => {}))
     await this.settled()
     this.isClosing = false
   }

@@ -21,7 +21,7 @@ test('the handler that most people write sends two mails in the two runs that do
 
 test('the one with the key of the event sends one', async () => {
   // Its tests are made by this one.
-  const [code = ''] = (SNIPPETS[1] ?? '').split('test.each(all)')
+  const [code = ''] = (SNIPPETS[1] ?? '').split('for (const { name')
   const { all } = await load(code.replace("import { expect, test } from 'vitest'\n", ''))
   expect(all.length).toBe(4)
   for (const { run, story } of all) expect((await run()).mails.size, story()).toBe(1)

@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events'
+import Libsql from 'libsql'
 import { interruptions, signedDelivery } from 'tix-webhooks/testing'
 import { describe, expect, test, vi } from 'vitest'
 
@@ -385,6 +386,54 @@ describe('of a dead process', () => {
     // The first is that of the first run.
     expect(ended).toEqual([['release', undefined], way === 'destroy' ? ['destroy'] : ['release', true]])
   })
+})
+
+test('a transaction by hand on a database that the processes share is rolled back', async () => {
+  const all = await interruptions({
+    prepare: () => {
+      const db = new Libsql(':memory:')
+      db.exec('CREATE TABLE orders (id TEXT); CREATE TABLE tickets (id TEXT)')
+      return { db }
+    },
+    start: ({ db }) => ({
+      send: async () => {
+        db.exec('BEGIN')
+        db.prepare('INSERT INTO orders VALUES (?)').run('a')
+        await Promise.resolve()
+        db.prepare('INSERT INTO tickets VALUES (?)').run('a')
+        db.exec('COMMIT')
+        return ok
+      },
+    }),
+    delivery,
+  })
+  const counts: string[] = []
+  for (const { run } of all) {
+    const { db } = await run()
+    const count = (table: string) => db.prepare(`SELECT id FROM ${table}`).all().length
+    counts.push(`${count('orders')}${count('tickets')}`)
+  }
+  // After the COMMIT there is no record of it.
+  expect(counts).toEqual([...Array(11).fill('11'), '22'])
+})
+
+test('nothing is sent to a world that has begun nothing, and a close that fails is ignored', async () => {
+  const sent: string[] = []
+  const all = await interruptions({
+    prepare: () => ({ rpc: { exec: async (text: string) => void sent.push(text), prepare: () => {} } }),
+    start: ({ rpc }) => ({
+      send: async () => {
+        await rpc.exec('a')
+        return ok
+      },
+      close: () => {
+        throw new Error('closed already')
+      },
+    }),
+    delivery,
+  })
+  for (const { run } of all) await run()
+  expect(new Set(sent)).toEqual(new Set(['a']))
 })
 
 test('the functions of the runtime are put back', async () => {
