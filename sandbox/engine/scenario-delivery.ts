@@ -1,6 +1,6 @@
 import type { Random } from '../lib/random.js'
 import type { VirtualClock } from '../time/clock.js'
-import { type Attempts, isSuccess, type ScenarioRequest } from './attempts.js'
+import type { Attempts, ScenarioRequest } from './attempts.js'
 import type { DeliveryLog } from './record/delivery-log.js'
 import type { Attempt, Delivery, Message } from './record/records.js'
 
@@ -19,6 +19,8 @@ export interface ScenarioRequests {
   readonly requests: readonly ScenarioRequest[]
   /** Whether they are sent concurrently. Default false. */
   readonly atOnce?: boolean | undefined
+  /** Whether the answers are those that the scenario expects. */
+  passes(attempts: readonly Attempt[]): boolean
 }
 
 export interface ScenarioDeliveryParts {
@@ -31,14 +33,14 @@ export interface ScenarioDeliveryParts {
 }
 
 /**
- * Sends the requests of a scenario, once, and records them as one delivery. It is delivered if the last answer was a success, else
- * failed: whether that is right is for the scenario to say.
+ * Sends the requests of a scenario, once, and records them as one delivery, which passes or gets a wrong answer: a refusal may be right,
+ * and an acceptance wrong.
  */
 export async function deliverScenario(
   { clock, random, log, attempts, onDelivery, onAttempt }: ScenarioDeliveryParts,
   target: ScenarioTarget,
   message: Message,
-  { scenario, requests, atOnce = false }: ScenarioRequests,
+  { scenario, requests, atOnce = false, passes }: ScenarioRequests,
 ): Promise<Delivery> {
   const { endpointId } = target
   const firstAtMs = clock.now()
@@ -60,12 +62,7 @@ export async function deliverScenario(
   else for (const request of requests) if (!underWay.aborted) sent.push(await send(request))
 
   if (underWay.aborted || !log.has(tracked)) return tracked.delivery
-  const last = sent.at(-1)
-  const isDelivered = last !== undefined && isSuccess(last)
-  log.change(tracked, {
-    status: isDelivered ? 'delivered' : 'failed',
-    reason: isDelivered ? undefined : `It was made invalid on purpose (${scenario}), and is not retried.`,
-  })
+  log.change(tracked, { status: passes(sent) ? 'passed' : 'wrong_answer' })
   onDelivery(tracked.delivery)
   return tracked.delivery
 }

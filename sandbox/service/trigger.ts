@@ -8,6 +8,7 @@ import { isWholeWithin } from '../lib/numbers.js'
 import { readCaptured } from './captured-event.js'
 import { checkDepth } from './check-depth.js'
 import { withChanges } from './payload-changes.js'
+import { passes } from './scenario-verdicts.js'
 import { CLOSED, type Emission, type Service } from './service.js'
 
 /** How the webhooks of a trigger differ from a usual one. */
@@ -127,7 +128,12 @@ async function sendScenario(
         now: signingNow,
       })
       deliveries.push(
-        await engine.deliverScenario(id, message, { scenario: name, requests, atOnce: isBurst }),
+        await engine.deliverScenario(id, message, {
+          scenario: name,
+          requests,
+          atOnce: isBurst,
+          passes: (attempts) => passes(name, attempts, message),
+        }),
       )
     }
   }

@@ -1,8 +1,9 @@
 import { matchesKind } from '../kinds.js'
-import type { Delivery, DeliveryStatus } from './records.js'
+import { type Delivery, type DeliveryStatus, isScenario } from './records.js'
 
 export interface DeliveryFilter {
-  status?: DeliveryStatus
+  /** A status; `scenario` is that of all scenarios, `passed` and `wrong_answer`. */
+  status?: DeliveryStatus | 'scenario'
   /** A kind, or a group such as `event.*`. */
   type?: string
   endpointId?: string
@@ -25,11 +26,15 @@ export function matchesFilter(
   { status, type, endpointId, text }: DeliveryFilter,
 ): boolean {
   return (
-    (status === undefined || delivery.status === status) &&
+    (status === undefined || hasStatus(delivery, status)) &&
     (type === undefined || matchesKind(type, delivery.message.type)) &&
     (endpointId === undefined || delivery.endpointId === endpointId) &&
     (text === undefined || has(delivery, text.toLowerCase()))
   )
+}
+
+export function hasStatus(delivery: Delivery, status: DeliveryStatus | 'scenario'): boolean {
+  return status === 'scenario' ? isScenario(delivery) : delivery.status === status
 }
 
 function has({ id, message: { type, body } }: Delivery, text: string): boolean {

@@ -1,7 +1,7 @@
 import { isParked } from '../../lib/outcome-of.js'
 import type { Timer } from '../../time/timer-queue.js'
-import { type DeliveryFilter, matchesFilter } from './delivery-filter.js'
-import { type Forgotten, ForgottenCounter } from './forgotten.js'
+import { type DeliveryFilter, hasStatus, matchesFilter } from './delivery-filter.js'
+import { FORGOTTEN_STATUSES, type Forgotten, ForgottenCounter } from './forgotten.js'
 import { Latest } from './latest.js'
 import { LIMITS } from './limits.js'
 import { NewestFirst } from './newest-first.js'
@@ -9,9 +9,10 @@ import {
   type Attempt,
   type Delivery,
   type DeliveryStatus,
-  isFromScenario,
   isParkedDelivery,
+  isScenario,
   isSettled,
+  noDeliveries,
 } from './records.js'
 
 /** A delivery, and what the engine alone needs to know of it. */
@@ -56,7 +57,7 @@ interface AttemptKey {
 /** The deliveries, within bounds. Every change takes constant time; only lists and tallies walk through them. */
 export class DeliveryLog {
   readonly #entries = new NewestFirst<Entry>()
-  readonly #counts = { pending: 0, retrying: 0, delivered: 0, failed: 0, skipped: 0 }
+  readonly #counts = noDeliveries()
   readonly #settled = new Latest<string>(LIMITS.settled)
   readonly #attempts = new Latest<AttemptKey>(LIMITS.attempts)
   readonly #bodies = new Latest<AttemptKey>(LIMITS.bodies)
@@ -78,18 +79,14 @@ export class DeliveryLog {
 
   /** How many there have been of each status, those that are no longer kept included. */
   get totals(): Readonly<Record<DeliveryStatus, number>> {
-    const { delivered, failed, skipped } = this.#forgotten.counts.all
-    return {
-      ...this.#counts,
-      delivered: this.#counts.delivered + delivered,
-      failed: this.#counts.failed + failed,
-      skipped: this.#counts.skipped + skipped,
-    }
+    const totals = this.counts as Record<DeliveryStatus, number>
+    for (const status of FORGOTTEN_STATUSES) totals[status] += this.#forgotten.counts[status]
+    return totals
   }
 
   /** How many of the delivered ones are parked, those that are no longer kept included. */
   get parked(): number {
-    let parked = this.#forgotten.counts.all.parked
+    let { parked } = this.#forgotten.counts
     for (const { delivery } of this) if (isParkedDelivery(delivery)) parked += 1
     return parked
   }
@@ -140,14 +137,13 @@ export class DeliveryLog {
   tally({ status, ...filter }: Omit<DeliveryFilter, 'limit'> = {}): Tally {
     let matching = 0
     let genuine = 0
-    let parked = this.#forgotten.genuineParked
+    let { parked } = this.#forgotten.counts
     for (const { delivery } of this) {
       if (!matchesFilter(delivery, filter)) continue
-      const isGenuine = !isFromScenario(delivery)
-      if (isGenuine && isParkedDelivery(delivery)) parked += 1
-      if (status !== undefined && delivery.status !== status) continue
+      if (isParkedDelivery(delivery)) parked += 1
+      if (status !== undefined && !hasStatus(delivery, status)) continue
       matching += 1
-      if (isGenuine) genuine += 1
+      if (!isScenario(delivery)) genuine += 1
     }
     return { matching, genuine, forgotten: this.#forgotten.genuine(status), parked }
   }
@@ -176,7 +172,7 @@ export class DeliveryLog {
     for (const { timer } of this) timer?.cancel()
     this.#entries.clear()
     for (const latest of [this.#settled, this.#attempts, this.#bodies]) latest.clear()
-    Object.assign(this.#counts, { pending: 0, retrying: 0, delivered: 0, failed: 0, skipped: 0 })
+    Object.assign(this.#counts, noDeliveries())
     this.#forgotten.restart()
   }
 

@@ -13,8 +13,28 @@ export interface Message {
 
 export type DeliveryStatus = 'pending' | 'retrying' | SettledStatus
 
-/** The status of a delivery that nothing is sent for any more. */
-export type SettledStatus = 'delivered' | 'failed' | 'skipped'
+/** The status of a delivery that nothing is sent for any more. That of a scenario is `passed` or `wrong_answer`. */
+export type SettledStatus = 'delivered' | 'failed' | 'skipped' | ScenarioStatus
+
+/** Whether the answers to a scenario were those that it expects. */
+export type ScenarioStatus = 'passed' | 'wrong_answer'
+
+export const DELIVERY_STATUSES: readonly DeliveryStatus[] = [
+  'pending',
+  'retrying',
+  'delivered',
+  'failed',
+  'skipped',
+  'passed',
+  'wrong_answer',
+]
+
+export const SCENARIO_STATUSES: readonly DeliveryStatus[] = ['passed', 'wrong_answer']
+
+/** No delivery of any status. */
+export function noDeliveries(): Record<DeliveryStatus, number> {
+  return { pending: 0, retrying: 0, delivered: 0, failed: 0, skipped: 0, passed: 0, wrong_answer: 0 }
+}
 
 /** A message on its way to one endpoint. */
 export interface Delivery {
@@ -78,7 +98,7 @@ export function isParkedDelivery({ status, attempts }: Pick<Delivery, 'status' |
   return isParked(accepted.at(-1)?.response)
 }
 
-/** Whether a scenario sent all attempts of a delivery. */
-export function isFromScenario({ attempts }: Pick<Delivery, 'attempts'>): boolean {
-  return attempts.length > 0 && attempts.every(({ trigger }) => trigger === 'scenario')
+/** Whether a scenario sent it, and has been answered. */
+export function isScenario({ status }: Pick<Delivery, 'status'>): boolean {
+  return SCENARIO_STATUSES.includes(status)
 }

@@ -4,7 +4,7 @@ import { isPlainUrl, PLAIN_URL } from '../network/plain-url.js'
 import type { Tracked } from './delivery-log.js'
 import type { Forgotten } from './forgotten.js'
 import type { Delivery, Message } from './records.js'
-import { isSettled } from './records.js'
+import { DELIVERY_STATUSES, isSettled } from './records.js'
 
 const text = z.string()
 const ms = z.number()
@@ -52,7 +52,7 @@ const delivery = z.strictObject({
   id: id('dlv'),
   messageId: id('msg'),
   endpointId: z.union([id('we'), z.literal('')]),
-  status: z.enum(['pending', 'retrying', 'delivered', 'failed', 'skipped']),
+  status: z.enum(DELIVERY_STATUSES),
   reason: text.exactOptional(),
   firstAtMs: ms,
   nextAtMs: ms.exactOptional(),
@@ -66,8 +66,9 @@ const forgotten = z.strictObject({
   delivered: count,
   failed: count,
   skipped: count,
-  // Absent in older snapshots.
-  parked: count.default(0),
+  passed: count,
+  wrong_answer: count,
+  parked: count,
 })
 
 const snapshot = z.strictObject({
@@ -79,8 +80,7 @@ const snapshot = z.strictObject({
   deliveries: z.array(delivery),
   /** The deliveries that have ended, in the order of their ends. */
   settled: z.array(id('dlv')),
-  /** Absent in snapshots of 0.1.0. */
-  forgotten: z.strictObject({ all: forgotten, fromScenarios: forgotten }).exactOptional(),
+  forgotten,
 })
 
 /** The state of an engine, as plain JSON. */
@@ -95,7 +95,7 @@ export interface EngineState {
   /** The oldest first. */
   readonly deliveries: readonly Omit<Tracked, 'timer'>[]
   readonly settled: readonly string[]
-  readonly forgotten?: Forgotten
+  readonly forgotten: Forgotten
 }
 
 /** Attempts in flight are saved as waiting, so that they are made again; those of scenarios are left out. */

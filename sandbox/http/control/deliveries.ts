@@ -3,7 +3,7 @@ import { utcText } from '../../domain/events/moments.js'
 import { limiter } from '../../engine/limiter.js'
 import { DeliveryGone } from '../../engine/record/delivery-gone.js'
 import type { Delivery } from '../../engine/record/records.js'
-import { isFromScenario } from '../../engine/record/records.js'
+import { DELIVERY_STATUSES, isScenario } from '../../engine/record/records.js'
 import type { App } from '../context.js'
 import { HttpError } from '../errors.js'
 import { attemptJson, deliveryJson } from './delivery-json.js'
@@ -15,7 +15,7 @@ import { whyJson } from './why.js'
 const AT_A_TIME = 32
 
 export const listQuery = z.strictObject({
-  status: z.enum(['pending', 'retrying', 'delivered', 'failed', 'skipped']).exactOptional(),
+  status: z.enum([...DELIVERY_STATUSES, 'scenario']).exactOptional(),
   type: z.string().min(1).exactOptional(),
   endpoint: z.string().min(1).exactOptional(),
   q: z.string().min(1).max(200).exactOptional(),
@@ -42,7 +42,7 @@ export function addDeliveries(app: App, { service, checkUrl }: ControlParts): vo
   const canResend = ({ endpointId }: Delivery): boolean => engine.endpoint(endpointId) !== undefined
   /** Deliveries of a scenario are resent by their id only: that sends the event as it should have been. */
   const reasonToLeaveOut = (delivery: Delivery, to: string | undefined) => {
-    if (isFromScenario(delivery)) return 'spoilt'
+    if (isScenario(delivery)) return 'spoilt'
     if (!canResend(delivery)) return 'removed'
     return to !== undefined || engine.endpoint(delivery.endpointId)?.enabled ? undefined : 'disabled'
   }

@@ -3,7 +3,6 @@ import type { Engine } from '../../engine/engine.js'
 import type { Attempt, Delivery } from '../../engine/record/records.js'
 import { isParked } from '../../lib/outcome-of.js'
 import type { AttemptView, BriefView, DeliveryView } from './views.js'
-import { scenarioJson } from './why.js'
 
 /** A delivery, as the control API shows it. */
 export function deliveryJson(delivery: Delivery, engine: Engine): DeliveryView {
@@ -42,7 +41,7 @@ function lastJson(attempt: Attempt): NonNullable<BriefView['last']> {
   return {
     attempt: id,
     trigger,
-    ...(scenario !== undefined && { scenario, is_right: scenarioJson(attempt)?.is_right ?? true }),
+    ...(scenario !== undefined && { scenario }),
     ...(response && { status: response.status }),
     ...(isParked(response) && { parked: true as const }),
     ...(error && { error: error.code }),

@@ -31,7 +31,15 @@ export interface StateView {
   readonly faults: readonly FaultView[]
 }
 
-export type DeliveryStatus = 'pending' | 'retrying' | 'delivered' | 'failed' | 'skipped'
+/** `passed` and `wrong_answer` are those of scenarios. */
+export type DeliveryStatus =
+  | 'pending'
+  | 'retrying'
+  | 'delivered'
+  | 'failed'
+  | 'skipped'
+  | 'passed'
+  | 'wrong_answer'
 
 /** The virtual time. */
 export interface ClockView {
@@ -99,8 +107,6 @@ export interface BriefView extends DeliveryHead {
     readonly attempt: string
     readonly trigger: AttemptView['trigger']
     readonly scenario?: string
-    /** Whether a scenario got what it is owed. */
-    readonly is_right?: boolean
     readonly status?: number
     /** Whether it was parked: see `AttemptView`. */
     readonly parked?: true
@@ -171,9 +177,9 @@ export interface WhyView {
   readonly scenario?: {
     readonly name: string
     readonly description: string
-    readonly owed: string
-    readonly did: string
-    readonly is_right: boolean
+    readonly expected: string
+    readonly got: string
+    readonly passed: boolean
   }
 }
 

@@ -1,37 +1,17 @@
-import { SCENARIOS, type ScenarioInfo } from 'tix-webhooks/testing'
 import { type Diagnosis, diagnose } from '../../diagnose/diagnose.js'
-import type { Attempt, AttemptResponse, Delivery } from '../../engine/record/records.js'
-import { answerText, isHandled } from '../../lib/outcome-of.js'
+import type { Attempt, Delivery, Message } from '../../engine/record/records.js'
+import { answerText } from '../../lib/outcome-of.js'
+import { expectedAnswer, isRight, scenarioNamed } from '../../service/scenario-verdicts.js'
 import type { Service } from '../../service/service.js'
 import type { WhyView } from './views.js'
 
 const HEADER = 'x-service-signature'
 
-/** An answer that is expected. */
-interface Owed {
-  readonly says: string
-  isMet(answer: AttemptResponse): boolean
-}
-
-/** The answer expected for each kind of delivery. */
-const OWED: Readonly<Record<ScenarioInfo['verdict'], Owed>> = {
-  genuine: { says: '2xx', isMet: isHandled },
-  unknown: { says: '2xx', isMet: isHandled },
-  forged: { says: '4xx', isMet: ({ status }) => status >= 400 && status < 500 && status !== 429 },
-  unusable: { says: 'anything but 2xx, unless it is parked', isMet: (answer) => !isHandled(answer) },
-}
-
-/** While one of them is being handled, the others may be asked to come later. */
-const OWED_TO_A_BURST: Owed = {
-  says: '2xx, or 409, 425, 429 or 503 while another one is handled',
-  isMet: (answer) => isHandled(answer) || [409, 425, 429, 503].includes(answer.status),
-}
-
-/** Why an attempt ended as it did: what to do, what is to be said of its signature, and whether a scenario got what it is owed. */
+/** Why an attempt ended as it did: what to do, what is to be said of its signature, and whether a scenario got the answer that it expects. */
 export async function whyJson(service: Service, delivery: Delivery, attempt: Attempt): Promise<WhyView> {
-  const scenario = scenarioJson(attempt)
+  const scenario = scenarioJson(attempt, delivery.message)
   return {
-    advice: scenario?.is_right ? null : (attempt.hint ?? attempt.error?.message ?? null),
+    advice: scenario?.passed ? null : (attempt.hint ?? attempt.error?.message ?? null),
     signature: signatureJson(await diagnosisOf(service, delivery, attempt)),
     ...(scenario && { scenario }),
   }
@@ -67,17 +47,15 @@ function signatureJson(diagnosis: Diagnosis | undefined): WhyView['signature'] {
   return { valid: false, code: diagnosis.code, reason: diagnosis.reason, findings }
 }
 
-/** The answer expected for a scenario, and whether it came; undefined without a scenario. */
-export function scenarioJson(attempt: Attempt) {
-  const { scenario, response } = attempt
-  const info = SCENARIOS.find(({ name }) => name === scenario)
-  if (info === undefined) return undefined
-  const owed = info.isBurst ? OWED_TO_A_BURST : OWED[info.verdict]
+/** The answer that a scenario expects, and whether it came; undefined without a scenario. */
+function scenarioJson(attempt: Attempt, message: Message): WhyView['scenario'] {
+  const scenario = scenarioNamed(attempt.scenario)
+  if (scenario === undefined) return undefined
   return {
-    name: info.name,
-    description: info.description,
-    owed: owed.says,
-    did: answerText(attempt),
-    is_right: response !== undefined && owed.isMet(response),
+    name: scenario.name,
+    description: scenario.description,
+    expected: expectedAnswer(scenario).says,
+    got: answerText(attempt),
+    passed: isRight(scenario, attempt, message),
   }
 }

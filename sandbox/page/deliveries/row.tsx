@@ -13,10 +13,8 @@ interface RowProps {
 /** A delivery in the list: the link of its kind opens it. */
 export const Row = memo(({ delivery, href, isChosen }: RowProps) => {
   const { id, type, status, last, attempts, url, created_at, mode } = delivery
-  // A delivery made invalid on purpose should be refused: the alarm is for one that is accepted.
-  const isScenario = last?.scenario !== undefined
   return (
-    <tr class={`${isChosen ? 'chosen' : ''} ${last?.is_right ? 'scenario' : ''}`}>
+    <tr class={`${isChosen ? 'chosen' : ''} ${status === 'passed' ? 'scenario' : ''}`}>
       <th scope="row">
         <a href={href} data-id={id} aria-current={isChosen ? 'true' : undefined}>
           <span class="kind">
@@ -24,12 +22,7 @@ export const Row = memo(({ delivery, href, isChosen }: RowProps) => {
           </span>{' '}
           <span class="id">{id}</span>
         </a>
-        {isScenario && (
-          <span class={last.is_right ? 'tag' : 'tag bad'}>
-            {last.scenario}
-            {!last.is_right && ': wrong answer'}
-          </span>
-        )}
+        {last?.scenario && <span class="tag">{last.scenario}</span>}
         {last?.parked && <span class="tag">parked</span>}
         {mode === 'live' && <span class="tag">live</span>}
       </th>

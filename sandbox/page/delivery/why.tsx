@@ -8,7 +8,7 @@ interface WhyProps {
   readonly attempt: AttemptView
 }
 
-/** Why an attempt was not accepted, or not handled; and of what was made invalid on purpose, what was owed, and what was done. */
+/** Why an attempt was not accepted, or not handled; and of a scenario, the answer that it expects, and the one that it got. */
 export function Why({ delivery, attempt }: WhyProps) {
   const isGood = isAccepted(attempt)
   const why = useLoaded(
@@ -19,19 +19,18 @@ export function Why({ delivery, attempt }: WhyProps) {
   return (
     <>
       {scenario !== undefined && (
-        <section aria-label="Scenario" class={`why ${scenario.is_right ? 'good' : 'bad'}`}>
+        <section aria-label="Scenario" class={`why ${scenario.passed ? 'good' : 'bad'}`}>
           <h3>
-            Scenario <code>{scenario.name}</code>:{' '}
-            {scenario.is_right ? 'as it should be' : 'not as it should be'}
+            Scenario <code>{scenario.name}</code>: {scenario.passed ? 'passed' : 'wrong answer'}
           </h3>
           <p>{scenario.description}</p>
           <p>
-            Owed: <b>{scenario.owed}</b>. Did: <b>{scenario.did}</b>.
+            Expected <b>{scenario.expected}</b>, got <b>{scenario.got}</b>.
           </p>
         </section>
       )}
       {(!isGood || why?.advice) && (
-        <section aria-label="Why" class={`why ${isGood || scenario?.is_right ? '' : 'bad'}`}>
+        <section aria-label="Why" class={`why ${isGood || scenario?.passed ? '' : 'bad'}`}>
           <h3>Why</h3>
           {why?.advice && (
             <p>

@@ -1,5 +1,7 @@
 const TONES: Readonly<Record<string, string>> = {
   delivered: 'good',
+  passed: 'good',
+  wrong_answer: 'bad',
   on_sale: 'good',
   failed: 'bad',
   cancelled: 'bad',

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { RETRY_SCHEDULE } from 'tix-webhooks/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { runs } from '../../../test/support/runs.js'
+import { noDeliveries } from '../../engine/record/records.js'
 import { engineFixture, type FixtureAnswer, HOUR_MS, offsetsOf, START_MS } from '../support/engine-fixture.js'
 
 afterEach(() => void vi.useRealTimers())
@@ -18,7 +19,7 @@ describe('a delivery that always fails', () => {
     expect(at(id)).toMatchObject({ status: 'failed', reason: 'The last attempt failed: 500.' })
     expect(at(id).nextAtMs).toBeUndefined()
     expect(clock.nextAt()).toBeUndefined()
-    expect(engine.counts()).toEqual({ pending: 0, retrying: 0, delivered: 0, failed: 1, skipped: 0 })
+    expect(engine.counts()).toEqual({ ...noDeliveries(), failed: 1 })
     await clock.advanceBy(1000 * HOUR_MS)
     expect(at(id).attempts).toHaveLength(11)
   })

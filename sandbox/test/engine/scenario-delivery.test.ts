@@ -22,6 +22,7 @@ describe('what is spoilt on purpose', () => {
     const { engine, clock, endpointId, received, changes } = fixture
     const message = messageOf(fixture)
     const delivery = await engine.deliverScenario(endpointId, message, {
+      passes: () => true,
       scenario: 'tampered-byte',
       requests: [tampered, await genuine(message)],
     })
@@ -29,8 +30,7 @@ describe('what is spoilt on purpose', () => {
       id: expect.stringMatching(/^dlv_/),
       message,
       endpointId,
-      status: 'failed',
-      reason: 'It was made invalid on purpose (tampered-byte), and is not retried.',
+      status: 'passed',
       attempts: [
         {
           number: 1,
@@ -62,15 +62,15 @@ describe('what is spoilt on purpose', () => {
     expect(received).toHaveLength(2)
   })
 
-  test('is delivered where the last answer is a success', async () => {
+  test('passes if its answers are those that the scenario expects', async () => {
     const fixture = engineFixture({ answer: (_, count) => (count === 1 ? 401 : 200) })
     const message = messageOf(fixture)
     const delivery = await fixture.engine.deliverScenario(fixture.endpointId, message, {
+      passes: (attempts) => attempts.every(({ response }) => response?.status === 401),
       scenario: 'duplicate',
       requests: [tampered, tampered],
     })
-    expect(delivery.status).toBe('delivered')
-    expect(delivery.reason).toBeUndefined()
+    expect(delivery.status).toBe('wrong_answer')
   })
 
   test('can be sent to a URL that is no endpoint, and cannot be resent', async () => {
@@ -78,6 +78,7 @@ describe('what is spoilt on purpose', () => {
     const { engine, received } = fixture
     const to = { url: 'http://localhost:9999/elsewhere' }
     const delivery = await engine.deliverScenario(to, messageOf(fixture), {
+      passes: () => true,
       scenario: 'stale',
       requests: [tampered],
     })
@@ -88,7 +89,7 @@ describe('what is spoilt on purpose', () => {
 
   test('is refused for an unknown endpoint or an invalid URL', async () => {
     const fixture = engineFixture()
-    const spoilt = { scenario: 'stale', requests: [tampered] }
+    const spoilt = { scenario: 'stale', requests: [tampered], passes: () => true }
     const message = messageOf(fixture)
     await expect(fixture.engine.deliverScenario('we_none', message, spoilt)).rejects.toThrow(
       'There is no endpoint we_none.',
@@ -117,6 +118,7 @@ describe('what is spoilt on purpose', () => {
         },
       })
       const delivery = await fixture.engine.deliverScenario(fixture.endpointId, messageOf(fixture), {
+        passes: () => true,
         scenario: 'concurrent-burst',
         requests: Array(12).fill(tampered),
         atOnce,
@@ -131,6 +133,7 @@ describe('what is spoilt on purpose', () => {
     const fixture = engineFixture({ answer: (): FixtureAnswer => hold.opened })
     const { engine, clock, endpointId, received } = fixture
     const sent = engine.deliverScenario(endpointId, messageOf(fixture), {
+      passes: () => true,
       scenario: 's',
       requests: [tampered],
     })
@@ -144,7 +147,7 @@ describe('what is spoilt on purpose', () => {
     expect(advanced).toBe(false)
     hold.open(200)
     await advance
-    expect((await sent).status).toBe('delivered')
+    expect((await sent).status).toBe('passed')
   })
 
   test('is dropped by a reset', async () => {
@@ -152,6 +155,7 @@ describe('what is spoilt on purpose', () => {
     const fixture = engineFixture({ answer: (): FixtureAnswer => hold.opened })
     const { engine, endpointId, received } = fixture
     const sent = engine.deliverScenario(endpointId, messageOf(fixture), {
+      passes: () => true,
       scenario: 's',
       requests: [tampered],
     })

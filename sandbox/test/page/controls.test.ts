@@ -79,7 +79,7 @@ inBrowser('what is done in the page', () => {
     await page.getByRole('region', { name: 'Payload' }).getByText(`${stage.hooks}?again`).waitFor()
     await page.getByLabel('As scenario').selectOption('wrong-secret')
     await page.getByRole('button', { name: 'Send as scenario' }).click()
-    await page.getByRole('region', { name: 'Scenario' }).getByText('Did: 401').waitFor()
+    await page.getByRole('region', { name: 'Scenario' }).getByText('Expected 4xx, got 401.').waitFor()
   })
 
   test('sells, reschedules and cancels, and shows the refund', async () => {

@@ -144,7 +144,7 @@ inBrowser('deliveries in the page', () => {
     const stage = await pageStage()
     const { retrying, refused } = await fillStage(stage)
     const { page, errors } = await browser.open(stage, `#/deliveries/${refused}`)
-    await page.getByRole('region', { name: 'Scenario' }).getByText('Owed: 4xx. Did: 401.').waitFor()
+    await page.getByRole('region', { name: 'Scenario' }).getByText('Expected 4xx, got 401.').waitFor()
     await page.getByRole('region', { name: 'Why' }).getByText('timestamp_too_old').waitFor()
     const signature = page.getByRole('region', { name: 'Signature' })
     await signature.getByText('= v1', { exact: true }).waitFor()

@@ -12,14 +12,23 @@ import { attemptLine, type Hints, hintsOnce } from '../../render/attempt-lines.j
 import { type Column, table } from '../../terminal/layout.js'
 import { type Output, printable } from '../../terminal/output.js'
 
-const STATUSES = ['pending', 'retrying', 'delivered', 'failed', 'skipped'] as const
+const STATUSES = [
+  'pending',
+  'retrying',
+  'delivered',
+  'failed',
+  'skipped',
+  'passed',
+  'wrong_answer',
+  'scenario',
+] as const
 const MAX_LIMIT = 1000
 
 const list = defineCommand({
   name: 'deliveries',
   summary: 'lists the deliveries, newest first',
   details:
-    'The list includes what scenarios sent; failed then means refused, which may be right, so --exit-code does not count these. It counts all other deliveries that match, also those beyond --limit and those that the sandbox no longer keeps (it keeps the latest 1,000 that are done); and with --status failed those that are parked: answered 2xx, but not handled.',
+    'What scenarios sent is passed or wrong_answer (scenario lists both), and --exit-code does not count it. It counts all other deliveries that match, also those beyond --limit and those that the sandbox no longer keeps (it keeps the latest 1,000 that are done); and with --status failed those that are parked: answered 2xx, but not handled.',
   options: {
     status: option('STATUS', oneOf(...STATUSES), `only this status: ${STATUSES.join(', ')}`),
     type: option('KIND', readText, 'only this kind, or a group such as event.*'),
@@ -123,7 +132,9 @@ export const deliveryCommands: readonly Command[] = [list, show]
 
 const PAINTS = {
   delivered: 'green',
+  passed: 'green',
   failed: 'red',
+  wrong_answer: 'red',
   retrying: 'magenta',
   skipped: 'magenta',
 } as const
@@ -158,7 +169,7 @@ function cells(
   return [
     id,
     printable(type),
-    paint(status),
+    paint(status.replace('_', ' ')),
     String(attempts.length),
     last === undefined ? '' : printable(answerText(last)),
     nextAt == null ? '' : `in ${sayDuration(Date.parse(nextAt) - Date.parse(now))}`,

@@ -20,7 +20,8 @@ export const status = defineCommand({
 })
 
 function lines(status: SandboxStatus): string {
-  const { version, url, clock, counts, deliveries, parked, endpoints, assumptions } = status
+  const { version, url, clock, counts, parked, endpoints, assumptions } = status
+  const { passed, wrong_answer: wrong, ...deliveries } = status.deliveries
   const counted = (numbers: Readonly<Record<string, number>>): string =>
     Object.entries(numbers)
       .map(([name, count]) => (name === 'delivered' ? deliveredText(count, parked) : `${count} ${name}`))
@@ -33,6 +34,7 @@ function lines(status: SandboxStatus): string {
     `live         ${counted(counts.live)}`,
     `endpoints    ${endpoints}`,
     `deliveries   ${counted(deliveries)}`,
+    `scenarios    ${passed} passed, ${wrong} wrong answer${wrong === 1 ? '' : 's'}`,
     `assumptions  ${assumed.join(', ')}`,
   ].join('\n')
 }

@@ -15,13 +15,3 @@ test('a resend that fails leaves it parked', async () => {
   await engine.resend(id)
   expect([engine.delivery(id)?.status, engine.parked()]).toEqual(['delivered', 1])
 })
-
-test('an older snapshot counts none as parked', async () => {
-  const fixture = engineFixture({ send: async () => answer(200) })
-  const saved = JSON.parse(JSON.stringify(fixture.engine.snapshot()))
-  delete saved.forgotten.all.parked
-  delete saved.forgotten.fromScenarios.parked
-  const restored = fixture.make()
-  restored.restore(saved)
-  expect(restored.parked()).toBe(0)
-})

@@ -21,7 +21,7 @@ test('GET /_sandbox returns the version and the number of records', async () => 
       next_what: expect.stringMatching(/^event evt_\w+ ends$/),
     },
     counts: { test: { events: 1, venues: 4, orders: 1 }, live: { events: 0, venues: 3, orders: 0 } },
-    deliveries: { pending: 0, retrying: 0, delivered: 2, failed: 0, skipped: 0 },
+    deliveries: { pending: 0, retrying: 0, delivered: 2, failed: 0, skipped: 0, passed: 0, wrong_answer: 0 },
     parked: 0,
     endpoints: 1,
     assumptions: {
@@ -179,16 +179,24 @@ test('GET /state?brief=true has the lines of a list: as many as are asked for, a
 })
 
 test.each([
-  [401, true],
-  [204, false],
-])('of a scenario, the line says whether the answer %i is right: %s', async (status, is_right) => {
+  [401, 'passed'],
+  [204, 'wrong_answer'],
+])('a scenario whose answer is %i is %s, in the list and in its filters', async (answer, status) => {
   const sandbox = httpSandbox()
   sandbox.service.engine.createEndpoint({ url: 'http://127.0.0.1:3000/' })
-  sandbox.answerWith(() => ({ response: { status, headers: {}, body: '', truncated: false } }))
+  sandbox.answerWith(() => ({ response: { status: answer, headers: {}, body: '', truncated: false } }))
   await trigger(sandbox.service, { kind: 'order.created', scenario: 'wrong-secret' })
-  expect((await sandbox.call('GET', '/_sandbox/state?brief=true')).json()).toMatchObject({
-    deliveries: [{ last: { scenario: 'wrong-secret', status, is_right } }],
-  })
+  const state = async (query: string) =>
+    (await sandbox.call('GET', `/_sandbox/state?brief=true${query}`)).json()
+  for (const query of ['', '&status=scenario', `&status=${status}`]) {
+    expect(await state(query), query).toMatchObject({
+      status: { deliveries: { delivered: 0, failed: 0, [status]: 1 } },
+      deliveries: [{ status, last: { scenario: 'wrong-secret', status: answer } }],
+    })
+  }
+  for (const other of ['delivered', 'failed']) {
+    expect(await state(`&status=${other}`), other).toMatchObject({ matching: 0, deliveries: [] })
+  }
 })
 
 test('[N44] [N52] on_sale_at is shown while it is scheduled, and not by the API', async () => {

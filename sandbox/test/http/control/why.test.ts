@@ -36,14 +36,14 @@ test.each([
   ['stale', 401, '4xx', true, 'timestamp_too_old'],
   ['missing-header', 400, '4xx', true, 'header_missing'],
 ])(
-  'of the scenario %s that was answered %i: owed %s, right: %s',
-  async (scenario, status, owed, is_right, code) => {
+  'of the scenario %s that was answered %i: expected %s, passed: %s',
+  async (scenario, status, expected, passed, code) => {
     const sandbox = controlFixture()
     sandbox.answerWith(() => answered(status))
     await sandbox.trigger({ scenario })
     expect(await why(sandbox)).toMatchObject({
       signature: { valid: false, code, reason: expect.any(String) },
-      scenario: { name: scenario, owed, did: String(status), is_right },
+      scenario: { name: scenario, expected, got: String(status), passed },
     })
   },
 )
@@ -55,11 +55,11 @@ test.each([
   ['concurrent-burst', 503, true],
   ['concurrent-burst', 401, false],
   ['valid', 401, false],
-])('the scenario %s that is answered %i got what it is owed: %s', async (scenario, status, is_right) => {
+])('the scenario %s that is answered %i passes: %s', async (scenario, status, passed) => {
   const sandbox = controlFixture()
   sandbox.answerWith(() => answered(status))
   await sandbox.trigger({ scenario })
-  expect(await why(sandbox)).toMatchObject({ signature: { valid: true }, scenario: { is_right } })
+  expect(await why(sandbox)).toMatchObject({ signature: { valid: true }, scenario: { passed } })
 })
 
 test('of an event that was parked, that it is not handled, though it was accepted', async () => {
@@ -81,11 +81,11 @@ test.each([
   ['concurrent-burst', false],
   ['not-json', true],
   ['wrong-secret', false],
-])('the scenario %s that is parked got what it is owed: %s', async (scenario, is_right) => {
+])('the scenario %s that is parked passes: %s', async (scenario, passed) => {
   const sandbox = controlFixture()
   sandbox.answerWith(() => answeredBy(answerTo({ outcome: 'parked' })))
   await sandbox.trigger({ scenario })
-  expect(await why(sandbox)).toMatchObject({ scenario: { did: '200 parked', is_right } })
+  expect(await why(sandbox)).toMatchObject({ scenario: { got: '200 parked', passed } })
 })
 
 test('of the secrets of a rotation, the one that matches is reported', async () => {

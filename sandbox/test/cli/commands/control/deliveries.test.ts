@@ -162,15 +162,20 @@ describe('deliveries', () => {
       expect(await exitOf(running)).toMatchObject({ code: 0 })
     })
 
-    test('because what scenarios sent fills the list', async () => {
+    test('among scenarios, which have a list of their own', async () => {
       const { url } = await receiver(() => 401)
       const running = await sandbox(['--to', url, '--freeze', '--retry', '1s'])
       await running.run(['trigger', 'order.created', '--wait'])
       await running.run(['advance', '1h'])
       await running.run(['trigger', 'order.created', '--scenario', 'not-json', '--repeat', '25'])
-      const { code, stderr } = await exitOf(running)
-      expect(code).toBe(1)
-      expect(stderr).toContain('more match: list more with --limit.')
+      await running.run(['trigger', 'order.created', '--scenario', 'valid'])
+      expect(await exitOf(running)).toMatchObject({ code: 1, stderr: expect.not.stringContaining('more') })
+      const scenarios = await running.run(['deliveries', '--status', 'scenario', '--limit', '30'])
+      expect(scenarios.stdout.match(/ passed /g)).toHaveLength(25)
+      expect(scenarios.stdout.match(/ wrong answer /g)).toHaveLength(1)
+      expect((await running.run(['status'])).stdout).toContain(
+        'deliveries   0 pending, 0 retrying, 0 delivered, 1 failed, 0 skipped\nscenarios    25 passed, 1 wrong answer\n',
+      )
     })
 
     test('because chaos came before each attempt of it', async () => {

@@ -60,7 +60,10 @@ describe('resend', () => {
     const [{ id = '' } = {}] = (await json('endpoints')) as { id: string }[]
     await run(['endpoints', 'disable', id])
     expect((await run(['resend', '--failed'])).stderr).toMatch(
-      /^2 deliveries are left out: the endpoint is disabled\. To enable it: .+\n.*1 delivery is left out: sent by a scenario\..+\n/,
+      /^2 deliveries are left out: the endpoint is disabled\. To enable it: .+\n/,
+    )
+    expect((await run(['resend', '--since', '1h'])).stderr).toMatch(
+      /1 delivery is left out: sent by a scenario\. To resend one, name its id\.\n/,
     )
     await run(['endpoints', 'remove', id])
     expect((await run(['resend', '--failed'])).stderr).toMatch(
