@@ -30,6 +30,7 @@ export type {
   TriggeredView,
 } from './http/control/views.js'
 export type { ReservedPort } from './http/server.js'
+export { firstWords } from './lib/first-words.js'
 export { isSuccessStatus } from './lib/is-success-status.js'
 export { messageOf } from './lib/message-of.js'
 export { nearestName } from './lib/nearest-name.js'

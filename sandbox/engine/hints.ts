@@ -1,3 +1,4 @@
+import { firstWords } from '../lib/first-words.js'
 import { isSuccessStatus } from '../lib/is-success-status.js'
 import { isParked, outcomeOf } from '../lib/outcome-of.js'
 import type { SendResult } from './network/send.js'
@@ -16,7 +17,7 @@ export function hintFor(tried: Tried, result: SendResult): string | undefined {
   const { status, headers, body } = result.response
   if (isSuccessStatus(status)) return hintForParked(result.response)
   if (status === 400 || status === 401 || status === 403) return hintForRefusal(tried, status, body)
-  return hintForStatus(tried, status, body, headers.location)
+  return hintForStatus(tried, result.response, headers.location)
 }
 
 /** The advice for an event that was acknowledged, and not handled; undefined for other answers. */
@@ -29,7 +30,12 @@ export function hintForParked(answer: {
     : undefined
 }
 
-function hintForStatus({ url }: Tried, status: number, body: string, location: string | undefined): string {
+function hintForStatus(
+  { url }: Tried,
+  answer: NonNullable<SendResult['response']>,
+  location: string | undefined,
+): string {
+  const { status, body } = answer
   const { pathname } = new URL(url)
   if (status < 400) {
     const target =
@@ -54,10 +60,14 @@ function hintForStatus({ url }: Tried, status: number, body: string, location: s
     case 503:
       return hintForRetry(body)
     default:
-      return status < 500
-        ? `Your receiver refused it with ${status}: its log has the reason.`
-        : `Your receiver failed with ${status}: its log has the reason.`
+      return `Your receiver ${status < 500 ? 'refused it' : 'failed'} with ${status}: ${reasonIn(answer)}.`
   }
+}
+
+/** An error that the answer names itself need not be looked up. Our receivers answer with an outcome alone. */
+function reasonIn(answer: NonNullable<SendResult['response']>): string {
+  const words = outcomeOf(answer.body) === undefined ? firstWords(answer) : undefined
+  return words === undefined ? 'its log has the reason' : `“${words}”`
 }
 
 /** The log has nothing about a retry that the handler asked for, nor about one that is not a fault. */

@@ -1,4 +1,4 @@
-import { isHandled, isParked, outcomeOf } from '../../internal.js'
+import { firstWords, isHandled, isParked, outcomeOf } from '../../internal.js'
 import { sayDuration } from '../arguments/durations.js'
 import type { AttemptSummary } from '../client/attempt-summary.js'
 import { remarkOn } from '../send/judge-scenario.js'
@@ -56,7 +56,9 @@ export function attemptLine(
     ? undefined
     : hints(url, attempt.hint ?? (response === undefined ? error?.message : undefined))
   const outcome = outcomeOf(response?.body ?? '')
-  const answer = withAnswer && outcome === undefined ? oneLine(response?.body ?? '', MAX_ANSWER) : ''
+  const isQuoted = response !== undefined && hint?.includes(firstWords(response) ?? '\n') === true
+  const isShown = withAnswer && outcome === undefined && !isQuoted
+  const answer = isShown ? oneLine(response?.body ?? '', MAX_ANSWER) : ''
   const pieces = [
     ...(time === undefined ? [] : [{ text: colors.dim(time) }]),
     { text: paint(`<-- [${printable(String(response?.status ?? error?.code ?? 'no answer'))}]`) },

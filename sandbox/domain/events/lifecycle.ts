@@ -101,7 +101,7 @@ export class Lifecycle {
         event.timer = undefined
         this.settle(event)
       },
-      () => `event ${event.id} ${event.onSaleAt?.ms === next ? 'goes on sale' : 'ends'}`,
+      () => `${event.title} ${event.onSaleAt?.ms === next ? 'goes on sale' : 'ends'}`,
     )
   }
 

@@ -1,7 +1,9 @@
 import { utcText } from '../../domain/events/moments.js'
 import type { Engine } from '../../engine/engine.js'
-import type { Attempt, Delivery } from '../../engine/record/records.js'
+import type { Attempt, AttemptResponse, Delivery } from '../../engine/record/records.js'
+import { firstWords } from '../../lib/first-words.js'
 import { isParked } from '../../lib/outcome-of.js'
+import { subjectOf } from './subject.js'
 import type { AttemptView, BriefView, DeliveryView } from './views.js'
 
 /** A delivery, as the control API shows it. */
@@ -24,6 +26,7 @@ function headJson(
   return {
     id,
     type: message.type,
+    subject: subjectOf(message),
     mode: message.mode,
     endpoint: endpointId,
     // The endpoint may have been removed since.
@@ -43,6 +46,7 @@ function lastJson(attempt: Attempt): NonNullable<BriefView['last']> {
     trigger,
     ...(scenario !== undefined && { scenario }),
     ...(response && { status: response.status }),
+    ...saysOf(response),
     ...(isParked(response) && { parked: true as const }),
     ...(error && { error: error.code }),
   }
@@ -62,9 +66,15 @@ export function attemptJson(attempt: Attempt): AttemptView {
     url,
     request: { headers: requestHeaders, ...(sentBody !== undefined && { body: sentBody }) },
     ...(response && { response }),
+    ...saysOf(response),
     ...(isParked(response) && { parked: true as const }),
     ...(error && { error }),
     duration_ms: durationMs,
     ...(hint !== undefined && { hint }),
   }
+}
+
+function saysOf(response: AttemptResponse | undefined): { says?: string } {
+  const says = response && firstWords(response)
+  return says === undefined ? {} : { says }
 }

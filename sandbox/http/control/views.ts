@@ -46,7 +46,7 @@ export interface ClockView {
   readonly now: string
   readonly frozen: boolean
   readonly next_at: string | null
-  /** A description of the next event, such as `event evt_… ends`. */
+  /** A description of the next event, such as `Harbour Jazz ends`. */
   readonly next_what: string | null
   readonly real_now: string
   /** The attempts that an advance which is under way has made so far. */
@@ -90,6 +90,8 @@ export interface EndpointView {
 interface DeliveryHead {
   readonly id: string
   readonly type: string
+  /** Its content in a few words, such as `2 tickets · 54.00 · buyer8@example.com`; empty for an unknown kind. */
+  readonly subject: string
   readonly mode: string
   readonly endpoint: string
   readonly url: string | null
@@ -108,6 +110,8 @@ export interface BriefView extends DeliveryHead {
     readonly trigger: AttemptView['trigger']
     readonly scenario?: string
     readonly status?: number
+    /** The first words of the answer. */
+    readonly says?: string
     /** Whether it was parked: see `AttemptView`. */
     readonly parked?: true
     readonly error?: string
@@ -144,6 +148,8 @@ export interface AttemptView {
   readonly url: string
   readonly request: { readonly headers: Readonly<Record<string, string>>; readonly body?: string }
   readonly response?: AnswerView
+  /** The first words of the answer: the message in its JSON, the first line of text on its HTML page, or its first line. */
+  readonly says?: string
   /** Whether the receiver keeps it for a replay: its 2xx does not say that it was handled. */
   readonly parked?: true
   readonly error?: { readonly code: string; readonly message: string }

@@ -100,6 +100,16 @@ describe('a hint says what to do about', () => {
     ['429', status(429), 'Your receiver limits its rate; a Retry-After is respected.'],
     ['another 4xx', status(418), 'Your receiver refused it with 418: its log has the reason.'],
     ['500', status(500), 'Your receiver failed with 500: its log has the reason.'],
+    [
+      '500 with words',
+      status(500, {}, 'ECONNREFUSED db:5432'),
+      'Your receiver failed with 500: “ECONNREFUSED db:5432”.',
+    ],
+    [
+      '500 of ours',
+      status(500, {}, '{"outcome":"failed"}'),
+      'Your receiver failed with 500: its log has the reason.',
+    ],
     ['503', status(503), 'Your receiver asks for a retry later: its log has the reason.'],
     [
       '503 of RetryLater',

@@ -51,7 +51,7 @@ test('[N123] goes to a moment, and to what is next', async () => {
   await sandbox.create({ on_sale_at: '2026-11-25T10:00:00Z' })
   expect((await sandbox.call('GET', '/_sandbox/clock')).json()).toMatchObject({
     next_at: '2026-11-25T10:00:00.000Z',
-    next_what: expect.stringMatching(/^event evt_\w+ goes on sale$/),
+    next_what: expect.stringMatching(/^.+ goes on sale$/),
   })
   const to = (to: string) => sandbox.call('POST', '/_sandbox/clock', { body: { to } })
   expect((await to('2026-11-24T12:00:00+01:00')).json()).toMatchObject({

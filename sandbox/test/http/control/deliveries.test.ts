@@ -15,6 +15,7 @@ test('[N117] a delivery is shown with all details of its attempts', async () => 
   expect(delivery).toEqual({
     id: expect.stringMatching(/^dlv_/),
     type: 'order.created',
+    subject: '2 tickets · 54.00 · buyer1@example.com',
     mode: 'test',
     endpoint: endpoint.id,
     url: HOOKS,
@@ -38,6 +39,7 @@ test('[N117] a delivery is shown with all details of its attempts', async () => 
           }),
         },
         response: { status: 302, headers: { location: '/elsewhere' }, body: 'moved', truncated: false },
+        says: 'moved',
         duration_ms: expect.any(Number),
         hint: expect.stringContaining('http://127.0.0.1:3000/elsewhere'),
       },

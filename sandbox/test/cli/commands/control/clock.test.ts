@@ -38,7 +38,7 @@ describe('advance', () => {
     const { code, stdout } = await run(['advance', '72h'])
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /^2031-05-04T12:00:00\.000Z, frozen, next: event evt_\w+ ends in 27 d .+\n1 delivered\n$/,
+      /^2031-05-04T12:00:00\.000Z, frozen, next: Harbour Jazz ends in 27 d .+\n1 delivered\n$/,
     )
     expect(arrivals).toHaveLength(10)
   })

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { subjectOf } from '../../../http/control/subject.js'
+
+const order = { id: 'ord_1', total_cents: 5400, buyer_email: 'buyer8@example.com' }
+
+test.each([
+  ['order.created', { order, tickets: [{}, {}] }, '2 tickets · 54.00 · buyer8@example.com'],
+  [
+    'order.created',
+    { order: { ...order, total_cents: 0 }, tickets: [{}] },
+    '1 ticket · 0.00 · buyer8@example.com',
+  ],
+  ['order.created', { order: { id: 'ord_1' } }, 'ord_1'],
+  ['order.created', { order: { total_cents: '5', buyer_email: null }, tickets: {} }, ''],
+  ['event.rescheduled', { event: { id: 'evt_1', title: 'Harbour Jazz' } }, 'Harbour Jazz · rescheduled'],
+  ['event.cancelled', { event: { id: 'evt_1' } }, 'evt_1 · cancelled'],
+  ['event.published', { event: { title: 'two\nlines\t' } }, 'two lines · published'],
+  ['event.published', { event: { title: 'x'.repeat(500) } }, `${'x'.repeat(119)}… · published`],
+  ['membership.changed', { member: 1 }, ''],
+  ['order.created', null, ''],
+  ['order.created', [order], ''],
+])('of %s with %j is %j', (type, data, subject) => {
+  expect(subjectOf(messageOf(type, JSON.stringify({ type, data })))).toBe(subject)
+})
+
+test('of bytes that are not JSON is empty', () => {
+  expect(subjectOf(messageOf('order.created', '{"type":'))).toBe('')
+  expect(subjectOf(messageOf('order.created', 'null'))).toBe('')
+})
+
+function messageOf(type: string, body: string) {
+  return { id: 'msg_1', mode: 'test', createdAt: '2026-11-22T18:30:00.000Z', type, body }
+}
