@@ -88,7 +88,12 @@ export class Attempts {
   ): Promise<Attempt> {
     const signal = this.underWay
     const body = Buffer.from(tracked.delivery.message.body)
-    const headers = await this.#headers(body, secrets)
+    const headers = {
+      'content-type': 'application/json',
+      ...(await signatureHeader(body, secrets, this.#parts)),
+      'content-length': String(body.length),
+      'user-agent': USER_AGENT,
+    }
     return this.#attempt(tracked, { trigger, url, secrets, headers, body, signal })
   }
 
@@ -108,21 +113,6 @@ export class Attempts {
       ...{ trigger: 'scenario', scenario, url, secrets, headers, body, transport, signal: this.underWay },
       ...(sentBody !== undefined && { sentBody }),
     })
-  }
-
-  async #headers(body: Uint8Array, secrets: readonly string[]): Promise<Record<string, string>> {
-    const { signature, signingNow } = this.#parts
-    const timestamp = Math.floor(signature.timestampUnit === 'ms' ? signingNow() : signingNow() / 1000)
-    return {
-      'content-type': 'application/json',
-      [signature.header?.toLowerCase() ?? DEFAULT_HEADER]: await signPayload(body, {
-        secret: secrets,
-        timestamp,
-        signature,
-      }),
-      'content-length': String(body.length),
-      'user-agent': USER_AGENT,
-    }
   }
 
   async #attempt(tracked: Tracked, sending: Sending): Promise<Attempt> {
@@ -168,6 +158,17 @@ export class Attempts {
       return { error: errorOf(error) }
     }
   }
+}
+
+/** The header by which each secret signs a body now. */
+export async function signatureHeader(
+  body: Uint8Array | string,
+  secret: readonly string[],
+  { signature, signingNow }: Pick<AttemptsParts, 'signature' | 'signingNow'>,
+): Promise<Readonly<Record<string, string>>> {
+  const timestamp = Math.floor(signature.timestampUnit === 'ms' ? signingNow() : signingNow() / 1000)
+  const name = signature.header?.toLowerCase() ?? DEFAULT_HEADER
+  return { [name]: await signPayload(body, { secret, timestamp, signature }) }
 }
 
 function breaker(): AbortController {

@@ -12,6 +12,9 @@ const MAX_READ = 16 * 1024
 /** Where frameworks put the message of an error. */
 const MESSAGE_FIELDS = ['message', 'error', 'detail', 'title', 'reason', 'description', 'errors']
 
+/** Outcomes of our receivers that add nothing to a 200 or a 500. */
+const SAID_BY_THE_STATUS = ['handled', 'failed']
+
 const known = new WeakMap<Answer, string | undefined>()
 
 /**
@@ -27,7 +30,9 @@ function wordsOf({ headers, body }: Answer): string {
   const text = body.slice(0, MAX_READ)
   if (/^\s*</.test(text) || /\bhtml\b/.test(headers['content-type'] ?? ''))
     return firstLine(withoutTags(text))
-  return outcomeOf(body) ?? messageIn(parsed(body)) ?? firstLine(text)
+  const outcome = outcomeOf(body)
+  if (outcome !== undefined) return SAID_BY_THE_STATUS.includes(outcome) ? '' : outcome
+  return messageIn(parsed(body)) ?? firstLine(text)
 }
 
 function parsed(body: string): unknown {

@@ -19,6 +19,8 @@ import { Requests } from './views/requests.js'
 export function App() {
   const route = useRoute()
   const { state, connection } = useLive(route)
+  // For narrow windows, where the style hides what is folded.
+  const [isOpen, setOpen] = useState(false)
   useEffect(() => {
     document.title = `${route.delivery ?? route.view} – tix-webhooks sandbox`
   }, [route.delivery, route.view])
@@ -58,7 +60,10 @@ export function App() {
       </header>
       {state !== undefined && (
         <>
-          <section class="bar" aria-label="Controls">
+          <section class={isOpen ? 'bar open' : 'bar'} aria-label="Controls">
+            <button type="button" class="fold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+              Controls
+            </button>
             <Clock clock={state.clock} nextAttempt={state.next_attempt} />
             <Trigger />
           </section>

@@ -2,10 +2,11 @@ import * as z from 'zod'
 import { utcText } from '../../domain/events/moments.js'
 import { limiter } from '../../engine/limiter.js'
 import { DeliveryGone } from '../../engine/record/delivery-gone.js'
-import type { Delivery } from '../../engine/record/records.js'
+import type { Attempt, Delivery } from '../../engine/record/records.js'
 import { DELIVERY_STATUSES, isScenario } from '../../engine/record/records.js'
 import type { App } from '../context.js'
 import { HttpError } from '../errors.js'
+import { curlJson } from './curl.js'
 import { attemptJson, deliveryJson } from './delivery-json.js'
 import { invalid, missing, readBody, readParameters, refusingMisuse, span } from './input.js'
 import type { ControlParts } from './parts.js'
@@ -36,6 +37,12 @@ export function addDeliveries(app: App, { service, checkUrl }: ControlParts): vo
     const delivery = engine.delivery(id)
     if (delivery === undefined) throw missing('delivery', id)
     return delivery
+  }
+
+  const attemptOf = ({ attempts }: Delivery, id: string): Attempt => {
+    const attempt = attempts.find((one) => one.id === id)
+    if (attempt === undefined) throw missing('attempt', id)
+    return attempt
   }
 
   /** The secret to sign with is gone with its endpoint. */
@@ -78,12 +85,18 @@ export function addDeliveries(app: App, { service, checkUrl }: ControlParts): vo
     return c.json({ data: engine.plannedAttempts(id).map(utcText) })
   })
 
+  app.get('/_sandbox/deliveries/:id/curl', async (c) =>
+    c.json(await curlJson(service, found(c.req.param('id')), undefined)),
+  )
+
+  app.get('/_sandbox/deliveries/:id/attempts/:attempt/curl', async (c) => {
+    const delivery = found(c.req.param('id'))
+    return c.json(await curlJson(service, delivery, attemptOf(delivery, c.req.param('attempt'))))
+  })
+
   app.get('/_sandbox/deliveries/:id/attempts/:attempt/why', async (c) => {
     const delivery = found(c.req.param('id'))
-    const id = c.req.param('attempt')
-    const attempt = delivery.attempts.find((one) => one.id === id)
-    if (attempt === undefined) throw missing('attempt', id)
-    return c.json(await whyJson(service, delivery, attempt))
+    return c.json(await whyJson(service, delivery, attemptOf(delivery, c.req.param('attempt'))))
   })
 
   app.post('/_sandbox/deliveries/:id/resend', async (c) => {

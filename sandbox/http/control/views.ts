@@ -189,6 +189,13 @@ export interface WhyView {
   }
 }
 
+/** A delivery as a command for a terminal. */
+export interface CurlView {
+  readonly command: string
+  /** Whether it was signed now, rather than when it was sent. */
+  readonly fresh: boolean
+}
+
 /** The result of a trigger. Only a scenario has attempts in it. */
 export interface TriggeredView {
   readonly messages: readonly string[]

@@ -55,7 +55,9 @@ export function Clock({
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for a form
     <div role="group" aria-label="Clock" class="clock">
       <VirtualTime isFrozen={frozen} />
+      {passage === undefined ? <Next clock={clock} /> : <Advancing {...passage} clock={clock} />}
       <div class="buttons">
+        <span class="dim">Advance</span>
         <Action
           look="main"
           disabled={nextAttempt === null}
@@ -66,9 +68,9 @@ export function Clock({
         >
           Next attempt
         </Action>
-        <Action run={by(1)}>1 hour</Action>
-        <Action run={by(24)}>24 hours</Action>
-        <Action run={by(72)}>72 hours</Action>
+        <Action run={by(1)}>+1 hour</Action>
+        <Action run={by(24)}>+24 hours</Action>
+        <Action run={by(72)}>+72 hours</Action>
         {/* A key of its own for each: what is pressed must not become the other one under the pointer. */}
         {frozen ? (
           <Action key="run" run={() => post('/clock', { run: true })}>
@@ -80,7 +82,6 @@ export function Clock({
           </Action>
         )}
       </div>
-      {passage === undefined ? <Next clock={clock} /> : <Advancing {...passage} clock={clock} />}
     </div>
   )
 }

@@ -19,9 +19,10 @@ interface Triggered {
   readonly deliveries: readonly string[]
 }
 
-/** Sends a webhook of a kind. */
+/** Sends a webhook of a kind, or one that was captured. */
 export async function send(request: {
-  kind: string
+  kind?: string
+  event?: string
   scenario?: string
   data?: unknown
 }): Promise<readonly string[]> {
@@ -30,7 +31,7 @@ export async function send(request: {
   notify(
     first === undefined ? (
       <>
-        No endpoint is there for {request.kind}: <a href="#/endpoints">add one</a>.
+        No endpoint takes it: <a href="#/endpoints">add one</a>.
       </>
     ) : (
       <>

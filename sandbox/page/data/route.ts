@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { STATUSES } from './views.js'
+import { TABS, type Tab } from './views.js'
 
 export const VIEWS = [
   'Deliveries',
@@ -18,7 +18,7 @@ export interface Route {
   readonly delivery?: string | undefined
   readonly attempt?: string | undefined
   readonly q: string
-  readonly status: string
+  readonly status: Tab
   readonly limit: number
   /** Whether the newest delivery is shown, whichever that is. */
   readonly follow: boolean
@@ -37,7 +37,7 @@ function readRoute(hash: string): Route {
     delivery: delivery || undefined,
     attempt: attempt || undefined,
     q: (given.get('q') ?? '').slice(0, 200),
-    status: STATUSES.find((one) => one === given.get('status')) ?? '',
+    status: TABS.find((one) => one === given.get('status')) ?? '',
     limit: Math.min(Math.max(Number(given.get('limit')) || LIMIT, 1), MAX_LIMIT),
     follow: given.has('follow'),
   }

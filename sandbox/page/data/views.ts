@@ -1,4 +1,4 @@
-import type { AttemptView, DeliveryStatus } from '../../http/control/views.js'
+import type { AttemptView } from '../../http/control/views.js'
 import { isSuccessStatus } from '../../lib/is-success-status.js'
 
 export type {
@@ -6,7 +6,7 @@ export type {
   AttemptView,
   BriefView as Brief,
   ClockView,
-  DeliveryStatus as Status,
+  CurlView,
   DeliveryView,
   EndpointView,
   EventView,
@@ -18,7 +18,9 @@ export type {
   WhyView,
 } from '../../http/control/views.js'
 
-export const STATUSES: readonly DeliveryStatus[] = ['pending', 'retrying', 'delivered', 'failed', 'skipped']
+/** The filters of the list: none, a status, or all scenarios. */
+export const TABS = ['', 'pending', 'retrying', 'delivered', 'failed', 'skipped', 'scenario'] as const
+export type Tab = (typeof TABS)[number]
 
 /** Whether an endpoint took it. */
 export function isAccepted({ response }: Pick<AttemptView, 'response'>): boolean {

@@ -1,4 +1,4 @@
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { go, hashOf, LIMIT, MAX_LIMIT, type Route } from '../data/route.js'
 import type { State } from '../data/views.js'
 import { count } from '../data/words.js'
@@ -18,6 +18,7 @@ export function Deliveries({ route, state }: DeliveriesProps) {
   const { deliveries, matching, endpoints } = state
   const chosen = route.follow ? deliveries[0]?.id : route.delivery
   const list = useRef<HTMLElement>(null)
+  const [drawn, setDrawn] = useState(LIMIT)
   useKeys(list, route, chosen)
   useFocusOnReturn(list, route)
   const isFiltered = route.q !== '' || route.status !== ''
@@ -33,39 +34,41 @@ export function Deliveries({ route, state }: DeliveriesProps) {
             No delivery matches. <a href={hashOf({ ...route, q: '', status: '' })}>Show all</a>
           </p>
         )}
-        <table aria-label="Deliveries" hidden={deliveries.length === 0}>
-          <thead>
-            <tr>
-              <th scope="col">Kind</th>
-              <th scope="col" class="status">
-                Status
-              </th>
-              <th scope="col" class="last">
-                <span class="wide">Last answer</span>
-                <span class="narrow">Last</span>
-              </th>
-              <th scope="col" class="number">
-                Attempts
-              </th>
-              <th scope="col" class="endpoint">
-                Endpoint
-              </th>
-              <th scope="col" class="age">
-                Age
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {deliveries.map((delivery) => (
-              <Row
-                key={delivery.id}
-                delivery={delivery}
-                href={hashOf({ ...route, delivery: delivery.id, attempt: undefined, follow: false })}
-                isChosen={delivery.id === chosen}
-              />
-            ))}
-          </tbody>
-        </table>
+        <div role="tabpanel" id="rows" aria-label="Deliveries by status" hidden={deliveries.length === 0}>
+          <table aria-label="Deliveries">
+            <thead>
+              <tr>
+                <th scope="col">Delivery</th>
+                <th scope="col" class="status">
+                  Status
+                </th>
+                <th scope="col" class="last">
+                  Answer
+                </th>
+                <th scope="col" class="number">
+                  Attempts
+                </th>
+                <th scope="col" class="endpoint">
+                  Endpoint
+                </th>
+                <th scope="col" class="age">
+                  Age
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {deliveries.slice(0, drawn).map((delivery) => (
+                <Row
+                  key={delivery.id}
+                  delivery={delivery}
+                  href={hashOf({ ...route, delivery: delivery.id, attempt: undefined, follow: false })}
+                  isChosen={delivery.id === chosen}
+                />
+              ))}
+            </tbody>
+          </table>
+          {drawn < deliveries.length && <End key={drawn} reach={() => setDrawn(drawn + LIMIT)} />}
+        </div>
         {deliveries.length > 0 && (
           <p class="keys">
             <kbd>j</kbd> <kbd>k</kbd> move, <kbd>Enter</kbd> opens, <kbd>Esc</kbd> closes, <kbd>r</kbd>{' '}
@@ -79,6 +82,20 @@ export function Deliveries({ route, state }: DeliveriesProps) {
       )}
     </div>
   )
+}
+
+/** The end of the rows that are drawn: a browser takes a second for a thousand of them. */
+function End({ reach }: { readonly reach: () => void }) {
+  const end = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const observer = new IntersectionObserver(
+      (entries) => entries.some(({ isIntersecting }) => isIntersecting) && reach(),
+      { rootMargin: '800px' },
+    )
+    if (end.current !== null) observer.observe(end.current)
+    return () => observer.disconnect()
+  }, [])
+  return <div ref={end} class="end" />
 }
 
 function More({ route, shown, matching }: { route: Route; shown: number; matching: number }) {

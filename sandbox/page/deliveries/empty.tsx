@@ -3,43 +3,42 @@ import { KINDS } from '../data/kinds.js'
 import type { EndpointView } from '../data/views.js'
 import { Action } from '../parts/action.js'
 import { copy } from '../parts/copy.js'
+import { Shown } from '../parts/shown.js'
 
-/** Shown until something is sent: how to send the first webhook. */
+/** Shown until something is sent: the target, a button, and the commands for a terminal. */
 export function Empty({ endpoints }: { readonly endpoints: readonly EndpointView[] }) {
-  const origin = location.origin
-  const lines = [
-    ...(endpoints.length === 0
-      ? [
-          [
-            'say where your app listens',
-            `npx tix-webhooks endpoints add http://localhost:3000/hooks --sandbox ${origin}`,
-          ] as const,
-        ]
-      : []),
-    [
-      'put the signing secret into its environment',
-      `npx tix-webhooks secret --sandbox ${origin} >> .env`,
-    ] as const,
-    ['send it a webhook', `npx tix-webhooks trigger order.created --sandbox ${origin}`] as const,
-    ['let three days of retries pass', `npx tix-webhooks advance 72h --sandbox ${origin}`] as const,
-  ]
+  const [first, ...others] = endpoints
+  const commands = [
+    ...(first === undefined ? ['endpoints add http://localhost:3000/hooks'] : []),
+    'secret >> .env',
+    'trigger order.created',
+    'advance 72h',
+  ].map((command) => `npx tix-webhooks ${command.replace(/$| >/, ` --sandbox ${location.origin}$&`)}`)
   return (
     <div class="empty">
       <h3>Nothing was sent yet</h3>
-      <p>Send a webhook from here, or paste the commands into a terminal.</p>
       <p>
-        <Action look="main" run={() => send({ kind: KINDS[0] })}>
-          Trigger
-        </Action>{' '}
-        <span class="dim">{KINDS[0]}</span>
+        {first === undefined ? (
+          'No endpoint yet: webhooks go nowhere.'
+        ) : (
+          <>
+            Delivering to{' '}
+            <b>
+              <Shown text={first.url} />
+            </b>
+            {others.length > 0 && ` and ${others.length} more`}
+          </>
+        )}
       </p>
+      <Action look="main" run={() => send({ kind: KINDS[0] })}>
+        Send {KINDS[0]}
+      </Action>
       <ol>
-        {lines.map(([says, line]) => (
-          <li key={line}>
-            <span>{says}</span>
-            <code>{line}</code>
-            <Action look="small" run={() => copy(line)}>
-              Copy<span class="unseen"> the command: {says}</span>
+        {commands.map((command) => (
+          <li key={command}>
+            <code>{command}</code>
+            <Action look="small" run={() => copy(command)}>
+              Copy<span class="unseen"> {command}</span>
             </Action>
           </li>
         ))}

@@ -10,26 +10,38 @@ interface RowProps {
   readonly isChosen: boolean
 }
 
-/** A delivery in the list: the link of its kind opens it. */
+/** A delivery in the list: the link opens it. */
 export const Row = memo(({ delivery, href, isChosen }: RowProps) => {
-  const { id, type, status, last, attempts, url, created_at, mode } = delivery
+  const { id, type, subject, status, last, attempts, url, created_at, mode } = delivery
   return (
-    <tr class={`${isChosen ? 'chosen' : ''} ${status === 'passed' ? 'scenario' : ''}`}>
+    <tr class={isChosen ? `chosen ${status}` : status}>
       <th scope="row">
         <a href={href} data-id={id} aria-current={isChosen ? 'true' : undefined}>
           <span class="kind">
             <Shown text={type} />
           </span>{' '}
-          <span class="id">{id}</span>
+          <span class="subject">
+            <Shown text={subject} />
+          </span>{' '}
+          <span>
+            {last?.scenario && <span class="tag">{last.scenario}</span>}
+            {last?.parked && <span class="tag">parked</span>}
+            {mode === 'live' && <span class="tag">live</span>}
+          </span>
         </a>
-        {last?.scenario && <span class="tag">{last.scenario}</span>}
-        {last?.parked && <span class="tag">parked</span>}
-        {mode === 'live' && <span class="tag">live</span>}
       </th>
       <td>
         <Badge status={status} />
       </td>
-      <td>{last === undefined ? <span class="dim">none</span> : <Result {...last} />}</td>
+      <td class="last">
+        {last === undefined ? <span class="dim">none</span> : <Result {...last} />}
+        {last?.says && !last.parked && (
+          <span class="says">
+            {' '}
+            <Shown text={last.says} />
+          </span>
+        )}
+      </td>
       <td class="number">{attempts}</td>
       <td class="endpoint" title={url ?? 'its endpoint was removed'}>
         {url === null ? <span class="dim">removed</span> : <Shown text={url.replace(/^https?:\/\//, '')} />}

@@ -1,17 +1,16 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { go, type Route, replace } from '../data/route.js'
-import { STATUSES, type Status } from '../data/views.js'
+import { type State, TABS, type Tab } from '../data/views.js'
 
 const TYPING_MS = 200
 
-/** The filters of the list, and the switch to follow the newest. */
-export function Toolbar({
-  route,
-  counts,
-}: {
+interface ToolbarProps {
   readonly route: Route
-  readonly counts: Readonly<Record<Status, number>>
-}) {
+  readonly counts: State['status']['deliveries']
+}
+
+/** The filters of the list, and the switch to follow the newest. */
+export function Toolbar({ route, counts }: ToolbarProps) {
   const [q, setQ] = useState(route.q)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   useEffect(() => setQ(route.q), [route.q])
@@ -21,35 +20,63 @@ export function Toolbar({
     timer.current = setTimeout(() => replace({ ...route, q: text.trim() }), TYPING_MS)
   }
   return (
-    <search class="toolbar">
-      <input
-        type="search"
-        aria-label="Search"
-        placeholder="Search ids, kinds, bodies"
-        maxLength={200}
-        value={q}
-        onInput={(event) => search(event.currentTarget.value)}
-      />
-      <select
-        aria-label="Status"
-        value={route.status}
-        onChange={(event) => replace({ ...route, status: event.currentTarget.value })}
-      >
-        <option value="">any status</option>
-        {STATUSES.map((status) => (
-          <option key={status} value={status}>
-            {status} ({counts[status].toLocaleString('en')})
-          </option>
-        ))}
-      </select>
-      <button
-        type="button"
-        aria-pressed={route.follow}
-        title="Shows the newest delivery, until another one is chosen"
-        onClick={() => go({ ...route, delivery: undefined, attempt: undefined, follow: !route.follow })}
-      >
-        Follow
-      </button>
-    </search>
+    <div class="toolbar">
+      <Tabs route={route} counts={counts} />
+      <search>
+        <input
+          type="search"
+          aria-label="Search"
+          placeholder="Search ids, kinds, bodies"
+          maxLength={200}
+          value={q}
+          onInput={(event) => search(event.currentTarget.value)}
+        />
+        <button
+          type="button"
+          aria-pressed={route.follow}
+          title="Shows the newest delivery, until another one is chosen"
+          onClick={() => go({ ...route, delivery: undefined, attempt: undefined, follow: !route.follow })}
+        >
+          Follow
+        </button>
+      </search>
+    </div>
   )
+}
+
+/** A tab for each status; the arrows move between them. */
+function Tabs({ route, counts }: ToolbarProps) {
+  const list = useRef<HTMLDivElement>(null)
+  const choose = (status: Tab): void => replace({ ...route, status })
+  const press = (event: KeyboardEvent): void => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
+    if (step === undefined) return
+    const next = (TABS.indexOf(route.status) + step + TABS.length) % TABS.length
+    choose(TABS[next] ?? '')
+    list.current?.querySelectorAll<HTMLElement>('[role=tab]')[next]?.focus()
+    event.preventDefault()
+  }
+  return (
+    <div role="tablist" aria-label="Status" ref={list} onKeyDown={press}>
+      {TABS.map((tab) => (
+        <button
+          key={tab}
+          type="button"
+          role="tab"
+          aria-selected={tab === route.status}
+          aria-controls="rows"
+          tabIndex={tab === route.status ? 0 : -1}
+          onClick={() => choose(tab)}
+        >
+          {tab === '' ? 'All' : tab === 'scenario' ? 'scenarios' : tab}{' '}
+          <span class="dim">{countOf(tab, counts).toLocaleString('en')}</span>
+        </button>
+      ))}
+    </div>
+  )
+}
+
+function countOf(tab: Tab, counts: ToolbarProps['counts']): number {
+  if (tab === 'scenario') return counts.passed + counts.wrong_answer
+  return tab === '' ? Object.values(counts).reduce((sum, count) => sum + count) : counts[tab]
 }

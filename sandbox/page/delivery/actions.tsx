@@ -2,26 +2,22 @@ import { useState } from 'preact/hooks'
 import { send } from '../bar/trigger.js'
 import { get } from '../data/api.js'
 import { go, type Route } from '../data/route.js'
-import type { AttemptView, DeliveryView, EndpointView, ScenarioView } from '../data/views.js'
+import type { AttemptView, CurlView, DeliveryView, EndpointView, ScenarioView } from '../data/views.js'
 import { Action } from '../parts/action.js'
 import { Choice } from '../parts/choice.js'
 import { copy } from '../parts/copy.js'
 import { useLoaded } from '../parts/use-loaded.js'
-import { curlOf } from './curl.js'
-import type { SignedContent } from './hmac.js'
 import { resend } from './resend.js'
 
 interface ActionsProps {
   readonly delivery: DeliveryView
   readonly attempt: AttemptView | undefined
   readonly endpoint: EndpointView | undefined
-  /** The signed content. */
-  readonly assumed: SignedContent
   readonly route: Route
 }
 
 /** The actions on a delivery. */
-export function Actions({ delivery, attempt, endpoint, assumed, route }: ActionsProps) {
+export function Actions({ delivery, attempt, endpoint, route }: ActionsProps) {
   const { id } = delivery
   const isGone = endpoint === undefined
   return (
@@ -41,10 +37,11 @@ export function Actions({ delivery, attempt, endpoint, assumed, route }: Actions
       {(attempt !== undefined || !isGone) && (
         <Action
           run={async () => {
-            const { command, isFresh } = await curlOf(delivery, attempt, endpoint, assumed)
+            const path = attempt === undefined ? '' : `/attempts/${attempt.id}`
+            const { command, fresh } = await get<CurlView>(`/deliveries/${id}${path}/curl`)
             await copy(
               command,
-              isFresh
+              fresh
                 ? 'Copied, with a signature of now: a receiver takes it for five minutes.'
                 : 'Copied, exactly as it was sent.',
             )
@@ -86,7 +83,7 @@ function AsScenario({ delivery, route }: { delivery: DeliveryView; route: Route 
   const scenarios = useLoaded(() => get<{ data: ScenarioView[] }>('/scenarios'), [])?.data ?? []
   const [chosen, setChosen] = useState('duplicate')
   const play = async (): Promise<void> => {
-    const [first] = await send({ kind: delivery.type, data: dataOf(delivery), scenario: chosen })
+    const [first] = await send({ event: delivery.body, scenario: chosen })
     if (first !== undefined) go({ ...route, delivery: first, attempt: undefined, follow: false })
   }
   return (
@@ -101,13 +98,4 @@ function AsScenario({ delivery, route }: { delivery: DeliveryView; route: Route 
       <p class="says">{scenarios.find(({ name }) => name === chosen)?.description}</p>
     </div>
   )
-}
-
-/** @throws Error if its body is no event any more */
-function dataOf({ body }: DeliveryView): unknown {
-  try {
-    return JSON.parse(body).data
-  } catch {
-    throw new Error('The body of this delivery is no event.')
-  }
 }

@@ -72,6 +72,7 @@ function Whole({ delivery, planned, route, state }: Loaded & Pick<DeliveryProps,
           <Shown text={delivery.type} />
         </h2>
         <Badge status={delivery.status} />
+        {delivery.subject && <Shown text={delivery.subject} />}
       </div>
       <p class="facts">
         <Id id={delivery.id} />
@@ -82,22 +83,29 @@ function Whole({ delivery, planned, route, state }: Loaded & Pick<DeliveryProps,
           to {delivery.url === null ? 'an endpoint that was removed' : <Shown text={delivery.url} />}
         </span>
       </p>
-      <Actions delivery={delivery} attempt={chosen} endpoint={endpoint} assumed={assumed} route={route} />
+      <Actions delivery={delivery} attempt={chosen} endpoint={endpoint} route={route} />
       {delivery.reason !== undefined && chosen === undefined && (
         <section aria-label="Why" class="why bad">
           <h3>Why</h3>
           <p>{delivery.reason}</p>
         </section>
       )}
-      {chosen !== undefined && <Why delivery={delivery} attempt={chosen} />}
+      {route.attempt !== undefined && route.attempt !== chosen?.id && (
+        <p class="nothing">
+          There is no attempt <code>{route.attempt}</code> of it: the latest is shown.
+        </p>
+      )}
+      {chosen !== undefined && (
+        <>
+          <Why delivery={delivery} attempt={chosen} />
+          <Answer attempt={chosen} />
+        </>
+      )}
       <Axis delivery={delivery} planned={planned} chosen={chosen?.id} />
       <Attempts delivery={delivery} planned={planned} chosen={chosen?.id} route={route} />
       <Payload delivery={delivery} attempt={chosen} />
       {chosen !== undefined && (
-        <>
-          <Signature delivery={delivery} attempt={chosen} endpoint={endpoint} assumed={assumed} />
-          <Answer attempt={chosen} attempts={attempts} />
-        </>
+        <Signature delivery={delivery} attempt={chosen} endpoint={endpoint} assumed={assumed} />
       )}
     </>
   )

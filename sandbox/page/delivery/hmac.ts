@@ -35,15 +35,3 @@ export async function hmac(secret: string, content: string): Promise<string | un
   const digest = new Uint8Array(await crypto.subtle.sign('HMAC', key, encoder.encode(content)))
   return [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
-
-/** The header by which each secret signs the body now. */
-export async function signNow(
-  body: string,
-  secrets: readonly string[],
-  assumed: SignedContent,
-): Promise<Readonly<Record<string, string>> | undefined> {
-  const t = String(Math.floor(Date.now() / 1000))
-  const digests = await Promise.all(secrets.map((secret) => hmac(secret, prefixOf(t, assumed) + body)))
-  if (digests.length === 0 || digests.includes(undefined)) return undefined
-  return { [HEADER]: [`t=${t}`, ...digests.map((digest) => `v1=${digest}`)].join(',') }
-}

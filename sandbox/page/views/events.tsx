@@ -91,24 +91,26 @@ function Event({ event }: { readonly event: EventView }) {
   )
 }
 
-/** A week later, unless another time is chosen. */
+/** A form, once it is asked for: a week later, unless another time is chosen. */
 function Reschedule({ event: { id, title, doors_at } }: { readonly event: EventView }) {
   const [doors, setDoors] = useState<string>()
   const week = new Date(Date.parse(doors_at) + 7 * 24 * 3_600_000).toISOString().slice(0, 16)
-  const chosen = doors ?? week
+  if (doors === undefined) {
+    return (
+      <button type="button" onClick={() => setDoors(week)}>
+        Reschedule…<span class="unseen"> {title}</span>
+      </button>
+    )
+  }
   return (
     <span class="field">
       <label>
         New doors, UTC
-        <input
-          type="datetime-local"
-          value={chosen}
-          onInput={(event) => setDoors(event.currentTarget.value)}
-        />
+        <input type="datetime-local" value={doors} onInput={(event) => setDoors(event.currentTarget.value)} />
       </label>
       <Action
         run={async () => {
-          await post(`/events/${id}/reschedule`, { doors_at: `${chosen}:00Z` })
+          await post(`/events/${id}/reschedule`, { doors_at: `${doors}:00Z` })
           setDoors(undefined)
         }}
       >

@@ -53,7 +53,7 @@ inBrowser('the connection of the page', () => {
     await stage.sandbox.trigger('order.created')
     await Promise.all(pages.map((page) => page.getByRole('link', { name: /order\.created/ }).waitFor()))
     // And each can still ask for something.
-    await Promise.all(pages.map((page) => page.getByRole('button', { name: '1 hour' }).click()))
+    await Promise.all(pages.map((page) => page.getByRole('button', { name: '+1 hour' }).click()))
     await expect
       .poll(() => new Date(stage.sandbox.clock.now()).toISOString())
       .toBe('2026-11-23T04:30:00.000Z')

@@ -12,9 +12,9 @@ inBrowser('what is done in the page', () => {
     const clock = page.getByRole('group', { name: 'Clock' })
     await clock.getByRole('button', { name: 'Next attempt' }).click()
     await expect.poll(() => stage.sandbox.deliveries.list()[0]?.attempts.length).toBe(2)
-    await clock.getByRole('button', { name: '1 hour' }).click()
+    await clock.getByRole('button', { name: '+1 hour' }).click()
     await expect.poll(() => stage.sandbox.deliveries.list()[0]?.attempts.length).toBe(5)
-    await clock.getByRole('button', { name: '72 hours' }).click()
+    await clock.getByRole('button', { name: '+72 hours' }).click()
     await expect.poll(() => stage.sandbox.deliveries.list()[0]?.status).toBe('failed')
     await page.getByRole('table', { name: 'Deliveries' }).getByText('failed', { exact: true }).waitFor()
     expect(await clock.getByRole('button', { name: 'Next attempt' }).getAttribute('aria-disabled')).toBe(
@@ -34,7 +34,7 @@ inBrowser('what is done in the page', () => {
     const { port } = silent.address() as { port: number }
     stage.sandbox.endpoints.update(String(endpoint?.id), { url: `http://127.0.0.1:${port}/` })
     const { page } = await browser.open(stage)
-    await page.getByRole('button', { name: '72 hours' }).click()
+    await page.getByRole('button', { name: '+72 hours' }).click()
     await page.getByRole('progressbar', { name: 'Advance' }).waitFor()
     await page.getByRole('button', { name: 'Break off' }).click()
     await page.getByRole('progressbar', { name: 'Advance' }).waitFor({ state: 'detached' })
@@ -88,7 +88,11 @@ inBrowser('what is done in the page', () => {
     const { page, errors } = await browser.open(stage, '#/events')
     await page.getByRole('button', { name: 'Sell 1 of general admission' }).click()
     await page.getByText(/^1 of 120 tickets sold/).waitFor()
-    await page.getByRole('button', { name: /^Reschedule/ }).click()
+    // The form is there when it is asked for.
+    expect(await page.getByLabel('New doors, UTC').count()).toBe(0)
+    await page.getByRole('button', { name: /^Reschedule…/ }).click()
+    await page.getByLabel('New doors, UTC').fill('2027-01-09T20:00')
+    await page.getByRole('button', { name: /^Reschedule Harbour/ }).click()
     await expect.poll(() => stage.sandbox.deliveries.list()[0]?.message.type).toBe('event.rescheduled')
     await page.getByRole('button', { name: /^Cancel/ }).click()
     await page.getByRole('button', { name: /^Really\? Cancel/ }).click()

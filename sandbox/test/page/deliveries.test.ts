@@ -113,10 +113,17 @@ inBrowser('deliveries in the page', () => {
     const { retrying, refused } = await fillStage(stage)
     const { page } = await browser.open(stage)
     const rows = page.getByRole('table', { name: 'Deliveries' }).locator('tbody tr')
-    await page.getByRole('combobox', { name: 'Status' }).selectOption('failed')
+    const tab = (name: string) => page.getByRole('tab', { name, exact: true })
+    await tab('scenarios 1').click()
     await expect.poll(() => rows.count()).toBe(1)
-    expect(await rows.getByRole('link').getAttribute('href')).toBe(`#/deliveries/${refused}?status=failed`)
-    await page.getByRole('combobox', { name: 'Status' }).selectOption('')
+    expect(await rows.getByRole('link').getAttribute('href')).toBe(`#/deliveries/${refused}?status=scenario`)
+    expect(await rows.innerText()).toMatch(/passed/)
+    await page.keyboard.press('ArrowLeft')
+    await page.getByText('No delivery matches.').waitFor()
+    expect(await tab('skipped 0').getAttribute('aria-selected')).toBe('true')
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('ArrowRight')
+    expect(await tab('All 5').evaluate((element) => element === document.activeElement)).toBe(true)
     await expect.poll(() => rows.count()).toBe(5)
     await page.getByRole('searchbox', { name: 'Search' }).fill(retrying.toUpperCase())
     await expect.poll(() => rows.count()).toBe(1)
@@ -175,7 +182,10 @@ inBrowser('deliveries in the page', () => {
     const shown = page.getByRole('article', { name: 'Delivery' })
     await shown.getByText('failed', { exact: true }).waitFor()
     await shown.getByRole('region', { name: 'Why' }).getByText('Your receiver failed with 500').waitFor()
-    expect(await shown.getByRole('table', { name: 'Attempts' }).getByText('500').count()).toBe(11)
+    const made = shown.getByRole('table', { name: 'Attempts' }).getByRole('link')
+    expect((await made.allInnerTexts()).map((text) => text.split(/\s/)[1])).toEqual(['1', '9', '10', '11'])
+    await shown.getByRole('button', { name: 'Show all 11' }).click()
+    expect(await made.count()).toBe(11)
     expect(await shown.getByRole('button', { name: /^Advance to here/ }).count()).toBe(0)
     expect(errors).toEqual([])
   })
@@ -212,19 +222,57 @@ inBrowser('deliveries in the page', () => {
     expect(told[1]).toMatch(/^old secret …7bN5[\s\S]*= v1 number 2 of 2$/)
   })
 
-  test('show the difference between two answers', async () => {
-    const stage = await pageStage()
-    stage.fail(true)
+  test('say what is in them, and how each attempt was answered', async () => {
+    const body = '<!DOCTYPE html><title>Error</title><pre>Error: ECONNREFUSED db:5432<br> at connect</pre>'
+    const stage = await pageStage({ answer: { status: 500, headers: { 'content-type': 'text/html' }, body } })
+    await stage.sandbox.trigger('event.rescheduled')
     await stage.sandbox.trigger('order.created')
-    stage.fail(false)
-    await stage.sandbox.clock.next()
+    await stage.sandbox.clock.advance('150m')
     const [delivery] = stage.sandbox.deliveries.list()
-    const { page } = await browser.open(stage, `#/deliveries/${delivery?.id}`)
-    const answer = page.getByRole('region', { name: 'Answer' })
-    await answer.getByText('Difference to another answer').click()
-    const difference = await answer.getByRole('group', { name: 'Difference' }).innerText()
-    expect(difference.split('\n')).toEqual(expect.arrayContaining(['- 500', '+ 200']))
-    expect(difference).toContain('-   "outcome": "failed"')
+    const { page } = await browser.open(stage, '', { viewport: { width: 1440, height: 900 } })
+    const rows = page.getByRole('table', { name: 'Deliveries' }).locator('tbody tr')
+    await rows.first().waitFor()
+    const [order, event] = await rows.allInnerTexts()
+    expect(order).toMatch(
+      /^order\.created\s+2 tickets · 54\.00 · buyer1@example\.com\s+retrying\s+500 Error: ECONNREFUSED db:5432\s/,
+    )
+    expect(event).toMatch(/^event\.rescheduled\s+Harbour Jazz · rescheduled\s/)
+    expect(order).not.toContain('dlv_')
+
+    await rows.getByRole('link', { name: /order\.created/ }).click()
+    const shown = page.getByRole('article', { name: 'Delivery' })
+    await shown.getByText(String(delivery?.id)).first().waitFor()
+    await shown.getByRole('region', { name: 'Why' }).getByText('“Error: ECONNREFUSED db:5432”').waitFor()
+    const regions = await shown
+      .getByRole('region')
+      .evaluateAll((all) => all.map((region) => region.getAttribute('aria-label')))
+    expect(regions).toEqual(['Why', 'Answer', 'Attempts', 'Payload', 'Signature'])
+    const attempts = shown.getByRole('table', { name: 'Attempts' }).locator('tbody tr')
+    expect(await attempts.first().innerText()).toMatch(/\+0 s\s.*\s500 Error: ECONNREFUSED db:5432\s/)
+    expect((await attempts.allInnerTexts()).join('\n')).toMatch(/\+\d+ min\s[\s\S]*\+2(\.\d)? h\s/)
+  })
+
+  test('of a scenario have passed or got a wrong answer, and name an attempt that they do not have', async () => {
+    const stage = await pageStage()
+    const { deliveries: passed } = await stage.sandbox.trigger('order.created', { scenario: 'wrong-secret' })
+    const lax = await pageStage({ answer: { status: 200, body: 'ok' } })
+    const { deliveries: wrong } = await lax.sandbox.trigger('order.created', { scenario: 'wrong-secret' })
+    for (const [{ sandbox }, [id], status, got] of [
+      [stage, passed, 'passed', '401'],
+      [lax, wrong, 'wrong answer', '200'],
+    ] as const) {
+      const { page } = await browser.open({ sandbox }, `#/deliveries/${id}/att_none`)
+      const shown = page.getByRole('article', { name: 'Delivery' })
+      await shown.getByText(`Expected 4xx, got ${got}.`).waitFor()
+      await shown.locator('.head').getByText(status, { exact: true }).waitFor()
+      await shown.getByText('There is no attempt att_none of it: the latest is shown.').waitFor()
+      const table = page.getByRole('table', { name: 'Deliveries' })
+      await table.getByText(status, { exact: true }).waitFor()
+      for (const other of ['delivered', 'failed']) {
+        expect(await page.locator('.badge').getByText(other, { exact: true }).count(), other).toBe(0)
+        await page.getByRole('tab', { name: `${other} 0` }).waitFor()
+      }
+    }
   })
 
   test('are copied as a cURL command that is accepted when it is pasted', async () => {

@@ -49,11 +49,21 @@ inBrowser('the names by which the page is found', () => {
     const one = (role: Parameters<Page['getByRole']>[0], name: string) =>
       page.getByRole(role, { name, exact: true })
     expect(await one('searchbox', 'Search').count()).toBe(1)
-    expect(await one('combobox', 'Status').count()).toBe(1)
+    const tabs = one('tablist', 'Status').getByRole('tab')
+    expect(await tabs.allInnerTexts()).toEqual([
+      'All 5',
+      'pending 0',
+      'retrying 1',
+      'delivered 3',
+      'failed 0',
+      'skipped 0',
+      'scenarios 1',
+    ])
 
     const clock = one('group', 'Clock')
     expect(await clock.getByRole('time').first().innerText()).toContain('21:30:00')
-    for (const name of ['Next attempt', '1 hour', '24 hours', '72 hours', 'Run']) {
+    expect(await clock.getByText('Advance', { exact: true }).count()).toBe(1)
+    for (const name of ['Next attempt', '+1 hour', '+24 hours', '+72 hours', 'Run']) {
       expect(await clock.getByRole('button', { name, exact: true }).count(), name).toBe(1)
     }
     await clock.getByRole('button', { name: 'Run', exact: true }).click()

@@ -108,7 +108,12 @@ test('an unknown delivery or attempt is answered 404', async () => {
   const sandbox = controlFixture()
   await sandbox.trigger()
   const [delivery] = await sandbox.list()
-  for (const path of ['dlv_none/attempts/att_x/why', `${delivery?.id}/attempts/att_x/why`, 'dlv_none/plan']) {
+  for (const path of [
+    'dlv_none/attempts/att_x/why',
+    `${delivery?.id}/attempts/att_x/why`,
+    'dlv_none/plan',
+    'dlv_none/curl',
+  ]) {
     const answer = await sandbox.call('GET', `/_sandbox/deliveries/${path}`)
     expect([answer.status, answer.code]).toEqual([404, 'resource_missing'])
   }

@@ -116,6 +116,8 @@ const ROUTES = [
   ['GET', '/_sandbox/deliveries'],
   ['GET', '/_sandbox/deliveries/dlv_x'],
   ['GET', '/_sandbox/deliveries/dlv_x/plan'],
+  ['GET', '/_sandbox/deliveries/dlv_x/curl'],
+  ['GET', '/_sandbox/deliveries/dlv_x/attempts/att_x/curl'],
   ['GET', '/_sandbox/deliveries/dlv_x/attempts/att_x/why'],
   ['POST', '/_sandbox/deliveries/dlv_x/resend'],
   ['POST', '/_sandbox/resend'],

@@ -1,5 +1,7 @@
-import type { AttemptView, DeliveryView, EndpointView } from '../data/views.js'
-import { type SignedContent, signNow } from './hmac.js'
+import { signatureHeader } from '../../engine/attempts.js'
+import type { Attempt, Delivery } from '../../engine/record/records.js'
+import type { Service } from '../../service/service.js'
+import type { CurlView } from './views.js'
 
 /** A shell passes no argument that is longer than 128 KiB. */
 const MAX_ARGUMENT = 100 * 1024
@@ -7,28 +9,23 @@ const MAX_ARGUMENT = 100 * 1024
 /** Headers that curl writes itself, or that would contradict it. */
 const BY_CURL = ['content-length', 'transfer-encoding', 'host', 'connection']
 
-export interface Curl {
-  readonly command: string
-  /** Whether it was signed now, rather than when it was sent. */
-  readonly isFresh: boolean
-}
-
 /**
  * The command that sends an attempt from a terminal. A genuine one is signed now, so that it is no replay; what was made invalid on
  * purpose goes out exactly as it did.
  */
-export async function curlOf(
-  delivery: DeliveryView,
-  attempt: AttemptView | undefined,
-  endpoint: EndpointView | undefined,
-  assumed: SignedContent,
-): Promise<Curl> {
-  const body = attempt?.request.body ?? delivery.body
-  const url = attempt?.url ?? delivery.url ?? ''
-  const headers = attempt?.request.headers ?? { 'content-type': 'application/json' }
-  const fresh =
-    attempt?.trigger === 'scenario' ? undefined : await signNow(body, endpoint?.secrets ?? [], assumed)
-  return { command: commandOf(url, { ...headers, ...fresh }, body), isFresh: fresh !== undefined }
+export async function curlJson(
+  service: Service,
+  { message, endpointId }: Delivery,
+  attempt: Attempt | undefined,
+): Promise<CurlView> {
+  const endpoint = service.engine.endpoint(endpointId)
+  const body = attempt?.sentBody ?? message.body
+  const url = attempt?.url ?? endpoint?.url ?? ''
+  const headers = attempt?.requestHeaders ?? { 'content-type': 'application/json' }
+  const isFresh = attempt?.trigger !== 'scenario' && endpoint !== undefined
+  if (!isFresh) return { command: commandOf(url, headers, body), fresh: false }
+  const signed = await signatureHeader(body, endpoint.secrets, service)
+  return { command: commandOf(url, { ...headers, ...signed }, body), fresh: true }
 }
 
 function commandOf(url: string, headers: Readonly<Record<string, string>>, body: string): string {
@@ -37,7 +34,7 @@ function commandOf(url: string, headers: Readonly<Record<string, string>>, body:
     // curl sends none with nothing after the colon, and an empty one with a semicolon.
     ([name, value]) => `-H ${quoted(value === '' ? `${name};` : `${name}: ${value}`)}`,
   )
-  const isLong = new TextEncoder().encode(body).length > MAX_ARGUMENT
+  const isLong = Buffer.byteLength(body) > MAX_ARGUMENT
   // Not --data, which takes what begins with an @ for a file.
   const data = isLong ? '--data-binary @-' : `--data-raw ${quoted(body)}`
   // -g: brackets and braces of the URL mean nothing to curl.
