@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { Clock } from './bar/clock.js'
+import { Clock, endPassage } from './bar/clock.js'
 import { Trigger } from './bar/trigger.js'
 import { post } from './data/api.js'
 import { type Connection, follow } from './data/live.js'
@@ -51,6 +51,7 @@ export function App() {
           title="Forgets all but the endpoints"
           run={async () => {
             await post('/reset')
+            endPassage()
             go({ ...route, delivery: undefined, attempt: undefined })
             notify('All data and deliveries are forgotten.')
           }}

@@ -16,16 +16,27 @@ interface Passage {
   readonly toMs: number
 }
 
-let setPassage: (passage: Passage | undefined) => void = () => {}
+let showPassage: (passage: Passage | undefined) => void = () => {}
+let current: Passage | undefined
+
+function setPassage(passage: Passage | undefined): void {
+  current = passage
+  showPassage(passage)
+}
+
+/** Ends what is shown of an advance: a reset ended the advance itself. */
+export const endPassage = (): void => setPassage(undefined)
 
 /** Moves the virtual time; how far it has come is shown while answers are awaited. */
 export async function advance(change: { advance: string } | { to: string }, toMs: number): Promise<void> {
   const { now } = await get<ClockView>('/clock')
   const fromMs = Date.parse(now)
-  setPassage({ fromMs, toMs })
+  const passage = { fromMs, toMs }
+  setPassage(passage)
   try {
     const done = await post<Advanced>('/clock', change)
     const { delivered = 0, failed = 0 } = done.attempts ?? {}
+    if (current !== passage) return
     setClock(done)
     const passed = span(Date.parse(done.now) - fromMs)
     notify(
@@ -34,7 +45,7 @@ export async function advance(change: { advance: string } | { to: string }, toMs
         : `${passed} passed: ${count(delivered + failed, 'attempt')}, ${delivered} accepted, ${failed} not.`,
     )
   } finally {
-    setPassage(undefined)
+    if (current === passage) endPassage()
   }
 }
 
@@ -47,7 +58,7 @@ export function Clock({
   readonly nextAttempt: State['next_attempt']
 }) {
   const [passage, set] = useState<Passage>()
-  setPassage = set
+  showPassage = set
   const by = (hours: number) => () =>
     advance({ advance: `${hours}h` }, Date.parse(clock.now) + hours * 3_600_000)
   const { frozen } = clock

@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
 import { inBrowser, pageStage, useBrowser } from '../support/page-stage.js'
 
 inBrowser('what is done in the page', () => {
@@ -23,23 +25,42 @@ inBrowser('what is done in the page', () => {
     expect(errors).toEqual([])
   })
 
-  test('breaks an advance off that waits for an answer', async () => {
+  /** An advance that waits for an answer. */
+  async function advancing() {
     const stage = await pageStage()
     const [endpoint] = stage.sandbox.endpoints.list()
     stage.fail(true)
     await stage.sandbox.trigger('order.created')
-    const { createServer } = await import('node:net')
-    const silent = createServer()
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
-    const { port } = silent.address() as { port: number }
+    const silent = createServer().listen(0, '127.0.0.1')
+    onTestFinished(() => void silent.close())
+    await once(silent, 'listening')
+    const { port } = silent.address() as AddressInfo
     stage.sandbox.endpoints.update(String(endpoint?.id), { url: `http://127.0.0.1:${port}/` })
     const { page } = await browser.open(stage)
     await page.getByRole('button', { name: '+72 hours' }).click()
-    await page.getByRole('progressbar', { name: 'Advance' }).waitFor()
+    const progress = page.getByRole('progressbar', { name: 'Advance' })
+    await progress.waitFor()
+    return { stage, page, progress }
+  }
+
+  test('breaks an advance off that waits for an answer', async () => {
+    const { stage, page, progress } = await advancing()
     await page.getByRole('button', { name: 'Break off' }).click()
-    await page.getByRole('progressbar', { name: 'Advance' }).waitFor({ state: 'detached' })
+    await progress.waitFor({ state: 'detached' })
     expect(new Date(stage.sandbox.clock.now()).toISOString()).toMatch(/^2026-11-22T18:30:0/)
-    silent.close()
+  })
+
+  test('ends an advance with all else by a reset, and says that alone', async () => {
+    const { page, progress } = await advancing()
+    const answered = page.waitForResponse(
+      (response) => response.url().endsWith('/clock') && response.request().method() === 'POST',
+    )
+    await page.getByRole('button', { name: 'Reset' }).click()
+    await page.getByRole('button', { name: 'Really? Reset' }).click()
+    await progress.waitFor({ state: 'detached' })
+    await answered
+    await page.getByRole('heading', { name: 'Nothing was sent yet' }).waitFor()
+    expect(await page.getByRole('status').allInnerTexts()).toContain('All data and deliveries are forgotten.')
   })
 
   test('triggers kinds and scenarios, with data that is checked first', async () => {
@@ -69,7 +90,9 @@ inBrowser('what is done in the page', () => {
 
   test('sends a delivery elsewhere, and as a scenario', async () => {
     const stage = await pageStage()
-    await stage.sandbox.trigger('order.created')
+    const created_at = new Date(stage.sandbox.clock.now()).toISOString()
+    const event = `{"type":"order.created","created_at":"${created_at}","data":{"order":{"id":9007199254740993}}}`
+    await stage.sandbox.trigger('order.created', { event })
     const [delivery] = stage.sandbox.deliveries.list()
     const { page } = await browser.open(stage, `#/deliveries/${delivery?.id}`)
     await page.getByText('More', { exact: true }).click()
@@ -80,6 +103,7 @@ inBrowser('what is done in the page', () => {
     await page.getByLabel('As scenario').selectOption('wrong-secret')
     await page.getByRole('button', { name: 'Send as scenario' }).click()
     await page.getByRole('region', { name: 'Scenario' }).getByText('Expected 4xx, got 401.').waitFor()
+    expect(stage.sandbox.deliveries.list()[0]?.message.body).toBe(event)
   })
 
   test('sells, reschedules and cancels, and shows the refund', async () => {
