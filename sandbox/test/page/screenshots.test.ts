@@ -20,6 +20,7 @@ async function day({ sandbox, fail }: PageStage): Promise<string> {
   await sandbox.trigger('order.created', { scenario: 'stale' })
   await sandbox.trigger('event.cancelled')
   fail(true)
+  await sandbox.trigger('order.created', { scenario: 'wrong-secret' })
   const { deliveries } = await sandbox.trigger('order.created')
   await sandbox.clock.advance('3h')
   fail(false)
@@ -31,13 +32,13 @@ inBrowser('a screenshot of docs/', () => {
   const browser = useBrowser()
 
   test.each(SHOTS)('shows the page as it is: $name', async ({ name, colorScheme }) => {
-    const stage = await pageStage()
+    const stage = await pageStage({ failure: { status: 500, body: 'ECONNREFUSED db:5432' } })
     const id = await day(stage)
     const { page, errors } = await browser.open(stage, `#/deliveries/${id}`, {
       colorScheme,
       viewport: { width: 1280, height: 800 },
     })
-    await page.getByRole('region', { name: 'Why' }).getByText('valid', { exact: true }).waitFor()
+    await page.getByRole('region', { name: 'Why' }).getByText('“ECONNREFUSED db:5432”').waitFor()
     const signature = page.getByRole('region', { name: 'Signature' })
     await signature.getByText('= v1', { exact: true }).waitFor()
     if (name === 'page-signature') await signature.evaluate((it) => it.scrollIntoView({ block: 'center' }))

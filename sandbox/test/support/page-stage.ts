@@ -30,17 +30,22 @@ export interface PageStageOptions extends Pick<SandboxOptions, 'seed' | 'startAt
   /** When the receiver parks what fails. Default: never. */
   readonly parkAfter?: ParkAfter
   /** Answers in place of the receiver. */
-  readonly answer?: {
-    readonly status: number
-    readonly headers?: Record<string, string>
-    readonly body: string
-  }
+  readonly answer?: StageAnswer
+  /** Answers in place of the receiver while it fails. Default: its handler throws. */
+  readonly failure?: StageAnswer
+}
+
+interface StageAnswer {
+  readonly status: number
+  readonly headers?: Record<string, string>
+  readonly body: string
 }
 
 /** Everything started here is closed at the end of the test. */
 export async function pageStage({
   port,
   answer,
+  failure,
   parkAfter,
   ...options
 }: PageStageOptions = {}): Promise<PageStage> {
@@ -57,11 +62,11 @@ export async function pageStage({
     namespace: 'orders',
     parkAfter,
   })
-  const receiver = createServer(
-    answer === undefined
-      ? own
-      : (_request, response) => response.writeHead(answer.status, answer.headers).end(answer.body),
-  )
+  const receiver = createServer((request, response) => {
+    const given = answer ?? (fails ? failure : undefined)
+    if (given === undefined) own(request, response)
+    else response.writeHead(given.status, given.headers).end(given.body)
+  })
   const hooks = `http://127.0.0.1:${await portOf(receiver)}/hooks`
   const sandbox = createSandbox({
     secret: SECRET,
