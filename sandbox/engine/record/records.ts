@@ -17,7 +17,7 @@ export type DeliveryStatus = 'pending' | 'retrying' | SettledStatus
 export type SettledStatus = 'delivered' | 'failed' | 'skipped' | ScenarioStatus
 
 /** Whether the answers to a scenario were those that it expects. */
-export type ScenarioStatus = 'passed' | 'wrong_answer'
+type ScenarioStatus = 'passed' | 'wrong_answer'
 
 export const DELIVERY_STATUSES: readonly DeliveryStatus[] = [
   'pending',
@@ -29,7 +29,7 @@ export const DELIVERY_STATUSES: readonly DeliveryStatus[] = [
   'wrong_answer',
 ]
 
-export const SCENARIO_STATUSES: readonly DeliveryStatus[] = ['passed', 'wrong_answer']
+const SCENARIO_STATUSES: readonly DeliveryStatus[] = ['passed', 'wrong_answer']
 
 /** No delivery of any status. */
 export function noDeliveries(): Record<DeliveryStatus, number> {

@@ -32,7 +32,7 @@ export interface StateView {
 }
 
 /** `passed` and `wrong_answer` are those of scenarios. */
-export type DeliveryStatus =
+type DeliveryStatus =
   | 'pending'
   | 'retrying'
   | 'delivered'
