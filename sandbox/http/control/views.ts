@@ -32,14 +32,7 @@ export interface StateView {
 }
 
 /** `passed` and `wrong_answer` are those of scenarios. */
-type DeliveryStatus =
-  | 'pending'
-  | 'retrying'
-  | 'delivered'
-  | 'failed'
-  | 'skipped'
-  | 'passed'
-  | 'wrong_answer'
+type DeliveryStatus = 'pending' | 'retrying' | 'delivered' | 'failed' | 'skipped' | 'passed' | 'wrong_answer'
 
 /** The virtual time. */
 export interface ClockView {
