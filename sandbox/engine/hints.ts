@@ -1,5 +1,7 @@
 import { isSuccessStatus } from '../lib/is-success-status.js'
+import { messageOf } from '../lib/message-of.js'
 import { isParked, outcomeOf } from '../lib/outcome-of.js'
+import { checkDestination } from './network/address-rules.js'
 import type { SendResult } from './network/send.js'
 
 /** The request that failed. */
@@ -8,6 +10,8 @@ export interface Tried {
   /** The newest first. */
   readonly secrets: readonly string[]
   readonly timeoutMs: number
+  /** Throws if an endpoint cannot have this URL. Default: public addresses are allowed. */
+  readonly checkUrl?: (url: string) => void
 }
 
 /** The advice for a failure, or for an event that was parked; undefined if there was neither. */
@@ -29,13 +33,9 @@ export function hintForParked(answer: {
     : undefined
 }
 
-function hintForStatus({ url }: Tried, status: number, body: string, location: string | undefined): string {
-  const { pathname } = new URL(url)
-  if (status < 400) {
-    const target =
-      location !== undefined && URL.canParse(location, url) ? new URL(location, url).href : 'its target'
-    return `Redirects are not followed: set the endpoint's URL to ${target}.`
-  }
+function hintForStatus(tried: Tried, status: number, body: string, location: string | undefined): string {
+  const { pathname } = new URL(tried.url)
+  if (status < 400) return hintForRedirect(tried, location)
   switch (status) {
     case 404:
       return `Nothing is served at ${pathname}: is that the path of your receiver?`
@@ -58,6 +58,23 @@ function hintForStatus({ url }: Tried, status: number, body: string, location: s
         ? `Your receiver refused it with ${status}: its log has the reason.`
         : `Your receiver failed with ${status}: its log has the reason.`
   }
+}
+
+function hintForRedirect({ url, checkUrl = checkAnywhere }: Tried, location: string | undefined): string {
+  if (location === undefined || !URL.canParse(location, url)) {
+    return "Redirects are not followed: set the endpoint's URL to its target."
+  }
+  const { href } = new URL(location, url)
+  try {
+    checkUrl(href)
+    return `Redirects are not followed: set the endpoint's URL to ${href}.`
+  } catch (refusal) {
+    return `Redirects are not followed, and the target of this one cannot be the endpoint's URL. ${messageOf(refusal)}`
+  }
+}
+
+function checkAnywhere(url: string): void {
+  checkDestination(url, { allowPublic: true })
 }
 
 /** The log has nothing about a retry that the handler asked for, nor about one that is not a fault. */
