@@ -105,13 +105,13 @@ export const UNUSABLE: readonly ScenarioEntry[] = [
     name: 'not-json',
     description:
       'Signed, but not JSON: finds receivers that acknowledge what they cannot read, so that it is lost.',
-    make: ({ sign }) => Promise.all(['', 'not JSON', '{"type":'].map((body) => sign(body))),
+    make: ({ sign, event }) => Promise.all(['', 'not JSON', event().slice(0, -1)].map((body) => sign(body))),
   }),
   unusable({
     name: 'not-an-envelope',
     description:
       'Signed JSON without the type, date or data of an event: finds receivers that take it for a kind that they need not handle.',
-    make: ({ sign, kind }) => Promise.all(notEnvelopes(kind).map((body) => sign(body))),
+    make: ({ sign, event }) => Promise.all(notEnvelopes(() => JSON.parse(event())).map((body) => sign(body))),
   }),
 ]
 

@@ -63,7 +63,7 @@ export const FAULTY_VERIFYING: readonly FaultyReceiver[] = [
       },
       once: (_key, _memory, run) => run().then(() => 200),
     },
-    ['missing-header', 'malformed-header', 'tampered-byte', 'truncated', 'duplicate'],
+    ['missing-header', 'malformed-header', 'tampered-byte', 'wrong-secret', 'truncated', 'duplicate'],
   ],
   [
     'verifies what has a header',
@@ -127,7 +127,7 @@ export const FAULTY_VERIFYING: readonly FaultyReceiver[] = [
   [
     'takes the first chunk for the whole body',
     { signedContent: (t, body) => `${t}.${body.subarray(0, 200)}` },
-    ['duplicate', 'concurrent-burst'],
+    ['not-json', 'not-an-envelope', 'duplicate', 'concurrent-burst', 'unknown-kind'],
   ],
   [
     'leaves the dot out',
