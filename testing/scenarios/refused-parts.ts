@@ -4,8 +4,11 @@ import { type AnyOptions, makeEvent } from '../deliveries/sample-event.js'
 /** The seed of a sample: none for a sample that no other process makes. */
 export type SampleSeed = Pick<AnyOptions, 'seed'>
 
-/** Almost well-formed headers: to a parser that reads the number in `t` leniently, the signature is valid. */
-export function malformedHeaders(header: string): string[] {
+/**
+ * Almost well-formed headers: to a parser that reads the number in `t` leniently, the signature is valid. Those with two `t` are so to
+ * one that reads either of them; and a stale one with another `t` that is fresh, to one that judges the age by that.
+ */
+export function malformedHeaders(header: string, stale: string): string[] {
   const [t = '', v1 = ''] = header.split(',')
   const digits = t.slice('t='.length)
   return [
@@ -21,6 +24,8 @@ export function malformedHeaders(header: string): string[] {
     `t=${digits}x,${v1}`,
     `t=1,${header}`,
     `${header},t=1`,
+    `${t},${stale}`,
+    `${stale},${t}`,
   ]
 }
 

@@ -23,9 +23,10 @@ export const REFUSED: readonly ScenarioEntry[] = [
   refused('malformed', {
     name: 'malformed-header',
     description: 'Almost valid signature headers: finds receivers that parse t or v1 leniently.',
-    async make({ sign, event, withHeader }) {
+    async make({ sign, signIn, event, withHeader, pastSeconds }) {
       const genuine = await sign(event())
-      return malformedHeaders(genuine.header).map((header) => withHeader(genuine, header))
+      const stale = await signIn(-pastSeconds, genuine)
+      return malformedHeaders(genuine.header, stale.header).map((header) => withHeader(genuine, header))
     },
   }),
   refused('unauthenticated', {

@@ -37,6 +37,8 @@ test('malformed headers come near the form, around a valid signature', () => {
     `t=${T}x,v1=S`,
     `t=1,t=${T},v1=S`,
     `t=${T},v1=S,t=1`,
+    `t=${T},t=${Number(T) - 360},v1=S`,
+    `t=${Number(T) - 360},v1=S,t=${T}`,
   ])
 })
 
