@@ -73,8 +73,8 @@ const PASSED_PER_RECEIVER = 8
  * the choice of scenarios itself play all.
  */
 const ROWS = CHECKED_RECEIVERS.map((row, index) => {
-  const { fails, unseen = {}, options, tried } = row
-  const isAboutChoice = options !== undefined || tried !== undefined || 'valid' in fails
+  const { fails, unseen = {}, options, tried, playsAll = false } = row
+  const isAboutChoice = playsAll || options !== undefined || tried !== undefined || 'valid' in fails
   const some = NAMES.filter((_, at) => (at + index) % Math.ceil(NAMES.length / PASSED_PER_RECEIVER) === 0)
   // A correct receiver may handle or refuse some bodies, which not-an-envelope leaves out: rows that handle them must play it.
   const only = new Set<string>([
@@ -88,11 +88,20 @@ const ROWS = CHECKED_RECEIVERS.map((row, index) => {
 })
 
 describe('a receiver that', () => {
-  test.each(ROWS)('$does', async ({ listener, fails, unseen = {}, options, tried }) => {
-    const results = await check(listener(), options)
+  test.each(ROWS)('$does', async (row) => {
+    const { listener, fails, warns = {}, consequences = {}, checks = 1, unseen = {}, options, tried } = row
+    const hooks = listener()
+    for (let count = 1; count < checks; count += 1) await check(hooks, options)
+    const results = await check(hooks, options)
+    const warned = results.filter(({ consequence }) => consequence === 'lenient').map(({ name }) => name)
+    expect(warned).toEqual(Object.keys(warns))
+    for (const [name, consequence] of Object.entries(consequences)) {
+      expect(results).toContainEqual(expect.objectContaining({ name, consequence }))
+    }
     const advised = results.filter(({ advice }) => advice !== undefined)
-    expect(failed(results)).toEqual(Object.keys(fails).sort(byOrder))
-    expect(Object.fromEntries(advised.map(({ name, advice }) => [name, advice]))).toEqual(beginning(fails))
+    const faults = { ...fails, ...warns }
+    expect(failed(results)).toEqual(Object.keys(faults).sort(byOrder))
+    expect(Object.fromEntries(advised.map(({ name, advice }) => [name, advice]))).toEqual(beginning(faults))
     const noted = results.flatMap(({ name, note }) => (name in unseen ? [[name, note]] : []))
     expect(Object.fromEntries(noted)).toEqual(beginning(unseen))
     expect(results).toHaveLength(tried ?? (options?.data === undefined ? NAMES.length : NAMES.length - 2))
@@ -121,6 +130,7 @@ describe('a receiver that', () => {
         got: ['204'],
         advice: expect.stringMatching(/^It ACCEPTED A REPLAY\. Answer 401 if it was signed more than/),
         consequence: 'accepts_replays',
+        wrong: [{ number: 1, of: 1, header: expect.any(String), body: expect.any(String), answer: '204' }],
       },
     ])
   })

@@ -8,7 +8,7 @@ import { snippetsOf } from '../../../../../test/support/compile.js'
 import { SECRET } from '../../../../../test/support/deliveries.js'
 import { freePort } from '../../../../../test/support/free-port.js'
 import { inMemory, legacyReceiver } from '../../../../../test/support/legacy-receiver.js'
-import { byHand } from '../../../support/checked-receivers.js'
+import { byHand, LAST_TIME_WINS } from '../../../support/checked-receivers.js'
 import { run } from '../../../support/cli.js'
 import { receiver } from '../../../support/cli-receiver.js'
 import { emptyFolder } from '../../../support/cli-sandbox.js'
@@ -54,7 +54,7 @@ describe('check', () => {
       ['unknown-kind', 'retries_in_vain'],
       ['retried-failure', 'loses_events'],
     ])
-    expect([code, records().at(-1)]).toEqual([1, { passed: 22, failed: 6, harmless: 0 }])
+    expect([code, records().at(-1)]).toEqual([1, { passed: 22, failed: 6, warned: 0, harmless: 0 }])
 
     const { stdout } = await check(url)
     const lines = stdout.split('\n').filter((line) => /^FAIL|probes passed$/.test(line))
@@ -70,6 +70,23 @@ describe('check', () => {
     expect(differing.code).toBe(0)
   })
 
+  test('warns of a second t over which the signature is right, and does not fail', async () => {
+    const { url } = await listening(byHand(LAST_TIME_WINS))
+    const argv = ['check', url, '--secret', SECRET, '--only', 'malformed-header,stale']
+    const { code, stdout } = await run(argv)
+    expect(stdout).toMatch(
+      /^warn {2}malformed-header +400, 200, 401; expected: each answered 4xx: lenient, .*\n {6}It accepts a header with two t\./m,
+    )
+    expect(stdout).toMatch(/^1 of 2 probes passed, 1 warning$/m)
+    expect(code).toBe(0)
+    const { records } = await run([...argv, '--json'])
+    expect(records()).toMatchObject([
+      { name: 'malformed-header', passed: false, consequence: 'lenient' },
+      { name: 'stale', passed: true },
+      { passed: 1, failed: 0, warned: 1, harmless: 0 },
+    ])
+  })
+
   test('prints the results and their number as JSON', async () => {
     const { url } = await listening(good())
     const { code, records } = await check(url, '--only', 'stale', '--json')
@@ -82,7 +99,7 @@ describe('check', () => {
         expected: 'each answered 4xx',
         got: expect.arrayContaining(['401']),
       },
-      { passed: 1, failed: 0, harmless: 0 },
+      { passed: 1, failed: 0, warned: 0, harmless: 0 },
     ])
   })
 
@@ -97,7 +114,7 @@ describe('check', () => {
     expect(records()).toMatchObject([
       { name: 'missing-header', passed: true },
       { name: 'duplicate', passed: true, note: expect.stringMatching(/^Answers do not show/) },
-      { passed: 2, failed: 0, harmless: 0 },
+      { passed: 2, failed: 0, warned: 0, harmless: 0 },
     ])
   })
 
