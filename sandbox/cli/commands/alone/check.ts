@@ -1,11 +1,12 @@
 import { defineCommand } from '../../arguments/command.js'
 import { readDuration, readSeconds } from '../../arguments/durations.js'
 import { readData } from '../../arguments/input.js'
-import { option } from '../../arguments/options.js'
+import { flag, option } from '../../arguments/options.js'
 import { listOf, oneOf, readText, readUrl } from '../../arguments/values.js'
 import { PROBE_NAMES } from '../../check/plan.js'
 import { probe } from '../../check/probe.js'
 import { countsOf, RESULTS_HEAD, resultLines, summaryOf } from '../../check/result-lines.js'
+import { wrongLines } from '../../check/wrong-lines.js'
 import { awaitListener } from '../../client/await-listener.js'
 import { twoServers } from '../../client/two-servers.js'
 import { asUsage, EXIT, UsageError } from '../../failure.js'
@@ -18,7 +19,7 @@ export const check = defineCommand({
   name: 'check',
   summary: 'probes a receiver in any language, and reports what it does wrong',
   details:
-    'It sends genuine deliveries, forgeries and duplicates, and judges the answers. The genuine ones are correctly signed made-up orders that your receiver will handle: do not point it at one that sends real mail. If your handler looks the order up, give one that exists with --data. Answers do not show everything: notes list what to check yourself. It needs no sandbox. Each fault has its consequence. Exit code 1 if a probe fails, but not for a warning, which is no attack, or a status that merely differs, which is harmless.',
+    'It sends genuine deliveries, forgeries and duplicates, and judges the answers. The genuine ones are correctly signed made-up orders that your receiver will handle: do not point it at one that sends real mail. If your handler looks the order up, give one that exists with --data. Answers do not show everything: notes list what to check yourself. It needs no sandbox. Each fault is printed with its consequence and with the deliveries that were answered wrongly, whose invisible bytes stand as <0a>. Exit code 1 if a probe fails, but not for a warning, which is no attack, or a status that merely differs, which is harmless.',
   args: [{ name: 'URL', says: 'URL of the receiver, quoted for the shell' }],
   options: {
     ...SIGNING_OPTIONS,
@@ -35,6 +36,7 @@ export const check = defineCommand({
     ),
     tolerance: option('TIME', readSeconds, 'how old a signature the receiver accepts', '5m'),
     timeout: option('TIME', readSeconds, 'how long each answer may take; 0 is no limit', '15s'),
+    verbose: flag('prints all deliveries that were answered wrongly, and whole'),
     wait: option('TIME', readDuration, 'how long to wait until something listens there, such as 30s', '0'),
   },
   examples: [
@@ -52,7 +54,11 @@ export const check = defineCommand({
       line: 'tix-webhooks check http://localhost:3000/hooks --secret whsec_test --wait 30s',
     },
   ],
-  async run({ secret, signature, only, kind, tolerance, data, timeout, wait }, [text = ''], { io, out }) {
+  async run(
+    { secret, signature, only, kind, tolerance, data, timeout, wait, verbose },
+    [text = ''],
+    { io, out },
+  ) {
     const url = readUrl(text, 'URL')
     const key = neededSecret(secret, io)
     const given = data === undefined ? undefined : await readGiven(data, io)
@@ -78,6 +84,10 @@ export const check = defineCommand({
           if (isFirst) out.heading(RESULTS_HEAD)
           isFirst = false
           out.print(result, resultLines(result, out))
+          // Bytes are not broken between words. With --json they are in the result.
+          for (const line of out.json ? [] : wrongLines(result.wrong ?? [], verbose, out.colors)) {
+            out.print({}, line, { exact: true })
+          }
           out.progress(`Probing ${url}…`)
         },
       }),

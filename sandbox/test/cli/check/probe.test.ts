@@ -446,11 +446,16 @@ test('each delivery of a probe has an order of its own, except in probes about o
     'two-v1',
     'reordered',
     'tied',
+    'missing-header',
+    'malformed-header',
+    'truncated',
+    'wrong-secret',
+    'unknown-kind',
     'duplicate',
     'concurrent-burst',
   ]) {
     const seen: string[] = []
-    const first = (body: Buffer) => void seen.push(JSON.parse(body.toString()).data.order.id)
+    const first = (body: Buffer) => void seen.push(/ord_\w+/.exec(body.toString())?.[0] ?? '')
     await check(byHand({ first }), { only: [name] })
     ids[name] = seen.slice(1)
   }
@@ -460,6 +465,11 @@ test('each delivery of a probe has an order of its own, except in probes about o
     ['two-v1', 2, 2],
     ['reordered', 3, 3],
     ['tied', 3, 2],
+    ['missing-header', 3, 3],
+    ['malformed-header', 14, 14],
+    ['truncated', 6, 6],
+    ['wrong-secret', 2, 2],
+    ['unknown-kind', 2, 2],
     ['duplicate', 3, 1],
     ['concurrent-burst', 12, 1],
   ])
